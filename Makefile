@@ -1,0 +1,83 @@
+# Two commands for a fresh machine: `make serve` and `make test`. Python 3.11 or newer, and node
+# with npm for the JavaScript acceptance test, must be there; everything else is set up here.
+
+PYTHON ?= python3
+ARGS ?=
+BIN := .venv/bin
+JS := tests/acceptance/js
+
+BASE_STAMP := .venv/.installed-base
+TEST_STAMP := .venv/.installed-test
+JS_STAMP := $(JS)/node_modules/.installed
+
+PYTEST := $(BIN)/python -m pytest -n 2
+PROCESS_TESTS := tests/acceptance tests/faults
+
+# Relative on purpose: pip splits these variables at white space.
+export PIP_CONSTRAINT := constraints.txt
+export PIP_BUILD_CONSTRAINT := constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: setup serve test test-full check suite coverage bench docs clean
+
+setup: $(TEST_STAMP) $(JS_STAMP)
+
+serve: $(BASE_STAMP)
+	@exec $(BIN)/dovemq serve $(ARGS)
+
+test: check suite
+
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# Tests of one process first; then those that start servers, kept in file order on each worker.
+suite: setup
+	$(PYTEST) --dist worksteal $(addprefix --ignore=,$(PROCESS_TESTS))
+	$(PYTEST) --dist loadfile $(PROCESS_TESTS)
+
+test-full: export DOVEMQ_MACHINE_RUNS := 2000
+test-full: export DOVEMQ_KILL_ROUNDS := 30
+test-full: export DOVEMQ_FUZZ := 100000
+test-full: PYTEST += --timeout 3600
+test-full: check suite
+
+coverage: setup
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest $(addprefix --ignore=,$(PROCESS_TESTS))
+	$(BIN)/coverage combine
+	$(BIN)/coverage report
+
+bench: setup
+	$(BIN)/python -m bench.path $(ARGS)
+
+docs: setup
+	$(BIN)/python -m tools.reference
+
+clean:
+	rm -rf .venv build dist .coverage .coverage.* $(JS)/node_modules
+	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "DoveMQ needs Python 3.11 or newer; name one with: make PYTHON=python3.11"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+$(BASE_STAMP): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/pip install --quiet --editable .
+	@touch $@
+
+$(TEST_STAMP): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/pip install --quiet --editable '.[test]'
+	@touch $(BASE_STAMP) $@
+
+$(JS_STAMP): $(JS)/package.json
+	@if command -v npm >/dev/null; then \
+		cd $(JS) && npm install --no-package-lock --no-audit --no-fund --loglevel=error && \
+		touch node_modules/.installed; \
+	else \
+		echo "npm not found: the JavaScript acceptance test will be skipped (and fails in CI)"; \
+	fi

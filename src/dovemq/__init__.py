@@ -1,0 +1,1 @@
+"""DoveMQ: a self-hosted message queue service that speaks the SQS protocol."""

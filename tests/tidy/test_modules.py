@@ -1,0 +1,69 @@
+"""Every module is used, and imports only what its place allows."""
+
+import sys
+from collections.abc import Iterable
+
+from tests.tidy.sources import Source, imported_names, sources
+
+ENTRY_POINTS = frozenset(("dovemq", "dovemq.__main__", "dovemq.cli", "dovemq.testing.plugin"))
+PUBLIC_KIT = "dovemq.testing."
+CORE_MAY_IMPORT = frozenset(("msgspec",))
+BASE_INSTALL = frozenset(("apsw", "httptools", "msgspec", "uvloop"))
+ONLY_FOR_TESTS = frozenset(("pytest",))
+
+
+def _outside_names(source: Source) -> set[str]:
+    tops = {module.partition(".")[0] for module, _, _ in imported_names(source)}
+    return {top for top in tops if top not in sys.stdlib_module_names and top != "dovemq"}
+
+
+def _used_by(readers: Iterable[Source]) -> set[str]:
+    used = set()
+    for source in readers:
+        for module, name, _ in imported_names(source):
+            for target in (module, f"{module}.{name}" if name else module):
+                if target != source.module:
+                    used.add(target)
+    return used
+
+
+def test_no_module_is_dead() -> None:
+    used = _used_by(sources("src"))
+    found = [
+        source.name
+        for source in sources("src")
+        if source.module not in used | ENTRY_POINTS
+        and not source.module.startswith(PUBLIC_KIT)
+        and not source.name.endswith("__init__.py")
+    ]
+    assert not found, "import it or remove it"
+
+
+def test_core_imports_only_msgspec_and_the_standard_library() -> None:
+    found = {
+        source.name: extra
+        for source in sources("src")
+        if source.name.startswith("src/dovemq/core/")
+        and (extra := _outside_names(source) - CORE_MAY_IMPORT)
+    }
+    assert not found
+
+
+def test_the_product_imports_only_the_base_install() -> None:
+    found = {
+        source.name: extra
+        for source in sources("src")
+        if (extra := _outside_names(source) - BASE_INSTALL)
+        and not (source.module.startswith(PUBLIC_KIT) and extra <= ONLY_FOR_TESTS)
+    }
+    assert not found
+
+
+def test_nothing_of_the_product_imports_its_tests() -> None:
+    found = [
+        f"{source.name}:{line}"
+        for source in sources("src", "examples")
+        for module, _, line in imported_names(source)
+        if module.partition(".")[0] in ("tests", "bench", "tools")
+    ]
+    assert not found

@@ -1,0 +1,45 @@
+"""Which messages a receive takes: rules on values that every store shares."""
+
+import random
+from typing import Final
+
+from dovemq.core import limits
+from dovemq.core.queue import ANY_ORDER, QueueSettings
+
+_SCOPE_SEPARATOR: Final = "\x00"
+
+
+def window_size(order_hint: int, count: int) -> int:
+    """How many of the first visible tuples take part in the draw: max(K, n), bounded."""
+    k = limits.TUPLES_INSPECTED_MAX if order_hint == ANY_ORDER else order_hint
+    return max(k, count)
+
+
+def choose(window: int, count: int, rng: random.Random) -> list[int]:
+    """Positions drawn without replacement among `window` tuples, in order of the tuples.
+
+    004 §III.B.2: a random one among the oldest K; K = 1 leaves nothing to chance.
+    """
+    if window <= count:
+        return list(range(window))
+    return sorted(rng.sample(range(window), count))
+
+
+def exhausted(receive_count: int, receives_max: int | None) -> bool:
+    """Whether the next receive would exceed what the redrive policy allows."""
+    return receives_max is not None and receive_count >= receives_max
+
+
+def noisy(group_leases: int, all_leases: int) -> bool:
+    """Whether a group of a standard queue must let the quiet ones go first."""
+    return (
+        group_leases >= limits.NOISY_LEASES_MIN
+        and group_leases > all_leases * limits.NOISY_LEASES_SHARE
+    )
+
+
+def deduplication_key(settings: QueueSettings, group: str, deduplication_id: str) -> str:
+    """What must be unique within the interval: the id alone, or the id within its group."""
+    if settings.deduplication_scope == "messageGroup":
+        return group + _SCOPE_SEPARATOR + deduplication_id
+    return deduplication_id

@@ -1,0 +1,71 @@
+"""The limits of the service as data: one place to read, one place to change.
+
+Times are milliseconds; the wire speaks seconds and converts.
+"""
+
+import re
+from typing import Final, NamedTuple
+
+
+class Range(NamedTuple):
+    """Both ends are allowed."""
+
+    least: int
+    most: int
+
+    def holds(self, value: int) -> bool:
+        return self.least <= value <= self.most
+
+
+SECOND_MS: Final = 1_000
+MINUTE_MS: Final = 60 * SECOND_MS
+HOUR_MS: Final = 60 * MINUTE_MS
+DAY_MS: Final = 24 * HOUR_MS
+
+LEASE_MS: Final = Range(0, 12 * HOUR_MS)
+DELAY_MS: Final = Range(0, 15 * MINUTE_MS)
+RETENTION_MS: Final = Range(MINUTE_MS, 14 * DAY_MS)
+WAIT_MS: Final = Range(0, 20 * SECOND_MS)
+MESSAGE_BYTES: Final = Range(1_024, 1_048_576)
+BATCH_BYTES_MAX: Final = 1_048_576
+BATCH_COUNT: Final = Range(1, 10)
+RECEIVE_COUNT: Final = Range(1, 10)
+ORDER_HINT: Final = Range(1, 1_000)
+RECEIVES_BEFORE_REDRIVE: Final = Range(1, 1_000)
+GROUP_CONCURRENCY: Final = Range(1, 1_000)
+GROUP_RATE_PER_SECOND: Final = Range(1, 1_000)
+REDRIVE_SOURCES_MAX: Final = 10
+MOVE_RATE_PER_SECOND: Final = Range(1, 500)
+MOVES_LISTED: Final = Range(1, 10)
+QUEUES_LISTED: Final = Range(1, 1_000)
+PEEK_COUNT: Final = Range(1, 1_000)
+LEASED_MAX: Final = 120_000
+TUPLES_INSPECTED_MAX: Final = 1_000
+
+DEDUPLICATION_MS: Final = 5 * MINUTE_MS
+ATTEMPT_MS: Final = 5 * MINUTE_MS
+BAN_MS: Final = 60 * SECOND_MS
+
+MESSAGE_ATTRIBUTES_MAX: Final = 10
+ATTRIBUTE_NAME_LENGTH: Final = Range(1, 256)
+ATTRIBUTE_TYPE_LENGTH: Final = Range(1, 256)
+TAGS_MAX: Final = 50
+TAG_KEY_LENGTH: Final = Range(1, 128)
+TAG_VALUE_LENGTH: Final = Range(0, 256)
+LABEL_LENGTH: Final = Range(1, 80)
+PERMISSION_ACTIONS_MAX: Final = 7
+POLICY_BYTES_MAX: Final = 8_192
+
+# A group of a standard queue is noisy when it holds more than this share of the leases and at
+# least this many of its own; it is calm again when drained or after a while without sends.
+NOISY_LEASES_SHARE: Final = 0.10
+NOISY_LEASES_MIN: Final = 30
+NOISY_QUIET_MS: Final = 5 * MINUTE_MS
+
+QUEUE_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
+QUEUE_NAME_LENGTH_MAX: Final = 80
+FIFO_SUFFIX: Final = ".fifo"
+BATCH_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
+TOKEN: Final = re.compile(r"[A-Za-z0-9!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~]{1,128}")
+"""Group, deduplication and attempt ids."""
+FORBIDDEN_CHARACTER: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -1,0 +1,164 @@
+"""A queue: its key, its settings and the rules that bind one setting to another."""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from dovemq.core import limits
+from dovemq.core.errors import InvalidAttribute, InvalidValue
+
+ANY_ORDER: Final = 0
+"""The value of `order_hint` that asks for no order at all (the paper's K = ∞)."""
+
+
+class QueueKey(Struct, frozen=True, order=True):
+    account: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.account}/{self.name}"
+
+    @property
+    def fifo(self) -> bool:
+        return self.name.endswith(limits.FIFO_SUFFIX)
+
+    @classmethod
+    def parse(cls, text: str) -> "QueueKey":
+        account, _, name = text.partition("/")
+        return cls(account, name)
+
+
+class Redrive(Struct, frozen=True):
+    """A message whose receives exceed `receives_max` goes to `target`."""
+
+    target: QueueKey
+    receives_max: int
+
+
+class RedriveAllow(Struct, frozen=True):
+    """Which queues may name this one as their dead-letter queue."""
+
+    permission: Literal["allowAll", "denyAll", "byQueue"] = "allowAll"
+    sources: tuple[QueueKey, ...] = ()
+
+    def allows(self, source: QueueKey) -> bool:
+        if self.permission == "byQueue":
+            return source in self.sources
+        return self.permission == "allowAll"
+
+
+class QueueSettings(Struct, frozen=True):
+    """All that an owner can set. Times in milliseconds."""
+
+    fifo: bool = False
+    lease_ms: int = 30 * limits.SECOND_MS
+    delay_ms: int = 0
+    retention_ms: int = 4 * limits.DAY_MS
+    wait_ms: int = 0
+    message_bytes_max: int = limits.MESSAGE_BYTES.most
+    content_deduplication: bool = False
+    deduplication_scope: Literal["queue", "messageGroup"] = "queue"
+    throughput_limit: Literal["perQueue", "perMessageGroupId"] = "perQueue"
+    redrive: Redrive | None = None
+    redrive_allow: RedriveAllow | None = None
+    policy: str | None = None
+    encryption_key: str | None = None
+    encryption_reuse_seconds: int = 300
+    encryption_managed: bool = True
+    order_hint: int = 1
+    """K: a receive draws among the K first visible messages; `ANY_ORDER` asks for no order."""
+    delivery_paused: bool = False
+    long_delay: bool = False
+    """Delays may reach the retention period instead of 15 minutes."""
+    group_concurrency: int | None = None
+    group_rate_per_second: int | None = None
+
+    @property
+    def delay_ms_max(self) -> int:
+        return self.retention_ms if self.long_delay else limits.DELAY_MS.most
+
+
+class Queue(Struct, frozen=True):
+    """One version of a queue as the catalogue holds it; `number` is never used again."""
+
+    number: int
+    key: QueueKey
+    settings: QueueSettings
+    created_ms: int
+    modified_ms: int
+    tags: Mapping[str, str] = {}
+    version: int = 1
+
+
+Changes = Mapping[str, Any]
+"""New values by field name of `QueueSettings`."""
+
+_RANGES: Final[Mapping[str, limits.Range]] = {
+    "lease_ms": limits.LEASE_MS,
+    "retention_ms": limits.RETENTION_MS,
+    "wait_ms": limits.WAIT_MS,
+    "message_bytes_max": limits.MESSAGE_BYTES,
+    "group_concurrency": limits.GROUP_CONCURRENCY,
+    "group_rate_per_second": limits.GROUP_RATE_PER_SECOND,
+}
+_FIFO_ONLY: Final = ("content_deduplication", "deduplication_scope", "throughput_limit")
+
+
+def check_queue_name(name: str, *, fifo: bool) -> None:
+    """A FIFO queue's name ends in `.fifo`; no other name holds a period."""
+    stem = name.removesuffix(limits.FIFO_SUFFIX) if fifo else name
+    if fifo and stem == name:
+        raise InvalidValue("QueueName", name, "The name of a FIFO queue can only end with .fifo.")
+    if len(name) > limits.QUEUE_NAME_LENGTH_MAX or not limits.QUEUE_NAME.fullmatch(stem):
+        raise InvalidValue(
+            "QueueName",
+            name,
+            "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length",
+        )
+
+
+def settings_with(settings: QueueSettings, changes: Changes) -> QueueSettings:
+    """The settings after `changes`, or the first rule that they break."""
+    changed = msgspec.structs.replace(settings, **changes)
+    for name, allowed in _RANGES.items():
+        value = getattr(changed, name)
+        if value is not None and not allowed.holds(value):
+            raise InvalidAttribute(name, value=value)
+    if not 0 <= changed.delay_ms <= changed.delay_ms_max:
+        raise InvalidAttribute("delay_ms", value=changed.delay_ms)
+    hint = changed.order_hint
+    if hint != ANY_ORDER and not limits.ORDER_HINT.holds(hint):
+        raise InvalidAttribute("order_hint", value=hint)
+    if changed.fifo:
+        _check_fifo(changed)
+    else:
+        _check_standard(changed, changes)
+    if changed.redrive and changed.redrive.target.fifo != changed.fifo:
+        raise InvalidAttribute("redrive", "Dead-letter queue must be same type as source.")
+    return changed
+
+
+def _check_fifo(settings: QueueSettings) -> None:
+    if settings.order_hint != 1:
+        raise InvalidAttribute(
+            "order_hint", "a FIFO queue keeps its order", value=settings.order_hint
+        )
+    if (
+        settings.throughput_limit == "perMessageGroupId"
+        and settings.deduplication_scope != "messageGroup"
+    ):
+        raise InvalidAttribute(
+            "throughput_limit",
+            "FifoThroughputLimit may be perMessageGroupId only when DeduplicationScope is "
+            "messageGroup.",
+            value=settings.throughput_limit,
+        )
+
+
+def _check_standard(settings: QueueSettings, changes: Changes) -> None:
+    default = QueueSettings()
+    for name in _FIFO_ONLY:
+        if name in changes and getattr(settings, name) != getattr(default, name):
+            raise InvalidAttribute(name, "fifo only", value=changes[name])

@@ -1,0 +1,195 @@
+"""What a queue accepts as a message: contents, size, attributes, group, deduplication, delay."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from dovemq.core import limits
+from dovemq.core.commands import Draft
+from dovemq.core.errors import (
+    DeduplicationMissing,
+    InvalidContents,
+    InvalidMessageAttribute,
+    InvalidValue,
+    MessageTooLong,
+    MissingValue,
+)
+from dovemq.core.message import Attribute
+from dovemq.core.queue import Queue, QueueSettings
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_.-]+")
+_RESERVED_PREFIXES: Final = ("aws.", "amazon.")
+_TYPE: Final = re.compile(r"(String|Number|Binary)(\..+)?")
+_NOT_FOR_THIS_QUEUE: Final = "The request include parameter that is not valid for this queue type."
+
+
+def new_draft(
+    queue: Queue,
+    *,
+    message_id: str,
+    body: str,
+    sender: str,
+    delay_ms: int | None = None,
+    attributes: Mapping[str, Attribute] | None = None,
+    group: str | None = None,
+    deduplication_id: str | None = None,
+    trace: str | None = None,
+) -> Draft:
+    """A draft that the queue will take, with the queue's defaults filled in."""
+    settings = queue.settings
+    check_contents(body)
+    size = len(body) if body.isascii() else len(body.encode())
+    if attributes:
+        check_attributes(attributes)
+        size += sum(map(attribute_bytes, attributes.items()))
+    if size > settings.message_bytes_max:
+        raise MessageTooLong(settings.message_bytes_max)
+    if group is not None:
+        check_token("MessageGroupId", group)
+    if settings.fifo:
+        deduplication_id = _fifo_identity(settings, body, group, deduplication_id)
+    elif deduplication_id is not None:
+        raise InvalidValue("MessageDeduplicationId", deduplication_id, _NOT_FOR_THIS_QUEUE)
+    return Draft(
+        message_id,
+        body,
+        sender,
+        _delay_ms(settings, delay_ms),
+        attributes or {},
+        group,
+        deduplication_id,
+        trace,
+    )
+
+
+def check_contents(text: str) -> None:
+    if not text:
+        raise MissingValue("MessageBody")
+    if not (text.isascii() and text.isprintable()) and limits.FORBIDDEN_CHARACTER.search(text):
+        raise InvalidContents()
+
+
+def check_token(parameter: str, value: str) -> None:
+    if not limits.TOKEN.fullmatch(value):
+        raise InvalidValue(
+            parameter,
+            value,
+            f"{parameter} can only include alphanumeric and punctuation characters. "
+            "1 to 128 in length.",
+        )
+
+
+def attribute_bytes(item: tuple[str, Attribute]) -> int:
+    name, attribute = item
+    value = attribute.value
+    value_bytes = len(value) if isinstance(value, bytes) else len(value.encode())
+    return len(name.encode()) + len(attribute.type.encode()) + value_bytes
+
+
+def message_bytes(body: str, attributes: Mapping[str, Attribute]) -> int:
+    """The size that counts against the limits of a message and of a batch."""
+    return len(body.encode()) + sum(map(attribute_bytes, attributes.items()))
+
+
+def check_attributes(attributes: Mapping[str, Attribute]) -> None:
+    if len(attributes) > limits.MESSAGE_ATTRIBUTES_MAX:
+        raise InvalidMessageAttribute(
+            f"Number of message attributes [{len(attributes)}] exceeds the allowed maximum "
+            f"[{limits.MESSAGE_ATTRIBUTES_MAX}]."
+        )
+    for name, attribute in attributes.items():
+        _check_attribute_name(name)
+        _check_attribute_type(name, attribute.type)
+        _check_attribute_value(name, attribute)
+
+
+def _check_attribute_name(name: str) -> None:
+    if not limits.ATTRIBUTE_NAME_LENGTH.holds(len(name)):
+        raise InvalidMessageAttribute(
+            "Message (user) attribute names must be shorter than 256 Bytes"
+        )
+    if not _NAME.fullmatch(name):
+        raise InvalidMessageAttribute(
+            "Message (user) attributes name can only contain upper and lower score characters, "
+            "digits, periods, hyphens and underscores. "
+        )
+    if name.lower().startswith(_RESERVED_PREFIXES) or name[0] == "." or name[-1] == ".":
+        raise InvalidMessageAttribute(
+            "You can't use message attribute names beginning with 'AWS.' or 'Amazon.'. "
+            "These strings are reserved for internal use. Additionally, they cannot start or "
+            "end with '.'."
+        )
+    if ".." in name:
+        raise InvalidMessageAttribute(
+            f"Message (user) attribute name '{name}' cannot have successive periods."
+        )
+
+
+def _check_attribute_type(name: str, type_name: str) -> None:
+    if not type_name:
+        raise InvalidMessageAttribute(
+            f"The message attribute '{name}' must contain message attribute type."
+        )
+    if not _TYPE.fullmatch(type_name):
+        raise InvalidMessageAttribute(
+            f"The type of message (user) attribute '{name}' is invalid. You must use only the "
+            "following supported type prefixes: Binary, Number, String."
+        )
+    if not limits.ATTRIBUTE_TYPE_LENGTH.holds(len(type_name)):
+        raise InvalidMessageAttribute(
+            "Message (user) attribute types must be shorter than 256 Bytes"
+        )
+
+
+def _check_attribute_value(name: str, attribute: Attribute) -> None:
+    kind = attribute.type.partition(".")[0]
+    value = attribute.value
+    if not value or isinstance(value, bytes) != (kind == "Binary"):
+        raise InvalidMessageAttribute(
+            f"Message (user) attribute '{name}' must contain a non-empty value of type '{kind}'."
+        )
+    if isinstance(value, str):
+        if limits.FORBIDDEN_CHARACTER.search(value):
+            raise InvalidContents()
+        if kind == "Number":
+            _check_number(name, value)
+
+
+def _check_number(name: str, value: str) -> None:
+    try:
+        float(value)
+    except ValueError:
+        raise InvalidMessageAttribute(
+            f"Can't cast the value of message (user) attribute '{name}' to a number."
+        ) from None
+
+
+def _fifo_identity(
+    settings: QueueSettings, body: str, group: str | None, deduplication_id: str | None
+) -> str:
+    if group is None:
+        raise MissingValue("MessageGroupId")
+    if deduplication_id is not None:
+        check_token("MessageDeduplicationId", deduplication_id)
+        return deduplication_id
+    if not settings.content_deduplication:
+        raise DeduplicationMissing()
+    return hashlib.sha256(body.encode()).hexdigest()
+
+
+def _delay_ms(settings: QueueSettings, delay_ms: int | None) -> int:
+    if delay_ms is None:
+        return settings.delay_ms
+    delay_seconds = delay_ms // limits.SECOND_MS
+    if settings.fifo:
+        if delay_ms:
+            raise InvalidValue("DelaySeconds", delay_seconds, _NOT_FOR_THIS_QUEUE)
+        return settings.delay_ms
+    if not 0 <= delay_ms <= settings.delay_ms_max:
+        raise InvalidValue(
+            "DelaySeconds",
+            delay_seconds,
+            f"DelaySeconds must be >= 0 and <= {settings.delay_ms_max // limits.SECOND_MS}.",
+        )
+    return delay_ms

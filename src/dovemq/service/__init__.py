@@ -1,0 +1,80 @@
+"""The use cases of the product over a store and a clock; it knows neither HTTP nor SQS."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from dovemq.core import limits
+from dovemq.core.errors import DoveError
+from dovemq.core.ports import Clock, Store
+from dovemq.service.messages import Messages
+from dovemq.service.moves import Moves
+from dovemq.service.polls import Polls
+from dovemq.service.queues import Queues
+
+log = logging.getLogger(__name__)
+
+HOUSEKEEPING_SECONDS: Final = 60
+
+
+@dataclass
+class Service:
+    store: Store
+    clock: Clock
+    queues: Queues
+    messages: Messages
+    moves: Moves
+    polls: Polls
+    _housekeeping: "asyncio.Task[None] | None" = field(default=None, init=False)
+
+    async def start(self) -> None:
+        """Resume what the last run left, and keep house from now on."""
+        await self.moves.resume()
+        self._housekeeping = asyncio.get_running_loop().create_task(self._keep_house())
+
+    async def drain(self) -> None:
+        """Answer parked polls, stop background work; requests under way may finish."""
+        self.polls.drain()
+        await self.moves.close()
+        if self._housekeeping:
+            self._housekeeping.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._housekeeping
+            self._housekeeping = None
+
+    async def close(self) -> None:
+        await self.drain()
+        await self.store.close()
+
+    async def _keep_house(self) -> None:
+        while True:
+            await asyncio.sleep(HOUSEKEEPING_SECONDS)
+            try:
+                await self.drop_expired()
+            except DoveError as error:
+                log.warning("housekeeping: %s", error)
+
+    async def drop_expired(self) -> None:
+        """Give back the space of messages that nobody came for."""
+        after = ""
+        while page := await self.queues.page(None, "", after, limits.QUEUES_LISTED.most):
+            for queue in page:
+                await self.queues.drop_expired(queue)
+            after = str(page[-1].key)
+
+
+def build_service(
+    store: Store, clock: Clock, new_id: Callable[[], str], *, strict_aws: bool = False
+) -> Service:
+    polls = Polls(clock)
+    return Service(
+        store,
+        clock,
+        Queues(store, clock, polls, strict=strict_aws),
+        Messages(store, clock, polls),
+        Moves(store, clock, new_id),
+        polls,
+    )

@@ -1,0 +1,224 @@
+"""Sending, receiving and settling messages: the hot path.
+
+Owns what a store does not know: receipts as text, long polls, repeated attempts, and the move of
+exhausted messages to their dead-letter queue.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from dovemq.core import limits
+from dovemq.core.commands import (
+    Ask,
+    Draft,
+    Duplicate,
+    Extension,
+    Leased,
+    Page,
+    Peeked,
+    Receipt,
+    Sent,
+    Settlement,
+)
+from dovemq.core.errors import (
+    InvalidValue,
+    MessageGone,
+    MessageNotLeased,
+    QueueMissing,
+    ReceiptExpired,
+    ReceiptInvalid,
+    RequestError,
+    UnavailableError,
+)
+from dovemq.core.ports import Clock, Partition, Store
+from dovemq.core.queue import Queue
+from dovemq.core.receipts import ReceiptCodec
+from dovemq.service.attempts import Attempts, Delivery
+from dovemq.service.polls import Polls
+from dovemq.service.transfers import dead_letter
+
+
+class Messages:
+    def __init__(self, store: Store, clock: Clock, polls: Polls) -> None:
+        self._store = store
+        self._clock = clock
+        self._polls = polls
+        self._receipts = ReceiptCodec(store.receipt_key)
+        self._attempts = Attempts()
+
+    async def send(self, queue: Queue, drafts: Sequence[Draft]) -> list[Sent | Duplicate]:
+        now_ms = self._clock.now_ms()
+        sent = await self._store.partition(queue, 0).send(drafts, now_ms)
+        for draft in drafts:
+            if draft.delay_ms:
+                self._polls.due(queue.number, now_ms + draft.delay_ms)
+        return sent
+
+    async def receive(
+        self,
+        queue: Queue,
+        count_max: int,
+        lease_ms: int | None = None,
+        wait_ms: int | None = None,
+        attempt_id: str | None = None,
+    ) -> list[Delivery]:
+        """Up to `count_max` messages; waits up to `wait_ms` for the first one."""
+        settings = queue.settings
+        lease_ms = settings.lease_ms if lease_ms is None else lease_ms
+        wait_ms = settings.wait_ms if wait_ms is None else wait_ms
+        attempt = (queue.number, attempt_id) if attempt_id and settings.fifo else None
+        if attempt:
+            repeated = self._attempts.recall(attempt, self._clock.now_ms())
+            if repeated and await self._restarted(queue, repeated, lease_ms):
+                return list(repeated)
+        if wait_ms:
+            deliveries = await self._poll(queue, count_max, lease_ms, wait_ms)
+        else:
+            deliveries, _ = await self._take(queue, count_max, lease_ms)
+        if attempt and deliveries:
+            self._attempts.remember(attempt, deliveries, self._clock.now_ms())
+        return deliveries
+
+    async def settle(self, queue: Queue, receipts: Sequence[str]) -> list[RequestError | None]:
+        """None for each message that is gone for good, else why it is not."""
+        self._attempts.touched(receipts)
+        results, positions, decoded = self._decoded(queue, receipts)
+        if decoded:
+            partition = self._store.partition(queue, 0)
+            settled = await partition.settle(decoded, self._clock.now_ms())
+            for position, settlement in zip(positions, settled, strict=True):
+                if settlement is Settlement.EXPIRED:
+                    results[position] = ReceiptExpired(receipts[position])
+        return results
+
+    async def extend(
+        self, queue: Queue, changes: Sequence[tuple[str, int]]
+    ) -> list[RequestError | None]:
+        """Hide each message for so many ms from now; None where that was done."""
+        now_ms = self._clock.now_ms()
+        texts = [text for text, _ in changes]
+        self._attempts.touched(texts)
+        results, positions, decoded = self._decoded(queue, texts)
+        asked: list[tuple[Receipt, int]] = []
+        asked_at: list[int] = []
+        for position, receipt in zip(positions, decoded, strict=True):
+            lease_ms = changes[position][1]
+            if now_ms + lease_ms > receipt.leased_ms + limits.LEASE_MS.most:
+                results[position] = _beyond_limit(lease_ms)
+            else:
+                asked.append((receipt, lease_ms))
+                asked_at.append(position)
+        if asked:
+            extensions = await self._store.partition(queue, 0).extend(asked, now_ms)
+            for position, extension in zip(asked_at, extensions, strict=True):
+                results[position] = _refusal(extension, texts[position])
+                self._polls.due(queue.number, now_ms + changes[position][1])
+        return results
+
+    async def release(self, queue: Queue, deliveries: Sequence[Delivery]) -> None:
+        """Take back messages whose delivery failed, as if they had not been received."""
+        receipts = [delivery.lease.receipt for delivery in deliveries]
+        self._attempts.touched(delivery.receipt for delivery in deliveries)
+        await self._store.partition(queue, 0).release(receipts, self._clock.now_ms())
+
+    async def peek(self, queue: Queue, page: Page) -> list[Peeked]:
+        return await self._store.partition(queue, 0).peek(page, self._clock.now_ms())
+
+    async def _poll(
+        self, queue: Queue, count_max: int, lease_ms: int, wait_ms: int
+    ) -> list[Delivery]:
+        until_ms = self._clock.now_ms() + wait_ms
+        partition = self._store.partition(queue, 0)
+        with self._polls.lot(queue.number, partition) as lot:
+            while True:
+                changes = lot.changes
+                deliveries, next_due_ms = await self._take(queue, count_max, lease_ms)
+                if deliveries:
+                    return deliveries
+                if next_due_ms is not None:
+                    self._polls.due(queue.number, next_due_ms)
+                if not await self._polls.park(queue.number, lot, changes, until_ms):
+                    return []
+                found = await self._store.catalogue.find(queue.key)
+                if found is None or found.number != queue.number:
+                    raise QueueMissing(str(queue.key))
+                queue = found
+
+    async def _take(
+        self, queue: Queue, count_max: int, lease_ms: int
+    ) -> tuple[list[Delivery], int | None]:
+        """What can be had now, else when to look again."""
+        redrive = queue.settings.redrive
+        target = await self._store.catalogue.find(redrive.target) if redrive else None
+        receives_max = redrive.receives_max if redrive and target else None
+        ask = Ask(count_max, lease_ms, receives_max)
+        partition = self._store.partition(queue, 0)
+        while True:
+            now_ms = self._clock.now_ms()
+            leased = await partition.lease(ask, now_ms)
+            moved = False
+            if leased.exhausted and target:
+                moved = await self._dead_letter(queue, partition, target, leased)
+            if leased.messages or not moved:
+                break
+        if leased.more:
+            self._polls.wake(queue.number)
+        if not leased.messages:
+            return [], leased.next_due_ms
+        self._polls.due(queue.number, now_ms + lease_ms)
+        encode = self._receipts.encode
+        return [Delivery(lease, encode(lease.receipt)) for lease in leased.messages], None
+
+    async def _dead_letter(
+        self, queue: Queue, partition: Partition, target: Queue, leased: Leased
+    ) -> bool:
+        """Whether the exhausted messages have left the queue; if not they are back in it."""
+        receipts = [lease.receipt for lease in leased.exhausted]
+        try:
+            await dead_letter(self._store, queue, target, leased.exhausted, self._clock.now_ms())
+            return True
+        except (UnavailableError, QueueMissing):
+            await partition.release(receipts, self._clock.now_ms())
+            return False
+        except asyncio.CancelledError:
+            receipts += [lease.receipt for lease in leased.messages]
+            await partition.release(receipts, self._clock.now_ms())
+            raise
+
+    async def _restarted(self, queue: Queue, repeated: Sequence[Delivery], lease_ms: int) -> bool:
+        """Whether all leases of an earlier attempt still held and now run anew."""
+        changes = [(delivery.lease.receipt, lease_ms) for delivery in repeated]
+        partition = self._store.partition(queue, 0)
+        extensions = await partition.extend(changes, self._clock.now_ms())
+        return all(extension is Extension.EXTENDED for extension in extensions)
+
+    def _decoded(
+        self, queue: Queue, texts: Sequence[str]
+    ) -> tuple[list[RequestError | None], list[int], list[Receipt]]:
+        results: list[RequestError | None] = [None] * len(texts)
+        positions: list[int] = []
+        decoded: list[Receipt] = []
+        for position, text in enumerate(texts):
+            try:
+                decoded.append(self._receipts.decode(text, queue.number))
+                positions.append(position)
+            except ReceiptInvalid as error:
+                results[position] = error
+        return results, positions, decoded
+
+
+def _beyond_limit(lease_ms: int) -> InvalidValue:
+    return InvalidValue(
+        "VisibilityTimeout",
+        lease_ms // limits.SECOND_MS,
+        "Total VisibilityTimeout for the message is beyond the limit "
+        f"[{limits.LEASE_MS.most // limits.SECOND_MS} seconds]",
+    )
+
+
+def _refusal(extension: Extension, receipt: str) -> RequestError | None:
+    if extension is Extension.EXTENDED:
+        return None
+    if extension is Extension.NOT_LEASED:
+        return MessageNotLeased()
+    return MessageGone(receipt)

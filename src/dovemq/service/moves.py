@@ -1,0 +1,166 @@
+"""Move tasks: all messages of a dead-letter queue back to where they came from, or elsewhere.
+
+A task is durable: a running one goes on after a restart. One task at a time per source.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from dovemq.core import limits
+from dovemq.core.commands import Ask, Lease, Move, MoveStatus
+from dovemq.core.errors import DoveError, MoveRefused, ResourceMissing, Unsupported
+from dovemq.core.ports import Clock, Store
+from dovemq.core.queue import Queue, QueueKey
+from dovemq.service.transfers import move_back
+
+log = logging.getLogger(__name__)
+
+MOVE_COUNT_MAX: Final = 10
+MOVE_LEASE_MS: Final = limits.MINUTE_MS
+
+
+class Moves:
+    def __init__(self, store: Store, clock: Clock, new_id: Callable[[], str]) -> None:
+        self._store = store
+        self._catalogue = store.catalogue
+        self._clock = clock
+        self._new_id = new_id
+        self._closing = asyncio.Event()
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._progress: dict[str, Move] = {}
+
+    async def resume(self) -> None:
+        """Go on with the tasks that the last run of the service left behind."""
+        for move in await self._catalogue.moves():
+            if move.status is MoveStatus.RUNNING:
+                self._launch(move)
+            elif move.status is MoveStatus.CANCELLING:
+                await self._save(move, status=MoveStatus.CANCELLED)
+
+    async def start(
+        self, source: QueueKey, target: QueueKey | None, rate_per_second: int | None
+    ) -> Move:
+        queue = await self._catalogue.find(source)
+        if queue is None:
+            raise ResourceMissing(
+                "The resource that you specified for the SourceArn parameter doesn't exist."
+            )
+        if not await self._catalogue.sources(source):
+            raise MoveRefused("Source queue must be configured as a Dead Letter Queue.")
+        if target is not None and await self._catalogue.find(target) is None:
+            raise ResourceMissing(
+                "The resource that you specified for the DestinationArn parameter doesn't exist."
+            )
+        if target == source:
+            raise MoveRefused("Source queue arn and destination queue arn cannot be the same.")
+        for move in await self._catalogue.moves(source):
+            if move.status in (MoveStatus.RUNNING, MoveStatus.CANCELLING):
+                raise Unsupported(
+                    "There is already a task running. Only one active task is allowed for a "
+                    "source queue arn at a given time."
+                )
+        now_ms = self._clock.now_ms()
+        counts = await self._store.partition(queue, 0).counts(now_ms)
+        to = str(target) if target else None
+        move = Move(self._new_id(), str(source), to, rate_per_second, now_ms, counts.visible)
+        await self._catalogue.save_move(move)
+        self._launch(move)
+        return move
+
+    async def listing(self, source: QueueKey, count_max: int) -> list[Move]:
+        """Newest first, the running ones with their progress of this moment."""
+        if await self._catalogue.find(source) is None:
+            raise ResourceMissing(
+                "The resource that you specified for the SourceArn parameter doesn't exist."
+            )
+        saved = await self._catalogue.moves(source)
+        return [self._progress.get(move.move_id, move) for move in saved[:count_max]]
+
+    async def cancel(self, move_id: str) -> Move:
+        found = [move for move in await self._catalogue.moves() if move.move_id == move_id]
+        if not found:
+            raise ResourceMissing("Task does not exist.")
+        move = self._progress.get(move_id, found[0])
+        if move.status is not MoveStatus.RUNNING:
+            raise Unsupported("Only active tasks can be cancelled.")
+        await self._save(move, status=MoveStatus.CANCELLING)
+        return move
+
+    async def close(self) -> None:
+        """Finish the batch under way; the task stays RUNNING and the next start resumes it."""
+        self._closing.set()
+        if self._running:
+            await asyncio.wait(self._running.values())
+
+    def _launch(self, move: Move) -> None:
+        self._progress[move.move_id] = move
+        task = asyncio.get_running_loop().create_task(self._run(move.move_id))
+        self._running[move.move_id] = task
+        task.add_done_callback(lambda _: self._forget(move.move_id))
+
+    def _forget(self, move_id: str) -> None:
+        self._running.pop(move_id, None)
+        self._progress.pop(move_id, None)
+
+    async def _run(self, move_id: str) -> None:
+        try:
+            while not self._closing.is_set() and await self._step(move_id):
+                rate = self._progress[move_id].rate_per_second
+                await self._pause(MOVE_COUNT_MAX / rate if rate else 0)
+        except DoveError as error:
+            log.warning("move %s failed: %s", move_id, error)
+            await self._save(self._progress[move_id], status=MoveStatus.FAILED, failure=str(error))
+
+    async def _pause(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._closing.wait(), seconds)
+
+    async def _step(self, move_id: str) -> bool:
+        """Move one batch; False when the task has ended."""
+        move = self._progress[move_id]
+        if move.status is MoveStatus.CANCELLING:
+            await self._save(move, status=MoveStatus.CANCELLED)
+            return False
+        source = await self._found(move.source)
+        now_ms = self._clock.now_ms()
+        count_max = min(MOVE_COUNT_MAX, move.to_move - move.moved)
+        leases: Sequence[Lease] = ()
+        if count_max > 0:
+            ask = Ask(count_max, MOVE_LEASE_MS)
+            leases = (await self._store.partition(source, 0).lease(ask, now_ms)).messages
+        if not leases:
+            await self._save(move, status=MoveStatus.COMPLETED)
+            return False
+        await self._move(source, move, leases)
+        await self._save(self._progress[move_id], moved=move.moved + len(leases))
+        return True
+
+    async def _move(self, source: Queue, move: Move, leases: Sequence[Lease]) -> None:
+        by_target: dict[str, list[Lease]] = {}
+        for lease in leases:
+            target = move.target or lease.message.source
+            if target is None:
+                receipts = [each.receipt for each in leases]
+                await self._store.partition(source, 0).release(receipts, self._clock.now_ms())
+                raise MoveRefused("CouldNotDetermineMessageSource")
+            by_target.setdefault(target, []).append(lease)
+        for target, group in by_target.items():
+            queue = await self._found(target)
+            await move_back(self._store, source, queue, group, self._clock.now_ms())
+
+    async def _found(self, name: str) -> Queue:
+        queue = await self._catalogue.find(QueueKey.parse(name))
+        if queue is None:
+            raise ResourceMissing(f"queue {name} does not exist")
+        return queue
+
+    async def _save(self, move: Move, **changes: object) -> None:
+        changed = msgspec.structs.replace(move, **changes)
+        if move.move_id in self._progress:
+            self._progress[move.move_id] = changed
+        await self._catalogue.save_move(changed)

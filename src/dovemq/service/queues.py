@@ -1,0 +1,143 @@
+"""Creating, changing and removing queues, and what an owner asks of one as a whole."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from dovemq.core import limits
+from dovemq.core.commands import Counts
+from dovemq.core.errors import (
+    InvalidAttribute,
+    InvariantError,
+    PurgeInProgress,
+    QueueDeletedRecently,
+    QueueExists,
+    QueueMissing,
+)
+from dovemq.core.ports import Clock, Store
+from dovemq.core.queue import (
+    Changes,
+    Queue,
+    QueueKey,
+    QueueSettings,
+    check_queue_name,
+    settings_with,
+)
+from dovemq.service.bans import Bans
+from dovemq.service.polls import Polls
+
+DROP_COUNT_MAX: Final = 10_000
+REPLACE_ATTEMPTS_MAX: Final = 100
+
+
+class Queues:
+    def __init__(self, store: Store, clock: Clock, polls: Polls, *, strict: bool) -> None:
+        self._store = store
+        self._catalogue = store.catalogue
+        self._clock = clock
+        self._polls = polls
+        self._removed = Bans(limits.BAN_MS if strict else 0)
+        self._purged = Bans(limits.BAN_MS if strict else 0)
+
+    async def create(self, key: QueueKey, changes: Changes, tags: Mapping[str, str]) -> Queue:
+        """The queue of that key; one that exists must agree with every given setting."""
+        now_ms = self._clock.now_ms()
+        fifo = bool(changes.get("fifo", False))
+        check_queue_name(key.name, fifo=fifo)
+        settings = settings_with(QueueSettings(fifo=fifo), changes)
+        existing = await self._catalogue.find(key)
+        if existing is None:
+            if self._removed.banned(str(key), now_ms):
+                raise QueueDeletedRecently(limits.BAN_MS // limits.SECOND_MS)
+            await self._check_redrive(key, settings)
+            existing = await self._catalogue.create(
+                Queue(0, key, settings, now_ms, now_ms, dict(tags))
+            )
+        for name, value in changes.items():
+            if getattr(existing.settings, name) != value:
+                raise QueueExists(key.name, name)
+        return existing
+
+    async def find(self, key: QueueKey) -> Queue:
+        queue = await self._catalogue.find(key)
+        if queue is None:
+            raise QueueMissing(str(key))
+        return queue
+
+    async def remove(self, key: QueueKey) -> None:
+        queue = await self.find(key)
+        await self._catalogue.remove(key)
+        self._removed.start(str(key), self._clock.now_ms())
+        self._polls.wake_all(queue.number)
+
+    async def page(
+        self, account: str | None, prefix: str, after: str, count_max: int
+    ) -> list[Queue]:
+        return await self._catalogue.page(account, prefix, after, count_max)
+
+    async def change(self, key: QueueKey, changes: Changes) -> Queue:
+        """The queue with its new settings; polls look again, since a pause may have ended."""
+        for _ in range(REPLACE_ATTEMPTS_MAX):
+            queue = await self.find(key)
+            settings = settings_with(queue.settings, changes)
+            if "redrive" in changes:
+                await self._check_redrive(key, settings)
+            changed = msgspec.structs.replace(
+                queue, settings=settings, modified_ms=self._clock.now_ms()
+            )
+            if await self._catalogue.replace(changed):
+                queue = await self.find(key)
+                self._store.partition(queue, 0)
+                self._polls.wake_all(queue.number)
+                return queue
+        raise InvariantError(f"queue {key} changed {REPLACE_ATTEMPTS_MAX} times in a row")
+
+    async def retag(self, key: QueueKey, add: Mapping[str, str], remove: Sequence[str]) -> None:
+        for _ in range(REPLACE_ATTEMPTS_MAX):
+            queue = await self.find(key)
+            tags = {**queue.tags, **add}
+            for name in remove:
+                tags.pop(name, None)
+            if await self._catalogue.replace(msgspec.structs.replace(queue, tags=tags)):
+                return
+        raise InvariantError(f"queue {key} changed {REPLACE_ATTEMPTS_MAX} times in a row")
+
+    async def counts(self, queue: Queue) -> Counts:
+        return await self._store.partition(queue, 0).counts(self._clock.now_ms())
+
+    async def purge(self, key: QueueKey) -> None:
+        """Remove every message sent until now, in bounded steps."""
+        queue = await self.find(key)
+        now_ms = self._clock.now_ms()
+        if self._purged.banned(str(key), now_ms):
+            raise PurgeInProgress(key.name, limits.BAN_MS // limits.SECOND_MS)
+        self._purged.start(str(key), now_ms)
+        await self.drop(queue, now_ms + 1)
+
+    async def drop_expired(self, queue: Queue) -> None:
+        """Remove what has outlived the retention period; the space comes back to the store."""
+        await self.drop(queue, self._clock.now_ms() - queue.settings.retention_ms + 1)
+
+    async def drop(self, queue: Queue, sent_before_ms: int) -> None:
+        partition = self._store.partition(queue, 0)
+        dropped = DROP_COUNT_MAX
+        while dropped == DROP_COUNT_MAX:
+            dropped = await partition.drop(sent_before_ms, DROP_COUNT_MAX, self._clock.now_ms())
+
+    async def sources(self, key: QueueKey) -> list[Queue]:
+        """The queues that send their dead letters here."""
+        await self.find(key)
+        return await self._catalogue.sources(key)
+
+    async def _check_redrive(self, key: QueueKey, settings: QueueSettings) -> None:
+        if settings.redrive is None:
+            return
+        target = await self._catalogue.find(settings.redrive.target)
+        if target is None:
+            raise InvalidAttribute("redrive", "Dead letter target does not exist.")
+        allow = target.settings.redrive_allow
+        if allow is not None and not allow.allows(key):
+            raise InvalidAttribute(
+                "redrive", "The dead-letter queue does not allow this queue as a source."
+            )

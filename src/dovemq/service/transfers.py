@@ -1,0 +1,51 @@
+"""Moving messages from queue to queue: `adopt` at the target, then `settle` at the source.
+
+In that order a message is never in none; a crash in between repeats the move, and `adopt` is
+idempotent.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from dovemq.core.commands import Lease, Transfer
+from dovemq.core.ports import Store
+from dovemq.core.queue import Queue
+
+
+async def dead_letter(
+    store: Store, source: Queue, target: Queue, leases: Sequence[Lease], now_ms: int
+) -> None:
+    """Messages keep the count of the receives that were answered, and learn where they came from.
+
+    The lease under which they are moved was never answered, so it does not count.
+    """
+    transfers = [
+        Transfer(
+            msgspec.structs.replace(lease.message, source=str(source.key)),
+            lease.receive_count - 1,
+            lease.first_received_ms if lease.receive_count > 1 else 0,
+        )
+        for lease in leases
+    ]
+    await _move(store, source, target, leases, transfers, now_ms)
+
+
+async def move_back(
+    store: Store, source: Queue, target: Queue, leases: Sequence[Lease], now_ms: int
+) -> None:
+    """Messages start afresh at the target: no receives, no origin."""
+    transfers = [Transfer(msgspec.structs.replace(lease.message, source=None)) for lease in leases]
+    await _move(store, source, target, leases, transfers, now_ms)
+
+
+async def _move(
+    store: Store,
+    source: Queue,
+    target: Queue,
+    leases: Sequence[Lease],
+    transfers: Sequence[Transfer],
+    now_ms: int,
+) -> None:
+    await store.partition(target, 0).adopt(transfers, now_ms)
+    await store.partition(source, 0).settle([lease.receipt for lease in leases], now_ms)

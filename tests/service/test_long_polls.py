@@ -1,0 +1,160 @@
+"""Long polls: answered at once on arrival, one poll per message, nothing swallowed."""
+
+import asyncio
+
+import pytest
+
+from dovemq.core.errors import QueueMissing
+from tests.service.world import LONG_MS, World, bodies
+
+
+async def settled_loop() -> None:
+    """Let every task that can run do so."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+def test_receive_without_wait_answers_empty_at_once() -> None:
+    async def scenario() -> None:
+        world = World()
+        queue = await world.queue("q")
+        assert await world.messages.receive(queue, 10) == []
+        assert world.service.polls.parked == 0
+
+    asyncio.run(scenario())
+
+
+def test_send_wakes_exactly_one_of_many_polls() -> None:
+    async def scenario() -> None:
+        world = World()
+        queue = await world.queue("q")
+        polls = [
+            asyncio.create_task(world.messages.receive(queue, 10, wait_ms=LONG_MS))
+            for _ in range(50)
+        ]
+        await settled_loop()
+        assert world.service.polls.parked == 50
+        await world.send(queue, "a")
+        await settled_loop()
+        assert [bodies(poll.result()) for poll in polls if poll.done()] == [["a"]]
+        assert world.service.polls.parked == 49
+        await world.service.drain()
+        await asyncio.gather(*polls)
+
+    asyncio.run(scenario())
+
+
+def test_a_batch_wakes_as_many_polls_as_there_are_messages() -> None:
+    async def scenario() -> None:
+        world = World()
+        queue = await world.queue("q")
+        polls = [
+            asyncio.create_task(world.messages.receive(queue, 1, wait_ms=LONG_MS))
+            for _ in range(5)
+        ]
+        await settled_loop()
+        await world.send(queue, "a", "b", "c")
+        await settled_loop()
+        assert sorted(bodies(p.result())[0] for p in polls if p.done()) == ["a", "b", "c"]
+        await world.service.drain()
+        assert [await p for p in polls if not bodies(await p)] == [[], []]
+
+    asyncio.run(scenario())
+
+
+def test_poll_ends_when_a_lease_ends_during_the_wait() -> None:
+    async def scenario() -> None:
+        world = World()
+        queue = await world.queue("q")
+        await world.send(queue, "a")
+        await world.messages.receive(queue, 1, lease_ms=1)
+        poll = asyncio.create_task(world.messages.receive(queue, 1, wait_ms=LONG_MS))
+        await settled_loop()
+        world.clock.advance(1)
+        assert bodies(await poll) == ["a"]
+
+    asyncio.run(scenario())
+
+
+def test_poll_sees_the_end_of_a_lease_that_began_while_it_waited() -> None:
+    async def scenario() -> None:
+        world = World()
+        queue = await world.queue("q", delivery_paused=True)
+        poll = asyncio.create_task(world.messages.receive(queue, 1, wait_ms=LONG_MS))
+        await settled_loop()
+        await world.send(queue, "a", delay_ms=1)
+        await world.queues.change(queue.key, {"delivery_paused": False})
+        world.clock.advance(1)
+        assert bodies(await poll) == ["a"]
+
+    asyncio.run(scenario())
+
+
+def test_cancelled_poll_hands_its_turn_to_the_next() -> None:
+    async def scenario() -> None:
+        world = World()
+        queue = await world.queue("q")
+        first = asyncio.create_task(world.messages.receive(queue, 1, wait_ms=LONG_MS))
+        await settled_loop()
+        second = asyncio.create_task(world.messages.receive(queue, 1, wait_ms=LONG_MS))
+        await settled_loop()
+        await world.send(queue, "a")
+        first.cancel()
+        assert bodies(await second) == ["a"]
+        with pytest.raises(asyncio.CancelledError):
+            await first
+
+    asyncio.run(scenario())
+
+
+def test_drain_answers_parked_polls_empty_and_parks_no_more() -> None:
+    async def scenario() -> None:
+        world = World()
+        queue = await world.queue("q")
+        poll = asyncio.create_task(world.messages.receive(queue, 1, wait_ms=LONG_MS))
+        await settled_loop()
+        await world.service.drain()
+        assert await poll == []
+        assert await world.messages.receive(queue, 1, wait_ms=LONG_MS) == []
+
+    asyncio.run(scenario())
+
+
+def test_removing_the_queue_ends_its_polls_with_queue_missing() -> None:
+    async def scenario() -> None:
+        world = World()
+        queue = await world.queue("q")
+        poll = asyncio.create_task(world.messages.receive(queue, 1, wait_ms=LONG_MS))
+        await settled_loop()
+        await world.queues.remove(queue.key)
+        with pytest.raises(QueueMissing):
+            await poll
+
+    asyncio.run(scenario())
+
+
+def test_settling_the_head_of_a_fifo_group_wakes_a_poll() -> None:
+    async def scenario() -> None:
+        world = World()
+        queue = await world.queue("q.fifo")
+        await world.send(queue, "a", "b", group="g")
+        [head] = await world.messages.receive(queue, 1)
+        poll = asyncio.create_task(world.messages.receive(queue, 1, wait_ms=LONG_MS))
+        await settled_loop()
+        assert not poll.done()
+        await world.messages.settle(queue, [head.receipt])
+        assert bodies(await poll) == ["b"]
+
+    asyncio.run(scenario())
+
+
+def test_ended_polls_leave_nothing_behind() -> None:
+    async def scenario() -> None:
+        world = World()
+        queue = await world.queue("q")
+        assert await world.messages.receive(queue, 1, wait_ms=1) == []
+        assert world.service.polls.parked == 0
+        await world.send(queue, "a")
+        assert bodies(await world.messages.receive(queue, 1, wait_ms=LONG_MS)) == ["a"]
+
+    asyncio.run(scenario())

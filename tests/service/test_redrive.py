@@ -1,0 +1,190 @@
+"""Dead letters and moves between queues."""
+
+import asyncio
+
+import pytest
+
+from dovemq.core.commands import MoveStatus
+from dovemq.core.errors import InvalidAttribute, MoveRefused, ResourceMissing, Unsupported
+from dovemq.core.queue import QueueSettings, Redrive, RedriveAllow
+from dovemq.service import build_service
+from tests.service.world import World, bodies, key
+
+
+async def finished(world: World) -> None:
+    """Wait for the running moves to end."""
+    while world.moves._running:
+        await asyncio.wait(world.moves._running.values())
+
+
+def test_message_goes_to_the_dead_letter_queue_when_receives_exceed_the_limit() -> None:
+    async def scenario() -> None:
+        world = World()
+        work, dead = await world.with_dead_letters(2)
+        await world.send(work, "poison")
+        for _ in range(2):
+            assert bodies(await world.messages.receive(work, 1)) == ["poison"]
+            world.clock.advance(1_000)
+        assert await world.messages.receive(work, 1) == []
+        [letter] = await world.messages.receive(dead, 1)
+        assert letter.lease.message.source == "000000000000/work"
+        assert letter.lease.receive_count == 3
+        assert (await world.queues.counts(work)).visible == 0
+
+    asyncio.run(scenario())
+
+
+def test_receive_fills_up_with_fresh_messages_behind_an_exhausted_one() -> None:
+    async def scenario() -> None:
+        world = World()
+        work, _ = await world.with_dead_letters(1)
+        await world.send(work, "poison")
+        await world.messages.receive(work, 1)
+        await world.send(work, "fresh")
+        world.clock.advance(1_000)
+        assert bodies(await world.messages.receive(work, 10)) == ["fresh"]
+
+    asyncio.run(scenario())
+
+
+def test_without_its_dead_letter_queue_a_message_is_delivered_on() -> None:
+    async def scenario() -> None:
+        world = World()
+        work, dead = await world.with_dead_letters(1)
+        await world.send(work, "poison")
+        await world.queues.remove(dead.key)
+        for _ in range(3):
+            assert bodies(await world.messages.receive(work, 1)) == ["poison"]
+            world.clock.advance(1_000)
+
+    asyncio.run(scenario())
+
+
+def test_redrive_to_a_queue_that_does_not_exist_is_refused() -> None:
+    async def scenario() -> None:
+        world = World()
+        with pytest.raises(InvalidAttribute, match="does not exist"):
+            await world.queue("work", redrive=Redrive(key("nowhere"), 1))
+
+    asyncio.run(scenario())
+
+
+def test_redrive_allow_policy_of_the_target_is_enforced() -> None:
+    async def scenario() -> None:
+        world = World()
+        only = RedriveAllow("byQueue", (key("friend"),))
+        dead = await world.queue("dead", redrive_allow=only)
+        await world.queue("friend", redrive=Redrive(dead.key, 1))
+        with pytest.raises(InvalidAttribute, match="does not allow"):
+            await world.queue("stranger", redrive=Redrive(dead.key, 1))
+
+    asyncio.run(scenario())
+
+
+def test_move_returns_dead_letters_to_their_origin_with_a_fresh_count() -> None:
+    async def scenario() -> None:
+        world = World()
+        work, dead = await world.with_dead_letters(1)
+        await world.send(work, *(f"m{n}" for n in range(25)))
+        for _ in range(3):
+            await world.messages.receive(work, 10)
+        world.clock.advance(1_000)
+        assert await world.messages.receive(work, 10) == []
+        move = await world.moves.start(dead.key, None, None)
+        await finished(world)
+        [listed] = await world.moves.listing(dead.key, 10)
+        assert (listed.move_id, listed.status, listed.moved) == (
+            move.move_id,
+            MoveStatus.COMPLETED,
+            25,
+        )
+        [first] = await world.messages.receive(work, 1)
+        assert first.lease.receive_count == 1
+        assert first.lease.message.source is None
+
+    asyncio.run(scenario())
+
+
+def test_move_of_a_message_without_origin_fails_and_keeps_it() -> None:
+    async def scenario() -> None:
+        world = World()
+        _, dead = await world.with_dead_letters(1)
+        await world.send(dead, "sent here directly")
+        await world.moves.start(dead.key, None, None)
+        await finished(world)
+        [listed] = await world.moves.listing(dead.key, 10)
+        assert (listed.status, listed.failure) == (
+            MoveStatus.FAILED,
+            "CouldNotDetermineMessageSource",
+        )
+        assert (await world.queues.counts(dead)).visible == 1
+
+    asyncio.run(scenario())
+
+
+def test_move_to_a_named_target_takes_messages_of_any_origin() -> None:
+    async def scenario() -> None:
+        world = World()
+        work, dead = await world.with_dead_letters(1)
+        await world.send(dead, "a")
+        await world.moves.start(dead.key, work.key, 500)
+        await finished(world)
+        assert bodies(await world.messages.receive(work, 1)) == ["a"]
+
+    asyncio.run(scenario())
+
+
+def test_moves_are_refused_where_they_make_no_sense() -> None:
+    async def scenario() -> None:
+        world = World()
+        work, dead = await world.with_dead_letters(1)
+        with pytest.raises(ResourceMissing):
+            await world.moves.start(key("nowhere"), None, None)
+        with pytest.raises(MoveRefused):
+            await world.moves.start(work.key, None, None)
+        with pytest.raises(ResourceMissing):
+            await world.moves.start(dead.key, key("nowhere"), None)
+        with pytest.raises(ResourceMissing):
+            await world.moves.cancel("no such task")
+
+    asyncio.run(scenario())
+
+
+def test_one_move_at_a_time_and_cancel_ends_it() -> None:
+    async def scenario() -> None:
+        world = World()
+        work, dead = await world.with_dead_letters(1)
+        await world.send(dead, *(f"m{n}" for n in range(30)))
+        move = await world.moves.start(dead.key, work.key, 50)
+        with pytest.raises(Unsupported):
+            await world.moves.start(dead.key, work.key, 50)
+        await world.moves.cancel(move.move_id)
+        await finished(world)
+        [listed] = await world.moves.listing(dead.key, 10)
+        assert listed.status is MoveStatus.CANCELLED
+        with pytest.raises(Unsupported):
+            await world.moves.cancel(move.move_id)
+
+    asyncio.run(scenario())
+
+
+def test_running_move_goes_on_after_a_restart() -> None:
+    async def scenario() -> None:
+        world = World()
+        work, dead = await world.with_dead_letters(1)
+        await world.send(dead, *(f"m{n}" for n in range(30)))
+        await world.moves.start(dead.key, work.key, 20)
+        await world.service.drain()
+        moved_before = (await world.queues.counts(work)).visible
+        assert moved_before < 30
+        again = build_service(world.store, world.clock, world.new_id)
+        await again.moves.resume()
+        while again.moves._running:
+            await asyncio.wait(again.moves._running.values())
+        assert (await world.queues.counts(work)).visible == 30
+
+    asyncio.run(scenario())
+
+
+def test_default_settings_have_no_redrive() -> None:
+    assert QueueSettings().redrive is None

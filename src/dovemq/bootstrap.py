@@ -1,0 +1,213 @@
+"""The only composition root: from settings to a running service.
+
+Everything that is handed down by constructors is made here: clock, randomness, ids, store.
+"""
+
+import asyncio
+import contextlib
+import logging
+import random
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from dovemq.core.errors import DoveError
+from dovemq.core.ports import Clock, Store
+from dovemq.server.access import FileKeyring, ensure_key
+from dovemq.server.admin import AdminApi
+from dovemq.server.admin_routes import Desk
+from dovemq.server.care import StoreCare
+from dovemq.server.limits import HttpLimits
+from dovemq.server.run import Server, allow_connections, until_stopped
+from dovemq.service import Service, build_service
+from dovemq.service.clock import SystemClock
+from dovemq.settings import CACHE_BYTES_MAX, Settings, reachable_host
+from dovemq.sqs.endpoint import SqsEndpoint
+from dovemq.stores.memory import MemoryStore
+from dovemq.stores.urls import MemoryPlace, Place, parse_store_url
+
+if TYPE_CHECKING:
+    from dovemq.stores.sqlite import SqliteStore
+    from dovemq.stores.sqlite.statistics import Statistics
+    from dovemq.stores.sqlite.verification import Verification
+
+log = logging.getLogger(__name__)
+
+_RECEIPT_KEY_BYTES: Final = 32
+
+
+class ListenFailed(DoveError):
+    """Raised before anything is served."""
+
+    def __init__(self, host: str, port: int, found: str) -> None:
+        super().__init__(f"cannot listen on {host} port {port}: {found}; take another by --port")
+
+
+class Opened(Struct, frozen=True):
+    """A started service over its store, with the ids that its callers give to messages.
+
+    `care` is there for stores that can be copied and verified.
+    """
+
+    service: Service
+    new_id: Callable[[], str]
+    care: StoreCare | None
+
+
+class Listening(Struct, frozen=True):
+    """Where a server can be reached, and what its clients must know; no secret."""
+
+    endpoint_url: str
+    admin_url: str
+    data: str
+    region: str
+    account: str
+
+
+class Findings(Struct, frozen=True):
+    findings: tuple[str, ...]
+
+
+class EmbeddedCare:
+    """The embedded store as the admin API knows stores: damage told in lines."""
+
+    def __init__(self, store: "SqliteStore") -> None:
+        self._store = store
+
+    @property
+    def statistics(self) -> "Statistics":
+        return self._store.statistics
+
+    async def backup(self, target: Path) -> None:
+        await self._store.backup(target)
+
+    async def verify(self) -> Findings:
+        return Findings(tuple(damage_lines(await self._store.verify())))
+
+
+def damage_lines(found: "Verification") -> Iterator[str]:
+    """One line for each damage; none when all is well."""
+    yield from found.problems
+    for each in found.damaged:
+        yield f"queue {each.queue}, message {each.sequence}: {each.reason}"
+    if found.damaged_count > len(found.damaged):
+        yield f"{found.damaged_count - len(found.damaged)} more damaged messages"
+    if found.strays:
+        yield f"{found.strays} bodies that belong to no message"
+
+
+async def open_service(
+    place: Place, *, cache_bytes_max: int = CACHE_BYTES_MAX, strict_aws: bool = False
+) -> Opened:
+    clock = SystemClock()
+    rng = random.Random(secrets.randbits(256))
+    new_id = random_ids(random.Random(secrets.randbits(256)))
+    store, care = await _open_store(place, rng, cache_bytes_max, clock)
+    async with contextlib.AsyncExitStack() as undo:
+        undo.push_async_callback(store.close)
+        service = build_service(store, clock, new_id, strict_aws=strict_aws)
+        await service.start()
+        undo.pop_all()
+    return Opened(service, new_id, care)
+
+
+async def _open_store(
+    place: Place, rng: random.Random, cache_bytes_max: int, clock: Clock
+) -> tuple[Store, StoreCare | None]:
+    if isinstance(place, MemoryPlace):
+        return MemoryStore(rng, secrets.token_bytes(_RECEIPT_KEY_BYTES)), None
+    # Only here: a program over `memory://` needs no SQLite.
+    from dovemq.stores.sqlite import open_store
+
+    store = await open_store(place.directory, rng=rng, cache_bytes_max=cache_bytes_max, clock=clock)
+    return store, EmbeddedCare(store)
+
+
+def random_ids(rng: random.Random) -> Callable[[], str]:
+    """UUIDs of version 4 as text, at a third of the cost of `uuid.uuid4`."""
+    bits = rng.getrandbits
+
+    def new_id() -> str:
+        text = f"{bits(128):032x}"
+        return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-a{text[17:20]}-{text[20:]}"
+
+    return new_id
+
+
+async def serve(settings: Settings, announce: Callable[[Listening], None]) -> None:
+    """Run until SIGTERM or SIGINT; every answer that was owed is given before it returns."""
+    allow_connections(settings.http.connections_max)
+    place = parse_store_url(settings.store, settings.data)
+    opened = await open_service(
+        place, cache_bytes_max=settings.cache_bytes_max, strict_aws=settings.strict_aws
+    )
+    service = opened.service
+    try:
+        server = _build_server(settings, opened)
+        await _start(server, settings)
+        # The signals are ours before anyone is told that we listen.
+        stopped = asyncio.get_running_loop().create_task(until_stopped())
+        await asyncio.sleep(0)
+        announce(_listening(settings, server))
+        await stopped
+        if not await server.drain(settings.drain_seconds, service.drain):
+            log.warning("clients were cut off after %d seconds", settings.drain_seconds)
+    finally:
+        await service.close()
+
+
+def _build_server(settings: Settings, opened: Opened) -> Server:
+    service = opened.service
+    # Also made where nobody is asked for it, so that `dovemq env` always has one to print.
+    file = ensure_key(settings.data)
+    keyring = None if settings.insecure_no_auth else FileKeyring(file, settings.account)
+    endpoint = SqsEndpoint(
+        service,
+        keyring,
+        settings.region,
+        settings.account,
+        settings.public_url,
+        opened.new_id,
+    )
+
+    def gauges() -> dict[str, int]:
+        return {
+            "connections": server.connections,
+            "requests": server.requests,
+            "tasks": len(asyncio.all_tasks()),
+        }
+
+    desk = Desk(service, gauges, opened.care, settings.data, opened.new_id)
+    admin = AdminApi(desk, keyring, settings.region, opened.new_id)
+    server = Server(
+        endpoint.handle,
+        admin.handle,
+        host=settings.host,
+        port=settings.port,
+        admin_port=settings.admin_port_chosen,
+        limits=HttpLimits.of(settings.http),
+        clock=service.clock,
+    )
+    return server
+
+
+async def _start(server: Server, settings: Settings) -> None:
+    try:
+        await server.start()
+    except OSError as error:
+        found = error.strerror or str(error)
+        raise ListenFailed(settings.host, settings.port, found) from None
+
+
+def _listening(settings: Settings, server: Server) -> Listening:
+    host = reachable_host(settings.host)
+    return Listening(
+        endpoint_url=f"http://{host}:{server.port}",
+        admin_url=f"http://{host}:{server.admin_port}",
+        data=str(settings.data.absolute()),
+        region=settings.region,
+        account=settings.account,
+    )

@@ -1,0 +1,80 @@
+"""How a command is declared: its help with an example, its options, what it returns."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from dovemq.core.errors import DoveError
+
+OK: Final = 0
+FAILED: Final = 1
+WRONG_USE: Final = 2
+
+Run = Callable[[argparse.Namespace], int]
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+class WrongUse(DoveError):
+    """The command line makes no sense; the text says what would."""
+
+
+def add_command(
+    commands: Commands, name: str, run: Run, summary: str, example: str
+) -> argparse.ArgumentParser:
+    parser = add_group(commands, name, summary, example)
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_group(commands: Commands, name: str, summary: str, example: str) -> argparse.ArgumentParser:
+    """A command that has commands of its own."""
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=summary,
+        epilog=f"example:\n  {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Options that say which server is meant."""
+    group = parser.add_argument_group(
+        "server", "Without these: AWS_ENDPOINT_URL_SQS and the AWS keys, else the local server."
+    )
+    group.add_argument("--endpoint-url", metavar="URL", help="SQS endpoint of the server")
+    group.add_argument("--admin-url", metavar="URL", help="its admin API (default: port + 1)")
+    group.add_argument("--data", metavar="DIR", help="data directory that holds its root key")
+    group.add_argument("--port", metavar="N", help="its port on this machine")
+    group.add_argument("--region", metavar="NAME", help="region of the signatures")
+
+
+def count(text: str) -> int:
+    """A whole number of at least one."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
+    return int(text)
+
+
+def number(text: str) -> int:
+    """A whole number of at least zero."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def pair(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
+
+
+def existing_file(text: str) -> Path:
+    path = Path(text)
+    if not path.is_file():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a file")
+    return path

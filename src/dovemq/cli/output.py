@@ -1,0 +1,92 @@
+"""What commands print: tables for people, JSON for programs, progress on a terminal."""
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, TextIO
+
+import msgspec
+
+PROGRESS_AFTER_SECONDS: Final = 2.0
+PROGRESS_EVERY_SECONDS: Final = 0.2
+
+
+def print_json(value: Any) -> None:
+    print(msgspec.json.encode(value).decode())
+
+
+def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Columns as wide as their longest cell; numbers to the right."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+    numeric = [
+        bool(cells) and all(row[place].isdecimal() for row in cells) for place in range(len(heads))
+    ]
+    for row in [list(heads), *cells]:
+        aligned = [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        ]
+        print("  ".join(aligned).rstrip())
+
+
+def print_pairs(pairs: Iterable[tuple[str, object]]) -> None:
+    listed = list(pairs)
+    width = max((len(name) for name, _ in listed), default=0)
+    for name, value in listed:
+        print(f"{name.ljust(width)}  {value}")
+
+
+def size_text(size_bytes: int) -> str:
+    """`1536` → `1.5 KiB`."""
+    amount = float(size_bytes)
+    for unit in ("B", "KiB", "MiB"):
+        if amount < 1024:
+            return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} GiB"
+
+
+class Progress:
+    """One line about work under way, only on a terminal and only after two seconds.
+
+    `async with Progress(lambda: f"{done} messages sent"):` asks for the text as time goes by.
+    """
+
+    def __init__(
+        self,
+        text: Callable[[], str],
+        stream: TextIO | None = None,
+        after_seconds: float = PROGRESS_AFTER_SECONDS,
+    ) -> None:
+        self._text = text
+        self._after_seconds = after_seconds
+        self._stream = stream or sys.stderr
+        self._length = 0
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> None:
+        if self._stream.isatty():
+            self._task = asyncio.get_running_loop().create_task(self._tick())
+
+    async def __aexit__(self, *error: object) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+        if self._length:
+            self._write("")
+            self._stream.write("\r")
+            self._stream.flush()
+
+    async def _tick(self) -> None:
+        await asyncio.sleep(self._after_seconds)
+        while True:
+            self._write(self._text())
+            await asyncio.sleep(PROGRESS_EVERY_SECONDS)
+
+    def _write(self, text: str) -> None:
+        self._stream.write("\r" + text.ljust(self._length))
+        self._stream.flush()
+        self._length = len(text)

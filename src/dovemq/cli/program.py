@@ -1,0 +1,68 @@
+"""The whole command line, and how its errors become lines and exit codes."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from dovemq.cli import backups, doctor, env, messages, queues, serve
+from dovemq.cli.command import FAILED, WRONG_USE, WrongUse
+from dovemq.client.errors import Refused
+from dovemq.core.errors import DoveError
+from dovemq.settings import SettingInvalid
+
+INTERRUPTED: Final = 130
+_ABOUT_KEYS: Final = frozenset(
+    {
+        "InvalidClientTokenId",
+        "MissingAuthenticationToken",
+        "SignatureDoesNotMatch",
+    }
+)
+_GROUPS: Final = (serve, env, queues, messages, backups, doctor)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="dovemq",
+        description="A self-hosted message queue service that speaks the SQS protocol.",
+        epilog="example:\n  dovemq serve --data ./data",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for group in _GROUPS:
+        group.add(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    try:
+        code: int = args.run(args)
+        sys.stdout.flush()
+        return code
+    except (SettingInvalid, WrongUse) as error:
+        return _fail(str(error), WRONG_USE)
+    except Refused as error:
+        return _fail(_with_remedy(error), FAILED)
+    except DoveError as error:
+        return _fail(str(error), FAILED)
+    except BrokenPipeError:
+        # The reader of our output has left; nothing more may be written, also not at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _fail(text: str, code: int) -> int:
+    print(f"dovemq: {text}", file=sys.stderr)
+    return code
+
+
+def _with_remedy(error: Refused) -> str:
+    if error.code not in _ABOUT_KEYS:
+        return str(error)
+    return f'{error}\ncheck the access key: eval "$(dovemq env)", or name the directory by --data'

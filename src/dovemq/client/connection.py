@@ -1,0 +1,114 @@
+"""One keep-alive connection: a request goes out, its answer comes back, one at a time."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, cast
+
+import httptools
+from msgspec import Struct
+
+ANSWER_BYTES_MAX: Final = 64 << 20
+"""Of an answer held in memory; larger ones are taken by a sink."""
+
+Sink = Callable[[bytes], None]
+
+
+class ConnectionBroken(Exception):
+    """Raised inside this package alone; the pool turns it into what a caller can meet."""
+
+
+class Answer(Struct, frozen=True):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Connection(asyncio.Protocol):
+    """Reads answers off the wire. A broken or cancelled exchange closes it for good."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport | None = None
+        self._parser = httptools.HttpResponseParser(self)
+        self._waiter: asyncio.Future[Answer] | None = None
+        self._sink: Sink | None = None
+        self._headers: dict[str, str] = {}
+        self._parts: list[bytes] = []
+        self._length = 0
+
+    @property
+    def usable(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
+    async def exchange(self, request: bytes, sink: Sink | None = None) -> Answer:
+        """The answer to `request`; its body goes to `sink` piece by piece if the status is 200."""
+        if self._transport is None or self._waiter is not None:
+            raise ConnectionBroken("the connection is closed")
+        self._sink = sink
+        self._waiter = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        answer = None
+        try:
+            answer = await self._waiter
+        finally:
+            self._waiter = None
+            if answer is None:
+                # The rest of this answer must not be taken for the next one.
+                self.close()
+        return answer
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+            self._transport = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._fail(ConnectionBroken(str(exc) if exc else "the server closed the connection"))
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserError as error:
+            self._fail(ConnectionBroken(f"not HTTP: {error}"))
+            self.close()
+
+    def on_message_begin(self) -> None:
+        self._headers = {}
+        self._parts = []
+        self._length = 0
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_body(self, body: bytes) -> None:
+        if self._sink is not None and self._parser.get_status_code() == 200:
+            self._take(body)
+            return
+        self._length += len(body)
+        if self._length > ANSWER_BYTES_MAX:
+            self._fail(ConnectionBroken(f"an answer longer than {ANSWER_BYTES_MAX} bytes"))
+            self.close()
+            return
+        self._parts.append(body)
+
+    def on_message_complete(self) -> None:
+        if not self._parser.should_keep_alive():
+            self.close()
+        if self._waiter is not None and not self._waiter.done():
+            body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+            self._waiter.set_result(Answer(self._parser.get_status_code(), self._headers, body))
+
+    def _take(self, body: bytes) -> None:
+        assert self._sink is not None
+        try:
+            self._sink(body)
+        except OSError as error:
+            self._fail(error)
+            self.close()
+
+    def _fail(self, error: Exception) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_exception(error)

@@ -1,0 +1,117 @@
+"""A bounded set of connections to one address, with timeouts and safe repetition."""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from dovemq.client.connection import Answer, Connection, ConnectionBroken, Sink
+from dovemq.client.errors import AnswerMalformed, TimedOut, Unreachable
+
+CONNECTIONS_MAX: Final = 32
+CONNECT_SECONDS_MAX: Final = 5.0
+ATTEMPTS_MAX: Final = 3
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+
+
+class Address(Struct, frozen=True):
+    url: str
+    host: str
+    port: int
+    authority: str
+    secure: bool
+
+    @classmethod
+    def parse(cls, url: str) -> "Address":
+        parts = urlsplit(url)
+        if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
+            raise AnswerMalformed(url, "not an http:// or https:// address")
+        try:
+            port = parts.port or _DEFAULT_PORTS[parts.scheme]
+        except ValueError:
+            raise AnswerMalformed(url, "not a port number") from None
+        authority = parts.netloc.rpartition("@")[2]
+        return cls(url, parts.hostname, port, authority, parts.scheme == "https")
+
+
+class Pool:
+    """Connections are kept open and used again, the most recent first."""
+
+    def __init__(self, address: Address, connections_max: int = CONNECTIONS_MAX) -> None:
+        self._address = address
+        self._idle: list[Connection] = []
+        self._slots = asyncio.Semaphore(connections_max)
+        self._closed = False
+
+    async def exchange(
+        self,
+        make_request: Callable[[], bytes],
+        seconds_max: float,
+        *,
+        repeatable: bool,
+        sink: Sink | None = None,
+    ) -> Answer:
+        """The answer, within `seconds_max` in all.
+
+        A connection that breaks is tried anew only if the request may be done twice, or if it
+        could not have been sent. Each attempt asks for a fresh request, since signatures age.
+        """
+        try:
+            async with asyncio.timeout(seconds_max):
+                async with self._slots:
+                    return await self._attempts(make_request, repeatable, sink)
+        except TimeoutError:
+            raise TimedOut(self._address.url, seconds_max) from None
+
+    async def _attempts(
+        self, make_request: Callable[[], bytes], repeatable: bool, sink: Sink | None
+    ) -> Answer:
+        attempts_max = ATTEMPTS_MAX if repeatable and sink is None else 1
+        for attempt in range(attempts_max):
+            connection = await self._connection()
+            try:
+                answer = await connection.exchange(make_request(), sink)
+            except ConnectionBroken as error:
+                if attempt + 1 == attempts_max:
+                    raise Unreachable(self._address.url, str(error)) from None
+            else:
+                self._keep(connection)
+                return answer
+        raise AssertionError("the last attempt answers or raises")
+
+    async def _connection(self) -> Connection:
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.usable:
+                return connection
+        address = self._address
+        context = ssl.create_default_context() if address.secure else None
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS_MAX):
+                _, connection = await loop.create_connection(
+                    Connection, address.host, address.port, ssl=context
+                )
+        except TimeoutError:
+            raise Unreachable(address.url, "no connection in time") from None
+        except OSError as error:
+            raise Unreachable(address.url, error.strerror or str(error)) from None
+        return connection
+
+    def _keep(self, connection: Connection) -> None:
+        if self._closed:
+            connection.close()
+        elif connection.usable:
+            self._idle.append(connection)
+
+    async def close(self) -> None:
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()
+        with contextlib.suppress(asyncio.CancelledError):
+            # Lets the loop forget the closed transports before it is closed itself.
+            await asyncio.sleep(0)

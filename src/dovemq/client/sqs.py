@@ -1,0 +1,244 @@
+"""The SQS operations as methods, over AWS JSON 1.0."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from dovemq.client.errors import AnswerMalformed, Refused
+from dovemq.client.pool import CONNECTIONS_MAX
+from dovemq.client.session import ANSWER_SECONDS_MAX, Session
+from dovemq.core.access import AccessKey
+from dovemq.core.ports import Clock
+from dovemq.sqs import shapes
+
+PURGE_SECONDS_MAX: Final = 600.0
+PAGES_MAX: Final = 1_000
+_PAGE: Final = 1_000
+_ALL: Final = ["All"]
+
+REPEATABLE: Final = frozenset(
+    {
+        "ChangeMessageVisibility",
+        "ChangeMessageVisibilityBatch",
+        "CreateQueue",
+        "DeleteMessage",
+        "DeleteMessageBatch",
+        "GetQueueAttributes",
+        "GetQueueUrl",
+        "ListDeadLetterSourceQueues",
+        "ListMessageMoveTasks",
+        "ListQueueTags",
+        "ListQueues",
+        "ReceiveMessage",
+        "SetQueueAttributes",
+        "TagQueue",
+        "UntagQueue",
+    }
+)
+"""Operations whose repetition does no harm; a send whose answer was lost is not one of them."""
+
+T = TypeVar("T")
+
+
+class SqsClient:
+    """Queues are named by their URL, or by their name alone."""
+
+    def __init__(
+        self,
+        endpoint_url: str,
+        key: AccessKey | None = None,
+        *,
+        region: str = "us-east-1",
+        clock: Clock | None = None,
+        connections_max: int = CONNECTIONS_MAX,
+    ) -> None:
+        self._session = Session(
+            endpoint_url,
+            key,
+            region=region,
+            service="sqs",
+            clock=clock,
+            connections_max=connections_max,
+        )
+        self._decoders: dict[type, msgspec.json.Decoder[Any]] = {}
+        self._encode = msgspec.json.Encoder().encode
+
+    async def call(
+        self, operation: str, params: Mapping[str, Any], seconds_max: float = ANSWER_SECONDS_MAX
+    ) -> dict[str, Any]:
+        """Any operation under its wire names."""
+        answer: dict[str, Any] = await self._ask(operation, params, dict, seconds_max)
+        return answer
+
+    async def create_queue(
+        self, name: str, attributes: Mapping[str, str], tags: Mapping[str, str]
+    ) -> str:
+        request = shapes.CreateQueueRequest(name, dict(attributes), dict(tags))
+        return (await self._ask("CreateQueue", request, shapes.CreateQueueResponse)).queue_url
+
+    async def queue_url(self, name: str) -> str:
+        request = shapes.GetQueueUrlRequest(name)
+        return (await self._ask("GetQueueUrl", request, shapes.GetQueueUrlResponse)).queue_url
+
+    async def queue_urls(self, prefix: str = "") -> list[str]:
+        """All pages."""
+        urls: list[str] = []
+        token: str | None = None
+        for _ in range(PAGES_MAX):
+            request = shapes.ListQueuesRequest(prefix or None, token, _PAGE)
+            page = await self._ask("ListQueues", request, shapes.ListQueuesResponse)
+            urls += page.queue_urls
+            token = page.next_token
+            if not token:
+                break
+        return urls
+
+    async def attributes(self, queue: str, names: Sequence[str] = _ALL) -> dict[str, str]:
+        request = shapes.GetQueueAttributesRequest(queue, list(names))
+        answer = await self._ask("GetQueueAttributes", request, shapes.GetQueueAttributesResponse)
+        return answer.attributes
+
+    async def set_attributes(self, queue: str, attributes: Mapping[str, str]) -> None:
+        request = shapes.SetQueueAttributesRequest(queue, dict(attributes))
+        await self._ask("SetQueueAttributes", request, shapes.Empty)
+
+    async def tags(self, queue: str) -> dict[str, str]:
+        request = shapes.ListQueueTagsRequest(queue)
+        return (await self._ask("ListQueueTags", request, shapes.ListQueueTagsResponse)).tags
+
+    async def tag(self, queue: str, tags: Mapping[str, str]) -> None:
+        await self._ask("TagQueue", shapes.TagQueueRequest(queue, dict(tags)), shapes.Empty)
+
+    async def untag(self, queue: str, names: Sequence[str]) -> None:
+        await self._ask("UntagQueue", shapes.UntagQueueRequest(queue, list(names)), shapes.Empty)
+
+    async def purge(self, queue: str) -> None:
+        request = shapes.PurgeQueueRequest(queue)
+        await self._ask("PurgeQueue", request, shapes.Empty, PURGE_SECONDS_MAX)
+
+    async def delete_queue(self, queue: str) -> None:
+        await self._ask("DeleteQueue", shapes.DeleteQueueRequest(queue), shapes.Empty)
+
+    async def send(
+        self, queue: str, message: shapes.SendMessageRequest
+    ) -> shapes.SendMessageResponse:
+        request = msgspec.structs.replace(message, queue_url=queue)
+        return await self._ask("SendMessage", request, shapes.SendMessageResponse)
+
+    async def send_batch(
+        self, queue: str, entries: Sequence[shapes.SendEntry]
+    ) -> shapes.SendMessageBatchResponse:
+        request = shapes.SendMessageBatchRequest(queue, list(entries))
+        return await self._ask("SendMessageBatch", request, shapes.SendMessageBatchResponse)
+
+    async def receive(
+        self,
+        queue: str,
+        count_max: int = 1,
+        *,
+        wait_seconds: int | None = None,
+        lease_seconds: int | None = None,
+    ) -> list[shapes.ReceivedMessage]:
+        """With all attributes of the messages."""
+        request = shapes.ReceiveMessageRequest(
+            queue,
+            message_system_attribute_names=_ALL,
+            message_attribute_names=_ALL,
+            max_number_of_messages=count_max,
+            visibility_timeout=lease_seconds,
+            wait_time_seconds=wait_seconds,
+        )
+        return (await self._ask("ReceiveMessage", request, shapes.ReceiveMessageResponse)).messages
+
+    async def settle(self, queue: str, receipt: str) -> None:
+        request = shapes.DeleteMessageRequest(queue, receipt)
+        await self._ask("DeleteMessage", request, shapes.Empty)
+
+    async def settle_batch(self, queue: str, receipts: Sequence[str]) -> shapes.BatchResponse:
+        entries = [shapes.DeleteEntry(str(place), text) for place, text in enumerate(receipts)]
+        request = shapes.DeleteMessageBatchRequest(queue, entries)
+        return await self._ask("DeleteMessageBatch", request, shapes.BatchResponse)
+
+    async def extend(self, queue: str, receipt: str, lease_seconds: int) -> None:
+        request = shapes.ChangeMessageVisibilityRequest(queue, receipt, lease_seconds)
+        await self._ask("ChangeMessageVisibility", request, shapes.Empty)
+
+    async def start_move(
+        self, source_arn: str, target_arn: str | None, rate_per_second: int | None
+    ) -> str:
+        request = shapes.StartMessageMoveTaskRequest(source_arn, target_arn, rate_per_second)
+        answer = await self._ask(
+            "StartMessageMoveTask", request, shapes.StartMessageMoveTaskResponse
+        )
+        return answer.task_handle
+
+    async def moves(self, source_arn: str, count_max: int = 10) -> list[shapes.MoveTask]:
+        """Newest first."""
+        request = shapes.ListMessageMoveTasksRequest(source_arn, count_max)
+        answer = await self._ask(
+            "ListMessageMoveTasks", request, shapes.ListMessageMoveTasksResponse
+        )
+        return [] if answer.results is msgspec.UNSET else answer.results
+
+    async def cancel_move(self, task_handle: str) -> int:
+        """How many messages had been moved."""
+        request = shapes.CancelMessageMoveTaskRequest(task_handle)
+        answer = await self._ask(
+            "CancelMessageMoveTask", request, shapes.CancelMessageMoveTaskResponse
+        )
+        return answer.approximate_number_of_messages_moved
+
+    async def close(self) -> None:
+        await self._session.close()
+
+    async def __aenter__(self) -> "SqsClient":
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    async def _ask(
+        self,
+        operation: str,
+        request: object,
+        shape: type[T],
+        seconds_max: float = ANSWER_SECONDS_MAX,
+    ) -> T:
+        headers = {
+            "content-type": "application/x-amz-json-1.0",
+            "x-amz-target": "AmazonSQS." + operation,
+        }
+        answer = await self._session.ask(
+            "POST",
+            "/",
+            headers,
+            self._encode(request),
+            seconds_max=seconds_max,
+            repeatable=operation in REPEATABLE,
+        )
+        if answer.status != 200:
+            raise _refusal(self._session.url, answer.status, answer.headers, answer.body)
+        decoder = self._decoders.get(shape)
+        if decoder is None:
+            decoder = self._decoders[shape] = msgspec.json.Decoder(shape)
+        try:
+            decoded: T = decoder.decode(answer.body or b"{}")
+        except msgspec.DecodeError as error:
+            raise AnswerMalformed(self._session.url, f"unreadable answer: {error}") from None
+        return decoded
+
+
+class _Fault(msgspec.Struct):
+    type: str = msgspec.field(default="", name="__type")
+    message: str = ""
+
+
+def _refusal(url: str, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
+    try:
+        fault = msgspec.json.decode(body, type=_Fault)
+    except msgspec.DecodeError:
+        return AnswerMalformed(url, f"HTTP status {status} without an SQS error")
+    code = headers.get("x-amzn-query-error", "").partition(";")[0]
+    code = code or fault.type.rpartition("#")[2] or str(status)
+    return Refused(status, code, fault.message, headers.get("x-amzn-requestid", ""))

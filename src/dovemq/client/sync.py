@@ -1,0 +1,73 @@
+"""The clients for programs without asyncio: faces over one background loop each."""
+
+from dovemq.client.admin import AdminClient
+from dovemq.client.blocking import Face, LoopThread, blocking
+from dovemq.client.sqs import SqsClient
+from dovemq.core.access import AccessKey
+
+
+class BlockingSqsClient(Face[SqsClient]):
+    def __init__(
+        self, endpoint_url: str, key: AccessKey | None = None, *, region: str = "us-east-1"
+    ) -> None:
+        super().__init__(SqsClient(endpoint_url, key, region=region), LoopThread("dovemq-client"))
+
+    call = blocking(SqsClient.call)
+    create_queue = blocking(SqsClient.create_queue)
+    queue_url = blocking(SqsClient.queue_url)
+    queue_urls = blocking(SqsClient.queue_urls)
+    attributes = blocking(SqsClient.attributes)
+    set_attributes = blocking(SqsClient.set_attributes)
+    tags = blocking(SqsClient.tags)
+    tag = blocking(SqsClient.tag)
+    untag = blocking(SqsClient.untag)
+    purge = blocking(SqsClient.purge)
+    delete_queue = blocking(SqsClient.delete_queue)
+    send = blocking(SqsClient.send)
+    send_batch = blocking(SqsClient.send_batch)
+    receive = blocking(SqsClient.receive)
+    settle = blocking(SqsClient.settle)
+    settle_batch = blocking(SqsClient.settle_batch)
+    extend = blocking(SqsClient.extend)
+    start_move = blocking(SqsClient.start_move)
+    moves = blocking(SqsClient.moves)
+    cancel_move = blocking(SqsClient.cancel_move)
+
+    def close(self) -> None:
+        _close(self)
+
+    def __enter__(self) -> "BlockingSqsClient":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class BlockingAdminClient(Face[AdminClient]):
+    def __init__(
+        self, admin_url: str, key: AccessKey | None = None, *, region: str = "us-east-1"
+    ) -> None:
+        super().__init__(AdminClient(admin_url, key, region=region), LoopThread("dovemq-admin"))
+
+    health = blocking(AdminClient.health)
+    queues = blocking(AdminClient.queues)
+    queue = blocking(AdminClient.queue)
+    messages = blocking(AdminClient.messages)
+    counters = blocking(AdminClient.counters)
+    backup = blocking(AdminClient.backup)
+    verify = blocking(AdminClient.verify)
+
+    def close(self) -> None:
+        _close(self)
+
+    def __enter__(self) -> "BlockingAdminClient":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _close(face: Face[SqsClient] | Face[AdminClient]) -> None:
+    if not face._thread.closed:
+        face._thread.run(face._inner.close())
+        face._thread.close()

@@ -1,0 +1,248 @@
+"""Queues for asyncio programs: use cases of the service under the names a program likes.
+
+Times are seconds here, as floats. Errors are those of `core/errors.py`.
+"""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, Unpack
+
+from dovemq import bootstrap
+from dovemq.core import limits
+from dovemq.core.commands import Counts, Draft, Page, Peeked
+from dovemq.core.errors import InvalidValue, QueueMissing, RequestError
+from dovemq.core.message import Attribute
+from dovemq.core.queue import Queue, QueueKey
+from dovemq.core.sending import new_draft
+from dovemq.inprocess.options import QueueOptions, changes_of
+from dovemq.service import Service
+from dovemq.service.attempts import Delivery
+from dovemq.settings import ACCOUNT
+from dovemq.stores.urls import parse_path
+
+RECEIVE_COUNT: Final = limits.Range(1, 100)
+WAIT_MS: Final = limits.Range(0, limits.HOUR_MS)
+NAMES_MAX: Final = 1_000_000
+
+AttributeInput = str | int | float | bytes | Attribute
+
+
+class AsyncLocalMessage:
+    """A message under lease: settle it, or it comes back when the lease ends."""
+
+    def __init__(self, queue: "AsyncLocalQueue", delivery: Delivery) -> None:
+        message = delivery.lease.message
+        self.id = message.message_id
+        self.body = message.body
+        self.attributes = {name: each.value for name, each in message.attributes.items()}
+        self.group = message.group
+        self.sent_ms = message.sent_ms
+        self.receive_count = delivery.lease.receive_count
+        self.receipt = delivery.receipt
+        self._queue = queue
+
+    async def settle(self) -> None:
+        """Done with: it does not come back."""
+        await self._queue.settle([self.receipt])
+
+    async def extend(self, seconds: float) -> None:
+        """The lease ends so many seconds from now."""
+        await self._queue.extend(self.receipt, seconds)
+
+    async def release(self) -> None:
+        """Give it back: visible at once, and this receive counts."""
+        await self.extend(0)
+
+
+class AsyncLocalQueue:
+    def __init__(self, service: Service, key: QueueKey, new_id: Callable[[], str]) -> None:
+        self.name = key.name
+        self._service = service
+        self._key = key
+        self._new_id = new_id
+
+    async def send(
+        self,
+        body: str,
+        *,
+        delay: float | None = None,
+        attributes: Mapping[str, AttributeInput] | None = None,
+        group: str | None = None,
+        deduplication_id: str | None = None,
+    ) -> str:
+        """The id of the message, once it is durable."""
+        queue = await self._found()
+        draft = self._draft(
+            queue,
+            body,
+            delay_ms=None if delay is None else _ms(delay),
+            attributes=_attributes(attributes),
+            group=group,
+            deduplication_id=deduplication_id,
+        )
+        return (await self._service.messages.send(queue, [draft]))[0].message_id
+
+    async def send_all(self, bodies: Sequence[str], *, group: str | None = None) -> list[str]:
+        """The ids, once all are durable: one commit instead of many."""
+        queue = await self._found()
+        drafts = [self._draft(queue, body, group=group) for body in bodies]
+        return [sent.message_id for sent in await self._service.messages.send(queue, drafts)]
+
+    async def receive(
+        self, max: int = 1, *, wait: float | None = None, lease: float | None = None
+    ) -> list[AsyncLocalMessage]:
+        """Up to `max` messages, hidden from others for `lease`; waits for the first one."""
+        queue = await self._found()
+        if not RECEIVE_COUNT.holds(max):
+            raise InvalidValue("max", max, f"Must be between 1 and {RECEIVE_COUNT.most}.")
+        deliveries = await self._service.messages.receive(
+            queue,
+            max,
+            _ms_within("lease", lease, limits.LEASE_MS),
+            _ms_within("wait", wait, WAIT_MS),
+        )
+        return [AsyncLocalMessage(self, delivery) for delivery in deliveries]
+
+    async def settle(self, receipts: Sequence[str]) -> None:
+        """All that can be settled are; then the first refusal is raised."""
+        queue = await self._found()
+        _raise_first(await self._service.messages.settle(queue, receipts))
+
+    async def extend(self, receipt: str, seconds: float) -> None:
+        queue = await self._found()
+        lease_ms = _ms_within("seconds", seconds, limits.LEASE_MS) or 0
+        _raise_first(await self._service.messages.extend(queue, [(receipt, lease_ms)]))
+
+    async def counts(self) -> Counts:
+        return await self._service.queues.counts(await self._found())
+
+    async def peek(self, max: int = 10, *, after: int = 0) -> list[Peeked]:
+        """Look without touching; `after` is the sequence of the last one seen."""
+        if not limits.PEEK_COUNT.holds(max):
+            raise InvalidValue("max", max, f"Must be between 1 and {limits.PEEK_COUNT.most}.")
+        return await self._service.messages.peek(await self._found(), Page(max, after))
+
+    async def change(self, **options: Unpack[QueueOptions]) -> None:
+        await self._service.queues.change(self._key, changes_of(self._key, options))
+
+    async def purge(self) -> None:
+        await self._service.queues.purge(self._key)
+
+    async def _found(self) -> Queue:
+        return await self._service.queues.find(self._key)
+
+    def _draft(
+        self,
+        queue: Queue,
+        body: str,
+        *,
+        delay_ms: int | None = None,
+        attributes: Mapping[str, Attribute] | None = None,
+        group: str | None = None,
+        deduplication_id: str | None = None,
+    ) -> Draft:
+        return new_draft(
+            queue,
+            message_id=self._new_id(),
+            body=body,
+            sender=self._key.account,
+            delay_ms=delay_ms,
+            attributes=attributes,
+            group=group,
+            deduplication_id=deduplication_id,
+        )
+
+
+class AsyncLocalQueues:
+    def __init__(self, service: Service, account: str, new_id: Callable[[], str]) -> None:
+        self._service = service
+        self._account = account
+        self._new_id = new_id
+
+    async def queue(self, name: str) -> AsyncLocalQueue:
+        """The queue of that name; a new one with default settings if there is none."""
+        try:
+            await self._service.queues.find(QueueKey(self._account, name))
+        except QueueMissing:
+            return await self.create(name)
+        return self._handle(name)
+
+    async def create(self, name: str, **options: Unpack[QueueOptions]) -> AsyncLocalQueue:
+        """A name that ends in `.fifo` makes a FIFO queue."""
+        key = QueueKey(self._account, name)
+        changes = changes_of(key, options)
+        if key.fifo:
+            changes["fifo"] = True
+        await self._service.queues.create(key, changes, {})
+        return self._handle(name)
+
+    async def delete(self, name: str) -> None:
+        await self._service.queues.remove(QueueKey(self._account, name))
+
+    async def names(self, prefix: str = "") -> list[str]:
+        names: list[str] = []
+        after = ""
+        while len(names) < NAMES_MAX:
+            page = await self._service.queues.page(
+                self._account, prefix, after, limits.QUEUES_LISTED.most
+            )
+            names += [queue.key.name for queue in page]
+            if len(page) < limits.QUEUES_LISTED.most:
+                break
+            after = str(page[-1].key)
+        return names
+
+    async def close(self) -> None:
+        await self._service.close()
+
+    def _handle(self, name: str) -> AsyncLocalQueue:
+        return AsyncLocalQueue(self._service, QueueKey(self._account, name), self._new_id)
+
+
+async def open_queues(path: str | Path, account: str = ACCOUNT) -> AsyncLocalQueues:
+    opened = await bootstrap.open_service(parse_path(path))
+    return AsyncLocalQueues(opened.service, account, opened.new_id)
+
+
+@contextlib.asynccontextmanager
+async def open_async(path: str | Path, account: str = ACCOUNT) -> AsyncIterator[AsyncLocalQueues]:
+    """The queues of a directory, or of `memory://`, until the block ends."""
+    queues = await open_queues(path, account)
+    try:
+        yield queues
+    finally:
+        await queues.close()
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * limits.SECOND_MS)
+
+
+def _ms_within(name: str, seconds: float | None, allowed: limits.Range) -> int | None:
+    if seconds is None:
+        return None
+    if not allowed.holds(_ms(seconds)):
+        most = allowed.most // limits.SECOND_MS
+        raise InvalidValue(name, seconds, f"Must be between 0 and {most} seconds.")
+    return _ms(seconds)
+
+
+def _attributes(given: Mapping[str, AttributeInput] | None) -> dict[str, Attribute]:
+    return {name: _attribute(value) for name, value in (given or {}).items()}
+
+
+def _attribute(value: AttributeInput) -> Attribute:
+    if isinstance(value, Attribute):
+        return value
+    if isinstance(value, bytes):
+        return Attribute("Binary", value)
+    if isinstance(value, str):
+        return Attribute("String", value)
+    return Attribute("Number", str(value))
+
+
+def _raise_first(results: Sequence[RequestError | None]) -> None:
+    for error in results:
+        if error is not None:
+            raise error

@@ -1,0 +1,49 @@
+"""The settings of a queue as a program writes them: seconds, and queues by name."""
+
+from typing import Any, Final, TypedDict
+
+from dovemq.core import limits
+from dovemq.core.errors import UnknownAttribute
+from dovemq.core.queue import ANY_ORDER, QueueKey, Redrive
+
+
+class QueueOptions(TypedDict, total=False):
+    lease: float
+    delay: float
+    retention: float
+    wait: float
+    message_bytes_max: int
+    dead_letters: str
+    """The name of the queue for messages that were received too often, with `receives_max`."""
+    receives_max: int
+    content_deduplication: bool
+    deduplication_scope: str
+    throughput_limit: str
+    order_hint: int | None
+    """Among how many of the first messages a receive draws; None asks for no order."""
+    delivery_paused: bool
+    long_delay: bool
+    group_concurrency: int | None
+    group_rate_per_second: int | None
+
+
+_SECONDS: Final = ("lease", "delay", "retention", "wait")
+_RECEIVES_MAX: Final = 5
+
+
+def changes_of(key: QueueKey, options: QueueOptions) -> dict[str, Any]:
+    """New values by field name of `QueueSettings`."""
+    changes: dict[str, Any] = {}
+    for name, value in options.items():
+        if name not in QueueOptions.__annotations__:
+            raise UnknownAttribute(name)
+        if name in _SECONDS:
+            changes[name + "_ms"] = round(float(str(value)) * limits.SECOND_MS)
+        elif name == "order_hint":
+            changes[name] = ANY_ORDER if value is None else value
+        elif name not in ("dead_letters", "receives_max"):
+            changes[name] = value
+    if "dead_letters" in options:
+        target = QueueKey(key.account, options["dead_letters"])
+        changes["redrive"] = Redrive(target, options.get("receives_max", _RECEIVES_MAX))
+    return changes

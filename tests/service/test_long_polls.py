@@ -49,8 +49,7 @@ def test_a_batch_wakes_as_many_polls_as_there_are_messages() -> None:
         world = World()
         queue = await world.queue("q")
         polls = [
-            asyncio.create_task(world.messages.receive(queue, 1, wait_ms=LONG_MS))
-            for _ in range(5)
+            asyncio.create_task(world.messages.receive(queue, 1, wait_ms=LONG_MS)) for _ in range(5)
         ]
         await settled_loop()
         await world.send(queue, "a", "b", "c")

@@ -156,7 +156,7 @@ def test_one_move_at_a_time_and_cancel_ends_it() -> None:
         work, dead = await world.with_dead_letters(1)
         await world.send(dead, *(f"m{n}" for n in range(30)))
         move = await world.moves.start(dead.key, work.key, 50)
-        with pytest.raises(Unsupported):
+        with pytest.raises(MoveRefused):
             await world.moves.start(dead.key, work.key, 50)
         await world.moves.cancel(move.move_id)
         await finished(world)

@@ -32,6 +32,7 @@ BATCH_COUNT: Final = Range(1, 10)
 RECEIVE_COUNT: Final = Range(1, 10)
 ORDER_HINT: Final = Range(1, 1_000)
 RECEIVES_BEFORE_REDRIVE: Final = Range(1, 1_000)
+ENCRYPTION_REUSE_SECONDS: Final = Range(60, 86_400)
 GROUP_CONCURRENCY: Final = Range(1, 1_000)
 GROUP_RATE_PER_SECOND: Final = Range(1, 1_000)
 REDRIVE_SOURCES_MAX: Final = 10
@@ -69,3 +70,4 @@ BATCH_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
 TOKEN: Final = re.compile(r"[A-Za-z0-9!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~]{1,128}")
 """Group, deduplication and attempt ids."""
 FORBIDDEN_CHARACTER: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+FORBIDDEN_ASCII: Final = bytes(set(range(32)) - set(b"\t\n\r"))

@@ -137,9 +137,11 @@ class Catalogue(Protocol):
 
 
 class Store(Protocol):
-    catalogue: Catalogue
     receipt_key: bytes
     """The secret under which receipts are made; lives as long as the data."""
+
+    @property
+    def catalogue(self) -> Catalogue: ...
 
     def partition(self, queue: Queue, number: int) -> Partition:
         """The partition of this version of the queue; cheap, and the same object each time.

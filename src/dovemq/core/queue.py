@@ -100,6 +100,7 @@ _RANGES: Final[Mapping[str, limits.Range]] = {
     "retention_ms": limits.RETENTION_MS,
     "wait_ms": limits.WAIT_MS,
     "message_bytes_max": limits.MESSAGE_BYTES,
+    "encryption_reuse_seconds": limits.ENCRYPTION_REUSE_SECONDS,
     "group_concurrency": limits.GROUP_CONCURRENCY,
     "group_rate_per_second": limits.GROUP_RATE_PER_SECOND,
 }

@@ -13,7 +13,7 @@ import msgspec
 
 from dovemq.core import limits
 from dovemq.core.commands import Ask, Lease, Move, MoveStatus
-from dovemq.core.errors import DoveError, MoveRefused, ResourceMissing, Unsupported
+from dovemq.core.errors import DoveError, MoveRefused, QueueMissing, ResourceMissing, Unsupported
 from dovemq.core.ports import Clock, Store
 from dovemq.core.queue import Queue, QueueKey
 from dovemq.service.transfers import move_back
@@ -21,6 +21,8 @@ from dovemq.service.transfers import move_back
 log = logging.getLogger(__name__)
 
 MOVE_COUNT_MAX: Final = 10
+QUEUE_GONE: Final = "AWS.SimpleQueueService.NonExistentQueue"
+"""The reason that SQS gives for a task whose queue was removed."""
 MOVE_LEASE_MS: Final = limits.MINUTE_MS
 
 
@@ -60,7 +62,7 @@ class Moves:
             raise MoveRefused("Source queue arn and destination queue arn cannot be the same.")
         for move in await self._catalogue.moves(source):
             if move.status in (MoveStatus.RUNNING, MoveStatus.CANCELLING):
-                raise Unsupported(
+                raise MoveRefused(
                     "There is already a task running. Only one active task is allowed for a "
                     "source queue arn at a given time."
                 )
@@ -156,7 +158,7 @@ class Moves:
     async def _found(self, name: str) -> Queue:
         queue = await self._catalogue.find(QueueKey.parse(name))
         if queue is None:
-            raise ResourceMissing(f"queue {name} does not exist")
+            raise QueueMissing(name)
         return queue
 
     async def _save(self, move: Move, **changes: object) -> None:

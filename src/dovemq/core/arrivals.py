@@ -1,0 +1,105 @@
+"""The arrivals: every entry of a partition in order of sequence, for retention and look-up.
+
+8 bytes a message. Entries that were sent earlier than one before them (adopted ones keep the time
+of their first send) stand in a heap by that time as well.
+"""
+
+import heapq
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from operator import attrgetter
+from typing import Final
+
+from dovemq.core.entry import DEAD, Entry
+
+_DEAD_MIN: Final = 1_024
+"""Fewer removed entries than this are not worth a compaction."""
+_sequence_of = attrgetter("sequence")
+
+
+class Arrivals:
+    __slots__ = ("_line", "_newest_ms", "_old", "count")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._line: deque[Entry] = deque()
+        self._old: list[tuple[int, int, Entry]] = []
+        self._newest_ms = 0
+
+    def add(self, entry: Entry) -> bool:
+        """Whether it was sent earlier than one before it."""
+        newest_ms, sent_ms = self._newest_ms, entry.sent_ms
+        old = sent_ms < newest_ms
+        if sent_ms == newest_ms:
+            entry.sent_ms = newest_ms
+        elif old:
+            heapq.heappush(self._old, (sent_ms, entry.sequence, entry))
+        else:
+            self._newest_ms = sent_ms
+        if entry.visible_ms == sent_ms:
+            # One int object for equal times: 32 bytes less for most messages of a deep backlog.
+            entry.visible_ms = entry.sent_ms
+        self._line.append(entry)
+        self.count += 1
+        return old
+
+    def remove(self, entry: Entry) -> None:
+        """Mark the entry as dead here and in every other line that it stands in."""
+        entry.receive_count = DEAD
+        self.count -= 1
+        line = self._line
+        while line and line[0].receive_count < 0:
+            line.popleft()
+        dead = len(line) - self.count
+        if dead > _DEAD_MIN and dead > self.count:
+            self._line = deque(entry for entry in line if entry.receive_count >= 0)
+            self._old = [old for old in self._old if old[2].receive_count >= 0]
+            heapq.heapify(self._old)
+
+    def replace(self, entry: Entry, successor: Entry) -> None:
+        """Let another object stand for the same message; the first one is dead."""
+        self._line[bisect_left(self._line, entry.sequence, key=_sequence_of)] = successor
+        entry.receive_count = DEAD
+        heapq.heappush(self._old, (successor.sent_ms, successor.sequence, successor))
+
+    def sent_before(self, before_ms: int) -> Entry | None:
+        """One that was sent before then, the first to arrive if there are several."""
+        line, old = self._line, self._old
+        if line and line[0].sent_ms < before_ms:
+            return line[0]
+        while old and old[0][2].receive_count < 0:
+            heapq.heappop(old)
+        if old and old[0][0] < before_ms:
+            return old[0][2]
+        return None
+
+    def oldest_ms(self, default_ms: int) -> int:
+        """A time before which none of them was sent."""
+        sent_ms = [entry.sent_ms for entry in islice(self._line, 1)]
+        sent_ms += [old_ms for old_ms, _, _ in self._old[:1]]
+        return min(sent_ms, default=default_ms)
+
+    def find(self, sequence: int) -> Entry | None:
+        line = self._line
+        if not line or not line[0].sequence <= sequence <= line[-1].sequence:
+            return None
+        entry = line[bisect_left(line, sequence, key=_sequence_of)]
+        return entry if entry.sequence == sequence and entry.receive_count >= 0 else None
+
+    def oldest_visible_ms(self, now_ms: int) -> int | None:
+        """When the oldest visible message was sent; passes over the hidden ones before it."""
+        old = (entry for _, _, entry in self._old)
+        oldest = [
+            *islice(_visible(self._line, now_ms), 1),
+            *_visible(old, now_ms),
+        ]
+        return min((entry.sent_ms for entry in oldest), default=None)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return (entry for entry in self._line if entry.receive_count >= 0)
+
+
+def _visible(entries: Iterable[Entry], now_ms: int) -> Iterator[Entry]:
+    return (entry for entry in entries if entry.receive_count >= 0 and entry.visible_ms <= now_ms)

@@ -1,0 +1,250 @@
+"""Fairness among the message groups of a standard queue: who may be handed out, and who waits.
+
+A group is closed while it is noisy, has as many leases as it may, or was leased from too often
+within the last second. Entries of closed groups that a receive meets are parked beside the ready
+line, each group's in a line of its own; parked entries of an open group take part in their old
+order. Each entry is parked once at most for each time that it becomes visible or is drawn by.
+
+A group of one message that was never leased is that entry itself: no object of its own.
+"""
+
+import heapq
+from typing import Final
+
+from msgspec import Struct
+
+from dovemq.core import choosing, limits
+from dovemq.core.entry import Entry
+from dovemq.core.pace import Pace
+from dovemq.core.queue import QueueSettings
+from dovemq.core.ready import Ready, place
+
+_PARKED_MAX: Final = 10_000
+"""Entries that one receive parks at most: a few milliseconds' work; the next one goes on."""
+
+
+class Group(Struct, eq=False, gc=False):
+    """A group of two or more messages, or with a lease, as the receives see it.
+
+    `listed` is the sequence of the parked entry that stands for it in the list of open groups.
+    """
+
+    name: str
+    count: int
+    last_sent_ms: int
+    leases: int = 0
+    listed: int = 0
+    parked: Ready | None = None
+
+    def first(self) -> Entry | None:
+        return self.parked.first() if self.parked else None
+
+
+class Fairness:
+    def __init__(self, settings: QueueSettings) -> None:
+        self._concurrency = settings.group_concurrency
+        self._rate = settings.group_rate_per_second
+        self._now_ms = 0
+        self._pace = Pace(self._rate)
+        self.groups: dict[str, Entry | Group] = {}
+        """Every group that has messages."""
+        self._busy: dict[str, Group] = {}
+        self._noisy: dict[str, Group] = {}
+        self._parked: dict[str, Group] = {}
+        self._open: list[tuple[int, int, Group]] = []
+
+    def follow(self, settings: QueueSettings) -> None:
+        self._concurrency = settings.group_concurrency
+        self._rate = settings.group_rate_per_second
+        self._pace.follow(self._rate)
+        for group in list(self._parked.values()):
+            self._touch(group)
+
+    @property
+    def noisy(self) -> bool:
+        return bool(self._noisy)
+
+    def joined(self, entry: Entry, name: str) -> None:
+        held = self.groups.get(name)
+        if held is None:
+            self.groups[name] = entry
+            self._pace.joined(name)
+            return
+        group = self._grouped(name)
+        entry.group = group.name
+        group.count += 1
+        group.last_sent_ms = max(group.last_sent_ms, entry.sent_ms)
+
+    def left(self, name: str) -> None:
+        group = self.groups[name]
+        if type(group) is Group:
+            group.count -= 1
+            if group.count:
+                return
+            group.parked = None
+            self._parked.pop(name, None)
+            self._noisy.pop(name, None)
+        del self.groups[name]
+
+    def lease_began(self, name: str) -> None:
+        group = self._grouped(name)
+        group.leases += 1
+        if group.leases == limits.NOISY_LEASES_MIN:
+            self._busy[name] = group
+        self._touch(group)
+
+    def lease_ended(self, name: str) -> None:
+        group = self._grouped(name)
+        if group.leases == limits.NOISY_LEASES_MIN:
+            del self._busy[name]
+        group.leases -= 1
+        self._touch(group)
+
+    def pace(self, name: str) -> None:
+        """Count a lease of this receive, however short, against the group's rate."""
+        self._pace.note(name, self._now_ms)
+
+    def judge(self, all_leases: int, now_ms: int) -> bool:
+        """At the start of a receive: whether any group may be closed, so that order is not all.
+
+        A group that is noisy stays so until it is drained or has not been sent to for long.
+        """
+        self._now_ms = now_ms
+        for name in self._pace.forget(now_ms):
+            if name in self._parked:
+                self._touch(self._parked[name])
+        if self._busy or self._noisy:
+            self._judge_noise(all_leases, now_ms)
+        limited = self._concurrency is not None or self._rate is not None
+        return limited or bool(self._noisy or self._parked)
+
+    def blocked(self, name: str | None) -> bool:
+        """Whether the limits of its group let no further message out now."""
+        if name is None:
+            return False
+        if self._concurrency is not None:
+            group = self.groups[name]
+            if type(group) is Group and group.leases >= self._concurrency:
+                return True
+        return self._pace.allowance(name) <= 0
+
+    def closed(self, name: str | None) -> bool:
+        return name is not None and (name in self._noisy or self.blocked(name))
+
+    def next(self, ready: Ready) -> Entry | None:
+        """Take the first entry of an open group; park what stands before it in closed ones."""
+        for _ in range(_PARKED_MAX):
+            entry, parked = ready.first(), self._first_open()
+            if parked is not None and (entry is None or place(parked) < place(entry)):
+                return self._unpark(parked)
+            if entry is None:
+                return None
+            ready.pop()
+            if not self.closed(entry.group):
+                return entry
+            self._park(entry)
+        return None
+
+    def next_noisy(self) -> Entry | None:
+        """Take the first entry of the noisy group that has the fewest leases."""
+        candidates = [
+            (group.leases, place(entry), entry)
+            for group in self._noisy.values()
+            if (entry := group.first()) is not None and not self.blocked(group.name)
+        ]
+        return self._unpark(min(candidates)[2]) if candidates else None
+
+    def claimable(self, ready: Ready) -> bool:
+        """Whether a receive could take something now, as far as one looks."""
+        entry = self.next(ready)
+        if entry is not None:
+            ready.put_back([entry])
+            return True
+        if ready.first() is not None:
+            return True
+        return any(
+            group.first() is not None and not self.blocked(group.name)
+            for group in self._noisy.values()
+        )
+
+    def reopens_ms(self) -> int | None:
+        """The earliest time at which the pace lets a group go on."""
+        return self._pace.reopens_ms(self.groups)
+
+    def ahead(self, count: int) -> list[int]:
+        sequences: list[int] = []
+        for group in self._parked.values():
+            if len(sequences) >= count:
+                break
+            if group.parked:
+                sequences += group.parked.ahead(limits.RECEIVE_COUNT.most)
+        return sequences
+
+    def compact(self) -> None:
+        for group in self._parked.values():
+            if group.parked:
+                group.parked.compact()
+
+    def _judge_noise(self, all_leases: int, now_ms: int) -> None:
+        """At most LEASED_MAX / NOISY_LEASES_MIN groups are busy enough to be looked at."""
+        calm_ms = now_ms - limits.NOISY_QUIET_MS
+        for name, group in self._busy.items():
+            if choosing.noisy(group.leases, all_leases):
+                self._noisy[name] = group
+        for group in [group for group in self._noisy.values() if group.last_sent_ms <= calm_ms]:
+            del self._noisy[group.name]
+            self._touch(group)
+
+    def _grouped(self, name: str) -> Group:
+        held = self.groups[name]
+        if type(held) is Group:
+            return held
+        assert type(held) is Entry
+        group = self.groups[name] = Group(held.group or name, 1, held.sent_ms)
+        return group
+
+    def _park(self, entry: Entry) -> None:
+        assert entry.group is not None
+        group = self._grouped(entry.group)
+        if group.parked is None:
+            group.parked = Ready()
+            self._parked[group.name] = group
+        group.parked.push(entry)
+        self._touch(group)
+
+    def _unpark(self, entry: Entry) -> Entry:
+        assert entry.group is not None
+        group = self._parked[entry.group]
+        assert group.parked is not None
+        group.parked.pop()
+        self._touch(group)
+        return entry
+
+    def _touch(self, group: Group) -> None:
+        """Let the group's first parked entry be found, if the group is open."""
+        if group.parked is None:
+            return
+        head = group.parked.first()
+        if head is None:
+            group.parked = None
+            del self._parked[group.name]
+        elif group.listed != head.sequence and not self.closed(group.name):
+            heapq.heappush(self._open, (head.visible_ms, head.sequence, group))
+            group.listed = head.sequence
+
+    def _first_open(self) -> Entry | None:
+        """The first parked entry of all open groups; records that no longer hold are let go."""
+        while self._open:
+            visible_ms, sequence, group = self._open[0]
+            head = group.first()
+            if (
+                head is not None
+                and (head.visible_ms, head.sequence) == (visible_ms, sequence)
+                and not self.closed(group.name)
+            ):
+                return head
+            heapq.heappop(self._open)
+            if group.listed == sequence:
+                group.listed = 0
+            self._touch(group)
+        return None

@@ -1,0 +1,193 @@
+"""The order of a standard queue: visible entries by (T, I), with the K hint and fairness.
+
+A receive draws among the first max(K, n) of them, 004 §III.B; without message groups that is all
+there is to it, and what `core/fairness.py` does costs nothing.
+"""
+
+import random
+from collections.abc import Callable
+from typing import Final
+
+from dovemq.core import choosing, limits
+from dovemq.core.commands import Ask
+from dovemq.core.entry import Entry, Picked
+from dovemq.core.errors import LimitReached
+from dovemq.core.fairness import Fairness
+from dovemq.core.holdings import Holdings, undo_lease
+from dovemq.core.queue import QueueSettings
+from dovemq.core.ready import Ready
+
+_DEAD_MIN: Final = 1_024
+"""Fewer removed entries than this are not worth a compaction."""
+
+
+class StandardOrder:
+    def __init__(self, settings: QueueSettings, holdings: Holdings, rng: random.Random) -> None:
+        self._settings = settings
+        self._holdings = holdings
+        self._timetable = holdings.timetable
+        self._rng = rng
+        self._ready = Ready()
+        self._fairness = Fairness(settings)
+        self._dead = 0
+
+    def follow(self, settings: QueueSettings) -> None:
+        self._settings = settings
+        self._fairness.follow(settings)
+
+    def joined(self, entry: Entry, *, hidden: bool) -> None:
+        group = entry.group
+        if group is not None:
+            self._fairness.joined(entry, group)
+        if not hidden:
+            self._ready.push(entry)
+        elif group is not None and entry.receive_count:
+            self._fairness.lease_began(group)
+
+    def shown(self, entry: Entry, *, leased: bool) -> None:
+        self._ready.push(entry)
+        if leased and entry.group is not None:
+            self._fairness.lease_ended(entry.group)
+
+    def left(self, entry: Entry, *, hidden: bool, leased: bool) -> None:
+        group = entry.group
+        if group is not None:
+            if leased:
+                self._fairness.lease_ended(group)
+            self._fairness.left(group)
+        if not hidden:
+            self._count_dead()
+
+    def restored(self, entry: Entry, visible_ms: int) -> None:
+        # It stands in a line already, at a place that is not its old one.
+        successor = self._holdings.successor(entry)
+        self._count_dead()
+        undo_lease(successor, visible_ms)
+        self._ready.push(successor)
+
+    def pick(self, ask: Ask, now_ms: int) -> Picked:
+        leased = self._timetable.leased
+        if leased >= limits.LEASED_MAX:
+            raise LimitReached("Too many messages of this queue are in flight.")
+        if self._fairness.groups and self._fairness.judge(leased, now_ms):
+            return self._pick_fairly(ask, now_ms)
+        return self._pick_in_order(ask, now_ms)
+
+    def ahead(self, count: int) -> list[int]:
+        sequences = self._ready.ahead(count)
+        if len(sequences) < count:
+            sequences += self._fairness.ahead(count - len(sequences))
+        return sequences[:count]
+
+    def _pick_in_order(self, ask: Ask, now_ms: int) -> Picked:
+        ready, count, until_ms = self._ready, ask.count_max, now_ms + ask.lease_ms
+        size = choosing.window_size(self._settings.order_hint, count)
+        exhausted: list[Entry] = []
+        if size > count and self._plain(size, ask.receives_max):
+            taken = ready.draw(size, count, self._rng)
+        else:
+            taken = self._window(ready.pop, size, ask, now_ms, exhausted)
+            if len(taken) > count:
+                ready.put_back(taken)
+                taken = ready.draw(len(taken), count, self._rng)
+        hide = self._hide if self._fairness.groups else self._holdings.hide
+        for entry in taken:
+            hide(entry, until_ms, now_ms)
+        if until_ms <= now_ms:
+            self._show_again(taken, exhausted)
+        more = self._holdings.visible > 0
+        return Picked(taken, exhausted, more, self._timetable.next_ms())
+
+    def _pick_fairly(self, ask: Ask, now_ms: int) -> Picked:
+        ready, fairness, until_ms = self._ready, self._fairness, now_ms + ask.lease_ms
+        size = choosing.window_size(self._settings.order_hint, ask.count_max)
+        taken: list[Entry] = []
+        exhausted: list[Entry] = []
+        left: list[Entry] = []
+        window = self._window(lambda: fairness.next(ready), size, ask, now_ms, exhausted)
+        chosen = set(choosing.choose(len(window), ask.count_max, self._rng))
+        for position, entry in enumerate(window):
+            if position in chosen and not fairness.blocked(entry.group):
+                self._hide(entry, until_ms, now_ms)
+                taken.append(entry)
+            else:
+                left.append(entry)
+        ready.put_back(left)
+        if len(taken) < ask.count_max and fairness.noisy:
+            self._fill_up(ask, now_ms, taken, exhausted)
+        if until_ms <= now_ms:
+            self._show_again(taken, exhausted)
+        more = fairness.claimable(ready)
+        due = (self._timetable.next_ms(), fairness.reopens_ms())
+        next_due_ms = min((due_ms for due_ms in due if due_ms is not None), default=None)
+        return Picked(taken, exhausted, more, next_due_ms)
+
+    def _plain(self, size: int, receives_max: int | None) -> bool:
+        """Whether the window can be drawn from without looking at each entry in it."""
+        if not self._dead and receives_max is None and not self._ready.late:
+            return True
+        return self._ready.plain(size, receives_max)
+
+    def _window(
+        self,
+        pop: Callable[[], Entry | None],
+        size: int,
+        ask: Ask,
+        now_ms: int,
+        exhausted: list[Entry],
+    ) -> list[Entry]:
+        """The first entries that may be drawn; exhausted ones on the way are leased as such."""
+        receives_max = ask.receives_max
+        window: list[Entry] = []
+        for _ in range(limits.TUPLES_INSPECTED_MAX):
+            entry = pop()
+            if entry is None:
+                break
+            if receives_max is not None and entry.receive_count >= receives_max:
+                self._hide(entry, now_ms + ask.lease_ms, now_ms)
+                exhausted.append(entry)
+                continue
+            window.append(entry)
+            if len(window) == size:
+                break
+        return window
+
+    def _fill_up(self, ask: Ask, now_ms: int, taken: list[Entry], exhausted: list[Entry]) -> None:
+        """From noisy groups what the quiet ones left over, the group with fewest leases first."""
+        fairness = self._fairness
+        quiet: list[Entry] = []
+        for _ in range(limits.TUPLES_INSPECTED_MAX):
+            entry = fairness.next(self._ready)
+            if entry is None:
+                break
+            quiet.append(entry)
+        self._ready.put_back(quiet)
+        for _ in range(limits.TUPLES_INSPECTED_MAX):
+            entry = fairness.next_noisy()
+            if entry is None:
+                return
+            spent = choosing.exhausted(entry.receive_count, ask.receives_max)
+            (exhausted if spent else taken).append(entry)
+            self._hide(entry, now_ms + ask.lease_ms, now_ms)
+            if len(taken) == ask.count_max:
+                return
+
+    def _hide(self, entry: Entry, until_ms: int, now_ms: int) -> None:
+        self._holdings.hide(entry, until_ms, now_ms)
+        if entry.group is not None:
+            if until_ms > now_ms:
+                self._fairness.lease_began(entry.group)
+            self._fairness.pace(entry.group)
+
+    def _show_again(self, taken: list[Entry], exhausted: list[Entry]) -> None:
+        """Leases of no length hide nothing, but nothing is handed out twice by one receive."""
+        for entry in (*taken, *exhausted):
+            self._ready.push(entry)
+
+    def _count_dead(self) -> None:
+        """Removed entries leave the lines when their turn comes, or when they are the most."""
+        self._dead += 1
+        if self._dead > _DEAD_MIN and self._dead > self._holdings.visible:
+            self._ready.compact()
+            self._fairness.compact()
+            self._dead = 0

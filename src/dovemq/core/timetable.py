@@ -1,0 +1,104 @@
+"""The timetable: entries hidden until a time to come, by that time.
+
+One slot per millisecond in use, so what is due is exact without sorting by time. A slot holds its
+only entry itself, or a dict of several. Entries are deleted at once; an emptied slot stays for
+the next lease of the same millisecond and goes with its time, or when most slots are empty.
+"""
+
+import heapq
+import math
+from typing import Final
+
+from dovemq.core.entry import Entry
+
+_EMPTY_SLOTS_MIN: Final = 1_024
+"""Fewer empty slots than this are not worth a sweep."""
+
+_Slot = Entry | dict[int, Entry] | None
+
+
+class Timetable:
+    __slots__ = ("_empty", "_slots", "_times", "delayed", "first_ms", "leased")
+
+    def __init__(self) -> None:
+        self.leased = 0
+        self.delayed = 0
+        self.first_ms: float = math.inf
+        """Nothing is due before then."""
+        self._slots: dict[int, _Slot] = {}
+        self._times: list[int] = []
+        self._empty = 0
+
+    def put(self, entry: Entry) -> None:
+        time_ms = entry.visible_ms
+        slots = self._slots
+        held = slots.get(time_ms)
+        if held is None:
+            if time_ms in slots:
+                self._empty -= 1
+            else:
+                heapq.heappush(self._times, time_ms)
+                self.first_ms = self._times[0]
+            slots[time_ms] = entry
+        elif type(held) is dict:
+            held[entry.sequence] = entry
+        elif type(held) is Entry:
+            slots[time_ms] = {held.sequence: held, entry.sequence: entry}
+        if entry.receive_count:
+            self.leased += 1
+        else:
+            self.delayed += 1
+
+    def remove(self, entry: Entry) -> bool:
+        """Whether the entry was hidden here."""
+        time_ms = entry.visible_ms
+        held = self._slots.get(time_ms)
+        if held is entry:
+            self._vacate(time_ms)
+        elif type(held) is dict and held.pop(entry.sequence, None) is not None:
+            if not held:
+                self._vacate(time_ms)
+        else:
+            return False
+        if entry.receive_count:
+            self.leased -= 1
+        else:
+            self.delayed -= 1
+        return True
+
+    def due(self, now_ms: int) -> list[Entry]:
+        """Take out what is visible now, in order of (T, I)."""
+        due: list[Entry] = []
+        times = self._times
+        while times and times[0] <= now_ms:
+            held = self._slots.pop(heapq.heappop(times))
+            if type(held) is Entry:
+                due.append(held)
+            elif type(held) is dict:
+                due += sorted(held.values())
+            else:
+                self._empty -= 1
+        self.first_ms = times[0] if times else math.inf
+        delayed = sum(1 for entry in due if not entry.receive_count)
+        self.delayed -= delayed
+        self.leased -= len(due) - delayed
+        return due
+
+    def next_ms(self) -> int | None:
+        times, slots = self._times, self._slots
+        while times:
+            time_ms = times[0]
+            if slots[time_ms] is not None:
+                return time_ms
+            heapq.heappop(times)
+            del slots[time_ms]
+            self._empty -= 1
+        return None
+
+    def _vacate(self, time_ms: int) -> None:
+        self._slots[time_ms] = None
+        self._empty += 1
+        if self._empty > _EMPTY_SLOTS_MIN and self._empty * 2 > len(self._slots):
+            self._slots = {at: held for at, held in self._slots.items() if held is not None}
+            self._times = sorted(self._slots)
+            self._empty = 0

@@ -1,0 +1,1 @@
+"""The SQS protocol without I/O: codecs, signatures, actions and the table of faults."""

@@ -1,0 +1,47 @@
+"""What all batches have in common: checks of the whole, and failures of one entry."""
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+from dovemq.core import limits
+from dovemq.core.errors import (
+    BatchEmpty,
+    BatchIdInvalid,
+    BatchIdsNotDistinct,
+    BatchTooMany,
+    MissingValue,
+)
+from dovemq.sqs import shapes
+from dovemq.sqs.faults import fault_of, text_of
+
+
+class Entry(Protocol):
+    @property
+    def id(self) -> str | None: ...
+
+
+E = TypeVar("E", bound=Entry)
+
+
+def checked_entries(entries: Sequence[E] | None) -> list[E]:
+    """The entries of a batch that may be tried one by one."""
+    if entries is None or not entries:
+        raise BatchEmpty()
+    if len(entries) > limits.BATCH_COUNT.most:
+        raise BatchTooMany(len(entries), limits.BATCH_COUNT.most)
+    seen: set[str] = set()
+    for number, entry in enumerate(entries, 1):
+        if entry.id is None:
+            raise MissingValue(f"Entries.{number}.Id")
+        if not limits.BATCH_ID.fullmatch(entry.id):
+            raise BatchIdInvalid()
+    for entry in entries:
+        if entry.id in seen:
+            raise BatchIdsNotDistinct(entry.id or "")
+        seen.add(entry.id or "")
+    return list(entries)
+
+
+def failed(entry_id: str, error: Exception) -> shapes.FailedEntry:
+    fault = fault_of(error)
+    return shapes.FailedEntry(entry_id, fault.code, text_of(error, query=False), fault.sender)

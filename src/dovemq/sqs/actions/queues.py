@@ -1,0 +1,181 @@
+"""Queues as a whole: create, find, list, change, purge, delete; their tags and permissions."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any
+
+from dovemq.core import limits
+from dovemq.core.errors import InvalidAttribute, InvalidValue, MissingValue, QueueMissing
+from dovemq.core.queue import QueueKey
+from dovemq.sqs import shapes
+from dovemq.sqs.attributes import COUNTED, asked_names, read_changes, wire_name_of, written
+from dovemq.sqs.call import Call
+from dovemq.sqs.errors import ParameterInvalid
+
+
+async def create_queue(
+    call: Call, request: shapes.CreateQueueRequest
+) -> shapes.CreateQueueResponse:
+    if not request.queue_name:
+        raise MissingValue("QueueName")
+    attributes = request.attributes or {}
+    fifo = attributes.get("FifoQueue", "").lower() == "true"
+    changes = read_changes(attributes, call.names, fifo=fifo, creating=True)
+    tags = request.tags or {}
+    check_tags(tags)
+    key = QueueKey(call.account, request.queue_name)
+    try:
+        queue = await call.service.queues.create(key, changes, tags)
+    except InvalidAttribute as error:
+        raise _policy_error(error, attributes) from None
+    return shapes.CreateQueueResponse(call.url(queue.key))
+
+
+async def get_queue_url(
+    call: Call, request: shapes.GetQueueUrlRequest
+) -> shapes.GetQueueUrlResponse:
+    if not request.queue_name:
+        raise MissingValue("QueueName")
+    key = QueueKey(request.queue_owner_account or call.account, request.queue_name)
+    if key.account != call.account:
+        raise QueueMissing(str(key))
+    queue = await call.service.queues.find(key)
+    return shapes.GetQueueUrlResponse(call.url(queue.key))
+
+
+async def list_queues(call: Call, request: shapes.ListQueuesRequest) -> shapes.ListQueuesResponse:
+    count_max = page_size(request.max_results)
+    queues = await call.service.queues.page(
+        call.account,
+        request.queue_name_prefix or "",
+        read_token(request.next_token),
+        count_max + 1,
+    )
+    more = len(queues) > count_max and request.max_results is not None
+    page = queues[:count_max]
+    return shapes.ListQueuesResponse(
+        [call.url(queue.key) for queue in page],
+        write_token(str(page[-1].key)) if more else None,
+    )
+
+
+async def list_dead_letter_source_queues(
+    call: Call, request: shapes.ListDeadLetterSourceQueuesRequest
+) -> shapes.ListDeadLetterSourceQueuesResponse:
+    key = call.key(request.queue_url)
+    count_max = page_size(request.max_results)
+    after = read_token(request.next_token)
+    sources = [each for each in await call.service.queues.sources(key) if str(each.key) > after]
+    more = len(sources) > count_max and request.max_results is not None
+    page = sources[:count_max]
+    return shapes.ListDeadLetterSourceQueuesResponse(
+        [call.url(queue.key) for queue in page],
+        write_token(str(page[-1].key)) if more else None,
+    )
+
+
+async def delete_queue(call: Call, request: shapes.DeleteQueueRequest) -> shapes.Empty:
+    await call.service.queues.remove(call.key(request.queue_url))
+    return shapes.Empty()
+
+
+async def purge_queue(call: Call, request: shapes.PurgeQueueRequest) -> shapes.Empty:
+    await call.service.queues.purge(call.key(request.queue_url))
+    return shapes.Empty()
+
+
+async def get_queue_attributes(
+    call: Call, request: shapes.GetQueueAttributesRequest
+) -> shapes.GetQueueAttributesResponse:
+    queue = await call.queue(request.queue_url)
+    asked = asked_names(request.attribute_names or [])
+    counted = any(name in COUNTED for name in asked)
+    counts = await call.service.queues.counts(queue) if counted else None
+    values = {name: written(name, queue, call.names, counts) for name in asked}
+    return shapes.GetQueueAttributesResponse(
+        {name: value for name, value in values.items() if value is not None}
+    )
+
+
+async def set_queue_attributes(
+    call: Call, request: shapes.SetQueueAttributesRequest
+) -> shapes.Empty:
+    queue = await call.queue(request.queue_url)
+    attributes = request.attributes
+    if not attributes:
+        raise MissingValue("Attributes")
+    changes = read_changes(attributes, call.names, fifo=queue.settings.fifo, creating=False)
+    try:
+        await call.service.queues.change(queue.key, changes)
+    except InvalidAttribute as error:
+        raise _policy_error(error, attributes) from None
+    return shapes.Empty()
+
+
+async def tag_queue(call: Call, request: shapes.TagQueueRequest) -> shapes.Empty:
+    queue = await call.queue(request.queue_url)
+    if not request.tags:
+        raise MissingValue("Tags")
+    check_tags({**queue.tags, **request.tags})
+    await call.service.queues.retag(queue.key, request.tags, ())
+    return shapes.Empty()
+
+
+async def untag_queue(call: Call, request: shapes.UntagQueueRequest) -> shapes.Empty:
+    key = call.key(request.queue_url)
+    if not request.tag_keys:
+        raise MissingValue("TagKeys")
+    await call.service.queues.retag(key, {}, request.tag_keys)
+    return shapes.Empty()
+
+
+async def list_queue_tags(
+    call: Call, request: shapes.ListQueueTagsRequest
+) -> shapes.ListQueueTagsResponse:
+    queue = await call.queue(request.queue_url)
+    return shapes.ListQueueTagsResponse(dict(queue.tags))
+
+
+def check_tags(tags: Mapping[str, str]) -> None:
+    if len(tags) > limits.TAGS_MAX:
+        raise ParameterInvalid(f"Too many tags: {len(tags)}. A queue can have {limits.TAGS_MAX}.")
+    for name, value in tags.items():
+        if not limits.TAG_KEY_LENGTH.holds(len(name)):
+            raise InvalidValue("TagKey", name, "Tag keys are 1 to 128 characters long.")
+        if not limits.TAG_VALUE_LENGTH.holds(len(value)):
+            raise InvalidValue("TagValue", value, "Tag values are up to 256 characters long.")
+        if name.lower().startswith("aws:"):
+            raise InvalidValue("TagKey", name, "The prefix aws: is reserved.")
+
+
+def page_size(max_results: int | None) -> int:
+    if max_results is None:
+        return limits.QUEUES_LISTED.most
+    if not limits.QUEUES_LISTED.holds(max_results):
+        raise InvalidValue(
+            "MaxResults", max_results, f"Must be between 1 and {limits.QUEUES_LISTED.most}."
+        )
+    return max_results
+
+
+def write_token(last: str) -> str:
+    return base64.urlsafe_b64encode(last.encode()).decode()
+
+
+def read_token(token: str | None) -> str:
+    if not token:
+        return ""
+    try:
+        return base64.b64decode(token, altchars=b"-_", validate=True).decode()
+    except (binascii.Error, ValueError):
+        raise ParameterInvalid("Invalid or expired next token.") from None
+
+
+def _policy_error(error: InvalidAttribute, attributes: Mapping[str, str]) -> Exception:
+    """Redrive policies are refused as a parameter, with the whole text; the rest by name."""
+    name = wire_name_of(error.name)
+    given: Any = attributes.get(name)
+    if error.name in ("redrive", "redrive_allow") and given is not None:
+        return InvalidValue(name, given, error.reason)
+    return error

@@ -1,0 +1,163 @@
+"""ReceiveMessage: which messages, and how much of each is shown."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from dovemq.core import limits
+from dovemq.core.errors import InvalidValue, UnknownAttribute
+from dovemq.core.message import Attribute
+from dovemq.core.queue import Queue, QueueKey
+from dovemq.core.sending import check_token
+from dovemq.service.attempts import Delivery
+from dovemq.sqs import shapes
+from dovemq.sqs.actions.sending import TRACE_HEADER, sequence_number
+from dovemq.sqs.call import Call
+from dovemq.sqs.digests import md5_of_attributes, md5_of_body
+
+SYSTEM_ATTRIBUTES: Final = (
+    "SenderId",
+    "SentTimestamp",
+    "ApproximateReceiveCount",
+    "ApproximateFirstReceiveTimestamp",
+    "SequenceNumber",
+    "MessageDeduplicationId",
+    "MessageGroupId",
+    TRACE_HEADER,
+    "DeadLetterQueueSourceArn",
+)
+_ALL: Final = "All"
+_NONE: Final[frozenset[str]] = frozenset()
+_EVERY: Final = frozenset(SYSTEM_ATTRIBUTES)
+_NOTHING: Final = shapes.ReceiveMessageResponse()
+
+
+async def receive_message(
+    call: Call, request: shapes.ReceiveMessageRequest
+) -> shapes.ReceiveMessageResponse:
+    queue = await call.queue(request.queue_url)
+    wanted = _wanted_names(request, query=call.query)
+    count_max = request.max_number_of_messages
+    if count_max is None:
+        count_max = 1
+    elif not limits.RECEIVE_COUNT.holds(count_max):
+        raise InvalidValue(
+            "MaxNumberOfMessages", count_max, "Must be between 1 and 10, if provided."
+        )
+    messages = call.service.messages
+    deliveries = await messages.receive(
+        queue, count_max, _lease_ms(request), _wait_ms(request), _attempt_id(request)
+    )
+    if not deliveries:
+        return _NOTHING
+    call.undelivered = lambda: messages.release(queue, deliveries)
+    filters = request.message_attribute_names
+    return shapes.ReceiveMessageResponse(
+        [_received(call, queue, delivery, wanted, filters) for delivery in deliveries]
+    )
+
+
+def _received(
+    call: Call,
+    queue: Queue,
+    delivery: Delivery,
+    wanted: frozenset[str],
+    filters: Sequence[str] | None,
+) -> shapes.ReceivedMessage:
+    message = delivery.lease.message
+    shown = chosen(message.attributes, filters) if filters and message.attributes else {}
+    return shapes.ReceivedMessage(
+        message.message_id,
+        delivery.receipt,
+        md5_of_body(message.body),
+        message.body,
+        _system_attributes(call, queue, delivery, wanted) if wanted else {},
+        md5_of_attributes(shown) if shown else None,
+        {name: _wire_value(value) for name, value in shown.items()},
+    )
+
+
+def chosen(attributes: Mapping[str, Attribute], filters: Sequence[str]) -> dict[str, Attribute]:
+    """The attributes that a filter names, in full, by `prefix.*`, or by `All`, `*` or `.*`."""
+    prefixes = tuple(name.removesuffix(".*") for name in filters if name.endswith(".*"))
+    if _ALL in filters or "*" in filters or "" in prefixes:
+        return dict(attributes)
+    return {
+        name: value
+        for name, value in attributes.items()
+        if name in filters or name.startswith(prefixes)
+    }
+
+
+def _wanted_names(request: shapes.ReceiveMessageRequest, *, query: bool) -> frozenset[str]:
+    old, new = request.attribute_names, request.message_system_attribute_names
+    if not old and not new:
+        return _NONE
+    # Query heeds the new list only without the old one; JSON heeds both.
+    names = frozenset(old or ()) | frozenset(() if query and old else new or ())
+    for name in names:
+        if name != _ALL and name not in SYSTEM_ATTRIBUTES:
+            raise UnknownAttribute(name)
+    return _EVERY if _ALL in names else names
+
+
+def _system_attributes(
+    call: Call, queue: Queue, delivery: Delivery, wanted: frozenset[str]
+) -> dict[str, str]:
+    lease = delivery.lease
+    message = lease.message
+    source = message.source
+    values = {
+        "SenderId": message.sender,
+        "SentTimestamp": str(message.sent_ms),
+        "ApproximateReceiveCount": str(lease.receive_count),
+        "ApproximateFirstReceiveTimestamp": str(lease.first_received_ms),
+        "SequenceNumber": sequence_number(message.sequence) if queue.settings.fifo else None,
+        "MessageDeduplicationId": message.deduplication_id,
+        "MessageGroupId": message.group,
+        TRACE_HEADER: message.trace,
+        "DeadLetterQueueSourceArn": call.names.arn(QueueKey.parse(source)) if source else None,
+    }
+    return {name: value for name, value in values.items() if value and name in wanted}
+
+
+def _wire_value(attribute: Attribute) -> shapes.AttributeValue:
+    value = attribute.value
+    if isinstance(value, bytes):
+        return shapes.AttributeValue(attribute.type, binary_value=value)
+    return shapes.AttributeValue(attribute.type, string_value=value)
+
+
+def _lease_ms(request: shapes.ReceiveMessageRequest) -> int | None:
+    seconds = request.visibility_timeout
+    return None if seconds is None else lease_ms(seconds)
+
+
+def lease_ms(seconds: int) -> int:
+    asked_ms = seconds * limits.SECOND_MS
+    if not limits.LEASE_MS.holds(asked_ms):
+        raise InvalidValue(
+            "VisibilityTimeout",
+            seconds,
+            f"Must be >= 0 and <= {limits.LEASE_MS.most // limits.SECOND_MS}, if provided.",
+        )
+    return asked_ms
+
+
+def _wait_ms(request: shapes.ReceiveMessageRequest) -> int | None:
+    seconds = request.wait_time_seconds
+    if seconds is None:
+        return None
+    if not limits.WAIT_MS.holds(seconds * limits.SECOND_MS):
+        raise InvalidValue(
+            "WaitTimeSeconds",
+            seconds,
+            f"Must be >= 0 and <= {limits.WAIT_MS.most // limits.SECOND_MS}, if provided.",
+        )
+    return seconds * limits.SECOND_MS
+
+
+def _attempt_id(request: shapes.ReceiveMessageRequest) -> str | None:
+    attempt_id = request.receive_request_attempt_id
+    if attempt_id is not None:
+        check_token("ReceiveRequestAttemptId", attempt_id)
+    return attempt_id

@@ -1,0 +1,156 @@
+"""SendMessage and SendMessageBatch."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from dovemq.core import limits
+from dovemq.core.commands import Draft, Duplicate, Sent
+from dovemq.core.errors import (
+    BatchTooLong,
+    DeduplicationMissing,
+    InvalidMessageAttribute,
+    MessageTooLong,
+    MissingValue,
+    RequestError,
+    Unsupported,
+)
+from dovemq.core.message import Attribute
+from dovemq.core.queue import Queue
+from dovemq.core.sending import message_bytes, new_draft
+from dovemq.sqs import shapes
+from dovemq.sqs.actions.batches import checked_entries, failed
+from dovemq.sqs.call import Call
+from dovemq.sqs.digests import md5_of_attributes, md5_of_body
+from dovemq.sqs.errors import ParameterInvalid
+
+TRACE_HEADER: Final = "AWSTraceHeader"
+_SEQUENCE_OFFSET: Final = 10**19
+"""Sequence numbers have twenty digits on the wire."""
+
+
+async def send_message(
+    call: Call, request: shapes.SendMessageRequest
+) -> shapes.SendMessageResponse:
+    queue = await call.queue(request.queue_url)
+    draft = _draft(call, queue, request)
+    [sent] = await call.service.messages.send(queue, (draft,))
+    return shapes.SendMessageResponse(
+        md5_of_body(draft.body),
+        sent.message_id,
+        md5_of_attributes(draft.attributes) if draft.attributes else None,
+        _system_digest(request),
+        sequence_number(sent.sequence) if draft.deduplication_id is not None else None,
+    )
+
+
+async def send_message_batch(
+    call: Call, request: shapes.SendMessageBatchRequest
+) -> shapes.SendMessageBatchResponse:
+    queue = await call.queue(request.queue_url)
+    entries = checked_entries(request.entries)
+    _check_total(entries)
+    drafts: list[Draft] = []
+    drafted: list[shapes.SendEntry] = []
+    failures: list[shapes.FailedEntry] = []
+    for entry in entries:
+        try:
+            drafts.append(_draft(call, queue, entry))
+            drafted.append(entry)
+        except RequestError as error:
+            failures.append(failed(entry.id or "", _of_entry(error)))
+    sent = await call.service.messages.send(queue, drafts) if drafts else []
+    return shapes.SendMessageBatchResponse(
+        [_sent_entry(*each) for each in zip(drafted, drafts, sent, strict=True)], failures
+    )
+
+
+def sequence_number(sequence: int) -> str:
+    return str(_SEQUENCE_OFFSET + sequence)
+
+
+def wire_attributes(values: Mapping[str, shapes.AttributeValue]) -> dict[str, Attribute]:
+    """The message attributes as the core knows them; it also checks them."""
+    attributes = {}
+    for name, value in values.items():
+        if value.string_list_values or value.binary_list_values:
+            raise Unsupported(
+                "Message attribute list values in SendMessage operation are not supported."
+            )
+        kind = value.data_type or ""
+        given = value.binary_value if kind.startswith("Binary") else value.string_value
+        attributes[name] = Attribute(kind, given or "")
+    return attributes
+
+
+def _draft(call: Call, queue: Queue, request: shapes.NewMessage) -> Draft:
+    if request.message_body is None:
+        raise MissingValue("MessageBody")
+    delay = request.delay_seconds
+    attributes = request.message_attributes
+    return new_draft(
+        queue,
+        message_id=call.new_id(),
+        body=request.message_body,
+        sender=call.account,
+        delay_ms=None if delay is None else delay * limits.SECOND_MS,
+        attributes=wire_attributes(attributes) if attributes else None,
+        group=request.message_group_id,
+        deduplication_id=request.message_deduplication_id,
+        trace=_trace(request) if request.message_system_attributes else call.trace,
+    )
+
+
+def _trace(request: shapes.NewMessage) -> str | None:
+    for name, value in (request.message_system_attributes or {}).items():
+        if name != TRACE_HEADER:
+            raise InvalidMessageAttribute(
+                f"Message system attribute name '{name}' is invalid. "
+                f"Only '{TRACE_HEADER}' can be set."
+            )
+        if value.data_type != "String" or not value.string_value:
+            raise InvalidMessageAttribute(
+                f"Message system attribute '{name}' must contain a non-empty value of type "
+                "'String'."
+            )
+        return value.string_value
+    return None
+
+
+def _system_digest(request: shapes.NewMessage) -> str | None:
+    given = request.message_system_attributes
+    return md5_of_attributes(wire_attributes(given)) if given else None
+
+
+def _sent_entry(entry: shapes.SendEntry, draft: Draft, sent: Sent | Duplicate) -> shapes.SentEntry:
+    return shapes.SentEntry(
+        entry.id or "",
+        sent.message_id,
+        md5_of_body(draft.body),
+        md5_of_attributes(draft.attributes),
+        _system_digest(entry),
+        sequence_number(sent.sequence) if draft.deduplication_id is not None else None,
+    )
+
+
+def _check_total(entries: list[shapes.SendEntry]) -> None:
+    total = sum(_entry_bytes(entry) for entry in entries)
+    if total > limits.BATCH_BYTES_MAX:
+        raise BatchTooLong(total, limits.BATCH_BYTES_MAX)
+
+
+def _entry_bytes(entry: shapes.SendEntry) -> int:
+    attributes = entry.message_attributes
+    return message_bytes(
+        entry.message_body or "", wire_attributes(attributes) if attributes else {}
+    )
+
+
+def _of_entry(error: RequestError) -> RequestError:
+    """Why one entry fails; what FIFO queues must be told refuses the whole batch."""
+    if isinstance(error, DeduplicationMissing):
+        raise error
+    if isinstance(error, MissingValue) and error.parameter == "MessageGroupId":
+        raise ParameterInvalid(str(error))
+    if isinstance(error, MessageTooLong):
+        return ParameterInvalid(f"One or more parameters cannot be validated. Reason: {error}")
+    return error

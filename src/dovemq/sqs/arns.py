@@ -1,0 +1,60 @@
+"""How the wire names a queue: by ARN, by URL or by a bare name."""
+
+import re
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from dovemq.core.errors import QueueMissing
+from dovemq.core.queue import QueueKey
+from dovemq.sqs.remembered import Remembered
+
+_ARN: Final = re.compile(
+    r"arn:aws[a-z-]*:sqs:([a-z0-9-]+):(\d{12}):([A-Za-z0-9_-]{1,80}(?:\.fifo)?)", re.ASCII
+)
+ACCOUNT: Final = re.compile(r"\d{12}", re.ASCII)
+
+
+class Names:
+    """Turns keys into ARNs and URLs and back, for one region."""
+
+    def __init__(self, region: str) -> None:
+        self._region = region
+        self._keys: Remembered[tuple[str, str], QueueKey] = Remembered()
+
+    def arn(self, key: QueueKey) -> str:
+        return f"arn:aws:sqs:{self._region}:{key.account}:{key.name}"
+
+    def key_of_arn(self, arn: str) -> QueueKey | None:
+        """None for what is not the ARN of a queue of this region."""
+        found = _ARN.fullmatch(arn)
+        if found is None or found[1] != self._region:
+            return None
+        return QueueKey(found[2], found[3])
+
+    def key_of_url(self, url: str, account: str) -> QueueKey:
+        """Only account and name of the path count; a bare name is the caller's own queue."""
+        place = (url, account)
+        found = self._keys.get(place)
+        return found or self._keys.keep(place, _key_of_path(url, account))
+
+
+def queue_url(origin: str, key: QueueKey) -> str:
+    return f"{origin}/{key.account}/{key.name}"
+
+
+def path_names_queue(path: str) -> bool:
+    parts = path.strip("/").split("/")
+    return len(parts) == 2 and bool(ACCOUNT.fullmatch(parts[0]))
+
+
+def _key_of_path(url: str, account: str) -> QueueKey:
+    try:
+        path = urlsplit(url).path if "://" in url else url
+    except ValueError:
+        raise QueueMissing(url) from None
+    parts = unquote(path).strip("/").split("/")
+    if len(parts) == 1 and parts[0]:
+        return QueueKey(account, parts[0])
+    if len(parts) >= 2 and ACCOUNT.fullmatch(parts[-2]) and parts[-1]:
+        return QueueKey(parts[-2], parts[-1])
+    raise QueueMissing(url)

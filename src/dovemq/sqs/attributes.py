@@ -1,0 +1,218 @@
+"""The table of queue attributes: what the wire calls a setting, and how it writes its value.
+
+Reading turns wire values into changes of settings and refuses what is not of its form; whether a
+value is in range is the core's matter. Writing turns a queue into wire values.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, get_args
+
+from msgspec import Struct
+
+from dovemq.core.commands import Counts
+from dovemq.core.errors import InvalidAttribute, UnknownAttribute
+from dovemq.core.limits import SECOND_MS
+from dovemq.core.queue import ANY_ORDER, Queue, QueueSettings
+from dovemq.sqs.arns import Names
+from dovemq.sqs.errors import AttributesConflict
+from dovemq.sqs.policies import read_allow, read_policy, read_redrive, write_allow, write_redrive
+
+Form = Literal["seconds", "number", "flag", "text", "choice", "order", "redrive", "allow", "policy"]
+
+
+class QueueAttribute(Struct, frozen=True):
+    name: str
+    field: str
+    form: Form
+    fifo: bool = False
+    extended: bool = False
+    """Not one of SQS's own: told only when asked for by name or by `AllExtended`."""
+
+
+SETTABLE: Final = (
+    QueueAttribute("VisibilityTimeout", "lease_ms", "seconds"),
+    QueueAttribute("MaximumMessageSize", "message_bytes_max", "number"),
+    QueueAttribute("MessageRetentionPeriod", "retention_ms", "seconds"),
+    QueueAttribute("DelaySeconds", "delay_ms", "seconds"),
+    QueueAttribute("ReceiveMessageWaitTimeSeconds", "wait_ms", "seconds"),
+    QueueAttribute("Policy", "policy", "policy"),
+    QueueAttribute("RedrivePolicy", "redrive", "redrive"),
+    QueueAttribute("RedriveAllowPolicy", "redrive_allow", "allow"),
+    QueueAttribute("FifoQueue", "fifo", "flag", fifo=True),
+    QueueAttribute("ContentBasedDeduplication", "content_deduplication", "flag", fifo=True),
+    QueueAttribute("DeduplicationScope", "deduplication_scope", "choice", fifo=True),
+    QueueAttribute("FifoThroughputLimit", "throughput_limit", "choice", fifo=True),
+    QueueAttribute("KmsMasterKeyId", "encryption_key", "text"),
+    QueueAttribute("KmsDataKeyReusePeriodSeconds", "encryption_reuse_seconds", "number"),
+    QueueAttribute("SqsManagedSseEnabled", "encryption_managed", "flag"),
+    QueueAttribute("OrderHint", "order_hint", "order", extended=True),
+    QueueAttribute("DeliveryPaused", "delivery_paused", "flag", extended=True),
+    QueueAttribute("LongDelay", "long_delay", "flag", extended=True),
+    QueueAttribute("GroupConcurrency", "group_concurrency", "number", extended=True),
+    QueueAttribute("GroupRatePerSecond", "group_rate_per_second", "number", extended=True),
+)
+COUNTED: Final = {
+    "ApproximateNumberOfMessages": "visible",
+    "ApproximateNumberOfMessagesNotVisible": "leased",
+    "ApproximateNumberOfMessagesDelayed": "delayed",
+}
+READ_ONLY: Final = (*COUNTED, "CreatedTimestamp", "LastModifiedTimestamp", "QueueArn")
+ALL: Final = "All"
+ALL_EXTENDED: Final = "AllExtended"
+
+_BY_NAME: Final = {attribute.name: attribute for attribute in SETTABLE}
+_BY_FIELD: Final = {attribute.field: attribute.name for attribute in SETTABLE}
+_OWN: Final = (*READ_ONLY, *(a.name for a in SETTABLE if not a.extended))
+_EXTENDED: Final = tuple(a.name for a in SETTABLE if a.extended)
+_REMOVABLE: Final = ("group_concurrency", "group_rate_per_second")
+_ANY_ORDER_TEXT: Final = "any"
+_CHOICES: Final = {
+    "deduplication_scope": get_args(QueueSettings.__annotations__["deduplication_scope"]),
+    "throughput_limit": get_args(QueueSettings.__annotations__["throughput_limit"]),
+}
+_NUMBER_LENGTH_MAX: Final = 18
+
+
+def wire_name_of(field: str) -> str:
+    return _BY_FIELD.get(field, field)
+
+
+def asked_names(names: list[str]) -> list[str]:
+    """The attributes that a list of names stands for, each known."""
+    asked: list[str] = []
+    for name in names:
+        if name == ALL:
+            asked += _OWN
+        elif name == ALL_EXTENDED:
+            asked += _EXTENDED
+        elif name in _BY_NAME or name in READ_ONLY:
+            asked.append(name)
+        else:
+            raise UnknownAttribute(name)
+    return asked
+
+
+def read_changes(
+    attributes: Mapping[str, str], names: Names, *, fifo: bool, creating: bool
+) -> dict[str, Any]:
+    """The settings that these attributes change, for a queue of that type."""
+    _check_encryption(attributes)
+    changes: dict[str, Any] = {}
+    for name, text in attributes.items():
+        attribute = _BY_NAME.get(name)
+        if attribute is None:
+            raise UnknownAttribute(name)
+        if attribute.fifo and not fifo:
+            _refuse_fifo_only(attribute, creating=creating)
+        changes[attribute.field] = _read(attribute, text, names)
+    if changes.get("fifo") is False:
+        raise InvalidAttribute("fifo", "Modifying queue type is not supported.")
+    if not creating:
+        changes.pop("fifo", None)
+    if changes.get("encryption_key"):
+        changes["encryption_managed"] = False
+    elif changes.get("encryption_managed"):
+        changes["encryption_key"] = None
+    return changes
+
+
+def written(name: str, queue: Queue, names: Names, counts: Counts | None) -> str | None:
+    """The value of one attribute; None where the queue has none of it."""
+    if name in COUNTED:
+        return str(getattr(counts, COUNTED[name])) if counts else None
+    if name == "QueueArn":
+        return names.arn(queue.key)
+    if name == "CreatedTimestamp":
+        return str(queue.created_ms // SECOND_MS)
+    if name == "LastModifiedTimestamp":
+        return str(queue.modified_ms // SECOND_MS)
+    attribute = _BY_NAME[name]
+    settings = queue.settings
+    if attribute.fifo and not settings.fifo:
+        return None
+    if name == "KmsDataKeyReusePeriodSeconds" and settings.encryption_key is None:
+        return None
+    value = getattr(settings, attribute.field)
+    return None if value is None else _write(attribute.form, value, names)
+
+
+def _write(form: Form, value: Any, names: Names) -> str:
+    match form:
+        case "seconds":
+            return str(value // SECOND_MS)
+        case "flag":
+            return "true" if value else "false"
+        case "order":
+            return _ANY_ORDER_TEXT if value == ANY_ORDER else str(value)
+        case "redrive":
+            return write_redrive(value, names)
+        case "allow":
+            return write_allow(value, names)
+        case _:
+            return str(value)
+
+
+def _read(attribute: QueueAttribute, text: str, names: Names) -> Any:
+    field = attribute.field
+    match attribute.form:
+        case "seconds":
+            return _number(field, text) * SECOND_MS
+        case "number":
+            return None if not text and field in _REMOVABLE else _number(field, text)
+        case "flag":
+            return _flag(field, text)
+        case "choice":
+            return _choice(field, text)
+        case "order":
+            return ANY_ORDER if text == _ANY_ORDER_TEXT else _order(field, text)
+        case "redrive":
+            return read_redrive(text, names)
+        case "allow":
+            return read_allow(text, names)
+        case "policy":
+            return read_policy(text)
+        case "text":
+            return text or None
+
+
+def _number(field: str, text: str) -> int:
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _NUMBER_LENGTH_MAX):
+        raise InvalidAttribute(field, value=text)
+    return int(text)
+
+
+def _order(field: str, text: str) -> int:
+    hint = _number(field, text)
+    if hint == ANY_ORDER:
+        raise InvalidAttribute(field, value=text)
+    return hint
+
+
+def _flag(field: str, text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise InvalidAttribute(field, value=text)
+    return text.lower() == "true"
+
+
+def _choice(field: str, text: str) -> str:
+    if text not in _CHOICES[field]:
+        raise InvalidAttribute(field, value=text)
+    return text
+
+
+def _refuse_fifo_only(attribute: QueueAttribute, *, creating: bool) -> None:
+    if attribute.form == "choice" and creating:
+        raise AttributesConflict(
+            f"You can specify the {attribute.name} only when FifoQueue is set to true."
+        )
+    raise UnknownAttribute(attribute.name)
+
+
+def _check_encryption(attributes: Mapping[str, str]) -> None:
+    managed = attributes.get("SqsManagedSseEnabled", "").lower() == "true"
+    if managed and attributes.get("KmsMasterKeyId"):
+        raise AttributesConflict(
+            "You can use one type of server-side encryption (SSE) at one time. "
+            "You can either enable KMS SSE or SQS SSE."
+        )

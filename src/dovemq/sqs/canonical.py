@@ -1,0 +1,111 @@
+"""What a version 4 signature is computed over, and the computation.
+
+Text from a request is latin-1, byte for byte as it came, so encoding it back gives what the
+signer saw, whatever charset it used.
+"""
+
+import datetime
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+from urllib.parse import quote, unquote_to_bytes
+
+ALGORITHM: Final = "AWS4-HMAC-SHA256"
+TERMINATOR: Final = "aws4_request"
+
+_DATE: Final = re.compile(r"\d{8}T\d{6}Z", re.ASCII)
+_DATE_FORM: Final = "%Y%m%dT%H%M%SZ"
+_UNRESERVED: Final = "-_.~"
+_WHITE_SPACE: Final = re.compile(r"[ \t]+")
+
+
+def canonical_request(
+    method: str,
+    path: str,
+    query: str,
+    headers: Mapping[str, str],
+    names: Sequence[str],
+    body: bytes,
+) -> bytes:
+    """`query` is canonical already; `names` are the signed headers in their order."""
+    canonical = path if path == "/" else canonical_path(path)
+    return (
+        f"{method}\n{canonical}\n{query}\n{canonical_headers(headers, names)}\n\n"
+        f"{';'.join(names)}\n{hashlib.sha256(body).hexdigest()}"
+    ).encode("latin-1", "replace")
+
+
+def canonical_headers(headers: Mapping[str, str], names: Sequence[str]) -> str:
+    """One line each, without white space around values and single spaces within."""
+    lines = "\n".join([f"{name}:{headers.get(name, '')}" for name in names])
+    # Looking once over all lines is cheaper than tidying each value, which is hardly ever needed.
+    if "  " in lines or ": " in lines or " \n" in lines or "\t" in lines or lines[-1:] == " ":
+        return "\n".join([f"{name}:{_tidied(headers.get(name, ''))}" for name in names])
+    return lines
+
+
+def canonical_path(path: str) -> str:
+    """Dot segments and empty segments removed, then encoded once more than it came."""
+    kept: list[str] = []
+    segments = path.split("/")
+    for segment in segments:
+        if segment == "..":
+            del kept[-1:]
+        elif segment and segment != ".":
+            kept.append(segment)
+    normal = "/" + "/".join(kept)
+    if kept and segments[-1] in ("", ".", ".."):
+        normal += "/"
+    return quote(normal.encode("latin-1", "replace"), safe="/" + _UNRESERVED)
+
+
+def canonical_query(query: str, omit: str = "") -> str:
+    """Sorted and encoded alike; the parameter named `omit` is left out."""
+    pairs = []
+    for part in query.split("&"):
+        if not part:
+            continue
+        name, _, value = part.partition("=")
+        if name != omit:
+            pairs.append((_encoded(name), _encoded(value)))
+    return "&".join(f"{name}={value}" for name, value in sorted(pairs))
+
+
+def signing_key(secret: str, scope: str) -> bytes:
+    """The key for a scope `date/region/service/aws4_request`."""
+    key = b"AWS4" + secret.encode("utf-8")
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode("latin-1", "replace"), "sha256")
+    return key
+
+
+def signature(key: bytes, date: str, scope: str, canonical: bytes) -> str:
+    digest = hashlib.sha256(canonical).hexdigest()
+    to_sign = f"{ALGORITHM}\n{date}\n{scope}\n{digest}"
+    return hmac.digest(key, to_sign.encode("latin-1", "replace"), "sha256").hex()
+
+
+def date_text(time_ms: int) -> str:
+    moment = datetime.datetime.fromtimestamp(time_ms / 1_000, datetime.UTC)
+    return moment.strftime(_DATE_FORM)
+
+
+def date_ms(text: str) -> int | None:
+    """The time of `20150830T123600Z`; None for any other form."""
+    if not _DATE.fullmatch(text):
+        return None
+    try:
+        moment = datetime.datetime.strptime(text, "%Y%m%dT%H%M%S%z")
+    except ValueError:
+        return None
+    return round(moment.timestamp() * 1_000)
+
+
+def _encoded(text: str) -> str:
+    return quote(unquote_to_bytes(text.encode("latin-1", "replace")), safe=_UNRESERVED)
+
+
+def _tidied(value: str) -> str:
+    return _WHITE_SPACE.sub(" ", value.strip(" \t"))

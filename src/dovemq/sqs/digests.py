@@ -1,0 +1,35 @@
+"""The MD5 digests that clients check what they sent and received by."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Final
+
+from dovemq.core.message import Attribute
+
+_TEXT: Final = b"\x01"
+_BINARY: Final = b"\x02"
+
+
+def md5_of_body(body: str) -> str:
+    return hashlib.md5(body.encode(), usedforsecurity=False).hexdigest()
+
+
+def md5_of_attributes(attributes: Mapping[str, Attribute]) -> str | None:
+    """Over name, type, kind and value of each, by name; None when there are none."""
+    if not attributes:
+        return None
+    digest = hashlib.md5(usedforsecurity=False)
+    for name in sorted(attributes):
+        attribute = attributes[name]
+        digest.update(_with_length(name.encode()))
+        digest.update(_with_length(attribute.type.encode()))
+        value = attribute.value
+        if isinstance(value, bytes):
+            digest.update(_BINARY + _with_length(value))
+        else:
+            digest.update(_TEXT + _with_length(value.encode()))
+    return digest.hexdigest()
+
+
+def _with_length(data: bytes) -> bytes:
+    return len(data).to_bytes(4, "big") + data

@@ -1,0 +1,117 @@
+"""The SQS endpoint without I/O: a request value in, a response value out, never an exception.
+
+Nothing of a request is acted upon, nor its queue looked up, before its signature holds.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import urlsplit
+
+from dovemq.core.access import Keyring
+from dovemq.core.errors import RequestError, UnavailableError
+from dovemq.service import Service
+from dovemq.sqs import json10, query
+from dovemq.sqs.arns import Names, path_names_queue
+from dovemq.sqs.call import Call
+from dovemq.sqs.errors import HostInvalid
+from dovemq.sqs.http import HttpRequest, HttpResponse
+from dovemq.sqs.remembered import Remembered
+from dovemq.sqs.signature import Verifier
+
+log = logging.getLogger(__name__)
+
+_HOST: Final = re.compile(
+    r"(?:[A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?", re.ASCII
+)
+
+
+class SqsEndpoint:
+    """Without a keyring signatures are not checked and every caller is `account`."""
+
+    def __init__(
+        self,
+        service: Service,
+        keyring: Keyring | None,
+        region: str,
+        account: str,
+        public_url: str | None,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._service = service
+        self._verifier = Verifier(keyring, region=region) if keyring is not None else None
+        self._account = account
+        self._public_url = public_url.rstrip("/") if public_url else None
+        self._new_id = new_id
+        self._names = Names(region)
+        self._permissions = asyncio.Lock()
+        self._origins: Remembered[str, str] = Remembered()
+
+    async def handle(self, request: HttpRequest) -> HttpResponse:
+        if json10.speaks(request):
+            return await self._handle_json(request)
+        return await self._handle_query(request)
+
+    async def _handle_json(self, request: HttpRequest) -> HttpResponse:
+        request_id = self._new_id()
+        try:
+            call = self._call(request)
+            operation, asked = json10.read(request)
+            answered = await operation.act(call, asked)
+            return json10.answer(answered, request_id, call.undelivered)
+        except Exception as error:
+            _note(error, request_id)
+            return json10.refuse(error, request_id)
+
+    async def _handle_query(self, request: HttpRequest) -> HttpResponse:
+        request_id = self._new_id()
+        as_json = query.wants_json(request)
+        try:
+            call = self._call(request)
+            call.query = True
+            operation, asked = query.read(request)
+            answered = await operation.act(call, asked)
+            return query.answer(operation, answered, request_id, call.undelivered, as_json=as_json)
+        except Exception as error:
+            _note(error, request_id)
+            return query.refuse(error, request_id, as_json=as_json)
+
+    def _call(self, request: HttpRequest) -> Call:
+        headers = request.headers
+        host = headers.get("host", "")
+        origin = self._origins.get(host)
+        if origin is None:
+            origin = self._origins.keep(host, self._origin(host))
+        account = self._account
+        if self._verifier is not None:
+            account = self._verifier.verify(request, self._service.clock.now_ms()).account
+        path = request.path
+        return Call(
+            self._service,
+            self._names,
+            self._new_id,
+            self._permissions,
+            account,
+            origin,
+            path if path != "/" and path_names_queue(path) else None,
+            headers.get("x-amzn-trace-id"),
+        )
+
+    def _origin(self, host: str) -> str:
+        """Scheme and host of the queue URLs that this caller is told."""
+        if not host and self._public_url:
+            return self._public_url
+        if not _HOST.fullmatch(host):
+            raise HostInvalid()
+        scheme = urlsplit(self._public_url).scheme if self._public_url else "http"
+        return f"{scheme}://{host}"
+
+
+def _note(error: Exception, request_id: str) -> None:
+    """What the operator must know; the caller learns no more than that it failed."""
+    if isinstance(error, UnavailableError):
+        log.warning("request %s: %s", request_id, error)
+    elif not isinstance(error, RequestError):
+        log.error("request %s failed", request_id, exc_info=error)

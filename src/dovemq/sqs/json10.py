@@ -1,0 +1,55 @@
+"""AWS JSON 1.0: the operation is in the target header, the rest is one JSON object."""
+
+from typing import Final
+
+import msgspec
+
+from dovemq.sqs import shapes
+from dovemq.sqs.errors import OperationUnknown, SerializationError
+from dovemq.sqs.faults import fault_of, text_of
+from dovemq.sqs.http import HttpRequest, HttpResponse, Undelivered
+from dovemq.sqs.operations import OPERATIONS, Operation
+
+CONTENT_TYPE: Final = "application/x-amz-json-1.0"
+PREFIX: Final = "AmazonSQS."
+
+_TARGETS: Final = {PREFIX + name: operation for name, operation in OPERATIONS.items()}
+_encode: Final = msgspec.json.Encoder().encode
+
+
+def speaks(request: HttpRequest) -> bool:
+    headers = request.headers
+    return "x-amz-target" in headers or headers.get("content-type", "").startswith(CONTENT_TYPE)
+
+
+def read(request: HttpRequest) -> tuple[Operation, shapes.Shape]:
+    operation = _TARGETS.get(request.headers.get("x-amz-target", ""))
+    if operation is None or request.method != "POST":
+        raise OperationUnknown("The requested operation is not supported by this service.")
+    try:
+        return operation, operation.decode(request.body or b"{}")
+    except msgspec.ValidationError as error:
+        raise SerializationError(str(error)) from None
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise SerializationError("The request body is not a valid JSON object.") from None
+
+
+def answer(
+    response: shapes.Shape, request_id: str, undelivered: Undelivered | None
+) -> HttpResponse:
+    headers = (("x-amzn-RequestId", request_id),)
+    return HttpResponse(200, CONTENT_TYPE, _encode(response), headers, undelivered)
+
+
+def refuse(error: Exception, request_id: str) -> HttpResponse:
+    fault = fault_of(error)
+    body = _encode(
+        {"__type": fault.namespace + fault.shape, "message": text_of(error, query=False)}
+    )
+    blame = "Sender" if fault.sender else "Receiver"
+    return HttpResponse(
+        fault.status,
+        CONTENT_TYPE,
+        body,
+        (("x-amzn-RequestId", request_id), ("x-amzn-query-error", f"{fault.code};{blame}")),
+    )

@@ -1,0 +1,57 @@
+"""The table of operations: name, request shape, action."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from dovemq.sqs import shapes
+from dovemq.sqs.actions import moves, permissions, queues, receiving, sending, settling
+from dovemq.sqs.call import Call
+
+Action = Callable[[Call, Any], Awaitable[shapes.Shape]]
+
+
+class Operation(Struct, frozen=True):
+    name: str
+    request: type[shapes.Shape]
+    act: Action
+    decode: Callable[[bytes], shapes.Shape]
+
+
+def _operation(request: type[shapes.Shape], act: Action) -> Operation:
+    name = request.__name__.removesuffix("Request")
+    decode = msgspec.json.Decoder(request).decode
+    return Operation(name, request, act, decode)
+
+
+_ALL: Final = (
+    _operation(shapes.AddPermissionRequest, permissions.add_permission),
+    _operation(shapes.CancelMessageMoveTaskRequest, moves.cancel_message_move_task),
+    _operation(shapes.ChangeMessageVisibilityRequest, settling.change_message_visibility),
+    _operation(
+        shapes.ChangeMessageVisibilityBatchRequest, settling.change_message_visibility_batch
+    ),
+    _operation(shapes.CreateQueueRequest, queues.create_queue),
+    _operation(shapes.DeleteMessageRequest, settling.delete_message),
+    _operation(shapes.DeleteMessageBatchRequest, settling.delete_message_batch),
+    _operation(shapes.DeleteQueueRequest, queues.delete_queue),
+    _operation(shapes.GetQueueAttributesRequest, queues.get_queue_attributes),
+    _operation(shapes.GetQueueUrlRequest, queues.get_queue_url),
+    _operation(shapes.ListDeadLetterSourceQueuesRequest, queues.list_dead_letter_source_queues),
+    _operation(shapes.ListMessageMoveTasksRequest, moves.list_message_move_tasks),
+    _operation(shapes.ListQueueTagsRequest, queues.list_queue_tags),
+    _operation(shapes.ListQueuesRequest, queues.list_queues),
+    _operation(shapes.PurgeQueueRequest, queues.purge_queue),
+    _operation(shapes.ReceiveMessageRequest, receiving.receive_message),
+    _operation(shapes.RemovePermissionRequest, permissions.remove_permission),
+    _operation(shapes.SendMessageRequest, sending.send_message),
+    _operation(shapes.SendMessageBatchRequest, sending.send_message_batch),
+    _operation(shapes.SetQueueAttributesRequest, queues.set_queue_attributes),
+    _operation(shapes.StartMessageMoveTaskRequest, moves.start_message_move_task),
+    _operation(shapes.TagQueueRequest, queues.tag_queue),
+    _operation(shapes.UntagQueueRequest, queues.untag_queue),
+)
+
+OPERATIONS: Final = {operation.name: operation for operation in _ALL}

@@ -1,0 +1,275 @@
+"""Signature Version 4: who signed a request, in header or presigned form; and signing.
+
+The payload hash is always that of the body that came, so a declared hash that lies, or
+`UNSIGNED-PAYLOAD`, does not match. A session token is part of what is signed and means nothing
+else here: the service hands out no temporary keys.
+"""
+
+import email.utils
+import hmac
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import unquote
+
+from msgspec import Struct
+
+from dovemq.core.access import AccessKey, Keyring
+from dovemq.core.errors import (
+    AccessKeyUnknown,
+    SignatureExpired,
+    SignatureIncomplete,
+    SignatureMismatch,
+    SignatureMissing,
+)
+from dovemq.sqs.canonical import (
+    ALGORITHM,
+    TERMINATOR,
+    canonical_query,
+    canonical_request,
+    date_ms,
+    date_text,
+    signature,
+    signing_key,
+)
+from dovemq.sqs.http import HttpRequest
+from dovemq.sqs.remembered import Remembered
+
+SKEW_MS_MAX: Final = 15 * 60 * 1_000
+EXPIRES_SECONDS_MAX: Final = 7 * 24 * 3_600
+
+_MISMATCH: Final = (
+    "The request signature we calculated does not match the signature you provided. Check your "
+    "AWS Secret Access Key and signing method. Consult the service documentation for details."
+)
+_PRESIGNED: Final = ("Algorithm", "Credential", "Date", "Expires", "SignedHeaders", "Signature")
+
+
+class Claim(Struct, frozen=True):
+    """Who says to have signed what: all of a signature except its date and its value."""
+
+    key_id: str
+    scope: str
+    names: tuple[str, ...]
+
+
+class Verifier:
+    """Answers which access key signed a request, or raises why none did."""
+
+    def __init__(self, keyring: Keyring, *, region: str, service: str = "sqs") -> None:
+        self._keyring = keyring
+        self._region = region
+        self._service = service
+        self._claims: Remembered[str, Claim] = Remembered()
+        self._signing_keys: Remembered[tuple[str, str], bytes] = Remembered()
+        self._times: Remembered[str, int] = Remembered()
+
+    def verify(self, request: HttpRequest, now_ms: int) -> AccessKey:
+        authorization = request.headers.get("authorization")
+        if authorization is not None:
+            return self._verify_header(request, authorization, now_ms)
+        if "X-Amz-Signature=" in request.query or "X-Amz-Credential=" in request.query:
+            return self._verify_presigned(request, now_ms)
+        raise SignatureMissing("Request is missing Authentication Token")
+
+    def _verify_header(self, request: HttpRequest, authorization: str, now_ms: int) -> AccessKey:
+        # All but the signature is the same in every request of a client, so it is read once.
+        prefix, _, given = authorization.rpartition("Signature=")
+        claim = self._claims.get(prefix)
+        if claim is None:
+            claim, given = self._read_authorization(authorization)
+            if authorization.endswith("Signature=" + given):
+                self._claims.keep(prefix, claim)
+        headers = request.headers
+        date = headers.get("x-amz-date") or _date_of(headers.get("date", ""))
+        signed_ms = self._signed_ms(date, claim)
+        if abs(now_ms - signed_ms) > SKEW_MS_MAX:
+            raise SignatureExpired(_skew_text(date, signed_ms, now_ms))
+        query = canonical_query(request.query) if request.query else ""
+        return self._check(request, claim, date, query, given)
+
+    def _verify_presigned(self, request: HttpRequest, now_ms: int) -> AccessKey:
+        values = _presigned_values(request.query)
+        if values["Algorithm"] != ALGORITHM:
+            raise SignatureIncomplete(_algorithm_text(values["Algorithm"]))
+        claim = self._read_claim(values["Credential"], values["SignedHeaders"])
+        date = values["Date"]
+        signed_ms = self._signed_ms(date, claim)
+        end_ms = signed_ms + _expires_ms(values["Expires"])
+        if now_ms > end_ms:
+            raise SignatureExpired(
+                f"Signature expired: {date_text(end_ms)} is now earlier than {date_text(now_ms)}"
+            )
+        if signed_ms > now_ms + SKEW_MS_MAX:
+            raise SignatureExpired(_skew_text(date, signed_ms, now_ms))
+        query = canonical_query(request.query, omit="X-Amz-Signature")
+        return self._check(request, claim, date, query, values["Signature"])
+
+    def _check(
+        self, request: HttpRequest, claim: Claim, date: str, query: str, given: str
+    ) -> AccessKey:
+        # The target names the operation: left out of the signature, anyone could swap it.
+        if "x-amz-target" in request.headers and "x-amz-target" not in claim.names:
+            raise SignatureMismatch(_unsigned_text("X-Amz-Target"))
+        key = self._keyring.find(claim.key_id)
+        if key is None:
+            raise AccessKeyUnknown("The security token included in the request is invalid.")
+        canonical = canonical_request(
+            request.method, request.path, query, request.headers, claim.names, request.body
+        )
+        expected = signature(self._signing_key(key, claim.scope), date, claim.scope, canonical)
+        if not hmac.compare_digest(expected.encode(), given.encode("utf-8", "replace")):
+            raise SignatureMismatch(_MISMATCH)
+        return key
+
+    def _signing_key(self, key: AccessKey, scope: str) -> bytes:
+        # By secret, not by key id: a key id whose secret was changed must not find the old one.
+        place = (key.secret, scope)
+        found = self._signing_keys.get(place)
+        return found or self._signing_keys.keep(place, signing_key(key.secret, scope))
+
+    def _signed_ms(self, date: str, claim: Claim) -> int:
+        signed_ms = self._times.get(date)
+        if signed_ms is None:
+            signed_ms = date_ms(date)
+            if signed_ms is None:
+                raise SignatureIncomplete(
+                    "Date must be in ISO-8601 'basic format'. "
+                    f"Got '{date[:64]}'. See http://en.wikipedia.org/wiki/ISO_8601"
+                )
+            self._times.keep(date, signed_ms)
+        if not claim.scope.startswith(date[:8] + "/"):
+            raise SignatureMismatch(
+                "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date "
+                f"from HTTP: '{claim.scope[:8]}' != '{date[:8]}', from '{date}'."
+            )
+        return signed_ms
+
+    def _read_authorization(self, authorization: str) -> tuple[Claim, str]:
+        kind, _, rest = authorization.partition(" ")
+        if kind != ALGORITHM:
+            raise SignatureIncomplete(_algorithm_text(kind))
+        fields: dict[str, str] = {}
+        for part in rest.split(","):
+            name, _, value = part.strip().partition("=")
+            fields[name] = value
+        missing = [n for n in ("Credential", "Signature", "SignedHeaders") if not fields.get(n)]
+        if missing:
+            raise SignatureIncomplete(
+                " ".join(f"Authorization header requires '{name}' parameter." for name in missing)
+            )
+        return self._read_claim(fields["Credential"], fields["SignedHeaders"]), fields["Signature"]
+
+    def _read_claim(self, credential: str, signed_headers: str) -> Claim:
+        key_id, _, scope = credential.partition("/")
+        parts = scope.split("/")
+        if len(parts) != 4:
+            raise SignatureIncomplete(
+                "Credential must have exactly 5 slash-delimited elements, "
+                f"e.g. keyid/date/region/service/term, got '{credential[:128]}'"
+            )
+        _, region, service, terminator = parts
+        if region != self._region:
+            raise SignatureMismatch(
+                f"Credential should be scoped to a valid region, not '{region[:64]}'."
+            )
+        if service != self._service:
+            raise SignatureMismatch(
+                f"Credential should be scoped to correct service: '{self._service}'."
+            )
+        if terminator != TERMINATOR:
+            raise SignatureMismatch(
+                f"Credential should be scoped with a valid terminator: '{TERMINATOR}'."
+            )
+        names = tuple(signed_headers.split(";"))
+        if "host" not in names:
+            raise SignatureMismatch(_unsigned_text("Host"))
+        return Claim(key_id, scope, names)
+
+
+class Signer:
+    """Signs requests in header form. `host`, the date and every header given are signed."""
+
+    def __init__(self, key: AccessKey, *, region: str, service: str = "sqs") -> None:
+        self._key = key
+        self._tail = f"/{region}/{service}/{TERMINATOR}"
+        self._keys: Remembered[str, bytes] = Remembered()
+
+    def sign(
+        self,
+        method: str,
+        path: str,
+        query: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        now_ms: int,
+    ) -> dict[str, str]:
+        """The headers to send: those given, which hold `host`, with date and authorization.
+
+        Names must be lower-case; `path` and `query` are as they go over the wire.
+        """
+        date = date_text(now_ms)
+        scope = date[:8] + self._tail
+        signed = {**headers, "x-amz-date": date}
+        names = sorted(signed)
+        canonical = canonical_request(
+            method, path, canonical_query(query) if query else "", signed, names, body
+        )
+        key = self._keys.get(scope) or self._keys.keep(scope, signing_key(self._key.secret, scope))
+        signed["authorization"] = (
+            f"{ALGORITHM} Credential={self._key.key_id}/{scope}, "
+            f"SignedHeaders={';'.join(names)}, Signature={signature(key, date, scope, canonical)}"
+        )
+        return signed
+
+
+def _presigned_values(query: str) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for part in query.split("&"):
+        name, _, value = part.partition("=")
+        if name.startswith("X-Amz-"):
+            values[name.removeprefix("X-Amz-")] = unquote(value, "latin-1")
+    for name in _PRESIGNED:
+        if not values.get(name):
+            raise SignatureIncomplete(f"AWS query-string parameters must include 'X-Amz-{name}'.")
+    return values
+
+
+def _expires_ms(text: str) -> int:
+    seconds = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    if not 1 <= seconds <= EXPIRES_SECONDS_MAX:
+        raise SignatureIncomplete(
+            f"X-Amz-Expires must be a number of seconds from 1 to {EXPIRES_SECONDS_MAX}."
+        )
+    return seconds * 1_000
+
+
+def _date_of(http_date: str) -> str:
+    """The `Date` header in the form of `X-Amz-Date`, which may be missing."""
+    if not http_date:
+        raise SignatureIncomplete(
+            "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header."
+        )
+    if date_ms(http_date) is not None:
+        return http_date
+    try:
+        moment = email.utils.parsedate_to_datetime(http_date)
+        return date_text(round(moment.timestamp() * 1_000))
+    except (TypeError, ValueError, OverflowError, IndexError):
+        return http_date
+
+
+def _skew_text(date: str, signed_ms: int, now_ms: int) -> str:
+    now = date_text(now_ms)
+    if signed_ms < now_ms:
+        least = date_text(now_ms - SKEW_MS_MAX)
+        return f"Signature expired: {date} is now earlier than {least} ({now} - 15 min.)"
+    most = date_text(now_ms + SKEW_MS_MAX)
+    return f"Signature not yet current: {date} is still later than {most} ({now} + 15 min.)"
+
+
+def _algorithm_text(kind: str) -> str:
+    return f"Unsupported AWS 'algorithm': '{kind[:64]}'."
+
+
+def _unsigned_text(name: str) -> str:
+    return f"'{name}' must be a 'SignedHeader' in the AWS Authorization."

@@ -1,0 +1,86 @@
+"""What a row of the tables of cases is, and the shorthands that the tables are written in.
+
+`source` tells where the expected answer is from: R given by AWS, M the service model, D AWS's
+documentation, ? believed. The conformance table of the documentation is made of these rows.
+"""
+
+from typing import Any
+
+from msgspec import Struct
+
+from tests.wire.speaking import PROTOCOLS
+
+Call = tuple[str, dict[str, Any]]
+
+
+class Refused(Struct, frozen=True):
+    """An error: its Query code, its JSON type, its text in JSON and, if other, in Query."""
+
+    code: str
+    shape: str
+    text: str
+    status: int = 400
+    query_text: str = ""
+
+
+class Case(Struct, frozen=True):
+    """`$name` in a request stands for a part of the furnished scene (`tests/wire/world.py`)."""
+
+    title: str
+    operation: str
+    request: dict[str, Any]
+    expected: Refused | dict[str, Any]
+    source: str
+    before: tuple[Call, ...] = ()
+    strict_aws: bool = False
+    protocols: tuple[str, ...] = PROTOCOLS
+
+
+def invalid_text(text: str) -> Refused:
+    return Refused("InvalidParameterValue", "InvalidParameterValueException", text)
+
+
+def invalid(parameter: str, value: object, reason: str) -> Refused:
+    return invalid_text(f"Value {value} for parameter {parameter} is invalid. Reason: {reason}")
+
+
+def missing(parameter: str) -> Refused:
+    return Refused(
+        "MissingParameter",
+        "MissingRequiredParameterException",
+        f"The request must contain the parameter {parameter}.",
+    )
+
+
+def unknown_attribute(name: str) -> Refused:
+    return Refused("InvalidAttributeName", "InvalidAttributeName", f"Unknown Attribute {name}.")
+
+
+def bad_attribute(name: str, reason: str = "") -> Refused:
+    tail = f" Reason: {reason}" if reason else ""
+    text = f"Invalid value for the parameter {name}.{tail}"
+    return Refused("InvalidAttributeValue", "InvalidAttributeValue", text)
+
+
+def batch(name: str, text: str) -> Refused:
+    return Refused(f"AWS.SimpleQueueService.{name}", name, text)
+
+
+def resource(text: str) -> Refused:
+    return Refused("ResourceNotFoundException", "ResourceNotFoundException", text, 404)
+
+
+NO_QUEUE = Refused(
+    "AWS.SimpleQueueService.NonExistentQueue",
+    "QueueDoesNotExist",
+    "The specified queue does not exist.",
+    query_text="The specified queue does not exist for this wsdl version.",
+)
+BATCH_EMPTY = batch("EmptyBatchRequest", "There should be at least one entry in the request.")
+BATCH_ID_INVALID = batch(
+    "InvalidBatchEntryId",
+    "A batch entry id can only contain alphanumeric characters, hyphens and underscores. "
+    "It can be at most 80 letters long.",
+)
+TOKEN_REASON = "{} can only include alphanumeric and punctuation characters. 1 to 128 in length."
+"""To be completed with the parameter's name."""

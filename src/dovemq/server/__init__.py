@@ -1,0 +1,1 @@
+"""HTTP on sockets, the admin API, and the root account's key file."""

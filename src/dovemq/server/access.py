@@ -1,0 +1,109 @@
+"""The root account's access key: made at the first start, kept in one file of the data directory.
+
+The file is readable by its owner only and is never overwritten: whoever lost the key removes the
+file, and the next start makes a new one.
+"""
+
+import contextlib
+import os
+import secrets
+import stat
+import string
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta, Struct
+
+from dovemq.core.access import AccessKey
+from dovemq.core.errors import StoreUnusable
+
+KEY_FILE: Final = "root-key.json"
+KEY_FILE_BYTES_MAX: Final = 4_096
+_KEY_ID_PREFIX: Final = "AKIA"
+_KEY_ID_ALPHABET: Final = string.ascii_uppercase + "234567"
+_KEY_ID_LENGTH: Final = 20
+_SECRET_ALPHABET: Final = string.ascii_letters + string.digits
+_SECRET_LENGTH: Final = 40
+
+
+class _KeyFile(Struct, frozen=True, forbid_unknown_fields=True):
+    access_key_id: Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_]{16,128}\Z")]
+    secret_access_key: Annotated[str, Meta(pattern=r"\A[!-~]{16,128}\Z")]
+
+
+class FileKeyring:
+    """The one key of a key file, read once. Refuses a file that others can read."""
+
+    def __init__(self, path: Path, account: str) -> None:
+        self.key = read_key(path, account)
+
+    def find(self, key_id: str) -> AccessKey | None:
+        return self.key if key_id == self.key.key_id else None
+
+
+def key_path(directory: Path) -> Path:
+    return directory / KEY_FILE
+
+
+def read_key(path: Path, account: str) -> AccessKey:
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            text = file.read(KEY_FILE_BYTES_MAX + 1)
+    except OSError as error:
+        found = f"cannot be read ({error.strerror})"
+        raise StoreUnusable(str(path), found, "start the service once to make it") from None
+    if stat.S_IMODE(mode) & (stat.S_IRWXG | stat.S_IRWXO):
+        raise StoreUnusable(
+            str(path), f"others may read it (mode {stat.S_IMODE(mode):04o})", "chmod 600 it"
+        )
+    try:
+        kept = msgspec.json.decode(text, type=_KeyFile)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise StoreUnusable(
+            str(path), "is not a key file", "remove it, and the next start makes a new key"
+        ) from None
+    return AccessKey(kept.access_key_id, kept.secret_access_key, account)
+
+
+def ensure_key(directory: Path, choose: Callable[[str], str] = secrets.choice) -> Path:
+    """The path of the key file, which is made, with its directory, if there is none."""
+    path = key_path(directory)
+    if path.exists():
+        return path
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _create(path, msgspec.json.format(msgspec.json.encode(_new_key(choose))) + b"\n")
+    except OSError as error:
+        found = f"cannot be made ({error.strerror})"
+        raise StoreUnusable(str(path), found, "make the directory writable") from None
+    return path
+
+
+def _new_key(choose: Callable[[str], str]) -> _KeyFile:
+    key_id = _KEY_ID_PREFIX + "".join(
+        choose(_KEY_ID_ALPHABET) for _ in range(_KEY_ID_LENGTH - len(_KEY_ID_PREFIX))
+    )
+    return _KeyFile(key_id, "".join(choose(_SECRET_ALPHABET) for _ in range(_SECRET_LENGTH)))
+
+
+def _create(path: Path, contents: bytes) -> None:
+    """Whole or not at all, and durable. A file that came in between is left as it is."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(contents)
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+    finally:
+        draft.unlink()
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)

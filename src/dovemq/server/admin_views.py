@@ -1,0 +1,89 @@
+"""The documents of the admin API: what of a queue, a message and a store is shown, and how."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from dovemq.core.commands import Counts, Peeked
+from dovemq.core.message import Attribute
+from dovemq.core.queue import Queue
+
+Document = dict[str, Any]
+JSON: Final = "application/json"
+
+
+def document_bytes(document: Mapping[str, Any]) -> bytes:
+    return msgspec.json.encode(document)
+
+
+def error_document(code: str, message: str) -> Document:
+    return {"error": {"code": code, "message": message}}
+
+
+def queue_document(queue: Queue, counts: Counts) -> Document:
+    return {
+        "account": queue.key.account,
+        "name": queue.key.name,
+        "fifo": queue.settings.fifo,
+        "created_ms": queue.created_ms,
+        "modified_ms": queue.modified_ms,
+        "version": queue.version,
+        "tags": dict(queue.tags),
+        "settings": settings_document(queue),
+        "counts": counts_document(counts),
+    }
+
+
+def settings_document(queue: Queue) -> Document:
+    """By field names of the core; queues are named as `account/name`."""
+    document: Document = msgspec.structs.asdict(queue.settings)
+    redrive, allow = queue.settings.redrive, queue.settings.redrive_allow
+    if redrive is not None:
+        document["redrive"] = {
+            "target": str(redrive.target),
+            "receives_max": redrive.receives_max,
+        }
+    if allow is not None:
+        document["redrive_allow"] = {
+            "permission": allow.permission,
+            "sources": [str(source) for source in allow.sources],
+        }
+    return document
+
+
+def counts_document(counts: Counts) -> Document:
+    return {
+        "visible": counts.visible,
+        "leased": counts.leased,
+        "delayed": counts.delayed,
+        "oldest_ms": counts.oldest_ms,
+    }
+
+
+def message_document(peeked: Peeked) -> Document:
+    message = peeked.message
+    return {
+        "message_id": message.message_id,
+        "sequence": message.sequence,
+        "visibility": peeked.visibility.value,
+        "visible_ms": peeked.visible_ms,
+        "sent_ms": message.sent_ms,
+        "first_received_ms": peeked.first_received_ms or None,
+        "receive_count": peeked.receive_count,
+        "sender": message.sender,
+        "group": message.group,
+        "deduplication_id": message.deduplication_id,
+        "source": message.source,
+        "trace": message.trace,
+        "body": message.body,
+        "attributes": {name: _attribute(value) for name, value in message.attributes.items()},
+    }
+
+
+def _attribute(attribute: Attribute) -> Document:
+    value = attribute.value
+    if isinstance(value, bytes):
+        return {"type": attribute.type, "base64": base64.b64encode(value).decode("ascii")}
+    return {"type": attribute.type, "value": value}

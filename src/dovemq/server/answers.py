@@ -1,0 +1,49 @@
+"""Responses as bytes, and the refusals that the server gives without asking anybody."""
+
+from http import HTTPStatus
+from typing import Final
+
+from dovemq.sqs.http import HttpResponse
+
+KEEP_ALIVE: Final = "Connection: keep-alive\r\n"
+CLOSE: Final = "Connection: close\r\n"
+CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+METHODS: Final = {
+    b"GET": "GET",
+    b"HEAD": "HEAD",
+    b"OPTIONS": "OPTIONS",
+    b"POST": "POST",
+}
+_ALLOW: Final = ("Allow", ", ".join(METHODS.values()))
+_LINES: Final = {status.value: f"HTTP/1.1 {status} {status.phrase}\r\n" for status in HTTPStatus}
+
+
+def encode_head(
+    response_status: int,
+    content_type: str,
+    length: int,
+    headers: tuple[tuple[str, str], ...],
+    connection: str,
+    date: str,
+) -> bytes:
+    extra = "".join([f"{name}: {value}\r\n" for name, value in headers]) if headers else ""
+    return (
+        f"{_LINES[response_status]}Content-Type: {content_type}\r\nContent-Length: {length}\r\n"
+        f"{extra}{connection}Date: {date}\r\n\r\n"
+    ).encode("latin-1", "replace")
+
+
+def refusal(status: HTTPStatus, reason: str) -> HttpResponse:
+    headers = (_ALLOW,) if status is HTTPStatus.METHOD_NOT_ALLOWED else ()
+    return HttpResponse(status, "text/plain", f"{reason}\n".encode(), headers)
+
+
+def options_answer() -> HttpResponse:
+    return HttpResponse(HTTPStatus.OK, "text/plain", b"", (_ALLOW,))
+
+
+def failure_answer() -> HttpResponse:
+    return HttpResponse(
+        HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain", b"The server failed; its log tells why.\n"
+    )

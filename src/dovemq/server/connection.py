@@ -1,0 +1,250 @@
+"""One client's connection: requests answered in order by one task, started by the first.
+
+Knows nothing of what is asked. A client that goes away cancels what it asked for.
+"""
+
+import asyncio
+import logging
+import socket
+from http import HTTPStatus
+from typing import Final, cast
+
+from dovemq.server.answers import CLOSE, CONTINUE, KEEP_ALIVE, failure_answer
+from dovemq.server.failures import log_failure
+from dovemq.server.outbox import Outbox
+from dovemq.server.reader import RequestReader
+from dovemq.server.traffic import StreamedResponse, Traffic
+from dovemq.sqs.http import HttpRequest, HttpResponse
+
+log = logging.getLogger(__name__)
+
+REFUSED_MAX: Final = 64
+"""Connections above the limit that are told so at a time; more are dropped."""
+
+
+class Connection(asyncio.Protocol):
+    __slots__ = (
+        "_lingering",
+        "_lost",
+        "_outbox",
+        "_reader",
+        "_since_tick",
+        "_taking_back",
+        "_task",
+        "_traffic",
+        "_transport",
+        "_waiter",
+        "half_closed",
+    )
+
+    def __init__(self, traffic: Traffic) -> None:
+        self._traffic = traffic
+        self._reader: RequestReader
+        self._outbox: Outbox
+        self._transport: asyncio.Transport
+        self._task: asyncio.Task[None] | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self.half_closed = False
+        self._lingering = False
+        self._lost = False
+        self._taking_back = False
+        self._since_tick = traffic.tick
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._reader.ready) or (self._task is not None and self._waiter is None)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        traffic = self._traffic
+        self._transport = cast(asyncio.Transport, transport)
+        self._outbox = Outbox(traffic, self._transport)
+        self._reader = RequestReader(traffic, _peer_text(transport.get_extra_info("peername")))
+        traffic.connections.add(self)
+        excess = len(traffic.connections) - traffic.limits.connections_max
+        if traffic.draining or excess > REFUSED_MAX:
+            self._transport.abort()
+        elif excess > 0:
+            self._reader.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "Too many connections; try later.")
+            self._wake()
+
+    def data_received(self, data: bytes) -> None:
+        reader = self._reader
+        reader.feed(data)
+        if reader.ready:
+            self._wake()
+            if reader.full:
+                self._transport.pause_reading()
+        elif reader.continue_owed and not self.busy:
+            self._send_continue()
+
+    def eof_received(self) -> bool:
+        """Keep the connection for the answers that are due, if the client still listens."""
+        reader = self._reader
+        if self._lingering:
+            return False
+        if self.busy:
+            self._probe()
+        if reader.partial:
+            reader.refuse(HTTPStatus.BAD_REQUEST, "The request ends before it is complete.")
+            self._wake()
+        reader.ended = True
+        reader.refused = False
+        self.half_closed = self.busy
+        return self.half_closed
+
+    def pause_writing(self) -> None:
+        self._outbox.pause()
+
+    def resume_writing(self) -> None:
+        self._outbox.resume()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._lost = True
+        self._reader.close()
+        if self._task is None:
+            self._traffic.leave(self)
+        elif not self._taking_back:
+            self._task.cancel()
+
+    def close_when_idle(self) -> None:
+        """The answers that are due go out; then the connection closes."""
+        reader = self._reader
+        if reader.partial:
+            reader.last_wanted = True
+        elif self.busy:
+            reader.ended = True
+        elif not self._lingering:
+            self._transport.close()
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+    def sweep(self) -> None:
+        """Called once a tick: cut off whoever takes too long."""
+        traffic, limits, reader = self._traffic, self._traffic.limits, self._reader
+        if self._transport.is_closing():
+            return
+        if self._lingering:
+            if traffic.passed(self._since_tick, limits.linger_ms_max):
+                self._transport.abort()
+        elif self._outbox.paused:
+            if traffic.passed(self._outbox.since_tick, limits.write_ms_max):
+                self._transport.abort()
+        elif self.half_closed:
+            if self._peer_is_gone():
+                self._transport.abort()
+        elif reader.partial:
+            if not reader.full and traffic.passed(reader.since_tick, limits.request_ms_max):
+                reader.refuse(HTTPStatus.REQUEST_TIMEOUT, "The request took too long to arrive.")
+                self._wake()
+        elif not self.busy and traffic.passed(self._since_tick, limits.idle_ms_max):
+            self._transport.close()
+
+    def _wake(self) -> None:
+        waiter = self._waiter
+        if waiter is not None:
+            self._waiter = None
+            if not waiter.done():
+                waiter.set_result(None)
+        elif self._task is None:
+            self._task = self._traffic.loop.create_task(self._serve())
+            self._task.add_done_callback(self._served)
+
+    async def _serve(self) -> None:
+        reader, traffic = self._reader, self._traffic
+        ready = reader.ready
+        try:
+            while True:
+                while ready:
+                    await self._answer(ready.popleft())
+                    if not self._transport.is_reading():
+                        self._read_on()
+                if reader.ended:
+                    break
+                if reader.continue_owed:
+                    self._send_continue()
+                self._since_tick = traffic.tick
+                self._waiter = traffic.loop.create_future()
+                await self._waiter
+            self._finish()
+        finally:
+            if not reader.ended:
+                self._transport.abort()
+            # A cancellation in the midst of it would lose what it takes back.
+            self._taking_back = True
+            await self._outbox.take_back()
+
+    def _served(self, task: asyncio.Task[None]) -> None:
+        self._task = None
+        if self._lost:
+            self._traffic.leave(self)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log_failure(log, "a connection failed", error)
+
+    async def _answer(self, item: HttpRequest | HttpResponse) -> None:
+        self._traffic.requests += 1
+        bare = False
+        response: HttpResponse | StreamedResponse
+        if isinstance(item, HttpResponse):
+            response = item
+        else:
+            bare = item.method == "HEAD"
+            try:
+                response = await self._traffic.handle(item)
+            except Exception as error:
+                log_failure(log, f"{item.method} of {item.peer} failed", error)
+                response = failure_answer()
+            self._reader.release(item)
+        outbox, more = self._outbox, bool(self._reader.ready)
+        if isinstance(response, HttpResponse):
+            outbox.put(response, self._connection_header(more), bare=bare, more=more)
+        else:
+            await outbox.stream(response, self._connection_header(more), bare=bare)
+        if outbox.paused:
+            await outbox.taken()
+
+    def _read_on(self) -> None:
+        reader = self._reader
+        reader.read_on()
+        if not reader.full and not self.half_closed:
+            self._transport.resume_reading()
+
+    def _finish(self) -> None:
+        transport = self._transport
+        if transport.is_closing():
+            return
+        if self._reader.refused:
+            # Closing while the client still sends would reset the connection, and the client
+            # would never see why.
+            self._lingering = True
+            self._since_tick = self._traffic.tick
+            transport.write_eof()
+        else:
+            transport.close()
+
+    def _connection_header(self, more: bool) -> str:
+        reader = self._reader
+        if reader.ended and not more:
+            return CLOSE
+        return KEEP_ALIVE if reader.keep_alive_asked else ""
+
+    def _send_continue(self) -> None:
+        self._reader.continue_owed = False
+        self._outbox.write(CONTINUE)
+
+    def _probe(self) -> None:
+        """A client that has closed for good resets the connection when it is written to.
+
+        An interim answer is the one thing that may be said before the answer (RFC 9110 §15.2).
+        """
+        if self._outbox.clear and self._reader.speaks_http11():
+            self._outbox.write(CONTINUE)
+
+    def _peer_is_gone(self) -> bool:
+        # Reading has ended, so nothing else tells of the reset.
+        connection = self._transport.get_extra_info("socket")
+        return bool(connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
+
+
+def _peer_text(peer: object) -> str:
+    return f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else ""

@@ -1,0 +1,72 @@
+"""Header fields of a request, gathered as the parser finds them and decoded all at once.
+
+One decoding of all fields costs a fraction of decoding each, and a client sends the same names in
+every request: this is the hot path.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from dovemq.sqs.remembered import Remembered
+
+NAMES_REMEMBERED_BYTES_MAX: Final = 1_024
+
+KnownNames = Remembered[bytes, list[str]]
+"""The names of whole requests as they came, and in lower case."""
+
+
+class HeaderFields:
+    __slots__ = ("_known", "_names", "_values")
+
+    def __init__(self, known: KnownNames) -> None:
+        self._known = known
+        self._names: list[bytes] = []
+        self._values: list[bytes] = []
+
+    @property
+    def count(self) -> int:
+        return len(self._names)
+
+    def clear(self) -> None:
+        self._names.clear()
+        self._values.clear()
+
+    def collector(self) -> Callable[[bytes, bytes], None]:
+        """What the parser calls with each field."""
+        add_name, add_value = self._names.append, self._values.append
+
+        def add(name: bytes, value: bytes) -> None:
+            add_name(name)
+            add_value(value)
+
+        return add
+
+    def take(self) -> tuple[int, dict[str, str]]:
+        """How many bytes they were, and the fields: lower-case names, repeated ones joined.
+
+        The parser lets no line break into a field, so one can stand between them.
+        """
+        if not self._names:
+            return 0, {}
+        names = b"\n".join(self._names)
+        values = b"\n".join(map(bytes.rstrip, self._values))
+        self.clear()
+        keys = self._known.get(names) or self._lowered(names)
+        texts = values.decode("latin-1").split("\n")
+        fields = dict(zip(keys, texts, strict=False))
+        if len(fields) < len(keys):
+            fields = _joined(keys, texts)
+        return len(names) + len(values), fields
+
+    def _lowered(self, names: bytes) -> list[str]:
+        keys = names.decode("latin-1").lower().split("\n")
+        if len(names) <= NAMES_REMEMBERED_BYTES_MAX:
+            self._known.keep(names, keys)
+        return keys
+
+
+def _joined(keys: list[str], texts: list[str]) -> dict[str, str]:
+    fields: dict[str, list[str]] = {}
+    for key, text in zip(keys, texts, strict=True):
+        fields.setdefault(key, []).append(text)
+    return {key: ",".join(values) for key, values in fields.items()}

@@ -1,0 +1,38 @@
+"""What the clients of a listener may take, as data. Times are milliseconds."""
+
+from msgspec import Struct
+
+from dovemq.settings import HttpSettings
+
+
+class HttpLimits(Struct, frozen=True, kw_only=True):
+    """Times are kept to within one `sweep_ms`: one timer serves all connections."""
+
+    url_bytes_max: int = 16 << 10
+    header_bytes_max: int = 64 << 10
+    header_count_max: int = 100
+    body_bytes_max: int = 8 << 20
+    bodies_bytes_max: int = 512 << 20
+    """Of all requests of a listener that are read but not answered."""
+    connections_max: int = 10_000
+    pipelined_max: int = 64
+    request_ms_max: int = 30_000
+    idle_ms_max: int = 75_000
+    write_ms_max: int = 30_000
+    linger_ms_max: int = 2_000
+    """How long a refused client is still read from, so that it can see the refusal."""
+    sweep_ms: int = 1_000
+
+    @classmethod
+    def of(cls, settings: HttpSettings) -> "HttpLimits":
+        return cls(
+            url_bytes_max=settings.url_bytes_max,
+            header_bytes_max=settings.header_bytes_max,
+            header_count_max=settings.header_count_max,
+            body_bytes_max=settings.body_bytes_max,
+            connections_max=settings.connections_max,
+            pipelined_max=settings.pipelined_max,
+            request_ms_max=settings.request_seconds_max * 1_000,
+            idle_ms_max=settings.idle_seconds_max * 1_000,
+            write_ms_max=settings.write_seconds_max * 1_000,
+        )

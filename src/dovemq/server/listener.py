@@ -1,0 +1,73 @@
+"""A listening socket and its connections: one sweep for all of them, and their end."""
+
+import asyncio
+import contextlib
+from typing import Final
+
+from dovemq.core.ports import Clock
+from dovemq.server.connection import Connection
+from dovemq.server.limits import HttpLimits
+from dovemq.server.traffic import Handle, Traffic
+
+_BACKLOG: Final = 1_024
+_TAKE_BACK_SECONDS_MAX: Final = 5
+
+
+class Listener:
+    def __init__(self, handle: Handle, limits: HttpLimits, clock: Clock) -> None:
+        self._handle = handle
+        self._limits = limits
+        self._clock = clock
+        self._server: asyncio.Server | None = None
+        self._sweep_timer: asyncio.TimerHandle | None = None
+        self.traffic: Traffic
+
+    async def start(self, host: str, port: int) -> None:
+        loop = asyncio.get_running_loop()
+        self.traffic = Traffic(self._handle, self._limits, self._clock, loop)
+        self._server = await loop.create_server(
+            lambda: Connection(self.traffic), host, port, backlog=_BACKLOG
+        )
+        self._sweep_later()
+
+    @property
+    def port(self) -> int:
+        assert self._server is not None
+        return int(self._server.sockets[0].getsockname()[1])
+
+    def stop_accepting(self) -> None:
+        """No new connection; idle ones close, busy ones close after their answers."""
+        self.traffic.draining = True
+        if self._server is not None:
+            self._server.close()
+        for connection in tuple(self.traffic.connections):
+            connection.close_when_idle()
+
+    async def emptied(self, seconds: float) -> bool:
+        """Whether all connections closed within that time, each request of theirs ended."""
+        if self.traffic.connections:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.traffic.emptied.wait(), seconds)
+        return not self.traffic.connections
+
+    async def close(self) -> None:
+        """Cut off what is left, and let it take back what it could not deliver."""
+        if self._server is None:
+            return
+        self.stop_accepting()
+        for connection in tuple(self.traffic.connections):
+            connection.abort()
+        await self.emptied(_TAKE_BACK_SECONDS_MAX)
+        if self._sweep_timer is not None:
+            self._sweep_timer.cancel()
+            self._sweep_timer = None
+
+    def _sweep_later(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._sweep_timer = loop.call_later(self._limits.sweep_ms / 1_000, self._sweep)
+
+    def _sweep(self) -> None:
+        self._sweep_later()
+        self.traffic.advance()
+        for connection in tuple(self.traffic.connections):
+            connection.sweep()

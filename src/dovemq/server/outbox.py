@@ -1,0 +1,153 @@
+"""The answers of one connection on their way out.
+
+An answer counts as delivered once the system has taken all of it. What it has not taken when the
+connection ends is taken back by the answer's own `undelivered`.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from dovemq.core.errors import InvariantError
+from dovemq.server.answers import encode_head
+from dovemq.server.failures import log_failure
+from dovemq.server.traffic import StreamedResponse, Traffic
+from dovemq.sqs.http import HttpResponse
+
+log = logging.getLogger(__name__)
+
+GATHERED_BYTES_MAX: Final = 64 << 10
+"""Answers of one wake-up that are gathered for one write."""
+
+
+class Outbox:
+    __slots__ = (
+        "_drained",
+        "_gathered",
+        "_gathered_bytes",
+        "_streaming",
+        "_traffic",
+        "_transport",
+        "_unsent",
+        "paused",
+        "since_tick",
+    )
+
+    def __init__(self, traffic: Traffic, transport: asyncio.Transport) -> None:
+        # Every write is then tried at once, and "paused" means: the system has not taken it all.
+        transport.set_write_buffer_limits(high=0)
+        self.paused = False
+        self.since_tick = 0
+        self._traffic = traffic
+        self._transport = transport
+        self._drained: asyncio.Future[None] | None = None
+        self._gathered: list[bytes] = []
+        self._gathered_bytes = 0
+        self._streaming = False
+        self._unsent: list[Callable[[], Awaitable[None]]] = []
+
+    @property
+    def clear(self) -> bool:
+        """Whether something may be said between two answers."""
+        return not (self.paused or self._gathered or self._streaming)
+
+    def pause(self) -> None:
+        self.paused = True
+        self.since_tick = self._traffic.tick
+
+    def resume(self) -> None:
+        self.paused = False
+        if not self._gathered:
+            self._unsent.clear()
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
+
+    def put(self, response: HttpResponse, connection: str, *, bare: bool, more: bool) -> None:
+        """Write an answer; `bare` without its body. `more` are waiting to be answered."""
+        body = response.body
+        data = encode_head(
+            response.status,
+            response.content_type,
+            len(body),
+            response.headers,
+            connection,
+            self._traffic.date,
+        )
+        if body and not bare:
+            data += body
+        if response.undelivered is not None:
+            self._unsent.append(response.undelivered)
+        if more and self._gathered_bytes < GATHERED_BYTES_MAX:
+            # The next answer may be ready within this wake-up, or be a long poll: so no later
+            # than the end of this wake-up.
+            if not self._gathered:
+                self._traffic.loop.call_soon(self.flush)
+            self._gathered.append(data)
+            self._gathered_bytes += len(data)
+        elif self._gathered:
+            self._gathered.append(data)
+            self.flush()
+        else:
+            self.write(data)
+
+    def flush(self) -> None:
+        if self._gathered:
+            data = b"".join(self._gathered)
+            self._gathered.clear()
+            self._gathered_bytes = 0
+            self.write(data)
+
+    def write(self, data: bytes) -> None:
+        transport = self._transport
+        if transport.is_closing():
+            return
+        transport.write(data)
+        if self._unsent and not self.paused and not transport.is_closing():
+            self._unsent.clear()
+
+    async def stream(self, response: StreamedResponse, connection: str, *, bare: bool) -> None:
+        self.flush()
+        left = 0 if bare else response.length
+        head = encode_head(
+            response.status,
+            response.content_type,
+            response.length,
+            response.headers,
+            connection,
+            self._traffic.date,
+        )
+        self._streaming = True
+        try:
+            self.write(head)
+            while left and not self._transport.is_closing():
+                if self.paused:
+                    await self.taken()
+                chunk = await response.read()
+                if not 0 < len(chunk) <= left:
+                    raise InvariantError("a streamed answer has not the length it announced")
+                left -= len(chunk)
+                self.write(chunk)
+        except Exception as error:
+            # The head is out: all that can still be told is that the body is not whole.
+            log_failure(log, "a streamed answer is cut off", error)
+            self._transport.abort()
+        finally:
+            self._streaming = False
+            response.close()
+
+    async def taken(self) -> None:
+        """Wait until the system has taken all that was written."""
+        self._drained = self._traffic.loop.create_future()
+        try:
+            await self._drained
+        finally:
+            self._drained = None
+
+    async def take_back(self) -> None:
+        unsent, self._unsent = self._unsent, []
+        for undelivered in unsent:
+            try:
+                await undelivered()
+            except Exception as error:
+                log_failure(log, "an undelivered answer is not taken back", error)

@@ -1,0 +1,280 @@
+"""Bytes in, requests out, in the order they came. Does no I/O and answers nothing.
+
+Rules of this file:
+- `ready` holds what is to be answered: requests, and refusals as responses.
+- a refusal is the last item; once `ended` nothing more is read, whatever comes.
+- what a client makes us hold is bounded: the parts of a request are counted, and bytes that add
+  nothing to a body (endless headers, trailers, chunk extensions) are bounded as a whole.
+- trailers are dropped: they must not pass for signed headers.
+"""
+
+import re
+from collections import deque
+from http import HTTPStatus
+from typing import Final, NoReturn
+
+from httptools import (
+    HttpParserCallbackError,
+    HttpParserError,
+    HttpParserInvalidMethodError,
+    HttpParserUpgrade,
+    HttpRequestParser,
+)
+
+from dovemq.server.answers import METHODS, options_answer, refusal
+from dovemq.server.headers import HeaderFields
+from dovemq.server.traffic import Traffic
+from dovemq.sqs.http import HttpRequest, HttpResponse
+
+SLICE_BYTES: Final = 8 << 10
+"""Parsed at a time: bounds how far a burst of tiny requests exceeds `pipelined_max`."""
+_ABSOLUTE: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
+
+
+class _RefusedError(Exception):
+    """Stops the parser from within a callback; the refusal is in `ready` by then."""
+
+
+class RequestReader:
+    __slots__ = (
+        "_body",
+        "_body_bytes",
+        "_counted_bytes",
+        "_fields",
+        "_headers",
+        "_keep_alive",
+        "_limits",
+        "_method",
+        "_parser",
+        "_peer",
+        "_rest",
+        "_stalled_bytes",
+        "_traffic",
+        "_url",
+        "continue_owed",
+        "ended",
+        "held_bytes",
+        "keep_alive_asked",
+        "last_wanted",
+        "on_header",
+        "partial",
+        "ready",
+        "refused",
+        "since_tick",
+    )
+
+    def __init__(self, traffic: Traffic, peer: str) -> None:
+        self.ready: deque[HttpRequest | HttpResponse] = deque()
+        self.ended = False
+        self.refused = False
+        self.partial = False
+        self.last_wanted = False
+        self.continue_owed = False
+        self.keep_alive_asked = False
+        self.held_bytes = 0
+        self.since_tick = 0
+        self._traffic = traffic
+        self._limits = traffic.limits
+        self._peer = peer
+        self._fields = HeaderFields(traffic.known_names)
+        self.on_header = self._fields.collector()
+        self._parser: HttpRequestParser | None = HttpRequestParser(self)
+        self._rest = memoryview(b"")
+        self._method = ""
+        self._headers: dict[str, str] = {}
+        self._body: bytes | bytearray
+        self._body_bytes: int
+        self._counted_bytes: int
+        self._begin()
+
+    @property
+    def full(self) -> bool:
+        """Whether answers must go out before more is read."""
+        ready = self.ready
+        if not ready:
+            return False
+        limits = self._limits
+        return len(ready) >= limits.pipelined_max or self.held_bytes > limits.body_bytes_max
+
+    def feed(self, data: bytes) -> None:
+        if self.ended:
+            return
+        if len(data) <= SLICE_BYTES and not self._rest:
+            self._parse(data)
+        else:
+            self._rest = memoryview(bytes(self._rest) + data)
+            self.read_on()
+
+    def read_on(self) -> None:
+        """Parse what was put aside while too many requests were waiting."""
+        while self._rest and not self.full and not self.ended:
+            piece, self._rest = self._rest[:SLICE_BYTES], self._rest[SLICE_BYTES:]
+            self._parse(piece)
+
+    def refuse(self, status: HTTPStatus, reason: str) -> None:
+        if not self.ended:
+            self.ready.append(refusal(status, reason))
+            self.ended = self.refused = True
+            self.partial = self.continue_owed = False
+            self._body = b""
+
+    def release(self, request: HttpRequest) -> None:
+        """The request is answered: its body is held no more."""
+        if self._parser is not None:
+            self._hold(-len(request.body))
+
+    def close(self) -> None:
+        """Give back everything; also breaks the cycle with the parser."""
+        self._hold(-self.held_bytes)
+        self.ended = True
+        self.partial = False
+        self._parser = None
+        self._rest = memoryview(b"")
+        self.ready.clear()
+        self._begin()
+
+    def speaks_http11(self) -> bool:
+        return self._parser is not None and self._parser.get_http_version() == "1.1"
+
+    def _parse(self, data: bytes | memoryview) -> None:
+        parser = self._parser
+        if parser is None or self.ended:
+            return
+        before_bytes = self._body_bytes
+        try:
+            parser.feed_data(data)
+        except HttpParserUpgrade as upgrade:
+            # RFC 9110 §7.8: a server may ignore the wish to upgrade.
+            self._parse(memoryview(data)[upgrade.args[0] :])
+        except HttpParserCallbackError as error:
+            if not self.ended:
+                raise error.__context__ or error from None
+        except HttpParserInvalidMethodError:
+            self.refuse(HTTPStatus.BAD_REQUEST, "This is not an HTTP request.")
+        except HttpParserError as error:
+            self.refuse(HTTPStatus.BAD_REQUEST, f"The request is malformed: {error}.")
+        if self.partial:
+            self._count_partial(before_bytes, len(data))
+
+    def _count_partial(self, before_bytes: int, length: int) -> None:
+        limits = self._limits
+        if self._body_bytes > before_bytes:
+            self._stalled_bytes = 0
+            self._hold(self._body_bytes - self._counted_bytes)
+            self._counted_bytes = self._body_bytes
+            if self._traffic.held_bytes > limits.bodies_bytes_max:
+                reason = "Too many requests are being read; try later."
+                self.refuse(HTTPStatus.SERVICE_UNAVAILABLE, reason)
+            return
+        self._stalled_bytes += length
+        if self._stalled_bytes > limits.url_bytes_max + limits.header_bytes_max + SLICE_BYTES:
+            reason = f"The headers exceed {limits.header_bytes_max} bytes."
+            self.refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, reason)
+
+    def _hold(self, count: int) -> None:
+        self.held_bytes += count
+        self._traffic.held_bytes += count
+
+    def _begin(self) -> None:
+        self._url = b""
+        self._stalled_bytes = self._body_bytes = self._counted_bytes = 0
+        self._body = b""
+        self._keep_alive = True
+        self._fields.clear()
+
+    # From here on: called by the parser, as `on_header` is.
+
+    def on_message_begin(self) -> None:
+        if self.ended:
+            raise _RefusedError
+        self._begin()
+        self.partial = True
+        self.since_tick = self._traffic.tick
+
+    def on_url(self, part: bytes) -> None:
+        self._url += part
+        if len(self._url) > self._limits.url_bytes_max:
+            reason = f"The URL exceeds {self._limits.url_bytes_max} bytes."
+            self._stop(HTTPStatus.REQUEST_URI_TOO_LONG, reason)
+
+    def on_headers_complete(self) -> None:
+        parser = self._parser
+        assert parser is not None
+        fields, limits = self._fields, self._limits
+        if fields.count > limits.header_count_max:
+            reason = f"There are more than {limits.header_count_max} headers."
+            self._stop(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, reason)
+        size_bytes, headers = fields.take()
+        if size_bytes > limits.header_bytes_max:
+            reason = f"The headers exceed {limits.header_bytes_max} bytes."
+            self._stop(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, reason)
+        method = METHODS.get(parser.get_method())
+        if method is None:
+            self._stop(HTTPStatus.METHOD_NOT_ALLOWED, "This method is not used here.")
+        length = headers.get("content-length")
+        if length is not None and int(length) > limits.body_bytes_max:
+            self._stop_too_long()
+        self._headers = headers
+        self._method = method
+        self._keep_alive = parser.should_keep_alive()
+        if "connection" in headers:
+            self._read_connection(headers, parser)
+        if "expect" in headers:
+            self._read_expectation(headers["expect"])
+
+    def on_body(self, part: bytes) -> None:
+        total_bytes = self._body_bytes = self._body_bytes + len(part)
+        if total_bytes > self._limits.body_bytes_max:
+            self._stop_too_long()
+        if not self._body:
+            self._body = part
+            return
+        if isinstance(self._body, bytes):
+            # Not a list of parts: chunks of one byte would cost forty each.
+            self._body = bytearray(self._body)
+        self._body += part
+
+    def on_message_complete(self) -> None:
+        self.partial = self.continue_owed = False
+        self._hold(self._body_bytes - self._counted_bytes)
+        if self._method == "OPTIONS":
+            self._hold(-self._body_bytes)
+            self.ready.append(options_answer())
+        else:
+            path, _, query = _origin_form(self._url).partition("?")
+            body = self._body if isinstance(self._body, bytes) else bytes(self._body)
+            self.ready.append(
+                HttpRequest(self._method, path, query, self._headers, body, self._peer)
+            )
+        if not self._keep_alive or self.last_wanted:
+            self.ended = True
+
+    def _read_connection(self, headers: dict[str, str], parser: HttpRequestParser) -> None:
+        self.keep_alive_asked = headers["connection"].lower() == "keep-alive"
+        has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+        if has_body and parser.should_upgrade():
+            # The parser takes what follows for the other protocol's and would drop the body.
+            self._stop(HTTPStatus.NOT_IMPLEMENTED, "A request with a body cannot be upgraded.")
+
+    def _read_expectation(self, expectation: str) -> None:
+        if expectation.lower() != "100-continue":
+            self._stop(HTTPStatus.EXPECTATION_FAILED, "Only 100-continue can be expected.")
+        self.continue_owed = self.speaks_http11()
+
+    def _stop_too_long(self) -> NoReturn:
+        reason = f"The body exceeds {self._limits.body_bytes_max} bytes."
+        self._stop(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, reason)
+
+    def _stop(self, status: HTTPStatus, reason: str) -> NoReturn:
+        self.refuse(status, reason)
+        raise _RefusedError
+
+
+def _origin_form(url: bytes) -> str:
+    """Path and query, also of a proxy's absolute form; a fragment is not for servers."""
+    text = url.decode("latin-1")
+    if not text.startswith("/"):
+        text = _ABSOLUTE.sub("", text)
+        if text[:1] in ("", "?"):
+            text = "/" + text
+    return text.partition("#")[0] if "#" in text else text

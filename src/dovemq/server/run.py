@@ -1,0 +1,106 @@
+"""The running server: its two listeners, its orderly end, and the signals that ask for it."""
+
+import asyncio
+import resource
+import signal
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from dovemq.core.ports import Clock
+from dovemq.server.limits import HttpLimits
+from dovemq.server.listener import Listener
+from dovemq.server.traffic import Handle
+
+DESCRIPTORS_SPARE: Final = 1_024
+"""Beside the connections: files of the store, and room for clients that are refused."""
+
+
+class Server:
+    def __init__(
+        self,
+        sqs_handle: Handle,
+        admin_handle: Handle | None,
+        *,
+        host: str,
+        port: int,
+        admin_port: int,
+        limits: HttpLimits,
+        clock: Clock,
+    ) -> None:
+        self._host = host
+        self._wanted = (port, admin_port)
+        self._sqs = Listener(sqs_handle, limits, clock)
+        self._admin = Listener(admin_handle, limits, clock) if admin_handle else None
+
+    async def start(self) -> None:
+        port, admin_port = self._wanted
+        await self._sqs.start(self._host, port)
+        if self._admin is not None:
+            try:
+                await self._admin.start(self._host, admin_port)
+            except OSError:
+                await self._sqs.close()
+                raise
+
+    @property
+    def port(self) -> int:
+        return self._sqs.port
+
+    @property
+    def admin_port(self) -> int | None:
+        return self._admin.port if self._admin is not None else None
+
+    @property
+    def connections(self) -> int:
+        return len(self._sqs.traffic.connections)
+
+    @property
+    def requests(self) -> int:
+        return self._sqs.traffic.requests
+
+    async def drain(self, seconds: float, end_polls: Callable[[], Awaitable[None]]) -> bool:
+        """Answer what was asked, take nothing new, then close; True if none was cut off.
+
+        `end_polls` is to answer parked long polls, which would else use up the time.
+        """
+        listeners = self._listeners
+        for listener in listeners:
+            listener.stop_accepting()
+        await end_polls()
+        emptied = await asyncio.gather(*(listener.emptied(seconds) for listener in listeners))
+        await self.close()
+        return all(emptied)
+
+    async def close(self) -> None:
+        for listener in self._listeners:
+            await listener.close()
+
+    @property
+    def _listeners(self) -> list[Listener]:
+        return [self._sqs] if self._admin is None else [self._sqs, self._admin]
+
+
+async def until_stopped() -> None:
+    """Wait for SIGTERM or SIGINT. From then on a second one ends the process at once."""
+    loop = asyncio.get_running_loop()
+    stopped = asyncio.Event()
+
+    def stop() -> None:
+        for each in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(each)
+            signal.signal(each, signal.SIG_DFL)
+        stopped.set()
+
+    for each in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(each, stop)
+    await stopped.wait()
+
+
+def allow_connections(count: int) -> None:
+    """Raise the soft limit of open files as far as `count` connections need, if it may be."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count + DESCRIPTORS_SPARE
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,160 @@
+"""Two listeners as one server, and the signals that end it."""
+
+import asyncio
+import resource
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from dovemq.server.limits import HttpLimits
+from dovemq.server.run import Server, allow_connections
+from dovemq.settings import HttpSettings
+from dovemq.sqs.http import HttpRequest, HttpResponse
+from dovemq.testing.clock import ManualClock
+from tests.server.conftest import Run
+from tests.server.sockets import GET, Client, LongPoll
+
+STOPS = """
+import asyncio
+from dovemq.server.run import until_stopped
+
+async def main():
+    waiting = asyncio.create_task(until_stopped())
+    await asyncio.sleep(0)
+    print("waiting", flush=True)
+    await waiting
+    print("draining", flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+def _server(sqs: LongPoll, port: int = 0) -> Server:
+    async def admin(request: HttpRequest) -> HttpResponse:
+        return HttpResponse(200, "text/plain", b"admin")
+
+    return Server(
+        sqs.handle,
+        admin,
+        host="127.0.0.1",
+        port=port,
+        admin_port=0,
+        limits=HttpLimits(sweep_ms=10),
+        clock=ManualClock(),
+    )
+
+
+async def _connect(port: int | None) -> Client:
+    return Client(*await asyncio.open_connection("127.0.0.1", port))
+
+
+def test_both_listeners_answer_on_ports_of_their_own(run: Run) -> None:
+    async def scenario() -> None:
+        poll = LongPoll()
+        poll.turn.set()
+        server = _server(poll)
+        await server.start()
+        sqs, admin = await _connect(server.port), await _connect(server.admin_port)
+        assert (await sqs.ask(GET)).body == b"message"
+        assert (await admin.ask(GET)).body == b"admin"
+        assert (server.connections, server.requests) == (1, 1)
+        await server.close()
+        sqs.close()
+        admin.close()
+
+    run(scenario())
+
+
+def test_port_in_use_is_refused_and_leaves_nothing_open(run: Run) -> None:
+    async def scenario() -> None:
+        poll = LongPoll()
+        first = _server(poll)
+        await first.start()
+        second = _server(poll, first.port)
+        with pytest.raises(OSError, match="in use"):
+            await second.start()
+        await second.close()
+        await first.close()
+
+    run(scenario())
+
+
+async def _with_parked_poll(poll: LongPoll) -> tuple[Server, Client]:
+    server = _server(poll)
+    await server.start()
+    client = await _connect(server.port)
+    client.send(GET)
+    await poll.asked.wait()
+    return server, client
+
+
+def test_drain_ends_parked_polls_and_gives_every_answer(run: Run) -> None:
+    async def scenario() -> None:
+        poll = LongPoll()
+        server, client = await _with_parked_poll(poll)
+
+        async def end_polls() -> None:
+            poll.turn.set()
+
+        assert await server.drain(10, end_polls)
+        answer = await client.answer()
+        assert (answer.body, answer.headers["connection"]) == (b"message", "close")
+        client.close()
+
+    run(scenario())
+
+
+def test_drain_cuts_off_what_does_not_end_in_time(run: Run) -> None:
+    async def scenario() -> None:
+        poll = LongPoll()
+        server, client = await _with_parked_poll(poll)
+
+        async def end_no_poll() -> None:
+            assert not poll.cancelled.is_set()
+
+        assert not await server.drain(0.01, end_no_poll)
+        assert poll.cancelled.is_set()
+        client.close()
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT])
+def test_first_signal_drains_and_second_ends_at_once(first: signal.Signals) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", STOPS], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waiting\n"
+        process.send_signal(first)
+        assert process.stdout.readline() == "draining\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == -signal.SIGTERM
+
+
+def test_limit_of_open_files_is_raised_only_as_far_as_it_may() -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        allow_connections(10)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= min(before[0], 1_034)
+        allow_connections(1 << 40)
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        assert hard == before[1]
+        assert soft == hard or hard == resource.RLIM_INFINITY
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_limits_follow_the_settings() -> None:
+    settings = HttpSettings(
+        **{name: 5_000 + place for place, name in enumerate(HttpSettings.__struct_fields__)}
+    )
+    limits = HttpLimits.of(settings)
+    for name in HttpSettings.__struct_fields__:
+        value = getattr(settings, name)
+        if "seconds" in name:
+            name, value = name.replace("seconds", "ms"), value * 1_000
+        assert getattr(limits, name) == value, name

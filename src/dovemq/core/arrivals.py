@@ -5,10 +5,11 @@ of their first send) stand in a heap by that time as well.
 """
 
 import heapq
+import math
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from operator import attrgetter
 from typing import Final
 
@@ -28,22 +29,19 @@ class Arrivals:
         self._old: list[tuple[int, int, Entry]] = []
         self._newest_ms = 0
 
-    def add(self, entry: Entry) -> bool:
-        """Whether it was sent earlier than one before it."""
+    def add(self, entry: Entry) -> None:
         newest_ms, sent_ms = self._newest_ms, entry.sent_ms
-        old = sent_ms < newest_ms
         if sent_ms == newest_ms:
             entry.sent_ms = newest_ms
-        elif old:
-            heapq.heappush(self._old, (sent_ms, entry.sequence, entry))
-        else:
+        elif sent_ms > newest_ms:
             self._newest_ms = sent_ms
+        else:
+            heapq.heappush(self._old, (sent_ms, entry.sequence, entry))
         if entry.visible_ms == sent_ms:
             # One int object for equal times: 32 bytes less for most messages of a deep backlog.
             entry.visible_ms = entry.sent_ms
         self._line.append(entry)
         self.count += 1
-        return old
 
     def remove(self, entry: Entry) -> None:
         """Mark the entry as dead here and in every other line that it stands in."""
@@ -75,11 +73,10 @@ class Arrivals:
             return old[0][2]
         return None
 
-    def oldest_ms(self, default_ms: int) -> int:
+    def sent_ms_min(self) -> float:
         """A time before which none of them was sent."""
-        sent_ms = [entry.sent_ms for entry in islice(self._line, 1)]
-        sent_ms += [old_ms for old_ms, _, _ in self._old[:1]]
-        return min(sent_ms, default=default_ms)
+        line_ms = self._line[0].sent_ms if self._line else math.inf
+        return min(line_ms, self._old[0][0]) if self._old else line_ms
 
     def find(self, sequence: int) -> Entry | None:
         line = self._line
@@ -91,10 +88,7 @@ class Arrivals:
     def oldest_visible_ms(self, now_ms: int) -> int | None:
         """When the oldest visible message was sent; passes over the hidden ones before it."""
         old = (entry for _, _, entry in self._old)
-        oldest = [
-            *islice(_visible(self._line, now_ms), 1),
-            *_visible(old, now_ms),
-        ]
+        oldest = chain(islice(_visible(self._line, now_ms), 1), _visible(old, now_ms))
         return min((entry.sent_ms for entry in oldest), default=None)
 
     def __iter__(self) -> Iterator[Entry]:

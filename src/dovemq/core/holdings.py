@@ -5,6 +5,7 @@ sequence as soon as it was leased once: nobody holds a receipt before that, exce
 a crash forgot, and those are found in the arrivals.
 """
 
+import math
 from collections.abc import Callable
 
 from dovemq.core.arrivals import Arrivals
@@ -19,7 +20,7 @@ class Holdings:
         "_dropped",
         "_leased_once",
         "_visible_before",
-        "outlived_ms",
+        "sent_ms_min",
         "timetable",
     )
 
@@ -29,16 +30,17 @@ class Holdings:
         self._leased_once: dict[int, Entry] = {}
         self._visible_before: dict[int, int] = {}
         self._dropped: list[int] = []
-        self.outlived_ms = 0
-        """Nothing outlives the retention period before then, unless that is shortened."""
+        self.sent_ms_min: float = math.inf
+        """Nothing here was sent before then."""
 
     @property
     def visible(self) -> int:
         return self._arrivals.count - self.timetable.leased - self.timetable.delayed
 
     def add(self, entry: Entry) -> None:
-        if self._arrivals.add(entry):
-            self.outlived_ms = 0
+        self._arrivals.add(entry)
+        if entry.sent_ms < self.sent_ms_min:
+            self.sent_ms_min = entry.sent_ms
         if entry.receive_count:
             self._leased_once[entry.sequence] = entry
 
@@ -90,11 +92,11 @@ class Holdings:
             self._visible_before.pop(sequence, None)
         self._arrivals.remove(entry)
 
-    def expire(self, now_ms: int, retention_ms: int, remove: Callable[[Entry], None]) -> None:
-        while (entry := self._arrivals.sent_before(now_ms - retention_ms + 1)) is not None:
+    def expire(self, sent_before_ms: int, remove: Callable[[Entry], None]) -> None:
+        while (entry := self._arrivals.sent_before(sent_before_ms)) is not None:
             self._dropped.append(entry.sequence)
             remove(entry)
-        self.outlived_ms = self._arrivals.oldest_ms(now_ms) + retention_ms
+        self.sent_ms_min = self._arrivals.sent_ms_min()
 
     def drop(
         self, sent_before_ms: int, count_max: int, remove: Callable[[Entry], None]

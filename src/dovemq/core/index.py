@@ -56,7 +56,6 @@ class Index:
     def settings(self, settings: QueueSettings) -> None:
         """May be replaced at any time; only FIFO-ness never changes."""
         self._settings = settings
-        self._holdings.outlived_ms = 0
         self._order.follow(settings)
 
     def add(self, entry: Entry) -> None:
@@ -154,8 +153,9 @@ class Index:
         if self._timetable.first_ms <= now_ms:
             for entry in self._timetable.due(now_ms):
                 self._order.shown(entry, leased=entry.receive_count > 0)
-        if self._holdings.outlived_ms <= now_ms:
-            self._holdings.expire(now_ms, self._settings.retention_ms, self._remove)
+        outlived_ms = now_ms - self._settings.retention_ms
+        if self._holdings.sent_ms_min <= outlived_ms:
+            self._holdings.expire(outlived_ms + 1, self._remove)
 
     def _remove(self, entry: Entry) -> None:
         hidden = self._timetable.remove(entry)

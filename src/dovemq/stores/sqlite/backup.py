@@ -1,0 +1,132 @@
+"""Copies of a database: taken from a running store, and put into an empty directory."""
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from dovemq.core.errors import StoreUnusable
+from dovemq.stores.sqlite.committer import SEQUENCE_KEY
+from dovemq.stores.sqlite.connection import check_library, open_reader, unusable
+from dovemq.stores.sqlite.directory import (
+    DATABASE_NAME,
+    DirectoryLock,
+    make_directory,
+    sync_directory,
+)
+from dovemq.stores.sqlite.reader import BodyReader
+from dovemq.stores.sqlite.rows import RecordCodec
+from dovemq.stores.sqlite.schema import check_version, load_steps, migrate
+from dovemq.stores.sqlite.statements import Statements, load_statements
+from dovemq.stores.sqlite.verification import Progress, Verification, no_progress, verify
+
+PAGES_PER_STEP: Final = 1_024
+PARTIAL_SUFFIX: Final = ".partial"
+
+SEQUENCES_SKIPPED: Final = 1 << 32
+"""Numbers given out after the backup was taken must not be given out again after a restore."""
+
+
+def back_up(source: apsw.Connection, target: Path, progress: Progress = no_progress) -> None:
+    """Copy the snapshot that `source` sees; `target` appears whole or not at all."""
+    if target.exists():
+        raise StoreUnusable(str(target), "exists already", "choose another name for the backup")
+    partial = target.with_name(target.name + PARTIAL_SUFFIX)
+    try:
+        _copy(source, partial, progress)
+        _sync(partial)
+        os.rename(partial, target)
+        sync_directory(target.parent)
+    except OSError as error:
+        raise StoreUnusable(
+            str(target), f"cannot be written ({error.strerror})", "choose another place"
+        ) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def restore_backup(backup: Path, directory: Path, progress: Progress = no_progress) -> Verification:
+    """Make `directory` a data directory with the contents of `backup`.
+
+    Refuses a directory that holds anything, and a backup whose structure is broken. Damaged
+    messages are restored as they are and told in the answer.
+    """
+    check_library(apsw.sqlite_lib_version())
+    if not backup.is_file():
+        raise StoreUnusable(str(backup), "not a file", "name a backup made by `dovemq backup`")
+    make_directory(directory)
+    if any(directory.iterdir()):
+        raise StoreUnusable(str(directory), "not empty", "restore into an empty directory")
+    lock = DirectoryLock(directory)
+    partial = directory / (DATABASE_NAME + PARTIAL_SUFFIX)
+    try:
+        shutil.copyfile(backup, partial)
+        verification = _make_ready(partial, backup, progress)
+        _sync(partial)
+        os.rename(partial, directory / DATABASE_NAME)
+        sync_directory(directory)
+    except apsw.Error as error:
+        raise unusable(backup, error) from error
+    finally:
+        partial.unlink(missing_ok=True)
+        lock.release()
+    return verification
+
+
+def _copy(source: apsw.Connection, partial: Path, progress: Progress) -> None:
+    partial.unlink(missing_ok=True)
+    copy = apsw.Connection(str(partial))
+    try:
+        # An open transaction keeps the snapshot: without it each commit restarts the copy.
+        source.execute("BEGIN")
+        source.execute("SELECT count(*) FROM meta").fetchall()
+        with copy.backup("main", source, "main") as steps:
+            while not steps.step(PAGES_PER_STEP):
+                progress(steps.page_count - steps.remaining, steps.page_count)
+            progress(steps.page_count, steps.page_count)
+        copy.pragma("journal_mode", "delete")
+    finally:
+        copy.close(True)
+        with contextlib.suppress(apsw.Error):
+            source.execute("ROLLBACK")
+
+
+def _make_ready(partial: Path, backup: Path, progress: Progress) -> Verification:
+    sql = load_statements()
+    steps = load_steps()
+    looking = open_reader(partial)
+    try:
+        version = check_version(looking, backup, len(steps))
+    finally:
+        looking.close(True)
+    if not version:
+        raise StoreUnusable(str(backup), "an empty database", "name a backup of a store")
+    connection = apsw.Connection(str(partial), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        migrate(connection, steps)
+        codec = RecordCodec()
+        verification = verify(connection, sql, BodyReader(sql, codec), codec, progress)
+        if verification.problems:
+            raise StoreUnusable(
+                str(backup), f"damaged ({verification.problems[0]})", "use another backup"
+            )
+        _skip_sequences(connection, sql)
+    finally:
+        connection.close(True)
+    return verification
+
+
+def _skip_sequences(connection: apsw.Connection, sql: Statements) -> None:
+    reserved = int(connection.execute(sql.get_meta, (SEQUENCE_KEY,)).get or 0)
+    connection.execute(sql.set_meta, (SEQUENCE_KEY, reserved + SEQUENCES_SKIPPED))
+
+
+def _sync(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

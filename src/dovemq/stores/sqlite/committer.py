@@ -1,0 +1,218 @@
+"""The writer thread's side of a commit: one group, one transaction.
+
+Owns the only connection that writes and checkpoints. Knows nothing of the event loop.
+"""
+
+import enum
+from typing import Final
+
+import apsw
+from msgspec import Struct
+
+from dovemq.core import limits
+from dovemq.core.commands import Duplicate, Sent
+from dovemq.stores.sqlite.connection import out_of_space
+from dovemq.stores.sqlite.directory import Reserve
+from dovemq.stores.sqlite.group import SEQUENCES_RESERVED, Group, Sending
+from dovemq.stores.sqlite.statements import Statements
+
+CHECKPOINT_PAGES: Final = 2_000
+SWEEP_ROWS_MAX: Final = 500
+DEDUPLICATIONS_EXPIRED_MIN: Final = 20
+SEQUENCE_KEY: Final = "sequence_reserved"
+
+
+class Outcome(enum.Enum):
+    COMMITTED = "committed"
+    SENDS_REFUSED = "sends refused"
+    """The disk is full: all but the sends was committed."""
+    FULL = "full"
+    """The disk is full and nothing was committed."""
+    FAILED = "failed"
+
+
+class Result(Struct, frozen=True):
+    outcome: Outcome
+    cause: str = ""
+
+
+class Committer:
+    def __init__(
+        self, connection: apsw.Connection, sql: Statements, reserve: Reserve, reserved: int
+    ) -> None:
+        self._connection = connection
+        self._sql = sql
+        self._reserve = reserve
+        self._reserved = reserved
+        self._short_of_space = False
+        self._wal_pages = 0
+        self._wal_pages_checkpointed = 0
+        connection.set_wal_hook(self._note_wal_pages)
+
+    def commit(self, group: Group) -> Result:
+        if group.remake_reserve:
+            self._short_of_space = not self._reserve.make()
+        try:
+            self._apply(group, sends=True)
+            if self._short_of_space:
+                group.free_pages_bytes = self._free_pages_bytes()
+            return Result(Outcome.COMMITTED)
+        except apsw.Error as error:
+            if not out_of_space(error):
+                return Result(Outcome.FAILED, str(error))
+        return self._commit_rest(group)
+
+    def checkpoint_due(self) -> bool:
+        if self._wal_pages < self._wal_pages_checkpointed:
+            self._wal_pages_checkpointed = 0
+        return self._wal_pages >= self._wal_pages_checkpointed + CHECKPOINT_PAGES
+
+    def checkpoint(self) -> Result:
+        """Passive: never waits for a reader; what is left is done by a later one."""
+        self._wal_pages_checkpointed = self._wal_pages
+        return self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
+
+    def finish(self) -> Result:
+        """Leave one file behind and an empty log, for a quick next start."""
+        return self._checkpoint(apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+    def close(self) -> None:
+        self._connection.close(True)
+
+    def _commit_rest(self, group: Group) -> Result:
+        """On a full disk: with the reserve and a log that starts anew, all but the sends."""
+        self._short_of_space = True
+        self._reserve.release()
+        checkpointed = self.checkpoint()
+        if checkpointed.outcome is Outcome.FAILED:
+            return checkpointed
+        try:
+            self._apply(group, sends=False)
+            group.free_pages_bytes = self._free_pages_bytes()
+            return Result(Outcome.SENDS_REFUSED)
+        except apsw.Error as error:
+            if out_of_space(error):
+                return Result(Outcome.FULL)
+            return Result(Outcome.FAILED, str(error))
+
+    def _checkpoint(self, mode: int) -> Result:
+        try:
+            self._connection.wal_checkpoint(mode=mode)
+        except apsw.BusyError:
+            return Result(Outcome.COMMITTED)
+        except apsw.Error as error:
+            if out_of_space(error):
+                return Result(Outcome.FULL)
+            return Result(Outcome.FAILED, str(error))
+        return Result(Outcome.COMMITTED)
+
+    def _apply(self, group: Group, *, sends: bool) -> None:
+        if not group.writes:
+            return
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            # Deletes first: a message that was settled here may be adopted again.
+            self._delete(group)
+            reserved = self._send(group) if sends else self._reserved
+            if group.updates:
+                connection.executemany(self._sql.update_entry, group.updates)
+            for work in group.works:
+                work.result = work.run(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        self._reserved = reserved
+
+    def _delete(self, group: Group) -> None:
+        keys = [*group.deletes, *group.expired]
+        if group.sweep is not None:
+            swept = list(
+                self._connection.execute(self._sql.sweep_select, (group.sweep, SWEEP_ROWS_MAX))
+            )
+            group.swept = len(swept)
+            keys += swept
+        if keys:
+            self._connection.executemany(self._sql.delete_entry, keys)
+            self._connection.executemany(self._sql.delete_body, [(key[2],) for key in keys])
+
+    def _send(self, group: Group) -> int:
+        """Write what is new; answers the sequence up to which numbers are reserved."""
+        if not group.sendings:
+            return self._reserved
+        bodies = []
+        entries = []
+        for sending in group.sendings:
+            if sending.adopted:
+                self._adopt(sending)
+                continue
+            if sending.keys is not None:
+                self._deduplicate(sending, sending.keys)
+            queue, partition = sending.place
+            for at in _accepted(sending):
+                entry = sending.entries[at]
+                bodies.append(sending.bodies[at])
+                row = (queue, partition, entry.sequence, entry.visible_ms, entry.sent_ms)
+                entries.append((*row, entry.group))
+        if bodies:
+            self._connection.executemany(self._sql.insert_body, bodies)
+            self._connection.executemany(self._sql.insert_entry, entries)
+        return self._reserve_sequences(group.sendings[-1].entries[-1].sequence)
+
+    def _reserve_sequences(self, last: int) -> int:
+        if last <= self._reserved:
+            return self._reserved
+        reserved = last + SEQUENCES_RESERVED
+        self._connection.execute(self._sql.set_meta, (SEQUENCE_KEY, reserved))
+        return reserved
+
+    def _deduplicate(self, sending: Sending, keys: list[bytes]) -> None:
+        queue, _ = sending.place
+        sending.accepted = []
+        expires_ms = sending.now_ms + limits.DEDUPLICATION_MS
+        for at, (key, entry) in enumerate(zip(keys, sending.entries, strict=True)):
+            message_id = sending.messages[at].message_id
+            claim = (queue, key, expires_ms, message_id, entry.sequence, sending.now_ms)
+            if self._connection.execute(self._sql.claim_deduplication, claim).get is not None:
+                sending.accepted.append(at)
+                continue
+            first = self._connection.execute(self._sql.find_deduplication, (queue, key)).get
+            sending.answers[at] = Duplicate(*first)
+        count = max(DEDUPLICATIONS_EXPIRED_MIN, 2 * len(keys))
+        self._connection.execute(self._sql.expire_deduplication, (sending.now_ms, count))
+
+    def _adopt(self, sending: Sending) -> None:
+        sending.accepted = []
+        for at, entry in enumerate(sending.entries):
+            message_id = sending.messages[at].message_id
+            row = (
+                *sending.place,
+                entry.sequence,
+                entry.visible_ms,
+                entry.sent_ms,
+                entry.receive_count,
+                entry.first_received_ms,
+                entry.group,
+                message_id,
+            )
+            if self._connection.execute(self._sql.adopt_entry, row).get is not None:
+                self._connection.execute(self._sql.insert_body, sending.bodies[at])
+                sending.accepted.append(at)
+                continue
+            key = (*sending.place, message_id)
+            sequence = self._connection.execute(self._sql.find_adopted, key).get
+            sending.answers[at] = Sent(message_id, sequence)
+
+    def _free_pages_bytes(self) -> int:
+        count = int(self._connection.pragma("freelist_count"))
+        return count * int(self._connection.pragma("page_size"))
+
+    def _note_wal_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
+        self._wal_pages = pages
+        return apsw.SQLITE_OK
+
+
+def _accepted(sending: Sending) -> range | list[int]:
+    return range(len(sending.entries)) if sending.accepted is None else sending.accepted

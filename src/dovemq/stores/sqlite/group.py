@@ -1,0 +1,128 @@
+"""What one commit carries from the event loop to the writer thread.
+
+The loop fills a group, hands it over and forgets it until it is published; while the writer has
+it, only the writer touches it.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import apsw
+from msgspec import Struct
+
+from dovemq.core.commands import Duplicate, Sent
+from dovemq.core.entry import DEAD, Entry
+from dovemq.core.message import Message
+from dovemq.stores.sqlite.rows import BodyRow
+
+Place = tuple[int, int]
+"""Queue number and partition number."""
+
+EntryKey = tuple[int, int, int]
+"""Queue number, partition number, sequence."""
+
+UpdateRow = tuple[int, int, int, int, int, int]
+
+SEQUENCES_RESERVED: Final = 10_000
+"""Reserved at a time, so that few commits write the high-water mark."""
+
+
+class Sending(Struct):
+    """The messages of one request that become durable and then visible together.
+
+    `keys` are there on FIFO queues: the writer then decides which items are duplicates, replaces
+    their answers and lists the others in `accepted`. None there means all.
+    """
+
+    place: Place
+    messages: list[Message]
+    bodies: list[BodyRow]
+    entries: list[Entry]
+    answers: list[Sent | Duplicate]
+    now_ms: int
+    publish: Callable[["Sending"], None]
+    future: asyncio.Future[list[Sent | Duplicate]]
+    keys: list[bytes] | None = None
+    adopted: bool = False
+    accepted: list[int] | None = None
+
+
+class Work(Struct):
+    """A change of the catalogue: `run` in the transaction, `publish` on the loop after it."""
+
+    run: Callable[[apsw.Connection], Any]
+    publish: Callable[[Any], None]
+    future: asyncio.Future[Any]
+    result: Any = None
+
+
+class Group:
+    def __init__(self) -> None:
+        self.sendings: list[Sending] = []
+        self.touched: dict[int, tuple[Place, Entry]] = {}
+        self.deletes: list[EntryKey] = []
+        self.works: list[Work] = []
+        self.waiters: list[asyncio.Future[None]] = []
+        self.updates: list[UpdateRow] = []
+        self.expired: Sequence[EntryKey] = ()
+        self.sweep: int | None = None
+        self.swept = 0
+        self.remake_reserve = False
+        self.free_pages_bytes = 0
+        self.begun = 0.0
+
+    @property
+    def empty(self) -> bool:
+        return not (
+            self.sendings
+            or self.touched
+            or self.deletes
+            or self.works
+            or self.waiters
+            or self.remake_reserve
+        )
+
+    @property
+    def writes(self) -> bool:
+        """Whether there is anything to commit; a group of waiters alone has nothing."""
+        return bool(
+            self.sendings
+            or self.updates
+            or self.deletes
+            or self.expired
+            or self.works
+            or self.sweep is not None
+        )
+
+    @property
+    def items(self) -> int:
+        return (
+            sum(len(sending.entries) for sending in self.sendings)
+            + len(self.updates)
+            + len(self.deletes)
+            + len(self.expired)
+            + len(self.works)
+        )
+
+    def futures(self) -> Iterator[asyncio.Future[Any]]:
+        for sending in self.sendings:
+            yield sending.future
+        for work in self.works:
+            yield work.future
+        yield from self.waiters
+
+    def freeze(self) -> None:
+        """Take the entries' state as it is now; the loop goes on changing them."""
+        self.updates = [
+            (
+                entry.visible_ms,
+                entry.receive_count,
+                entry.first_received_ms,
+                place[0],
+                place[1],
+                sequence,
+            )
+            for sequence, (place, entry) in self.touched.items()
+            if entry.receive_count != DEAD
+        ]

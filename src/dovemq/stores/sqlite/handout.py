@@ -1,0 +1,121 @@
+"""From picked entries to leases with messages.
+
+Owns what may happen while bodies are read: the caller goes away, the message is settled by an
+older receipt, or it turns out to be damaged.
+"""
+
+import logging
+from collections.abc import Callable
+
+from dovemq.core.commands import Lease, Leased, Receipt
+from dovemq.core.entry import Entry, Picked
+from dovemq.core.index import Index
+from dovemq.core.message import Message
+from dovemq.core.queue import Queue
+from dovemq.stores.sqlite.ground import Ground
+from dovemq.stores.sqlite.group import Place
+
+_log = logging.getLogger(__name__)
+
+
+class Holding:
+    """A picked entry with the lease it was given; the entry itself may move on meanwhile."""
+
+    __slots__ = ("entry", "first_received_ms", "receive_count", "sequence")
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+        self.sequence = entry.sequence
+        self.receive_count = entry.receive_count
+        self.first_received_ms = entry.first_received_ms
+
+
+class Handout:
+    def __init__(
+        self, queue: Queue, place: Place, index: Index, ground: Ground, wake: Callable[[], None]
+    ) -> None:
+        self._queue_key = queue.key
+        self._place = place
+        self._index = index
+        self._ground = ground
+        self._touch = ground.writer.touch
+        self._cached = ground.bodies.cache.get
+        self._wake = wake
+
+    async def hand_out(self, picked: Picked, now_ms: int) -> tuple[Leased, bool]:
+        """The leases with their messages, and whether damaged ones had to be left out."""
+        taken = [Holding(entry) for entry in picked.taken]
+        exhausted = [Holding(entry) for entry in picked.exhausted]
+        holdings = [*taken, *exhausted] if exhausted else taken
+        found: dict[int, Message] = {}
+        missing = []
+        for holding in holdings:
+            message = self._cached(holding.sequence)
+            if message is None:
+                missing.append(holding.sequence)
+            else:
+                found[holding.sequence] = message
+        self._ground.statistics.cache_hits += len(found)
+        damaged = False
+        if missing:
+            found.update(await self._load(missing, holdings))
+            damaged = self._sort_out(holdings, found, now_ms)
+        for holding in holdings:
+            if holding.sequence in found:
+                self._touch(self._place, holding.entry)
+        leased = Leased(
+            self._leases(taken, found, now_ms),
+            self._leases(exhausted, found, now_ms),
+            picked.more,
+            picked.next_due_ms,
+        )
+        return leased, damaged
+
+    def take_back(self, entry: Entry, receive_count: int) -> None:
+        if self._index.release(entry.sequence, receive_count):
+            # The index may have replaced the entry by a copy at its old place.
+            self._touch(self._place, self._index.get(entry.sequence) or entry)
+
+    async def _load(self, missing: list[int], holdings: list[Holding]) -> dict[int, Message]:
+        try:
+            return await self._ground.bodies.load(missing, self._index.ahead)
+        except BaseException:
+            # Also when cancelled: a caller that went away leaves nothing leased.
+            for holding in holdings:
+                self.take_back(holding.entry, holding.receive_count)
+            self._wake()
+            raise
+
+    def _sort_out(self, holdings: list[Holding], found: dict[int, Message], now_ms: int) -> bool:
+        """Leave out what was settled or dropped meanwhile, and set aside what is unreadable.
+
+        Damaged messages leave the index until restart; their rows stay for `verify`.
+        """
+        damaged = False
+        for holding in holdings:
+            sequence = holding.sequence
+            if self._index.get(sequence) is None:
+                found.pop(sequence, None)
+            elif sequence not in found:
+                damaged = True
+                self._index.settle(sequence, holding.receive_count, now_ms)
+                self._ground.statistics.damaged += 1
+                _log.error(
+                    "message %d of queue %s is damaged and set aside", sequence, self._queue_key
+                )
+        return damaged
+
+    def _leases(
+        self, holdings: list[Holding], found: dict[int, Message], now_ms: int
+    ) -> list[Lease]:
+        queue, partition = self._place
+        return [
+            Lease(
+                found[holding.sequence],
+                Receipt(queue, partition, holding.sequence, holding.receive_count, now_ms),
+                holding.receive_count,
+                holding.first_received_ms,
+            )
+            for holding in holdings
+            if holding.sequence in found
+        ]

@@ -1,0 +1,286 @@
+"""One physical queue of the embedded store: its index on the loop, its rows on disk.
+
+Implements `core.ports.Partition`. The index decides, the writer makes durable, the bodies are
+read when they are handed out.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from dovemq.core.choosing import deduplication_key
+from dovemq.core.commands import (
+    Ask,
+    Counts,
+    Draft,
+    Duplicate,
+    Extension,
+    Leased,
+    Page,
+    Peeked,
+    Receipt,
+    Sent,
+    Settlement,
+    Transfer,
+)
+from dovemq.core.entry import Entry
+from dovemq.core.errors import QueueMissing
+from dovemq.core.index import Index
+from dovemq.core.message import Message
+from dovemq.core.queue import Queue
+from dovemq.stores.sqlite.ground import Ground
+from dovemq.stores.sqlite.group import Place, Sending
+from dovemq.stores.sqlite.handout import Handout
+from dovemq.stores.sqlite.peeking import peeking
+
+DAMAGED_ROUNDS_MAX: Final = 16
+"""How often a receive that met only damaged messages looks for others."""
+
+
+class SqlitePartition:
+    def __init__(self, queue: Queue, number: int, index: Index, ground: Ground) -> None:
+        self.queue = queue
+        self._closed = False
+        self._place: Place = (queue.number, number)
+        self._index = index
+        self._ground = ground
+        self._writer = ground.writer
+        self._cache = ground.bodies.cache
+        self._handout = Handout(queue, self._place, index, ground, self._wake)
+        self._watchers: dict[object, Callable[[], None]] = {}
+        self._now_ms = 0
+
+    async def send(self, drafts: Sequence[Draft], now_ms: int) -> list[Sent | Duplicate]:
+        self._check_open()
+        self._writer.check_space(now_ms)
+        if not drafts:
+            return []
+        messages = [self._message(draft, now_ms) for draft in drafts]
+        entries = [
+            Entry(message.sequence, now_ms + draft.delay_ms, now_ms, 0, 0, draft.group)
+            for message, draft in zip(messages, drafts, strict=True)
+        ]
+        sending = self._sending(messages, entries, now_ms)
+        if self.queue.settings.fifo:
+            sending.keys = [self._deduplication_key(message) for message in messages]
+        return await self._writer.send(sending)
+
+    async def adopt(self, transfers: Sequence[Transfer], now_ms: int) -> list[Sent]:
+        self._check_open()
+        self._writer.check_space(now_ms)
+        if not transfers:
+            return []
+        self._expire(now_ms)
+        messages = [self._adopted(transfer.message, now_ms) for transfer in transfers]
+        entries = [
+            Entry(
+                message.sequence,
+                now_ms,
+                message.sent_ms,
+                transfer.receive_count,
+                transfer.first_received_ms,
+                message.group,
+            )
+            for message, transfer in zip(messages, transfers, strict=True)
+        ]
+        sending = self._sending(messages, entries, now_ms)
+        sending.adopted = True
+        answers = await self._writer.send(sending)
+        return [Sent(answer.message_id, answer.sequence) for answer in answers]
+
+    async def lease(self, ask: Ask, now_ms: int) -> Leased:
+        self._check_open()
+        self._writer.check_usable()
+        self._now_ms = now_ms
+        for _ in range(DAMAGED_ROUNDS_MAX):
+            picked = self._index.lease(ask, now_ms)
+            self._forget_dropped()
+            if not picked.taken and not picked.exhausted:
+                break
+            leased, damaged = await self._handout.hand_out(picked, now_ms)
+            if damaged:
+                self._wake_blocked()
+            if leased.messages or leased.exhausted or not damaged:
+                return leased
+            now_ms = self._now_ms
+        return Leased([], [], picked.more, picked.next_due_ms)
+
+    async def settle(self, receipts: Sequence[Receipt], now_ms: int) -> list[Settlement]:
+        self._check_open()
+        self._writer.check_usable()
+        self._now_ms = now_ms
+        settlements = []
+        durable = True
+        for receipt in receipts:
+            sequence = receipt.sequence
+            settlement = self._index.settle(sequence, receipt.receive_count, now_ms)
+            if settlement is Settlement.SETTLED:
+                self._writer.delete(self._place, sequence)
+                self._cache.discard(sequence)
+                durable = False
+            elif settlement is Settlement.GONE and self._writer.deleting(sequence):
+                durable = False
+            settlements.append(settlement)
+        self._forget_dropped()
+        if not durable:
+            committed = self._writer.commit()
+            self._wake_blocked()
+            await committed
+        return settlements
+
+    async def extend(self, changes: Sequence[tuple[Receipt, int]], now_ms: int) -> list[Extension]:
+        self._check_open()
+        self._writer.check_usable()
+        self._now_ms = now_ms
+        extensions = []
+        sooner = False
+        for receipt, lease_ms in changes:
+            entry = self._index.get(receipt.sequence)
+            was_ms = 0 if entry is None else entry.visible_ms
+            until_ms = now_ms + lease_ms
+            extension = self._index.extend(
+                receipt.sequence, receipt.receive_count, until_ms, now_ms
+            )
+            if extension is Extension.EXTENDED and entry is not None:
+                self._writer.touch(self._place, entry)
+                sooner = sooner or until_ms < was_ms
+            extensions.append(extension)
+        self._forget_dropped()
+        if sooner:
+            self._wake()
+        return extensions
+
+    async def release(self, receipts: Sequence[Receipt], now_ms: int) -> None:
+        self._check_open()
+        self._writer.check_usable()
+        self._now_ms = now_ms
+        for receipt in receipts:
+            entry = self._index.get(receipt.sequence)
+            if entry is not None:
+                self._handout.take_back(entry, receipt.receive_count)
+        self._wake()
+
+    async def drop(self, sent_before_ms: int, count_max: int, now_ms: int) -> int:
+        self._check_open()
+        self._writer.check_usable()
+        self._expire(now_ms)
+        dropped = self._index.drop(sent_before_ms, count_max)
+        for sequence in dropped:
+            self._writer.delete(self._place, sequence)
+            self._cache.discard(sequence)
+        self._wake_blocked()
+        await self._writer.commit()
+        return len(dropped)
+
+    async def peek(self, page: Page, now_ms: int) -> list[Peeked]:
+        self._check_open()
+        self._expire(now_ms)
+        # Afterwards the rows are what the index says: no pending lease has to be laid over them.
+        await self._writer.flush()
+        return await self._ground.reader.look_up(peeking(self._ground, self._place, page, now_ms))
+
+    async def counts(self, now_ms: int) -> Counts:
+        self._check_open()
+        self._now_ms = now_ms
+        counts = self._index.counts(now_ms)
+        self._forget_dropped()
+        return counts
+
+    def watch(self, wake: Callable[[], None]) -> Callable[[], None]:
+        key = object()
+        self._watchers[key] = wake
+
+        def unwatch() -> None:
+            self._watchers.pop(key, None)
+
+        return unwatch
+
+    def follow(self, queue: Queue) -> None:
+        """Go by the settings of a newer version of the queue."""
+        self.queue = queue
+        self._index.settings = queue.settings
+        self._wake()
+
+    def expire(self, now_ms: int) -> None:
+        """Housekeeping, so that a queue that nobody asks gives its space back too."""
+        self._expire(max(now_ms, self._now_ms))
+
+    def close(self) -> None:
+        """The queue is gone: its rows are swept, and pollers learn it by asking again."""
+        self._closed = True
+        self._wake()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise QueueMissing(str(self.queue.key))
+
+    def _message(self, draft: Draft, now_ms: int) -> Message:
+        return Message(
+            draft.message_id,
+            next(self._ground.sequences),
+            draft.body,
+            now_ms,
+            draft.sender,
+            draft.attributes,
+            draft.group,
+            draft.deduplication_id,
+            draft.trace,
+        )
+
+    def _adopted(self, message: Message, now_ms: int) -> Message:
+        sent_ms = now_ms if self.queue.settings.fifo else message.sent_ms
+        sequence = next(self._ground.sequences)
+        return msgspec.structs.replace(message, sequence=sequence, sent_ms=sent_ms)
+
+    def _deduplication_key(self, message: Message) -> bytes:
+        text = deduplication_key(
+            self.queue.settings, message.group or "", message.deduplication_id or ""
+        )
+        return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+    def _sending(self, messages: list[Message], entries: list[Entry], now_ms: int) -> Sending:
+        row = self._ground.codec.row
+        return Sending(
+            self._place,
+            messages,
+            [row(message) for message in messages],
+            entries,
+            [Sent(message.message_id, message.sequence) for message in messages],
+            now_ms,
+            self._published,
+            self._ground.loop.create_future(),
+        )
+
+    def _published(self, sending: Sending) -> None:
+        if self._closed:
+            return
+        accepted = sending.accepted
+        for at in range(len(sending.entries)) if accepted is None else accepted:
+            self._index.add(sending.entries[at])
+            self._cache.put(sending.messages[at], len(sending.bodies[at][2]))
+        self._wake()
+
+    def _expire(self, now_ms: int) -> None:
+        self._now_ms = now_ms
+        self._forget(self._index.expire(now_ms))
+
+    def _forget_dropped(self) -> None:
+        self._forget(self._index.take_dropped())
+
+    def _forget(self, dropped: list[int]) -> None:
+        if dropped:
+            self._writer.expire(self._place, dropped)
+            for sequence in dropped:
+                self._cache.discard(sequence)
+
+    def _wake_blocked(self) -> None:
+        """A message that left may have been all that its group waited for."""
+        settings = self.queue.settings
+        if settings.fifo or settings.group_concurrency is not None:
+            self._wake()
+
+    def _wake(self) -> None:
+        for wake in tuple(self._watchers.values()):
+            wake()

@@ -1,0 +1,110 @@
+"""From the files of a data directory to what the store holds in memory.
+
+Reads narrow rows only: no body is touched. Changes nothing but the schema's version and, at the
+very first start, the secret under which receipts are made.
+"""
+
+import random
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import apsw
+from msgspec import Struct
+
+from dovemq.core.commands import Move
+from dovemq.core.entry import Entry
+from dovemq.core.index import Index, index_for
+from dovemq.core.queue import Queue
+from dovemq.stores.sqlite.committer import SEQUENCE_KEY
+from dovemq.stores.sqlite.connection import open_reader, open_writer, start_log
+from dovemq.stores.sqlite.directory import sync_directory
+from dovemq.stores.sqlite.group import Place
+from dovemq.stores.sqlite.rows import move_from_record, queue_from_row
+from dovemq.stores.sqlite.schema import check_version, load_steps, migrate
+from dovemq.stores.sqlite.statements import Statements
+
+RECEIPT_KEY: Final = "receipt_key"
+RECEIPT_KEY_BYTES: Final = 32
+
+
+class Recovered(Struct, frozen=True):
+    writing: apsw.Connection
+    reading: apsw.Connection
+    queues: list[Queue]
+    moves: list[Move]
+    indexes: dict[Place, Index]
+    orphans: list[int]
+    """Numbers of removed queues of which rows are left."""
+    sequence_reserved: int
+    receipt_key: bytes
+
+
+def recover(path: Path, sql: Statements, rng: random.Random, vfs: str | None) -> Recovered:
+    """Raises apsw's errors and `StoreUnusable`."""
+    steps = load_steps()
+    if path.exists() and path.stat().st_size:
+        _check_untouched(path, len(steps), vfs)
+    writing = open_writer(path, vfs)
+    try:
+        check_version(writing, path, len(steps))
+        start_log(writing, path)
+        migrate(writing, steps)
+        sync_directory(path.parent)
+        receipt_key = _receipt_key(writing, sql)
+        queues = [queue_from_row(row) for row in writing.execute(sql.select_queues)]
+        moves = [move_from_record(record) for (record,) in writing.execute(sql.select_moves)]
+        indexes, orphans = _indexes(writing, sql, {q.number: q for q in queues}, rng)
+        reserved = writing.execute(sql.get_meta, (SEQUENCE_KEY,)).get or 0
+        reading = open_reader(path, vfs)
+    except BaseException:
+        writing.close(True)
+        raise
+    return Recovered(writing, reading, queues, moves, indexes, orphans, int(reserved), receipt_key)
+
+
+def _check_untouched(path: Path, known: int, vfs: str | None) -> None:
+    """Look before anything is written: a refused file is left as it was found."""
+    try:
+        reading = open_reader(path, vfs)
+        try:
+            check_version(reading, path, known)
+        finally:
+            reading.close(True)
+    except apsw.ReadOnlyError:
+        # The first start was interrupted; only a connection that writes can undo the half of it.
+        return
+
+
+def _receipt_key(connection: apsw.Connection, sql: Statements) -> bytes:
+    found = connection.execute(sql.get_meta, (RECEIPT_KEY,)).get
+    if found is None:
+        found = secrets.token_bytes(RECEIPT_KEY_BYTES)
+        connection.execute(sql.set_meta, (RECEIPT_KEY, found))
+    return bytes(found)
+
+
+def _indexes(
+    connection: apsw.Connection,
+    sql: Statements,
+    queues: Mapping[int, Queue],
+    rng: random.Random,
+) -> tuple[dict[Place, Index], list[int]]:
+    indexes: dict[Place, Index] = {}
+    orphans: list[int] = []
+    place: Place | None = None
+    add = None
+    for number, partition, *state in connection.execute(sql.select_entries):
+        if place != (number, partition):
+            place = (number, partition)
+            queue = queues.get(number)
+            add = None
+            if queue is not None:
+                indexes[place] = index_for(queue.settings, rng)
+                add = indexes[place].add
+            elif number not in orphans[-1:]:
+                orphans.append(number)
+        if add is not None:
+            add(Entry(*state))
+    return indexes, orphans

@@ -1,0 +1,103 @@
+"""Messages, queues and moves as rows, and back.
+
+A message's unchanging part is one MessagePack record. Its crc32 starts from the sequence, so a
+sound record under the wrong sequence is found out too.
+"""
+
+import zlib
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from dovemq.core.commands import Move
+from dovemq.core.message import Attribute, Message
+from dovemq.core.queue import Queue, QueueKey, QueueSettings
+
+BodyRow = tuple[int, int, bytes]
+"""sequence, crc32, record"""
+
+QueueRow = tuple[int, str, str, str, str, int, int, int]
+
+_SEED_MASK: Final = 0xFFFF_FFFF
+
+_Record = tuple[
+    str,
+    str,
+    int,
+    str,
+    dict[str, tuple[str, Any]],
+    str | None,
+    str | None,
+    str | None,
+    str | None,
+]
+
+
+class DamagedRecord(Exception):
+    """Told to the reader of a row only; it never leaves the store."""
+
+
+class RecordCodec:
+    def __init__(self) -> None:
+        self._encode = msgspec.msgpack.Encoder().encode
+        self._decode = msgspec.msgpack.Decoder(_Record).decode
+
+    def row(self, message: Message) -> BodyRow:
+        record = self._encode(
+            (
+                message.message_id,
+                message.body,
+                message.sent_ms,
+                message.sender,
+                {name: (held.type, held.value) for name, held in message.attributes.items()},
+                message.group,
+                message.deduplication_id,
+                message.trace,
+                message.source,
+            )
+        )
+        sequence = message.sequence
+        return sequence, zlib.crc32(record, sequence & _SEED_MASK), record
+
+    def message(self, row: BodyRow) -> Message:
+        sequence, crc32, record = row
+        if zlib.crc32(record, sequence & _SEED_MASK) != crc32:
+            raise DamagedRecord
+        try:
+            message_id, body, sent_ms, sender, held, *rest = self._decode(record)
+        except msgspec.DecodeError:
+            raise DamagedRecord from None
+        attributes = {name: Attribute(*pair) for name, pair in held.items()} if held else {}
+        return Message(message_id, sequence, body, sent_ms, sender, attributes, *rest)
+
+
+def queue_columns(queue: Queue) -> tuple[str, str]:
+    """Settings and tags as text."""
+    return _json(queue.settings), _json(dict(queue.tags))
+
+
+def queue_from_row(row: QueueRow) -> Queue:
+    number, account, name, settings, tags, created_ms, modified_ms, version = row
+    known_tags: Mapping[str, str] = msgspec.json.decode(tags, type=dict[str, str])
+    return Queue(
+        number=number,
+        key=QueueKey(account, name),
+        settings=msgspec.json.decode(settings, type=QueueSettings),
+        created_ms=created_ms,
+        modified_ms=modified_ms,
+        tags=known_tags,
+        version=version,
+    )
+
+
+def move_record(move: Move) -> str:
+    return _json(move)
+
+
+def move_from_record(record: str) -> Move:
+    return msgspec.json.decode(record, type=Move)
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

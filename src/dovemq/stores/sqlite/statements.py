@@ -1,0 +1,49 @@
+"""The SQL of the embedded store as values. The text lives in `statements.sql`."""
+
+from importlib import resources
+from typing import Final
+
+from msgspec import Struct
+
+_MARK: Final = "-- name: "
+
+
+class Statements(Struct, frozen=True):
+    insert_body: str
+    insert_entry: str
+    adopt_entry: str
+    find_adopted: str
+    update_entry: str
+    delete_entry: str
+    delete_body: str
+    claim_deduplication: str
+    find_deduplication: str
+    expire_deduplication: str
+    select_bodies: str
+    select_body: str
+    select_entries: str
+    peek_entries: str
+    page_entries: str
+    count_entries: str
+    count_bodies: str
+    sweep_select: str
+    get_meta: str
+    set_meta: str
+    insert_queue: str
+    select_queue: str
+    select_queues: str
+    update_queue: str
+    delete_queue: str
+    delete_moves: str
+    save_move: str
+    delete_move: str
+    select_moves: str
+
+
+def load_statements() -> Statements:
+    text = resources.files(__package__).joinpath("statements.sql").read_text("utf-8")
+    sections: dict[str, str] = {}
+    for section in text.split(_MARK)[1:]:
+        name, _, sql = section.partition("\n")
+        sections[name.strip()] = sql.strip()
+    return Statements(**sections)

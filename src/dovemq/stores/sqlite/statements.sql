@@ -1,0 +1,115 @@
+-- Every statement that the running store uses, one section per field of `Statements`.
+
+-- name: insert_body
+INSERT INTO body (sequence, crc32, record) VALUES (?, ?, ?)
+
+-- name: insert_entry
+INSERT INTO entry (queue, partition, sequence, visible_ms, sent_ms, grp) VALUES (?, ?, ?, ?, ?, ?)
+
+-- name: adopt_entry
+INSERT INTO entry
+    (queue, partition, sequence, visible_ms, sent_ms, receive_count, first_received_ms, grp,
+     adopted_id)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (queue, partition, adopted_id) WHERE adopted_id IS NOT NULL DO NOTHING
+RETURNING sequence
+
+-- name: find_adopted
+SELECT sequence FROM entry WHERE queue = ? AND partition = ? AND adopted_id = ?
+
+-- name: update_entry
+UPDATE entry SET visible_ms = ?, receive_count = ?, first_received_ms = ?
+WHERE queue = ? AND partition = ? AND sequence = ?
+
+-- name: delete_entry
+DELETE FROM entry WHERE queue = ? AND partition = ? AND sequence = ?
+
+-- name: delete_body
+DELETE FROM body WHERE sequence = ?
+
+-- name: claim_deduplication
+INSERT INTO deduplication (queue, key, expires_ms, message_id, sequence) VALUES (?1, ?2, ?3, ?4, ?5)
+ON CONFLICT (queue, key) DO UPDATE
+SET expires_ms = excluded.expires_ms,
+    message_id = excluded.message_id,
+    sequence = excluded.sequence
+WHERE expires_ms <= ?6
+RETURNING sequence
+
+-- name: find_deduplication
+SELECT message_id, sequence FROM deduplication WHERE queue = ? AND key = ?
+
+-- name: expire_deduplication
+DELETE FROM deduplication WHERE (queue, key) IN (
+    SELECT queue, key FROM deduplication WHERE expires_ms <= ? ORDER BY expires_ms LIMIT ?
+)
+
+-- name: select_bodies
+SELECT body.sequence, body.crc32, body.record
+FROM carray(?) AS wanted CROSS JOIN body ON body.sequence = wanted.value
+
+-- name: select_body
+SELECT sequence, crc32, record FROM body WHERE sequence = ?
+
+-- name: select_entries
+SELECT queue, partition, sequence, visible_ms, sent_ms, receive_count, first_received_ms, grp
+FROM entry ORDER BY queue, partition, sequence
+
+-- name: peek_entries
+SELECT sequence, visible_ms, receive_count, first_received_ms
+FROM entry WHERE queue = ? AND partition = ? AND sequence > ? ORDER BY sequence LIMIT ?
+
+-- name: page_entries
+SELECT queue, partition, sequence FROM entry
+WHERE (queue, partition, sequence) > (?, ?, ?) ORDER BY queue, partition, sequence LIMIT ?
+
+-- name: count_entries
+SELECT count(*) FROM entry
+
+-- name: count_bodies
+SELECT count(*) FROM body
+
+-- name: sweep_select
+SELECT queue, partition, sequence FROM entry WHERE queue = ? LIMIT ?
+
+-- name: get_meta
+SELECT value FROM meta WHERE key = ?
+
+-- name: set_meta
+INSERT INTO meta (key, value) VALUES (?, ?)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value
+
+-- name: insert_queue
+INSERT INTO queue (account, name, settings, tags, created_ms, modified_ms, version)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (account, name) DO NOTHING
+RETURNING number
+
+-- name: select_queue
+SELECT number, account, name, settings, tags, created_ms, modified_ms, version
+FROM queue WHERE account = ? AND name = ?
+
+-- name: select_queues
+SELECT number, account, name, settings, tags, created_ms, modified_ms, version
+FROM queue ORDER BY number
+
+-- name: update_queue
+UPDATE queue SET settings = ?, tags = ?, modified_ms = ?, version = version + 1
+WHERE number = ? AND version = ?
+RETURNING number
+
+-- name: delete_queue
+DELETE FROM queue WHERE account = ? AND name = ? RETURNING number
+
+-- name: delete_moves
+DELETE FROM move WHERE source = ?
+
+-- name: save_move
+INSERT INTO move (move_id, source, record) VALUES (?, ?, ?)
+ON CONFLICT (move_id) DO UPDATE SET record = excluded.record
+
+-- name: delete_move
+DELETE FROM move WHERE move_id = ?
+
+-- name: select_moves
+SELECT record FROM move ORDER BY number

@@ -1,0 +1,224 @@
+"""The embedded store: queues and messages in one SQLite database of one data directory.
+
+Implements `core.ports.Store`. The event loop owns the indexes and decides; one thread writes, one
+reads. Nothing is visible before it is durable, and nothing is accepted after a commit failed.
+"""
+
+import asyncio
+import itertools
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeVar
+
+import apsw
+
+from dovemq.core.errors import QueueMissing
+from dovemq.core.index import Index, index_for
+from dovemq.core.ports import Clock
+from dovemq.core.queue import Queue
+from dovemq.stores.sqlite.backup import back_up
+from dovemq.stores.sqlite.bodies import CACHE_BYTES_DEFAULT, Bodies, BodyCache
+from dovemq.stores.sqlite.catalogue import SqliteCatalogue
+from dovemq.stores.sqlite.committer import Committer
+from dovemq.stores.sqlite.connection import check_library, open_reader, unusable
+from dovemq.stores.sqlite.directory import (
+    DATABASE_NAME,
+    DirectoryLock,
+    Reserve,
+    make_directory,
+)
+from dovemq.stores.sqlite.ground import Ground
+from dovemq.stores.sqlite.group import Place
+from dovemq.stores.sqlite.partition import SqlitePartition
+from dovemq.stores.sqlite.reader import BodyReader, Reader
+from dovemq.stores.sqlite.recovery import Recovered, recover
+from dovemq.stores.sqlite.rows import RecordCodec
+from dovemq.stores.sqlite.statements import Statements, load_statements
+from dovemq.stores.sqlite.statistics import Statistics
+from dovemq.stores.sqlite.verification import Progress, Verification, no_progress, verify
+from dovemq.stores.sqlite.writer import Writer
+
+T = TypeVar("T")
+
+EXPIRY_PERIOD_SECONDS: Final = 60
+"""How often queues that nobody asks are relieved of expired messages."""
+
+
+class SqliteStore:
+    """Made by `open_store`, on the loop that goes on to use it."""
+
+    def __init__(
+        self,
+        directory: Path,
+        lock: DirectoryLock,
+        recovered: Recovered,
+        *,
+        sql: Statements,
+        rng: random.Random,
+        cache_bytes_max: int,
+        clock: Clock,
+        vfs: str | None,
+    ) -> None:
+        self.receipt_key = recovered.receipt_key
+        self.statistics = Statistics()
+        self._path = directory / DATABASE_NAME
+        self._vfs = vfs
+        self._lock = lock
+        self._closing = asyncio.Lock()
+        self._rng = rng
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self._partitions: dict[Place, SqlitePartition] = {}
+        reserve = Reserve(directory)
+        reserve.make()
+        committer = Committer(recovered.writing, sql, reserve, recovered.sequence_reserved)
+        self._writer = Writer(self._loop, committer, reserve, self.statistics, recovered.orphans)
+        self._reader = Reader(self._loop, recovered.reading)
+        self._ground = self._new_ground(sql, cache_bytes_max, recovered.sequence_reserved)
+        self.catalogue = SqliteCatalogue(
+            self._writer, sql, recovered.queues, recovered.moves, self._forget
+        )
+        self._open_partitions(recovered)
+        self._timer = self._loop.call_later(EXPIRY_PERIOD_SECONDS, self._expire)
+
+    def partition(self, queue: Queue, number: int) -> SqlitePartition:
+        partition = self._partitions.get((queue.number, number))
+        if partition is None:
+            partition = self._new_partition(queue, number)
+        if queue.version > partition.queue.version:
+            partition.follow(queue)
+        return partition
+
+    async def flush(self) -> None:
+        """Commit all that is pending, also leases that would wait for company."""
+        await self._writer.flush()
+
+    async def close(self) -> None:
+        self._timer.cancel()
+        async with self._closing:
+            await self._writer.close()
+            await asyncio.to_thread(self._reader.close)
+            self._lock.release()
+
+    def abandon(self) -> None:
+        """For tests: leave the directory as a killed process would."""
+        self._timer.cancel()
+        self._writer.abandon()
+        self._reader.close()
+        self._lock.release()
+
+    async def backup(self, target: Path, progress: Progress = no_progress) -> None:
+        """A consistent copy in one file while the store goes on."""
+        await self._writer.flush()
+        await self._aside(lambda connection: back_up(connection, target, progress))
+
+    async def verify(self, progress: Progress = no_progress) -> Verification:
+        """Read everything and check it, while the store goes on."""
+        await self._writer.flush()
+        ground = self._ground
+        return await self._aside(
+            lambda connection: verify(
+                connection, ground.sql, ground.body_reader, ground.codec, progress
+            )
+        )
+
+    async def _aside(self, read: Callable[[apsw.Connection], T]) -> T:
+        """On a thread and a connection of its own: the reader has receives to serve."""
+
+        def run() -> T:
+            connection = open_reader(self._path, self._vfs)
+            try:
+                return read(connection)
+            except apsw.Error as error:
+                raise unusable(self._path, error) from error
+            finally:
+                connection.close(True)
+
+        return await asyncio.to_thread(run)
+
+    def _new_ground(self, sql: Statements, cache_bytes_max: int, sequence: int) -> Ground:
+        codec = RecordCodec()
+        body_reader = BodyReader(sql, codec)
+        cache = BodyCache(cache_bytes_max, self.statistics)
+        return Ground(
+            self._loop,
+            self._writer,
+            self._reader,
+            Bodies(self._loop, self._reader, body_reader, cache, self.statistics),
+            body_reader,
+            codec,
+            sql,
+            itertools.count(sequence + 1),
+            self.statistics,
+        )
+
+    def _open_partitions(self, recovered: Recovered) -> None:
+        queues = {queue.number: queue for queue in recovered.queues}
+        for (queue_number, number), index in recovered.indexes.items():
+            self._add_partition(queues[queue_number], number, index)
+
+    def _new_partition(self, queue: Queue, number: int) -> SqlitePartition:
+        self._writer.check_open()
+        if not self.catalogue.holds(queue):
+            raise QueueMissing(str(queue.key))
+        return self._add_partition(queue, number, index_for(queue.settings, self._rng))
+
+    def _add_partition(self, queue: Queue, number: int, index: Index) -> SqlitePartition:
+        partition = SqlitePartition(queue, number, index, self._ground)
+        self._partitions[queue.number, number] = partition
+        return partition
+
+    def _forget(self, queue: Queue) -> None:
+        for place in [place for place in self._partitions if place[0] == queue.number]:
+            self._partitions.pop(place).close()
+        self._writer.sweep(queue.number)
+
+    def _expire(self) -> None:
+        now_ms = self._clock.now_ms()
+        for partition in self._partitions.values():
+            partition.expire(now_ms)
+        self._timer = self._loop.call_later(EXPIRY_PERIOD_SECONDS, self._expire)
+
+
+async def open_store(
+    directory: Path,
+    *,
+    rng: random.Random,
+    clock: Clock,
+    cache_bytes_max: int = CACHE_BYTES_DEFAULT,
+    vfs: str | None = None,
+) -> SqliteStore:
+    """Lock the directory, bring its schema up to date and rebuild the indexes.
+
+    `vfs` names a virtual file system registered with SQLite; tests use it to make disks fail.
+    """
+    check_library(apsw.sqlite_lib_version())
+    sql = load_statements()
+    lock, recovered = await asyncio.to_thread(_open, directory, sql, rng, vfs)
+    return SqliteStore(
+        directory,
+        lock,
+        recovered,
+        sql=sql,
+        rng=rng,
+        cache_bytes_max=cache_bytes_max,
+        clock=clock,
+        vfs=vfs,
+    )
+
+
+def _open(
+    directory: Path, sql: Statements, rng: random.Random, vfs: str | None
+) -> tuple[DirectoryLock, Recovered]:
+    make_directory(directory)
+    lock = DirectoryLock(directory)
+    path = directory / DATABASE_NAME
+    try:
+        return lock, recover(path, sql, rng, vfs)
+    except apsw.Error as error:
+        lock.release()
+        raise unusable(path, error) from error
+    except BaseException:
+        lock.release()
+        raise

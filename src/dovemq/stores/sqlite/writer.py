@@ -1,0 +1,338 @@
+"""Group commit: what the loop asks for between two commits becomes one transaction.
+
+Lives on the event loop and owns the writer thread. A group is handed over when the writer is
+idle, at the end of the loop's turn, so that all requests of one wake-up share a commit; what
+arrives while a commit runs goes into the next. Sends and settles are answered after their commit.
+Leases ride along, at the latest after `LEASE_WRITE_MS_MAX`, and only their latest state is
+written. Refuses everything after a failed commit: an fsync that failed is not tried again.
+"""
+
+import asyncio
+import contextlib
+import logging
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import apsw
+
+from dovemq.core.commands import Duplicate, Sent
+from dovemq.core.entry import Entry
+from dovemq.core.errors import Draining, StoreFailed, StoreFull, UnavailableError
+from dovemq.stores.sqlite.committer import SWEEP_ROWS_MAX, Committer, Outcome, Result
+from dovemq.stores.sqlite.directory import SPACE_BYTES_MIN, Reserve
+from dovemq.stores.sqlite.group import EntryKey, Group, Place, Sending, Work
+from dovemq.stores.sqlite.statistics import Statistics, StoreState
+
+LEASE_WRITE_MS_MAX: Final = 200
+EXPIRED_PER_GROUP_MAX: Final = 2_000
+SPACE_CHECK_MS: Final = 1_000
+
+_log = logging.getLogger(__name__)
+
+
+class Writer:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        committer: Committer,
+        reserve: Reserve,
+        statistics: Statistics,
+        orphans: Iterable[int],
+    ) -> None:
+        self._loop = loop
+        self._committer = committer
+        self._reserve = reserve
+        self._statistics = statistics
+        self._pending = Group()
+        self._committing: Group | None = None
+        self._deleting: set[int] = set()
+        self._expired: deque[tuple[Place, list[int]]] = deque()
+        self._sweeps: deque[int] = deque(orphans)
+        self._scheduled = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._space_checked_ms = 0
+        self._free_pages_bytes = 0
+        self._closing = False
+        self._abandoned = False
+        self._inbox: queue.SimpleQueue[Group | None] = queue.SimpleQueue()
+        self._finish = True
+        self._thread = threading.Thread(target=self._run, name="dovemq-writer", daemon=True)
+        self._thread.start()
+        if self._sweeps:
+            self._arm()
+
+    def check_open(self) -> None:
+        if self._closing:
+            raise Draining()
+
+    def check_usable(self) -> None:
+        self.check_open()
+        if self._statistics.state is StoreState.FAILED:
+            raise StoreFailed(self._statistics.failure or "unknown")
+
+    def check_space(self, now_ms: int) -> None:
+        """Whether a send may be tried. A full disk is looked at again once a second at most."""
+        if self._statistics.state is StoreState.OK and not self._closing:
+            return
+        self.check_usable()
+        if now_ms - self._space_checked_ms < SPACE_CHECK_MS:
+            raise StoreFull()
+        self._space_checked_ms = now_ms
+        if max(self._reserve.free_bytes(), self._free_pages_bytes) < SPACE_BYTES_MIN:
+            raise StoreFull()
+        self._statistics.state = StoreState.OK
+        self._pending.remake_reserve = True
+
+    def send(self, sending: Sending) -> asyncio.Future[list[Sent | Duplicate]]:
+        self._pending.sendings.append(sending)
+        self._schedule()
+        return sending.future
+
+    def work(
+        self, run: Callable[[apsw.Connection], Any], publish: Callable[[Any], None]
+    ) -> asyncio.Future[Any]:
+        self.check_usable()
+        future: asyncio.Future[Any] = self._loop.create_future()
+        self._pending.works.append(Work(run, publish, future))
+        self._schedule()
+        return future
+
+    def touch(self, place: Place, entry: Entry) -> None:
+        """Write the entry's state some time soon."""
+        self._pending.touched[entry.sequence] = (place, entry)
+        if self._timer is None:
+            self._arm()
+
+    def delete(self, place: Place, sequence: int) -> None:
+        """Takes effect with the future of `commit`."""
+        self._pending.touched.pop(sequence, None)
+        self._pending.deletes.append((*place, sequence))
+        self._deleting.add(sequence)
+
+    def deleting(self, sequence: int) -> bool:
+        """Whether the message is gone here but may still be there after a crash."""
+        return sequence in self._deleting
+
+    def expire(self, place: Place, sequences: list[int]) -> None:
+        """Delete in bounded pieces; nobody waits: after a crash they expire again."""
+        for sequence in sequences:
+            self._pending.touched.pop(sequence, None)
+        self._expired.append((place, sequences))
+        if self._timer is None:
+            self._arm()
+
+    def sweep(self, queue_number: int) -> None:
+        self._sweeps.append(queue_number)
+        self._schedule()
+
+    def commit(self) -> asyncio.Future[None]:
+        """Done when all that was asked so far is durable."""
+        future: asyncio.Future[None] = self._loop.create_future()
+        self._pending.waiters.append(future)
+        self._schedule()
+        return future
+
+    async def flush(self) -> None:
+        """All that was asked so far is durable, also what nobody waits for."""
+        self.check_usable()
+        await self._flush()
+
+    async def close(self) -> None:
+        if self._closing:
+            return
+        self._closing = True
+        if self._statistics.state is not StoreState.FAILED:
+            with contextlib.suppress(UnavailableError):
+                await self._flush()
+        self._stop()
+        await asyncio.to_thread(self._thread.join)
+
+    def abandon(self) -> None:
+        """As if the process were killed: the commit under way may end, nothing else is done."""
+        self._closing = self._abandoned = True
+        self._finish = False
+        self._stop()
+        self._thread.join()
+        self._fail_all(StoreFailed("abandoned"))
+
+    async def _flush(self) -> None:
+        await self.commit()
+        while self._expired:
+            await self.commit()
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._inbox.put(None)
+
+    def _schedule(self) -> None:
+        if not self._scheduled and self._committing is None:
+            self._scheduled = True
+            self._loop.call_soon(self._hand_over)
+
+    def _arm(self) -> None:
+        self._timer = self._loop.call_later(LEASE_WRITE_MS_MAX / 1_000, self._timer_ended)
+
+    def _timer_ended(self) -> None:
+        self._timer = None
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        self._scheduled = False
+        if self._committing is not None or self._abandoned:
+            return
+        group = self._pending
+        if group.empty and not self._expired and not self._sweeps:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._pending = Group()
+        self._committing = group
+        group.freeze()
+        group.expired = self._take_expired()
+        group.sweep = self._sweeps[0] if self._sweeps else None
+        group.begun = self._loop.time()
+        self._inbox.put(group)
+
+    def _take_expired(self) -> list[EntryKey]:
+        if not self._expired:
+            return []
+        place, sequences = self._expired[0]
+        taken = [(*place, sequence) for sequence in sequences[-EXPIRED_PER_GROUP_MAX:]]
+        del sequences[-EXPIRED_PER_GROUP_MAX:]
+        if not sequences:
+            self._expired.popleft()
+        return taken
+
+    def _run(self) -> None:
+        """The writer thread."""
+        while (group := self._inbox.get()) is not None:
+            try:
+                result = self._committer.commit(group)
+            except Exception as error:
+                _log.exception("the writer met an error that it does not know")
+                result = Result(Outcome.FAILED, repr(error))
+            self._post(self._published, group, result)
+            if result.outcome is Outcome.FAILED:
+                self._finish = False
+            elif self._committer.checkpoint_due():
+                self._post(self._checkpointed, self._committer.checkpoint())
+        if self._finish:
+            self._committer.finish()
+        self._committer.close()
+
+    def _post(self, call: Callable[..., None], *values: object) -> None:
+        with contextlib.suppress(RuntimeError):
+            # The loop is closed when the process ends without closing the store.
+            self._loop.call_soon_threadsafe(call, *values)
+
+    def _checkpointed(self, result: Result) -> None:
+        self._statistics.checkpoints += 1
+        if result.outcome is Outcome.FAILED:
+            self._failed(result.cause)
+
+    def _published(self, group: Group, result: Result) -> None:
+        if self._abandoned:
+            return
+        self._committing = None
+        self._free_pages_bytes = group.free_pages_bytes
+        self._count(group)
+        if result.outcome is Outcome.FAILED:
+            self._failed(result.cause, group)
+            return
+        if result.outcome is Outcome.FULL:
+            self._owe(group)
+        else:
+            self._publish(group, sent=result.outcome is Outcome.COMMITTED)
+        self._continue(idle=result.outcome is Outcome.FULL)
+
+    def _continue(self, *, idle: bool) -> None:
+        """What somebody waits for goes on at once; leases alone wait for company.
+
+        `idle`: what could not be written is not tried again before somebody asks for something.
+        """
+        pending = self._pending
+        if pending.sendings or pending.waiters or pending.works:
+            self._hand_over()
+        elif idle:
+            return
+        elif self._expired or self._sweeps:
+            self._hand_over()
+        elif pending.touched and self._timer is None:
+            self._arm()
+
+    def _publish(self, group: Group, *, sent: bool) -> None:
+        for key in group.deletes:
+            self._deleting.discard(key[2])
+        if group.sweep is not None:
+            self._statistics.swept += group.swept
+            if group.swept < SWEEP_ROWS_MAX:
+                self._sweeps.popleft()
+        for work in group.works:
+            work.publish(work.result)
+            _resolve(work.future, work.result)
+        for waiter in group.waiters:
+            _resolve(waiter, None)
+        if not sent:
+            self._full(group)
+            return
+        for sending in group.sendings:
+            sending.publish(sending)
+            _resolve(sending.future, sending.answers)
+
+    def _full(self, group: Group) -> None:
+        if self._statistics.state is StoreState.OK:
+            _log.error("the disk is full: sends are refused until space returns")
+        self._statistics.state = StoreState.FULL
+        for sending in group.sendings:
+            self._space_checked_ms = sending.now_ms
+            _reject(sending.future, StoreFull())
+
+    def _owe(self, group: Group) -> None:
+        """Not even deletes could be written: they are tried again with the next group."""
+        self._full(group)
+        for future in group.futures():
+            _reject(future, StoreFull())
+        self._pending.deletes[:0] = group.deletes
+        for queue_number, partition, sequence in group.expired:
+            self._expired.append(((queue_number, partition), [sequence]))
+        for sequence, touched in group.touched.items():
+            if sequence not in self._deleting:
+                self._pending.touched.setdefault(sequence, touched)
+
+    def _failed(self, cause: str, group: Group | None = None) -> None:
+        _log.critical("a commit failed (%s): nothing is accepted until restart", cause)
+        self._statistics.state = StoreState.FAILED
+        self._statistics.failure = cause
+        self._fail_all(StoreFailed(cause), group)
+
+    def _fail_all(self, error: UnavailableError, group: Group | None = None) -> None:
+        for failed in (group, self._committing, self._pending):
+            if failed is None:
+                continue
+            for future in failed.futures():
+                _reject(future, error)
+        self._committing = None
+        self._pending = Group()
+
+    def _count(self, group: Group) -> None:
+        items = group.items
+        statistics = self._statistics
+        statistics.commits += 1
+        statistics.committed_items += items
+        statistics.group_items_max = max(statistics.group_items_max, items)
+        statistics.commit_seconds += self._loop.time() - group.begun
+
+
+def _resolve(future: asyncio.Future[Any], value: object) -> None:
+    if not future.done():
+        future.set_result(value)
+
+
+def _reject(future: asyncio.Future[Any], error: UnavailableError) -> None:
+    if not future.done():
+        future.set_exception(error)

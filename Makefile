@@ -13,10 +13,10 @@ JS_STAMP := $(JS)/node_modules/.installed
 PYTEST := $(BIN)/python -m pytest -n 2
 PROCESS_TESTS := tests/acceptance tests/faults
 
-# Relative on purpose: pip splits these variables at white space.
-export PIP_CONSTRAINT := constraints.txt
-export PIP_BUILD_CONSTRAINT := constraints.txt
-export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Variables, so that what builds the package is pinned too; relative, since pip splits them at
+# white space.
+PINNED := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt
+INSTALL := $(PINNED) $(BIN)/pip install --quiet --disable-pip-version-check --editable
 
 .PHONY: setup serve test test-full check suite coverage bench docs clean
 
@@ -40,9 +40,13 @@ suite: setup
 
 test-full: export DOVEMQ_MACHINE_RUNS := 2000
 test-full: export DOVEMQ_KILL_ROUNDS := 30
+test-full: export DOVEMQ_POWER_ROUNDS := 60
 test-full: export DOVEMQ_FUZZ := 100000
 test-full: PYTEST += --timeout 3600
 test-full: check suite
+	$(BIN)/python -m bench.flat
+	$(BIN)/python -m bench.flat --fifo
+	$(BIN)/python -m bench.polls
 
 coverage: setup
 	$(BIN)/coverage erase
@@ -67,11 +71,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 $(BASE_STAMP): pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/pip install --quiet --editable .
+	$(INSTALL) .
 	@touch $@
 
 $(TEST_STAMP): pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/pip install --quiet --editable '.[test]'
+	$(INSTALL) '.[test]'
 	@touch $(BASE_STAMP) $@
 
 $(JS_STAMP): $(JS)/package.json

@@ -188,3 +188,17 @@ def test_running_move_goes_on_after_a_restart() -> None:
 
 def test_default_settings_have_no_redrive() -> None:
     assert QueueSettings().redrive is None
+
+
+def test_move_keeps_to_a_rate_below_one_batch() -> None:
+    async def scenario() -> None:
+        world = World()
+        work, dead = await world.with_dead_letters(1)
+        await world.send(dead, *(f"m{n}" for n in range(10)))
+        await world.moves.start(dead.key, work.key, 2)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert (await world.queues.counts(work)).visible == 2
+        await world.service.drain()
+
+    asyncio.run(scenario())

@@ -23,14 +23,16 @@ def key(name: str) -> QueueKey:
 
 class World:
     def __init__(self, *, strict: bool = False) -> None:
-        numbers = itertools.count(1)
-        self.new_id = lambda: f"id-{next(numbers)}"
+        self._numbers = itertools.count(1)
         self.clock = ManualClock()
         self.store = MemoryStore(random.Random(1), b"k" * 32)
         self.service = build_service(self.store, self.clock, self.new_id, strict_aws=strict)
         self.queues = self.service.queues
         self.messages = self.service.messages
         self.moves = self.service.moves
+
+    def new_id(self) -> str:
+        return f"id-{next(self._numbers)}"
 
     async def queue(self, name: str, **changes: Any) -> Queue:
         if name.endswith(".fifo"):

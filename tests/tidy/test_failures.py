@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from tests.tidy.sources import functions, sources
 
 BROAD = frozenset(("Exception", "BaseException"))
-MAY_CATCH_ALL: Mapping[str, str] = {}
+MAY_CATCH_ALL: Mapping[str, str] = {
+    "src/dovemq/server/admin.py": "the HTTP boundary of the admin API",
+    "src/dovemq/server/connection.py": "the HTTP boundary",
+    "src/dovemq/server/outbox.py": "the driver of a connection's answers",
+    "src/dovemq/sqs/endpoint.py": "the HTTP boundary of SQS",
+    "src/dovemq/stores/sqlite/reader.py": "the loop of the reader thread",
+    "src/dovemq/stores/sqlite/writer.py": "the loop of the writer thread",
+}
 
 
 def _is_broad(clause: ast.ExceptHandler) -> bool:
@@ -16,11 +23,19 @@ def _is_broad(clause: ast.ExceptHandler) -> bool:
     return any(ast.unparse(name) in BROAD for name in caught)
 
 
+def _lets_it_pass(clause: ast.ExceptHandler) -> bool:
+    """Clears up and raises again, as `finally` would, but only on failure."""
+    last = clause.body[-1]
+    return isinstance(last, ast.Raise) and last.exc is None
+
+
 def _broad_clauses() -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for source in sources("src", "tools", "examples"):
         for node in ast.walk(source.tree):
-            if isinstance(node, ast.ExceptHandler) and _is_broad(node):
+            if not isinstance(node, ast.ExceptHandler):
+                continue
+            if _is_broad(node) and not _lets_it_pass(node):
                 found.setdefault(source.name, []).append(node.lineno)
     return found
 

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from tests.tidy.sources import ROOT, name_of, text_files
 
 UNFINISHED = re.compile(

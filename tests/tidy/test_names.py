@@ -9,7 +9,7 @@ BANNED_WORD = re.compile(
     "utils?|helpers?|common|misc|managers?|handlers?|base|types|stuff|impl|mixin"
 )
 BANNED_ENDINGS = ("Impl", "Mixin", "Manager", "Handler", "Helper", "Utils", "Base")
-SENTENCE_WORDS_MIN = 3
+SENTENCE_WORDS_MIN = 2
 
 
 def _is_banned(name: str) -> bool:

@@ -95,7 +95,7 @@ class Queue(Struct, frozen=True):
 Changes = Mapping[str, Any]
 """New values by field name of `QueueSettings`."""
 
-_RANGES: Final[Mapping[str, limits.Range]] = {
+RANGES: Final[Mapping[str, limits.Range]] = {
     "lease_ms": limits.LEASE_MS,
     "retention_ms": limits.RETENTION_MS,
     "wait_ms": limits.WAIT_MS,
@@ -123,7 +123,7 @@ def check_queue_name(name: str, *, fifo: bool) -> None:
 def settings_with(settings: QueueSettings, changes: Changes) -> QueueSettings:
     """The settings after `changes`, or the first rule that they break."""
     changed = msgspec.structs.replace(settings, **changes)
-    for name, allowed in _RANGES.items():
+    for name, allowed in RANGES.items():
         value = getattr(changed, name)
         if value is not None and not allowed.holds(value):
             raise InvalidAttribute(name, value=value)

@@ -112,8 +112,9 @@ class Moves:
     async def _run(self, move_id: str) -> None:
         try:
             while not self._closing.is_set() and await self._step(move_id):
-                rate = self._progress[move_id].rate_per_second
-                await self._pause(MOVE_COUNT_MAX / rate if rate else 0)
+                move = self._progress[move_id]
+                rate = move.rate_per_second
+                await self._pause(_batch(move) / rate if rate else 0)
         except DoveError as error:
             log.warning("move %s failed: %s", move_id, error)
             await self._save(self._progress[move_id], status=MoveStatus.FAILED, failure=str(error))
@@ -130,7 +131,7 @@ class Moves:
             return False
         source = await self._found(move.source)
         now_ms = self._clock.now_ms()
-        count_max = min(MOVE_COUNT_MAX, move.to_move - move.moved)
+        count_max = min(_batch(move), move.to_move - move.moved)
         leases: Sequence[Lease] = ()
         if count_max > 0:
             ask = Ask(count_max, MOVE_LEASE_MS)
@@ -166,3 +167,8 @@ class Moves:
         if move.move_id in self._progress:
             self._progress[move.move_id] = changed
         await self._catalogue.save_move(changed)
+
+
+def _batch(move: Move) -> int:
+    """How many messages go at once: no more than the rate allows in a second."""
+    return min(MOVE_COUNT_MAX, move.rate_per_second or MOVE_COUNT_MAX)

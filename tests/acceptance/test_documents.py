@@ -1,0 +1,166 @@
+"""The commands of the documents, as they stand there, in a fresh copy of the repository."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dovemq.testing.local_server import LocalServer
+from tests.acceptance.programs import ROOT, clean_environment, program, run
+from tests.tidy.sources import text_files
+
+SETUP_SECONDS_MAX = 300
+LOOK_SECONDS = 0.2
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(document: str) -> list[tuple[str, str]]:
+    """The fenced blocks of a document as (language, text)."""
+    return BLOCK.findall((ROOT / document).read_text())
+
+
+README = blocks("README.md")
+
+
+class Fresh:
+    """A copy of what is tracked, on ports of its own, with a home of its own."""
+
+    def __init__(self, place: Path) -> None:
+        self.clone = place / "clone"
+        for path in [*text_files(), *(ROOT / "src").rglob("py.typed"), ROOT / "LICENSE"]:
+            target = self.clone / path.relative_to(ROOT)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, target)
+        self.port = _two_free_ports()
+        home = place / "home"
+        home.mkdir()
+        self.env = clean_environment(home, DOVEMQ_PORT=str(self.port))
+
+    def shell(self, script: str) -> str:
+        return run(["bash", "-euo", "pipefail", "-c", script], env=self.env, cwd=self.clone)
+
+
+def _two_free_ports() -> int:
+    """A port whose successor is free as well, for the admin API."""
+    for _ in range(100):
+        with socket.socket() as first, socket.socket() as second:
+            first.bind(("127.0.0.1", 0))
+            port: int = first.getsockname()[1]
+            try:
+                second.bind(("127.0.0.1", port + 1))
+            except OSError:
+                continue
+            return port
+    raise AssertionError("no two neighbouring ports are free")
+
+
+def _is_ready(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port + 1}/health/ready") as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, ConnectionError):
+        return False
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fresh]:
+    """The first block of the README has been run and listens."""
+    fresh = Fresh(tmp_path_factory.mktemp("readme"))
+    language, command = README[0]
+    assert (language, command) == ("sh", "make serve\n")
+    log = fresh.clone / "serve.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command.split(),
+            cwd=fresh.clone,
+            env=fresh.env,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        deadline = time.monotonic() + SETUP_SECONDS_MAX
+        while not _is_ready(fresh.port):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(LOOK_SECONDS)
+        yield fresh
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
+
+
+@pytest.mark.timeout(400)
+def test_commands_for_the_aws_cli_work_as_written(fresh: Fresh) -> None:
+    program("aws")
+    _, script = README[1]
+    output = fresh.shell(script)
+    assert "aws --endpoint-url" in script
+    assert f"http://127.0.0.1:{fresh.port}/000000000000/jobs" in output
+    assert "MessageId" in output
+
+
+@pytest.mark.timeout(400)
+def test_python_example_works_as_written(fresh: Fresh) -> None:
+    language, script = README[2]
+    assert language == "python"
+    (fresh.clone / "example.py").write_text(script)
+    output = fresh.shell('eval "$(.venv/bin/dovemq env)"; python example.py')
+    assert output.split() == ["1"]
+
+
+@pytest.mark.timeout(400)
+def test_own_commands_work_as_written(fresh: Fresh) -> None:
+    _, script = README[3]
+    output = fresh.shell(script)
+    assert output.count("hello again") == 2
+
+
+def test_last_block_is_the_command_of_the_suite() -> None:
+    assert README[4:] == [("sh", "make test\n")]
+
+
+@pytest.mark.timeout(400)
+def test_tutorial_works_as_written(fresh: Fresh) -> None:
+    steps = blocks("docs/tutorial/first-queue.md")
+    assert steps[0] == ("sh", "make serve\n")
+    output = fresh.shell("".join(text for _, text in steps[1:]))
+    states = re.findall(r"\b(visible|leased|delayed)\b", output)
+    assert states[:2] == ["visible", "delayed"]
+    assert states[2:] == ["leased", "delayed"]
+    assert "second" in output.splitlines()
+
+
+@pytest.mark.timeout(400)
+def test_backup_is_made_restored_and_served_as_written(fresh: Fresh) -> None:
+    backup, restore, verify = (text for _, text in blocks("docs/how-to/back-up-and-restore.md"))
+    path = 'export PATH="$PWD/.venv/bin:$PATH"\n'
+    fresh.shell(f"{path}dovemq queue create kept; dovemq send kept 'still here'; {backup}")
+    assert "nothing is damaged" in fresh.shell(path + verify)
+    filling, serving = restore.splitlines()
+    fresh.shell(path + filling)
+    assert serving == "dovemq serve --data ./restored"
+    data = fresh.clone / "restored"
+    with LocalServer(data, command=[str(fresh.clone / ".venv/bin/dovemq")]) as server:
+        env = {**fresh.env, **server.env}
+        assert "still here" in run([fresh.clone / ".venv/bin/dovemq", "peek", "kept"], env=env)
+
+
+def test_examples_for_users_own_tests_work_as_written(tmp_path: Path) -> None:
+    (_, test), (_, program_text) = blocks("docs/how-to/test-your-code.md")
+    (tmp_path / "test_orders.py").write_text(test)
+    (tmp_path / "opened.py").write_text(program_text)
+    env = clean_environment(tmp_path)
+    report = run([sys.executable, "-m", "pytest", "-q", tmp_path], env=env, cwd=tmp_path)
+    assert "1 passed" in report
+    assert run([sys.executable, tmp_path / "opened.py"], env=env, cwd=tmp_path) == ""

@@ -1,0 +1,93 @@
+"""Every operation of the service model that boto3 ships with is answered with success."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.acceptance.conftest import NewQueue
+from tests.acceptance.test_boto3 import arn_of
+
+DEAD_LETTERS = 30
+
+
+class Session:
+    """Calls operations through boto3 and notes which of them were answered."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.answered: set[str] = set()
+
+    def note(self, model: Any, **_: Any) -> None:
+        self.answered.add(model.name)
+
+
+@pytest.fixture
+def session(sqs: Any) -> Iterator[Session]:
+    session = Session(sqs)
+    sqs.meta.events.register("after-call.sqs", session.note)
+    yield session
+    sqs.meta.events.unregister("after-call.sqs", session.note)
+
+
+def _queue_life(sqs: Any, url: str) -> None:
+    name = url.rpartition("/")[2]
+    assert sqs.get_queue_url(QueueName=name)["QueueUrl"] == url
+    assert url in sqs.list_queues(QueueNamePrefix=name)["QueueUrls"]
+    sqs.set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "45"})
+    found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["VisibilityTimeout"])
+    assert found["Attributes"] == {"VisibilityTimeout": "45"}
+    sqs.tag_queue(QueueUrl=url, Tags={"team": "dove", "tier": "one"})
+    sqs.untag_queue(QueueUrl=url, TagKeys=["tier"])
+    assert sqs.list_queue_tags(QueueUrl=url)["Tags"] == {"team": "dove"}
+    sqs.add_permission(
+        QueueUrl=url, Label="one", AWSAccountIds=["111122223333"], Actions=["SendMessage"]
+    )
+    sqs.remove_permission(QueueUrl=url, Label="one")
+
+
+def _message_life(sqs: Any, url: str) -> None:
+    sqs.send_message(QueueUrl=url, MessageBody="0")
+    sqs.send_message_batch(
+        QueueUrl=url, Entries=[{"Id": f"{n}", "MessageBody": f"{n}"} for n in (1, 2, 3)]
+    )
+    messages = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
+    first, second, third, fourth = [message["ReceiptHandle"] for message in messages]
+    sqs.change_message_visibility(QueueUrl=url, ReceiptHandle=first, VisibilityTimeout=60)
+    sqs.change_message_visibility_batch(
+        QueueUrl=url, Entries=[{"Id": "2", "ReceiptHandle": second, "VisibilityTimeout": 60}]
+    )
+    sqs.delete_message(QueueUrl=url, ReceiptHandle=third)
+    sqs.delete_message_batch(QueueUrl=url, Entries=[{"Id": "4", "ReceiptHandle": fourth}])
+    sqs.purge_queue(QueueUrl=url)
+
+
+def _move_life(sqs: Any, url: str, dead_url: str) -> None:
+    dead_arn = arn_of(sqs, dead_url)
+    policy = json.dumps({"deadLetterTargetArn": dead_arn, "maxReceiveCount": 3})
+    sqs.set_queue_attributes(QueueUrl=url, Attributes={"RedrivePolicy": policy})
+    assert sqs.list_dead_letter_source_queues(QueueUrl=dead_url)["queueUrls"] == [url]
+    for number in range(DEAD_LETTERS):
+        sqs.send_message(QueueUrl=dead_url, MessageBody=f"{number}")
+    task = sqs.start_message_move_task(
+        SourceArn=dead_arn, DestinationArn=arn_of(sqs, url), MaxNumberOfMessagesPerSecond=1
+    )["TaskHandle"]
+    [running] = sqs.list_message_move_tasks(SourceArn=dead_arn)["Results"]
+    assert running["Status"] == "RUNNING"
+    cancelled = sqs.cancel_message_move_task(TaskHandle=task)
+    assert cancelled["ApproximateNumberOfMessagesMoved"] < DEAD_LETTERS
+
+
+def test_every_operation_of_the_model_round_trips(session: Session, new_queue: NewQueue) -> None:
+    sqs = session.client
+    url, dead_url = new_queue(), new_queue()
+    _queue_life(sqs, url)
+    _message_life(sqs, url)
+    _move_life(sqs, url, dead_url)
+    sqs.delete_queue(QueueUrl=dead_url)
+    with pytest.raises(sqs.exceptions.QueueDoesNotExist):
+        sqs.get_queue_url(QueueName=dead_url.rpartition("/")[2])
+    operations = set(sqs.meta.service_model.operation_names)
+    assert len(operations) == 23
+    assert session.answered == operations

@@ -1,0 +1,231 @@
+"""Writes `docs/reference` from the code: `make docs`, or `python -m tools.reference`.
+
+Each page is a function of a table that the product itself uses, so that it cannot tell anything
+else. `tests/tidy/test_reference.py` compares the files with what this would write.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from dovemq.cli import build_parser
+from dovemq.core.limits import DELAY_MS, ORDER_HINT, SECOND_MS, Range
+from dovemq.core.queue import RANGES, QueueSettings
+from dovemq.server.admin_routes import ROUTES
+from dovemq.settings import Setting, all_settings
+from dovemq.sqs.attributes import READ_ONLY, SETTABLE, QueueAttribute
+from dovemq.sqs.faults import FAULTS, NEVER_GIVEN
+from tools.conformance import conformance_page
+from tools.markdown import code, fenced, page, section, table
+
+FOLDER: Final = Path(__file__).resolve().parents[1] / "docs" / "reference"
+
+FORMS: Final[Mapping[str, str]] = {
+    "allow": "JSON: redrivePermission, sourceQueueArns",
+    "choice": "as in SQS",
+    "flag": "true, false",
+    "order": f"{ORDER_HINT.least} to {ORDER_HINT.most}, or any",
+    "policy": "JSON; kept and shown, decides nothing",
+    "redrive": "JSON: deadLetterTargetArn, maxReceiveCount",
+    "seconds": f"{DELAY_MS.least} to {DELAY_MS.most // SECOND_MS} seconds",
+    "text": "kept and shown, encrypts nothing",
+}
+"""What values an attribute takes where its range does not tell."""
+
+EXTENDED_MEANING: Final[Mapping[str, str]] = {
+    "OrderHint": "A receive draws among so many of the first visible messages: 1 keeps near to "
+    "the order of sending, more lets concurrent receivers collide less. 1 on FIFO queues.",
+    "DeliveryPaused": "Receives answer empty until it is false again; sends go on.",
+    "LongDelay": "Delays may reach the retention period instead of 15 minutes.",
+    "GroupConcurrency": "At most so many messages of one group are leased at a time. Empty "
+    "removes the limit.",
+    "GroupRatePerSecond": "At most so many messages of one group are leased in any second. Empty "
+    "removes the limit.",
+}
+
+
+def settings_page() -> str:
+    rows = (
+        (
+            code(setting.name),
+            code(setting.flag),
+            code(setting.variable),
+            _default(setting),
+            setting.help,
+        )
+        for setting in all_settings()
+    )
+    return page(
+        "Settings",
+        "Defaults give way to a TOML file (`--config FILE`, or `DOVEMQ_CONFIG`), the file to the "
+        "environment, the environment to flags of `dovemq serve`. In the file a name with a "
+        "period is a key in a table: `[http]`, `body_bytes_max = 1048576`. `dovemq doctor` shows "
+        "what is in force and where it came from.",
+        table(("name", "flag", "variable", "default", "meaning"), rows),
+    )
+
+
+def _default(setting: Setting) -> str:
+    return " ".join(filter(None, (code(setting.default), setting.unit)))
+
+
+def commands_page() -> str:
+    return page(
+        "Commands",
+        "Exit codes: 0 done, 1 a check failed or the server refused, 2 wrong use. Commands that "
+        "ask a server find it by `--endpoint-url` or `AWS_ENDPOINT_URL_SQS` with the AWS keys of "
+        "the environment, else by the key file of the data directory.",
+        *(_command(parser) for parser in _commands(build_parser())),
+    )
+
+
+def _commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """The commands that do something: the leaves of the tree of parsers."""
+    children = [
+        child
+        for action in parser._actions
+        if isinstance(action, argparse._SubParsersAction)
+        for child in action.choices.values()
+    ]
+    for child in children:
+        yield from _commands(child)
+    if not children:
+        yield parser
+
+
+def _command(parser: argparse.ArgumentParser) -> str:
+    rows = [
+        (code(_spelling(action)), (action.help or "") % _values(action))
+        for action in parser._actions
+        if action.help != argparse.SUPPRESS and "--help" not in action.option_strings
+    ]
+    example = (parser.epilog or "").removeprefix("example:")
+    lines = "\n".join(line.strip() for line in example.strip().splitlines())
+    return section(
+        parser.prog,
+        _sentence(parser.description or ""),
+        table(("option", "meaning"), rows),
+        fenced("sh", lines),
+    )
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+
+
+def _spelling(action: argparse.Action) -> str:
+    metavar = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
+    if action.choices is not None and action.metavar is None:
+        metavar = "{" + ",".join(map(str, action.choices)) + "}"
+    if not action.option_strings:
+        return metavar
+    names = ", ".join(action.option_strings)
+    return names if action.nargs == 0 else f"{names} {metavar}"
+
+
+def _values(action: argparse.Action) -> dict[str, Any]:
+    return {name: value for name, value in vars(action).items() if not name.startswith("_")}
+
+
+def errors_page() -> str:
+    rows = (
+        (
+            code(fault.code),
+            code(fault.shape),
+            str(fault.status),
+            code(kind.__name__),
+            "seen at AWS" if fault.verified else "unverified",
+        )
+        for kind, fault in FAULTS.items()
+    )
+    never = ((code(name), reason) for name, reason in sorted(NEVER_GIVEN.items()))
+    return page(
+        "Errors",
+        "The code is what the Query protocol answers and what JSON carries in the header "
+        "`x-amzn-query-error`; the type is the name in JSON's `__type`. A text marked *unverified* "
+        "was not seen in an answer of AWS. 503 means: try again later; after a failure of the disk "
+        "a restart shows whether the request was done.",
+        table(("code", "type", "status", "error inside", "text"), rows),
+        section("Never given", table(("type", "why"), never)),
+    )
+
+
+def attributes_page() -> str:
+    own = [_attribute_row(attribute) for attribute in SETTABLE if not attribute.extended]
+    extended = [
+        (*_attribute_row(attribute)[:3], EXTENDED_MEANING[attribute.name])
+        for attribute in SETTABLE
+        if attribute.extended
+    ]
+    return page(
+        "Queue attributes",
+        "Set by CreateQueue and SetQueueAttributes, read by GetQueueAttributes. DoveMQ's own are "
+        "set in the same way; they are told only when asked for by name or by `AllExtended`, so "
+        "that a client which asks for `All` sees what SQS has.",
+        section("DoveMQ's own", table(("attribute", "default", "values", "meaning"), extended)),
+        section("SQS's", table(("attribute", "default", "values", "queues"), own)),
+        section("Read-only", ", ".join(map(code, READ_ONLY)) + ". The counts are exact."),
+    )
+
+
+def _attribute_row(attribute: QueueAttribute) -> tuple[str, str, str, str]:
+    value = getattr(QueueSettings(), attribute.field)
+    default = "" if value is None else _shown(attribute, value)
+    allowed = RANGES.get(attribute.field)
+    values = attribute.form if allowed is None else _shown_range(attribute, allowed)
+    queues = "FIFO" if attribute.fifo else "all"
+    return code(attribute.name), code(default), FORMS.get(values, values), queues
+
+
+def _shown(attribute: QueueAttribute, value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value // SECOND_MS if attribute.form == "seconds" else value)
+
+
+def _shown_range(attribute: QueueAttribute, allowed: Range) -> str:
+    least, most = (_shown(attribute, end) for end in allowed)
+    unit = " seconds" if attribute.form == "seconds" else ""
+    return f"{least} to {most}{unit}"
+
+
+def admin_page() -> str:
+    rows = (
+        (
+            code(f"{route.method} {route.path}"),
+            ", ".join(map(code, route.query)),
+            "yes" if route.signed else "no",
+            route.summary,
+        )
+        for route in ROUTES
+    )
+    return page(
+        "Admin API",
+        "JSON on a listener of its own, by default the port after that of SQS. Requests are "
+        "signed by SigV4 with the same keys and the service name `dovemq`. An error is "
+        '`{"error": {"code": …, "message": …}}`; a parameter that a route does not know is '
+        "refused. `next` in a page is the value of `after` for the page that follows, or null.",
+        table(("route", "parameters", "signed", "what it answers"), rows),
+    )
+
+
+PAGES: Final[Mapping[str, Callable[[], str]]] = {
+    "admin.md": admin_page,
+    "attributes.md": attributes_page,
+    "commands.md": commands_page,
+    "conformance.md": conformance_page,
+    "errors.md": errors_page,
+    "settings.md": settings_page,
+}
+
+
+def main() -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, write in PAGES.items():
+        (FOLDER / name).write_text(write())
+        print(FOLDER.joinpath(name).relative_to(FOLDER.parents[1]))
+
+
+if __name__ == "__main__":
+    main()

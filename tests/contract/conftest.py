@@ -1,0 +1,64 @@
+"""Runs each sentence of the contract against every store."""
+
+import asyncio
+import inspect
+import random
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from dovemq.core.ports import Store
+from dovemq.stores.memory import MemoryStore
+from dovemq.stores.sqlite import open_store
+from dovemq.testing.clock import ManualClock
+from tests.contract.world import StoreOpener, World
+
+CACHE_BYTES_MAX = 4_096
+"""Small, so that the sentences read bodies from the cache and from the disk."""
+
+
+def _memory(_: Path) -> StoreOpener:
+    async def opened(clock: ManualClock, rng: random.Random) -> Store:
+        return MemoryStore(rng, b"receipt key of the contract")
+
+    return opened
+
+
+def _sqlite(directory: Path) -> StoreOpener:
+    async def opened(clock: ManualClock, rng: random.Random) -> Store:
+        return await open_store(directory, rng=rng, cache_bytes_max=CACHE_BYTES_MAX, clock=clock)
+
+    return opened
+
+
+STORES: dict[str, Callable[[Path], StoreOpener]] = {"memory": _memory, "sqlite": _sqlite}
+DURABLE_STORES = ("sqlite",)
+
+
+@pytest.fixture(params=STORES)
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
+    return World(STORES[request.param](tmp_path / "data"))
+
+
+@pytest.fixture(params=DURABLE_STORES)
+def durable_world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
+    return World(STORES[request.param](tmp_path / "data"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A sentence is a coroutine; it runs in a loop of its own, inside its opened world."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    arguments = {
+        name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters
+    }
+    asyncio.run(played(pyfuncitem.obj, arguments))
+    return True
+
+
+async def played(sentence: Callable[..., Awaitable[None]], arguments: dict[str, object]) -> None:
+    (world,) = (value for value in arguments.values() if isinstance(value, World))
+    async with world:
+        await sentence(**arguments)

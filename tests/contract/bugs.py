@@ -187,13 +187,13 @@ class DuplicatesProlongTheInterval(MemoryPartition):
 
 
 class IntervalIsTooShort(MemoryPartition):
-    def _forget_old_sends(self, now_ms: int) -> None:
-        super()._forget_old_sends(now_ms + 1)
+    def _forget_sends(self, sent_before_ms: int) -> None:
+        super()._forget_sends(sent_before_ms + 1)
 
 
 class IntervalIsTooLong(MemoryPartition):
-    def _forget_old_sends(self, now_ms: int) -> None:
-        super()._forget_old_sends(now_ms - 1)
+    def _forget_sends(self, sent_before_ms: int) -> None:
+        super()._forget_sends(sent_before_ms - 1)
 
 
 class SettleForgetsTheDeduplicationId(MemoryPartition):

@@ -48,10 +48,20 @@ async def test_id_is_remembered_after_the_message_was_settled(world: World) -> N
     assert await line.counts() == (0, 0, 0)
 
 
-async def test_id_is_remembered_after_the_messages_were_dropped(world: World) -> None:
+async def test_id_is_forgotten_when_the_messages_were_dropped(world: World) -> None:
     line = await world.fifo()
     await line.send("a", deduplication_id="once")
+    world.clock.advance(1)
     await line.drop()
+    (again,) = await line.send("a", deduplication_id="once")
+    assert isinstance(again, Sent)
+
+
+async def test_id_sent_after_what_was_dropped_is_remembered(world: World) -> None:
+    line = await world.fifo()
+    then_ms = world.clock.now_ms()
+    await line.send("a", deduplication_id="once")
+    await line.drop(then_ms)
     (again,) = await line.send("a", deduplication_id="once")
     assert isinstance(again, Duplicate)
 

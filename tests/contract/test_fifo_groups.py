@@ -1,4 +1,4 @@
-"""FIFO groups: strict order within a group, and a lease locks its group."""
+"""FIFO groups: strict order within a group, none of it behind a message that is hidden."""
 
 import asyncio
 
@@ -74,13 +74,31 @@ async def test_group_stays_locked_while_one_of_its_leases_is_left(world: World) 
     assert await line.bodies() == ["c"]
 
 
-async def test_ended_lease_unlocks_the_group_at_its_old_place(world: World) -> None:
+async def test_group_whose_lease_ended_stands_behind_groups_that_waited(world: World) -> None:
     line = await world.fifo()
     await line.send("a", "b", group="one")
     await line.take_one(lease_ms=1_000)
     await line.send("x", group="two")
     world.clock.advance(1_000)
-    assert await line.bodies() == ["a", "b", "x"]
+    assert await line.bodies() == ["x", "a", "b"]
+
+
+async def test_group_whose_head_was_settled_keeps_its_old_place(world: World) -> None:
+    line = await world.fifo()
+    await line.send("a", "b", group="one")
+    world.clock.advance(1)
+    await line.send("x", group="two")
+    await line.settle(await line.take_one())
+    assert await line.bodies() == ["b", "x"]
+
+
+async def test_group_can_be_had_up_to_its_first_hidden_message(world: World) -> None:
+    line = await world.fifo()
+    await line.send(*"abcd")
+    first, second, _ = await line.take(3)
+    await line.extend(first, 0)
+    await line.extend(second, 0)
+    assert await line.bodies() == ["a", "b"]
 
 
 async def test_messages_whose_leases_ended_come_again_in_their_order(world: World) -> None:
@@ -103,12 +121,35 @@ async def test_second_of_a_run_settled_first_leaves_the_order_as_it_was(world: W
     assert await line.bodies() == ["a", "c"]
 
 
-async def test_lease_given_up_unlocks_the_group_at_its_old_place(world: World) -> None:
+async def test_group_given_up_stands_behind_groups_that_waited(world: World) -> None:
     line = await world.fifo()
     await line.send("a", "b", group="one")
     await line.send("x", group="two")
-    await line.extend(await line.take_one(), 0)
+    lease = await line.take_one()
+    world.clock.advance(1)
+    await line.extend(lease, 0)
+    assert await line.bodies() == ["x", "a", "b"]
+
+
+async def test_group_taken_back_undelivered_keeps_its_old_place(world: World) -> None:
+    line = await world.fifo()
+    await line.send("a", "b", group="one")
+    world.clock.advance(1)
+    await line.send("x", group="two")
+    lease = await line.take_one()
+    world.clock.advance(1)
+    await line.release(lease)
     assert await line.bodies() == ["a", "b", "x"]
+
+
+async def test_leases_of_no_time_let_the_groups_take_turns(world: World) -> None:
+    line = await world.fifo()
+    for group in ("one", "two", "three"):
+        await line.send(f"1{group}", f"2{group}", group=group)
+    world.clock.advance(1)
+    assert await line.bodies(3, lease_ms=0) == ["1one", "2one", "1two"]
+    turn = ["1three", "2three", "1one", "2one", "1two", "2two"]
+    assert await line.bodies(lease_ms=0) == turn
 
 
 async def test_message_sent_to_a_locked_group_waits(world: World) -> None:

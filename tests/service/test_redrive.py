@@ -202,3 +202,17 @@ def test_move_keeps_to_a_rate_below_one_batch() -> None:
         await world.service.drain()
 
     asyncio.run(scenario())
+
+
+def test_exhausted_fifo_message_leaves_by_a_receive_without_a_lease() -> None:
+    async def scenario() -> None:
+        world = World()
+        dead = await world.queue("dead.fifo")
+        redrive = Redrive(dead.key, 1)
+        work = await world.queue("work.fifo", redrive=redrive)
+        await world.send(work, "poison", group="g")
+        assert bodies(await world.messages.receive(work, 1, lease_ms=0)) == ["poison"]
+        assert await world.messages.receive(work, 1, lease_ms=0) == []
+        assert bodies(await world.messages.receive(dead, 1)) == ["poison"]
+
+    asyncio.run(scenario())

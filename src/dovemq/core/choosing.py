@@ -30,6 +30,11 @@ def exhausted(receive_count: int, receives_max: int | None) -> bool:
     return receives_max is not None and receive_count >= receives_max
 
 
+def lease_length_ms(lease_ms: int, *, spent: bool) -> int:
+    """How long a message is hidden; one that is to be moved, long enough for that."""
+    return max(lease_ms, limits.REDRIVE_LEASE_MS) if spent else lease_ms
+
+
 def noisy(group_leases: int, all_leases: int) -> bool:
     """Whether a group of a standard queue must let the quiet ones go first."""
     return (

@@ -42,8 +42,8 @@ class Duplicate(Struct, frozen=True):
 class Ask(Struct, frozen=True):
     """A receive of up to `count_max` messages, hidden for `lease_ms`.
 
-    Messages received `receives_max` times already are handed over as exhausted; they do not
-    count against `count_max`.
+    Messages received `receives_max` times already are handed over as exhausted, hidden for
+    `limits.REDRIVE_LEASE_MS` at least; they do not count against `count_max`.
     """
 
     count_max: int

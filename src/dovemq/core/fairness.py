@@ -9,6 +9,7 @@ A group of one message that was never leased is that entry itself: no object of 
 """
 
 import heapq
+from itertools import chain, islice
 from typing import Final
 
 from msgspec import Struct
@@ -171,14 +172,11 @@ class Fairness:
         """The earliest time at which the pace lets a group go on."""
         return self._pace.reopens_ms(self.groups)
 
-    def ahead(self, count: int) -> list[int]:
-        sequences: list[int] = []
-        for group in self._parked.values():
-            if len(sequences) >= count:
-                break
-            if group.parked:
-                sequences += group.parked.ahead(limits.RECEIVE_COUNT.most)
-        return sequences
+    def near(self, count: int) -> list[Entry]:
+        """About the first parked entries of the groups that have any."""
+        parked = (group.parked for group in islice(self._parked.values(), count))
+        near = (line.near(limits.RECEIVE_COUNT.most) for line in parked if line)
+        return list(islice(chain.from_iterable(near), count))
 
     def compact(self) -> None:
         for group in self._parked.values():

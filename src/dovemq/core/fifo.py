@@ -1,9 +1,9 @@
-"""The order of a FIFO queue: groups by their first message, none served while it has a lease.
+"""The order of a FIFO queue: groups by (T, I) of their first message, each up to a hidden one.
 
-Each group is a lane of its entries in order of sequence, leased ones included, so an ended lease
-is back at its old place without being moved. A lane of one message is that entry itself, a short
-one a list, a long one a deque. `_heads` has the first entry of each group that can be served; a
-record of it may have been overtaken by events and is checked when it comes up.
+Each group is a lane of its entries in order of sequence, hidden ones included, so the order within
+a group never changes: a hidden entry holds back what stands behind it. A lane of one message is
+that entry itself, a short one a list, a long one a deque. The ready line has the first entry of
+every group where that is visible, except for groups at their limits, which are set aside.
 """
 
 from collections import deque
@@ -14,15 +14,15 @@ from typing import Final
 from dovemq.core import choosing, limits
 from dovemq.core.commands import Ask
 from dovemq.core.entry import Entry, Picked
-from dovemq.core.heads import Heads
 from dovemq.core.holdings import Holdings, undo_lease
 from dovemq.core.pace import Pace
 from dovemq.core.queue import QueueSettings
+from dovemq.core.ready import Ready
 
 _LIST_LENGTH_MAX: Final = 64
 """Up to here a list is smaller than a deque, and taking its first item as fast."""
 _DEAD_MIN: Final = 1_024
-"""Fewer overtaken records than this are not worth a sweep."""
+"""Fewer removed entries than this are not worth a compaction."""
 
 _Lane = Entry | list[Entry] | deque[Entry]
 
@@ -33,14 +33,18 @@ class FifoOrder:
         self._holdings = holdings
         self._timetable = holdings.timetable
         self._lanes: dict[str, _Lane] = {}
-        self._locks: dict[str, int] = {}
-        """Live leases by group; a group without is not locked."""
-        self._heads = Heads()
+        self._leases: dict[str, int] = {}
+        """Live leases of each group that has any."""
+        self._ready = Ready()
+        self._aside: set[str] = set()
         self._pace = Pace(settings.group_rate_per_second)
+        self._dead = 0
 
     def follow(self, settings: QueueSettings) -> None:
         self._settings = settings
-        self._reopen(self._pace.follow(settings.group_rate_per_second))
+        self._pace.follow(settings.group_rate_per_second)
+        for group in list(self._aside):
+            self._reopen(group)
 
     def joined(self, entry: Entry, *, hidden: bool) -> None:
         group = _group_of(entry)
@@ -48,44 +52,56 @@ class FifoOrder:
         if lane is None:
             self._lanes[group] = entry
             self._pace.joined(group)
+            if not hidden:
+                self._ready.push(entry)
         else:
             entry.group = _first(lane).group
             self._lanes[group] = _lengthened(lane, entry)
         if hidden and entry.receive_count:
-            self._lock(group)
-        elif lane is None and not hidden:
-            self._heads.push(entry)
+            self._lease_began(group)
 
     def shown(self, entry: Entry, *, leased: bool) -> None:
+        group = _group_of(entry)
         if leased:
-            self._unlock(_group_of(entry))
-        elif self._leads(entry, entry.visible_ms):
-            self._heads.push(entry)
+            self._lease_ended(group)
+        if _first(self._lanes[group]) is entry:
+            self._ready.push(entry)
 
     def left(self, entry: Entry, *, hidden: bool, leased: bool) -> None:
         group = _group_of(entry)
         lane = self._lanes[group]
         led = _first(lane) is entry
         shortened = _shortened(lane, entry)
+        if led:
+            self._aside.discard(group)
+            self._count_dead()
         if shortened is None:
             del self._lanes[group]
         else:
             self._lanes[group] = shortened
+            if led and not self._timetable.holds(_first(shortened)):
+                self._ready.push(_first(shortened))
         if leased:
-            self._unlock(group)
-        elif led and shortened is not None and group not in self._locks:
-            self._heads.push(_first(shortened))
-        self._trim()
+            self._lease_ended(group)
 
     def restored(self, entry: Entry, visible_ms: int) -> None:
-        undo_lease(entry, visible_ms)
+        # It may stand in the ready line already, at a place that is not its old one.
+        successor = self._holdings.successor(entry)
+        undo_lease(successor, visible_ms)
+        group = _group_of(entry)
+        lane = self._lanes[group] = _replaced(self._lanes[group], entry, successor)
+        if _first(lane) is successor:
+            self._aside.discard(group)
+            self._count_dead()
+            self._ready.push(successor)
 
     def pick(self, ask: Ask, now_ms: int) -> Picked:
         picked = Picked([], [], False, None)
-        self._reopen(self._pace.forget(now_ms))
+        for group in self._pace.forget(now_ms):
+            self._reopen(group)
         if self._timetable.leased < limits.LEASED_MAX:
             self._serve(ask, now_ms, picked)
-            picked.more = self._first_head(now_ms) is not None
+            picked.more = self._next_head() is not None
         picked.next_due_ms = self._timetable.next_ms()
         reopens_ms = self._pace.reopens_ms(self._lanes)
         if reopens_ms is not None:
@@ -94,8 +110,8 @@ class FifoOrder:
 
     def ahead(self, count: int) -> list[int]:
         """The first of the groups that come next, and of those that are being served now."""
-        groups = [_group_of(head) for head in islice(self._heads, count) if head.receive_count >= 0]
-        groups += islice(self._locks, count)
+        groups = [_group_of(head) for head in self._ready.near(count)]
+        groups += islice(self._leases, count)
         share = max(limits.RECEIVE_COUNT.most, count // max(1, len(groups)))
         lanes = (islice(_entries(self._lanes[group]), share) for group in groups)
         sequences = (entry.sequence for entry in chain.from_iterable(lanes))
@@ -103,20 +119,18 @@ class FifoOrder:
 
     def _serve(self, ask: Ask, now_ms: int, picked: Picked) -> None:
         """Groups by their first message, as long a run of each as possible."""
-        passing: list[str] = []
+        still_visible: list[Entry] = []
         for _ in range(limits.TUPLES_INSPECTED_MAX):
-            head = self._first_head(now_ms)
-            if head is None or len(picked.taken) >= ask.count_max:
+            head = self._next_head() if len(picked.taken) < ask.count_max else None
+            if head is None:
                 break
-            self._heads.pop()
-            group = _group_of(head)
-            if not ask.lease_ms:
-                # Leases of no length lock nothing, but one receive serves a group once.
-                self._lock(group)
-                passing.append(group)
-            self._take_run(group, ask, now_ms, picked)
-        for group in passing:
-            self._unlock(group)
+            self._ready.pop()
+            self._take_run(_group_of(head), ask, now_ms, picked)
+            if head.visible_ms <= now_ms:
+                still_visible.append(head)
+        # Leases of no length hide nothing, but one receive serves a group once.
+        for head in still_visible:
+            self._ready.push(head)
 
     def _take_run(self, group: str, ask: Ask, now_ms: int, picked: Picked) -> None:
         """Consecutive visible messages; an exhausted one must leave before the rest follows."""
@@ -126,56 +140,52 @@ class FifoOrder:
             if entry.visible_ms > now_ms or (spent and place):
                 return
             (picked.exhausted if spent else picked.taken).append(entry)
-            self._holdings.hide(entry, now_ms + ask.lease_ms, now_ms)
-            if ask.lease_ms:
-                self._lock(group)
+            lease_ms = choosing.lease_length_ms(ask.lease_ms, spent=spent)
+            self._holdings.hide(entry, now_ms + lease_ms, now_ms)
+            if lease_ms:
+                self._lease_began(group)
             self._pace.note(group, now_ms)
             if spent:
                 return
 
     def _allowance(self, group: str) -> int:
+        """How many more messages of the group its limits let out now."""
         concurrency = self._settings.group_concurrency
         paced = self._pace.allowance(group)
-        return paced if concurrency is None else min(paced, concurrency)
+        if concurrency is None:
+            return paced
+        return min(paced, concurrency - self._leases.get(group, 0))
 
-    def _first_head(self, now_ms: int) -> Entry | None:
-        """The first entry of the group to be served next; it stays where it is."""
-        while (head := self._heads.first()) is not None:
-            if self._leads(head, now_ms) and self._pace.allowance(_group_of(head)) > 0:
+    def _next_head(self) -> Entry | None:
+        """The first entry of the group to be served next; groups at their limits are set aside."""
+        while (head := self._ready.first()) is not None:
+            group = _group_of(head)
+            if self._allowance(group) > 0:
                 return head
-            self._heads.pop()
+            self._ready.pop()
+            self._aside.add(group)
         return None
 
-    def _leads(self, entry: Entry, now_ms: int) -> bool:
-        """Whether it is the first of a group that is not locked, and visible."""
-        if entry.receive_count < 0 or entry.visible_ms > now_ms:
-            return False
-        group = _group_of(entry)
-        return group not in self._locks and _first(self._lanes[group]) is entry
+    def _lease_began(self, group: str) -> None:
+        self._leases[group] = self._leases.get(group, 0) + 1
 
-    def _lock(self, group: str) -> None:
-        self._locks[group] = self._locks.get(group, 0) + 1
-
-    def _unlock(self, group: str) -> None:
-        """End one lease of the group; the last one gives it back its old place."""
-        leases = self._locks.pop(group) - 1
+    def _lease_ended(self, group: str) -> None:
+        leases = self._leases.pop(group) - 1
         if leases:
-            self._locks[group] = leases
-        elif group in self._lanes:
-            self._heads.push(_first(self._lanes[group]))
+            self._leases[group] = leases
+        self._reopen(group)
 
-    def _reopen(self, groups: Iterable[str]) -> None:
-        for group in groups:
-            if group in self._lanes and group not in self._locks:
-                self._heads.push(_first(self._lanes[group]))
+    def _reopen(self, group: str) -> None:
+        if group in self._aside:
+            self._aside.discard(group)
+            self._ready.push(_first(self._lanes[group]))
 
-    def _trim(self) -> None:
-        """Let overtaken records go when they are at the front, or when they are the most."""
-        heads = self._heads
-        while (head := heads.first()) is not None and head.receive_count < 0:
-            heads.pop()
-        if len(heads) > _DEAD_MIN and len(heads) > 2 * len(self._lanes):
-            self._heads = Heads(_first(lane) for lane in self._lanes.values())
+    def _count_dead(self) -> None:
+        """Removed entries leave the ready line in their turn, or when they are the most."""
+        self._dead += 1
+        if self._dead > _DEAD_MIN and self._dead > len(self._lanes):
+            self._ready.compact()
+            self._dead = 0
 
 
 def _group_of(entry: Entry) -> str:
@@ -209,3 +219,10 @@ def _shortened(lane: _Lane, entry: Entry) -> _Lane | None:
     else:
         lane.remove(entry)
     return lane if len(lane) > 1 else lane[0]
+
+
+def _replaced(lane: _Lane, entry: Entry, successor: Entry) -> _Lane:
+    if isinstance(lane, Entry):
+        return successor
+    lane[lane.index(entry)] = successor
+    return lane

@@ -44,6 +44,8 @@ LEASED_MAX: Final = 120_000
 TUPLES_INSPECTED_MAX: Final = 1_000
 
 DEDUPLICATION_MS: Final = 5 * MINUTE_MS
+REDRIVE_LEASE_MS: Final = MINUTE_MS
+"""An exhausted message is hidden at least so long, so that its move is over before its lease."""
 ATTEMPT_MS: Final = 5 * MINUTE_MS
 BAN_MS: Final = 60 * SECOND_MS
 

@@ -46,10 +46,10 @@ class Partition(Protocol):
     def lease(self, ask: Ask, now_ms: int) -> Awaitable[Leased]:
         """Hide messages until now + lease and hand them out.
 
-        Standard: drawn among the first max(K, n) visible ones by `visible_at`. FIFO: oldest
-        group first, as many of one group as possible, none of a group that has a lease. May be
-        forgotten in a crash: the messages are then visible again, never lost. A caller that is
-        cancelled while waiting for the answer leaves nothing leased.
+        Standard: drawn among the first max(K, n) visible ones by `visible_at`. FIFO: groups by
+        the `visible_at` of their first message, of each as many as possible up to the first
+        that is hidden. May be forgotten in a crash: the messages are then visible again, never
+        lost. A caller that is cancelled while waiting for the answer leaves nothing leased.
         """
         ...
 
@@ -80,7 +80,8 @@ class Partition(Protocol):
     def drop(self, sent_before_ms: int, count_max: int, now_ms: int) -> Awaitable[int]:
         """Durably remove up to `count_max` messages sent before then, leased ones too.
 
-        Answers how many were removed; fewer than `count_max` means none is left.
+        Their deduplication ids are forgotten. Answers how many were removed; fewer than
+        `count_max` means none is left.
         """
         ...
 

@@ -8,16 +8,12 @@ import heapq
 import random
 from collections import deque
 from collections.abc import Sequence
-from itertools import islice
+from itertools import chain, islice
 from operator import attrgetter
-from typing import Final
 
 from dovemq.core import choosing
 from dovemq.core.entry import Entry
 
-_LATE_MIN: Final = 1_024
-_LATE_SHARE: Final = 8
-"""The heap is merged into the line when it holds more than one eighth of it, and this many."""
 _receive_count_of = attrgetter("receive_count")
 
 
@@ -41,8 +37,6 @@ class Ready:
             line.appendleft(entry)
         else:
             heapq.heappush(self._late, (entry.visible_ms, entry.sequence, entry))
-            if len(self._late) > max(_LATE_MIN, len(line) // _LATE_SHARE):
-                self.compact()
 
     def put_back(self, entries: Sequence[Entry]) -> None:
         """Return what was just popped from the front, in order."""
@@ -66,6 +60,13 @@ class Ready:
             if entry.receive_count >= 0:
                 return entry
 
+    def take(self, count: int) -> list[Entry]:
+        """Take the first `count`, or all if there are fewer."""
+        taken: list[Entry] = []
+        while len(taken) < count and (entry := self.pop()) is not None:
+            taken.append(entry)
+        return taken
+
     def draw(self, window: int, count: int, rng: random.Random) -> list[Entry]:
         """Take `count` at random out of the first `window`, which must be plain."""
         line = self._line
@@ -83,19 +84,17 @@ class Ready:
         least, most = min(counts, default=0), max(counts, default=0)
         return least >= 0 and (receives_max is None or most < receives_max)
 
-    def ahead(self, count: int) -> list[int]:
+    def near(self, count: int) -> list[Entry]:
+        """About the first `count`, to be taken as a guess."""
         late = (entry for _, _, entry in self._late[:count])
-        near = [*late, *islice(self._line, count)]
-        return [entry.sequence for entry in near if entry.receive_count >= 0]
+        entries = islice(chain(late, self._line), count)
+        return [entry for entry in entries if entry.receive_count >= 0]
 
     def compact(self) -> None:
-        """Let go of removed entries and merge the late ones into the line."""
-        entries = [entry for entry in self._line if entry.receive_count >= 0]
-        if self._late:
-            entries += [entry for _, _, entry in self._late if entry.receive_count >= 0]
-            entries.sort(key=place)
-        self._line = deque(entries)
-        self._late = []
+        """Let go of removed entries."""
+        self._line = deque(entry for entry in self._line if entry.receive_count >= 0)
+        self._late = [late for late in self._late if late[2].receive_count >= 0]
+        heapq.heapify(self._late)
 
 
 def place(entry: Entry) -> tuple[int, int]:

@@ -74,16 +74,17 @@ class StandardOrder:
         return self._pick_in_order(ask, now_ms)
 
     def ahead(self, count: int) -> list[int]:
-        sequences = self._ready.ahead(count)
-        if len(sequences) < count:
-            sequences += self._fairness.ahead(count - len(sequences))
-        return sequences[:count]
+        near = self._ready.near(count)
+        near += self._fairness.near(count - len(near))
+        return [entry.sequence for entry in near]
 
     def _pick_in_order(self, ask: Ask, now_ms: int) -> Picked:
         ready, count, until_ms = self._ready, ask.count_max, now_ms + ask.lease_ms
         size = choosing.window_size(self._settings.order_hint, count)
         exhausted: list[Entry] = []
-        if size > count and self._plain(size, ask.receives_max):
+        if size == count and ask.receives_max is None:
+            taken = ready.take(count)
+        elif size > count and self._plain(size, ask.receives_max):
             taken = ready.draw(size, count, self._rng)
         else:
             taken = self._window(ready.pop, size, ask, now_ms, exhausted)
@@ -94,7 +95,7 @@ class StandardOrder:
         for entry in taken:
             hide(entry, until_ms, now_ms)
         if until_ms <= now_ms:
-            self._show_again(taken, exhausted)
+            self._show_again(taken)
         more = self._holdings.visible > 0
         return Picked(taken, exhausted, more, self._timetable.next_ms())
 
@@ -116,7 +117,7 @@ class StandardOrder:
         if len(taken) < ask.count_max and fairness.noisy:
             self._fill_up(ask, now_ms, taken, exhausted)
         if until_ms <= now_ms:
-            self._show_again(taken, exhausted)
+            self._show_again(taken)
         more = fairness.claimable(ready)
         due = (self._timetable.next_ms(), fairness.reopens_ms())
         next_due_ms = min((due_ms for due_ms in due if due_ms is not None), default=None)
@@ -144,7 +145,8 @@ class StandardOrder:
             if entry is None:
                 break
             if receives_max is not None and entry.receive_count >= receives_max:
-                self._hide(entry, now_ms + ask.lease_ms, now_ms)
+                lease_ms = choosing.lease_length_ms(ask.lease_ms, spent=True)
+                self._hide(entry, now_ms + lease_ms, now_ms)
                 exhausted.append(entry)
                 continue
             window.append(entry)
@@ -168,7 +170,8 @@ class StandardOrder:
                 return
             spent = choosing.exhausted(entry.receive_count, ask.receives_max)
             (exhausted if spent else taken).append(entry)
-            self._hide(entry, now_ms + ask.lease_ms, now_ms)
+            lease_ms = choosing.lease_length_ms(ask.lease_ms, spent=spent)
+            self._hide(entry, now_ms + lease_ms, now_ms)
             if len(taken) == ask.count_max:
                 return
 
@@ -179,9 +182,9 @@ class StandardOrder:
                 self._fairness.lease_began(entry.group)
             self._fairness.pace(entry.group)
 
-    def _show_again(self, taken: list[Entry], exhausted: list[Entry]) -> None:
+    def _show_again(self, taken: list[Entry]) -> None:
         """Leases of no length hide nothing, but nothing is handed out twice by one receive."""
-        for entry in (*taken, *exhausted):
+        for entry in taken:
             self._ready.push(entry)
 
     def _count_dead(self) -> None:

@@ -66,6 +66,10 @@ class Timetable:
             self.delayed -= 1
         return True
 
+    def holds(self, entry: Entry) -> bool:
+        held = self._slots.get(entry.visible_ms)
+        return held is entry or (type(held) is dict and entry.sequence in held)
+
     def due(self, now_ms: int) -> list[Entry]:
         """Take out what is visible now, in order of (T, I)."""
         due: list[Entry] = []

@@ -112,6 +112,7 @@ class MemoryPartition:
         older = [row for row in self._rows.values() if row.message.sent_ms < sent_before_ms]
         for row in older[:count_max]:
             self._remove(row)
+        self._forget_sends(sent_before_ms)
         self._wake()
         return len(older[:count_max])
 
@@ -169,7 +170,7 @@ class MemoryPartition:
     def _send(self, draft: Draft, now_ms: int) -> Sent | Duplicate:
         key = self._deduplication_key(draft)
         if key is not None:
-            self._forget_old_sends(now_ms)
+            self._forget_sends(now_ms - limits.DEDUPLICATION_MS + 1)
             if key in self._first_sends:
                 _, first = self._first_sends[key]
                 return Duplicate(first.message_id, first.sequence)
@@ -196,11 +197,11 @@ class MemoryPartition:
             return None
         return choosing.deduplication_key(settings, draft.group, draft.deduplication_id)
 
-    def _forget_old_sends(self, now_ms: int) -> None:
+    def _forget_sends(self, sent_before_ms: int) -> None:
         """The dict is in order of time, so the old ones stand first."""
         while self._first_sends:
             key, (first_ms, _) = next(iter(self._first_sends.items()))
-            if first_ms + limits.DEDUPLICATION_MS > now_ms:
+            if first_ms >= sent_before_ms:
                 return
             del self._first_sends[key]
 

@@ -138,7 +138,7 @@ class Receive:
         self._fill_up(noisy)
 
     def take_fifo(self) -> None:
-        """Serve groups by their first message, each with as long a run as possible."""
+        """Serve groups by the place of their first message, each with as long a run as possible."""
         if self._leases.total() >= limits.LEASED_MAX:
             return
         for rows in self._groups_in_order():
@@ -167,7 +167,7 @@ class Receive:
     def _groups_with_room(self) -> set[str]:
         """Groups with a row to hand out that no lease of the group holds back."""
         rows = [rows[0] for rows in self._groups_in_order()] if self._settings.fifo else self._rows
-        leases_max = 1 if self._settings.fifo else self._settings.group_concurrency
+        leases_max = self._settings.group_concurrency
         return {
             row.group
             for row in rows
@@ -211,8 +211,10 @@ class Receive:
                 return
 
     def _take(self, row: Row) -> None:
-        (self.exhausted if self._is_exhausted(row) else self.taken).append(row)
-        row.lease(self._now_ms + self._ask.lease_ms, self._now_ms)
+        spent = self._is_exhausted(row)
+        (self.exhausted if spent else self.taken).append(row)
+        lease_ms = choosing.lease_length_ms(self._ask.lease_ms, spent=spent)
+        row.lease(self._now_ms + lease_ms, self._now_ms)
         if row.leased(self._now_ms):
             self._leases[row.group] += 1
         if row.group is not None and self._settings.group_rate_per_second is not None:
@@ -224,17 +226,15 @@ class Receive:
     def _is_exhausted(self, row: Row) -> bool:
         return choosing.exhausted(row.receive_count, self._ask.receives_max)
 
-    def _groups_in_order(self) -> Iterable[list[Row]]:
+    def _groups_in_order(self) -> list[list[Row]]:
         groups: dict[str | None, list[Row]] = {}
         for row in self._rows:
             groups.setdefault(row.group, []).append(row)
-        return groups.values()
+        return sorted(groups.values(), key=lambda rows: rows[0].place)
 
     def _claimable(self, rows: Sequence[Row]) -> bool:
-        """Whether a FIFO group has no lease that locks it and its first message is visible."""
-        head = rows[0]
-        unlocked = not self._leases[head.group] and head.visible(self._now_ms)
-        return unlocked and not self._blocked(head)
+        """Whether the first message of a FIFO group is visible and its limits let it out."""
+        return rows[0].visible(self._now_ms) and not self._blocked(rows[0])
 
     def _blocked(self, row: Row) -> bool:
         return self._allowance(row.group) <= 0

@@ -73,6 +73,7 @@ class Fetch:
     def __init__(self, sequences: frozenset[int]) -> None:
         self.sequences = sequences
         self.found: Mapping[int, Message] = {}
+        self.ended = False
         self._waiters: list[asyncio.Future[None]] = []
 
     def wait(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
@@ -81,6 +82,7 @@ class Fetch:
         return waiter
 
     def end(self, error: Exception | None) -> None:
+        self.ended = True
         for waiter in self._waiters:
             if waiter.done():
                 continue
@@ -111,7 +113,9 @@ class Bodies:
         self._statistics.cache_misses += len(wanted)
         found: dict[int, Message] = {}
         for fetch in [f for f in self._under_way if not f.sequences.isdisjoint(wanted)]:
-            await fetch.wait(self._loop)
+            if not fetch.ended:
+                # Those after the first may have ended while that one was waited for.
+                await fetch.wait(self._loop)
             found.update((s, fetch.found[s]) for s in wanted if s in fetch.found)
         # What others read ahead may have stopped short of what is wanted here.
         rest = [sequence for sequence in wanted if sequence not in found]

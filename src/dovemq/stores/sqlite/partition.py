@@ -5,11 +5,13 @@ read when they are handed out.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+import apsw
 import msgspec
 
+from dovemq.core import limits
 from dovemq.core.choosing import deduplication_key
 from dovemq.core.commands import (
     Ask,
@@ -171,7 +173,10 @@ class SqlitePartition:
             self._writer.delete(self._place, sequence)
             self._cache.discard(sequence)
         self._wake_blocked()
-        await self._writer.commit()
+        if self.queue.settings.fifo:
+            await self._forget_deduplication(sent_before_ms)
+        else:
+            await self._writer.commit()
         return len(dropped)
 
     async def peek(self, page: Page, now_ms: int) -> list[Peeked]:
@@ -261,6 +266,15 @@ class SqlitePartition:
             self._index.add(sending.entries[at])
             self._cache.put(sending.messages[at], len(sending.bodies[at][2]))
         self._wake()
+
+    def _forget_deduplication(self, sent_before_ms: int) -> Awaitable[None]:
+        """Commits with the deletes that were asked for before."""
+        bound = (self._place[0], sent_before_ms + limits.DEDUPLICATION_MS)
+
+        def forget(connection: apsw.Connection) -> None:
+            connection.execute(self._ground.sql.forget_deduplication, bound)
+
+        return self._writer.work(forget, lambda _: None)
 
     def _expire(self, now_ms: int) -> None:
         self._now_ms = now_ms

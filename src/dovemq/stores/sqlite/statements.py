@@ -19,6 +19,7 @@ class Statements(Struct, frozen=True):
     claim_deduplication: str
     find_deduplication: str
     expire_deduplication: str
+    forget_deduplication: str
     select_bodies: str
     select_body: str
     select_entries: str

@@ -44,6 +44,9 @@ DELETE FROM deduplication WHERE (queue, key) IN (
     SELECT queue, key FROM deduplication WHERE expires_ms <= ? ORDER BY expires_ms LIMIT ?
 )
 
+-- name: forget_deduplication
+DELETE FROM deduplication WHERE queue = ? AND expires_ms < ?
+
 -- name: select_bodies
 SELECT body.sequence, body.crc32, body.record
 FROM carray(?) AS wanted CROSS JOIN body ON body.sequence = wanted.value

@@ -1,0 +1,138 @@
+"""Where bodies come from: the cache, or one read that also fetches what is next."""
+
+import asyncio
+
+import pytest
+
+from dovemq.core.commands import Ask
+from dovemq.core.message import Message
+from dovemq.stores.sqlite.bodies import AHEAD_COUNT, MESSAGE_OVERHEAD_BYTES, BodyCache
+from dovemq.stores.sqlite.statistics import Statistics
+from tests.unit.embedded import LEASE_MS, Line, Place, in_loop
+
+
+def message(sequence: int) -> Message:
+    return Message(f"m-{sequence}", sequence, "body", 0, "me")
+
+
+def test_cache_is_bounded_in_bytes_and_keeps_what_came_last() -> None:
+    statistics = Statistics()
+    cache = BodyCache(10 * (MESSAGE_OVERHEAD_BYTES + 100), statistics)
+    for sequence in range(100):
+        cache.put(message(sequence), 100)
+        assert statistics.cache_bytes <= cache.bytes_max
+    held = [sequence for sequence in range(100) if cache.get(sequence)]
+    assert held[-1] == 99
+    assert 5 <= len(held) <= 10
+
+
+def test_cache_lets_go_of_settled_messages() -> None:
+    cache = BodyCache(1 << 20, Statistics())
+    cache.put(message(1), 100)
+    cache.discard(1)
+    assert cache.get(1) is None
+
+
+async def on_disk(place: Place, count: int, cache_bytes_max: int = 1 << 20) -> Line:
+    line = await place.line(await place.open())
+    await line.send(*(f"b{number}" for number in range(count)))
+    await line.store.close()
+    return Line(place, await place.open(cache_bytes_max), line.queue)
+
+
+@in_loop
+async def test_recent_sends_are_not_read_from_disk(place: Place) -> None:
+    line = await place.line(await place.open())
+    await line.send("a", "b")
+    await line.lease()
+    assert line.store.statistics.cache_misses == 0
+    assert line.store.statistics.cache_hits == 2
+
+
+@in_loop
+async def test_one_read_serves_the_receives_that_follow(place: Place) -> None:
+    line = await on_disk(place, AHEAD_COUNT)
+    bodies = [body for _ in range(AHEAD_COUNT // 8) for body in await line.bodies(8)]
+    assert bodies == [f"b{number}" for number in range(AHEAD_COUNT)]
+    assert line.store.statistics.cache_misses == 8
+
+
+@in_loop
+async def test_concurrent_receives_get_each_message_once(place: Place) -> None:
+    line = await on_disk(place, 100)
+    found = await asyncio.gather(*(line.bodies(5) for _ in range(20)))
+    assert sorted(body for bodies in found for body in bodies) == sorted(
+        f"b{number}" for number in range(100)
+    )
+
+
+@in_loop
+async def test_cache_too_small_for_anything_still_delivers(place: Place) -> None:
+    line = await on_disk(place, 30, cache_bytes_max=1)
+    found = await asyncio.gather(*(line.bodies(10) for _ in range(3)))
+    assert len({body for bodies in found for body in bodies}) == 30
+
+
+@in_loop
+async def test_cancelled_receive_leaves_nothing_leased(place: Place) -> None:
+    line = await on_disk(place, 3)
+    receiving = asyncio.create_task(line.lease())
+    await asyncio.sleep(0)
+    assert (await line.partition.counts(line.now_ms)).leased == 3
+    receiving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await receiving
+    assert await line.visible() == 3
+    (first, *_) = await line.lease()
+    assert first.receive_count == 1
+
+
+@in_loop
+async def test_cancelled_receive_wakes_those_who_wait(place: Place) -> None:
+    line = await on_disk(place, 1)
+    woken: list[int] = []
+    line.partition.watch(lambda: woken.append(1))
+    receiving = asyncio.create_task(line.lease())
+    await asyncio.sleep(0)
+    receiving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await receiving
+    assert woken
+
+
+@in_loop
+async def test_message_purged_while_it_is_read_is_not_delivered(place: Place) -> None:
+    line = await on_disk(place, 2)
+    receiving = asyncio.create_task(line.partition.lease(Ask(10, LEASE_MS), line.now_ms))
+    await asyncio.sleep(0)
+    place.clock.advance(1)
+    dropping = asyncio.create_task(line.partition.drop(line.now_ms, 10, line.now_ms))
+    leased = await receiving
+    assert await dropping == 2
+    assert leased.messages == []
+    assert line.store.statistics.damaged == 0
+
+
+@in_loop
+async def test_receive_that_wants_what_several_others_read_is_answered(place: Place) -> None:
+    line = await on_disk(place, 40)
+    bodies = line.store._ground.bodies
+    reads = [asyncio.create_task(bodies.load([n], lambda _: [])) for n in range(1, 21)]
+    await asyncio.sleep(0)
+    found = await bodies.load(range(1, 21), lambda _: [])
+    assert sorted(found) == list(range(1, 21))
+    await asyncio.gather(*reads)
+
+
+@in_loop
+async def test_many_receives_over_a_small_cache_are_all_answered(place: Place) -> None:
+    line = await on_disk(place, 3_000, cache_bytes_max=100_000)
+
+    async def consume() -> int:
+        count = 0
+        while leases := await line.lease(10):
+            await line.settle(*(lease.receipt for lease in leases))
+            count += len(leases)
+        return count
+
+    assert sum(await asyncio.gather(*(consume() for _ in range(16)))) == 3_000

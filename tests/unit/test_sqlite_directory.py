@@ -1,0 +1,131 @@
+"""Which directories the store accepts, and what it says about the others."""
+
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dovemq.core.errors import StoreUnusable
+from dovemq.stores.sqlite.connection import check_library
+from dovemq.stores.sqlite.directory import DirectoryLock, Reserve, make_directory
+from tests.unit.embedded import Place, in_loop
+
+NOBODY = 65_534
+
+
+@pytest.fixture
+def read_only() -> Iterator[Path]:
+    """A directory that exists and cannot be written, also when root runs the tests."""
+    with tempfile.TemporaryDirectory() as made:
+        directory = Path(made)
+        directory.chmod(0o555)
+        was = os.geteuid()
+        if was == 0:
+            os.seteuid(NOBODY)
+        try:
+            yield directory
+        finally:
+            os.seteuid(was)
+            directory.chmod(0o700)
+
+
+@in_loop
+async def test_directory_is_made_private_with_its_parents(place: Place) -> None:
+    place.directory = place.directory / "deep" / "down"
+    await place.open()
+    assert stat.S_IMODE(place.directory.stat().st_mode) == 0o700
+    assert place.database.is_file()
+
+
+@in_loop
+async def test_second_store_on_a_directory_is_refused_with_the_holder(place: Place) -> None:
+    line = await place.line(await place.open())
+    with pytest.raises(StoreUnusable, match=f"in use by process {os.getpid()}; stop"):
+        await place.open()
+    await line.send("the first goes on")
+    assert await line.visible() == 1
+
+
+@in_loop
+async def test_closed_directory_can_be_opened_again(place: Place) -> None:
+    await (await place.open()).close()
+    store = await place.open()
+    assert await store.catalogue.page(None, "", "", 10) == []
+
+
+def test_lock_of_a_process_that_died_does_not_hold(tmp_path: Path) -> None:
+    program = (
+        "import os, sys; from pathlib import Path;"
+        "from dovemq.stores.sqlite.directory import DirectoryLock;"
+        "DirectoryLock(Path(sys.argv[1])); os._exit(9)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
+    assert done.returncode == 9
+    assert (tmp_path / "lock").read_text().strip().isdigit()
+    DirectoryLock(tmp_path).release()
+
+
+def test_read_only_directory_is_refused_and_left_alone(read_only: Path) -> None:
+    with pytest.raises(StoreUnusable, match="cannot write there"):
+        DirectoryLock(read_only)
+    assert list(read_only.iterdir()) == []
+
+
+def test_file_in_the_place_of_the_directory_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(StoreUnusable, match="cannot be made a directory"):
+        make_directory(tmp_path / "file" / "data")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@in_loop
+async def test_file_that_is_no_database_is_refused_and_left_alone(place: Place) -> None:
+    place.directory.mkdir()
+    place.database.write_bytes(b"certainly no database " * 1_000)
+    before = place.database.read_bytes()
+    with pytest.raises(StoreUnusable, match="restore a backup"):
+        await place.open()
+    assert place.database.read_bytes() == before
+
+
+@in_loop
+async def test_refused_directory_is_unlocked_again(place: Place) -> None:
+    place.directory.mkdir()
+    place.database.write_bytes(b"certainly no database " * 1_000)
+    with pytest.raises(StoreUnusable):
+        await place.open()
+    place.database.unlink()
+    store = await place.open()
+    assert await store.catalogue.page(None, "", "", 10) == []
+
+
+@pytest.mark.parametrize("version", ["3.40.1", "3.51.2", "3.7.17"])
+def test_old_library_is_refused(version: str) -> None:
+    with pytest.raises(StoreUnusable, match=f"version {version}; install 3.51.3 or newer"):
+        check_library(version)
+
+
+@pytest.mark.parametrize("version", ["3.51.3", "3.52.0", "4.0.0"])
+def test_newer_library_is_accepted(version: str) -> None:
+    check_library(version)
+
+
+def test_reserve_is_made_given_back_and_made_again(tmp_path: Path) -> None:
+    reserve = Reserve(tmp_path)
+    assert reserve.make()
+    assert (tmp_path / "reserve").stat().st_blocks * 512 >= 8 * 1024 * 1024
+    reserve.release()
+    assert not (tmp_path / "reserve").exists()
+    assert reserve.make()
+
+
+@in_loop
+async def test_closed_store_leaves_no_thread_behind(place: Place) -> None:
+    await (await place.open()).close()
+    assert not [thread for thread in threading.enumerate() if "dovemq" in thread.name]

@@ -1,0 +1,98 @@
+"""A commit that fails: nothing of it is visible, and nothing is accepted until restart."""
+
+import asyncio
+
+import pytest
+
+from dovemq.core.errors import StoreFailed
+from dovemq.stores.sqlite.statistics import StoreState
+from tests.unit.embedded import LEASE_MS, Line, Place, in_loop
+
+
+async def failed(place: Place) -> Line:
+    """A queue with an acknowledged message on a disk that failed a commit."""
+    line = await place.line(await place.open())
+    await line.send("acknowledged")
+    place.disk.sync_fails = True
+    with pytest.raises(StoreFailed, match="restart"):
+        await line.send("refused")
+    return line
+
+
+@in_loop
+async def test_every_request_of_the_failed_group_fails(place: Place) -> None:
+    line = await place.line(await place.open())
+    await line.send("a")
+    (lease,) = await line.lease()
+    place.disk.sync_fails = True
+    outcomes = await asyncio.gather(
+        line.send("b"), line.settle(lease.receipt), line.send("c"), return_exceptions=True
+    )
+    assert [type(outcome) for outcome in outcomes] == [StoreFailed] * 3
+
+
+@in_loop
+async def test_requests_that_waited_for_the_next_group_fail_too(place: Place) -> None:
+    line = await place.line(await place.open())
+    place.disk.may_sync.clear()
+    first = asyncio.create_task(line.send("first"))
+    await asyncio.sleep(0.01)
+    second = asyncio.create_task(line.send("second"))
+    await asyncio.sleep(0.01)
+    place.disk.sync_fails = True
+    place.disk.may_sync.set()
+    outcomes = await asyncio.gather(first, second, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [StoreFailed] * 2
+
+
+@in_loop
+async def test_sends_receives_and_settles_are_refused_from_then_on(place: Place) -> None:
+    line = await place.line(await place.open())
+    await line.send("acknowledged")
+    (lease,) = await line.lease()
+    place.disk.sync_fails = True
+    with pytest.raises(StoreFailed):
+        await line.send("refused")
+    place.disk.sync_fails = False
+    for request in (line.send("x"), line.lease(), line.settle(lease.receipt)):
+        with pytest.raises(StoreFailed):
+            await request
+    assert line.store.statistics.state is StoreState.FAILED
+
+
+@in_loop
+async def test_fsync_is_not_tried_again(place: Place) -> None:
+    line = await failed(place)
+    syncs = place.disk.syncs
+    with pytest.raises(StoreFailed):
+        await line.send("x")
+    await line.store.close()
+    assert place.disk.syncs == syncs
+
+
+@in_loop
+async def test_restart_finds_what_was_acknowledged(place: Place) -> None:
+    line = await failed(place)
+    await line.store.close()
+    place.disk.sync_fails = False
+    store = await place.open()
+    line = Line(place, store, line.queue)
+    bodies = await line.bodies()
+    assert bodies[0] == "acknowledged"
+    assert set(bodies) <= {"acknowledged", "refused"}
+    await line.send("after")
+    place.clock.advance(LEASE_MS)
+    assert {"after", "acknowledged"} <= set(await line.bodies())
+
+
+@in_loop
+async def test_failed_checkpoint_is_a_failed_commit(place: Place) -> None:
+    line = await place.line(await place.open())
+    store = line.store
+    await line.send("a")
+    place.disk.sync_fails = True
+    result = store._writer._committer.checkpoint()
+    store._writer._checkpointed(result)
+    assert store.statistics.state is StoreState.FAILED
+    with pytest.raises(StoreFailed):
+        await line.send("b")

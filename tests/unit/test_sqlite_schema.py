@@ -1,0 +1,81 @@
+"""Migrations: from every older version to ours, step by step; a newer one is left alone."""
+
+import hashlib
+from pathlib import Path
+
+import apsw
+import pytest
+
+from dovemq.core.errors import StoreUnusable
+from dovemq.stores.sqlite import schema
+from tests.unit.embedded import Place, in_loop, read_rows
+
+OLDER = ["PRAGMA application_id = 1146050117; CREATE TABLE thing (a INTEGER)"]
+NEWER = [*OLDER, "ALTER TABLE thing ADD COLUMN b INTEGER NOT NULL DEFAULT 5"]
+BROKEN = [*NEWER, "CREATE TABLE half (a); CREATE TABLE thing (a)"]
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> apsw.Connection:
+    return apsw.Connection(str(tmp_path / "x.db"))
+
+
+def test_new_database_gets_every_step(connection: apsw.Connection) -> None:
+    schema.migrate(connection, NEWER)
+    assert connection.pragma("user_version") == 2
+    connection.execute("INSERT INTO thing (a) VALUES (1)")
+    assert connection.execute("SELECT a, b FROM thing").fetchall() == [(1, 5)]
+
+
+def test_older_database_gets_the_steps_it_lacks_and_keeps_its_rows(
+    connection: apsw.Connection,
+) -> None:
+    schema.migrate(connection, OLDER)
+    connection.execute("INSERT INTO thing (a) VALUES (1)")
+    schema.migrate(connection, NEWER)
+    assert connection.pragma("user_version") == 2
+    assert connection.execute("SELECT a, b FROM thing").fetchall() == [(1, 5)]
+
+
+def test_migration_is_not_done_twice(connection: apsw.Connection) -> None:
+    schema.migrate(connection, NEWER)
+    schema.migrate(connection, NEWER)
+    assert connection.pragma("user_version") == 2
+
+
+def test_failed_step_leaves_the_version_before_it(connection: apsw.Connection) -> None:
+    with pytest.raises(apsw.SQLError):
+        schema.migrate(connection, BROKEN)
+    assert connection.pragma("user_version") == 2
+    names = connection.execute("SELECT name FROM sqlite_schema").fetchall()
+    assert names == [("thing",)]
+
+
+def test_steps_of_this_release_are_numbered_without_gaps() -> None:
+    names = sorted(path.name for path in Path(schema.__file__).parent.glob("migrations/*.sql"))
+    assert [int(name[:4]) for name in names] == list(range(1, len(names) + 1))
+    assert len(schema.load_steps()) == len(names)
+
+
+@in_loop
+async def test_newer_schema_is_refused_and_left_alone(place: Place) -> None:
+    await (await place.open()).close()
+    connection = apsw.Connection(str(place.database))
+    connection.pragma("user_version", 99)
+    connection.close()
+    before = hashlib.sha256(place.database.read_bytes()).digest()
+    with pytest.raises(StoreUnusable, match=r"schema version 99, this release knows \d+; use"):
+        await place.open()
+    assert hashlib.sha256(place.database.read_bytes()).digest() == before
+
+
+@in_loop
+async def test_database_of_another_program_is_refused_and_left_alone(place: Place) -> None:
+    place.directory.mkdir()
+    connection = apsw.Connection(str(place.database))
+    connection.execute("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)")
+    connection.close()
+    with pytest.raises(StoreUnusable, match="not a DoveMQ database"):
+        await place.open()
+    assert read_rows(place.database, "SELECT a FROM theirs") == [(1,)]
+    assert read_rows(place.database, "PRAGMA journal_mode") == [("delete",)]

@@ -24,12 +24,11 @@ from dovemq.core.errors import (
 from dovemq.sqs.canonical import (
     ALGORITHM,
     TERMINATOR,
+    SigningKey,
     canonical_query,
     canonical_request,
     date_ms,
     date_text,
-    signature,
-    signing_key,
 )
 from dovemq.sqs.http import HttpRequest
 from dovemq.sqs.remembered import Remembered
@@ -60,7 +59,7 @@ class Verifier:
         self._region = region
         self._service = service
         self._claims: Remembered[str, Claim] = Remembered()
-        self._signing_keys: Remembered[tuple[str, str], bytes] = Remembered()
+        self._signing_keys: Remembered[tuple[str, str], SigningKey] = Remembered()
         self._times: Remembered[str, int] = Remembered()
 
     def verify(self, request: HttpRequest, now_ms: int) -> AccessKey:
@@ -116,16 +115,16 @@ class Verifier:
         canonical = canonical_request(
             request.method, request.path, query, request.headers, claim.names, request.body
         )
-        expected = signature(self._signing_key(key, claim.scope), date, claim.scope, canonical)
+        expected = self._signing_key(key, claim.scope).signature(date, canonical)
         if not hmac.compare_digest(expected.encode(), given.encode("utf-8", "replace")):
             raise SignatureMismatch(_MISMATCH)
         return key
 
-    def _signing_key(self, key: AccessKey, scope: str) -> bytes:
+    def _signing_key(self, key: AccessKey, scope: str) -> SigningKey:
         # By secret, not by key id: a key id whose secret was changed must not find the old one.
         place = (key.secret, scope)
         found = self._signing_keys.get(place)
-        return found or self._signing_keys.keep(place, signing_key(key.secret, scope))
+        return found or self._signing_keys.keep(place, SigningKey(key.secret, scope))
 
     def _signed_ms(self, date: str, claim: Claim) -> int:
         signed_ms = self._times.get(date)
@@ -192,7 +191,7 @@ class Signer:
     def __init__(self, key: AccessKey, *, region: str, service: str = "sqs") -> None:
         self._key = key
         self._tail = f"/{region}/{service}/{TERMINATOR}"
-        self._keys: Remembered[str, bytes] = Remembered()
+        self._keys: Remembered[str, SigningKey] = Remembered()
 
     def sign(
         self,
@@ -214,10 +213,10 @@ class Signer:
         canonical = canonical_request(
             method, path, canonical_query(query) if query else "", signed, names, body
         )
-        key = self._keys.get(scope) or self._keys.keep(scope, signing_key(self._key.secret, scope))
+        key = self._keys.get(scope) or self._keys.keep(scope, SigningKey(self._key.secret, scope))
         signed["authorization"] = (
             f"{ALGORITHM} Credential={self._key.key_id}/{scope}, "
-            f"SignedHeaders={';'.join(names)}, Signature={signature(key, date, scope, canonical)}"
+            f"SignedHeaders={';'.join(names)}, Signature={key.signature(date, canonical)}"
         )
         return signed
 

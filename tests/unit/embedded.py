@@ -32,6 +32,7 @@ class FaultyDisk(apsw.VFS):
     def __init__(self, name: str, reserve: Path) -> None:
         self.name = name
         self.sync_fails = False
+        self.checkpoint_fails = False
         self.full = False
         self.spare_bytes = 8 * 1024 * 1024
         self.syncs = 0
@@ -56,12 +57,14 @@ class FaultyFile(apsw.VFSFile):
         self, disk: FaultyDisk, name: str | apsw.URIFilename | None, flags: list[int]
     ) -> None:
         self._disk = disk
+        self._is_database = bool(flags[0] & apsw.SQLITE_OPEN_MAIN_DB)
         super().__init__("", name, flags)
 
     def xSync(self, flags: int) -> None:
         self._disk.may_sync.wait(TEST_SECONDS_MAX)
         self._disk.syncs += 1
-        if self._disk.sync_fails:
+        # Only a checkpoint syncs the database itself.
+        if self._disk.sync_fails or (self._is_database and self._disk.checkpoint_fails):
             raise apsw.IOError("the disk does not answer")
         super().xSync(flags)
 

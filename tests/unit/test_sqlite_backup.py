@@ -80,7 +80,7 @@ async def test_backup_does_not_overwrite_and_leaves_no_half_file(place: Place) -
     line, backup = await backed_up(place, "a")
     with pytest.raises(StoreUnusable, match="exists already"):
         await line.store.backup(backup)
-    with pytest.raises(StoreUnusable):
+    with pytest.raises(StoreUnusable, match=r"missing/backup\.db: cannot be written"):
         await line.store.backup(backup.parent / "missing" / "backup.db")
     assert [path.name for path in backup.parent.glob("*.partial")] == []
 

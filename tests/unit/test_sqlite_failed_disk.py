@@ -19,6 +19,17 @@ async def failed(place: Place) -> Line:
     return line
 
 
+async def sent_until_refused(line: Line) -> int:
+    acknowledged = 0
+    try:
+        for _ in range(100):
+            await line.send(*("x" * 100_000 for _ in range(10)))
+            acknowledged += 10
+    except StoreFailed:
+        return acknowledged
+    return pytest.fail("every send was accepted")
+
+
 @in_loop
 async def test_every_request_of_the_failed_group_fails(place: Place) -> None:
     line = await place.line(await place.open())
@@ -86,13 +97,27 @@ async def test_restart_finds_what_was_acknowledged(place: Place) -> None:
 
 
 @in_loop
-async def test_failed_checkpoint_is_a_failed_commit(place: Place) -> None:
+async def test_failed_checkpoint_ends_the_service_and_loses_nothing(place: Place) -> None:
     line = await place.line(await place.open())
-    store = line.store
-    await line.send("a")
-    place.disk.sync_fails = True
-    result = store._writer._committer.checkpoint()
-    store._writer._checkpointed(result)
-    assert store.statistics.state is StoreState.FAILED
+    place.disk.checkpoint_fails = True
+    acknowledged = await sent_until_refused(line)
+    assert acknowledged > 0
+    assert line.store.statistics.state is StoreState.FAILED
+    await line.store.close()
+    place.disk.checkpoint_fails = False
+    again = Line(place, await place.open(), line.queue)
+    assert await again.visible() == acknowledged
+
+
+@in_loop
+async def test_group_behind_a_failed_checkpoint_is_not_committed(place: Place) -> None:
+    line = await place.line(await place.open())
+    place.disk.checkpoint_fails = True
+    sends = [asyncio.create_task(line.send("x" * 1_000_000)) for _ in range(9)]
+    await asyncio.gather(*sends)
+    syncs = place.disk.syncs
     with pytest.raises(StoreFailed):
-        await line.send("b")
+        await line.send("behind the checkpoint")
+    assert place.disk.syncs <= syncs + 2
+    with pytest.raises(StoreFailed):
+        await line.send("z")

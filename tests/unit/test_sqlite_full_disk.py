@@ -132,7 +132,7 @@ async def test_pages_freed_inside_the_file_count_as_space(place: Place) -> None:
         await line.send(*(BIG for _ in range(10)))
     for _ in range(20):
         await line.settle(*(lease.receipt for lease in await line.lease()))
-    line.store._writer._reserve.free_bytes = lambda: 0  # type: ignore[method-assign]
+    line.store._writer._space._reserve.free_bytes = lambda: 0  # type: ignore[method-assign]
     place.clock.advance(LEASE_MS)
     await line.send(BIG)
     assert await line.bodies() == [BIG]

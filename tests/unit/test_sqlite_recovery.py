@@ -225,6 +225,24 @@ async def test_expired_messages_leave_the_disk(place: Place) -> None:
 
 
 @in_loop
+async def test_expired_messages_of_many_queues_leave_the_disk_in_few_commits(
+    place: Place,
+) -> None:
+    store = await place.open()
+    settings = QueueSettings(retention_ms=60_000)
+    lines = [await place.line(store, f"q{number}", settings) for number in range(20)]
+    for line in lines:
+        await line.send("a", "b")
+    place.clock.advance(60_000)
+    before = store.statistics.commits
+    for line in lines:
+        await line.visible()
+    await store.flush()
+    assert store.statistics.commits == before + 1
+    assert read_rows(place.database, ENTRIES) == [(0,)]
+
+
+@in_loop
 async def test_delayed_and_fifo_messages_keep_their_time_and_order(place: Place) -> None:
     line = await place.line(await place.open(), "q.fifo")
     await line.send(*(f"{number}" for number in range(5)))

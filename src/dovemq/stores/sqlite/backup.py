@@ -40,12 +40,13 @@ def back_up(source: apsw.Connection, target: Path, progress: Progress = no_progr
         _sync(partial)
         os.rename(partial, target)
         sync_directory(target.parent)
-    except OSError as error:
+    except (OSError, apsw.Error) as error:
         raise StoreUnusable(
-            str(target), f"cannot be written ({error.strerror})", "choose another place"
+            str(target), f"cannot be written ({error})", "choose another place"
         ) from error
     finally:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 def restore_backup(backup: Path, directory: Path, progress: Progress = no_progress) -> Verification:

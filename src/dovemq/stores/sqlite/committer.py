@@ -159,6 +159,7 @@ class Committer:
         if bodies:
             self._connection.executemany(self._sql.insert_body, bodies)
             self._connection.executemany(self._sql.insert_entry, entries)
+        self._expire_deduplication(group.sendings)
         return self._reserve_sequences(group.sendings[-1].entries[-1].sequence)
 
     def _reserve_sequences(self, last: int) -> int:
@@ -180,8 +181,14 @@ class Committer:
                 continue
             first = self._connection.execute(self._sql.find_deduplication, (queue, key)).get
             sending.answers[at] = Duplicate(*first)
-        count = max(DEDUPLICATIONS_EXPIRED_MIN, 2 * len(keys))
-        self._connection.execute(self._sql.expire_deduplication, (sending.now_ms, count))
+
+    def _expire_deduplication(self, sendings: list[Sending]) -> None:
+        """Twice as many as came in, so that the table shrinks to what is young enough."""
+        claimed = sum(len(sending.keys) for sending in sendings if sending.keys is not None)
+        if claimed:
+            count = max(DEDUPLICATIONS_EXPIRED_MIN, 2 * claimed)
+            bound = (sendings[-1].now_ms, count)
+            self._connection.execute(self._sql.expire_deduplication, bound)
 
     def _adopt(self, sending: Sending) -> None:
         sending.accepted = []

@@ -22,13 +22,13 @@ from dovemq.core.commands import Duplicate, Sent
 from dovemq.core.entry import Entry
 from dovemq.core.errors import Draining, StoreFailed, StoreFull, UnavailableError
 from dovemq.stores.sqlite.committer import SWEEP_ROWS_MAX, Committer, Outcome, Result
-from dovemq.stores.sqlite.directory import SPACE_BYTES_MIN, Reserve
+from dovemq.stores.sqlite.directory import Reserve
 from dovemq.stores.sqlite.group import EntryKey, Group, Place, Sending, Work
+from dovemq.stores.sqlite.space import Space
 from dovemq.stores.sqlite.statistics import Statistics, StoreState
 
 LEASE_WRITE_MS_MAX: Final = 200
 EXPIRED_PER_GROUP_MAX: Final = 2_000
-SPACE_CHECK_MS: Final = 1_000
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class Writer:
     ) -> None:
         self._loop = loop
         self._committer = committer
-        self._reserve = reserve
+        self._space = Space(reserve)
         self._statistics = statistics
         self._pending = Group()
         self._committing: Group | None = None
@@ -53,8 +53,6 @@ class Writer:
         self._sweeps: deque[int] = deque(orphans)
         self._scheduled = False
         self._timer: asyncio.TimerHandle | None = None
-        self._space_checked_ms = 0
-        self._free_pages_bytes = 0
         self._closing = False
         self._abandoned = False
         self._inbox: queue.SimpleQueue[Group | None] = queue.SimpleQueue()
@@ -74,14 +72,11 @@ class Writer:
             raise StoreFailed(self._statistics.failure or "unknown")
 
     def check_space(self, now_ms: int) -> None:
-        """Whether a send may be tried. A full disk is looked at again once a second at most."""
+        """Refuses sends while the disk is full; the first that may be tried again is let in."""
         if self._statistics.state is StoreState.OK and not self._closing:
             return
         self.check_usable()
-        if now_ms - self._space_checked_ms < SPACE_CHECK_MS:
-            raise StoreFull()
-        self._space_checked_ms = now_ms
-        if max(self._reserve.free_bytes(), self._free_pages_bytes) < SPACE_BYTES_MIN:
+        if not self._space.has_returned(now_ms):
             raise StoreFull()
         self._statistics.state = StoreState.OK
         self._pending.remake_reserve = True
@@ -199,31 +194,39 @@ class Writer:
         self._inbox.put(group)
 
     def _take_expired(self) -> list[EntryKey]:
-        if not self._expired:
-            return []
-        place, sequences = self._expired[0]
-        taken = [(*place, sequence) for sequence in sequences[-EXPIRED_PER_GROUP_MAX:]]
-        del sequences[-EXPIRED_PER_GROUP_MAX:]
-        if not sequences:
-            self._expired.popleft()
+        taken: list[EntryKey] = []
+        while self._expired and len(taken) < EXPIRED_PER_GROUP_MAX:
+            place, sequences = self._expired[0]
+            start = max(0, len(sequences) - (EXPIRED_PER_GROUP_MAX - len(taken)))
+            taken += [(*place, sequence) for sequence in sequences[start:]]
+            del sequences[start:]
+            if not sequences:
+                self._expired.popleft()
         return taken
 
     def _run(self) -> None:
-        """The writer thread."""
+        """The writer thread. After a failure it touches the disk no more."""
+        failure: Result | None = None
         while (group := self._inbox.get()) is not None:
-            try:
-                result = self._committer.commit(group)
-            except Exception as error:
-                _log.exception("the writer met an error that it does not know")
-                result = Result(Outcome.FAILED, repr(error))
+            result = failure or self._commit_group(group)
             self._post(self._published, group, result)
             if result.outcome is Outcome.FAILED:
-                self._finish = False
+                failure = result
             elif self._committer.checkpoint_due():
-                self._post(self._checkpointed, self._committer.checkpoint())
-        if self._finish:
+                checkpointed = self._committer.checkpoint()
+                self._post(self._checkpointed, checkpointed)
+                if checkpointed.outcome is Outcome.FAILED:
+                    failure = checkpointed
+        if self._finish and failure is None:
             self._committer.finish()
         self._committer.close()
+
+    def _commit_group(self, group: Group) -> Result:
+        try:
+            return self._committer.commit(group)
+        except Exception as error:
+            _log.exception("the writer met an error that it does not know")
+            return Result(Outcome.FAILED, repr(error))
 
     def _post(self, call: Callable[..., None], *values: object) -> None:
         with contextlib.suppress(RuntimeError):
@@ -239,7 +242,7 @@ class Writer:
         if self._abandoned:
             return
         self._committing = None
-        self._free_pages_bytes = group.free_pages_bytes
+        self._space.free_pages_bytes = group.free_pages_bytes
         self._count(group)
         if result.outcome is Outcome.FAILED:
             self._failed(result.cause, group)
@@ -289,7 +292,7 @@ class Writer:
             _log.error("the disk is full: sends are refused until space returns")
         self._statistics.state = StoreState.FULL
         for sending in group.sendings:
-            self._space_checked_ms = sending.now_ms
+            self._space.ran_out(sending.now_ms)
             _reject(sending.future, StoreFull())
 
     def _owe(self, group: Group) -> None:

@@ -30,7 +30,7 @@ def test_client_that_goes_away_cancels_its_long_poll(run: Run, reset: bool) -> N
             if reset:
                 reset_on_close(client)
             client.close()
-            await poll.cancelled.wait()
+            assert await poll.cancelled.wait()
             await place.until(lambda: not place.traffic.connections)
 
     run(scenario())
@@ -47,7 +47,7 @@ def test_answer_to_a_client_that_has_just_gone_is_taken_back(run: Run) -> None:
             connection = next(iter(place.traffic.connections))
             await place.until(lambda: connection.half_closed)
             poll.turn.set()
-            await poll.taken_back.wait()
+            assert await poll.taken_back.wait()
 
     run(scenario())
 
@@ -69,7 +69,7 @@ def test_answer_of_a_handle_that_outlives_its_client_is_taken_back(run: Run) -> 
             await poll.asked.wait()
             reset_on_close(client)
             client.close()
-            await poll.taken_back.wait()
+            assert await poll.taken_back.wait()
 
     run(scenario())
 

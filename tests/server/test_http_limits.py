@@ -245,7 +245,7 @@ def test_slow_reader_is_cut_off_and_its_answer_taken_back(run: Run) -> None:
             client = socket.create_connection(("127.0.0.1", place.listener.port))
             client.sendall(GET)
             poll.turn.set()
-            await poll.taken_back.wait()
+            assert await poll.taken_back.wait()
             await place.until(lambda: not place.traffic.connections)
             client.close()
 

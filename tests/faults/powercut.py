@@ -1,0 +1,212 @@
+"""A power cut for a real process: builds the shim, and leaves the files as a disk might.
+
+The shim (tests/faults/shim) writes through and journals what is not synced yet. `strike` reads
+that journal after the process has died and picks, by a seed, one of the states that the disk
+could have been in: each unsynced sector holds any of the contents it had since its last sync,
+each file any of its sizes, and each unsynced create, unlink or rename is kept or undone.
+"""
+
+import contextlib
+import os
+import random
+import shutil
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+SECTOR_BYTES: Final = 512
+_SOURCES: Final = Path(__file__).parent / "shim"
+_RECORD: Final = struct.Struct("<cQQQI")
+_GARBAGE_BYTES: Final = 32 * 1024
+
+
+class Record(NamedTuple):
+    kind: bytes
+    inode: int
+    first: int
+    second: int
+    payload: bytes
+    position: int
+
+    @property
+    def paths(self) -> list[Path]:
+        return [Path(os.fsdecode(part)) for part in self.payload.split(b"\0") if part]
+
+
+class Damage(NamedTuple):
+    """What a strike did, and what was going on when the power went."""
+
+    sectors_unsynced: int
+    sectors_undone: int
+    names_undone: int
+    unsynced_files: frozenset[str]
+    """Names of the files that held unsynced sectors."""
+
+
+def build_shim(directory: Path) -> Path:
+    shim = directory / "powercut.so"
+    sources = sorted(str(source) for source in _SOURCES.glob("*.c"))
+    flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    subprocess.run(["cc", *flags, "-o", str(shim), *sources, "-ldl", "-lpthread"], check=True)
+    return shim
+
+
+class Disk:
+    """A directory on a disk whose power can be cut, once per process that writes to it."""
+
+    def __init__(self, place: Path, shim: Path) -> None:
+        self.root = (place / "data").resolve()
+        self._journal = (place / "journal").resolve()
+        self._shim = shim
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.forget()
+
+    def environment(
+        self, *, cut_at: int = 0, lie: bool = False, sync_us: int = 0
+    ) -> dict[str, str]:
+        return {
+            "LD_PRELOAD": str(self._shim),
+            "POWERCUT_ROOT": str(self.root),
+            "POWERCUT_JOURNAL": str(self._journal),
+            "POWERCUT_AT": str(cut_at),
+            "POWERCUT_SYNC": "lie" if lie else "honest",
+            "POWERCUT_SYNC_US": str(sync_us),
+        }
+
+    def switch(self, name: str, *, on: bool) -> None:
+        path = self._journal / name
+        if on:
+            path.touch()
+        else:
+            path.unlink(missing_ok=True)
+
+    def forget(self) -> None:
+        """Start a new journal: all that is on the disk now counts as synced."""
+        shutil.rmtree(self._journal, ignore_errors=True)
+        self._journal.mkdir()
+
+    def operations(self) -> int:
+        """How many operations of the last process a cut could have struck at."""
+        return sum(record.kind == b"." for record in self._records())
+
+    def strike(self, rng: random.Random) -> Damage:
+        """The process has died: turn the files into what the disk might hold."""
+        unsynced = _unsynced(self._records())
+        names = {record.inode: record.paths[0] for record in self._records() if record.kind == b"O"}
+        sectors, undone = 0, 0
+        by_inode: dict[int, list[Record]] = {}
+        for record in unsynced:
+            if record.kind in b"WZ":
+                by_inode.setdefault(record.inode, []).append(record)
+        found = _paths_by_inode(self.root, self._journal)
+        for inode, records in sorted(by_inode.items()):
+            if inode in found:
+                counted = _undo_contents(found[inode], records, rng)
+                sectors, undone = sectors + counted[0], undone + counted[1]
+        named = _undo_names(
+            [record for record in unsynced if record.kind in b"CUR"], rng, self._journal
+        )
+        _garble_shared_memory(self.root, rng)
+        self.forget()
+        return Damage(sectors, undone, named, frozenset(names[inode].name for inode in by_inode))
+
+    def _records(self) -> Iterator[Record]:
+        with contextlib.suppress(FileNotFoundError):
+            yield from _parse((self._journal / "journal").read_bytes())
+
+
+def _parse(data: bytes) -> Iterator[Record]:
+    position = 0
+    while position + _RECORD.size <= len(data):
+        kind, inode, first, second, length = _RECORD.unpack_from(data, position)
+        start = position + _RECORD.size
+        if start + length > len(data):
+            return
+        yield Record(kind, inode, first, second, data[start : start + length], position)
+        position = start + length
+
+
+def _unsynced(records: Iterator[Record]) -> list[Record]:
+    """Contents are synced with their file, names with their directory."""
+    kept = list(records)
+    synced: dict[int, int] = {}
+    for record in kept:
+        if record.kind == b"S":
+            synced[record.inode] = record.first
+    contents = [r for r in kept if r.kind in b"WZ" and r.position >= synced.get(r.inode, 0)]
+    names = [r for r in kept if r.kind in b"CUR" and r.position >= synced.get(r.first, 0)]
+    return contents + names
+
+
+def _paths_by_inode(*directories: Path) -> dict[int, Path]:
+    return {
+        path.stat().st_ino: path
+        for directory in directories
+        for path in directory.rglob("*")
+        if path.is_file()
+    }
+
+
+def _undo_contents(path: Path, records: list[Record], rng: random.Random) -> tuple[int, int]:
+    sectors: dict[int, list[bytes]] = {}
+    sizes: list[int] = []
+    for record in records:
+        if record.kind == b"W":
+            sectors.setdefault(record.first, []).append(record.payload)
+        else:
+            sizes.append(record.first)
+    undone = 0
+    with path.open("r+b") as file:
+        size_now = os.fstat(file.fileno()).st_size
+        for sector, contents in sorted(sectors.items()):
+            version = rng.randrange(len(contents) + 1)
+            if version < len(contents):
+                undone += 1
+                file.seek(sector * SECTOR_BYTES)
+                file.write(contents[version].ljust(SECTOR_BYTES, b"\0"))
+        file.flush()
+        file.truncate(rng.choice([*sizes, size_now]))
+    return len(sectors), undone
+
+
+def _undo_names(records: list[Record], rng: random.Random, journal: Path) -> int:
+    """An undone operation takes along the later ones on the same names; the newest goes first."""
+    touched: set[Path] = set()
+    undone: list[Record] = []
+    for record in records:
+        if rng.random() < 0.5 or not touched.isdisjoint(record.paths):
+            touched.update(record.paths)
+            undone.append(record)
+    for record in reversed(undone):
+        _undo_name(record, journal)
+    return len(undone)
+
+
+def _undo_name(record: Record, journal: Path) -> None:
+    kept = journal / f"kept-{record.second}"
+    if record.kind == b"C":
+        path = record.paths[0]
+        if path.exists() and path.stat().st_ino == record.inode:
+            path.unlink()
+    elif record.kind == b"U":
+        path = record.paths[0]
+        if kept.exists() and not path.exists():
+            path.hardlink_to(kept)
+    elif record.kind == b"R":
+        old, new = record.paths
+        if new.exists() and new.stat().st_ino == record.inode:
+            new.rename(old)
+            if kept.exists():
+                new.hardlink_to(kept)
+
+
+def _garble_shared_memory(root: Path, rng: random.Random) -> None:
+    """SQLite rebuilds its -shm file after a crash, whatever the crash left of it."""
+    for path in root.rglob("*-shm"):
+        fate = rng.randrange(3)
+        if fate == 0:
+            path.unlink()
+        elif fate == 1:
+            path.write_bytes(rng.randbytes(_GARBAGE_BYTES))

@@ -1,0 +1,51 @@
+"""Cost stays flat: with a deep backlog, and with thousands of idle long polls.
+
+CPU is counted by the kernel for the server alone; no test here looks at a wall clock. The
+benchmarks of the same names print the figures.
+"""
+
+import asyncio
+import os
+import resource
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from bench import flat, polls
+from bench.tables import Row
+
+BACKLOG: Final = int(os.environ.get("DOVEMQ_BACKLOG", "200000"))
+CONNECTIONS: Final = 2_000
+_ROUNDS: Final = 20 if BACKLOG >= 1_000_000 else 8
+_IDLE_SECONDS: Final = 4.0
+
+pytestmark = pytest.mark.timeout(120 + BACKLOG // 1_000)
+
+
+def beyond_bounds(rows: list[Row]) -> list[Row]:
+    return [row for row in rows if float(row["ratio"] or 0) > float(row["bound"] or 0)]
+
+
+@pytest.mark.parametrize("fifo", [False, True], ids=["standard", "fifo"])
+def test_receive_and_memory_cost_the_same_at_a_deep_backlog(fifo: bool) -> None:
+    rows = asyncio.run(flat.measure(BACKLOG, _ROUNDS, fifo=fifo, note=print))
+    measured = [row for row in rows if "seconds" not in str(row["measure"])]
+    assert beyond_bounds(measured) == []
+
+
+@pytest.fixture
+def descriptors() -> Iterator[None]:
+    """As many as the kernel allows; the server inherits it."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.usefixtures("descriptors")
+def test_idle_long_polls_cost_next_to_nothing_and_a_send_wakes_one() -> None:
+    rows = asyncio.run(polls.run(CONNECTIONS, _IDLE_SECONDS))
+    assert [row["woken_by_one_send"] for row in rows] == [1, 1]
+    shares = [float(row["share_of_a_core"] or 0) for row in rows]
+    assert max(shares) < polls.BOUND_SHARE

@@ -40,9 +40,10 @@ suite: setup
 
 test-full: export DOVEMQ_MACHINE_RUNS := 2000
 test-full: export DOVEMQ_KILL_ROUNDS := 30
-test-full: export DOVEMQ_POWER_ROUNDS := 60
 test-full: export DOVEMQ_FUZZ := 100000
-test-full: PYTEST += --timeout 3600
+test-full: export DOVEMQ_BACKLOG := 1000000
+test-full: export DOVEMQ_POWER_ROUNDS := 60
+test-full: PYTEST += --timeout 3600 -o faulthandler_timeout=0
 test-full: check suite
 	$(BIN)/python -m bench.flat
 	$(BIN)/python -m bench.flat --fifo

@@ -19,19 +19,26 @@ BACKLOG: Final = int(os.environ.get("DOVEMQ_BACKLOG", "200000"))
 CONNECTIONS: Final = 2_000
 _ROUNDS: Final = 20 if BACKLOG >= 1_000_000 else 8
 _IDLE_SECONDS: Final = 4.0
+_ATTEMPTS_MAX: Final = 3
 
-pytestmark = pytest.mark.timeout(120 + BACKLOG // 1_000)
+pytestmark = pytest.mark.timeout(_ATTEMPTS_MAX * (120 + BACKLOG // 1_000))
 
 
-def beyond_bounds(rows: list[Row]) -> list[Row]:
-    return [row for row in rows if float(row["ratio"] or 0) > float(row["bound"] or 0)]
+def beyond_bounds(fifo: bool) -> list[Row]:
+    rows = asyncio.run(flat.measure(BACKLOG, _ROUNDS, fifo=fifo, note=print))
+    measured = [row for row in rows if "seconds" not in str(row["measure"])]
+    return [row for row in measured if float(row["ratio"] or 0) > float(row["bound"] or 0)]
 
 
 @pytest.mark.parametrize("fifo", [False, True], ids=["standard", "fifo"])
 def test_receive_and_memory_cost_the_same_at_a_deep_backlog(fifo: bool) -> None:
-    rows = asyncio.run(flat.measure(BACKLOG, _ROUNDS, fifo=fifo, note=print))
-    measured = [row for row in rows if "seconds" not in str(row["measure"])]
-    assert beyond_bounds(measured) == []
+    """Neighbours on the machine can only add to a cost: what grows does so every time."""
+    beyond: list[Row] = []
+    for _ in range(_ATTEMPTS_MAX):
+        beyond = beyond_bounds(fifo)
+        if not beyond:
+            break
+    assert beyond == []
 
 
 @pytest.fixture

@@ -121,3 +121,17 @@ async def test_group_behind_a_failed_checkpoint_is_not_committed(place: Place) -
     assert place.disk.syncs <= syncs + 2
     with pytest.raises(StoreFailed):
         await line.send("z")
+
+
+@in_loop
+async def test_commit_that_cannot_be_published_leaves_nobody_waiting(place: Place) -> None:
+    def broken() -> None:
+        raise ValueError("a bug")
+
+    store = await place.open()
+    line = await place.line(store)
+    line.partition.watch(broken)
+    sends = (line.send("a"), line.send("b"))
+    answers = await asyncio.gather(*sends, return_exceptions=True)
+    assert [type(answer) for answer in answers] == [StoreFailed, StoreFailed]
+    assert store.statistics.state is StoreState.FAILED

@@ -250,7 +250,13 @@ class Writer:
         if result.outcome is Outcome.FULL:
             self._owe(group)
         else:
-            self._publish(group, sent=result.outcome is Outcome.COMMITTED)
+            try:
+                self._publish(group, sent=result.outcome is Outcome.COMMITTED)
+            except Exception as error:
+                # What is durable and what is visible differ now: only a restart mends that.
+                _log.exception("a commit cannot be published")
+                self._failed(repr(error), group)
+                return
         self._continue(idle=result.outcome is Outcome.FULL)
 
     def _continue(self, *, idle: bool) -> None:

@@ -43,6 +43,9 @@
     │   └── Draining                the service is shutting down
     └── InvariantError              our bug
 
+Layers above the wire hang leaves of their own on this tree, which no request meets: settings,
+the client, the command line and the listeners.
+
 An error carries typed fields and builds its own text from them: what was asked, what was found,
 what to do. Where SQS has a text for the case, the error speaks it word for word, since users
 search for it. No text holds a message body or a secret. `sqs/faults.py` maps the tree to the wire.

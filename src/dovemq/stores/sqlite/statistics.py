@@ -26,3 +26,9 @@ class Statistics(Struct):
     cache_bytes: int = 0
     damaged: int = 0
     swept: int = 0
+
+    def committed(self, items: int, seconds: float) -> None:
+        self.commits += 1
+        self.committed_items += items
+        self.group_items_max = max(self.group_items_max, items)
+        self.commit_seconds += seconds

@@ -243,7 +243,7 @@ class Writer:
             return
         self._committing = None
         self._space.free_pages_bytes = group.free_pages_bytes
-        self._count(group)
+        self._statistics.committed(group.items, self._loop.time() - group.begun)
         if result.outcome is Outcome.FAILED:
             self._failed(result.cause, group)
             return
@@ -327,14 +327,6 @@ class Writer:
                 _reject(future, error)
         self._committing = None
         self._pending = Group()
-
-    def _count(self, group: Group) -> None:
-        items = group.items
-        statistics = self._statistics
-        statistics.commits += 1
-        statistics.committed_items += items
-        statistics.group_items_max = max(statistics.group_items_max, items)
-        statistics.commit_seconds += self._loop.time() - group.begun
 
 
 def _resolve(future: asyncio.Future[Any], value: object) -> None:

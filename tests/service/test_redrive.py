@@ -8,6 +8,7 @@ from dovemq.core.commands import MoveStatus
 from dovemq.core.errors import InvalidAttribute, MoveRefused, ResourceMissing, Unsupported
 from dovemq.core.queue import QueueSettings, Redrive, RedriveAllow
 from dovemq.service import build_service
+from dovemq.service.moves import QUEUE_GONE
 from tests.service.world import World, bodies, key
 
 
@@ -118,6 +119,21 @@ def test_move_of_a_message_without_origin_fails_and_keeps_it() -> None:
             "CouldNotDetermineMessageSource",
         )
         assert (await world.queues.counts(dead)).visible == 1
+
+    asyncio.run(scenario())
+
+
+def test_move_whose_target_is_removed_fails_and_gives_its_messages_back() -> None:
+    async def scenario() -> None:
+        world = World()
+        work, dead = await world.with_dead_letters(1)
+        await world.send(dead, "a", "b")
+        await world.moves.start(dead.key, work.key, 500)
+        await world.queues.remove(work.key)
+        await finished(world)
+        [listed] = await world.moves.listing(dead.key, 10)
+        assert (listed.status, listed.failure) == (MoveStatus.FAILED, QUEUE_GONE)
+        assert (await world.queues.counts(dead)).visible == 2
 
     asyncio.run(scenario())
 

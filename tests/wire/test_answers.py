@@ -92,6 +92,30 @@ def test_running_move_is_listed_with_a_handle_that_cancels_it(protocol: str) -> 
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_move_to_a_removed_queue_tells_why_it_failed(protocol: str) -> None:
+    async def scenario() -> None:
+        world = World()
+        scene = await furnished(world)
+        await world.done("SendMessage", QueueUrl=scene["dead"], MessageBody="letter")
+        start = {"SourceArn": scene["dead_arn"], "DestinationArn": scene["queue_arn"]}
+        await world.done("StartMessageMoveTask", **start)
+        await world.done("DeleteQueue", QueueUrl=scene["queue"])
+        await idle()
+        source = {"SourceArn": scene["dead_arn"]}
+        [task] = (await world.call(protocol, "ListMessageMoveTasks", source)).body["Results"]
+        assert task.pop("StartedTimestamp")
+        assert task == {
+            **start,
+            "Status": "FAILED",
+            "FailureReason": "AWS.SimpleQueueService.NonExistentQueue",
+            "ApproximateNumberOfMessagesMoved": 0,
+            "ApproximateNumberOfMessagesToMove": 1,
+        }
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_pages_of_queues_follow_one_another(protocol: str) -> None:
     async def scenario() -> None:
         world = World()

@@ -117,7 +117,8 @@ class Moves:
                 await self._pause(_batch(move) / rate if rate else 0)
         except DoveError as error:
             log.warning("move %s failed: %s", move_id, error)
-            await self._save(self._progress[move_id], status=MoveStatus.FAILED, failure=str(error))
+            reason = QUEUE_GONE if isinstance(error, QueueMissing) else str(error)
+            await self._save(self._progress[move_id], status=MoveStatus.FAILED, failure=reason)
 
     async def _pause(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
@@ -139,7 +140,12 @@ class Moves:
         if not leases:
             await self._save(move, status=MoveStatus.COMPLETED)
             return False
-        await self._move(source, move, leases)
+        try:
+            await self._move(source, move, leases)
+        except DoveError:
+            receipts = [lease.receipt for lease in leases]
+            await self._store.partition(source, 0).release(receipts, self._clock.now_ms())
+            raise
         await self._save(self._progress[move_id], moved=move.moved + len(leases))
         return True
 
@@ -148,8 +154,6 @@ class Moves:
         for lease in leases:
             target = move.target or lease.message.source
             if target is None:
-                receipts = [each.receipt for each in leases]
-                await self._store.partition(source, 0).release(receipts, self._clock.now_ms())
                 raise MoveRefused("CouldNotDetermineMessageSource")
             by_target.setdefault(target, []).append(lease)
         for target, group in by_target.items():

@@ -26,6 +26,12 @@ DIFFERENCES: Final = """
 - Requests are not throttled.
 - AWS's bans of 60 seconds (a queue of a deleted name, a second purge) hold under `--strict-aws`.
 - A receive of a standard queue follows `OrderHint`; AWS gives no order at all.
+- A lease that has ended cannot be extended (`MessageNotInflight`), and only the newest receipt of
+  a message changes its visibility; AWS was seen to take both.
+- A standard message whose lease ended stands behind those sent meanwhile; AWS was seen to hand it
+  out first.
+- A new `DeduplicationScope` holds at once; AWS takes up to a minute.
+- There is one region: a signature scoped to another is refused.
 - Attributes of DoveMQ's own: see [queue attributes](attributes.md).
 """
 

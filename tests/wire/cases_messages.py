@@ -275,6 +275,8 @@ BATCH_ENTRY: dict[str, dict[str, Any]] = {
     "DeleteMessageBatch": {"ReceiptHandle": "garbage"},
     "ChangeMessageVisibilityBatch": {"ReceiptHandle": "garbage", "VisibilityTimeout": 1},
 }
+SEEN_MALFORMED_ID = {"SendMessageBatch": "R", "DeleteMessageBatch": "R"}
+SEEN_WRONG_LENGTH_ID = {"DeleteMessageBatch": "R"}
 BATCHES = (
     *(
         case
@@ -283,12 +285,12 @@ BATCHES = (
             entries(name, f"{name} has entries", BATCH_EMPTY, "?", []),
             entries(name, f"{name} takes ten entries", TOO_MANY, "R",
                     [{"Id": str(n), **entry} for n in range(11)]),
-            entries(name, f"{name} has ids of a form", BATCH_ID_INVALID, "R",
-                    [{"Id": "a:b", **entry}]),
-            entries(name, f"{name} has no empty ids", BATCH_ID_INVALID, "R",
-                    [{"Id": "", **entry}]),
-            entries(name, f"{name} has no long ids", BATCH_ID_INVALID, "R",
-                    [{"Id": "a" * 81, **entry}]),
+            entries(name, f"{name} has ids of a form", BATCH_ID_INVALID,
+                    SEEN_MALFORMED_ID.get(name, "?"), [{"Id": "a:b", **entry}]),
+            entries(name, f"{name} has no empty ids", BATCH_ID_INVALID,
+                    SEEN_WRONG_LENGTH_ID.get(name, "?"), [{"Id": "", **entry}]),
+            entries(name, f"{name} has no long ids", BATCH_ID_INVALID,
+                    SEEN_WRONG_LENGTH_ID.get(name, "?"), [{"Id": "a" * 81, **entry}]),
             entries(name, f"{name} has distinct ids",
                     batch("BatchEntryIdsNotDistinct", "Id a repeated."), "?",
                     [{"Id": "a", **entry}, {"Id": "a", **entry}]),

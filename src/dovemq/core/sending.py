@@ -15,7 +15,7 @@ from dovemq.core.errors import (
     MessageTooLong,
     MissingValue,
 )
-from dovemq.core.message import Attribute
+from dovemq.core.message import Attribute, Message
 from dovemq.core.queue import Queue, QueueSettings
 
 _NAME: Final = re.compile(r"[\w.-]+")
@@ -60,6 +60,21 @@ def new_draft(
         group,
         deduplication_id,
         trace,
+    )
+
+
+def accepted(draft: Draft, sequence: int, sent_ms: int) -> Message:
+    """The message that a draft becomes when a store takes it."""
+    return Message(
+        draft.message_id,
+        sequence,
+        draft.body,
+        sent_ms,
+        draft.sender,
+        draft.attributes,
+        draft.group,
+        draft.deduplication_id,
+        draft.trace,
     )
 
 

@@ -31,8 +31,8 @@ from dovemq.core.commands import (
     Visibility,
 )
 from dovemq.core.errors import Draining, QueueMissing
-from dovemq.core.message import Message
 from dovemq.core.queue import Queue
+from dovemq.core.sending import accepted
 from dovemq.stores.memory_catalogue import MemoryCatalogue
 from dovemq.stores.memory_receive import Groups, Receive, Row
 
@@ -174,17 +174,7 @@ class MemoryPartition:
             if key in self._first_sends:
                 _, first = self._first_sends[key]
                 return Duplicate(first.message_id, first.sequence)
-        message = Message(
-            draft.message_id,
-            next(self._sequences),
-            draft.body,
-            now_ms,
-            draft.sender,
-            draft.attributes,
-            draft.group,
-            draft.deduplication_id,
-            draft.trace,
-        )
+        message = accepted(draft, next(self._sequences), now_ms)
         self._add(Row(message, visible_ms=now_ms + draft.delay_ms))
         sent = Sent(message.message_id, message.sequence)
         if key is not None:

@@ -32,6 +32,7 @@ from dovemq.core.errors import QueueMissing
 from dovemq.core.index import Index
 from dovemq.core.message import Message
 from dovemq.core.queue import Queue
+from dovemq.core.sending import accepted
 from dovemq.stores.sqlite.ground import Ground
 from dovemq.stores.sqlite.group import Place, Sending
 from dovemq.stores.sqlite.handout import Handout
@@ -59,7 +60,8 @@ class SqlitePartition:
         self._writer.check_space(now_ms)
         if not drafts:
             return []
-        messages = [self._message(draft, now_ms) for draft in drafts]
+        sequences = self._ground.sequences
+        messages = [accepted(draft, next(sequences), now_ms) for draft in drafts]
         entries = [
             Entry(message.sequence, now_ms + draft.delay_ms, now_ms, 0, 0, draft.group)
             for message, draft in zip(messages, drafts, strict=True)
@@ -220,19 +222,6 @@ class SqlitePartition:
     def _check_open(self) -> None:
         if self._closed:
             raise QueueMissing(str(self.queue.key))
-
-    def _message(self, draft: Draft, now_ms: int) -> Message:
-        return Message(
-            draft.message_id,
-            next(self._ground.sequences),
-            draft.body,
-            now_ms,
-            draft.sender,
-            draft.attributes,
-            draft.group,
-            draft.deduplication_id,
-            draft.trace,
-        )
 
     def _adopted(self, message: Message, now_ms: int) -> Message:
         sent_ms = now_ms if self.queue.settings.fifo else message.sent_ms

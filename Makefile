@@ -38,11 +38,11 @@ suite: setup
 	$(PYTEST) --dist worksteal $(addprefix --ignore=,$(PROCESS_TESTS))
 	$(PYTEST) --dist loadfile $(PROCESS_TESTS)
 
-test-full: export DOVEMQ_MACHINE_RUNS := 2000
-test-full: export DOVEMQ_KILL_ROUNDS := 30
-test-full: export DOVEMQ_FUZZ := 100000
-test-full: export DOVEMQ_BACKLOG := 1000000
-test-full: export DOVEMQ_POWER_ROUNDS := 60
+test-full: export DOVETEST_MACHINE_RUNS := 2000
+test-full: export DOVETEST_KILL_ROUNDS := 30
+test-full: export DOVETEST_FUZZ := 100000
+test-full: export DOVETEST_BACKLOG := 1000000
+test-full: export DOVETEST_POWER_ROUNDS := 60
 test-full: PYTEST += --timeout 3600 -o faulthandler_timeout=0
 test-full: check suite
 	$(BIN)/python -m bench.flat

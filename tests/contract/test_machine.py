@@ -1,6 +1,6 @@
 """Random walks over the store in memory and the embedded one, which must never disagree.
 
-`DOVEMQ_MACHINE_RUNS` sets how many walks of fifty steps each kind of queue is taken on.
+`DOVETEST_MACHINE_RUNS` sets how many walks of fifty steps each kind of queue is taken on.
 """
 
 import os
@@ -22,7 +22,7 @@ from dovemq.core.queue import ANY_ORDER
 from tests.contract.twins import DEAD, JOBS, Held, Ledger, Pair, transfer
 from tests.contract.world import Line
 
-RUNS = int(os.environ.get("DOVEMQ_MACHINE_RUNS", "40"))
+RUNS = int(os.environ.get("DOVETEST_MACHINE_RUNS", "40"))
 HELD_MAX = 200
 FLOOD = 40
 

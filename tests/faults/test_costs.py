@@ -15,7 +15,7 @@ import pytest
 from bench import flat, polls
 from bench.tables import Row
 
-BACKLOG: Final = int(os.environ.get("DOVEMQ_BACKLOG", "200000"))
+BACKLOG: Final = int(os.environ.get("DOVETEST_BACKLOG", "200000"))
 CONNECTIONS: Final = 2_000
 _ROUNDS: Final = 20 if BACKLOG >= 1_000_000 else 8
 _IDLE_SECONDS: Final = 4.0

@@ -1,6 +1,6 @@
 """Mutated requests of every operation: each gets an answer of its own, and none leaves a trace.
 
-The table of answers is printed and written as JSON; DOVEMQ_FUZZ_REPORT names the file.
+The table of answers is printed and written as JSON; DOVETEST_FUZZ_REPORT names the file.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ from dovemq.testing.local_server import LocalServer
 from tests.faults.fuzz_driver import CLOSED, OK, Fuzz, Tally
 from tests.faults.fuzz_samples import SAMPLES
 
-COUNT: Final = int(os.environ.get("DOVEMQ_FUZZ", "20000"))
-SEED: Final = int(os.environ.get("DOVEMQ_FUZZ_SEED", "1"))
+COUNT: Final = int(os.environ.get("DOVETEST_FUZZ", "20000"))
+SEED: Final = int(os.environ.get("DOVETEST_FUZZ_SEED", "1"))
 OPERATIONS: Final = 23
 ERRORS_MIN: Final = 3
 _WARM_UP: Final = 2_000
@@ -109,7 +109,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     watched = Watched(place)
     with watched.server:
         found = asyncio.run(fuzzed(watched))
-    report = Path(os.environ.get("DOVEMQ_FUZZ_REPORT", place / "answers.json"))
+    report = Path(os.environ.get("DOVETEST_FUZZ_REPORT", place / "answers.json"))
     report.write_text(found.tally.as_json())
     print(f"{found.tally.as_table()}\nwritten to {report}\n{found.before}\n{found.after}")
     return found

@@ -19,7 +19,7 @@ from tests.faults.inspection import broken_promises
 from tests.faults.ledger import SENDING, SENT, Ledger, body_of, name_in
 from tests.faults.traffic import PLAIN, Traffic, client_of, counted
 
-ROUNDS: Final = int(os.environ.get("DOVEMQ_KILL_ROUNDS", "6"))
+ROUNDS: Final = int(os.environ.get("DOVETEST_KILL_ROUNDS", "6"))
 HASTY_ROUNDS: Final = 6
 WORKERS: Final = 12
 _ANSWERS_MAX: Final = 400

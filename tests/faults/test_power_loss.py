@@ -20,7 +20,7 @@ from tests.faults.ledger import Ledger
 from tests.faults.power_driver import later_release
 from tests.faults.powercut import Damage, Disk
 
-SEEDS: Final = range(int(os.environ.get("DOVEMQ_POWER_ROUNDS", "12")))
+SEEDS: Final = range(int(os.environ.get("DOVETEST_POWER_ROUNDS", "12")))
 MIGRATION_SEEDS: Final = range(4)
 LYING: Final = range(8)
 _STEPS: Final = 25

@@ -7,6 +7,8 @@ import pytest
 from dovemq.core.errors import QueueMissing
 from tests.service.world import LONG_MS, World, bodies
 
+WAIT_SECONDS_MAX = 5
+
 
 async def settled_loop() -> None:
     """Let every task that can run do so."""
@@ -71,6 +73,27 @@ def test_poll_ends_when_a_lease_ends_during_the_wait() -> None:
         await settled_loop()
         world.clock.advance(1)
         assert bodies(await poll) == ["a"]
+
+    asyncio.run(scenario())
+
+
+def test_polls_are_woken_by_one_lease_s_end_after_the_other() -> None:
+    async def scenario() -> None:
+        world = World()
+        queue = await world.queue("q")
+        await world.send(queue, "a", "b")
+        await world.messages.receive(queue, 1, lease_ms=1)
+        await world.messages.receive(queue, 1, lease_ms=2)
+        polls = [
+            asyncio.create_task(world.messages.receive(queue, 1, lease_ms=60_000, wait_ms=LONG_MS))
+            for _ in range(2)
+        ]
+        await settled_loop()
+        for _ in polls:
+            world.clock.advance(1)
+            await asyncio.wait(polls, timeout=WAIT_SECONDS_MAX, return_when=asyncio.FIRST_COMPLETED)
+            polls = [poll for poll in polls if not poll.done()]
+        assert polls == []
 
     asyncio.run(scenario())
 

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from dovemq.core import limits
+from dovemq.core.commands import Duplicate
 from dovemq.core.errors import (
     InvalidValue,
     MessageGone,
@@ -199,6 +200,20 @@ def test_housekeeping_drops_what_outlived_its_retention() -> None:
         await world.send(queue, "new")
         await world.service.drop_expired()
         assert bodies(await world.messages.receive(queue, 10)) == ["new"]
+
+    asyncio.run(scenario())
+
+
+def test_housekeeping_keeps_deduplication_ids_for_their_whole_interval() -> None:
+    async def scenario() -> None:
+        world = World()
+        queue = await world.queue("q.fifo", retention_ms=limits.MINUTE_MS)
+        [first] = await world.send(queue, "a", group="g")
+        world.clock.advance(2 * limits.MINUTE_MS)
+        await world.service.drop_expired()
+        assert await world.send(queue, "a", group="g") == [
+            Duplicate(first.message_id, first.sequence)
+        ]
 
     asyncio.run(scenario())
 

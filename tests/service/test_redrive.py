@@ -70,6 +70,16 @@ def test_redrive_to_a_queue_that_does_not_exist_is_refused() -> None:
     asyncio.run(scenario())
 
 
+def test_queue_that_would_be_its_own_dead_letter_queue_is_refused() -> None:
+    async def scenario() -> None:
+        world = World()
+        queue = await world.queue("work")
+        with pytest.raises(InvalidAttribute, match="its own"):
+            await world.queues.change(queue.key, {"redrive": Redrive(queue.key, 1)})
+
+    asyncio.run(scenario())
+
+
 def test_redrive_allow_policy_of_the_target_is_enforced() -> None:
     async def scenario() -> None:
         world = World()
@@ -162,6 +172,34 @@ def test_moves_are_refused_where_they_make_no_sense() -> None:
             await world.moves.start(dead.key, key("nowhere"), None)
         with pytest.raises(ResourceMissing):
             await world.moves.cancel("no such task")
+
+    asyncio.run(scenario())
+
+
+def test_move_to_a_queue_of_the_other_type_is_refused() -> None:
+    async def scenario() -> None:
+        world = World()
+        _, dead = await world.with_dead_letters(1)
+        await world.send(dead, "a")
+        fifo = await world.queue("other.fifo")
+        with pytest.raises(MoveRefused, match="same type"):
+            await world.moves.start(dead.key, fifo.key, None)
+
+    asyncio.run(scenario())
+
+
+def test_move_leaves_a_later_queue_of_its_source_s_name_alone() -> None:
+    async def scenario() -> None:
+        world = World()
+        work, dead = await world.with_dead_letters(1)
+        await world.send(dead, "old")
+        await world.moves.start(dead.key, work.key, None)
+        await world.queues.remove(dead.key)
+        later = await world.queue("dead")
+        await world.send(later, "new")
+        await finished(world)
+        assert (await world.queues.counts(later)).visible == 1
+        assert await world.moves.listing(later.key, 10) == []
 
     asyncio.run(scenario())
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovemq.core.commands import Duplicate, Sent
+from dovemq.core.ports import Store
 from dovemq.core.queue import Queue, QueueKey, Redrive
 from dovemq.core.sending import new_draft
 from dovemq.service import build_service
@@ -22,10 +23,16 @@ def key(name: str) -> QueueKey:
 
 
 class World:
-    def __init__(self, *, strict: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        strict: bool = False,
+        store: Store | None = None,
+        clock: ManualClock | None = None,
+    ) -> None:
         self._numbers = itertools.count(1)
-        self.clock = ManualClock()
-        self.store = MemoryStore(random.Random(1), b"k" * 32)
+        self.clock = clock or ManualClock()
+        self.store: Store = store or MemoryStore(random.Random(1), b"k" * 32)
         self.service = build_service(self.store, self.clock, self.new_id, strict_aws=strict)
         self.queues = self.service.queues
         self.messages = self.service.messages

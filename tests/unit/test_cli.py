@@ -294,3 +294,29 @@ def test_every_command_has_json_and_an_example() -> None:
         text = parser.format_help()
         assert "--json" in text, path
         assert f"dovemq {' '.join(path)}" in parser.epilog, path
+
+
+def test_input_that_is_not_utf8_is_wrong_use(
+    dovemq: Command, queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for args in ([], ["--lines"]):
+        stream = io.TextIOWrapper(io.BytesIO(b"\xff\n"), encoding="utf-8")
+        monkeypatch.setattr("sys.stdin", stream)
+        assert "not text in utf-8" in dovemq("send", queue, *args, code=2)
+    assert "not text in utf-8" in dovemq("send", queue, "\udcff", code=2)
+
+
+def test_lines_cannot_share_a_deduplication_id(dovemq: Command) -> None:
+    err = dovemq("send", "q.fifo", "--lines", "--deduplication-id", "a", code=2)
+    assert "--deduplication-id" in err
+
+
+def test_peek_at_a_path_without_a_name_is_wrong_use(dovemq: Command) -> None:
+    assert "neither the name nor the URL" in dovemq("peek", "/", code=2)
+
+
+def test_host_that_is_no_name_at_all_is_told(
+    clean: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", "--host", "a" * 70 + ".b", "--data", str(tmp_path / "data")]) == 1
+    assert "cannot listen on" in capsys.readouterr().err

@@ -228,7 +228,9 @@ def test_nobody_listening_is_unreachable_with_a_remedy() -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("url", ["ftp://x", "localhost:9324", "http://", "http://x:port", ""])
+@pytest.mark.parametrize(
+    "url", ["ftp://x", "localhost:9324", "http://", "http://x:port", "http://[::1", ""]
+)
 def test_address_that_makes_no_sense_is_refused(url: str) -> None:
     with pytest.raises(AnswerMalformed):
         Address.parse(url)

@@ -261,3 +261,10 @@ def test_exhausted_message_is_hidden_long_enough_to_be_moved() -> None:
     assert [entry.sequence for entry in picked.exhausted] == [sequence]
     assert picked.next_due_ms == bench.now_ms + limits.REDRIVE_LEASE_MS
     assert not picked.more
+
+
+def test_message_sent_before_the_clock_was_set_back_is_handed_out() -> None:
+    bench = Bench(fifo=True)
+    later_ms = bench.now_ms + 1_000_000
+    bench.index.add(Entry(1, later_ms, later_ms, group="a"))
+    assert bench.lease() == [1]

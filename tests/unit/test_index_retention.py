@@ -219,3 +219,14 @@ def test_changes_of_settings_leave_no_remains() -> None:
 
 def test_pristine_message_costs_an_entry_of_64_bytes() -> None:
     assert sys.getsizeof(Entry(1, 2, 3)) == 64
+
+
+def test_leases_that_are_taken_back_without_end_leave_nothing_behind() -> None:
+    bench = Bench()
+    (sequence,) = bench.send()
+    for _ in range(5_000):
+        bench.lease(lease_ms=0)
+        assert bench.index.release(sequence, 1)
+    assert len(bench.index._holdings._arrivals._old) < 2_000
+    bench.clock.advance(bench.index.settings.retention_ms)
+    assert bench.index.expire(bench.now_ms) == [sequence]

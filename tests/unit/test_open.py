@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -270,3 +271,28 @@ def test_cancelled_receive_leaves_nothing_leased() -> None:
 def test_package_has_no_other_names() -> None:
     with pytest.raises(AttributeError):
         dovemq.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("q", {"order_hint": 2.5}),
+        ("q", {"delivery_paused": "yes"}),
+        ("q", {"message_bytes_max": 2_000.5}),
+        ("q", {"group_concurrency": "3"}),
+        ("q", {"lease": "long"}),
+        ("q", {"retention": float("inf")}),
+        ("q", {"receives_max": 3}),
+        ("q", {"dead_letters": "dead", "receives_max": 0}),
+        ("q.fifo", {"deduplication_scope": "bogus"}),
+    ],
+)
+def test_option_of_a_wrong_kind_is_refused_before_it_is_stored(
+    tmp_path: Path, name: str, options: dict[str, Any]
+) -> None:
+    with dovemq.open(tmp_path) as opened:
+        opened.create("dead")
+        with pytest.raises(InvalidAttribute):
+            opened.create(name, **options)
+    with dovemq.open(tmp_path) as opened:
+        assert opened.names() == ["dead"]

@@ -1,14 +1,16 @@
 """Where bodies come from: the cache, or one read that also fetches what is next."""
 
 import asyncio
+import threading
 
 import pytest
 
 from dovemq.core.commands import Ask
+from dovemq.core.errors import Draining
 from dovemq.core.message import Message
 from dovemq.stores.sqlite.bodies import AHEAD_COUNT, MESSAGE_OVERHEAD_BYTES, BodyCache
 from dovemq.stores.sqlite.statistics import Statistics
-from tests.unit.embedded import LEASE_MS, Line, Place, in_loop
+from tests.unit.embedded import LEASE_MS, TEST_SECONDS_MAX, Line, Place, in_loop
 
 
 def message(sequence: int) -> Message:
@@ -19,7 +21,7 @@ def test_cache_is_bounded_in_bytes_and_keeps_what_came_last() -> None:
     statistics = Statistics()
     cache = BodyCache(10 * (MESSAGE_OVERHEAD_BYTES + 100), statistics)
     for sequence in range(100):
-        cache.put(message(sequence), 100)
+        cache.put_all({sequence: message(sequence)}, 100)
         assert statistics.cache_bytes <= cache.bytes_max
     held = [sequence for sequence in range(100) if cache.get(sequence)]
     assert held[-1] == 99
@@ -28,7 +30,7 @@ def test_cache_is_bounded_in_bytes_and_keeps_what_came_last() -> None:
 
 def test_cache_lets_go_of_settled_messages() -> None:
     cache = BodyCache(1 << 20, Statistics())
-    cache.put(message(1), 100)
+    cache.put_all({1: message(1)}, 100)
     cache.discard(1)
     assert cache.get(1) is None
 
@@ -136,3 +138,22 @@ async def test_many_receives_over_a_small_cache_are_all_answered(place: Place) -
         return count
 
     assert sum(await asyncio.gather(*(consume() for _ in range(16)))) == 3_000
+
+
+@in_loop
+async def test_receive_that_has_to_read_once_more_does_not_outlast_the_store(place: Place) -> None:
+    line = await place.line(await place.open())
+    await line.send(*("x" * 1_000 for _ in range(3)))
+    await line.store.close()
+    store = await place.open(cache_bytes_max=0)
+    reopened = Line(place, store, line.queue)
+    held = threading.Event()
+    store._reader.look_up(lambda _: held.wait(TEST_SECONDS_MAX))
+    receives = [asyncio.create_task(reopened.lease(1)) for _ in range(3)]
+    await asyncio.sleep(0)
+    closing = asyncio.create_task(store.close())
+    while not store._reader._stopped:
+        await asyncio.sleep(0.01)
+    held.set()
+    await asyncio.gather(closing, *receives, return_exceptions=True)
+    assert all(isinstance(r.exception(), Draining) or len(r.result()) == 1 for r in receives)

@@ -151,3 +151,9 @@ async def test_unreadable_index_page_is_refused_at_start_and_left_alone(place: P
     with pytest.raises(StoreUnusable, match="restore a backup"):
         await place.open()
     assert place.database.read_bytes() == before
+
+
+@in_loop
+async def test_damaged_head_is_set_aside_by_a_receive_without_a_lease(place: Place) -> None:
+    line = await damaged(place, "q.fifo", 3, FLIP_SECOND.replace("2", "1"))
+    assert [each.message.body for each in await line.lease(1, lease_ms=0)] == ["b1"]

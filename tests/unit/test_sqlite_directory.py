@@ -1,5 +1,6 @@
 """Which directories the store accepts, and what it says about the others."""
 
+import asyncio
 import os
 import stat
 import subprocess
@@ -129,3 +130,34 @@ def test_reserve_is_made_given_back_and_made_again(tmp_path: Path) -> None:
 async def test_closed_store_leaves_no_thread_behind(place: Place) -> None:
     await (await place.open()).close()
     assert not [thread for thread in threading.enumerate() if "dovemq" in thread.name]
+
+
+@in_loop
+async def test_opening_that_was_cancelled_lets_go_of_the_directory(place: Place) -> None:
+    opening = asyncio.create_task(place.open())
+    while not (place.directory / "lock").exists():
+        await asyncio.sleep(0)
+    opening.cancel()
+    await asyncio.wait([opening])
+    while True:
+        try:
+            await place.open()
+            break
+        except StoreUnusable:
+            await asyncio.sleep(0.01)
+    assert opening.cancelled()
+
+
+@in_loop
+async def test_files_are_for_the_owner_alone_in_a_directory_that_others_may_read(
+    place: Place,
+) -> None:
+    place.database.parent.mkdir(mode=0o755, exist_ok=True)
+    place.database.parent.chmod(0o755)
+    store = await place.open()
+    backup = place.database.parent.with_name("copy.db")
+    await store.backup(backup)
+    files = [backup, *place.database.parent.iterdir()]
+    assert {file.name: stat.S_IMODE(file.stat().st_mode) for file in files} == {
+        file.name: 0o600 for file in files
+    }

@@ -1,6 +1,7 @@
 """What shares a commit, what waits for it, and what is never written."""
 
 import asyncio
+import threading
 
 import pytest
 
@@ -235,3 +236,35 @@ async def test_log_is_checkpointed_while_the_store_runs(place: Place) -> None:
     while not store.statistics.checkpoints:
         await asyncio.sleep(0.01)
     assert place.database.stat().st_size > 5_000_000
+
+
+@in_loop
+async def test_close_that_was_cancelled_can_be_repeated(place: Place) -> None:
+    store = await place.open()
+    line = await place.line(store)
+    place.disk.may_sync.clear()
+    sending = asyncio.create_task(line.send("a"))
+    closing = asyncio.create_task(store.close())
+    await turns()
+    closing.cancel()
+    await asyncio.wait([closing])
+    place.disk.may_sync.set()
+    await store.close()
+    assert await sending == [1]
+    assert "dovemq-writer" not in {thread.name for thread in threading.enumerate()}
+
+
+@in_loop
+async def test_send_that_meets_the_removal_of_its_queue_leaves_no_rows(place: Place) -> None:
+    store = await place.open()
+    line = await place.line(store)
+    place.disk.may_sync.clear()
+    removing = asyncio.create_task(store.catalogue.remove(line.queue.key))
+    await turns()
+    sending = asyncio.create_task(line.send("late"))
+    await turns()
+    place.disk.may_sync.set()
+    await asyncio.gather(removing, sending)
+    while store.statistics.swept < 1:
+        await asyncio.sleep(0.01)
+    assert rows(place) == []

@@ -53,14 +53,15 @@ class Arrivals:
         dead = len(line) - self.count
         if dead > _DEAD_MIN and dead > self.count:
             self._line = deque(entry for entry in line if entry.receive_count >= 0)
-            self._old = [old for old in self._old if old[2].receive_count >= 0]
-            heapq.heapify(self._old)
+            self._compact_old()
 
     def replace(self, entry: Entry, successor: Entry) -> None:
         """Let another object stand for the same message; the first one is dead."""
         self._line[bisect_left(self._line, entry.sequence, key=_sequence_of)] = successor
         entry.receive_count = DEAD
         heapq.heappush(self._old, (successor.sent_ms, successor.sequence, successor))
+        if len(self._old) > _DEAD_MIN + 2 * self.count:
+            self._compact_old()
 
     def sent_before(self, before_ms: int) -> Entry | None:
         """One that was sent before then, the first to arrive if there are several."""
@@ -90,6 +91,10 @@ class Arrivals:
         old = (entry for _, _, entry in self._old)
         oldest = chain(islice(_visible(self._line, now_ms), 1), _visible(old, now_ms))
         return min((entry.sent_ms for entry in oldest), default=None)
+
+    def _compact_old(self) -> None:
+        self._old = [old for old in self._old if old[2].receive_count >= 0]
+        heapq.heapify(self._old)
 
     def __iter__(self) -> Iterator[Entry]:
         return (entry for entry in self._line if entry.receive_count >= 0)

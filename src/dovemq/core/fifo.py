@@ -126,7 +126,7 @@ class FifoOrder:
                 break
             self._ready.pop()
             self._take_run(_group_of(head), ask, now_ms, picked)
-            if head.visible_ms <= now_ms:
+            if not self._timetable.holds(head):
                 still_visible.append(head)
         # Leases of no length hide nothing, but one receive serves a group once.
         for head in still_visible:
@@ -137,7 +137,7 @@ class FifoOrder:
         length_max = min(ask.count_max - len(picked.taken), self._allowance(group))
         for place, entry in enumerate(islice(_entries(self._lanes[group]), length_max)):
             spent = choosing.exhausted(entry.receive_count, ask.receives_max)
-            if entry.visible_ms > now_ms or (spent and place):
+            if self._timetable.holds(entry) or (spent and place):
                 return
             (picked.exhausted if spent else picked.taken).append(entry)
             lease_ms = choosing.lease_length_ms(ask.lease_ms, spent=spent)

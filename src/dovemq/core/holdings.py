@@ -17,9 +17,9 @@ from dovemq.core.timetable import Timetable
 class Holdings:
     __slots__ = (
         "_arrivals",
-        "_dropped",
         "_leased_once",
         "_visible_before",
+        "dropped",
         "sent_ms_min",
         "timetable",
     )
@@ -29,7 +29,8 @@ class Holdings:
         self._arrivals = Arrivals()
         self._leased_once: dict[int, Entry] = {}
         self._visible_before: dict[int, int] = {}
-        self._dropped: list[int] = []
+        self.dropped: list[int] = []
+        """What outlived the retention period and was not taken yet."""
         self.sent_ms_min: float = math.inf
         """Nothing here was sent before then."""
 
@@ -94,7 +95,7 @@ class Holdings:
 
     def expire(self, sent_before_ms: int, remove: Callable[[Entry], None]) -> None:
         while (entry := self._arrivals.sent_before(sent_before_ms)) is not None:
-            self._dropped.append(entry.sequence)
+            self.dropped.append(entry.sequence)
             remove(entry)
         self.sent_ms_min = self._arrivals.sent_ms_min()
 
@@ -117,7 +118,8 @@ class Holdings:
         return dropped
 
     def take_dropped(self) -> list[int]:
-        dropped, self._dropped = self._dropped, []
+        dropped = self.dropped.copy()
+        self.dropped.clear()
         return dropped
 
     def counts(self, now_ms: int) -> Counts:

@@ -47,6 +47,8 @@ class Index:
         self._holdings = holdings
         self._timetable = holdings.timetable
         self._order = order
+        self.dropped = holdings.dropped
+        """Not empty when there is something for `take_dropped`."""
 
     @property
     def settings(self) -> QueueSettings:
@@ -88,6 +90,12 @@ class Index:
             return Settlement.EXPIRED
         self._remove(entry)
         return Settlement.SETTLED
+
+    def set_aside(self, sequence: int) -> None:
+        """Remove a message that cannot be handed out, whoever holds it."""
+        entry = self._holdings.find(sequence)
+        if entry is not None:
+            self._remove(entry)
 
     def extend(self, sequence: int, receive_count: int, until_ms: int, now_ms: int) -> Extension:
         self._reach(now_ms)

@@ -123,6 +123,7 @@ def check_queue_name(name: str, *, fifo: bool) -> None:
 def settings_with(settings: QueueSettings, changes: Changes) -> QueueSettings:
     """The settings after `changes`, or the first rule that they break."""
     changed = msgspec.structs.replace(settings, **changes)
+    _check_types(changes)
     for name, allowed in RANGES.items():
         value = getattr(changed, name)
         if value is not None and not allowed.holds(value):
@@ -136,9 +137,26 @@ def settings_with(settings: QueueSettings, changes: Changes) -> QueueSettings:
         _check_fifo(changed)
     else:
         _check_standard(changed, changes)
-    if changed.redrive and changed.redrive.target.fifo != changed.fifo:
-        raise InvalidAttribute("redrive", "Dead-letter queue must be same type as source.")
+    if changed.redrive:
+        _check_redrive(changed.redrive, fifo=changed.fifo)
     return changed
+
+
+def _check_types(changes: Changes) -> None:
+    """A value of another type could be stored, and the store not be opened again."""
+    fields = {field.name: field.type for field in msgspec.structs.fields(QueueSettings)}
+    for name, value in changes.items():
+        try:
+            msgspec.convert(msgspec.to_builtins(value), fields[name])
+        except (msgspec.ValidationError, TypeError):
+            raise InvalidAttribute(name, value=value) from None
+
+
+def _check_redrive(redrive: Redrive, *, fifo: bool) -> None:
+    if redrive.target.fifo != fifo:
+        raise InvalidAttribute("redrive", "Dead-letter queue must be same type as source.")
+    if not limits.RECEIVES_BEFORE_REDRIVE.holds(redrive.receives_max):
+        raise InvalidAttribute("redrive", "The number of receives is out of its range.")
 
 
 def _check_fifo(settings: QueueSettings) -> None:

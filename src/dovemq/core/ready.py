@@ -31,7 +31,7 @@ class Ready:
 
     def push(self, entry: Entry) -> None:
         line = self._line
-        if not line or _before(line[-1], entry):
+        if not line or line[-1].visible_ms < entry.visible_ms or _before(line[-1], entry):
             line.append(entry)
         elif _before(entry, line[0]):
             line.appendleft(entry)
@@ -63,8 +63,15 @@ class Ready:
     def take(self, count: int) -> list[Entry]:
         """Take the first `count`, or all if there are fewer."""
         taken: list[Entry] = []
-        while len(taken) < count and (entry := self.pop()) is not None:
-            taken.append(entry)
+        line = self._line
+        if not self._late:
+            while line and len(taken) < count:
+                entry = line.popleft()
+                if entry.receive_count >= 0:
+                    taken.append(entry)
+            return taken
+        while len(taken) < count and (first := self.pop()) is not None:
+            taken.append(first)
         return taken
 
     def draw(self, window: int, count: int, rng: random.Random) -> list[Entry]:

@@ -19,6 +19,7 @@ from dovemq.core.message import Attribute, Message
 from dovemq.core.queue import Queue, QueueSettings
 
 _NAME: Final = re.compile(r"[\w.-]+")
+_NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _RESERVED_PREFIXES: Final = ("aws.", "amazon.")
 _TYPE: Final = re.compile(r"(String|Number|Binary)(\..+)?")
 _NOT_FOR_THIS_QUEUE: Final = "The request include parameter that is not valid for this queue type."
@@ -38,13 +39,16 @@ def new_draft(
 ) -> Draft:
     """A draft that the queue will take, with the queue's defaults filled in."""
     settings = queue.settings
-    check_contents(body)
-    size = len(body) if body.isascii() else len(body.encode())
+    if not body:
+        raise MissingValue("MessageBody")
+    if has_forbidden_character(body):
+        raise InvalidContents()
     if attributes:
         check_attributes(attributes)
-        size += sum(map(attribute_bytes, attributes.items()))
-    if size > settings.message_bytes_max:
+    if message_bytes(body, attributes) > settings.message_bytes_max:
         raise MessageTooLong(settings.message_bytes_max)
+    if trace is not None:
+        _check_trace(trace)
     if group is not None:
         check_token("MessageGroupId", group)
     if settings.fifo:
@@ -55,7 +59,7 @@ def new_draft(
         message_id,
         body,
         sender,
-        _delay_ms(settings, delay_ms),
+        settings.delay_ms if delay_ms is None else _delay_ms(settings, delay_ms),
         attributes or {},
         group,
         deduplication_id,
@@ -76,13 +80,6 @@ def accepted(draft: Draft, sequence: int, sent_ms: int) -> Message:
         draft.deduplication_id,
         draft.trace,
     )
-
-
-def check_contents(text: str) -> None:
-    if not text:
-        raise MissingValue("MessageBody")
-    if has_forbidden_character(text):
-        raise InvalidContents()
 
 
 def has_forbidden_character(text: str) -> bool:
@@ -109,9 +106,10 @@ def attribute_bytes(item: tuple[str, Attribute]) -> int:
     return len(name.encode()) + len(attribute.type.encode()) + value_bytes
 
 
-def message_bytes(body: str, attributes: Mapping[str, Attribute]) -> int:
+def message_bytes(body: str, attributes: Mapping[str, Attribute] | None) -> int:
     """The size that counts against the limits of a message and of a batch."""
-    return len(body.encode()) + sum(map(attribute_bytes, attributes.items()))
+    body_bytes = len(body) if body.isascii() else len(body.encode())
+    return body_bytes + (sum(map(attribute_bytes, attributes.items())) if attributes else 0)
 
 
 def check_attributes(attributes: Mapping[str, Attribute]) -> None:
@@ -153,7 +151,7 @@ def _check_attribute_type(name: str, type_name: str) -> None:
         raise InvalidMessageAttribute(
             f"The message attribute '{name}' must contain message attribute type."
         )
-    if not _TYPE.fullmatch(type_name):
+    if not _TYPE.fullmatch(type_name) or has_forbidden_character(type_name):
         raise InvalidMessageAttribute(
             f"The type of message (user) attribute '{name}' is invalid. You must use only the "
             "following supported type prefixes: Binary, Number, String."
@@ -179,12 +177,20 @@ def _check_attribute_value(name: str, attribute: Attribute) -> None:
 
 
 def _check_number(name: str, value: str) -> None:
-    try:
-        float(value)
-    except ValueError:
+    if not _NUMBER.fullmatch(value):
         raise InvalidMessageAttribute(
             f"Can't cast the value of message (user) attribute '{name}' to a number."
-        ) from None
+        )
+
+
+def _check_trace(trace: str) -> None:
+    """It does not count as size of the message, so it has a bound of its own."""
+    if len(trace) > limits.TRACE_LENGTH_MAX:
+        raise InvalidMessageAttribute(
+            f"The trace header must not be longer than {limits.TRACE_LENGTH_MAX} characters."
+        )
+    if has_forbidden_character(trace):
+        raise InvalidMessageAttribute(str(InvalidContents()))
 
 
 def _fifo_identity(
@@ -200,9 +206,7 @@ def _fifo_identity(
     return hashlib.sha256(body.encode()).hexdigest()
 
 
-def _delay_ms(settings: QueueSettings, delay_ms: int | None) -> int:
-    if delay_ms is None:
-        return settings.delay_ms
+def _delay_ms(settings: QueueSettings, delay_ms: int) -> int:
     delay_seconds = delay_ms // limits.SECOND_MS
     if settings.fifo:
         if delay_ms:

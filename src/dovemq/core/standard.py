@@ -80,8 +80,9 @@ class StandardOrder:
 
     def _pick_in_order(self, ask: Ask, now_ms: int) -> Picked:
         ready, count, until_ms = self._ready, ask.count_max, now_ms + ask.lease_ms
-        size = choosing.window_size(self._settings.order_hint, count)
         exhausted: list[Entry] = []
+        order_hint = self._settings.order_hint
+        size = count if order_hint == 1 else choosing.window_size(order_hint, count)
         if size == count and ask.receives_max is None:
             taken = ready.take(count)
         elif size > count and self._plain(size, ask.receives_max):

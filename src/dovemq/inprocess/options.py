@@ -3,7 +3,7 @@
 from typing import Any, Final, TypedDict
 
 from dovemq.core import limits
-from dovemq.core.errors import UnknownAttribute
+from dovemq.core.errors import InvalidAttribute, UnknownAttribute
 from dovemq.core.queue import ANY_ORDER, QueueKey, Redrive
 
 
@@ -38,7 +38,7 @@ def changes_of(key: QueueKey, options: QueueOptions) -> dict[str, Any]:
         if name not in QueueOptions.__annotations__:
             raise UnknownAttribute(name)
         if name in _SECONDS:
-            changes[name + "_ms"] = round(float(str(value)) * limits.SECOND_MS)
+            changes[name + "_ms"] = _ms(name, value)
         elif name == "order_hint":
             changes[name] = ANY_ORDER if value is None else value
         elif name not in ("dead_letters", "receives_max"):
@@ -46,4 +46,13 @@ def changes_of(key: QueueKey, options: QueueOptions) -> dict[str, Any]:
     if "dead_letters" in options:
         target = QueueKey(key.account, options["dead_letters"])
         changes["redrive"] = Redrive(target, options.get("receives_max", _RECEIVES_MAX))
+    elif "receives_max" in options:
+        raise InvalidAttribute("redrive", "receives_max goes with dead_letters.")
     return changes
+
+
+def _ms(name: str, seconds: object) -> int:
+    try:
+        return round(float(str(seconds)) * limits.SECOND_MS)
+    except (ValueError, OverflowError):
+        raise InvalidAttribute(name, "not a number of seconds", seconds) from None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dovemq.core import limits
-from dovemq.core.errors import DoveError
+from dovemq.core.errors import DoveError, QueueMissing
 from dovemq.core.ports import Clock, Store
 from dovemq.service.messages import Messages
 from dovemq.service.moves import Moves
@@ -62,7 +62,9 @@ class Service:
         after = ""
         while page := await self.queues.page(None, "", after, limits.QUEUES_LISTED.most):
             for queue in page:
-                await self.queues.drop_expired(queue)
+                with contextlib.suppress(QueueMissing):
+                    # It was removed while others were looked after.
+                    await self.queues.drop_expired(queue)
             after = str(page[-1].key)
 
 

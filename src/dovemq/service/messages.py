@@ -6,6 +6,7 @@ exhausted messages to their dead-letter queue.
 
 import asyncio
 from collections.abc import Sequence
+from typing import Final
 
 from dovemq.core import limits
 from dovemq.core.commands import (
@@ -13,6 +14,7 @@ from dovemq.core.commands import (
     Draft,
     Duplicate,
     Extension,
+    Lease,
     Leased,
     Page,
     Peeked,
@@ -36,6 +38,9 @@ from dovemq.core.receipts import ReceiptCodec
 from dovemq.service.attempts import Attempts, Delivery
 from dovemq.service.polls import Polls
 from dovemq.service.transfers import dead_letter
+
+REDRIVE_RETRY_MS: Final = 5 * limits.SECOND_MS
+"""When a move to the dead-letter queue that failed for want of space is tried again."""
 
 
 class Messages:
@@ -74,7 +79,7 @@ class Messages:
         if wait_ms:
             deliveries = await self._poll(queue, count_max, lease_ms, wait_ms)
         else:
-            deliveries, _ = await self._take(queue, count_max, lease_ms)
+            deliveries = await self._take(queue, count_max, lease_ms)
         if attempt and deliveries:
             self._attempts.remember(attempt, deliveries, self._clock.now_ms())
         return deliveries
@@ -132,11 +137,9 @@ class Messages:
         with self._polls.lot(queue.number, partition) as lot:
             while True:
                 changes = lot.changes
-                deliveries, next_due_ms = await self._take(queue, count_max, lease_ms)
+                deliveries = await self._take(queue, count_max, lease_ms)
                 if deliveries:
                     return deliveries
-                if next_due_ms is not None:
-                    self._polls.due(queue.number, next_due_ms)
                 if not await self._polls.park(queue.number, lot, changes, until_ms):
                     return []
                 found = await self._store.catalogue.find(queue.key)
@@ -144,10 +147,8 @@ class Messages:
                     raise QueueMissing(str(queue.key))
                 queue = found
 
-    async def _take(
-        self, queue: Queue, count_max: int, lease_ms: int
-    ) -> tuple[list[Delivery], int | None]:
-        """What can be had now, else when to look again."""
+    async def _take(self, queue: Queue, count_max: int, lease_ms: int) -> list[Delivery]:
+        """What can be had now; polls learn whether there is more, and when to look again."""
         redrive = queue.settings.redrive
         target = await self._store.catalogue.find(redrive.target) if redrive else None
         receives_max = redrive.receives_max if redrive and target else None
@@ -158,32 +159,45 @@ class Messages:
             leased = await partition.lease(ask, now_ms)
             moved = False
             if leased.exhausted and target:
-                moved = await self._dead_letter(queue, partition, target, leased)
+                moved = await self._move_out(queue, partition, target, leased)
             if leased.messages or not moved:
                 break
         if leased.more:
             self._polls.wake(queue.number)
-        if not leased.messages:
-            return [], leased.next_due_ms
-        self._polls.due(queue.number, now_ms + lease_ms)
+        if leased.next_due_ms is not None:
+            self._polls.due(queue.number, leased.next_due_ms)
         encode = self._receipts.encode
-        return [Delivery(lease, encode(lease.receipt)) for lease in leased.messages], None
+        return [Delivery(lease, encode(lease.receipt)) for lease in leased.messages]
 
-    async def _dead_letter(
+    async def _move_out(
         self, queue: Queue, partition: Partition, target: Queue, leased: Leased
     ) -> bool:
-        """Whether the exhausted messages have left the queue; if not they are back in it."""
-        receipts = [lease.receipt for lease in leased.exhausted]
+        """Whether the exhausted messages have left the queue.
+
+        A move that was begun goes on when its caller goes away: half of it is a second copy.
+        """
+        moving = self._dead_letter(queue, partition, target, leased.exhausted)
         try:
-            await dead_letter(self._store, queue, target, leased.exhausted, self._clock.now_ms())
-            return True
-        except (UnavailableError, QueueMissing):
-            await partition.release(receipts, self._clock.now_ms())
-            return False
+            return await asyncio.shield(moving)
         except asyncio.CancelledError:
-            receipts += [lease.receipt for lease in leased.messages]
+            receipts = [lease.receipt for lease in leased.messages]
             await partition.release(receipts, self._clock.now_ms())
             raise
+
+    async def _dead_letter(
+        self, queue: Queue, partition: Partition, target: Queue, exhausted: Sequence[Lease]
+    ) -> bool:
+        try:
+            await dead_letter(self._store, queue, target, exhausted, self._clock.now_ms())
+            return True
+        except QueueMissing:
+            receipts = [lease.receipt for lease in exhausted]
+            await partition.release(receipts, self._clock.now_ms())
+        except UnavailableError:
+            # Visible again at once they would be met again at once, without end.
+            retries = [(lease.receipt, REDRIVE_RETRY_MS) for lease in exhausted]
+            await partition.extend(retries, self._clock.now_ms())
+        return False
 
     async def _restarted(self, queue: Queue, repeated: Sequence[Delivery], lease_ms: int) -> bool:
         """Whether all leases of an earlier attempt still held and now run anew."""

@@ -24,6 +24,7 @@ MOVE_COUNT_MAX: Final = 10
 QUEUE_GONE: Final = "AWS.SimpleQueueService.NonExistentQueue"
 """The reason that SQS gives for a task whose queue was removed."""
 MOVE_LEASE_MS: Final = limits.MINUTE_MS
+_ACTIVE: Final = (MoveStatus.RUNNING, MoveStatus.CANCELLING)
 
 
 class Moves:
@@ -40,7 +41,11 @@ class Moves:
         """Go on with the tasks that the last run of the service left behind."""
         for move in await self._catalogue.moves():
             if move.status is MoveStatus.RUNNING:
-                self._launch(move)
+                source = await self._catalogue.find(QueueKey.parse(move.source))
+                if source is None:
+                    await self._save(move, status=MoveStatus.FAILED, failure=QUEUE_GONE)
+                else:
+                    self._launch(move, source.number)
             elif move.status is MoveStatus.CANCELLING:
                 await self._save(move, status=MoveStatus.CANCELLED)
 
@@ -60,18 +65,18 @@ class Moves:
             )
         if target == source:
             raise MoveRefused("Source queue arn and destination queue arn cannot be the same.")
-        for move in await self._catalogue.moves(source):
-            if move.status in (MoveStatus.RUNNING, MoveStatus.CANCELLING):
-                raise MoveRefused(
-                    "There is already a task running. Only one active task is allowed for a "
-                    "source queue arn at a given time."
-                )
+        if target is not None and target.fifo != source.fifo:
+            raise MoveRefused("Source queue and destination queue must be of the same type.")
+        if await self._active(source):
+            raise MoveRefused(
+                "There is already a task running. Only one active task is allowed for a "
+                "source queue arn at a given time."
+            )
         now_ms = self._clock.now_ms()
         counts = await self._store.partition(queue, 0).counts(now_ms)
         to = str(target) if target else None
         move = Move(self._new_id(), str(source), to, rate_per_second, now_ms, counts.visible)
-        await self._catalogue.save_move(move)
-        self._launch(move)
+        await self._begin(move, queue.number)
         return move
 
     async def listing(self, source: QueueKey, count_max: int) -> list[Move]:
@@ -99,9 +104,27 @@ class Moves:
         if self._running:
             await asyncio.wait(self._running.values())
 
-    def _launch(self, move: Move) -> None:
+    async def _active(self, source: QueueKey) -> bool:
+        known = [*await self._catalogue.moves(source), *self._progress.values()]
+        return any(move.source == str(source) and move.status in _ACTIVE for move in known)
+
+    async def _begin(self, move: Move, source_number: int) -> None:
+        # Known before it is durable, so that a second one is refused meanwhile.
         self._progress[move.move_id] = move
-        task = asyncio.get_running_loop().create_task(self._run(move.move_id))
+        try:
+            await self._catalogue.save_move(move)
+        except DoveError:
+            del self._progress[move.move_id]
+            raise
+        except asyncio.CancelledError:
+            # It becomes durable all the same: a running task must not be without a runner.
+            self._launch(move, source_number)
+            raise
+        self._launch(move, source_number)
+
+    def _launch(self, move: Move, source_number: int) -> None:
+        self._progress[move.move_id] = move
+        task = asyncio.get_running_loop().create_task(self._run(move.move_id, source_number))
         self._running[move.move_id] = task
         task.add_done_callback(lambda _: self._forget(move.move_id))
 
@@ -109,9 +132,9 @@ class Moves:
         self._running.pop(move_id, None)
         self._progress.pop(move_id, None)
 
-    async def _run(self, move_id: str) -> None:
+    async def _run(self, move_id: str, source_number: int) -> None:
         try:
-            while not self._closing.is_set() and await self._step(move_id):
+            while not self._closing.is_set() and await self._step(move_id, source_number):
                 move = self._progress[move_id]
                 rate = move.rate_per_second
                 await self._pause(_batch(move) / rate if rate else 0)
@@ -124,13 +147,16 @@ class Moves:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._closing.wait(), seconds)
 
-    async def _step(self, move_id: str) -> bool:
+    async def _step(self, move_id: str, source_number: int) -> bool:
         """Move one batch; False when the task has ended."""
         move = self._progress[move_id]
         if move.status is MoveStatus.CANCELLING:
             await self._save(move, status=MoveStatus.CANCELLED)
             return False
-        source = await self._found(move.source)
+        source = await self._catalogue.find(QueueKey.parse(move.source))
+        if source is None or source.number != source_number:
+            # The task went with its queue; a later queue of that name is another.
+            return False
         now_ms = self._clock.now_ms()
         count_max = min(_batch(move), move.to_move - move.moved)
         leases: Sequence[Lease] = ()

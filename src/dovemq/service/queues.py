@@ -116,8 +116,12 @@ class Queues:
         await self.drop(queue, now_ms + 1)
 
     async def drop_expired(self, queue: Queue) -> None:
-        """Remove what has outlived the retention period; the space comes back to the store."""
-        await self.drop(queue, self._clock.now_ms() - queue.settings.retention_ms + 1)
+        """Remove what has outlived the retention period; the space comes back to the store.
+
+        Younger deduplication ids than the interval stay: the store drops such messages by itself.
+        """
+        age_ms = max(queue.settings.retention_ms, limits.DEDUPLICATION_MS)
+        await self.drop(queue, self._clock.now_ms() - age_ms + 1)
 
     async def drop(self, queue: Queue, sent_before_ms: int) -> None:
         partition = self._store.partition(queue, 0)
@@ -136,6 +140,8 @@ class Queues:
         target = await self._catalogue.find(settings.redrive.target)
         if target is None:
             raise InvalidAttribute("redrive", "Dead letter target does not exist.")
+        if target.key == key:
+            raise InvalidAttribute("redrive", "A queue cannot be its own dead-letter queue.")
         allow = target.settings.redrive_allow
         if allow is not None and not allow.allows(key):
             raise InvalidAttribute(

@@ -10,7 +10,12 @@ import apsw
 
 from dovemq.core.errors import StoreUnusable
 from dovemq.stores.sqlite.committer import SEQUENCE_KEY
-from dovemq.stores.sqlite.connection import check_library, open_reader, unusable
+from dovemq.stores.sqlite.connection import (
+    check_library,
+    make_private,
+    open_reader,
+    unusable,
+)
 from dovemq.stores.sqlite.directory import (
     DATABASE_NAME,
     DirectoryLock,
@@ -79,6 +84,7 @@ def restore_backup(backup: Path, directory: Path, progress: Progress = no_progre
 
 def _copy(source: apsw.Connection, partial: Path, progress: Progress) -> None:
     partial.unlink(missing_ok=True)
+    make_private(partial)
     copy = apsw.Connection(str(partial))
     try:
         # An open transaction keeps the snapshot: without it each commit restarts the copy.

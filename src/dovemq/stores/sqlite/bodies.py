@@ -10,6 +10,7 @@ from typing import Final
 
 import apsw
 
+from dovemq.core.entry import Entry
 from dovemq.core.errors import StoreFailed
 from dovemq.core.message import Message
 from dovemq.stores.sqlite.reader import BodyReader, Reader
@@ -44,9 +45,16 @@ class BodyCache:
     def get(self, sequence: int) -> Message | None:
         return self._young.get(sequence) or self._old.get(sequence)
 
-    def put(self, message: Message, record_bytes: int) -> None:
-        self._make_room(record_bytes + MESSAGE_OVERHEAD_BYTES)
-        self._young[message.sequence] = message
+    def get_all(self, entries: Sequence[Entry]) -> list[Message] | None:
+        """The messages of all these, or None when one is not here."""
+        young, old = self._young, self._old
+        found = []
+        for entry in entries:
+            message = young.get(entry.sequence) or old.get(entry.sequence)
+            if message is None:
+                return None
+            found.append(message)
+        return found
 
     def put_all(self, messages: Mapping[int, Message], records_bytes: int) -> None:
         self._make_room(records_bytes + MESSAGE_OVERHEAD_BYTES * len(messages))
@@ -131,13 +139,13 @@ class Bodies:
             absent -= other.sequences
         ahead = sorted(absent)
         fetch = Fetch(frozenset((*wanted, *ahead)))
-        self._under_way.append(fetch)
         ahead_bytes_max = self.cache.bytes_max // AHEAD_SHARE
 
         def read(connection: apsw.Connection) -> tuple[dict[int, Message], int]:
             return self._body_reader.read(connection, wanted, ahead, ahead_bytes_max)
 
         reading = self._reader.look_up(read)
+        self._under_way.append(fetch)
         reading.add_done_callback(lambda done: self._arrived(fetch, done))
         return fetch
 

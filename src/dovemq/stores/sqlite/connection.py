@@ -4,6 +4,8 @@ The one place that knows SQLite's pragmas and error codes. Nobody else sets a pr
 store, and only the writer thread's connection writes or checkpoints.
 """
 
+import contextlib
+import os
 from pathlib import Path
 from typing import Final
 
@@ -36,7 +38,17 @@ def open_reader(path: Path, vfs: str | None = None) -> apsw.Connection:
 
 def open_writer(path: Path, vfs: str | None = None) -> apsw.Connection:
     """Nothing is written yet, except that an interrupted transaction is undone."""
+    make_private(path)
     return _open(path, _READ_WRITE, vfs)
+
+
+def make_private(path: Path) -> None:
+    """A new database is for its owner alone; SQLite gives its log and journal the same mode.
+
+    Where it cannot be made, opening it says why.
+    """
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def start_log(connection: apsw.Connection, path: Path) -> None:

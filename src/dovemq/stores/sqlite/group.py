@@ -36,13 +36,13 @@ class Sending(Struct):
     """
 
     place: Place
-    messages: list[Message]
-    bodies: list[BodyRow]
-    entries: list[Entry]
-    answers: list[Sent | Duplicate]
     now_ms: int
     publish: Callable[["Sending"], None]
     future: asyncio.Future[list[Sent | Duplicate]]
+    messages: list[Message] = []
+    bodies: list[BodyRow] = []
+    entries: list[Entry] = []
+    answers: list[Sent | Duplicate] = []
     keys: list[bytes] | None = None
     adopted: bool = False
     accepted: list[int] | None = None

@@ -40,7 +40,24 @@ class Handout:
         self._ground = ground
         self._touch = ground.writer.touch
         self._cached = ground.bodies.cache.get
+        self._cached_all = ground.bodies.cache.get_all
         self._wake = wake
+
+    def at_once(self, picked: Picked, now_ms: int) -> Leased | None:
+        """The leases, if all messages are at hand: then nothing can happen to them meanwhile."""
+        taken = picked.taken
+        messages = None if picked.exhausted else self._cached_all(taken)
+        if messages is None:
+            return None
+        queue, partition = self._place
+        leases = []
+        for entry, message in zip(taken, messages, strict=True):
+            count = entry.receive_count
+            receipt = Receipt(queue, partition, entry.sequence, count, now_ms)
+            leases.append(Lease(message, receipt, count, entry.first_received_ms))
+        self._touch(self._place, taken)
+        self._ground.statistics.cache_hits += len(leases)
+        return Leased(leases, [], picked.more, picked.next_due_ms)
 
     async def hand_out(self, picked: Picked, now_ms: int) -> tuple[Leased, bool]:
         """The leases with their messages, and whether damaged ones had to be left out."""
@@ -59,10 +76,8 @@ class Handout:
         damaged = False
         if missing:
             found.update(await self._load(missing, holdings))
-            damaged = self._sort_out(holdings, found, now_ms)
-        for holding in holdings:
-            if holding.sequence in found:
-                self._touch(self._place, holding.entry)
+            damaged = self._sort_out(holdings, found)
+        self._touch(self._place, [each.entry for each in holdings if each.sequence in found])
         leased = Leased(
             self._leases(taken, found, now_ms),
             self._leases(exhausted, found, now_ms),
@@ -74,7 +89,7 @@ class Handout:
     def take_back(self, entry: Entry, receive_count: int) -> None:
         if self._index.release(entry.sequence, receive_count):
             # The index may have replaced the entry by a copy at its old place.
-            self._touch(self._place, self._index.get(entry.sequence) or entry)
+            self._touch(self._place, (self._index.get(entry.sequence) or entry,))
 
     async def _load(self, missing: list[int], holdings: list[Holding]) -> dict[int, Message]:
         try:
@@ -86,7 +101,7 @@ class Handout:
             self._wake()
             raise
 
-    def _sort_out(self, holdings: list[Holding], found: dict[int, Message], now_ms: int) -> bool:
+    def _sort_out(self, holdings: list[Holding], found: dict[int, Message]) -> bool:
         """Leave out what was settled or dropped meanwhile, and set aside what is unreadable.
 
         Damaged messages leave the index until restart; their rows stay for `verify`.
@@ -98,7 +113,7 @@ class Handout:
                 found.pop(sequence, None)
             elif sequence not in found:
                 damaged = True
-                self._index.settle(sequence, holding.receive_count, now_ms)
+                self._index.set_aside(sequence)
                 self._ground.statistics.damaged += 1
                 _log.error(
                     "message %d of queue %s is damaged and set aside", sequence, self._queue_key

@@ -60,15 +60,17 @@ class SqlitePartition:
         self._writer.check_space(now_ms)
         if not drafts:
             return []
-        sequences = self._ground.sequences
-        messages = [accepted(draft, next(sequences), now_ms) for draft in drafts]
-        entries = [
-            Entry(message.sequence, now_ms + draft.delay_ms, now_ms, 0, 0, draft.group)
-            for message, draft in zip(messages, drafts, strict=True)
-        ]
-        sending = self._sending(messages, entries, now_ms)
+        sending, row = self._sending(now_ms), self._ground.codec.row
+        for draft in drafts:
+            sequence = next(self._ground.sequences)
+            message = accepted(draft, sequence, now_ms)
+            sending.messages.append(message)
+            sending.bodies.append(row(message))
+            visible_ms = now_ms + draft.delay_ms
+            sending.entries.append(Entry(sequence, visible_ms, now_ms, 0, 0, draft.group))
+            sending.answers.append(Sent(draft.message_id, sequence))
         if self.queue.settings.fifo:
-            sending.keys = [self._deduplication_key(message) for message in messages]
+            sending.keys = [self._deduplication_key(message) for message in sending.messages]
         return await self._writer.send(sending)
 
     async def adopt(self, transfers: Sequence[Transfer], now_ms: int) -> list[Sent]:
@@ -77,19 +79,22 @@ class SqlitePartition:
         if not transfers:
             return []
         self._expire(now_ms)
-        messages = [self._adopted(transfer.message, now_ms) for transfer in transfers]
-        entries = [
-            Entry(
-                message.sequence,
-                now_ms,
-                message.sent_ms,
-                transfer.receive_count,
-                transfer.first_received_ms,
-                message.group,
+        sending, row = self._sending(now_ms), self._ground.codec.row
+        for transfer in transfers:
+            message = self._adopted(transfer.message, now_ms)
+            sending.messages.append(message)
+            sending.bodies.append(row(message))
+            sending.entries.append(
+                Entry(
+                    message.sequence,
+                    now_ms,
+                    message.sent_ms,
+                    transfer.receive_count,
+                    transfer.first_received_ms,
+                    message.group,
+                )
             )
-            for message, transfer in zip(messages, transfers, strict=True)
-        ]
-        sending = self._sending(messages, entries, now_ms)
+            sending.answers.append(Sent(message.message_id, message.sequence))
         sending.adopted = True
         answers = await self._writer.send(sending)
         return [Sent(answer.message_id, answer.sequence) for answer in answers]
@@ -100,9 +105,13 @@ class SqlitePartition:
         self._now_ms = now_ms
         for _ in range(DAMAGED_ROUNDS_MAX):
             picked = self._index.lease(ask, now_ms)
-            self._forget_dropped()
+            if self._index.dropped:
+                self._forget_dropped()
             if not picked.taken and not picked.exhausted:
                 break
+            at_once = self._handout.at_once(picked, now_ms)
+            if at_once is not None:
+                return at_once
             leased, damaged = await self._handout.hand_out(picked, now_ms)
             if damaged:
                 self._wake_blocked()
@@ -127,7 +136,8 @@ class SqlitePartition:
             elif settlement is Settlement.GONE and self._writer.deleting(sequence):
                 durable = False
             settlements.append(settlement)
-        self._forget_dropped()
+        if self._index.dropped:
+            self._forget_dropped()
         if not durable:
             committed = self._writer.commit()
             self._wake_blocked()
@@ -148,7 +158,7 @@ class SqlitePartition:
                 receipt.sequence, receipt.receive_count, until_ms, now_ms
             )
             if extension is Extension.EXTENDED and entry is not None:
-                self._writer.touch(self._place, entry)
+                self._writer.touch(self._place, (entry,))
                 sooner = sooner or until_ms < was_ms
             extensions.append(extension)
         self._forget_dropped()
@@ -234,26 +244,22 @@ class SqlitePartition:
         )
         return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
-    def _sending(self, messages: list[Message], entries: list[Entry], now_ms: int) -> Sending:
-        row = self._ground.codec.row
-        return Sending(
-            self._place,
-            messages,
-            [row(message) for message in messages],
-            entries,
-            [Sent(message.message_id, message.sequence) for message in messages],
-            now_ms,
-            self._published,
-            self._ground.loop.create_future(),
-        )
+    def _sending(self, now_ms: int) -> Sending:
+        return Sending(self._place, now_ms, self._published, self._ground.loop.create_future())
 
     def _published(self, sending: Sending) -> None:
         if self._closed:
+            # Sent while the queue was being removed: its rows may have been swept before.
+            self._writer.sweep(self._place[0])
             return
         accepted = sending.accepted
+        fresh, records_bytes = {}, 0
         for at in range(len(sending.entries)) if accepted is None else accepted:
-            self._index.add(sending.entries[at])
-            self._cache.put(sending.messages[at], len(sending.bodies[at][2]))
+            entry = sending.entries[at]
+            self._index.add(entry)
+            fresh[entry.sequence] = sending.messages[at]
+            records_bytes += len(sending.bodies[at][2])
+        self._cache.put_all(fresh, records_bytes)
         self._wake()
 
     def _forget_deduplication(self, sent_before_ms: int) -> Awaitable[None]:

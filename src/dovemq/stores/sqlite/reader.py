@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import apsw
 
+from dovemq.core.errors import Draining
 from dovemq.core.message import Message
 from dovemq.stores.sqlite.rows import BodyRow, DamagedRecord, RecordCodec
 from dovemq.stores.sqlite.statements import Statements
@@ -28,16 +29,23 @@ class Reader:
         self._loop = loop
         self._connection = connection
         self._inbox: queue.SimpleQueue[_Order | None] = queue.SimpleQueue()
+        self._stopped = False
         self._thread = threading.Thread(target=self._run, name="dovemq-reader", daemon=True)
         self._thread.start()
 
     def look_up(self, read: Callable[[apsw.Connection], T]) -> asyncio.Future[T]:
+        if self._stopped:
+            raise Draining()
         future: asyncio.Future[T] = self._loop.create_future()
         self._inbox.put((read, future))
         return future
 
-    def close(self) -> None:
+    def stop(self) -> None:
+        """What was asked so far is answered. On the loop, as `look_up` is."""
+        self._stopped = True
         self._inbox.put(None)
+
+    def join(self) -> None:
         self._thread.join()
 
     def _run(self) -> None:

@@ -44,13 +44,16 @@ class RecordCodec:
         self._decode = msgspec.msgpack.Decoder(_Record).decode
 
     def row(self, message: Message) -> BodyRow:
+        attributes = message.attributes
         record = self._encode(
             (
                 message.message_id,
                 message.body,
                 message.sent_ms,
                 message.sender,
-                {name: (held.type, held.value) for name, held in message.attributes.items()},
+                {name: (held.type, held.value) for name, held in attributes.items()}
+                if attributes
+                else attributes,
                 message.group,
                 message.deduplication_id,
                 message.trace,

@@ -98,14 +98,16 @@ class SqliteStore:
         self._timer.cancel()
         async with self._closing:
             await self._writer.close()
-            await asyncio.to_thread(self._reader.close)
+            self._reader.stop()
+            await asyncio.to_thread(self._reader.join)
             self._lock.release()
 
     def abandon(self) -> None:
         """For tests: leave the directory as a killed process would."""
         self._timer.cancel()
         self._writer.abandon()
-        self._reader.close()
+        self._reader.stop()
+        self._reader.join()
         self._lock.release()
 
     async def backup(self, target: Path, progress: Progress = no_progress) -> None:
@@ -195,7 +197,13 @@ async def open_store(
     """
     check_library(apsw.sqlite_lib_version())
     sql = load_statements()
-    lock, recovered = await asyncio.to_thread(_open, directory, sql, rng, vfs)
+    opening = asyncio.ensure_future(asyncio.to_thread(_open, directory, sql, rng, vfs))
+    try:
+        lock, recovered = await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        # The thread goes on and gets the lock, which nobody would let go of.
+        opening.add_done_callback(_give_up)
+        raise
     return SqliteStore(
         directory,
         lock,
@@ -206,6 +214,15 @@ async def open_store(
         clock=clock,
         vfs=vfs,
     )
+
+
+def _give_up(opening: "asyncio.Future[tuple[DirectoryLock, Recovered]]") -> None:
+    if opening.cancelled() or opening.exception() is not None:
+        return
+    lock, recovered = opening.result()
+    recovered.writing.close(True)
+    recovered.reading.close(True)
+    lock.release()
 
 
 def _open(

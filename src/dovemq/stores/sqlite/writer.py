@@ -13,7 +13,7 @@ import logging
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import apsw
@@ -54,6 +54,7 @@ class Writer:
         self._scheduled = False
         self._timer: asyncio.TimerHandle | None = None
         self._closing = False
+        self._stopped = False
         self._abandoned = False
         self._inbox: queue.SimpleQueue[Group | None] = queue.SimpleQueue()
         self._finish = True
@@ -67,7 +68,8 @@ class Writer:
             raise Draining()
 
     def check_usable(self) -> None:
-        self.check_open()
+        if self._closing:
+            raise Draining()
         if self._statistics.state is StoreState.FAILED:
             raise StoreFailed(self._statistics.failure or "unknown")
 
@@ -95,9 +97,11 @@ class Writer:
         self._schedule()
         return future
 
-    def touch(self, place: Place, entry: Entry) -> None:
-        """Write the entry's state some time soon."""
-        self._pending.touched[entry.sequence] = (place, entry)
+    def touch(self, place: Place, entries: Sequence[Entry]) -> None:
+        """Write the entries' state some time soon."""
+        touched = self._pending.touched
+        for entry in entries:
+            touched[entry.sequence] = (place, entry)
         if self._timer is None:
             self._arm()
 
@@ -136,13 +140,13 @@ class Writer:
         await self._flush()
 
     async def close(self) -> None:
-        if self._closing:
-            return
+        """A call that was cancelled may be repeated."""
         self._closing = True
-        if self._statistics.state is not StoreState.FAILED:
-            with contextlib.suppress(UnavailableError):
-                await self._flush()
-        self._stop()
+        if not self._stopped:
+            if self._statistics.state is not StoreState.FAILED:
+                with contextlib.suppress(UnavailableError):
+                    await self._flush()
+            self._stop()
         await asyncio.to_thread(self._thread.join)
 
     def abandon(self) -> None:
@@ -159,6 +163,7 @@ class Writer:
             await self.commit()
 
     def _stop(self) -> None:
+        self._stopped = True
         if self._timer is not None:
             self._timer.cancel()
         self._inbox.put(None)

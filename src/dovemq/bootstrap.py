@@ -5,6 +5,7 @@ Everything that is handed down by constructors is made here: clock, randomness, 
 
 import asyncio
 import contextlib
+import gc
 import logging
 import random
 import secrets
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _RECEIPT_KEY_BYTES: Final = 32
+
+GARBAGE_ALLOCATIONS: Final = 10_000
+"""New objects that may have cycles between two looks for garbage among them."""
 
 
 class ListenFailed(DoveError):
@@ -148,6 +152,7 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
     try:
         server = _build_server(settings, opened)
         await _start(server, settings)
+        _calm_collector()
         # The signals are ours before anyone is told that we listen.
         stopped = asyncio.get_running_loop().create_task(until_stopped())
         await asyncio.sleep(0)
@@ -194,11 +199,18 @@ def _build_server(settings: Settings, opened: Opened) -> Server:
     return server
 
 
+def _calm_collector() -> None:
+    """What is there at start stays: cyclic garbage is looked for seldom, and not in that."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GARBAGE_ALLOCATIONS)
+
+
 async def _start(server: Server, settings: Settings) -> None:
     try:
         await server.start()
-    except OSError as error:
-        found = error.strerror or str(error)
+    except (OSError, UnicodeError) as error:
+        found = (isinstance(error, OSError) and error.strerror) or str(error)
         raise ListenFailed(settings.host, settings.port, found) from None
 
 

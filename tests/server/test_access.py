@@ -1,5 +1,6 @@
 """The root account's key file: made once, private, and refused when it is not."""
 
+import os
 import re
 import stat
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dovemq.core.errors import StoreUnusable
-from dovemq.server.access import FileKeyring, ensure_key, key_path, read_key
+from dovemq.server.access import KEY_FILE, FileKeyring, ensure_key, key_path, read_key
 
 ACCOUNT = "000000000000"
 
@@ -112,3 +113,8 @@ def test_file_that_came_in_between_wins(tmp_path: Path) -> None:
         return alphabet[0]
 
     assert read_key(ensure_key(tmp_path, choose), ACCOUNT) == read_key(other, ACCOUNT)
+
+
+def test_draft_of_a_killed_start_is_in_nobodys_way(tmp_path: Path) -> None:
+    key_path(tmp_path).with_name(f"{KEY_FILE}.{os.getpid()}").touch()
+    assert ensure_key(tmp_path).stat().st_mode & 0o777 == 0o600

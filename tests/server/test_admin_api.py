@@ -1,110 +1,17 @@
 """What the admin API answers, over the memory store and a fake of what a durable one offers."""
 
-import asyncio
-import itertools
-import json
-import random
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from dovemq.core.access import AccessKey
-from dovemq.core.commands import Draft
-from dovemq.core.errors import StoreFailed
 from dovemq.core.message import Attribute
-from dovemq.core.queue import Queue, QueueKey, Redrive
-from dovemq.server.admin import SERVICE, AdminApi
-from dovemq.server.admin_routes import PEEK_BYTES_MAX, ROUTES, Desk
-from dovemq.server.traffic import StreamedResponse
-from dovemq.service import Service, build_service
-from dovemq.sqs.http import HttpRequest, HttpResponse
+from dovemq.core.queue import QueueKey, Redrive
+from dovemq.server.admin import SERVICE
+from dovemq.server.admin_routes import PEEK_BYTES_MAX, ROUTES
 from dovemq.sqs.signature import Signer
-from dovemq.stores.memory import MemoryStore
-from dovemq.stores.sqlite.statistics import Statistics, StoreState
-from dovemq.testing.clock import ManualClock
+from dovemq.stores.sqlite.statistics import StoreState
+from tests.server.admin_world import ACCOUNT, KEY, World
 from tests.server.conftest import Run
-
-ACCOUNT = "000000000000"
-KEY = AccessKey("AKIAAAAAAAAAAAAAAAAA", "secret", ACCOUNT)
-
-
-class OneKey:
-    def find(self, key_id: str) -> AccessKey | None:
-        return KEY if key_id == KEY.key_id else None
-
-
-class Verified:
-    def __init__(self, findings: Sequence[str]) -> None:
-        self.findings = findings
-
-
-class FakeCare:
-    def __init__(self) -> None:
-        self.statistics = Statistics()
-        self.copy = b"a whole database" * 50_000
-        self.findings: list[str] = []
-        self.go = asyncio.Event()
-        self.go.set()
-        self.failure: Exception | None = None
-
-    async def backup(self, target: Path) -> None:
-        await self.go.wait()
-        if self.failure:
-            raise self.failure
-        target.write_bytes(self.copy)
-
-    async def verify(self) -> Verified:
-        await self.go.wait()
-        return Verified(self.findings)
-
-
-class World:
-    def __init__(self, scratch: Path, *, durable: bool = True, signed: bool = False) -> None:
-        self.clock = ManualClock()
-        self.scratch = scratch
-        ids = itertools.count()
-        self.service: Service = build_service(
-            MemoryStore(random.Random(1), b"key"), self.clock, lambda: f"id-{next(ids)}"
-        )
-        self.care = FakeCare()
-        desk = Desk(
-            self.service,
-            lambda: {"connections": 7, "requests": 9},
-            self.care if durable else None,
-            scratch,
-            lambda: f"request-{next(ids)}",
-        )
-        keyring = OneKey() if signed else None
-        self.api = AdminApi(desk, keyring, "us-east-1", lambda: f"request-{next(ids)}")
-
-    async def queue(self, name: str, **changes: Any) -> Queue:
-        key = QueueKey(ACCOUNT, name)
-        if key.fifo:
-            changes["fifo"] = True
-        return await self.service.queues.create(key, changes, {"team": "a"})
-
-    async def send(self, queue: Queue, *bodies: str, **fields: Any) -> None:
-        drafts = [Draft(f"m-{body[:9]}", body, ACCOUNT, **fields) for body in bodies]
-        await self.service.messages.send(queue, drafts)
-
-    async def call(
-        self, method: str, path: str, query: str = "", headers: dict[str, str] | None = None
-    ) -> HttpResponse | StreamedResponse:
-        request = HttpRequest(method, path, query, headers or {"host": "h"}, b"", "peer")
-        return await self.api.handle(request)
-
-    async def ask(self, method: str, path: str, query: str = "") -> tuple[int, Any]:
-        response = await self.call(method, path, query)
-        assert isinstance(response, HttpResponse)
-        assert response.content_type == "application/json"
-        return response.status, json.loads(response.body)
-
-    async def get(self, path: str, query: str = "") -> Any:
-        status, document = await self.ask("GET", path, query)
-        assert status == 200, document
-        return document
 
 
 def test_health_tells_life_readiness_and_the_store(run: Run, tmp_path: Path) -> None:
@@ -232,12 +139,15 @@ def test_peek_goes_on_after_the_last_message_of_a_page(run: Run, tmp_path: Path)
     run(scenario())
 
 
-def test_page_of_large_messages_ends_early(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["body", "attribute"])
+def test_page_of_large_messages_ends_early(run: Run, tmp_path: Path, place: str) -> None:
     async def scenario() -> None:
         world = World(tmp_path)
         queue = await world.queue("jobs")
         large = "x" * (1 << 20)
-        await world.send(queue, *(f"{number}{large}"[: 1 << 20] for number in range(40)))
+        body, attribute = (large, "x") if place == "body" else ("x", large)
+        bodies = (f"{number}{body}"[: 1 << 20] for number in range(40))
+        await world.send(queue, *bodies, attributes={"a": Attribute("String", attribute)})
         page = await world.get(f"/v1/queues/{ACCOUNT}/jobs/messages", "limit=1000")
         assert PEEK_BYTES_MAX <= len(page["messages"]) << 20 < 3 * PEEK_BYTES_MAX
         assert page["next"] == page["messages"][-1]["sequence"]
@@ -266,90 +176,6 @@ def test_counters_sum_all_queues(run: Run, tmp_path: Path) -> None:
         assert (document["connections"], document["requests"]) == (7, 9)
         assert document["polls_parked"] == 0
         assert document["store"]["commits"] == 5
-
-    run(scenario())
-
-
-async def _read(response: HttpResponse | StreamedResponse) -> bytes:
-    assert isinstance(response, StreamedResponse)
-    body = b""
-    while len(body) < response.length:
-        body += await response.read()
-    return body
-
-
-def test_backup_is_streamed_and_leaves_no_file(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        (tmp_path / "http-backup-of-a-killed-server").touch()
-        response = await world.call("POST", "/v1/backups")
-        assert await _read(response) == world.care.copy
-        assert not list(tmp_path.iterdir())
-        status, document = await world.ask("POST", "/v1/backups")
-        assert (status, document["error"]["code"]) == (409, "BackupRunning")
-        assert isinstance(response, StreamedResponse)
-        response.close()
-        again = await world.call("POST", "/v1/backups")
-        assert isinstance(again, StreamedResponse)
-        again.close()
-
-    run(scenario())
-
-
-def test_backup_of_a_client_that_leaves_is_removed(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        world.care.go.clear()
-        asking = asyncio.create_task(world.call("POST", "/v1/backups"))
-        await asyncio.sleep(0)
-        asking.cancel()
-        await asyncio.wait([asking])
-        assert (await world.ask("POST", "/v1/backups"))[0] == 409
-        world.care.go.set()
-        for _ in range(5):
-            await asyncio.sleep(0)
-        assert not list(tmp_path.iterdir())
-        response = await world.call("POST", "/v1/backups")
-        assert isinstance(response, StreamedResponse)
-        response.close()
-
-    run(scenario())
-
-
-def test_backup_that_fails_is_told_and_can_be_repeated(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        world.care.failure = StoreFailed("no space")
-        status, document = await world.ask("POST", "/v1/backups")
-        assert (status, document["error"]["code"]) == (503, "StoreFailed")
-        world.care.failure = None
-        response = await world.call("POST", "/v1/backups")
-        assert isinstance(response, StreamedResponse)
-        response.close()
-
-    run(scenario())
-
-
-def test_verification_answers_its_findings(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        assert await world.ask("POST", "/v1/verifications") == (200, {"findings": []})
-        world.care.findings = ["message 7 of queue a/b is damaged"]
-        assert await world.ask("POST", "/v1/verifications") == (
-            200,
-            {"findings": world.care.findings},
-        )
-
-    run(scenario())
-
-
-@pytest.mark.parametrize("path", ["/v1/backups", "/v1/verifications"])
-def test_store_that_keeps_nothing_offers_no_care(run: Run, tmp_path: Path, path: str) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path, durable=False)
-        status, document = await world.ask("POST", path)
-        assert (status, document["error"]["code"]) == (501, "NotKept")
-        assert (await world.get("/v1/counters"))["store"] is None
 
     run(scenario())
 

@@ -261,6 +261,29 @@ def test_wish_to_upgrade_is_ignored(run: Run) -> None:
     run(scenario())
 
 
+def test_many_wishes_to_upgrade_are_no_longer_than_they_are(run: Run) -> None:
+    async def scenario() -> None:
+        upgrade = b"GET /a HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: a\r\n\r\n"
+        async with serving(Echo().handle) as place:
+            client = await place.connect()
+            client.send(upgrade * 400)
+            client.writer.write_eof()
+            assert (await client.rest()).count(b"HTTP/1.1 200 OK") == 400
+
+    run(scenario())
+
+
+def test_length_may_be_written_with_any_number_of_zeros(run: Run) -> None:
+    async def scenario() -> None:
+        async with serving(Echo().handle) as place:
+            client = await place.connect()
+            zeros = b"0" * 5_000
+            client.send(b"POST /b HTTP/1.1\r\nContent-Length: " + zeros + b"5\r\n\r\nhello")
+            assert (await client.answer()).body == b"hello"
+
+    run(scenario())
+
+
 def test_streamed_answer_arrives_whole_and_is_closed(run: Run) -> None:
     async def scenario() -> None:
         pieces = [bytes([number]) * 300_000 for number in range(5)]

@@ -98,8 +98,10 @@ def test_move_to_a_removed_queue_tells_why_it_failed(protocol: str) -> None:
         scene = await furnished(world)
         await world.done("SendMessage", QueueUrl=scene["dead"], MessageBody="letter")
         start = {"SourceArn": scene["dead_arn"], "DestinationArn": scene["queue_arn"]}
-        await world.done("StartMessageMoveTask", **start)
-        await world.done("DeleteQueue", QueueUrl=scene["queue"])
+        await asyncio.gather(
+            world.done("StartMessageMoveTask", **start),
+            world.done("DeleteQueue", QueueUrl=scene["queue"]),
+        )
         await idle()
         source = {"SourceArn": scene["dead_arn"]}
         [task] = (await world.call(protocol, "ListMessageMoveTasks", source)).body["Results"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dovemq.sqs.attributes import READ_ONLY, SETTABLE
-from tests.wire.speaking import PROTOCOLS, QUERY
+from tests.wire.speaking import JSON, PROTOCOLS, QUERY
 from tests.wire.world import ACCOUNT, World, arn, furnished
 
 STANDARD_DEFAULTS = {
@@ -277,3 +277,20 @@ def test_permissions_added_at_once_are_all_kept() -> None:
 def test_names_of_the_table_are_distinct() -> None:
     names = [attribute.name for attribute in SETTABLE] + list(READ_ONLY)
     assert len(set(names)) == len(names) == 26
+
+
+def test_permissions_never_exceed_the_length_of_a_policy() -> None:
+    async def scenario() -> None:
+        world = World()
+        queue = await world.queue()
+        accounts = [f"{number:012d}" for number in range(50)]
+        request = {"QueueUrl": queue, "AWSAccountIds": accounts, "Actions": ["SendMessage"]}
+        answers = [
+            await world.call(JSON, "AddPermission", {**request, "Label": f"label-{number}"})
+            for number in range(10)
+        ]
+        assert [answer.code for answer in answers if answer.status != 200][-1] == "OverLimit"
+        got = await world.done("GetQueueAttributes", QueueUrl=queue, AttributeNames=["Policy"])
+        await world.done("SetQueueAttributes", QueueUrl=queue, Attributes=got["Attributes"])
+
+    asyncio.run(scenario())

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import tracemalloc
 from collections.abc import Sequence
 
 import pytest
@@ -167,6 +168,39 @@ def test_failure_tells_the_caller_no_more_than_that(
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_log_of_a_failure_holds_nothing_of_the_message(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, protocol: str
+) -> None:
+    async def scenario() -> None:
+        world = World()
+        queue = await world.queue()
+        monkeypatch.setattr(world.service, "messages", FailingMessages(KeyError("a private word")))
+        request = {"QueueUrl": queue, "MessageBody": "a private word"}
+        answer = await world.call(protocol, "SendMessage", request)
+        assert answer.status == 500
+        assert "KeyError" in caplog.text
+        assert "private" not in caplog.text
+
+    asyncio.run(scenario())
+
+
+def test_long_queue_urls_are_not_kept_in_memory() -> None:
+    async def scenario() -> None:
+        world = World()
+        tracemalloc.start()
+        try:
+            for number in range(20):
+                queue_url = f"123456789012/{number}{'x' * (1 << 20)}"
+                answer = await world.call(JSON, "ListQueueTags", {"QueueUrl": queue_url})
+                assert answer.shape == "QueueDoesNotExist"
+            assert tracemalloc.get_traced_memory()[0] < 10 << 20
+        finally:
+            tracemalloc.stop()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_undelivered_messages_go_back_as_if_never_received(protocol: str) -> None:
     async def scenario() -> None:
         world = World()
@@ -199,7 +233,7 @@ def test_cancelled_long_poll_stays_cancelled() -> None:
         world = World()
         queue = await world.queue()
         request = request_of(JSON, "ReceiveMessage", {"QueueUrl": queue, "WaitTimeSeconds": 20})
-        poll = asyncio.create_task(world.endpoint.handle(request))
+        poll = asyncio.ensure_future(world.endpoint.handle(request))
         await asyncio.sleep(0)
         poll.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -217,3 +217,10 @@ def test_old_list_of_system_attributes_hides_the_new_one() -> None:
         assert got.body["Messages"][0]["Attributes"] == {"SenderId": "123456789012"}
 
     asyncio.run(scenario())
+
+
+def test_item_numbered_beyond_reason_is_none() -> None:
+    names = {"AttributeName.1": "QueueArn", f"AttributeName.{'9' * 5_000}": "All"}
+    [response] = answered(get(QUEUE_PATH, Action="GetQueueAttributes", **names))
+    assert response.status == 200
+    assert response.body.count(b"<Attribute>") == 1

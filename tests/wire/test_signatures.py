@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime
+import tracemalloc
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -10,7 +11,12 @@ from botocore.auth import SigV4Auth, SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from dovemq.core.errors import SignatureExpired, SignatureIncomplete, SignatureMismatch
+from dovemq.core.errors import (
+    AccessKeyUnknown,
+    SignatureExpired,
+    SignatureIncomplete,
+    SignatureMismatch,
+)
 from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.sqs.signature import Signer, Verifier
 from tests.wire.speaking import HOST, JSON, QUERY, Answer, answer_of, request_of
@@ -322,3 +328,18 @@ def test_signature_in_strange_characters_does_not_match() -> None:
     head = request.headers["authorization"].rpartition("=")[0]
     strange = with_headers(request, {"authorization": f"{head}=\xe9\xff"})
     assert answered(strange).code == "SignatureDoesNotMatch"
+
+
+def test_what_strangers_claim_to_have_signed_is_not_kept_in_memory() -> None:
+    request = signed(create(), key_id="AKIASTRANGER")
+    names = ";".join(f"{number:03x}" for number in range(15_000))
+    verifier = Verifier(OneKey(), region=REGION)
+    tracemalloc.start()
+    try:
+        for number in range(20):
+            claim = request.headers["authorization"].replace("host;", f"host;{number};{names};")
+            with pytest.raises(AccessKeyUnknown):
+                verifier.verify(with_headers(request, {"authorization": claim}), 1_700_000_000_000)
+        assert tracemalloc.get_traced_memory()[0] < 5 << 20
+    finally:
+        tracemalloc.stop()

@@ -84,6 +84,8 @@ def _add_peek(commands: Commands) -> None:
 def _send(args: argparse.Namespace) -> int:
     if args.lines and args.body is not None:
         raise WrongUse("--lines reads standard input; leave the body out")
+    if args.lines and args.deduplication_id is not None:
+        raise WrongUse("--lines sends many messages; they cannot share a --deduplication-id")
     return asyncio.run(_send_lines(args)) if args.lines else _send_one(args)
 
 
@@ -193,7 +195,10 @@ def _peek(args: argparse.Namespace) -> int:
     url = args.queue
     if "/" not in url:
         url = ask_sqs(args, lambda client: client.queue_url(args.queue))
-    account, name = url.rstrip("/").split("/")[-2:]
+    parts = url.rstrip("/").split("/")
+    if len(parts) < 2:
+        raise WrongUse(f"{url!r} is neither the name nor the URL of a queue")
+    account, name = parts[-2:]
     page = ask_admin(args, lambda client: client.messages(account, name, args.max, args.after))
     if args.json:
         print_json(page)

@@ -49,6 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(_with_remedy(error), FAILED)
     except DoveError as error:
         return _fail(str(error), FAILED)
+    except (UnicodeDecodeError, UnicodeEncodeError) as error:
+        return _fail(f"this is not text in {error.encoding}: {error.reason}", WRONG_USE)
     except BrokenPipeError:
         # The reader of our output has left; nothing more may be written, also not at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -27,13 +27,13 @@ class Address(Struct, frozen=True):
 
     @classmethod
     def parse(cls, url: str) -> "Address":
-        parts = urlsplit(url)
-        if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
-            raise AnswerMalformed(url, "not an http:// or https:// address")
         try:
+            parts = urlsplit(url)
+            if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
+                raise AnswerMalformed(url, "not an http:// or https:// address")
             port = parts.port or _DEFAULT_PORTS[parts.scheme]
-        except ValueError:
-            raise AnswerMalformed(url, "not a port number") from None
+        except ValueError as error:
+            raise AnswerMalformed(url, f"not an address: {error}") from None
         authority = parts.netloc.rpartition("@")[2]
         return cls(url, parts.hostname, port, authority, parts.scheme == "https")
 

@@ -9,6 +9,7 @@ import os
 import secrets
 import stat
 import string
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Final
@@ -91,8 +92,9 @@ def _new_key(choose: Callable[[str], str]) -> _KeyFile:
 
 def _create(path: Path, contents: bytes) -> None:
     """Whole or not at all, and durable. A file that came in between is left as it is."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    # Not named by process id alone: a killed one leaves its draft, and ids come again.
+    descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
+    draft = Path(name)
     try:
         with open(descriptor, "wb") as file:
             file.write(contents)

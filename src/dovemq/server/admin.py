@@ -19,8 +19,8 @@ from dovemq.core.errors import (
 )
 from dovemq.server.admin_routes import ROUTES, AdminRefusal, Asked, Desk, Route
 from dovemq.server.admin_views import JSON, document_bytes, error_document
-from dovemq.server.failures import log_failure
 from dovemq.server.traffic import StreamedResponse
+from dovemq.sqs.failures import log_failure
 from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.sqs.signature import Verifier
 

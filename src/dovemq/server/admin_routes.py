@@ -13,6 +13,7 @@ from dovemq.core import limits
 from dovemq.core.commands import Counts, Page
 from dovemq.core.errors import DoveError
 from dovemq.core.queue import QueueKey
+from dovemq.core.sending import message_bytes
 from dovemq.server.admin_views import (
     Document,
     counts_document,
@@ -29,7 +30,7 @@ PEEK_DEFAULT: Final = 10
 PEEK_STEP: Final = 16
 """Messages read at a time, so that a page of large ones is not all in memory."""
 PEEK_BYTES_MAX: Final = 8 << 20
-"""A page of messages ends early when its bodies exceed this."""
+"""A page of messages ends early when bodies and attributes exceed this."""
 _SEQUENCE: Final = limits.Range(0, 2**63 - 1)
 
 
@@ -81,6 +82,9 @@ class Desk:
         self.gauges = gauges
         self.care = care
         self.backups = Backups(care, scratch, new_id) if care and scratch and new_id else None
+        self.verifying = False
+
+    def verified(self) -> None:
         self.verifying = False
 
     @property
@@ -152,7 +156,7 @@ async def peek_messages(desk: Desk, asked: Asked) -> Document:
         page = await desk.service.messages.peek(queue, Page(step, after))
         for peeked in page:
             documents.append(message_document(peeked))
-            size += len(peeked.message.body)
+            size += message_bytes(peeked.message.body, peeked.message.attributes)
         more = len(page) == step
         left -= len(page)
         after = page[-1].message.sequence if page else after
@@ -192,11 +196,10 @@ async def verify_store(desk: Desk, asked: Asked) -> Document:
     if desk.verifying:
         raise AdminRefusal(HTTPStatus.CONFLICT, "VerificationRunning", "One at a time.")
     desk.verifying = True
-    try:
-        verified = await desk.care.verify()
-    finally:
-        desk.verifying = False
-    return {"findings": list(verified.findings)}
+    # The store's thread goes on reading when the client leaves; another must not begin beside it.
+    checking = asyncio.ensure_future(desk.care.verify())
+    checking.add_done_callback(lambda _: desk.verified())
+    return {"findings": list((await asyncio.shield(checking)).findings)}
 
 
 ROUTES: Final = (

@@ -27,7 +27,9 @@ def encode_head(
     connection: str,
     date: str,
 ) -> bytes:
-    extra = "".join([f"{name}: {value}\r\n" for name, value in headers]) if headers else ""
+    extra = ""
+    for name, value in headers:
+        extra += f"{name}: {value}\r\n"
     return (
         f"{_LINES[response_status]}Content-Type: {content_type}\r\nContent-Length: {length}\r\n"
         f"{extra}{connection}Date: {date}\r\n\r\n"

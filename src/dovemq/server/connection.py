@@ -10,10 +10,10 @@ from http import HTTPStatus
 from typing import Final, cast
 
 from dovemq.server.answers import CLOSE, CONTINUE, KEEP_ALIVE, failure_answer
-from dovemq.server.failures import log_failure
 from dovemq.server.outbox import Outbox
 from dovemq.server.reader import RequestReader
 from dovemq.server.traffic import StreamedResponse, Traffic
+from dovemq.sqs.failures import log_failure
 from dovemq.sqs.http import HttpRequest, HttpResponse
 
 log = logging.getLogger(__name__)
@@ -195,11 +195,11 @@ class Connection(asyncio.Protocol):
                 log_failure(log, f"{item.method} of {item.peer} failed", error)
                 response = failure_answer()
             self._reader.release(item)
-        outbox, more = self._outbox, bool(self._reader.ready)
+        outbox, connection = self._outbox, self._connection_header()
         if isinstance(response, HttpResponse):
-            outbox.put(response, self._connection_header(more), bare=bare, more=more)
+            outbox.put(response, connection, bare=bare, more=bool(self._reader.ready))
         else:
-            await outbox.stream(response, self._connection_header(more), bare=bare)
+            await outbox.stream(response, connection, bare=bare)
         if outbox.paused:
             await outbox.taken()
 
@@ -222,9 +222,9 @@ class Connection(asyncio.Protocol):
         else:
             transport.close()
 
-    def _connection_header(self, more: bool) -> str:
+    def _connection_header(self) -> str:
         reader = self._reader
-        if reader.ended and not more:
+        if reader.ended and not reader.ready:
             return CLOSE
         return KEEP_ALIVE if reader.keep_alive_asked else ""
 

@@ -11,8 +11,8 @@ from typing import Final
 
 from dovemq.core.errors import InvariantError
 from dovemq.server.answers import encode_head
-from dovemq.server.failures import log_failure
 from dovemq.server.traffic import StreamedResponse, Traffic
+from dovemq.sqs.failures import log_failure
 from dovemq.sqs.http import HttpResponse
 
 log = logging.getLogger(__name__)

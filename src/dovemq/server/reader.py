@@ -146,6 +146,7 @@ class RequestReader:
         except HttpParserUpgrade as upgrade:
             # RFC 9110 §7.8: a server may ignore the wish to upgrade.
             self._parse(memoryview(data)[upgrade.args[0] :])
+            return
         except HttpParserCallbackError as error:
             if not self.ended:
                 raise error.__context__ or error from None
@@ -212,7 +213,8 @@ class RequestReader:
         if method is None:
             self._stop(HTTPStatus.METHOD_NOT_ALLOWED, "This method is not used here.")
         length = headers.get("content-length")
-        if length is not None and int(length) > limits.body_bytes_max:
+        # The parser lets zeros pass without end, and Python refuses to read thousands of digits.
+        if length is not None and int(length.lstrip("0") or 0) > limits.body_bytes_max:
             self._stop_too_long()
         self._headers = headers
         self._method = method
@@ -241,8 +243,8 @@ class RequestReader:
             self._hold(-self._body_bytes)
             self.ready.append(options_answer())
         else:
-            path, _, query = _origin_form(self._url).partition("?")
-            body = self._body if isinstance(self._body, bytes) else bytes(self._body)
+            path, query = ("/", "") if self._url == b"/" else _path_and_query(self._url)
+            body = self._body if type(self._body) is bytes else bytes(self._body)
             self.ready.append(
                 HttpRequest(self._method, path, query, self._headers, body, self._peer)
             )
@@ -270,11 +272,12 @@ class RequestReader:
         raise _RefusedError
 
 
-def _origin_form(url: bytes) -> str:
-    """Path and query, also of a proxy's absolute form; a fragment is not for servers."""
+def _path_and_query(url: bytes) -> tuple[str, str]:
+    """Also of a proxy's absolute form; a fragment is not for servers."""
     text = url.decode("latin-1")
     if not text.startswith("/"):
         text = _ABSOLUTE.sub("", text)
         if text[:1] in ("", "?"):
             text = "/" + text
-    return text.partition("#")[0] if "#" in text else text
+    path, _, query = text.partition("#")[0].partition("?")
+    return path, query

@@ -12,6 +12,7 @@ _ARN: Final = re.compile(
     r"arn:aws[a-z-]*:sqs:([a-z0-9-]+):(\d{12}):([A-Za-z0-9_-]{1,80}(?:\.fifo)?)", re.ASCII
 )
 ACCOUNT: Final = re.compile(r"\d{12}", re.ASCII)
+URL_REMEMBERED_LENGTH_MAX: Final = 512
 
 
 class Names:
@@ -35,7 +36,11 @@ class Names:
         """Only account and name of the path count; a bare name is the caller's own queue."""
         place = (url, account)
         found = self._keys.get(place)
-        return found or self._keys.keep(place, _key_of_path(url, account))
+        if found is None:
+            found = _key_of_path(url, account)
+            if len(url) <= URL_REMEMBERED_LENGTH_MAX:
+                self._keys.keep(place, found)
+        return found
 
 
 def queue_url(origin: str, key: QueueKey) -> str:

@@ -1,7 +1,7 @@
 """One request on its way through an action: who asks, from where, and what serves it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 
@@ -36,8 +36,8 @@ class Call(Struct):
             raise QueueMissing(str(key))
         return key
 
-    async def queue(self, url: str | None) -> Queue:
-        return await self.service.queues.find(self.key(url))
+    def queue(self, url: str | None) -> Awaitable[Queue]:
+        return self.service.queues.find(self.key(url))
 
     def url(self, key: QueueKey) -> str:
         return queue_url(self.origin, key)

@@ -5,10 +5,11 @@ signer saw, whatever charset it used.
 """
 
 import datetime
-import hashlib
 import hmac
 import re
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from operator import itemgetter
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
@@ -24,29 +25,50 @@ _OUTER_PAD: Final = bytes(byte ^ 0x5C for byte in range(256))
 _WHITE_SPACE: Final = re.compile(r"[ \t]+")
 
 
+class SignedHeaders:
+    """The names of the signed headers in their order; a client signs the same ones each time."""
+
+    __slots__ = ("_form", "_names", "_values_in", "text")
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.text = ";".join(names)
+        self._names = tuple(names)
+        escaped = [name.replace("%", "%%") for name in names]
+        self._form = "".join([f"{name}:%s\n" for name in escaped]) + "\n" + ";".join(escaped)
+        self._values_in = itemgetter(*names)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
+
+    def canonical(self, headers: Mapping[str, str]) -> str:
+        """A line each, without white space around values and single spaces within; the names."""
+        try:
+            text: str = self._form % self._values_in(headers)
+        except KeyError:
+            return self._tidied(headers)
+        # Looking once over it all is cheaper than tidying each value, which is hardly ever needed.
+        if "  " in text or ": " in text or " \n" in text or "\t" in text:
+            return self._tidied(headers)
+        return text
+
+    def _tidied(self, headers: Mapping[str, str]) -> str:
+        values = [_WHITE_SPACE.sub(" ", headers.get(name, "").strip(" \t")) for name in self._names]
+        return self._form % tuple(values)
+
+
 def canonical_request(
     method: str,
     path: str,
     query: str,
     headers: Mapping[str, str],
-    names: Sequence[str],
+    signed: SignedHeaders,
     body: bytes,
 ) -> bytes:
-    """`query` is canonical already; `names` are the signed headers in their order."""
+    """`query` is canonical already."""
     canonical = path if path == "/" else canonical_path(path)
     return (
-        f"{method}\n{canonical}\n{query}\n{canonical_headers(headers, names)}\n\n"
-        f"{';'.join(names)}\n{hashlib.sha256(body).hexdigest()}"
+        f"{method}\n{canonical}\n{query}\n{signed.canonical(headers)}\n{sha256(body).hexdigest()}"
     ).encode("latin-1", "replace")
-
-
-def canonical_headers(headers: Mapping[str, str], names: Sequence[str]) -> str:
-    """One line each, without white space around values and single spaces within."""
-    lines = "\n".join([f"{name}:{headers.get(name, '')}" for name in names])
-    # Looking once over all lines is cheaper than tidying each value, which is hardly ever needed.
-    if "  " in lines or ": " in lines or " \n" in lines or "\t" in lines or lines[-1:] == " ":
-        return "\n".join([f"{name}:{_tidied(headers.get(name, ''))}" for name in names])
-    return lines
 
 
 def canonical_path(path: str) -> str:
@@ -90,13 +112,12 @@ class SigningKey:
         for part in scope.split("/"):
             key = hmac.digest(key, part.encode("latin-1", "replace"), "sha256")
         padded = key.ljust(_BLOCK_BYTES, b"\0")
-        self._inner = hashlib.sha256(padded.translate(_INNER_PAD))
-        self._outer = hashlib.sha256(padded.translate(_OUTER_PAD))
+        self._inner = sha256(padded.translate(_INNER_PAD))
+        self._outer = sha256(padded.translate(_OUTER_PAD))
         self._scope = scope
 
     def signature(self, date: str, canonical: bytes) -> str:
-        digest = hashlib.sha256(canonical).hexdigest()
-        to_sign = f"{ALGORITHM}\n{date}\n{self._scope}\n{digest}"
+        to_sign = f"{ALGORITHM}\n{date}\n{self._scope}\n{sha256(canonical).hexdigest()}"
         inner, outer = self._inner.copy(), self._outer.copy()
         inner.update(to_sign.encode("latin-1", "replace"))
         outer.update(inner.digest())
@@ -121,7 +142,3 @@ def date_ms(text: str) -> int | None:
 
 def _encoded(text: str) -> str:
     return quote(unquote_to_bytes(text.encode("latin-1", "replace")), safe=_UNRESERVED)
-
-
-def _tidied(value: str) -> str:
-    return _WHITE_SPACE.sub(" ", value.strip(" \t"))

@@ -8,10 +8,14 @@ from dovemq.core.message import Attribute
 
 _TEXT: Final = b"\x01"
 _BINARY: Final = b"\x02"
+_EMPTY: Final = hashlib.md5(usedforsecurity=False)
 
 
 def md5_of_body(body: str) -> str:
-    return hashlib.md5(body.encode(), usedforsecurity=False).hexdigest()
+    # A copy of an empty state costs less than looking the algorithm up anew.
+    digest = _EMPTY.copy()
+    digest.update(body.encode())
+    return digest.hexdigest()
 
 
 def md5_of_attributes(attributes: Mapping[str, Attribute]) -> str | None:

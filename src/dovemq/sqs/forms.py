@@ -17,6 +17,7 @@ from dovemq.sqs.shapes import Shape
 
 PARAMETERS_MAX: Final = 4_096
 DEPTH_MAX: Final = 8
+_NUMBER_LENGTH_MAX: Final = 9
 
 ITEM_NAMES: Final = {
     "AWSAccountIds": "AWSAccountId",
@@ -129,7 +130,11 @@ def _structure(shape: type[Shape], tree: Tree, operation: str) -> Tree:
 
 
 def _ordered(below: Tree) -> Iterable[Any]:
-    numbered = [(int(n), each) for n, each in below.items() if n.isascii() and n.isdigit()]
+    numbered = [
+        (int(n), each)
+        for n, each in below.items()
+        if n.isascii() and n.isdigit() and len(n) <= _NUMBER_LENGTH_MAX
+    ]
     return [each for _, each in sorted(numbered, key=lambda pair: pair[0])]
 
 

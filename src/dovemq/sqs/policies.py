@@ -126,7 +126,10 @@ def with_permission(
         *statements,
         {"Sid": label, "Effect": "Allow", **statement, "Resource": arn},
     ]
-    return _json(document)
+    text = _json(document)
+    if len(text.encode()) > limits.POLICY_BYTES_MAX:
+        raise LimitReached(f"A policy can be at most {limits.POLICY_BYTES_MAX} bytes long.")
+    return text
 
 
 def without_permission(policy: str | None, label: str) -> str | None:

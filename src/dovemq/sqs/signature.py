@@ -24,6 +24,7 @@ from dovemq.core.errors import (
 from dovemq.sqs.canonical import (
     ALGORITHM,
     TERMINATOR,
+    SignedHeaders,
     SigningKey,
     canonical_query,
     canonical_request,
@@ -48,7 +49,8 @@ class Claim(Struct, frozen=True):
 
     key_id: str
     scope: str
-    names: tuple[str, ...]
+    headers: SignedHeaders
+    target_signed: bool
 
 
 class Verifier:
@@ -73,18 +75,21 @@ class Verifier:
     def _verify_header(self, request: HttpRequest, authorization: str, now_ms: int) -> AccessKey:
         # All but the signature is the same in every request of a client, so it is read once.
         prefix, _, given = authorization.rpartition("Signature=")
-        claim = self._claims.get(prefix)
+        known = self._claims.get(prefix)
+        claim = known
         if claim is None:
             claim, given = self._read_authorization(authorization)
-            if authorization.endswith("Signature=" + given):
-                self._claims.keep(prefix, claim)
         headers = request.headers
         date = headers.get("x-amz-date") or _date_of(headers.get("date", ""))
         signed_ms = self._signed_ms(date, claim)
-        if abs(now_ms - signed_ms) > SKEW_MS_MAX:
+        if not -SKEW_MS_MAX <= now_ms - signed_ms <= SKEW_MS_MAX:
             raise SignatureExpired(_skew_text(date, signed_ms, now_ms))
         query = canonical_query(request.query) if request.query else ""
-        return self._check(request, claim, date, query, given)
+        key = self._check(request, claim, date, query, given)
+        if known is None and authorization.endswith("Signature=" + given):
+            # Only now: what a stranger sends must neither fill the memory nor push others out.
+            self._claims.keep(prefix, claim)
+        return key
 
     def _verify_presigned(self, request: HttpRequest, now_ms: int) -> AccessKey:
         values = _presigned_values(request.query)
@@ -107,24 +112,23 @@ class Verifier:
         self, request: HttpRequest, claim: Claim, date: str, query: str, given: str
     ) -> AccessKey:
         # The target names the operation: left out of the signature, anyone could swap it.
-        if "x-amz-target" in request.headers and "x-amz-target" not in claim.names:
+        if not claim.target_signed and "x-amz-target" in request.headers:
             raise SignatureMismatch(_unsigned_text("X-Amz-Target"))
         key = self._keyring.find(claim.key_id)
         if key is None:
             raise AccessKeyUnknown("The security token included in the request is invalid.")
         canonical = canonical_request(
-            request.method, request.path, query, request.headers, claim.names, request.body
+            request.method, request.path, query, request.headers, claim.headers, request.body
         )
-        expected = self._signing_key(key, claim.scope).signature(date, canonical)
-        if not hmac.compare_digest(expected.encode(), given.encode("utf-8", "replace")):
+        # By secret, not by key id: a key id whose secret was changed must not find the old one.
+        place = (key.secret, claim.scope)
+        signing_key = self._signing_keys.get(place)
+        if signing_key is None:
+            signing_key = self._signing_keys.keep(place, SigningKey(key.secret, claim.scope))
+        expected = signing_key.signature(date, canonical)
+        if not (given.isascii() and hmac.compare_digest(expected, given)):
             raise SignatureMismatch(_MISMATCH)
         return key
-
-    def _signing_key(self, key: AccessKey, scope: str) -> SigningKey:
-        # By secret, not by key id: a key id whose secret was changed must not find the old one.
-        place = (key.secret, scope)
-        found = self._signing_keys.get(place)
-        return found or self._signing_keys.keep(place, SigningKey(key.secret, scope))
 
     def _signed_ms(self, date: str, claim: Claim) -> int:
         signed_ms = self._times.get(date)
@@ -179,10 +183,10 @@ class Verifier:
             raise SignatureMismatch(
                 f"Credential should be scoped with a valid terminator: '{TERMINATOR}'."
             )
-        names = tuple(signed_headers.split(";"))
-        if "host" not in names:
+        headers = SignedHeaders(signed_headers.split(";"))
+        if "host" not in headers:
             raise SignatureMismatch(_unsigned_text("Host"))
-        return Claim(key_id, scope, names)
+        return Claim(key_id, scope, headers, "x-amz-target" in headers)
 
 
 class Signer:
@@ -192,6 +196,7 @@ class Signer:
         self._key = key
         self._tail = f"/{region}/{service}/{TERMINATOR}"
         self._keys: Remembered[str, SigningKey] = Remembered()
+        self._signed: Remembered[tuple[str, ...], SignedHeaders] = Remembered()
 
     def sign(
         self,
@@ -209,14 +214,15 @@ class Signer:
         date = date_text(now_ms)
         scope = date[:8] + self._tail
         signed = {**headers, "x-amz-date": date}
-        names = sorted(signed)
+        names = tuple(sorted(signed))
+        known = self._signed.get(names) or self._signed.keep(names, SignedHeaders(names))
         canonical = canonical_request(
-            method, path, canonical_query(query) if query else "", signed, names, body
+            method, path, canonical_query(query) if query else "", signed, known, body
         )
         key = self._keys.get(scope) or self._keys.keep(scope, SigningKey(self._key.secret, scope))
         signed["authorization"] = (
             f"{ALGORITHM} Credential={self._key.key_id}/{scope}, "
-            f"SignedHeaders={';'.join(names)}, Signature={key.signature(date, canonical)}"
+            f"SignedHeaders={known.text}, Signature={key.signature(date, canonical)}"
         )
         return signed
 

@@ -29,16 +29,15 @@ def checked_entries(entries: Sequence[E] | None) -> list[E]:
         raise BatchEmpty()
     if len(entries) > limits.BATCH_COUNT.most:
         raise BatchTooMany(len(entries), limits.BATCH_COUNT.most)
-    seen: set[str] = set()
+    is_id = limits.BATCH_ID.fullmatch
     for number, entry in enumerate(entries, 1):
         if entry.id is None:
             raise MissingValue(f"Entries.{number}.Id")
-        if not limits.BATCH_ID.fullmatch(entry.id):
+        if not is_id(entry.id):
             raise BatchIdInvalid()
-    for entry in entries:
-        if entry.id in seen:
-            raise BatchIdsNotDistinct(entry.id or "")
-        seen.add(entry.id or "")
+    ids = [entry.id or "" for entry in entries]
+    if len(set(ids)) < len(ids):
+        raise BatchIdsNotDistinct(next(each for at, each in enumerate(ids) if each in ids[:at]))
     return list(entries)
 
 

@@ -35,7 +35,9 @@ async def receive_message(
     call: Call, request: shapes.ReceiveMessageRequest
 ) -> shapes.ReceiveMessageResponse:
     queue = await call.queue(request.queue_url)
-    wanted = _wanted_names(request, query=call.query)
+    wanted = _NONE
+    if request.attribute_names or request.message_system_attribute_names:
+        wanted = _wanted_names(request, query=call.query)
     count_max = request.max_number_of_messages
     if count_max is None:
         count_max = 1
@@ -43,10 +45,14 @@ async def receive_message(
         raise InvalidValue(
             "MaxNumberOfMessages", count_max, "Must be between 1 and 10, if provided."
         )
+    lease, wait = request.visibility_timeout, request.wait_time_seconds
+    leased_ms = None if lease is None else lease_ms(lease)
+    waited_ms = None if wait is None else wait_ms(wait)
+    attempt_id = request.receive_request_attempt_id
+    if attempt_id is not None:
+        check_token("ReceiveRequestAttemptId", attempt_id)
     messages = call.service.messages
-    deliveries = await messages.receive(
-        queue, count_max, _lease_ms(request), _wait_ms(request), _attempt_id(request)
-    )
+    deliveries = await messages.receive(queue, count_max, leased_ms, waited_ms, attempt_id)
     if not deliveries:
         return _NOTHING
     call.undelivered = lambda: messages.release(queue, deliveries)
@@ -72,7 +78,7 @@ def _received(
         message.body,
         _system_attributes(call, queue, delivery, wanted) if wanted else {},
         md5_of_attributes(shown) if shown else None,
-        {name: _wire_value(value) for name, value in shown.items()},
+        {name: _wire_value(value) for name, value in shown.items()} if shown else {},
     )
 
 
@@ -90,8 +96,6 @@ def chosen(attributes: Mapping[str, Attribute], filters: Sequence[str]) -> dict[
 
 def _wanted_names(request: shapes.ReceiveMessageRequest, *, query: bool) -> frozenset[str]:
     old, new = request.attribute_names, request.message_system_attribute_names
-    if not old and not new:
-        return _NONE
     # Query heeds the new list only without the old one; JSON heeds both.
     names = frozenset(old or ()) | frozenset(() if query and old else new or ())
     for name in names:
@@ -127,11 +131,6 @@ def _wire_value(attribute: Attribute) -> shapes.AttributeValue:
     return shapes.AttributeValue(attribute.type, string_value=value)
 
 
-def _lease_ms(request: shapes.ReceiveMessageRequest) -> int | None:
-    seconds = request.visibility_timeout
-    return None if seconds is None else lease_ms(seconds)
-
-
 def lease_ms(seconds: int) -> int:
     asked_ms = seconds * limits.SECOND_MS
     if not limits.LEASE_MS.holds(asked_ms):
@@ -143,21 +142,12 @@ def lease_ms(seconds: int) -> int:
     return asked_ms
 
 
-def _wait_ms(request: shapes.ReceiveMessageRequest) -> int | None:
-    seconds = request.wait_time_seconds
-    if seconds is None:
-        return None
-    if not limits.WAIT_MS.holds(seconds * limits.SECOND_MS):
+def wait_ms(seconds: int) -> int:
+    asked_ms = seconds * limits.SECOND_MS
+    if not limits.WAIT_MS.holds(asked_ms):
         raise InvalidValue(
             "WaitTimeSeconds",
             seconds,
             f"Must be >= 0 and <= {limits.WAIT_MS.most // limits.SECOND_MS}, if provided.",
         )
-    return seconds * limits.SECOND_MS
-
-
-def _attempt_id(request: shapes.ReceiveMessageRequest) -> str | None:
-    attempt_id = request.receive_request_attempt_id
-    if attempt_id is not None:
-        check_token("ReceiveRequestAttemptId", attempt_id)
-    return attempt_id
+    return asked_ms

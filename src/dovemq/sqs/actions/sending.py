@@ -38,7 +38,7 @@ async def send_message(
         md5_of_body(draft.body),
         sent.message_id,
         md5_of_attributes(draft.attributes) if draft.attributes else None,
-        _system_digest(request),
+        _system_digest(request) if request.message_system_attributes else None,
         sequence_number(sent.sequence) if draft.deduplication_id is not None else None,
     )
 
@@ -117,8 +117,7 @@ def _trace(request: shapes.NewMessage) -> str | None:
 
 
 def _system_digest(request: shapes.NewMessage) -> str | None:
-    given = request.message_system_attributes
-    return md5_of_attributes(wire_attributes(given)) if given else None
+    return md5_of_attributes(wire_attributes(request.message_system_attributes or {}))
 
 
 def _sent_entry(entry: shapes.SendEntry, draft: Draft, sent: Sent | Duplicate) -> shapes.SentEntry:
@@ -126,23 +125,21 @@ def _sent_entry(entry: shapes.SendEntry, draft: Draft, sent: Sent | Duplicate) -
         entry.id or "",
         sent.message_id,
         md5_of_body(draft.body),
-        md5_of_attributes(draft.attributes),
-        _system_digest(entry),
+        md5_of_attributes(draft.attributes) if draft.attributes else None,
+        _system_digest(entry) if entry.message_system_attributes else None,
         sequence_number(sent.sequence) if draft.deduplication_id is not None else None,
     )
 
 
 def _check_total(entries: list[shapes.SendEntry]) -> None:
-    total = sum(_entry_bytes(entry) for entry in entries)
+    total = 0
+    for entry in entries:
+        attributes = entry.message_attributes
+        total += message_bytes(
+            entry.message_body or "", wire_attributes(attributes) if attributes else None
+        )
     if total > limits.BATCH_BYTES_MAX:
         raise BatchTooLong(total, limits.BATCH_BYTES_MAX)
-
-
-def _entry_bytes(entry: shapes.SendEntry) -> int:
-    attributes = entry.message_attributes
-    return message_bytes(
-        entry.message_body or "", wire_attributes(attributes) if attributes else {}
-    )
 
 
 def _of_entry(error: RequestError) -> RequestError:

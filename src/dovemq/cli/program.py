@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from dovemq.cli import backups, doctor, env, imports, messages, queues, serve
+from dovemq.cli import backups, copies, doctor, env, imports, messages, queues, serve
 from dovemq.cli.command import FAILED, INTERRUPTED, WRONG_USE, WrongUse
 from dovemq.client.errors import Refused
 from dovemq.core.errors import DoveError
@@ -19,7 +19,7 @@ _ABOUT_KEYS: Final = frozenset(
         "SignatureDoesNotMatch",
     }
 )
-_GROUPS: Final = (serve, env, queues, messages, backups, imports, doctor)
+_GROUPS: Final = (serve, env, queues, messages, backups, imports, copies, doctor)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -25,7 +25,9 @@ from dovemq.server.limits import HttpLimits
 from dovemq.server.run import Server, allow_connections, until_stopped
 from dovemq.service import Service, build_service
 from dovemq.service.clock import SystemClock
-from dovemq.settings import CACHE_BYTES_MAX, Settings, reachable_host
+from dovemq.settings import CACHE_BYTES_MAX, Settings, reachable_host, read_toml
+from dovemq.sqs.declared import DeclaredQueue, read_declared
+from dovemq.sqs.declaring import ServiceOwner, declare
 from dovemq.sqs.endpoint import SqsEndpoint
 from dovemq.stores.memory import MemoryStore
 from dovemq.stores.urls import MemoryPlace, Place, parse_store_url
@@ -145,11 +147,13 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
     """Run until SIGTERM or SIGINT; every answer that was owed is given before it returns."""
     allow_connections(settings.http.connections_max)
     place = parse_store_url(settings.store, settings.data)
+    declared = _declared(settings)
     opened = await open_service(
         place, cache_bytes_max=settings.cache_bytes_max, strict_aws=settings.strict_aws
     )
     service = opened.service
     try:
+        await _declare(declared, settings, opened)
         server = _build_server(settings, opened)
         await _start(server, settings)
         _calm_collector()
@@ -162,6 +166,27 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
             log.warning("clients were cut off after %d seconds", settings.drain_seconds)
     finally:
         await service.close()
+
+
+def _declared(settings: Settings) -> list[DeclaredQueue]:
+    if settings.queues is None:
+        return []
+    document = read_toml(settings.queues, "name another file by --queues")
+    return read_declared(document, str(settings.queues))
+
+
+async def _declare(queues: list[DeclaredQueue], settings: Settings, opened: Opened) -> None:
+    if not queues:
+        return
+    owner = ServiceOwner(opened.service, settings.region, settings.account, opened.new_id)
+    outcome = await declare(queues, owner, str(settings.queues))
+    log.info(
+        "%s: %d queues created, %d changed, %d as they were",
+        settings.queues,
+        len(outcome.created),
+        len(outcome.changed),
+        len(outcome.unchanged),
+    )
 
 
 def _build_server(settings: Settings, opened: Opened) -> Server:

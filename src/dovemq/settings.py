@@ -36,6 +36,13 @@ class SettingInvalid(DoveError):
         self.place = place
 
 
+class DeclarationInvalid(SettingInvalid):
+    """About a file of queues: `place` names the queue and the attribute too."""
+
+    def __init__(self, place: str, found: str, remedy: str = "correct the file") -> None:
+        super().__init__(place, found, remedy)
+
+
 def _about(
     text: str,
     unit: str = "",
@@ -105,6 +112,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     public_url: Annotated[
         Annotated[str, Meta(pattern=r"\Ahttps?://[^/\s]+/?\Z")] | None,
         _about("Start of queue URLs when a request names no host.", default="none"),
+    ] = None
+    queues: Annotated[
+        Path | None,
+        _about("TOML file of queues to create or change at the start.", default="none"),
     ] = None
     strict_aws: Annotated[
         bool, _about("Keep AWS's waits of 60 seconds after a deletion or purge of a queue.")
@@ -258,22 +269,22 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[_Found]:
 
 def _from_file(path: Path) -> Iterator[_Found]:
     known = {setting.name: setting for setting in all_settings()}
-    for name, value in _flattened(_read(path)):
+    remedy = f"name another file by {FILE_FLAG} or {FILE_VARIABLE}"
+    for name, value in _flattened(read_toml(path, remedy)):
         place = f"{path}: {name}"
         if name not in known:
             raise SettingInvalid(place, "no such setting", _nearest(name, known))
         yield name, (known[name].convert(value, place, text=False), str(path))
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_toml(path: Path, remedy: str) -> dict[str, Any]:
+    """The document of a file; `remedy` is what to do where there is none."""
     try:
         with path.open("rb") as stream:
             text = stream.read(FILE_BYTES_MAX).decode()
         return tomllib.loads(text)
     except OSError as error:
-        reason = error.strerror or str(error)
-        remedy = f"name another file by {FILE_FLAG} or {FILE_VARIABLE}"
-        raise SettingInvalid(str(path), reason, remedy) from None
+        raise SettingInvalid(str(path), error.strerror or str(error), remedy) from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingInvalid(str(path), f"not TOML: {error}", "correct the file") from None
 

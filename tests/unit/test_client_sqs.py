@@ -238,3 +238,23 @@ def test_memory_store_cannot_be_backed_up(admin: BlockingAdminClient) -> None:
     with pytest.raises(Refused) as caught:
         admin.backup(taken.append)
     assert (caught.value.status, taken) == (501, [])
+
+
+def test_session_token_goes_with_every_request_and_is_signed() -> None:
+    heads: list[str] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
+        writer.close()
+
+    async def scenario() -> None:
+        listener = await asyncio.start_server(serve, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+        key = AccessKey("AKIA", "secret", "")
+        async with listener, SqsClient(url, key, session_token="passing") as client:
+            await client.call("ListQueues", {})
+
+    asyncio.run(scenario())
+    assert "x-amz-security-token: passing\r\n" in heads[0]
+    assert ";x-amz-security-token;" in heads[0]

@@ -10,6 +10,7 @@ from dovemq.core.errors import DoveError
 OK: Final = 0
 FAILED: Final = 1
 WRONG_USE: Final = 2
+INTERRUPTED: Final = 130
 
 Run = Callable[[argparse.Namespace], int]
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"

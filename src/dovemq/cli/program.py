@@ -6,13 +6,12 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from dovemq.cli import backups, doctor, env, messages, queues, serve
-from dovemq.cli.command import FAILED, WRONG_USE, WrongUse
+from dovemq.cli import backups, copies, doctor, env, imports, messages, queues, serve
+from dovemq.cli.command import FAILED, INTERRUPTED, WRONG_USE, WrongUse
 from dovemq.client.errors import Refused
 from dovemq.core.errors import DoveError
 from dovemq.settings import SettingInvalid
 
-INTERRUPTED: Final = 130
 _ABOUT_KEYS: Final = frozenset(
     {
         "InvalidClientTokenId",
@@ -20,7 +19,7 @@ _ABOUT_KEYS: Final = frozenset(
         "SignatureDoesNotMatch",
     }
 )
-_GROUPS: Final = (serve, env, queues, messages, backups, doctor)
+_GROUPS: Final = (serve, env, queues, messages, backups, imports, copies, doctor)
 
 
 def build_parser() -> argparse.ArgumentParser:

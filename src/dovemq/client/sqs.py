@@ -52,7 +52,9 @@ class SqsClient:
         region: str = "us-east-1",
         clock: Clock | None = None,
         connections_max: int = CONNECTIONS_MAX,
+        session_token: str | None = None,
     ) -> None:
+        """`session_token` goes with keys that AWS gave for a while."""
         self._session = Session(
             endpoint_url,
             key,
@@ -63,6 +65,9 @@ class SqsClient:
         )
         self._decoders: dict[type, msgspec.json.Decoder[Any]] = {}
         self._encode = msgspec.json.Encoder().encode
+        self._headers = {"content-type": "application/x-amz-json-1.0"}
+        if session_token:
+            self._headers["x-amz-security-token"] = session_token
 
     async def call(
         self, operation: str, params: Mapping[str, Any], seconds_max: float = ANSWER_SECONDS_MAX
@@ -143,6 +148,8 @@ class SqsClient:
         """With all attributes of the messages."""
         request = shapes.ReceiveMessageRequest(
             queue,
+            # The older name as well, for servers that know no other.
+            attribute_names=_ALL,
             message_system_attribute_names=_ALL,
             message_attribute_names=_ALL,
             max_number_of_messages=count_max,
@@ -205,14 +212,10 @@ class SqsClient:
         shape: type[T],
         seconds_max: float = ANSWER_SECONDS_MAX,
     ) -> T:
-        headers = {
-            "content-type": "application/x-amz-json-1.0",
-            "x-amz-target": "AmazonSQS." + operation,
-        }
         answer = await self._session.ask(
             "POST",
             "/",
-            headers,
+            {**self._headers, "x-amz-target": "AmazonSQS." + operation},
             self._encode(request),
             seconds_max=seconds_max,
             repeatable=operation in REPEATABLE,

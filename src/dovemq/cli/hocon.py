@@ -1,0 +1,238 @@
+"""The part of HOCON that ElasticMQ's files use: objects, lists, text, comments, dotted keys.
+
+Refuses `+=`. Substitutions (`${name}`) are left in the text as they stand, and `include` lines are
+listed, not followed: whoever needs their contents says that he cannot have them.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from dovemq.core.errors import DoveError
+
+DEPTH_MAX: Final = 64
+SUBSTITUTION: Final = "${"
+
+_TOKEN: Final = re.compile(
+    r"(?P<space>[^\S\n]+)"
+    r"|(?P<comment>(?://|\#)[^\n]*)"
+    r"|(?P<end>[\n,])"
+    r'|(?P<triple>"""(?:.|\n)*?"""+)'
+    r'|(?P<quoted>"(?:[^"\\\n]|\\.)*")'
+    r"|(?P<append>\+=)"
+    r"|(?P<sign>[=:{}\[\]])"
+    r"|(?P<substitution>\$\{[^}\n]*\})"
+    r'|(?P<plain>(?:(?!//)[^\s"#,=:{}\[\]+$]|\+(?!=)|\$(?!\{))+)'
+)
+_ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))")
+
+
+class HoconInvalid(DoveError):
+    def __init__(self, line: int, found: str) -> None:
+        super().__init__(f"line {line}: {found}")
+        self.line = line
+
+
+class Document:
+    """`root` holds dicts, lists and text; `includes` the lines that name other files."""
+
+    def __init__(self, root: dict[str, Any], includes: list[str]) -> None:
+        self.root = root
+        self.includes = includes
+
+
+class _Token:
+    __slots__ = ("kind", "line", "text")
+
+    def __init__(self, kind: str, text: str, line: int) -> None:
+        self.kind = kind
+        self.text = text
+        self.line = line
+
+
+def parse_hocon(text: str) -> Document:
+    parser = _Parser(list(_tokens(text)))
+    return Document(parser.document(), parser.includes)
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    place, line = 0, 1
+    while place < len(text):
+        found = _TOKEN.match(text, place)
+        if found is None or found.lastgroup is None:
+            raise HoconInvalid(line, f"{text[place]!r} is not understood")
+        if found.lastgroup != "comment":
+            yield _Token(found.lastgroup, found[0], line)
+        line += found[0].count("\n")
+        place = found.end()
+    yield _Token("end", "\n", line)
+
+
+class _Parser:
+    def __init__(self, tokens: list[_Token]) -> None:
+        self._tokens = tokens
+        self._place = 0
+        self._depth = 0
+        self.includes: list[str] = []
+
+    def document(self) -> dict[str, Any]:
+        self._pass_ends()
+        braced = self._takes("{")
+        root = self._members("}" if braced else "")
+        self._pass_ends()
+        if self._place < len(self._tokens):
+            raise self._error("nothing was expected here")
+        return root
+
+    def _members(self, closing: str) -> dict[str, Any]:
+        members: dict[str, Any] = {}
+        while not self._closes(closing):
+            path = self._path()
+            if path is not None:
+                _put(members, path, self._assigned())
+            self._end_of_item()
+        return members
+
+    def _items(self) -> list[Any]:
+        items = []
+        while not self._closes("]"):
+            items.append(self._value())
+            self._end_of_item()
+        return items
+
+    def _path(self) -> list[str] | None:
+        """The parts of a key; None for an `include`, which is noted."""
+        parts: list[_Token] = []
+        while (token := self._peek()).kind in ("plain", "quoted", "space"):
+            parts.append(token)
+            self._place += 1
+        if not parts:
+            raise self._error("a key was expected")
+        if parts[0].kind == "plain" and parts[0].text == "include" and token.kind == "end":
+            self.includes.append("".join(part.text for part in parts[1:]).strip())
+            return None
+        while parts and parts[-1].kind == "space":
+            parts.pop()
+        return _split(parts)
+
+    def _assigned(self) -> Any:
+        token = self._peek()
+        if token.kind == "append":
+            raise self._error("+= is not understood")
+        if token.text in ("=", ":"):
+            self._place += 1
+            self._pass_ends()
+        elif token.text != "{":
+            raise self._error("= or { was expected after a key")
+        return self._value()
+
+    def _value(self) -> Any:
+        self._pass_space()
+        self._depth += 1
+        if self._depth > DEPTH_MAX:
+            raise self._error(f"nested deeper than {DEPTH_MAX}")
+        if self._takes("{"):
+            value: Any = self._members("}")
+        elif self._takes("["):
+            value = self._items()
+        else:
+            value = self._text()
+        self._depth -= 1
+        return value
+
+    def _text(self) -> str:
+        """Everything up to the end of the item, as HOCON joins it."""
+        parts: list[_Token] = []
+        while (token := self._peek()).kind != "end" and token.text not in ("}", "]"):
+            if token.kind == "sign" and token.text != ":":
+                raise self._error(f"{token.text} was not expected in a value")
+            parts.append(token)
+            self._place += 1
+        while parts and parts[-1].kind == "space":
+            parts.pop()
+        if not parts:
+            raise self._error("a value was expected")
+        return "".join(map(_meant, parts))
+
+    def _closes(self, closing: str) -> bool:
+        self._pass_ends()
+        if self._place >= len(self._tokens):
+            if closing:
+                raise self._error(f"{closing} is missing")
+            return True
+        return bool(closing) and self._takes(closing)
+
+    def _end_of_item(self) -> None:
+        self._pass_space()
+        if self._place < len(self._tokens):
+            token = self._peek()
+            if token.kind != "end" and token.text not in ("}", "]"):
+                raise self._error(f"{token.text!r} was not expected")
+
+    def _takes(self, sign: str) -> bool:
+        token = self._peek()
+        if token.kind != "sign" or token.text != sign:
+            return False
+        self._place += 1
+        return True
+
+    def _pass_ends(self) -> None:
+        self._pass("end", "space")
+
+    def _pass_space(self) -> None:
+        self._pass("space")
+
+    def _pass(self, *kinds: str) -> None:
+        while self._place < len(self._tokens) and self._tokens[self._place].kind in kinds:
+            self._place += 1
+
+    def _peek(self) -> _Token:
+        return self._tokens[min(self._place, len(self._tokens) - 1)]
+
+    def _error(self, found: str) -> HoconInvalid:
+        return HoconInvalid(self._peek().line, found)
+
+
+def _put(members: dict[str, Any], path: list[str], value: Any) -> None:
+    """Objects of one key are merged; of other values the last one counts."""
+    for part in path[:-1]:
+        inner = members.get(part)
+        if not isinstance(inner, dict):
+            inner = members[part] = {}
+        members = inner
+    old = members.get(path[-1])
+    if isinstance(old, dict) and isinstance(value, dict):
+        for key, each in value.items():
+            _put(old, [key], each)
+    else:
+        members[path[-1]] = value
+
+
+def _split(parts: list[_Token]) -> list[str]:
+    """Periods divide a key, except inside quotes."""
+    path = [""]
+    for part in parts:
+        if part.kind == "quoted":
+            path[-1] += _meant(part)
+        else:
+            first, *rest = part.text.split(".")
+            path[-1] += first
+            path += rest
+    if not all(path):
+        raise HoconInvalid(parts[0].line, "a key has an empty part")
+    return path
+
+
+def _meant(token: _Token) -> str:
+    if token.kind == "triple":
+        return token.text[3:-3]
+    if token.kind == "quoted":
+        return _ESCAPE.sub(_unescaped, token.text[1:-1])
+    return token.text
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    if found[1]:
+        return chr(int(found[1], 16))
+    return _ESCAPES.get(found[2], found[2])

@@ -1,0 +1,164 @@
+"""Bringing queues to what a file declares: made where missing, changed where different.
+
+Nothing is deleted: queues, attributes and tags that the file does not name stay as they are.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+from msgspec import Struct
+
+from dovemq.core import limits
+from dovemq.core.errors import DoveError, RequestError
+from dovemq.service import Service
+from dovemq.settings import DeclarationInvalid
+from dovemq.sqs import shapes
+from dovemq.sqs.actions import queues as actions
+from dovemq.sqs.arns import Names
+from dovemq.sqs.call import Call
+from dovemq.sqs.declared import (
+    DEAD_LETTERS,
+    REDRIVE_POLICY,
+    DeadLetters,
+    DeclaredQueue,
+    same_value,
+)
+from dovemq.sqs.faults import text_of
+
+
+class Owner(Protocol):
+    """Whose queues they are: the client of a server, or the service itself."""
+
+    async def queue_urls(self, prefix: str = "") -> list[str]: ...
+    async def create_queue(
+        self, name: str, attributes: Mapping[str, str], tags: Mapping[str, str]
+    ) -> str: ...
+    async def attributes(self, queue: str, names: Sequence[str]) -> dict[str, str]: ...
+    async def set_attributes(self, queue: str, attributes: Mapping[str, str]) -> None: ...
+    async def tags(self, queue: str) -> dict[str, str]: ...
+    async def tag(self, queue: str, tags: Mapping[str, str]) -> None: ...
+
+
+class Outcome(Struct, frozen=True):
+    """Names of queues, in the order of the file."""
+
+    created: list[str]
+    changed: list[str]
+    unchanged: list[str]
+
+
+class ServiceOwner:
+    """The queues of one account of a service in this process."""
+
+    def __init__(
+        self, service: Service, region: str, account: str, new_id: Callable[[], str]
+    ) -> None:
+        self._call = Call(service, Names(region), new_id, asyncio.Lock(), account, "")
+
+    async def queue_urls(self, prefix: str = "") -> list[str]:
+        request = shapes.ListQueuesRequest(prefix)
+        return (await actions.list_queues(self._call, request)).queue_urls
+
+    async def create_queue(
+        self, name: str, attributes: Mapping[str, str], tags: Mapping[str, str]
+    ) -> str:
+        request = shapes.CreateQueueRequest(name, dict(attributes), dict(tags))
+        return (await actions.create_queue(self._call, request)).queue_url
+
+    async def attributes(self, queue: str, names: Sequence[str]) -> dict[str, str]:
+        request = shapes.GetQueueAttributesRequest(queue, list(names))
+        return (await actions.get_queue_attributes(self._call, request)).attributes
+
+    async def set_attributes(self, queue: str, attributes: Mapping[str, str]) -> None:
+        request = shapes.SetQueueAttributesRequest(queue, dict(attributes))
+        await actions.set_queue_attributes(self._call, request)
+
+    async def tags(self, queue: str) -> dict[str, str]:
+        request = shapes.ListQueueTagsRequest(queue)
+        return (await actions.list_queue_tags(self._call, request)).tags
+
+    async def tag(self, queue: str, tags: Mapping[str, str]) -> None:
+        await actions.tag_queue(self._call, shapes.TagQueueRequest(queue, dict(tags)))
+
+
+async def declare(
+    queues: Sequence[DeclaredQueue],
+    owner: Owner,
+    file: str,
+    refusal: type[DoveError] = RequestError,
+) -> Outcome:
+    """May be repeated: what is as declared is left alone. `refusal` is how the owner says no.
+
+    Dead-letter queues are named once all queues are there, so that their order does not matter.
+    """
+    there = {queue.name for queue in queues if await _exists(owner, queue.name)}
+    names = {queue.name for queue in queues}
+    changed: set[str] = set()
+    for queue in queues:
+        letters = queue.dead_letters
+        if letters and letters.queue not in names and not await _exists(owner, letters.queue):
+            place = f"{file}: queue {queue.name}: {DEAD_LETTERS}"
+            raise DeclarationInvalid(place, f"there is no queue {letters.queue}", "declare it too")
+    for queue in queues:
+        with _placed(f"{file}: queue {queue.name}", refusal):
+            if queue.name not in there:
+                await owner.create_queue(queue.name, queue.attributes, queue.tags)
+            elif await _changed(owner, queue.name, queue.attributes) | await _tagged(owner, queue):
+                changed.add(queue.name)
+    for queue in queues:
+        if queue.dead_letters:
+            redrive = {REDRIVE_POLICY: await _policy(owner, queue.dead_letters)}
+            with _placed(f"{file}: queue {queue.name}: {DEAD_LETTERS}", refusal):
+                if await _changed(owner, queue.name, redrive):
+                    changed.add(queue.name)
+    return Outcome(
+        [queue.name for queue in queues if queue.name not in there],
+        [queue.name for queue in queues if queue.name in there & changed],
+        [queue.name for queue in queues if queue.name in there - changed],
+    )
+
+
+async def _exists(owner: Owner, name: str) -> bool:
+    """A name comes first among those that start with it, so the first page tells."""
+    if len(name) > limits.QUEUE_NAME_LENGTH_MAX:
+        return False
+    return any(url.rpartition("/")[2] == name for url in await owner.queue_urls(name))
+
+
+async def _changed(owner: Owner, name: str, attributes: Mapping[str, str]) -> bool:
+    told = await owner.attributes(name, list(attributes)) if attributes else {}
+    wanted = {
+        key: text
+        for key, text in attributes.items()
+        if not same_value(key, text, told.get(key, ""))
+    }
+    if wanted:
+        await owner.set_attributes(name, wanted)
+    return bool(wanted)
+
+
+async def _tagged(owner: Owner, queue: DeclaredQueue) -> bool:
+    tags = await owner.tags(queue.name) if queue.tags else {}
+    wanted = {key: tag for key, tag in queue.tags.items() if tags.get(key) != tag}
+    if wanted:
+        await owner.tag(queue.name, wanted)
+    return bool(wanted)
+
+
+async def _policy(owner: Owner, letters: DeadLetters) -> str:
+    told = await owner.attributes(letters.queue, ["QueueArn"])
+    policy = {"deadLetterTargetArn": told["QueueArn"], "maxReceiveCount": letters.receives_max}
+    return msgspec.json.encode(policy).decode()
+
+
+@contextlib.contextmanager
+def _placed(place: str, refusal: type[DoveError]) -> Iterator[None]:
+    try:
+        yield
+    except refusal as error:
+        ours = isinstance(error, RequestError)
+        text = text_of(error, query=False) if ours else str(error)
+        raise DeclarationInvalid(place, text) from None

@@ -1,0 +1,211 @@
+"""`dovemq import`, `serve --queues` and `copy` as commands: what they print and how they end."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dovemq.cli import main
+from dovemq.client import BlockingSqsClient
+from dovemq.testing.local_server import LocalServer, StartFailed
+
+CONF = """
+queues {
+  jobs { defaultVisibilityTimeout = 90 seconds
+         deadLettersQueue { name = jobs-dead, maxReceiveCount = 3 } }
+  jobs-dead { tags { team = a } }
+  orders { fifo = true, copyTo = audit }
+}
+"""
+TOML = """
+[queues.jobs]
+VisibilityTimeout = 60
+dead_letters = { queue = "jobs-dead", maxReceiveCount = 3 }
+[queues.jobs-dead]
+tags = { team = "a" }
+"""
+END_SECONDS_MAX = 30
+
+Command = Callable[..., tuple[str, str]]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
+    data = tmp_path_factory.mktemp("moving") / "data"
+    with LocalServer(data, args=["--store", "memory://"]) as running:
+        yield running
+
+
+@pytest.fixture
+def command(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    kept = {key: text for key, text in os.environ.items() if key[:4] not in ("AWS_", "DOVE")}
+    monkeypatch.setattr(os, "environ", {**kept, **server.env})
+
+    def run(*args: str | Path, code: int = 0) -> tuple[str, str]:
+        ended = main([str(arg) for arg in args])
+        printed = capsys.readouterr()
+        assert ended == code, printed.err
+        return printed.out, printed.err
+
+    return run
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    file = tmp_path / "elasticmq.conf"
+    file.write_text(CONF)
+    return file
+
+
+def shown(command: Command, name: str) -> dict[str, Any]:
+    found = json.loads(command("queue", "show", name, "--json")[0])
+    assert isinstance(found, dict)
+    return found
+
+
+def test_unsupported_keys_are_told_and_nothing_is_done(command: Command, conf: Path) -> None:
+    out, err = command("import", conf, code=1)
+    assert out == ""
+    assert f"{conf}: queue orders: copyTo: not supported" in err
+    assert "--skip-unsupported" in err
+    command("queue", "show", "jobs", code=1)
+
+
+def test_import_prints_toml_that_can_be_served(command: Command, conf: Path) -> None:
+    out, _ = command("import", conf, "--toml", "--skip-unsupported")
+    assert list(tomllib.loads(out)["queues"]) == ["jobs", "jobs-dead", "orders.fifo"]
+    printed = json.loads(command("import", conf, "--toml", "--skip-unsupported", "--json")[0])
+    assert printed == {"toml": out, "unsupported": ["queue orders: copyTo"]}
+
+
+def test_import_creates_then_changes_then_leaves_alone(command: Command, conf: Path) -> None:
+    args = ("import", conf, "--skip-unsupported", "--json")
+    names = ["jobs", "jobs-dead", "orders.fifo"]
+    assert json.loads(command(*args)[0])["created"] == names
+    assert json.loads(command(*args)[0])["unchanged"] == names
+    conf.write_text(CONF.replace("90 seconds", "2 minutes"))
+    assert json.loads(command(*args)[0])["changed"] == ["jobs"]
+    jobs = shown(command, "jobs")["Attributes"]
+    assert jobs["VisibilityTimeout"] == "120"
+    assert json.loads(jobs["RedrivePolicy"])["maxReceiveCount"] == 3
+    assert shown(command, "jobs-dead")["Tags"] == {"team": "a"}
+    assert "3 queues were as declared" in command("import", conf, "--skip-unsupported")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("queues {", "line 1: } is missing"),
+        ("queues { a { delay = 901 seconds } }", "queue a: InvalidAttributeValue"),
+    ],
+)
+def test_import_refuses_what_it_cannot_do(
+    command: Command, conf: Path, text: str, expected: str
+) -> None:
+    conf.write_text(text)
+    _, err = command("import", conf, code=2)
+    assert f"dovemq: {conf}: {expected}" in err
+
+
+def queues_of(server: LocalServer) -> dict[str, str]:
+    with BlockingSqsClient(server.endpoint_url, server.access_key) as client:
+        return {
+            url.rpartition("/")[2]: client.attributes(url)["VisibilityTimeout"]
+            for url in client.queue_urls()
+        }
+
+
+def test_declared_queues_are_there_when_the_server_is_announced(tmp_path: Path) -> None:
+    file = tmp_path / "queues.toml"
+    file.write_text(TOML)
+    server = LocalServer(tmp_path / "data", args=["--queues", str(file)])
+    with server:
+        assert queues_of(server) == {"jobs": "60", "jobs-dead": "30"}
+    file.write_text("[queues.jobs]\nVisibilityTimeout = 61\n[queues.new]")
+    with server:
+        assert queues_of(server) == {"jobs": "61", "jobs-dead": "30", "new": "30"}
+    assert "1 queues created, 1 changed, 0 as they were" in server.log_tail()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[queues.jobs]\nDelaySeconds = 901", "queue jobs: Invalid value for the parameter Delay"),
+        ("[queues.jobs]\nNothing = 1", "queue jobs: Nothing: no such attribute"),
+        ("[queues", "not TOML"),
+    ],
+)
+def test_server_does_not_start_on_a_wrong_file(tmp_path: Path, text: str, expected: str) -> None:
+    file = tmp_path / "queues.toml"
+    file.write_text(text)
+    server = LocalServer(tmp_path / "data", args=["--queues", str(file)])
+    with pytest.raises(StartFailed) as caught:
+        server.start()
+    assert f"dovemq: {file}: " in str(caught.value)
+    assert expected in str(caught.value)
+
+
+def copied(
+    server: LocalServer, *args: str, code: int = 0, variables: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """In a process of its own, since the command takes over the signals."""
+    done = subprocess.run(
+        [sys.executable, "-m", "dovemq", "copy", *args],
+        env={**os.environ, **server.env, **(variables or {})},
+        capture_output=True,
+        text=True,
+        timeout=END_SECONDS_MAX,
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def test_copy_moves_messages_and_says_how_many(command: Command, server: LocalServer) -> None:
+    command("queue", "create", "here")
+    command("queue", "create", "there")
+    command("send", "here", "hello")
+    url = f"{server.endpoint_url}/000000000000/there"
+    assert json.loads(copied(server, "here", url, "--json").stdout) == {
+        "copied": 1,
+        "refused": 0,
+        "undeleted": 0,
+        "remaining": 0,
+        "stopped": False,
+    }
+    assert "hello" in command("receive", "there")[0]
+
+
+def test_copy_names_the_side_that_fails(command: Command, server: LocalServer) -> None:
+    command("queue", "create", "side")
+    assert "dovemq: target nowhere: AWS." in copied(server, "side", "nowhere", code=1).stderr
+    assert "dovemq: source nowhere: AWS." in copied(server, "nowhere", "side", code=1).stderr
+    closed = ("side", "side", "--to-endpoint-url", "http://127.0.0.1:1")
+    assert "dovemq: target side: http://127.0.0.1:1" in copied(server, *closed, code=1).stderr
+
+
+def test_copy_refuses_one_queue_and_too_many_workers(server: LocalServer, command: Command) -> None:
+    command("queue", "create", "same")
+    assert "one queue" in copied(server, "same", "same", code=2).stderr
+    assert "at most 32" in command("copy", "same", "other", "--workers", "33", code=2)[1]
+
+
+def test_copy_takes_keys_and_region_of_a_profile(server: LocalServer, tmp_path: Path) -> None:
+    key = server.access_key
+    file = tmp_path / "credentials"
+    file.write_text(
+        f"[old]\naws_access_key_id = {key.key_id}\naws_secret_access_key = {key.secret}\n"
+    )
+    variables = {"AWS_SHARED_CREDENTIALS_FILE": str(file), "AWS_SECRET_ACCESS_KEY": "wrong"}
+    with BlockingSqsClient(server.endpoint_url, key) as client:
+        urls = [client.create_queue(name, {}, {}) for name in ("profiled", "goal")]
+    profiles = ("--from-profile", "old", "--to-profile", "old")
+    assert "source" in copied(server, *urls, code=1, variables=variables).stderr
+    assert "0 copied" in copied(server, *urls, *profiles, variables=variables).stdout

@@ -7,6 +7,7 @@ import pytest
 from dovemq.core import limits
 from dovemq.core.commands import Duplicate
 from dovemq.core.errors import (
+    Draining,
     InvalidValue,
     MessageGone,
     MessageNotLeased,
@@ -231,3 +232,22 @@ def test_tags_are_added_and_removed() -> None:
 
 def test_queue_keys_read_back_from_their_text() -> None:
     assert key("q").parse(str(key("q"))) == key("q")
+
+
+def test_store_is_closed_also_when_housekeeping_has_failed() -> None:
+    async def scenario() -> None:
+        world = World()
+        await world.service.start()
+
+        async def broken() -> None:
+            raise ValueError("a bug")
+
+        housekeeping = asyncio.create_task(broken())
+        world.service._housekeeping = housekeeping
+        await asyncio.sleep(0)
+        await world.service.close()
+        assert isinstance(housekeeping.exception(), ValueError)
+        with pytest.raises(Draining):
+            await world.queue("q")
+
+    asyncio.run(scenario())

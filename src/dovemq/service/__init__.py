@@ -41,8 +41,8 @@ class Service:
         await self.moves.close()
         if self._housekeeping:
             self._housekeeping.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._housekeeping
+            # Not awaited itself: whatever it ended with must not keep the store from closing.
+            await asyncio.wait([self._housekeeping])
             self._housekeeping = None
 
     async def close(self) -> None:

@@ -17,6 +17,8 @@ from msgspec.structs import replace
 from dovemq.client.errors import ClientError, Refused, TimedOut, Unreachable
 from dovemq.client.sqs import SqsClient
 from dovemq.core import limits
+from dovemq.core.sending import message_bytes
+from dovemq.sqs.actions.sending import wire_attributes
 from dovemq.sqs.shapes import (
     AttributeValue,
     NewMessage,
@@ -299,7 +301,7 @@ def batches(messages: Sequence[ReceivedMessage]) -> Iterator[list[ReceivedMessag
     batch: list[ReceivedMessage] = []
     size = 0
     for message in messages:
-        length = _bytes_of(message)
+        length = message_bytes(message.body, wire_attributes(message.message_attributes))
         if batch and (
             len(batch) == limits.BATCH_COUNT.most or size + length > limits.BATCH_BYTES_MAX
         ):
@@ -333,14 +335,6 @@ def new_message(empty: M, message: ReceivedMessage, *, fifo: bool, keep_id: bool
         message_group_id=group or (message.message_id if fifo else None),
         message_deduplication_id=(given or message.message_id) if fifo else None,
     )
-
-
-def _bytes_of(message: ReceivedMessage) -> int:
-    size = len(message.body.encode())
-    for name, value in message.message_attributes.items():
-        size += len(name.encode()) + len(value.data_type or "") + len(value.binary_value or b"")
-        size += len((value.string_value or "").encode())
-    return size
 
 
 def _is_passing(error: ClientError) -> bool:

@@ -1,6 +1,6 @@
 """Creating, changing and removing queues, and what an owner asks of one as a whole."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -78,30 +78,27 @@ class Queues:
 
     async def change(self, key: QueueKey, changes: Changes) -> Queue:
         """The queue with its new settings; polls look again, since a pause may have ended."""
-        for _ in range(REPLACE_ATTEMPTS_MAX):
-            queue = await self.find(key)
+
+        async def edited(queue: Queue) -> Queue:
             settings = settings_with(queue.settings, changes)
             if "redrive" in changes:
                 await self._check_redrive(key, settings)
-            changed = msgspec.structs.replace(
-                queue, settings=settings, modified_ms=self._clock.now_ms()
-            )
-            if await self._catalogue.replace(changed):
-                queue = await self.find(key)
-                self._store.partition(queue, 0)
-                self._polls.wake_all(queue.number)
-                return queue
-        raise InvariantError(f"queue {key} changed {REPLACE_ATTEMPTS_MAX} times in a row")
+            now_ms = self._clock.now_ms()
+            return msgspec.structs.replace(queue, settings=settings, modified_ms=now_ms)
+
+        queue = await self._replace(key, edited)
+        self._store.partition(queue, 0)
+        self._polls.wake_all(queue.number)
+        return queue
 
     async def retag(self, key: QueueKey, add: Mapping[str, str], remove: Sequence[str]) -> None:
-        for _ in range(REPLACE_ATTEMPTS_MAX):
-            queue = await self.find(key)
+        async def edited(queue: Queue) -> Queue:
             tags = {**queue.tags, **add}
             for name in remove:
                 tags.pop(name, None)
-            if await self._catalogue.replace(msgspec.structs.replace(queue, tags=tags)):
-                return
-        raise InvariantError(f"queue {key} changed {REPLACE_ATTEMPTS_MAX} times in a row")
+            return msgspec.structs.replace(queue, tags=tags)
+
+        await self._replace(key, edited)
 
     async def counts(self, queue: Queue) -> Counts:
         return await self._store.partition(queue, 0).counts(self._clock.now_ms())
@@ -133,6 +130,13 @@ class Queues:
         """The queues that send their dead letters here."""
         await self.find(key)
         return await self._catalogue.sources(key)
+
+    async def _replace(self, key: QueueKey, edit: Callable[[Queue], Awaitable[Queue]]) -> Queue:
+        """The queue as stored after `edit`, which is repeated when another change came first."""
+        for _ in range(REPLACE_ATTEMPTS_MAX):
+            if await self._catalogue.replace(await edit(await self.find(key))):
+                return await self.find(key)
+        raise InvariantError(f"queue {key} changed {REPLACE_ATTEMPTS_MAX} times in a row")
 
     async def _check_redrive(self, key: QueueKey, settings: QueueSettings) -> None:
         if settings.redrive is None:

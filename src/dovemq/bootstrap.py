@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from dovemq.core.errors import DoveError
 from dovemq.core.ports import Clock, Store
-from dovemq.server.access import FileKeyring, ensure_key
+from dovemq.server.access import ensure_key, read_key
 from dovemq.server.admin import AdminApi
 from dovemq.server.admin_routes import Desk
 from dovemq.server.care import StoreCare
@@ -25,7 +25,7 @@ from dovemq.server.limits import HttpLimits
 from dovemq.server.run import Server, allow_connections, until_stopped
 from dovemq.service import Service, build_service
 from dovemq.service.clock import SystemClock
-from dovemq.settings import CACHE_BYTES_MAX, Settings, reachable_host, read_toml
+from dovemq.settings import ACCOUNT, CACHE_BYTES_MAX, Settings, reachable_host, read_toml
 from dovemq.sqs.declared import DeclaredQueue, read_declared
 from dovemq.sqs.declaring import ServiceOwner, declare
 from dovemq.sqs.endpoint import SqsEndpoint
@@ -106,7 +106,11 @@ def damage_lines(found: "Verification") -> Iterator[str]:
 
 
 async def open_service(
-    place: Place, *, cache_bytes_max: int = CACHE_BYTES_MAX, strict_aws: bool = False
+    place: Place,
+    *,
+    root: str = ACCOUNT,
+    cache_bytes_max: int = CACHE_BYTES_MAX,
+    strict_aws: bool = False,
 ) -> Opened:
     clock = SystemClock()
     rng = random.Random(secrets.randbits(256))
@@ -114,7 +118,7 @@ async def open_service(
     store, care = await _open_store(place, rng, cache_bytes_max, clock)
     async with contextlib.AsyncExitStack() as undo:
         undo.push_async_callback(store.close)
-        service = build_service(store, clock, new_id, strict_aws=strict_aws)
+        service = build_service(store, clock, new_id, root=root, strict_aws=strict_aws)
         await service.start()
         undo.pop_all()
     return Opened(service, new_id, care)
@@ -149,7 +153,10 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
     place = parse_store_url(settings.store, settings.data)
     declared = _declared(settings)
     opened = await open_service(
-        place, cache_bytes_max=settings.cache_bytes_max, strict_aws=settings.strict_aws
+        place,
+        root=settings.account,
+        cache_bytes_max=settings.cache_bytes_max,
+        strict_aws=settings.strict_aws,
     )
     service = opened.service
     try:
@@ -192,8 +199,8 @@ async def _declare(queues: list[DeclaredQueue], settings: Settings, opened: Open
 def _build_server(settings: Settings, opened: Opened) -> Server:
     service = opened.service
     # Also made where nobody is asked for it, so that `dovemq env` always has one to print.
-    file = ensure_key(settings.data)
-    keyring = None if settings.insecure_no_auth else FileKeyring(file, settings.account)
+    service.accounts.use_root_key(read_key(ensure_key(settings.data), settings.account))
+    keyring = None if settings.insecure_no_auth else service.accounts
     endpoint = SqsEndpoint(
         service,
         keyring,

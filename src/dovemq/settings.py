@@ -17,6 +17,7 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin
 import msgspec
 from msgspec import Meta, Struct
 
+from dovemq.core.accounts import ROOT_NUMBER
 from dovemq.core.errors import DoveError
 
 ENVIRONMENT_PREFIX: Final = "DOVEMQ_"
@@ -24,7 +25,7 @@ FILE_VARIABLE: Final = "DOVEMQ_CONFIG"
 FILE_FLAG: Final = "--config"
 FILE_BYTES_MAX: Final = 1 << 20
 PORT_MAX: Final = 65_535
-ACCOUNT: Final = "000000000000"
+ACCOUNT: Final = ROOT_NUMBER
 CACHE_BYTES_MAX: Final = 32 << 20
 
 

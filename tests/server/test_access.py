@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dovemq.core.errors import StoreUnusable
-from dovemq.server.access import KEY_FILE, FileKeyring, ensure_key, key_path, read_key
+from dovemq.server.access import KEY_FILE, ensure_key, key_path, read_key
 
 ACCOUNT = "000000000000"
 
@@ -22,7 +22,7 @@ def test_first_start_makes_a_key_that_only_its_owner_can_read(tmp_path: Path) ->
 
 
 def test_key_looks_like_one_of_aws(tmp_path: Path) -> None:
-    key = FileKeyring(ensure_key(tmp_path), ACCOUNT).key
+    key = read_key(ensure_key(tmp_path), ACCOUNT)
     assert re.fullmatch(r"AKIA[A-Z2-7]{16}", key.key_id)
     assert re.fullmatch(r"[A-Za-z0-9]{40}", key.secret)
     assert key.account == ACCOUNT
@@ -40,19 +40,13 @@ def test_later_starts_keep_the_key(tmp_path: Path) -> None:
     assert ensure_key(tmp_path).read_bytes() == first
 
 
-def test_keyring_knows_its_key_and_no_other(tmp_path: Path) -> None:
-    keyring = FileKeyring(ensure_key(tmp_path), ACCOUNT)
-    assert keyring.find(keyring.key.key_id) == keyring.key
-    assert keyring.find("AKIAAAAAAAAAAAAAAAAA") is None
-
-
 def test_key_of_ones_own_choice_is_taken(tmp_path: Path) -> None:
     path = key_path(tmp_path)
     path.write_text(
         '{"access_key_id": "my_own_key_id_01", "secret_access_key": "0123456789/+abcd"}'
     )
     path.chmod(0o400)
-    assert FileKeyring(path, ACCOUNT).key.key_id == "my_own_key_id_01"
+    assert read_key(path, ACCOUNT).key_id == "my_own_key_id_01"
 
 
 def test_secret_does_not_show_when_a_key_is_printed(tmp_path: Path) -> None:
@@ -65,7 +59,7 @@ def test_file_that_others_can_use_is_refused(tmp_path: Path, mode: int) -> None:
     path = ensure_key(tmp_path)
     path.chmod(mode)
     with pytest.raises(StoreUnusable, match=f"mode {mode:04o}.*chmod 600"):
-        FileKeyring(path, ACCOUNT)
+        read_key(path, ACCOUNT)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +80,7 @@ def test_garbage_is_refused_and_left_alone(tmp_path: Path, contents: bytes) -> N
     path.write_bytes(contents)
     path.chmod(0o600)
     with pytest.raises(StoreUnusable, match="not a key file; remove it"):
-        FileKeyring(ensure_key(tmp_path), ACCOUNT)
+        read_key(ensure_key(tmp_path), ACCOUNT)
     assert path.read_bytes() == contents
 
 

@@ -1,8 +1,19 @@
 """Who asks: an access key and the account that it speaks for."""
 
-from typing import Protocol
+import string
+from collections.abc import Callable
+from typing import Final, Protocol
 
 from msgspec import Struct
+
+_KEY_ID_PREFIX: Final = "AKIA"
+_KEY_ID_ALPHABET: Final = string.ascii_uppercase + "234567"
+_KEY_ID_LENGTH: Final = 20
+_SECRET_ALPHABET: Final = string.ascii_letters + string.digits
+_SECRET_LENGTH: Final = 40
+
+Choose = Callable[[str], str]
+"""One of the characters; `secrets.choice`, unless a test needs to know which."""
 
 
 class AccessKey(Struct, frozen=True):
@@ -22,3 +33,13 @@ class Keyring(Protocol):
     def find(self, key_id: str) -> AccessKey | None:
         """Also one that is disabled or has expired: the verifier tells why it does not serve."""
         ...
+
+
+def new_key_id(choose: Choose) -> str:
+    return _KEY_ID_PREFIX + "".join(
+        choose(_KEY_ID_ALPHABET) for _ in range(_KEY_ID_LENGTH - len(_KEY_ID_PREFIX))
+    )
+
+
+def new_secret(choose: Choose) -> str:
+    return "".join(choose(_SECRET_ALPHABET) for _ in range(_SECRET_LENGTH))

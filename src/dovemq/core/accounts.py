@@ -5,8 +5,22 @@ is checked against.
 """
 
 import enum
+import re
+from typing import Final
 
 from msgspec import Struct
+
+from dovemq.core import limits
+from dovemq.core.access import Choose
+from dovemq.core.errors import InvalidValue
+
+ROOT_NAME: Final = "root"
+ROOT_NUMBER: Final = "000000000000"
+"""Of the root account, unless the operator sets another."""
+
+_NUMBER: Final = re.compile(r"[0-9]{12}", re.ASCII)
+_NUMBER_LENGTH: Final = 12
+_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 
 
 class Role(enum.Enum):
@@ -38,6 +52,9 @@ class Credential(Struct, frozen=True):
     enabled: bool = True
     expires_ms: int | None = None
 
+    def expired(self, now_ms: int) -> bool:
+        return self.expires_ms is not None and self.expires_ms <= now_ms
+
     def __repr__(self) -> str:
         return f"Credential({self.key_id!r})"
 
@@ -57,3 +74,42 @@ class Account(Struct, frozen=True):
 
     def __repr__(self) -> str:
         return f"Account({self.number!r}, {self.name!r})"
+
+
+def new_number(choose: Choose) -> str:
+    return "".join(choose("0123456789") for _ in range(_NUMBER_LENGTH))
+
+
+def is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None
+
+
+def check_number(number: str) -> None:
+    if not is_number(number):
+        raise InvalidValue("Account", number, "An account is twelve digits.")
+
+
+def check_name(name: str) -> None:
+    """A name of digits alone could be taken for a number."""
+    if not _NAME.fullmatch(name) or name.isdigit():
+        raise InvalidValue(
+            "Name",
+            name,
+            "Letters, digits, hyphens, underscores and periods, 1 to 64, and not digits alone.",
+        )
+
+
+def check_password(password: str) -> None:
+    if not limits.PASSWORD_LENGTH.holds(len(password)):
+        least, most = limits.PASSWORD_LENGTH
+        raise InvalidValue(
+            "Password", f"of {len(password)} characters", f"It has {least} to {most} characters."
+        )
+
+
+def check_quotas(quotas: Quotas) -> None:
+    for name in quotas.__struct_fields__:
+        value = getattr(quotas, name)
+        if value is not None and not limits.QUOTA.holds(value):
+            least, most = limits.QUOTA
+            raise InvalidValue(name, value, f"A quota is a number from {least} to {most}.")

@@ -24,7 +24,13 @@
     │   ├── ReceiptExpired          FIFO: the lease of that receipt has ended
     │   ├── MessageGone             extending a lease of a message that is not there
     │   ├── MessageNotLeased        extending a lease that has ended
-    │   ├── LimitReached            a quota of the queue is used up
+    │   ├── LimitReached            a limit of the service is reached
+    │   ├── QuotaReached            a quota of the account is used up
+    │   ├── AccountMissing          no such account
+    │   ├── AccountExists           another account has that number or name
+    │   ├── AccountNotEmpty         an account that owns queues cannot be removed
+    │   ├── AccountProtected        the root account must stay usable
+    │   ├── CredentialMissing       the account has no such access key
     │   ├── Unsupported             the operation does not exist or is not for this queue
     │   ├── MoveRefused             messages of that queue cannot be moved
     │   ├── ResourceMissing         a move task or its queue does not exist
@@ -33,13 +39,15 @@
     │   │   ├── SignatureIncomplete
     │   │   ├── SignatureMismatch
     │   │   ├── SignatureExpired
-    │   │   └── AccessKeyUnknown
+    │   │   ├── AccessKeyUnknown
+    │   │   └── AccessKeyExpired
     │   └── RequestMalformed        the request cannot be read at all
     ├── UnavailableError            try later
     │   ├── StoreFull               no space for sends; settles go on
     │   ├── StoreFailed             a commit failed; nothing is accepted until restart
     │   ├── StoreUnusable           the data directory cannot be opened as it is
     │   ├── MessageDamaged          a stored message fails its checksum
+    │   ├── Busy                    too much of this kind is under way
     │   └── Draining                the service is shutting down
     └── InvariantError              our bug
 
@@ -218,6 +226,51 @@ class LimitReached(RequestError):
         super().__init__(what)
 
 
+class QuotaReached(RequestError):
+    """`quota` is the field of `Quotas`, `asked` what this request would have added."""
+
+    def __init__(self, account: str, quota: str, most: int, used: int, asked: int) -> None:
+        super().__init__(
+            f"Account {account} has reached its quota {quota}={most}: {used} in use, "
+            f"{asked} more asked for."
+        )
+        self.account = account
+        self.quota = quota
+        self.most = most
+        self.used = used
+        self.asked = asked
+
+
+class AccountMissing(RequestError):
+    def __init__(self, account: str) -> None:
+        super().__init__(f"There is no account {account}.")
+        self.account = account
+
+
+class AccountExists(RequestError):
+    def __init__(self, account: str) -> None:
+        super().__init__(f"There is an account {account} already.")
+        self.account = account
+
+
+class AccountNotEmpty(RequestError):
+    def __init__(self, account: str) -> None:
+        super().__init__(f"Account {account} owns queues: delete these first.")
+        self.account = account
+
+
+class AccountProtected(RequestError):
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+
+
+class CredentialMissing(RequestError):
+    def __init__(self, account: str, key_id: str) -> None:
+        super().__init__(f"Account {account} has no access key {key_id}.")
+        self.account = account
+        self.key_id = key_id
+
+
 class Unsupported(RequestError):
     def __init__(self, what: str) -> None:
         super().__init__(what)
@@ -260,6 +313,10 @@ class AccessKeyUnknown(AccessDenied):
     pass
 
 
+class AccessKeyExpired(AccessDenied):
+    pass
+
+
 class RequestMalformed(RequestError):
     def __init__(self, what: str) -> None:
         super().__init__(what)
@@ -289,6 +346,11 @@ class MessageDamaged(UnavailableError):
         super().__init__(f"message {sequence} of queue {queue} fails its checksum")
         self.queue = queue
         self.sequence = sequence
+
+
+class Busy(UnavailableError):
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what}; try again.")
 
 
 class Draining(UnavailableError):

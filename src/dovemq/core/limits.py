@@ -43,6 +43,13 @@ PEEK_COUNT: Final = Range(1, 1_000)
 LEASED_MAX: Final = 120_000
 TUPLES_INSPECTED_MAX: Final = 1_000
 
+ACCOUNTS_MAX: Final = 10_000
+CREDENTIALS_MAX: Final = 10
+"""Access keys of one account; expired ones make room."""
+PASSWORD_LENGTH: Final = Range(8, 128)
+QUOTA: Final = Range(0, 2**53 - 1)
+ROTATION_GRACE_MS: Final = Range(0, 90 * DAY_MS)
+
 DEDUPLICATION_MS: Final = 5 * MINUTE_MS
 REDRIVE_LEASE_MS: Final = MINUTE_MS
 """An exhausted message is hidden at least so long, so that its move is over before its lease."""

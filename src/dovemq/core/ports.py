@@ -7,6 +7,7 @@ passed in as `now_ms` and never goes backwards for one store.
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
+from dovemq.core.accounts import Account
 from dovemq.core.commands import (
     Ask,
     Counts,
@@ -101,7 +102,10 @@ class Partition(Protocol):
 
 
 class Catalogue(Protocol):
-    """Queues and move tasks. Every write is durable when answered."""
+    """Queues, accounts and move tasks.
+
+    Every write is durable when answered. A lost reply means done or not done, never half.
+    """
 
     def create(self, queue: Queue) -> Awaitable[Queue]:
         """The queue with its number, or the one that already has this key, unchanged."""
@@ -134,6 +138,21 @@ class Catalogue(Protocol):
 
     def moves(self, source: QueueKey | None = None) -> Awaitable[list[Move]]:
         """Newest first; at most ten finished ones are kept per source."""
+        ...
+
+    def accounts(self) -> Awaitable[list[Account]]:
+        """All of them, by number."""
+        ...
+
+    def save_account(self, account: Account) -> Awaitable[bool]:
+        """Compare-and-set on `version`: store with version + 1, or False if it has moved on.
+
+        Version 0 is a new account. False too if its number or name belongs to another one.
+        """
+        ...
+
+    def remove_account(self, number: str) -> Awaitable[bool]:
+        """Remove an account that owns no queue; False if there is none or it owns one."""
         ...
 
 

@@ -201,7 +201,7 @@ class AsyncLocalQueues:
 
 
 async def open_queues(path: str | Path, account: str = ACCOUNT) -> AsyncLocalQueues:
-    opened = await bootstrap.open_service(parse_path(path))
+    opened = await bootstrap.open_service(parse_path(path), root=account)
     return AsyncLocalQueues(opened.service, account, opened.new_id)
 
 

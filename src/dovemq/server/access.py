@@ -8,25 +8,18 @@ import contextlib
 import os
 import secrets
 import stat
-import string
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta, Struct
 
-from dovemq.core.access import AccessKey
+from dovemq.core.access import AccessKey, Choose, new_key_id, new_secret
 from dovemq.core.errors import StoreUnusable
 
 KEY_FILE: Final = "root-key.json"
 KEY_FILE_BYTES_MAX: Final = 4_096
-_KEY_ID_PREFIX: Final = "AKIA"
-_KEY_ID_ALPHABET: Final = string.ascii_uppercase + "234567"
-_KEY_ID_LENGTH: Final = 20
-_SECRET_ALPHABET: Final = string.ascii_letters + string.digits
-_SECRET_LENGTH: Final = 40
 
 
 class _KeyFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,21 +27,12 @@ class _KeyFile(Struct, frozen=True, forbid_unknown_fields=True):
     secret_access_key: Annotated[str, Meta(pattern=r"\A[!-~]{16,128}\Z")]
 
 
-class FileKeyring:
-    """The one key of a key file, read once. Refuses a file that others can read."""
-
-    def __init__(self, path: Path, account: str) -> None:
-        self.key = read_key(path, account)
-
-    def find(self, key_id: str) -> AccessKey | None:
-        return self.key if key_id == self.key.key_id else None
-
-
 def key_path(directory: Path) -> Path:
     return directory / KEY_FILE
 
 
 def read_key(path: Path, account: str) -> AccessKey:
+    """Refuses a file that others can read."""
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
@@ -69,25 +53,19 @@ def read_key(path: Path, account: str) -> AccessKey:
     return AccessKey(kept.access_key_id, kept.secret_access_key, account)
 
 
-def ensure_key(directory: Path, choose: Callable[[str], str] = secrets.choice) -> Path:
+def ensure_key(directory: Path, choose: Choose = secrets.choice) -> Path:
     """The path of the key file, which is made, with its directory, if there is none."""
     path = key_path(directory)
     if path.exists():
         return path
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _create(path, msgspec.json.format(msgspec.json.encode(_new_key(choose))) + b"\n")
+        key = _KeyFile(new_key_id(choose), new_secret(choose))
+        _create(path, msgspec.json.format(msgspec.json.encode(key)) + b"\n")
     except OSError as error:
         found = f"cannot be made ({error.strerror})"
         raise StoreUnusable(str(path), found, "make the directory writable") from None
     return path
-
-
-def _new_key(choose: Callable[[str], str]) -> _KeyFile:
-    key_id = _KEY_ID_PREFIX + "".join(
-        choose(_KEY_ID_ALPHABET) for _ in range(_KEY_ID_LENGTH - len(_KEY_ID_PREFIX))
-    )
-    return _KeyFile(key_id, "".join(choose(_SECRET_ALPHABET) for _ in range(_SECRET_LENGTH)))
 
 
 def _create(path: Path, contents: bytes) -> None:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dovemq.core import limits
+from dovemq.core.accounts import ROOT_NUMBER
 from dovemq.core.errors import DoveError, QueueMissing
 from dovemq.core.ports import Clock, Store
+from dovemq.service.accounts import Accounts
 from dovemq.service.messages import Messages
 from dovemq.service.moves import Moves
 from dovemq.service.polls import Polls
@@ -24,6 +26,7 @@ HOUSEKEEPING_SECONDS: Final = 60
 class Service:
     store: Store
     clock: Clock
+    accounts: Accounts
     queues: Queues
     messages: Messages
     moves: Moves
@@ -32,6 +35,7 @@ class Service:
 
     async def start(self) -> None:
         """Resume what the last run left, and keep house from now on."""
+        await self.accounts.load()
         await self.moves.resume()
         self._housekeeping = asyncio.get_running_loop().create_task(self._keep_house())
 
@@ -69,12 +73,19 @@ class Service:
 
 
 def build_service(
-    store: Store, clock: Clock, new_id: Callable[[], str], *, strict_aws: bool = False
+    store: Store,
+    clock: Clock,
+    new_id: Callable[[], str],
+    *,
+    root: str = ROOT_NUMBER,
+    strict_aws: bool = False,
 ) -> Service:
     polls = Polls(clock)
+    accounts = Accounts(store.catalogue, clock, root)
     return Service(
         store,
         clock,
+        accounts,
         Queues(store, clock, polls, strict=strict_aws),
         Messages(store, clock, polls),
         Moves(store, clock, new_id),

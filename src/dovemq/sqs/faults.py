@@ -84,6 +84,9 @@ def _unavailable(_: DoveError) -> str:
     return "The service is unavailable. Try again later."
 
 
+_ACCOUNT: Final = _invalid(verified=False)
+"""No operation of SQS is about accounts; one that meets a removed account is told so."""
+
 _MISMATCH: Final = _framework("SignatureDoesNotMatch", "InvalidSignatureException", 403)
 
 FAULTS: Final[Mapping[type[DoveError], Fault]] = {
@@ -118,6 +121,12 @@ FAULTS: Final[Mapping[type[DoveError], Fault]] = {
     core.MessageGone: _invalid(verified=True),
     core.MessageNotLeased: _prefixed("MessageNotInflight"),
     core.LimitReached: _model("OverLimit", 403),
+    core.QuotaReached: _model("OverLimit", 403),
+    core.AccountMissing: _ACCOUNT,
+    core.AccountExists: _ACCOUNT,
+    core.AccountNotEmpty: _ACCOUNT,
+    core.AccountProtected: _ACCOUNT,
+    core.CredentialMissing: _ACCOUNT,
     core.Unsupported: _prefixed("UnsupportedOperation"),
     core.MoveRefused: _invalid(verified=True),
     core.ResourceMissing: _model("ResourceNotFoundException", 404, verified=True),
@@ -131,6 +140,7 @@ FAULTS: Final[Mapping[type[DoveError], Fault]] = {
     core.SignatureMismatch: _MISMATCH,
     core.SignatureExpired: _MISMATCH,
     core.AccessKeyUnknown: _framework("InvalidClientTokenId", "UnrecognizedClientException", 403),
+    core.AccessKeyExpired: _framework("ExpiredToken", "ExpiredTokenException", 403),
     core.RequestMalformed: _framework("MalformedInput", "MalformedInputException", 400),
     core.UnavailableError: _framework(
         "ServiceUnavailable", "ServiceUnavailableException", 503, text=_unavailable

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from dovemq.core.access import AccessKey, Keyring
 from dovemq.core.errors import (
+    AccessKeyExpired,
     AccessKeyUnknown,
     SignatureExpired,
     SignatureIncomplete,
@@ -67,10 +68,15 @@ class Verifier:
     def verify(self, request: HttpRequest, now_ms: int) -> AccessKey:
         authorization = request.headers.get("authorization")
         if authorization is not None:
-            return self._verify_header(request, authorization, now_ms)
-        if "X-Amz-Signature=" in request.query or "X-Amz-Credential=" in request.query:
-            return self._verify_presigned(request, now_ms)
-        raise SignatureMissing("Request is missing Authentication Token")
+            key = self._verify_header(request, authorization, now_ms)
+        elif "X-Amz-Signature=" in request.query or "X-Amz-Credential=" in request.query:
+            key = self._verify_presigned(request, now_ms)
+        else:
+            raise SignatureMissing("Request is missing Authentication Token")
+        if key.expires_ms is not None and key.expires_ms <= now_ms:
+            # Told to whoever has the secret, and to nobody else.
+            raise AccessKeyExpired("The security token included in the request is expired")
+        return key
 
     def _verify_header(self, request: HttpRequest, authorization: str, now_ms: int) -> AccessKey:
         # All but the signature is the same in every request of a client, so it is read once.
@@ -115,7 +121,7 @@ class Verifier:
         if not claim.target_signed and "x-amz-target" in request.headers:
             raise SignatureMismatch(_unsigned_text("X-Amz-Target"))
         key = self._keyring.find(claim.key_id)
-        if key is None:
+        if key is None or not key.enabled:
             raise AccessKeyUnknown("The security token included in the request is invalid.")
         canonical = canonical_request(
             request.method, request.path, query, request.headers, claim.headers, request.body

@@ -1,10 +1,11 @@
-"""Queues and move tasks of the store in memory: dicts, sorted when asked."""
+"""Queues, accounts and move tasks of the store in memory: dicts, sorted when asked."""
 
 from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
+from dovemq.core.accounts import Account
 from dovemq.core.commands import Move, MoveStatus
 from dovemq.core.errors import Draining
 from dovemq.core.queue import Queue, QueueKey
@@ -18,6 +19,7 @@ class MemoryCatalogue:
         self._removed = removed
         self._queues: dict[QueueKey, Queue] = {}
         self._moves: dict[str, Move] = {}
+        self._accounts: dict[str, Account] = {}
         self._last_number = 0
         self._closed = False
 
@@ -83,6 +85,28 @@ class MemoryCatalogue:
     async def moves(self, source: QueueKey | None = None) -> list[Move]:
         self._check_open()
         return self._moves_of(None if source is None else str(source))
+
+    async def accounts(self) -> list[Account]:
+        self._check_open()
+        return sorted(self._accounts.values(), key=lambda account: account.number)
+
+    async def save_account(self, account: Account) -> bool:
+        self._check_open()
+        held = self._accounts.get(account.number)
+        others = [other for other in self._accounts.values() if other.number != account.number]
+        if (held.version if held else 0) != account.version:
+            return False
+        if any(other.name == account.name for other in others):
+            return False
+        saved = msgspec.structs.replace(account, version=account.version + 1)
+        self._accounts[account.number] = saved
+        return True
+
+    async def remove_account(self, number: str) -> bool:
+        self._check_open()
+        if any(key.account == number for key in self._queues):
+            return False
+        return self._accounts.pop(number, None) is not None
 
     def holds(self, queue: Queue) -> bool:
         """Whether the queue is there and is not a later one of the same name."""

@@ -1,4 +1,4 @@
-"""Queues and move tasks: read from memory, written through the writer.
+"""Queues, accounts and move tasks: read from memory, written through the writer.
 
 Implements `core.ports.Catalogue`. What was committed is in memory in the same order.
 """
@@ -10,9 +10,10 @@ from typing import Final
 import apsw
 import msgspec
 
+from dovemq.core.accounts import Account
 from dovemq.core.commands import Move, MoveStatus
 from dovemq.core.queue import Queue, QueueKey
-from dovemq.stores.sqlite.rows import move_record, queue_columns, queue_from_row
+from dovemq.stores.sqlite.rows import account_record, move_record, queue_columns, queue_from_row
 from dovemq.stores.sqlite.statements import Statements
 from dovemq.stores.sqlite.writer import Writer
 
@@ -27,12 +28,14 @@ class SqliteCatalogue:
         sql: Statements,
         queues: Iterable[Queue],
         moves: Iterable[Move],
+        accounts: Iterable[Account],
         removed: Callable[[Queue], None],
     ) -> None:
         self._writer = writer
         self._sql = sql
         self._queues = {queue.key: queue for queue in queues}
         self._moves = {move.move_id: move for move in moves}
+        self._accounts = {account.number: account for account in accounts}
         self._removed = removed
 
     async def create(self, queue: Queue) -> Queue:
@@ -125,6 +128,40 @@ class SqliteCatalogue:
     async def moves(self, source: QueueKey | None = None) -> list[Move]:
         self._writer.check_open()
         return self._newest_first(None if source is None else str(source))
+
+    async def accounts(self) -> list[Account]:
+        self._writer.check_open()
+        return sorted(self._accounts.values(), key=lambda account: account.number)
+
+    async def save_account(self, account: Account) -> bool:
+        number, name, record = account.number, account.name, account_record(account)
+
+        def run(connection: apsw.Connection) -> bool:
+            if account.version:
+                row = (name, record, number, account.version)
+                return connection.execute(self._sql.update_account, row).get is not None
+            return (
+                connection.execute(self._sql.insert_account, (number, name, record)).get is not None
+            )
+
+        def publish(saved: bool) -> None:
+            if saved:
+                held = msgspec.structs.replace(account, version=account.version + 1)
+                self._accounts[number] = held
+
+        done: bool = await self._writer.work(run, publish)
+        return done
+
+    async def remove_account(self, number: str) -> bool:
+        def run(connection: apsw.Connection) -> bool:
+            return connection.execute(self._sql.delete_account, (number,)).get is not None
+
+        def publish(removed: bool) -> None:
+            if removed:
+                del self._accounts[number]
+
+        done: bool = await self._writer.work(run, publish)
+        return done
 
     def holds(self, queue: Queue) -> bool:
         """Whether the queue is there and is not a later one of the same name."""

@@ -13,6 +13,7 @@ from typing import Final
 import apsw
 from msgspec import Struct
 
+from dovemq.core.accounts import Account
 from dovemq.core.commands import Move
 from dovemq.core.entry import Entry
 from dovemq.core.index import Index, index_for
@@ -21,7 +22,7 @@ from dovemq.stores.sqlite.committer import SEQUENCE_KEY
 from dovemq.stores.sqlite.connection import open_reader, open_writer, start_log
 from dovemq.stores.sqlite.directory import sync_directory
 from dovemq.stores.sqlite.group import Place
-from dovemq.stores.sqlite.rows import move_from_record, queue_from_row
+from dovemq.stores.sqlite.rows import account_from_row, move_from_record, queue_from_row
 from dovemq.stores.sqlite.schema import check_version, load_steps, migrate
 from dovemq.stores.sqlite.statements import Statements
 
@@ -34,6 +35,7 @@ class Recovered(Struct, frozen=True):
     reading: apsw.Connection
     queues: list[Queue]
     moves: list[Move]
+    accounts: list[Account]
     indexes: dict[Place, Index]
     orphans: list[int]
     """Numbers of removed queues of which rows are left."""
@@ -55,13 +57,16 @@ def recover(path: Path, sql: Statements, rng: random.Random, vfs: str | None) ->
         receipt_key = _receipt_key(writing, sql)
         queues = [queue_from_row(row) for row in writing.execute(sql.select_queues)]
         moves = [move_from_record(record) for (record,) in writing.execute(sql.select_moves)]
+        accounts = [account_from_row(*row) for row in writing.execute(sql.select_accounts)]
         indexes, orphans = _indexes(writing, sql, {q.number: q for q in queues}, rng)
         reserved = writing.execute(sql.get_meta, (SEQUENCE_KEY,)).get or 0
         reading = open_reader(path, vfs)
     except BaseException:
         writing.close(True)
         raise
-    return Recovered(writing, reading, queues, moves, indexes, orphans, int(reserved), receipt_key)
+    return Recovered(
+        writing, reading, queues, moves, accounts, indexes, orphans, int(reserved), receipt_key
+    )
 
 
 def _check_untouched(path: Path, known: int, vfs: str | None) -> None:

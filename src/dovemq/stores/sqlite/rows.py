@@ -1,4 +1,4 @@
-"""Messages, queues and moves as rows, and back.
+"""Messages, queues, moves and accounts as rows, and back.
 
 A message's unchanging part is one MessagePack record. Its crc32 starts from the sequence, so a
 sound record under the wrong sequence is found out too.
@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from dovemq.core.accounts import Account
 from dovemq.core.commands import Move
 from dovemq.core.message import Attribute, Message
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
@@ -100,6 +101,15 @@ def move_record(move: Move) -> str:
 
 def move_from_record(record: str) -> Move:
     return msgspec.json.decode(record, type=Move)
+
+
+def account_record(account: Account) -> str:
+    return _json(account)
+
+
+def account_from_row(version: int, record: str) -> Account:
+    account = msgspec.json.decode(record, type=Account)
+    return msgspec.structs.replace(account, version=version)
 
 
 def _json(value: object) -> str:

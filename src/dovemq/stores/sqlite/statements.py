@@ -39,6 +39,10 @@ class Statements(Struct, frozen=True):
     save_move: str
     delete_move: str
     select_moves: str
+    insert_account: str
+    update_account: str
+    delete_account: str
+    select_accounts: str
 
 
 def load_statements() -> Statements:

@@ -116,3 +116,21 @@ DELETE FROM move WHERE move_id = ?
 
 -- name: select_moves
 SELECT record FROM move ORDER BY number
+
+-- name: insert_account
+INSERT INTO account (number, name, version, record) VALUES (?, ?, 1, ?)
+ON CONFLICT DO NOTHING
+RETURNING number
+
+-- name: update_account
+UPDATE OR IGNORE account SET name = ?, record = ?, version = version + 1
+WHERE number = ? AND version = ?
+RETURNING number
+
+-- name: delete_account
+DELETE FROM account
+WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM queue WHERE queue.account = ?1)
+RETURNING number
+
+-- name: select_accounts
+SELECT version, record FROM account ORDER BY number

@@ -77,7 +77,12 @@ class SqliteStore:
         self._reader = Reader(self._loop, recovered.reading)
         self._ground = self._new_ground(sql, cache_bytes_max, recovered.sequence_reserved)
         self.catalogue = SqliteCatalogue(
-            self._writer, sql, recovered.queues, recovered.moves, self._forget
+            self._writer,
+            sql,
+            recovered.queues,
+            recovered.moves,
+            recovered.accounts,
+            self._forget,
         )
         self._open_partitions(recovered)
         self._timer = self._loop.call_later(EXPIRY_PERIOD_SECONDS, self._expire)

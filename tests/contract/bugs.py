@@ -7,6 +7,7 @@ from typing import ClassVar
 import msgspec
 
 from dovemq.core import limits
+from dovemq.core.accounts import Account
 from dovemq.core.commands import (
     Ask,
     Counts,
@@ -357,6 +358,29 @@ class EveryMoveIsForgotten(MemoryCatalogue):
         await super().save_move(move)
         for move_id in list(self._moves)[:-10]:
             del self._moves[move_id]
+
+
+class AccountChangesAreNotCompared(MemoryCatalogue):
+    async def save_account(self, account: Account) -> bool:
+        self._accounts[account.number] = msgspec.structs.replace(
+            account, version=account.version + 1
+        )
+        return True
+
+
+class NamesOfAccountsAreNotCompared(MemoryCatalogue):
+    async def save_account(self, account: Account) -> bool:
+        named, nameless = account.name, msgspec.structs.replace(account, name=account.number)
+        saved = await super().save_account(nameless)
+        if saved:
+            held = self._accounts[account.number]
+            self._accounts[account.number] = msgspec.structs.replace(held, name=named)
+        return saved
+
+
+class AccountsWithQueuesAreRemoved(MemoryCatalogue):
+    async def remove_account(self, number: str) -> bool:
+        return self._accounts.pop(number, None) is not None
 
 
 class BuggyStore(MemoryStore):

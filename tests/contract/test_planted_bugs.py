@@ -18,6 +18,7 @@ from dovemq.stores.memory_catalogue import MemoryCatalogue
 from dovemq.testing.clock import ManualClock
 from tests.contract import (
     bugs,
+    test_accounts,
     test_catalogue,
     test_counting,
     test_deduplication,
@@ -150,6 +151,18 @@ CAUGHT: list[tuple[Bug, Sentence]] = [
     (
         bugs.SourcesOfAnyAccountAreListed,
         test_catalogue.test_sources_are_the_queues_that_send_their_dead_letters_here,
+    ),
+    (
+        bugs.AccountChangesAreNotCompared,
+        test_accounts.test_saving_an_old_version_changes_nothing,
+    ),
+    (
+        bugs.NamesOfAccountsAreNotCompared,
+        test_accounts.test_change_to_a_taken_name_is_refused_and_changes_nothing,
+    ),
+    (
+        bugs.AccountsWithQueuesAreRemoved,
+        test_accounts.test_account_that_owns_a_queue_is_not_removed,
     ),
     (bugs.EveryMoveIsForgotten, test_moves.test_unfinished_moves_are_kept_however_old),
 ]

@@ -36,7 +36,9 @@ class World:
         def new_id() -> str:
             return f"00000000-0000-4000-8000-{next(numbers):012d}"
 
-        self.service = build_service(self.store, self.clock, new_id, strict_aws=strict_aws)
+        self.service = build_service(
+            self.store, self.clock, new_id, root=ACCOUNT, strict_aws=strict_aws
+        )
         self.endpoint = SqsEndpoint(
             self.service, OneKey() if signed else None, REGION, ACCOUNT, public_url, new_id
         )

@@ -86,7 +86,7 @@ def build_service(
         store,
         clock,
         accounts,
-        Queues(store, clock, polls, strict=strict_aws),
+        Queues(store, clock, polls, accounts, strict=strict_aws),
         Messages(store, clock, polls),
         Moves(store, clock, new_id),
         polls,

@@ -1,5 +1,6 @@
 """Creating, changing and removing queues, and what an owner asks of one as a whole."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
@@ -14,6 +15,7 @@ from dovemq.core.errors import (
     QueueDeletedRecently,
     QueueExists,
     QueueMissing,
+    QuotaReached,
 )
 from dovemq.core.ports import Clock, Store
 from dovemq.core.queue import (
@@ -24,6 +26,7 @@ from dovemq.core.queue import (
     check_queue_name,
     settings_with,
 )
+from dovemq.service.accounts import Accounts
 from dovemq.service.bans import Bans
 from dovemq.service.polls import Polls
 
@@ -32,11 +35,15 @@ REPLACE_ATTEMPTS_MAX: Final = 100
 
 
 class Queues:
-    def __init__(self, store: Store, clock: Clock, polls: Polls, *, strict: bool) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, polls: Polls, accounts: Accounts, *, strict: bool
+    ) -> None:
         self._store = store
         self._catalogue = store.catalogue
         self._clock = clock
         self._polls = polls
+        self._accounts = accounts
+        self._creating = asyncio.Lock()
         self._removed = Bans(limits.BAN_MS if strict else 0)
         self._purged = Bans(limits.BAN_MS if strict else 0)
 
@@ -51,9 +58,7 @@ class Queues:
             if self._removed.banned(str(key), now_ms):
                 raise QueueDeletedRecently(limits.BAN_MS // limits.SECOND_MS)
             await self._check_redrive(key, settings)
-            existing = await self._catalogue.create(
-                Queue(0, key, settings, now_ms, now_ms, dict(tags))
-            )
+            existing = await self._create(Queue(0, key, settings, now_ms, now_ms, dict(tags)))
         for name, value in changes.items():
             if getattr(existing.settings, name) != value:
                 raise QueueExists(key.name, name)
@@ -130,6 +135,28 @@ class Queues:
         """The queues that send their dead letters here."""
         await self.find(key)
         return await self._catalogue.sources(key)
+
+    async def _create(self, queue: Queue) -> Queue:
+        account = queue.key.account
+        queues_max = self._accounts.quotas(account).queues_max
+        if queues_max is None:
+            self._accounts.check_stays(account)
+            return await self._catalogue.create(queue)
+        # One at a time: two that look for the last place together would both find it free.
+        async with self._creating:
+            owned = await self._owned(account)
+            if len(owned) >= queues_max and queue.key not in owned:
+                raise QuotaReached(account, "queues_max", queues_max, len(owned), 1)
+            self._accounts.check_stays(account)
+            return await self._catalogue.create(queue)
+
+    async def _owned(self, account: str) -> set[QueueKey]:
+        owned: set[QueueKey] = set()
+        after = ""
+        while page := await self._catalogue.page(account, "", after, limits.QUEUES_LISTED.most):
+            owned.update(queue.key for queue in page)
+            after = str(page[-1].key)
+        return owned
 
     async def _replace(self, key: QueueKey, edit: Callable[[Queue], Awaitable[Queue]]) -> Queue:
         """The queue as stored after `edit`, which is repeated when another change came first."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import stat
 from pathlib import Path
 
 import apsw
@@ -38,6 +39,20 @@ async def test_restored_store_has_what_the_backup_saw(place: Place) -> None:
     await line.send("too late")
     line = await restored(place, line, backup)
     assert await line.bodies() == ["a", "b"]
+
+
+@in_loop
+async def test_restored_database_is_for_its_owner_alone(place: Place) -> None:
+    line, backup = await backed_up(place, "a")
+    await line.store.close()
+    backup.chmod(0o644)
+    was = os.umask(0)
+    try:
+        restore_backup(backup, place.directory.parent / "restored")
+    finally:
+        os.umask(was)
+    database = place.directory.parent / "restored" / place.database.name
+    assert stat.S_IMODE(database.stat().st_mode) == 0o600
 
 
 @in_loop

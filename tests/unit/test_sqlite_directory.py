@@ -45,6 +45,48 @@ async def test_directory_is_made_private_with_its_parents(place: Place) -> None:
 
 
 @in_loop
+async def test_files_of_a_store_are_for_their_owner_alone(place: Place) -> None:
+    was = os.umask(0)
+    try:
+        store = await place.open()
+        line = await place.line(store)
+        await line.send("a")
+        backup = place.directory.parent / "backup"
+        await store.backup(backup)
+    finally:
+        os.umask(was)
+    files = [*place.directory.iterdir(), backup]
+    assert {"dovemq.db", "dovemq.db-wal", "backup"} <= {path.name for path in files}
+    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in files} == {
+        path.name: 0o600 for path in files
+    }
+
+
+@in_loop
+async def test_files_that_others_may_read_are_closed_to_them(place: Place) -> None:
+    (await place.open()).abandon()
+    files = [path for path in place.directory.iterdir() if path.name.startswith("dovemq.db")]
+    for path in files:
+        path.chmod(0o664)
+    await place.open()
+    assert [stat.S_IMODE(path.stat().st_mode) for path in files] == [0o600] * len(files)
+
+
+@in_loop
+async def test_file_that_cannot_be_closed_to_others_is_refused(place: Place) -> None:
+    await (await place.open()).close()
+    place.database.chmod(0o644)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "chmod", _not_the_owner)
+        with pytest.raises(StoreUnusable, match=r"others may read it \(mode 0644\); chmod 600"):
+            await place.open()
+
+
+def _not_the_owner(path: Path, mode: int) -> None:
+    raise PermissionError
+
+
+@in_loop
 async def test_second_store_on_a_directory_is_refused_with_the_holder(place: Place) -> None:
     line = await place.line(await place.open())
     with pytest.raises(StoreUnusable, match=f"in use by process {os.getpid()}; stop"):

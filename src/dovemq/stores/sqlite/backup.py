@@ -69,6 +69,7 @@ def restore_backup(backup: Path, directory: Path, progress: Progress = no_progre
     lock = DirectoryLock(directory)
     partial = directory / (DATABASE_NAME + PARTIAL_SUFFIX)
     try:
+        make_private(partial)
         shutil.copyfile(backup, partial)
         verification = _make_ready(partial, backup, progress)
         _sync(partial)

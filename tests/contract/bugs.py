@@ -24,6 +24,7 @@ from dovemq.core.commands import (
     Transfer,
 )
 from dovemq.core.queue import Queue, QueueKey
+from dovemq.core.sending import stored_units
 from dovemq.stores.memory import MemoryPartition, MemoryStore
 from dovemq.stores.memory_catalogue import MemoryCatalogue
 
@@ -298,6 +299,21 @@ class OldestCountsHiddenMessages(MemoryPartition):
     async def counts(self, now_ms: int) -> Counts:
         oldest_ms = min((row.message.sent_ms for row in self._rows.values()), default=None)
         return msgspec.structs.replace(await super().counts(now_ms), oldest_ms=oldest_ms)
+
+
+class LeasedMessagesWeighNothing(MemoryPartition):
+    async def counts(self, now_ms: int) -> Counts:
+        counts = await super().counts(now_ms)
+        leased = [row.message for row in self._rows.values() if row.leased(now_ms)]
+        size = sum(map(stored_units, leased)) * limits.STORED_UNIT_BYTES
+        return msgspec.structs.replace(counts, bytes=counts.bytes - size)
+
+
+class BodiesAloneHaveWeight(MemoryPartition):
+    async def counts(self, now_ms: int) -> Counts:
+        bodies = [row.message.body for row in self._rows.values()]
+        counts = await super().counts(now_ms)
+        return msgspec.structs.replace(counts, bytes=sum(len(body.encode()) for body in bodies))
 
 
 class PeekCountsAsAReceive(MemoryPartition):

@@ -176,7 +176,7 @@ class Twins(RuleBasedStateMachine):
             place,
             lambda line: line.send_drafts(
                 [
-                    line.draft(str(first + number), group=group, delay_ms=delay_ms)
+                    line.draft(_body(first + number), group=group, delay_ms=delay_ms)
                     for number, (group, delay_ms) in enumerate(messages)
                 ]
             ),
@@ -201,6 +201,11 @@ class Twins(RuleBasedStateMachine):
         assert embedded[0].message_id == oracle[0].message_id
         sent_ms = self.pair.now_ms() if self.fifo else held.oracle.message.sent_ms
         self.ledger.sent(target, oracle, sent_ms)
+
+
+def _body(number: int) -> str:
+    """Of different sizes, so that sums of them differ."""
+    return f"{number}" + "x" * (number * 37 % 500)
 
 
 class StandardTwins(Twins):

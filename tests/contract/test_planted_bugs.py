@@ -38,6 +38,7 @@ from tests.contract import (
     test_retention,
     test_sending,
     test_settling,
+    test_sizes,
     test_watching,
 )
 from tests.contract.conftest import played
@@ -136,6 +137,14 @@ CAUGHT: list[tuple[Bug, Sentence]] = [
         test_counting.test_lease_moves_a_message_from_visible_to_leased,
     ),
     (bugs.OldestCountsHiddenMessages, test_counting.test_oldest_passes_over_hidden_messages),
+    (
+        bugs.LeasedMessagesWeighNothing,
+        test_sizes.test_delayed_and_leased_messages_have_weight,
+    ),
+    (
+        bugs.BodiesAloneHaveWeight,
+        test_sizes.test_sent_messages_weigh_their_bodies_and_a_fixed_rest,
+    ),
     (bugs.PeekCountsAsAReceive, test_peeking.test_peek_does_not_count_as_a_receive),
     (bugs.NobodyIsWoken, test_watching.test_send_wakes_the_watcher),
     (bugs.WatchersCannotLeave, test_watching.test_undone_watch_is_not_woken),
@@ -203,6 +212,7 @@ def test_every_planted_bug_is_played_a_sentence() -> None:
         (bugs.OrderHintIgnored, StandardTwins),
         (bugs.RetentionIgnored, StandardTwins),
         (bugs.AdoptTakesTwice, StandardTwins),
+        (bugs.LeasedMessagesWeighNothing, StandardTwins),
         (bugs.SettleForgets, FifoTwins),
         (bugs.GroupsAreNotLocked, FifoTwins),
     ],

@@ -147,6 +147,9 @@ class Line:
     async def oldest_ms(self) -> int | None:
         return (await self.all_counts()).oldest_ms
 
+    async def stored_bytes(self) -> int:
+        return (await self.all_counts()).bytes
+
     async def change(self, **changes: object) -> None:
         """New settings, as an owner would set them."""
         settings = msgspec.structs.replace(self.queue.settings, **changes)

@@ -64,6 +64,7 @@ def test_queue_is_shown_with_settings_and_counts(run: Run, tmp_path: Path) -> No
             "leased": 1,
             "delayed": 1,
             "oldest_ms": now_ms,
+            "bytes": 576,
         }
 
     run(scenario())
@@ -172,6 +173,7 @@ def test_counters_sum_all_queues(run: Run, tmp_path: Path) -> None:
             "leased": 1,
             "delayed": 0,
             "oldest_ms": start_ms,
+            "bytes": 576,
         }
         assert (document["connections"], document["requests"]) == (7, 9)
         assert document["polls_parked"] == 0

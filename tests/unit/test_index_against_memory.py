@@ -12,6 +12,7 @@ from dovemq.core.entry import Entry
 from dovemq.core.index import index_for
 from dovemq.core.message import Message
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
+from dovemq.core.sending import stored_units
 from dovemq.stores.memory import MemoryStore
 from dovemq.testing.clock import ManualClock
 
@@ -75,19 +76,24 @@ class Twins:
         drafts = [self._draft(delay_ms) for delay_ms in delays_ms]
         for draft, sent in zip(drafts, done(self.memory.send(drafts, self.now_ms)), strict=True):
             visible_ms = self.now_ms + draft.delay_ms
-            self.index.add(Entry(sent.sequence, visible_ms, self.now_ms, group=draft.group))
+            units = stored_units(draft)
+            self.index.add(
+                Entry(sent.sequence, visible_ms, self.now_ms, group=draft.group, units=units)
+            )
 
     def adopt(self) -> None:
         self._sent += 1
         received = self.rng.choice((0, 2))
         sent_ms = self.now_ms - self.rng.choice((0, 100, 30_000))
-        message = Message(f"{self._sent}", 0, "body", sent_ms, "sender", group=self._group())
+        message = Message(f"{self._sent}", 0, self._body(), sent_ms, "sender", group=self._group())
         transfer = Transfer(message, received, sent_ms if received else 0)
         [sent] = done(self.memory.adopt([transfer], self.now_ms))
         kept_ms = self.now_ms if self.settings.fifo else sent_ms
         first_ms = transfer.first_received_ms
-        entry = Entry(sent.sequence, self.now_ms, kept_ms, received, first_ms, message.group)
-        self.index.add(entry)
+        units = stored_units(message)
+        self.index.add(
+            Entry(sent.sequence, self.now_ms, kept_ms, received, first_ms, message.group, units)
+        )
 
     def lease(self) -> None:
         lease_ms = self.rng.choice((0, 10, 100, 1_000, 30_000))
@@ -164,8 +170,16 @@ class Twins:
         deduplication_id = number if self.settings.fifo else None
         group = self._group()
         return Draft(
-            number, "body", "sender", delay_ms, group=group, deduplication_id=deduplication_id
+            number,
+            self._body(),
+            "sender",
+            delay_ms,
+            group=group,
+            deduplication_id=deduplication_id,
         )
+
+    def _body(self) -> str:
+        return "x" * self.rng.choice((1, 64, 65, 1_000, 20_000))
 
     def _group(self) -> str | None:
         if not self.settings.fifo and self.rng.random() < 0.2:

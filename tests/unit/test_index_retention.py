@@ -217,8 +217,17 @@ def test_changes_of_settings_leave_no_remains() -> None:
     assert bench.lease(10) == sent[2:]
 
 
-def test_pristine_message_costs_an_entry_of_64_bytes() -> None:
-    assert sys.getsizeof(Entry(1, 2, 3)) == 64
+def test_pristine_message_costs_an_entry_of_72_bytes() -> None:
+    assert sys.getsizeof(Entry(1, 2, 3)) == 72
+
+
+def test_entries_of_large_messages_share_their_sizes() -> None:
+    bench = Bench()
+    large = [Entry(number, 1, 1, units=int("16384")) for number in (1, 2)]
+    assert large[0].units is not large[1].units
+    for entry in large:
+        bench.index.add(entry)
+    assert large[0].units is large[1].units
 
 
 def test_leases_that_are_taken_back_without_end_leave_nothing_behind() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from dovemq.core import limits
 from dovemq.core.errors import StoreUnusable
 from dovemq.stores.sqlite import schema
 from tests.unit.embedded import Place, in_loop, read_rows
@@ -79,3 +80,25 @@ async def test_database_of_another_program_is_refused_and_left_alone(place: Plac
         await place.open()
     assert read_rows(place.database, "SELECT a FROM theirs") == [(1,)]
     assert read_rows(place.database, "PRAGMA journal_mode") == [("delete",)]
+
+
+@in_loop
+async def test_sizes_of_older_messages_come_from_their_records(place: Place) -> None:
+    line = await place.line(await place.open())
+    bodies = ("a", "b" * 5_000, "c" * 100_000)
+    await line.send(*bodies)
+    now_bytes = (await line.partition.counts(line.now_ms)).bytes
+    await line.store.close()
+    _as_first_version(place.database)
+    store = await place.open()
+    counts = await store.partition(line.queue, 0).counts(line.now_ms)
+    assert counts.visible == len(bodies)
+    assert abs(counts.bytes - now_bytes) <= 2 * limits.STORED_UNIT_BYTES * len(bodies)
+    assert await store.catalogue.accounts() == []
+
+
+def _as_first_version(database: Path) -> None:
+    connection = apsw.Connection(str(database))
+    connection.execute("ALTER TABLE entry DROP COLUMN units; DROP TABLE account")
+    connection.pragma("user_version", 1)
+    connection.close()

@@ -8,8 +8,8 @@ import heapq
 import math
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from collections.abc import Iterator
+from itertools import islice
 from operator import attrgetter
 from typing import Final
 
@@ -21,13 +21,14 @@ _sequence_of = attrgetter("sequence")
 
 
 class Arrivals:
-    __slots__ = ("_line", "_newest_ms", "_old", "count")
+    __slots__ = ("_hidden_before", "_line", "_newest_ms", "_old", "count")
 
     def __init__(self) -> None:
         self.count = 0
         self._line: deque[Entry] = deque()
         self._old: list[tuple[int, int, Entry]] = []
         self._newest_ms = 0
+        self._hidden_before = 0
 
     def add(self, entry: Entry) -> None:
         newest_ms, sent_ms = self._newest_ms, entry.sent_ms
@@ -63,6 +64,11 @@ class Arrivals:
         if len(self._old) > _DEAD_MIN + 2 * self.count:
             self._compact_old()
 
+    def shown(self, entry: Entry) -> None:
+        """A hidden entry is visible again."""
+        if entry.sequence < self._hidden_before:
+            self._hidden_before = entry.sequence
+
     def sent_before(self, before_ms: int) -> Entry | None:
         """One that was sent before then, the first to arrive if there are several."""
         line, old = self._line, self._old
@@ -87,10 +93,43 @@ class Arrivals:
         return entry if entry.sequence == sequence and entry.receive_count >= 0 else None
 
     def oldest_visible_ms(self, now_ms: int) -> int | None:
-        """When the oldest visible message was sent; passes over the hidden ones before it."""
-        old = (entry for _, _, entry in self._old)
-        oldest = chain(islice(_visible(self._line, now_ms), 1), _visible(old, now_ms))
-        return min((entry.sent_ms for entry in oldest), default=None)
+        """When the oldest visible message was sent.
+
+        Hidden ones that were passed over are not looked at again before they are shown. Every
+        entry whose time has come must have been shown.
+        """
+        line_ms, old_ms = self._line_visible_ms(now_ms), self._old_visible_ms(now_ms)
+        if line_ms is None or old_ms is None:
+            return old_ms if line_ms is None else line_ms
+        return min(line_ms, old_ms)
+
+    def _line_visible_ms(self, now_ms: int) -> int | None:
+        line = self._line
+        start = bisect_left(line, self._hidden_before, key=_sequence_of)
+        for entry in islice(line, start, None):
+            if entry.receive_count >= 0 and entry.visible_ms <= now_ms:
+                self._hidden_before = entry.sequence
+                return entry.sent_ms
+        if line:
+            self._hidden_before = line[-1].sequence + 1
+        return None
+
+    def _old_visible_ms(self, now_ms: int) -> int | None:
+        """Below a visible one in the heap all are younger, so only hidden ones are descended."""
+        old, least_ms = self._old, None
+        places = [0]
+        while places:
+            place = places.pop()
+            if place >= len(old):
+                continue
+            sent_ms, _, entry = old[place]
+            if least_ms is not None and sent_ms >= least_ms:
+                continue
+            if entry.receive_count >= 0 and entry.visible_ms <= now_ms:
+                least_ms = sent_ms
+            else:
+                places += (2 * place + 1, 2 * place + 2)
+        return least_ms
 
     def _compact_old(self) -> None:
         self._old = [old for old in self._old if old[2].receive_count >= 0]
@@ -98,7 +137,3 @@ class Arrivals:
 
     def __iter__(self) -> Iterator[Entry]:
         return (entry for entry in self._line if entry.receive_count >= 0)
-
-
-def _visible(entries: Iterable[Entry], now_ms: int) -> Iterator[Entry]:
-    return (entry for entry in entries if entry.receive_count >= 0 and entry.visible_ms <= now_ms)

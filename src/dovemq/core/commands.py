@@ -132,12 +132,16 @@ class Peeked(Struct, frozen=True):
 
 
 class Counts(Struct, frozen=True):
-    """Exact at the time asked for. `oldest_ms`: when the oldest visible message was sent."""
+    """Exact at the time asked for. `oldest_ms`: when the oldest visible message was sent.
+
+    `bytes` is what all of them weigh in the store, by `sending.stored_units`.
+    """
 
     visible: int
     leased: int
     delayed: int
     oldest_ms: int | None = None
+    bytes: int = 0
 
 
 class MoveStatus(enum.Enum):

@@ -1,6 +1,6 @@
 """An entry: the paper's tuple (T, I) of one message, with what a receive needs beside it.
 
-It owns no body: 64 bytes for each queued message, wherever the body is.
+It owns no body: 72 bytes for each queued message, wherever the body is.
 """
 
 from typing import Final
@@ -15,7 +15,8 @@ class Entry(Struct, order=True, gc=False):
     """Mutable, and owned by one index. T is `visible_ms`, I is `sequence`.
 
     Compared by `sequence`, which comes first and is never shared. `first_received_ms` is 0 as
-    long as `receive_count` is.
+    long as `receive_count` is. `units` is the message's size in the store, in units of
+    `limits.STORED_UNIT_BYTES`.
     """
 
     sequence: int
@@ -24,6 +25,7 @@ class Entry(Struct, order=True, gc=False):
     receive_count: int = 0
     first_received_ms: int = 0
     group: str | None = None
+    units: int = 0
 
 
 class Picked(Struct):

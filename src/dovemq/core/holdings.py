@@ -7,21 +7,28 @@ a crash forgot, and those are found in the arrivals.
 
 import math
 from collections.abc import Callable
+from typing import Final
 
+from dovemq.core import limits
 from dovemq.core.arrivals import Arrivals
 from dovemq.core.commands import Counts
 from dovemq.core.entry import Entry
 from dovemq.core.timetable import Timetable
+
+_UNITS_SHARED: Final = 256
+"""Up to here Python has one int object for equal numbers; beyond, 32 bytes each are saved."""
 
 
 class Holdings:
     __slots__ = (
         "_arrivals",
         "_leased_once",
+        "_shared_units",
         "_visible_before",
         "dropped",
         "sent_ms_min",
         "timetable",
+        "units",
     )
 
     def __init__(self) -> None:
@@ -33,6 +40,9 @@ class Holdings:
         """What outlived the retention period and was not taken yet."""
         self.sent_ms_min: float = math.inf
         """Nothing here was sent before then."""
+        self.units = 0
+        """What all entries together weigh in the store."""
+        self._shared_units: dict[int, int] = {}
 
     @property
     def visible(self) -> int:
@@ -40,6 +50,10 @@ class Holdings:
 
     def add(self, entry: Entry) -> None:
         self._arrivals.add(entry)
+        units = entry.units
+        self.units += units
+        if units > _UNITS_SHARED:
+            entry.units = self._shared_units.setdefault(units, units)
         if entry.sent_ms < self.sent_ms_min:
             self.sent_ms_min = entry.sent_ms
         if entry.receive_count:
@@ -81,6 +95,7 @@ class Holdings:
             entry.receive_count,
             entry.first_received_ms,
             entry.group,
+            entry.units,
         )
         self._leased_once[entry.sequence] = copy
         self._arrivals.replace(entry, copy)
@@ -91,7 +106,12 @@ class Holdings:
         sequence = entry.sequence
         if self._leased_once.pop(sequence, None) is not None:
             self._visible_before.pop(sequence, None)
+        self.units -= entry.units
         self._arrivals.remove(entry)
+
+    def shown(self, entry: Entry) -> None:
+        """A hidden entry is visible again."""
+        self._arrivals.shown(entry)
 
     def expire(self, sent_before_ms: int, remove: Callable[[Entry], None]) -> None:
         while (entry := self._arrivals.sent_before(sent_before_ms)) is not None:
@@ -125,7 +145,13 @@ class Holdings:
     def counts(self, now_ms: int) -> Counts:
         visible = self.visible
         oldest_ms = self._arrivals.oldest_visible_ms(now_ms) if visible else None
-        return Counts(visible, self.timetable.leased, self.timetable.delayed, oldest_ms)
+        return Counts(
+            visible,
+            self.timetable.leased,
+            self.timetable.delayed,
+            oldest_ms,
+            self.units * limits.STORED_UNIT_BYTES,
+        )
 
 
 def undo_lease(entry: Entry, visible_ms: int) -> None:

@@ -111,6 +111,7 @@ class Index:
         if until_ms > now_ms:
             self._timetable.put(entry)
         else:
+            self._holdings.shown(entry)
             self._order.shown(entry, leased=True)
         return Extension.EXTENDED
 
@@ -122,6 +123,7 @@ class Index:
         entry, visible_ms = self._holdings.to_release(sequence, receive_count)
         if entry is None:
             return False
+        self._holdings.shown(entry)
         if self._timetable.remove(entry):
             undo_lease(entry, visible_ms)
             self._order.shown(entry, leased=True)
@@ -160,6 +162,7 @@ class Index:
         """What the passing of time brings: ended delays and leases, and the retention period."""
         if self._timetable.first_ms <= now_ms:
             for entry in self._timetable.due(now_ms):
+                self._holdings.shown(entry)
                 self._order.shown(entry, leased=entry.receive_count > 0)
         outlived_ms = now_ms - self._settings.retention_ms
         if self._holdings.sent_ms_min <= outlived_ms:

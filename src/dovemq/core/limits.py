@@ -28,6 +28,9 @@ RETENTION_MS: Final = Range(MINUTE_MS, 14 * DAY_MS)
 WAIT_MS: Final = Range(0, 20 * SECOND_MS)
 MESSAGE_BYTES: Final = Range(1_024, 1_048_576)
 BATCH_BYTES_MAX: Final = 1_048_576
+STORED_UNIT_BYTES: Final = 64
+STORED_OVERHEAD_BYTES: Final = 128
+"""What a stored message is taken to weigh beside what its sender can make large."""
 BATCH_COUNT: Final = Range(1, 10)
 RECEIVE_COUNT: Final = Range(1, 10)
 ORDER_HINT: Final = Range(1, 1_000)

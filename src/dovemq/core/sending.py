@@ -112,6 +112,17 @@ def message_bytes(body: str, attributes: Mapping[str, Attribute] | None) -> int:
     return body_bytes + (sum(map(attribute_bytes, attributes.items())) if attributes else 0)
 
 
+def stored_units(message: Draft | Message) -> int:
+    """What a message weighs in a store: the same in every store, in whole units.
+
+    Ids, group and times are taken to weigh the same in all messages.
+    """
+    size = limits.STORED_OVERHEAD_BYTES + message_bytes(message.body, message.attributes)
+    if message.trace is not None:
+        size += len(message.trace.encode())
+    return -(-size // limits.STORED_UNIT_BYTES)
+
+
 def check_attributes(attributes: Mapping[str, Attribute]) -> None:
     if len(attributes) > limits.MESSAGE_ATTRIBUTES_MAX:
         raise InvalidMessageAttribute(

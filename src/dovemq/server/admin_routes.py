@@ -260,6 +260,7 @@ def _sum(one: Counts, other: Counts) -> Counts:
         one.leased + other.leased,
         one.delayed + other.delayed,
         min(ages, default=None),
+        one.bytes + other.bytes,
     )
 
 

@@ -59,6 +59,7 @@ def counts_document(counts: Counts) -> Document:
         "leased": counts.leased,
         "delayed": counts.delayed,
         "oldest_ms": counts.oldest_ms,
+        "bytes": counts.bytes,
     }
 
 

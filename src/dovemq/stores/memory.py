@@ -32,7 +32,7 @@ from dovemq.core.commands import (
 )
 from dovemq.core.errors import Draining, QueueMissing
 from dovemq.core.queue import Queue
-from dovemq.core.sending import accepted
+from dovemq.core.sending import accepted, stored_units
 from dovemq.stores.memory_catalogue import MemoryCatalogue
 from dovemq.stores.memory_receive import Groups, Receive, Row
 
@@ -141,6 +141,7 @@ class MemoryPartition:
             oldest_ms=min(
                 (row.message.sent_ms for row in rows if row.visible(now_ms)), default=None
             ),
+            bytes=sum(stored_units(row.message) for row in rows) * limits.STORED_UNIT_BYTES,
         )
 
     def watch(self, wake: Callable[[], None]) -> Callable[[], None]:

@@ -155,7 +155,7 @@ class Committer:
                 entry = sending.entries[at]
                 bodies.append(sending.bodies[at])
                 row = (queue, partition, entry.sequence, entry.visible_ms, entry.sent_ms)
-                entries.append((*row, entry.group))
+                entries.append((*row, entry.group, entry.units))
         if bodies:
             self._connection.executemany(self._sql.insert_body, bodies)
             self._connection.executemany(self._sql.insert_entry, entries)
@@ -202,6 +202,7 @@ class Committer:
                 entry.receive_count,
                 entry.first_received_ms,
                 entry.group,
+                entry.units,
                 message_id,
             )
             if self._connection.execute(self._sql.adopt_entry, row).get is not None:

@@ -32,7 +32,7 @@ from dovemq.core.errors import QueueMissing
 from dovemq.core.index import Index
 from dovemq.core.message import Message
 from dovemq.core.queue import Queue
-from dovemq.core.sending import accepted
+from dovemq.core.sending import accepted, stored_units
 from dovemq.stores.sqlite.ground import Ground
 from dovemq.stores.sqlite.group import Place, Sending
 from dovemq.stores.sqlite.handout import Handout
@@ -67,7 +67,8 @@ class SqlitePartition:
             sending.messages.append(message)
             sending.bodies.append(row(message))
             visible_ms = now_ms + draft.delay_ms
-            sending.entries.append(Entry(sequence, visible_ms, now_ms, 0, 0, draft.group))
+            units = stored_units(draft)
+            sending.entries.append(Entry(sequence, visible_ms, now_ms, 0, 0, draft.group, units))
             sending.answers.append(Sent(draft.message_id, sequence))
         if self.queue.settings.fifo:
             sending.keys = [self._deduplication_key(message) for message in sending.messages]
@@ -92,6 +93,7 @@ class SqlitePartition:
                     transfer.receive_count,
                     transfer.first_received_ms,
                     message.group,
+                    stored_units(message),
                 )
             )
             sending.answers.append(Sent(message.message_id, message.sequence))

@@ -4,13 +4,14 @@
 INSERT INTO body (sequence, crc32, record) VALUES (?, ?, ?)
 
 -- name: insert_entry
-INSERT INTO entry (queue, partition, sequence, visible_ms, sent_ms, grp) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO entry (queue, partition, sequence, visible_ms, sent_ms, grp, units)
+VALUES (?, ?, ?, ?, ?, ?, ?)
 
 -- name: adopt_entry
 INSERT INTO entry
     (queue, partition, sequence, visible_ms, sent_ms, receive_count, first_received_ms, grp,
-     adopted_id)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+     units, adopted_id)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (queue, partition, adopted_id) WHERE adopted_id IS NOT NULL DO NOTHING
 RETURNING sequence
 
@@ -55,7 +56,8 @@ FROM carray(?) AS wanted CROSS JOIN body ON body.sequence = wanted.value
 SELECT sequence, crc32, record FROM body WHERE sequence = ?
 
 -- name: select_entries
-SELECT queue, partition, sequence, visible_ms, sent_ms, receive_count, first_received_ms, grp
+SELECT queue, partition, sequence, visible_ms, sent_ms, receive_count, first_received_ms, grp,
+    units
 FROM entry ORDER BY queue, partition, sequence
 
 -- name: peek_entries

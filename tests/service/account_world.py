@@ -23,11 +23,12 @@ CHEAP: Final = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 class SlowCatalogue(MemoryCatalogue):
     """Writes of accounts wait while they are held back, and fail as they are told to.
 
-    Where it `yields`, others get their turn before a queue is created.
+    Where it `yields`, others get their turn before a queue is created. `pages` counts listings.
     """
 
     failure: Exception | None = None
     yields = False
+    pages = 0
     _gate: asyncio.Event | None = None
     _reached: asyncio.Event
 
@@ -45,6 +46,12 @@ class SlowCatalogue(MemoryCatalogue):
         if self.yields:
             await asyncio.sleep(0)
         return await super().create(queue)
+
+    async def page(
+        self, account: str | None, prefix: str, after: str, count_max: int
+    ) -> list[Queue]:
+        self.pages += 1
+        return await super().page(account, prefix, after, count_max)
 
     async def save_account(self, account: Account) -> bool:
         await self._pass()

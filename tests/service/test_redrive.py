@@ -92,6 +92,73 @@ def test_redrive_allow_policy_of_the_target_is_enforced() -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize(
+    "policy", [RedriveAllow("denyAll"), RedriveAllow("byQueue", (key("friend"),))]
+)
+def test_source_that_is_no_longer_allowed_keeps_its_messages(policy: RedriveAllow) -> None:
+    async def scenario() -> None:
+        world = World()
+        work, dead = await world.with_dead_letters(1)
+        await world.send(work, "poison")
+        await world.messages.receive(work, 1)
+        await world.queues.change(dead.key, {"redrive_allow": policy})
+        for _ in range(3):
+            world.clock.advance(1_000)
+            assert bodies(await world.messages.receive(work, 1)) == ["poison"]
+        assert (await world.queues.counts(dead)).visible == 0
+        await world.queues.change(dead.key, {"redrive_allow": RedriveAllow("byQueue", (work.key,))})
+        world.clock.advance(1_000)
+        assert await world.messages.receive(work, 1) == []
+        assert (await world.queues.counts(dead)).visible == 1
+
+    asyncio.run(scenario())
+
+
+def test_source_that_is_no_longer_allowed_cannot_name_the_target_anew() -> None:
+    async def scenario() -> None:
+        world = World()
+        work, dead = await world.with_dead_letters(1)
+        await world.queues.change(dead.key, {"redrive_allow": RedriveAllow("denyAll")})
+        with pytest.raises(InvalidAttribute, match="does not allow"):
+            await world.queues.change(work.key, {"redrive": Redrive(dead.key, 5)})
+        changed = await world.queues.change(work.key, {"delay_ms": 1_000})
+        assert changed.settings.redrive == Redrive(dead.key, 1)
+
+    asyncio.run(scenario())
+
+
+def test_dead_letters_of_a_source_that_is_no_longer_allowed_can_be_moved_back() -> None:
+    async def scenario() -> None:
+        world = World()
+        work, dead = await world.with_dead_letters(1)
+        await world.send(work, "poison")
+        await world.messages.receive(work, 1)
+        world.clock.advance(1_000)
+        assert await world.messages.receive(work, 1) == []
+        await world.queues.change(dead.key, {"redrive_allow": RedriveAllow("denyAll")})
+        await world.moves.start(dead.key, None, None)
+        await finished(world)
+        for _ in range(3):
+            assert bodies(await world.messages.receive(work, 1)) == ["poison"]
+            world.clock.advance(1_000)
+        assert (await world.queues.counts(dead)).visible == 0
+
+    asyncio.run(scenario())
+
+
+def test_target_of_a_move_is_no_dead_letter_queue_and_is_not_asked() -> None:
+    async def scenario() -> None:
+        world = World()
+        _, dead = await world.with_dead_letters(1)
+        await world.send(dead, "letter")
+        other = await world.queue("other", redrive_allow=RedriveAllow("denyAll"))
+        await world.moves.start(dead.key, other.key, None)
+        await finished(world)
+        assert bodies(await world.messages.receive(other, 1)) == ["letter"]
+
+    asyncio.run(scenario())
+
+
 def test_move_returns_dead_letters_to_their_origin_with_a_fresh_count() -> None:
     async def scenario() -> None:
         world = World()

@@ -11,6 +11,7 @@ from dovemq.core.errors import StoreUnusable
 from tests.unit.embedded import LEASE_MS, Line, Place, in_loop, read_rows
 
 PAGE_BYTES = 4_096
+_UNITS_EACH = 3
 
 
 def change(database: Path, statement: str) -> None:
@@ -36,6 +37,7 @@ async def test_message_with_a_wrong_checksum_is_not_delivered(place: Place) -> N
     line = await damaged(place, "q", 4, FLIP_SECOND)
     assert await line.bodies() == ["b0", "b2", "b3"]
     assert line.store.statistics.damaged == 1
+    assert (await line.partition.counts(line.now_ms)).bytes == 3 * _UNITS_EACH * 64
 
 
 @in_loop

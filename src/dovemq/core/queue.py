@@ -91,6 +91,10 @@ class Queue(Struct, frozen=True):
     tags: Mapping[str, str] = {}
     version: int = 1
 
+    def takes_dead_letters_of(self, source: QueueKey) -> bool:
+        allow = self.settings.redrive_allow
+        return allow is None or allow.allows(source)
+
 
 Changes = Mapping[str, Any]
 """New values by field name of `QueueSettings`."""

@@ -18,6 +18,8 @@ from dovemq.core.errors import (
 from dovemq.core.message import Attribute, Message
 from dovemq.core.queue import Queue, QueueSettings
 
+_UNIT: Final = limits.STORED_UNIT_BYTES
+_ROUNDED_UP: Final = limits.STORED_OVERHEAD_BYTES + limits.STORED_UNIT_BYTES - 1
 _NAME: Final = re.compile(r"[\w.-]+")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _RESERVED_PREFIXES: Final = ("aws.", "amazon.")
@@ -117,10 +119,13 @@ def stored_units(message: Draft | Message) -> int:
 
     Ids, group and times are taken to weigh the same in all messages.
     """
-    size = limits.STORED_OVERHEAD_BYTES + message_bytes(message.body, message.attributes)
-    if message.trace is not None:
-        size += len(message.trace.encode())
-    return -(-size // limits.STORED_UNIT_BYTES)
+    body, attributes, trace = message.body, message.attributes, message.trace
+    size = len(body) if body.isascii() else len(body.encode())
+    if attributes:
+        size += sum(map(attribute_bytes, attributes.items()))
+    if trace is not None:
+        size += len(trace.encode())
+    return (size + _ROUNDED_UP) // _UNIT
 
 
 def check_attributes(attributes: Mapping[str, Attribute]) -> None:

@@ -16,6 +16,7 @@ from dovemq.service.messages import Messages
 from dovemq.service.moves import Moves
 from dovemq.service.polls import Polls
 from dovemq.service.queues import Queues
+from dovemq.service.quotas import ByteQuotas
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +88,7 @@ def build_service(
         clock,
         accounts,
         Queues(store, clock, polls, accounts, strict=strict_aws),
-        Messages(store, clock, polls),
+        Messages(store, clock, polls, ByteQuotas(store, accounts)),
         Moves(store, clock, new_id),
         polls,
     )

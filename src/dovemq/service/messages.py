@@ -37,6 +37,7 @@ from dovemq.core.queue import Queue
 from dovemq.core.receipts import ReceiptCodec
 from dovemq.service.attempts import Attempts, Delivery
 from dovemq.service.polls import Polls
+from dovemq.service.quotas import ByteQuotas
 from dovemq.service.transfers import dead_letter
 
 REDRIVE_RETRY_MS: Final = 5 * limits.SECOND_MS
@@ -44,8 +45,9 @@ REDRIVE_RETRY_MS: Final = 5 * limits.SECOND_MS
 
 
 class Messages:
-    def __init__(self, store: Store, clock: Clock, polls: Polls) -> None:
+    def __init__(self, store: Store, clock: Clock, polls: Polls, quotas: ByteQuotas) -> None:
         self._store = store
+        self._quotas = quotas
         self._clock = clock
         self._polls = polls
         self._receipts = ReceiptCodec(store.receipt_key)
@@ -53,7 +55,10 @@ class Messages:
 
     async def send(self, queue: Queue, drafts: Sequence[Draft]) -> list[Sent | Duplicate]:
         now_ms = self._clock.now_ms()
-        sent = await self._store.partition(queue, 0).send(drafts, now_ms)
+        if queue.key.account in self._quotas.limited:
+            sent = await self._quotas.send(queue, drafts, now_ms)
+        else:
+            sent = await self._store.partition(queue, 0).send(drafts, now_ms)
         for draft in drafts:
             if draft.delay_ms:
                 self._polls.due(queue.number, now_ms + draft.delay_ms)
@@ -151,6 +156,9 @@ class Messages:
         """What can be had now; polls learn whether there is more, and when to look again."""
         redrive = queue.settings.redrive
         target = await self._store.catalogue.find(redrive.target) if redrive else None
+        if target and not target.takes_dead_letters_of(queue.key):
+            # It was allowed once: without a place to go to a message is delivered on.
+            target = None
         receives_max = redrive.receives_max if redrive and target else None
         ask = Ask(count_max, lease_ms, receives_max)
         partition = self._store.partition(queue, 0)

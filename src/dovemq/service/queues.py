@@ -173,8 +173,7 @@ class Queues:
             raise InvalidAttribute("redrive", "Dead letter target does not exist.")
         if target.key == key:
             raise InvalidAttribute("redrive", "A queue cannot be its own dead-letter queue.")
-        allow = target.settings.redrive_allow
-        if allow is not None and not allow.allows(key):
+        if not target.takes_dead_letters_of(key):
             raise InvalidAttribute(
                 "redrive", "The dead-letter queue does not allow this queue as a source."
             )

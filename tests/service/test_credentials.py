@@ -163,3 +163,16 @@ async def test_no_secret_shows_when_an_account_is_printed(world: AccountWorld) -
     printed = f"{account!r} {account} {made!r} {world.accounts.find(made.key_id)!r}"
     assert made.secret not in printed
     assert "argon2" not in printed
+
+
+@in_loop
+async def test_key_of_the_store_that_was_put_into_the_file_is_that_of_the_file(
+    world: AccountWorld,
+) -> None:
+    made = await world.accounts.add_credential(ROOT)
+    key = AccessKey(made.key_id, made.secret, ROOT)
+    world.accounts.use_root_key(key)
+    assert [each.key_id for each in world.accounts.get(ROOT).credentials] == [made.key_id]
+    await world.accounts.change(ROOT, name="boss")
+    await world.accounts.load()
+    assert world.accounts.find(made.key_id) == key

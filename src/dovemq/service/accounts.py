@@ -66,6 +66,7 @@ class Accounts:
         self._choose = choose
         self._passwords = Passwords(hasher or argon2.PasswordHasher())
         self._register = Register(root, clock.now_ms())
+        self._keys = self._register.keys
         self._writing = asyncio.Lock()
         self._leaving: set[str] = set()
         self.bytes_max = self._register.bytes_max
@@ -78,7 +79,7 @@ class Accounts:
         self._register.use_root_key(key)
 
     def find(self, key_id: str) -> AccessKey | None:
-        return self._register.find(key_id)
+        return self._keys.get(key_id)
 
     def quotas(self, number: str) -> Quotas:
         return self._register.quotas(number)
@@ -290,7 +291,7 @@ class Accounts:
         made_ms = self._clock.now_ms()
         for _ in range(ATTEMPTS_MAX):
             key_id = new_key_id(self._choose)
-            if self._register.find(key_id) is None:
+            if key_id not in self._keys:
                 secret = new_secret(self._choose)
                 return Credential(key_id, secret, made_ms, expires_ms=expires_ms)
         raise InvariantError(f"{ATTEMPTS_MAX} chosen key ids were taken")

@@ -24,7 +24,8 @@ class Register:
         self._created_ms = now_ms
         self._accounts: dict[str, Account] = {}
         self._numbers: dict[str, str] = {}
-        self._keys: dict[str, AccessKey] = {}
+        self.keys: dict[str, AccessKey] = {}
+        """By key id, also those that are disabled or have expired."""
         self.replace_all(())
 
     def __len__(self) -> int:
@@ -43,12 +44,7 @@ class Register:
 
     def use_root_key(self, key: AccessKey) -> None:
         self.root_key = key
-
-    def find(self, key_id: str) -> AccessKey | None:
-        key = self.root_key
-        if key is not None and key.key_id == key_id:
-            return key
-        return self._keys.get(key_id)
+        self._root_key_prevails()
 
     def account(self, number: str) -> Account | None:
         """As the store keeps it."""
@@ -67,7 +63,8 @@ class Register:
         if key is None or account.number != self.root:
             return account
         first = Credential(key.key_id, key.secret, account.created_ms)
-        return msgspec.structs.replace(account, credentials=(first, *account.credentials))
+        others = (each for each in account.credentials if each.key_id != key.key_id)
+        return msgspec.structs.replace(account, credentials=(first, *others))
 
     def hold(self, account: Account) -> None:
         number = account.number
@@ -78,9 +75,10 @@ class Register:
         self._numbers[account.name] = number
         for each in account.credentials:
             enabled = account.enabled and each.enabled
-            self._keys[each.key_id] = AccessKey(
+            self.keys[each.key_id] = AccessKey(
                 each.key_id, each.secret, number, enabled, each.expires_ms
             )
+        self._root_key_prevails()
         if account.quotas.bytes_max is not None:
             self.bytes_max[number] = account.quotas.bytes_max
 
@@ -91,7 +89,13 @@ class Register:
         del self._numbers[old.name]
         self.bytes_max.pop(number, None)
         for each in old.credentials:
-            self._keys.pop(each.key_id, None)
+            self.keys.pop(each.key_id, None)
+        self._root_key_prevails()
+
+    def _root_key_prevails(self) -> None:
+        """Also where somebody has put a key of an account into the file."""
+        if self.root_key is not None:
+            self.keys[self.root_key.key_id] = self.root_key
 
     def _new_root(self) -> Account:
         # An account that was root before another number was set keeps the name.

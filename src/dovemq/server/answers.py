@@ -1,5 +1,6 @@
 """Responses as bytes, and the refusals that the server gives without asking anybody."""
 
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Final
 
@@ -9,13 +10,13 @@ KEEP_ALIVE: Final = "Connection: keep-alive\r\n"
 CLOSE: Final = "Connection: close\r\n"
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
-METHODS: Final = {
+SQS_METHODS: Final = {
     b"GET": "GET",
     b"HEAD": "HEAD",
     b"OPTIONS": "OPTIONS",
     b"POST": "POST",
 }
-_ALLOW: Final = ("Allow", ", ".join(METHODS.values()))
+ADMIN_METHODS: Final = {**SQS_METHODS, b"DELETE": "DELETE", b"PATCH": "PATCH", b"PUT": "PUT"}
 _LINES: Final = {status.value: f"HTTP/1.1 {status} {status.phrase}\r\n" for status in HTTPStatus}
 
 
@@ -36,13 +37,17 @@ def encode_head(
     ).encode("latin-1", "replace")
 
 
-def refusal(status: HTTPStatus, reason: str) -> HttpResponse:
-    headers = (_ALLOW,) if status is HTTPStatus.METHOD_NOT_ALLOWED else ()
+def refusal(status: HTTPStatus, reason: str, methods: Iterable[str]) -> HttpResponse:
+    headers = (_allow(methods),) if status is HTTPStatus.METHOD_NOT_ALLOWED else ()
     return HttpResponse(status, "text/plain", f"{reason}\n".encode(), headers)
 
 
-def options_answer() -> HttpResponse:
-    return HttpResponse(HTTPStatus.OK, "text/plain", b"", (_ALLOW,))
+def options_answer(methods: Iterable[str]) -> HttpResponse:
+    return HttpResponse(HTTPStatus.OK, "text/plain", b"", (_allow(methods),))
+
+
+def _allow(methods: Iterable[str]) -> tuple[str, str]:
+    return "Allow", ", ".join(methods)
 
 
 def failure_answer() -> HttpResponse:

@@ -1,8 +1,13 @@
 """What the clients of a listener may take, as data. Times are milliseconds."""
 
+from typing import Final
+
+import msgspec
 from msgspec import Struct
 
 from dovemq.settings import HttpSettings
+
+ADMIN_BODY_BYTES_MAX: Final = 64 << 10
 
 
 class HttpLimits(Struct, frozen=True, kw_only=True):
@@ -22,6 +27,12 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
     linger_ms_max: int = 2_000
     """How long a refused client is still read from, so that it can see the refusal."""
     sweep_ms: int = 1_000
+
+    def for_admin(self) -> "HttpLimits":
+        """The documents of the admin API are short."""
+        return msgspec.structs.replace(
+            self, body_bytes_max=min(self.body_bytes_max, ADMIN_BODY_BYTES_MAX)
+        )
 
     @classmethod
     def of(cls, settings: HttpSettings) -> "HttpLimits":

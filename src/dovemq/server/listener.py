@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
+from collections.abc import Mapping
 from typing import Final
 
 from dovemq.core.ports import Clock
+from dovemq.server.answers import SQS_METHODS
 from dovemq.server.connection import Connection
 from dovemq.server.limits import HttpLimits
 from dovemq.server.traffic import Handle, Traffic
@@ -14,17 +16,24 @@ _TAKE_BACK_SECONDS_MAX: Final = 5
 
 
 class Listener:
-    def __init__(self, handle: Handle, limits: HttpLimits, clock: Clock) -> None:
+    def __init__(
+        self,
+        handle: Handle,
+        limits: HttpLimits,
+        clock: Clock,
+        methods: Mapping[bytes, str] = SQS_METHODS,
+    ) -> None:
         self._handle = handle
         self._limits = limits
         self._clock = clock
+        self._methods = methods
         self._server: asyncio.Server | None = None
         self._sweep_timer: asyncio.TimerHandle | None = None
         self.traffic: Traffic
 
     async def start(self, host: str, port: int) -> None:
         loop = asyncio.get_running_loop()
-        self.traffic = Traffic(self._handle, self._limits, self._clock, loop)
+        self.traffic = Traffic(self._handle, self._limits, self._clock, loop, self._methods)
         self._server = await loop.create_server(
             lambda: Connection(self.traffic), host, port, backlog=_BACKLOG
         )

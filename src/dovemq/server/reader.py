@@ -21,7 +21,7 @@ from httptools import (
     HttpRequestParser,
 )
 
-from dovemq.server.answers import METHODS, options_answer, refusal
+from dovemq.server.answers import options_answer, refusal
 from dovemq.server.headers import HeaderFields
 from dovemq.server.traffic import Traffic
 from dovemq.sqs.http import HttpRequest, HttpResponse
@@ -113,7 +113,7 @@ class RequestReader:
 
     def refuse(self, status: HTTPStatus, reason: str) -> None:
         if not self.ended:
-            self.ready.append(refusal(status, reason))
+            self.ready.append(refusal(status, reason, self._traffic.methods.values()))
             self.ended = self.refused = True
             self.partial = self.continue_owed = False
             self._body = b""
@@ -209,7 +209,7 @@ class RequestReader:
         if size_bytes > limits.header_bytes_max:
             reason = f"The headers exceed {limits.header_bytes_max} bytes."
             self._stop(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, reason)
-        method = METHODS.get(parser.get_method())
+        method = self._traffic.methods.get(parser.get_method())
         if method is None:
             self._stop(HTTPStatus.METHOD_NOT_ALLOWED, "This method is not used here.")
         length = headers.get("content-length")
@@ -241,7 +241,7 @@ class RequestReader:
         self._hold(self._body_bytes - self._counted_bytes)
         if self._method == "OPTIONS":
             self._hold(-self._body_bytes)
-            self.ready.append(options_answer())
+            self.ready.append(options_answer(self._traffic.methods.values()))
         else:
             path, query = ("/", "") if self._url == b"/" else _path_and_query(self._url)
             body = self._body if type(self._body) is bytes else bytes(self._body)

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from dovemq.core.ports import Clock
+from dovemq.server.answers import ADMIN_METHODS
 from dovemq.server.limits import HttpLimits
 from dovemq.server.listener import Listener
 from dovemq.server.traffic import Handle
@@ -30,7 +31,9 @@ class Server:
         self._host = host
         self._wanted = (port, admin_port)
         self._sqs = Listener(sqs_handle, limits, clock)
-        self._admin = Listener(admin_handle, limits, clock) if admin_handle else None
+        self._admin = None
+        if admin_handle:
+            self._admin = Listener(admin_handle, limits.for_admin(), clock, ADMIN_METHODS)
 
     async def start(self) -> None:
         port, admin_port = self._wanted

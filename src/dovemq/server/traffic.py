@@ -2,7 +2,7 @@
 
 import asyncio
 import email.utils
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -37,11 +37,17 @@ class Traffic:
     """`tick` counts sweeps: the only time that connections know, so that none needs a timer."""
 
     def __init__(
-        self, handle: Handle, limits: HttpLimits, clock: Clock, loop: asyncio.AbstractEventLoop
+        self,
+        handle: Handle,
+        limits: HttpLimits,
+        clock: Clock,
+        loop: asyncio.AbstractEventLoop,
+        methods: Mapping[bytes, str],
     ) -> None:
         self.handle = handle
         self.limits = limits
         self.loop = loop
+        self.methods = methods
         self.connections: set[Connection] = set()
         self.known_names = KnownNames()
         self.held_bytes = 0

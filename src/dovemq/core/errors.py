@@ -48,6 +48,7 @@
     │   ├── StoreUnusable           the data directory cannot be opened as it is
     │   ├── MessageDamaged          a stored message fails its checksum
     │   ├── Busy                    too much of this kind is under way
+    │   ├── AuditUnwritable         changes are refused while they cannot be recorded
     │   └── Draining                the service is shutting down
     └── InvariantError              our bug
 
@@ -351,6 +352,13 @@ class MessageDamaged(UnavailableError):
 class Busy(UnavailableError):
     def __init__(self, what: str) -> None:
         super().__init__(f"{what}; try again.")
+
+
+class AuditUnwritable(UnavailableError):
+    def __init__(self, cause: str) -> None:
+        super().__init__(
+            f"The audit log cannot be written ({cause}): changes are refused until it can."
+        )
 
 
 class Draining(UnavailableError):

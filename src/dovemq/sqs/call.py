@@ -25,6 +25,7 @@ class Call(Struct):
     trace: str | None = None
     query: bool = False
     undelivered: Undelivered | None = None
+    key_id: str | None = None
 
     def key(self, url: str | None) -> QueueKey:
         url = url or self.path_url

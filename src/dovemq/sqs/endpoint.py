@@ -14,12 +14,15 @@ from urllib.parse import urlsplit
 from dovemq.core.access import Keyring
 from dovemq.core.errors import RequestError, UnavailableError
 from dovemq.service import Service
-from dovemq.sqs import json10, query
+from dovemq.service.audit import Audit
+from dovemq.sqs import json10, query, shapes
 from dovemq.sqs.arns import Names, path_names_queue
+from dovemq.sqs.auditing import recorded
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import HostInvalid
 from dovemq.sqs.failures import log_failure
 from dovemq.sqs.http import HttpRequest, HttpResponse
+from dovemq.sqs.operations import Operation
 from dovemq.sqs.remembered import Remembered
 from dovemq.sqs.signature import Verifier
 
@@ -31,7 +34,10 @@ _HOST: Final = re.compile(
 
 
 class SqsEndpoint:
-    """Without a keyring signatures are not checked and every caller is `account`."""
+    """Without a keyring signatures are not checked and every caller is `account`.
+
+    Without an audit log nothing is recorded.
+    """
 
     def __init__(
         self,
@@ -41,12 +47,14 @@ class SqsEndpoint:
         account: str,
         public_url: str | None,
         new_id: Callable[[], str],
+        audit: Audit | None = None,
     ) -> None:
         self._service = service
         self._verifier = Verifier(keyring, region=region) if keyring is not None else None
         self._account = account
         self._public_url = public_url.rstrip("/") if public_url else None
         self._new_id = new_id
+        self._audit = audit
         # A fresh random id for each request would cost a fiftieth of the request.
         self._ids_prefix = new_id()[:-12]
         self._requests = itertools.count(1)
@@ -64,7 +72,10 @@ class SqsEndpoint:
         try:
             call = self._call(request)
             operation, asked = json10.read(request)
-            answered = await operation.act(call, asked)
+            if operation.audited:
+                answered = await self._recorded(operation, call, asked, request, request_id)
+            else:
+                answered = await operation.act(call, asked)
             return json10.answer(answered, request_id, call.undelivered)
         except Exception as error:
             _note(error, request_id)
@@ -77,11 +88,26 @@ class SqsEndpoint:
             call = self._call(request)
             call.query = True
             operation, asked = query.read(request)
-            answered = await operation.act(call, asked)
+            if operation.audited:
+                answered = await self._recorded(operation, call, asked, request, request_id)
+            else:
+                answered = await operation.act(call, asked)
             return query.answer(operation, answered, request_id, call.undelivered, as_json=as_json)
         except Exception as error:
             _note(error, request_id)
             return query.refuse(error, request_id, as_json=as_json)
+
+    def _recorded(
+        self,
+        operation: Operation,
+        call: Call,
+        asked: shapes.Shape,
+        request: HttpRequest,
+        request_id: str,
+    ) -> Awaitable[shapes.Shape]:
+        if self._audit is None:
+            return operation.act(call, asked)
+        return recorded(self._audit, operation, call, asked, request, request_id)
 
     def _call(self, request: HttpRequest) -> Call:
         headers = request.headers
@@ -89,9 +115,10 @@ class SqsEndpoint:
         origin = self._origins.get(host)
         if origin is None:
             origin = self._origins.keep(host, self._origin(host))
-        account = self._account
+        account, key_id = self._account, None
         if self._verifier is not None:
-            account = self._verifier.verify(request, self._service.clock.now_ms()).account
+            key = self._verifier.verify(request, self._service.clock.now_ms())
+            account, key_id = key.account, key.key_id
         path = request.path
         return Call(
             self._service,
@@ -102,6 +129,7 @@ class SqsEndpoint:
             origin,
             path if path != "/" and path_names_queue(path) else None,
             headers.get("x-amzn-trace-id"),
+            key_id=key_id,
         )
 
     def _origin(self, host: str) -> str:

@@ -14,44 +14,47 @@ Action = Callable[[Call, Any], Awaitable[shapes.Shape]]
 
 
 class Operation(Struct, frozen=True):
+    """`audited` ones change queues: each is recorded."""
+
     name: str
     request: type[shapes.Shape]
     act: Action
     decode: Callable[[bytes], shapes.Shape]
+    audited: bool
 
 
-def _operation(request: type[shapes.Shape], act: Action) -> Operation:
+def _operation(request: type[shapes.Shape], act: Action, *, audited: bool = False) -> Operation:
     name = request.__name__.removesuffix("Request")
     decode = msgspec.json.Decoder(request).decode
-    return Operation(name, request, act, decode)
+    return Operation(name, request, act, decode, audited)
 
 
 _ALL: Final = (
-    _operation(shapes.AddPermissionRequest, permissions.add_permission),
-    _operation(shapes.CancelMessageMoveTaskRequest, moves.cancel_message_move_task),
+    _operation(shapes.AddPermissionRequest, permissions.add_permission, audited=True),
+    _operation(shapes.CancelMessageMoveTaskRequest, moves.cancel_message_move_task, audited=True),
     _operation(shapes.ChangeMessageVisibilityRequest, settling.change_message_visibility),
     _operation(
         shapes.ChangeMessageVisibilityBatchRequest, settling.change_message_visibility_batch
     ),
-    _operation(shapes.CreateQueueRequest, queues.create_queue),
+    _operation(shapes.CreateQueueRequest, queues.create_queue, audited=True),
     _operation(shapes.DeleteMessageRequest, settling.delete_message),
     _operation(shapes.DeleteMessageBatchRequest, settling.delete_message_batch),
-    _operation(shapes.DeleteQueueRequest, queues.delete_queue),
+    _operation(shapes.DeleteQueueRequest, queues.delete_queue, audited=True),
     _operation(shapes.GetQueueAttributesRequest, queues.get_queue_attributes),
     _operation(shapes.GetQueueUrlRequest, queues.get_queue_url),
     _operation(shapes.ListDeadLetterSourceQueuesRequest, queues.list_dead_letter_source_queues),
     _operation(shapes.ListMessageMoveTasksRequest, moves.list_message_move_tasks),
     _operation(shapes.ListQueueTagsRequest, queues.list_queue_tags),
     _operation(shapes.ListQueuesRequest, queues.list_queues),
-    _operation(shapes.PurgeQueueRequest, queues.purge_queue),
+    _operation(shapes.PurgeQueueRequest, queues.purge_queue, audited=True),
     _operation(shapes.ReceiveMessageRequest, receiving.receive_message),
-    _operation(shapes.RemovePermissionRequest, permissions.remove_permission),
+    _operation(shapes.RemovePermissionRequest, permissions.remove_permission, audited=True),
     _operation(shapes.SendMessageRequest, sending.send_message),
     _operation(shapes.SendMessageBatchRequest, sending.send_message_batch),
-    _operation(shapes.SetQueueAttributesRequest, queues.set_queue_attributes),
-    _operation(shapes.StartMessageMoveTaskRequest, moves.start_message_move_task),
-    _operation(shapes.TagQueueRequest, queues.tag_queue),
-    _operation(shapes.UntagQueueRequest, queues.untag_queue),
+    _operation(shapes.SetQueueAttributesRequest, queues.set_queue_attributes, audited=True),
+    _operation(shapes.StartMessageMoveTaskRequest, moves.start_message_move_task, audited=True),
+    _operation(shapes.TagQueueRequest, queues.tag_queue, audited=True),
+    _operation(shapes.UntagQueueRequest, queues.untag_queue, audited=True),
 )
 
 OPERATIONS: Final = {operation.name: operation for operation in _ALL}

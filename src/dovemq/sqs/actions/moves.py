@@ -59,7 +59,7 @@ async def cancel_message_move_task(
 ) -> shapes.CancelMessageMoveTaskResponse:
     if not request.task_handle:
         raise MissingValue("TaskHandle")
-    handle = _read_handle(request.task_handle)
+    handle = read_handle(request.task_handle)
     source = call.names.key_of_arn(handle.source_arn)
     if source is None or source.account != call.account:
         raise _missing("SourceArn")
@@ -96,7 +96,7 @@ def _write_handle(move: Move, names: Names) -> str:
     return base64.b64encode(msgspec.json.encode(handle)).decode()
 
 
-def _read_handle(text: str) -> TaskHandle:
+def read_handle(text: str) -> TaskHandle:
     try:
         return msgspec.json.decode(base64.b64decode(text, validate=True), type=TaskHandle)
     except (binascii.Error, ValueError, msgspec.DecodeError):

@@ -1,0 +1,176 @@
+"""Where the audit log is kept: lines of JSON in the data directory, or the last ones in memory.
+
+Lines that came while others were being written share one write and one sync, in a thread. A file
+that is full takes the number of its first entry as its name; the oldest files go.
+"""
+
+import asyncio
+import collections
+import datetime
+import logging
+from collections.abc import Awaitable, Sequence
+from typing import Any, Final, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from dovemq.core.errors import AuditUnwritable
+from dovemq.server.audit_files import AuditFiles
+from dovemq.service.audit import Audit, AuditEntry
+
+log = logging.getLogger(__name__)
+
+MEMORY_ENTRIES_MAX: Final = 1_000
+
+Document = dict[str, Any]
+
+
+class AuditLog(Audit, Protocol):
+    """The log as its readers know it."""
+
+    def page(self, after: int | None, count_max: int) -> Awaitable[list[Document]]:
+        """Entries after that sequence, oldest first; None: the newest ones."""
+        ...
+
+    def close(self) -> Awaitable[None]: ...
+
+
+class _Line(Struct, frozen=True):
+    """An entry as it is kept; `sequence` counts without gaps, also over restarts."""
+
+    sequence: int
+    ts: str
+    request_id: str
+    account: str | None
+    key_id: str | None
+    peer: str
+    action: str
+    target: str
+    outcome: str
+    details: Any
+
+    @classmethod
+    def of(cls, sequence: int, entry: AuditEntry) -> "_Line":
+        fields = msgspec.structs.asdict(entry)
+        return cls(sequence=sequence, ts=_time_text(fields.pop("at_ms")), **fields)
+
+
+class DurableAudit:
+    """After a failed write no change begins until a later one has succeeded."""
+
+    def __init__(self, files: AuditFiles) -> None:
+        self._files = files
+        self._sequence = files.last_sequence
+        self._lines: list[tuple[int, bytes]] = []
+        self._owed: list[asyncio.Future[None]] = []
+        self._writing: asyncio.Task[None] | None = None
+        self._failure: str | None = None
+
+    def check(self) -> None:
+        if self._failure is not None:
+            # This one is refused; the write that it causes tells whether the next is.
+            self._write_soon()
+            raise AuditUnwritable(self._failure)
+
+    def add(self, entry: AuditEntry) -> Awaitable[None]:
+        self._sequence += 1
+        line = msgspec.json.encode(_Line.of(self._sequence, entry)) + b"\n"
+        self._lines.append((self._sequence, line))
+        written = asyncio.get_running_loop().create_future()
+        # A client that has left does not ask what became of its entry.
+        written.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self._owed.append(written)
+        self._write_soon()
+        return written
+
+    async def page(self, after: int | None, count_max: int) -> list[Document]:
+        return await asyncio.to_thread(self._files.page, after, count_max)
+
+    async def close(self) -> None:
+        if self._writing is not None:
+            await self._writing
+        if self._lines:
+            log.error("%d entries of the audit log were not written", len(self._lines))
+        self._files.close()
+
+    def _write_soon(self) -> None:
+        if self._writing is None:
+            self._writing = asyncio.get_running_loop().create_task(self._write())
+
+    async def _write(self) -> None:
+        try:
+            while self._lines:
+                lines, owed = self._lines, self._owed
+                self._lines, self._owed = [], []
+                failure = await asyncio.to_thread(self._appended, lines)
+                self._note(failure)
+                if failure is not None:
+                    self._lines = lines + self._lines
+                    _settle(owed + self._owed, failure)
+                    self._owed = []
+                    return
+                _settle(owed, None)
+        finally:
+            self._writing = None
+
+    def _appended(self, lines: Sequence[tuple[int, bytes]]) -> str | None:
+        """What kept them from being written."""
+        try:
+            self._files.append(lines)
+        except OSError as error:
+            return error.strerror or type(error).__name__
+        return None
+
+    def _note(self, failure: str | None) -> None:
+        if failure is not None and self._failure is None:
+            log.error("the audit log cannot be written (%s): changes are refused", failure)
+        elif failure is None and self._failure is not None:
+            log.warning("the audit log is written again")
+        self._failure = failure
+
+
+class PassingAudit:
+    """The last entries, for a service that keeps nothing else either."""
+
+    def __init__(self, entries_max: int = MEMORY_ENTRIES_MAX) -> None:
+        self._lines: collections.deque[_Line] = collections.deque(maxlen=entries_max)
+        self._sequence = 0
+
+    def check(self) -> None:
+        """There is nothing that could fail."""
+
+    def add(self, entry: AuditEntry) -> Awaitable[None]:
+        self._sequence += 1
+        self._lines.append(_Line.of(self._sequence, entry))
+        added = asyncio.get_running_loop().create_future()
+        added.set_result(None)
+        return added
+
+    async def page(self, after: int | None, count_max: int) -> list[Document]:
+        lines = list(self._lines)
+        if after is None:
+            found = lines[-count_max:]
+        else:
+            found = [line for line in lines if line.sequence > after][:count_max]
+        return [msgspec.to_builtins(line) for line in found]
+
+    async def close(self) -> None:
+        """There is nothing to be written."""
+
+
+def _settle(owed: Sequence["asyncio.Future[None]"], failure: str | None) -> None:
+    for written in owed:
+        if written.done():
+            # Its client has left.
+            continue
+        if failure is None:
+            written.set_result(None)
+        else:
+            written.set_exception(AuditUnwritable(failure))
+
+
+def _time_text(at_ms: int) -> str:
+    """`2026-01-31T12:00:00.000Z`."""
+    seconds, ms = divmod(at_ms, 1_000)
+    moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms:03d}Z"

@@ -19,11 +19,14 @@ from dovemq.core.errors import DoveError
 from dovemq.core.ports import Clock, Store
 from dovemq.server.access import ensure_key, read_key
 from dovemq.server.admin import AdminApi
-from dovemq.server.admin_routes import Desk
+from dovemq.server.admin_desk import Desk
+from dovemq.server.audit import AuditLog, DurableAudit, PassingAudit
+from dovemq.server.audit_files import AuditFiles
 from dovemq.server.care import StoreCare
 from dovemq.server.limits import HttpLimits
 from dovemq.server.run import Server, allow_connections, until_stopped
 from dovemq.service import Service, build_service
+from dovemq.service.audit import OK, AuditEntry, bounded
 from dovemq.service.clock import SystemClock
 from dovemq.settings import ACCOUNT, CACHE_BYTES_MAX, Settings, reachable_host, read_toml
 from dovemq.sqs.declared import DeclaredQueue, read_declared
@@ -159,9 +162,12 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
         strict_aws=settings.strict_aws,
     )
     service = opened.service
-    try:
-        await _declare(declared, settings, opened)
-        server = _build_server(settings, opened)
+    async with contextlib.AsyncExitStack() as ending:
+        ending.push_async_callback(service.close)
+        audit = _open_audit(place, settings)
+        ending.push_async_callback(audit.close)
+        await _declare(declared, settings, opened, audit)
+        server = _build_server(settings, opened, audit)
         await _start(server, settings)
         _calm_collector()
         # The signals are ours before anyone is told that we listen.
@@ -171,8 +177,16 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
         await stopped
         if not await server.drain(settings.drain_seconds, service.drain):
             log.warning("clients were cut off after %d seconds", settings.drain_seconds)
-    finally:
-        await service.close()
+
+
+def _open_audit(place: Place, settings: Settings) -> AuditLog:
+    """A service that keeps no messages keeps no record of them either."""
+    if isinstance(place, MemoryPlace):
+        return PassingAudit()
+    files = AuditFiles(
+        settings.data, bytes_max=settings.audit_bytes_max, files_max=settings.audit_files_max
+    )
+    return DurableAudit(files)
 
 
 def _declared(settings: Settings) -> list[DeclaredQueue]:
@@ -182,7 +196,9 @@ def _declared(settings: Settings) -> list[DeclaredQueue]:
     return read_declared(document, str(settings.queues))
 
 
-async def _declare(queues: list[DeclaredQueue], settings: Settings, opened: Opened) -> None:
+async def _declare(
+    queues: list[DeclaredQueue], settings: Settings, opened: Opened, audit: AuditLog
+) -> None:
     if not queues:
         return
     owner = ServiceOwner(opened.service, settings.region, settings.account, opened.new_id)
@@ -194,9 +210,23 @@ async def _declare(queues: list[DeclaredQueue], settings: Settings, opened: Open
         len(outcome.changed),
         len(outcome.unchanged),
     )
+    if outcome.created or outcome.changed:
+        await audit.add(
+            AuditEntry(
+                at_ms=opened.service.clock.now_ms(),
+                request_id=opened.new_id(),
+                account=settings.account,
+                key_id=None,
+                peer="",
+                action="declare queues",
+                target=str(settings.queues),
+                outcome=OK,
+                details=bounded({"created": outcome.created, "changed": outcome.changed}),
+            )
+        )
 
 
-def _build_server(settings: Settings, opened: Opened) -> Server:
+def _build_server(settings: Settings, opened: Opened, audit: AuditLog) -> Server:
     service = opened.service
     # Also made where nobody is asked for it, so that `dovemq env` always has one to print.
     service.accounts.use_root_key(read_key(ensure_key(settings.data), settings.account))
@@ -208,6 +238,7 @@ def _build_server(settings: Settings, opened: Opened) -> Server:
         settings.account,
         settings.public_url,
         opened.new_id,
+        audit,
     )
 
     def gauges() -> dict[str, int]:
@@ -217,7 +248,7 @@ def _build_server(settings: Settings, opened: Opened) -> Server:
             "tasks": len(asyncio.all_tasks()),
         }
 
-    desk = Desk(service, gauges, opened.care, settings.data, opened.new_id)
+    desk = Desk(service, gauges, opened.care, settings.data, opened.new_id, audit=audit)
     admin = AdminApi(desk, keyring, settings.region, opened.new_id)
     server = Server(
         endpoint.handle,

@@ -127,6 +127,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     cache_bytes_max: Annotated[
         int, _about("Memory for bodies of recent messages.", "bytes", least=0)
     ] = CACHE_BYTES_MAX
+    audit_bytes_max: Annotated[
+        int, _about("Size at which the audit log begins another file.", "bytes", least=64 << 10)
+    ] = 16 << 20
+    audit_files_max: Annotated[
+        int, _about("Files of the audit log that are kept, the oldest go.", least=2, most=10_000)
+    ] = 16
     drain_seconds: Annotated[
         int, _about("Time for running requests to end after SIGTERM.", "seconds", least=0)
     ] = 20

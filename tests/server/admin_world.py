@@ -4,29 +4,31 @@ import asyncio
 import itertools
 import json
 import random
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from dovemq.core.access import AccessKey
+from dovemq.core.accounts import Role
 from dovemq.core.commands import Draft
 from dovemq.core.queue import Queue, QueueKey
-from dovemq.server.admin import AdminApi
-from dovemq.server.admin_routes import Desk
+from dovemq.server.admin import SERVICE, AdminApi
+from dovemq.server.admin_desk import Desk
+from dovemq.server.audit import AuditLog, PassingAudit
+from dovemq.server.sessions import Sessions
 from dovemq.server.traffic import StreamedResponse
 from dovemq.service import Service, build_service
 from dovemq.sqs.http import HttpRequest, HttpResponse
+from dovemq.sqs.signature import Signer
 from dovemq.stores.memory import MemoryStore
 from dovemq.stores.sqlite.statistics import Statistics
 from dovemq.testing.clock import ManualClock
 
 ACCOUNT = "000000000000"
+REGION = "us-east-1"
+PEER = "192.0.2.1:5000"
 KEY = AccessKey("AKIAAAAAAAAAAAAAAAAA", "secret", ACCOUNT)
-
-
-class OneKey:
-    def find(self, key_id: str) -> AccessKey | None:
-        return KEY if key_id == KEY.key_id else None
 
 
 class Verified:
@@ -54,8 +56,28 @@ class FakeCare:
         return Verified(self.findings)
 
 
+class FewFailures:
+    """Lets three wrong ones pass for each key, and never forgets."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+
+    def allowed(self, key: str, now_ms: int) -> bool:
+        return self.counts[key] < 3
+
+    def failed(self, key: str, now_ms: int) -> None:
+        self.counts[key] += 1
+
+
 class World:
-    def __init__(self, scratch: Path, *, durable: bool = True, signed: bool = False) -> None:
+    def __init__(
+        self,
+        scratch: Path,
+        *,
+        durable: bool = True,
+        signed: bool = False,
+        audit: AuditLog | None = None,
+    ) -> None:
         self.clock = ManualClock()
         self.scratch = scratch
         ids = itertools.count()
@@ -63,15 +85,23 @@ class World:
             MemoryStore(random.Random(1), b"key"), self.clock, lambda: f"id-{next(ids)}"
         )
         self.care = FakeCare()
+        self.audit = PassingAudit()
+        self.failures = FewFailures()
+        self.sessions = Sessions()
         desk = Desk(
             self.service,
             lambda: {"connections": 7, "requests": 9},
             self.care if durable else None,
             scratch,
             lambda: f"request-{next(ids)}",
+            audit=audit or self.audit,
+            sessions=self.sessions,
+            failures=self.failures,
         )
-        keyring = OneKey() if signed else None
-        self.api = AdminApi(desk, keyring, "us-east-1", lambda: f"request-{next(ids)}")
+        self.accounts = self.service.accounts
+        self.accounts.use_root_key(KEY)
+        keyring = self.accounts if signed else None
+        self.api = AdminApi(desk, keyring, REGION, lambda: f"request-{next(ids)}")
 
     async def queue(self, name: str, **changes: Any) -> Queue:
         key = QueueKey(ACCOUNT, name)
@@ -83,19 +113,61 @@ class World:
         drafts = [Draft(f"m-{body[:9]}", body, ACCOUNT, **fields) for body in bodies]
         await self.service.messages.send(queue, drafts)
 
-    async def call(
-        self, method: str, path: str, query: str = "", headers: dict[str, str] | None = None
-    ) -> HttpResponse | StreamedResponse:
-        request = HttpRequest(method, path, query, headers or {"host": "h"}, b"", "peer")
-        return await self.api.handle(request)
+    async def member(self, name: str, role: Role | None) -> AccessKey:
+        """A key of a new account in that role."""
+        account = await self.accounts.add(name, role=role)
+        made = await self.accounts.add_credential(account.number)
+        return AccessKey(made.key_id, made.secret, account.number)
 
-    async def ask(self, method: str, path: str, query: str = "") -> tuple[int, Any]:
-        response = await self.call(method, path, query)
+    async def call(
+        self,
+        method: str,
+        path: str,
+        query: str = "",
+        headers: dict[str, str] | None = None,
+        *,
+        body: Any = None,
+        key: AccessKey | None = None,
+        token: str | None = None,
+    ) -> HttpResponse | StreamedResponse:
+        sent = dict(headers or {"host": "h"})
+        data = b"" if body is None else json.dumps(body).encode()
+        if body is not None:
+            sent["content-type"] = "application/json"
+        if token is not None:
+            sent["authorization"] = f"Bearer {token}"
+        if key is not None:
+            signer = Signer(key, region=REGION, service=SERVICE)
+            sent = dict(signer.sign(method, path, query, sent, data, self.clock.now_ms()))
+        return await self.api.handle(HttpRequest(method, path, query, sent, data, PEER))
+
+    async def raw(
+        self, method: str, path: str, headers: dict[str, str], data: bytes
+    ) -> HttpResponse:
+        response = await self.api.handle(HttpRequest(method, path, "", headers, data, PEER))
+        assert isinstance(response, HttpResponse)
+        return response
+
+    async def ask(self, method: str, path: str, query: str = "", **more: Any) -> tuple[int, Any]:
+        response = await self.call(method, path, query, **more)
         assert isinstance(response, HttpResponse)
         assert response.content_type == "application/json"
         return response.status, json.loads(response.body)
 
-    async def get(self, path: str, query: str = "") -> Any:
-        status, document = await self.ask("GET", path, query)
+    async def get(self, path: str, query: str = "", **more: Any) -> Any:
+        return await self.done("GET", path, query, **more)
+
+    async def done(self, method: str, path: str, query: str = "", **more: Any) -> Any:
+        """The answer to what must succeed."""
+        status, document = await self.ask(method, path, query, **more)
         assert status == 200, document
         return document
+
+    async def refused(self, method: str, path: str, **more: Any) -> tuple[int, str]:
+        """Status and code of a refusal."""
+        status, document = await self.ask(method, path, **more)
+        assert document["error"]["message"]
+        return status, document["error"]["code"]
+
+    async def recorded(self) -> list[dict[str, Any]]:
+        return await self.audit.page(None, 1_000)

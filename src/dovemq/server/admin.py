@@ -4,22 +4,30 @@ Nothing of a signed route is looked up before the signature holds.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Final
-from urllib.parse import parse_qsl, unquote
 
 from dovemq.core.access import Keyring
 from dovemq.core.errors import (
     AccessDenied,
+    AccountExists,
+    AccountMissing,
+    AccountNotEmpty,
+    AccountProtected,
+    CredentialMissing,
     DoveError,
+    LimitReached,
     QueueMissing,
     RequestError,
     UnavailableError,
 )
-from dovemq.server.admin_routes import ROUTES, AdminRefusal, Asked, Desk, Route
+from dovemq.server.admin_desk import AdminRefusal, Asked, Caller, Desk, Route
+from dovemq.server.admin_requests import path_parts, read_body, read_query, shown_fields
+from dovemq.server.admin_routes import ROUTES
 from dovemq.server.admin_views import JSON, document_bytes, error_document
 from dovemq.server.traffic import StreamedResponse
+from dovemq.service.audit import AuditEntry, audited, bounded
 from dovemq.sqs.failures import log_failure
 from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.sqs.signature import Verifier
@@ -28,17 +36,29 @@ log = logging.getLogger(__name__)
 
 SERVICE: Final = "dovemq"
 """In the scope of signatures, where the SQS endpoint has `sqs`."""
-_PARAMETERS_MAX: Final = 16
+TARGET_LENGTH_MAX: Final = 256
+BEARER: Final = "bearer"
 _STATUSES: Final = (
     (QueueMissing, HTTPStatus.NOT_FOUND),
+    (AccountMissing, HTTPStatus.NOT_FOUND),
+    (CredentialMissing, HTTPStatus.NOT_FOUND),
+    (AccountExists, HTTPStatus.CONFLICT),
+    (AccountNotEmpty, HTTPStatus.CONFLICT),
+    (AccountProtected, HTTPStatus.CONFLICT),
+    (LimitReached, HTTPStatus.CONFLICT),
     (AccessDenied, HTTPStatus.FORBIDDEN),
     (RequestError, HTTPStatus.BAD_REQUEST),
     (UnavailableError, HTTPStatus.SERVICE_UNAVAILABLE),
 )
 
 
+class SessionEnded(AccessDenied):
+    def __init__(self) -> None:
+        super().__init__("The session has ended; log in again.")
+
+
 class AdminApi:
-    """Without a keyring signatures are not checked."""
+    """Without a keyring signatures are not checked, and everybody is the root account."""
 
     def __init__(
         self, desk: Desk, keyring: Keyring | None, region: str, new_id: Callable[[], str]
@@ -52,7 +72,7 @@ class AdminApi:
     async def handle(self, request: HttpRequest) -> HttpResponse | StreamedResponse:
         request_id = self._new_id()
         try:
-            answered = await self._answer(request)
+            answered = await self._answer(request, request_id)
         except Exception as error:
             return _refused(error, request_id)
         if isinstance(answered, StreamedResponse):
@@ -61,57 +81,103 @@ class AdminApi:
             HTTPStatus.OK, JSON, document_bytes(answered), (("X-Amzn-RequestId", request_id),)
         )
 
-    async def _answer(self, request: HttpRequest) -> Mapping[str, object] | StreamedResponse:
+    async def _answer(
+        self, request: HttpRequest, request_id: str
+    ) -> Mapping[str, object] | StreamedResponse:
+        method = "GET" if request.method == "HEAD" else request.method
         found = [
             (route, path)
             for route in ROUTES
-            if (path := _matched(route.path, request.path)) is not None
+            if (path := path_parts(route.path, request.path)) is not None
         ]
-        if self._verifier is not None and not (found and not found[0][0].signed):
-            self._verifier.verify(request, self._desk.service.clock.now_ms())
-        method = "GET" if request.method == "HEAD" else request.method
-        for route, path in found:
-            if route.method == method:
-                return await route.act(self._desk, Asked(path, _query(route, request.query)))
-        if found:
-            raise AdminRefusal(
-                HTTPStatus.METHOD_NOT_ALLOWED,
-                "MethodNotAllowed",
-                f"This takes {', '.join(route.method for route, _ in found)}.",
+        chosen = next((each for each in found if each[0].method == method), None)
+        caller = None
+        if chosen is None or chosen[0].signed:
+            caller = self._caller(request)
+        if chosen is None:
+            raise _no_such_route([route for route, _ in found])
+        route, path = chosen
+        asked = Asked(path, caller, request.peer)
+        if not route.audited:
+            return await self._act(route, asked, request)
+        return await self._recorded(route, asked, request, request_id)
+
+    async def _act(
+        self, route: Route, asked: Asked, request: HttpRequest
+    ) -> Mapping[str, object] | StreamedResponse:
+        _check_role(route, asked.caller)
+        asked.query = read_query(route, request.query)
+        asked.body = read_body(route, request)
+        return await route.act(self._desk, asked)
+
+    async def _recorded(
+        self, route: Route, asked: Asked, request: HttpRequest, request_id: str
+    ) -> Mapping[str, object] | StreamedResponse:
+        answered: Mapping[str, object] | StreamedResponse | None = None
+
+        async def act() -> Mapping[str, object] | StreamedResponse:
+            nonlocal answered
+            answered = await self._act(route, asked, request)
+            return answered
+
+        def entry(outcome: str) -> AuditEntry:
+            caller = asked.caller
+            return AuditEntry(
+                at_ms=self._desk.now_ms,
+                request_id=request_id,
+                account=caller.account.number if caller else None,
+                key_id=caller.key_id if caller else None,
+                peer=request.peer,
+                action=route.name,
+                target=asked.target[:TARGET_LENGTH_MAX],
+                outcome=outcome,
+                details=bounded({**shown_fields(asked.body), **asked.notes}),
             )
-        raise AdminRefusal(HTTPStatus.NOT_FOUND, "NotFound", "The admin API has no such path.")
+
+        try:
+            return await audited(self._desk.audit, act, entry, lambda error: _described(error)[1])
+        except BaseException:
+            if isinstance(answered, StreamedResponse):
+                # Made, but not recorded: nobody gets it.
+                answered.close()
+            raise
+
+    def _caller(self, request: HttpRequest) -> Caller:
+        accounts, now_ms = self._desk.service.accounts, self._desk.now_ms
+        if self._verifier is None:
+            return Caller(accounts.get(accounts.root))
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != BEARER:
+            key = self._verifier.verify(request, now_ms)
+            return Caller(accounts.get(key.account), key.key_id)
+        session = self._desk.sessions.use(token.strip(), now_ms)
+        if session is None:
+            raise SessionEnded()
+        account = accounts.get(session.account)
+        if not account.enabled:
+            raise SessionEnded()
+        return Caller(account, token=token.strip())
 
 
-def _matched(template: str, path: str) -> dict[str, str] | None:
-    """The variable parts of a path, or None if it is not of that form."""
-    wanted, given = template.split("/"), path.split("/")
-    if len(wanted) != len(given):
-        return None
-    found = {}
-    for want, part in zip(wanted, given, strict=True):
-        if want.startswith("{"):
-            found[want.strip("{}")] = unquote(part, errors="replace")
-        elif want != part:
-            return None
-    return found
-
-
-def _query(route: Route, text: str) -> dict[str, str]:
-    try:
-        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=_PARAMETERS_MAX)
-    except ValueError:
-        raise AdminRefusal(
-            HTTPStatus.BAD_REQUEST, "InvalidQuery", f"More than {_PARAMETERS_MAX} parameters."
-        ) from None
-    # A presigned URL carries its signature as parameters.
-    query = {name: value for name, value in pairs if not name.startswith("X-Amz-")}
-    unknown = [name for name in query if name not in route.query]
-    if unknown:
-        known = ", ".join(route.query) or "none"
-        raise AdminRefusal(
-            HTTPStatus.BAD_REQUEST, "UnknownParameter", f"Known parameters here: {known}."
+def _check_role(route: Route, caller: Caller | None) -> None:
+    if route.role is None or caller is None:
+        return
+    role = caller.account.role
+    if role is None or not role.covers(route.role):
+        has = f"the role {role.value}" if role else "no role"
+        raise AccessDenied(
+            f"This needs the role {route.role.value}; account {caller.account.number} has {has}."
         )
-    return query
+
+
+def _no_such_route(others: Sequence[Route]) -> AdminRefusal:
+    if others:
+        return AdminRefusal(
+            HTTPStatus.METHOD_NOT_ALLOWED,
+            "MethodNotAllowed",
+            f"This takes {', '.join(route.method for route in others)}.",
+        )
+    return AdminRefusal(HTTPStatus.NOT_FOUND, "NotFound", "The admin API has no such path.")
 
 
 def _refused(error: Exception, request_id: str) -> HttpResponse:

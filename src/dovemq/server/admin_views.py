@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from dovemq.core.accounts import Account, Credential
 from dovemq.core.commands import Counts, Peeked
 from dovemq.core.message import Attribute
 from dovemq.core.queue import Queue
@@ -60,6 +61,29 @@ def counts_document(counts: Counts) -> Document:
         "delayed": counts.delayed,
         "oldest_ms": counts.oldest_ms,
         "bytes": counts.bytes,
+    }
+
+
+def account_document(account: Account) -> Document:
+    """Without secrets: keys by their ids, of the password only whether there is one."""
+    return {
+        "number": account.number,
+        "name": account.name,
+        "role": account.role.value if account.role else None,
+        "enabled": account.enabled,
+        "created_ms": account.created_ms,
+        "quotas": msgspec.structs.asdict(account.quotas),
+        "has_password": account.password_hash is not None,
+        "credentials": [credential_document(each) for each in account.credentials],
+    }
+
+
+def credential_document(credential: Credential) -> Document:
+    return {
+        "key_id": credential.key_id,
+        "enabled": credential.enabled,
+        "created_ms": credential.created_ms,
+        "expires_ms": credential.expires_ms,
     }
 
 

@@ -1,0 +1,174 @@
+"""Accounts over the admin API. Neither secrets nor hashes of passwords are ever shown."""
+
+from typing import Final
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from dovemq.core import limits
+from dovemq.core.accounts import Account, Quotas, Role
+from dovemq.server.admin_desk import Asked, Desk, Route
+from dovemq.server.admin_views import Document, account_document
+
+PAGE_DEFAULT: Final = 100
+_LIMIT: Final = limits.Range(1, 1_000)
+
+
+class QuotaChanges(Struct, frozen=True, forbid_unknown_fields=True):
+    """Null lifts a quota."""
+
+    queues_max: int | UnsetType | None = UNSET
+    bytes_max: int | UnsetType | None = UNSET
+    requests_per_second_max: int | UnsetType | None = UNSET
+
+    def applied(self, quotas: Quotas) -> Quotas:
+        given = {name: getattr(self, name) for name in self.__struct_fields__}
+        changes = {name: value for name, value in given.items() if value is not UNSET}
+        return msgspec.structs.replace(quotas, **changes)
+
+
+class NewAccount(Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+    number: str | None = None
+    role: Role | None = None
+    quotas: QuotaChanges = QuotaChanges()
+
+
+class AccountChanges(Struct, frozen=True, forbid_unknown_fields=True):
+    """A role of null takes the role away."""
+
+    name: str | UnsetType = UNSET
+    role: Role | UnsetType | None = UNSET
+    quotas: QuotaChanges = QuotaChanges()
+    enabled: bool | UnsetType = UNSET
+
+
+class NewPassword(Struct, frozen=True, forbid_unknown_fields=True):
+    password: str
+
+    def __repr__(self) -> str:
+        return "NewPassword()"
+
+
+def named_account(desk: Desk, asked: Asked) -> Account:
+    """The account of the path, by number or by name; the audit log knows it by its number."""
+    account = desk.service.accounts.resolve(asked.path["account"])
+    asked.target = account.number
+    return account
+
+
+async def list_accounts(desk: Desk, asked: Asked) -> Document:
+    count_max = asked.number("limit", PAGE_DEFAULT, _LIMIT)
+    after = asked.query.get("after", "")
+    following = [each for each in desk.service.accounts.all() if each.number > after]
+    page = following[:count_max]
+    return {
+        "accounts": [account_document(account) for account in page],
+        "next": page[-1].number if len(following) > count_max else None,
+    }
+
+
+async def show_account(desk: Desk, asked: Asked) -> Document:
+    return account_document(named_account(desk, asked))
+
+
+async def add_account(desk: Desk, asked: Asked) -> Document:
+    wanted: NewAccount = asked.body
+    account = await desk.service.accounts.add(
+        wanted.name,
+        number=wanted.number,
+        role=wanted.role,
+        quotas=wanted.quotas.applied(Quotas()),
+    )
+    asked.target = account.number
+    return account_document(account)
+
+
+async def change_account(desk: Desk, asked: Asked) -> Document:
+    wanted: AccountChanges = asked.body
+    async with desk.changing:
+        account = named_account(desk, asked)
+        changed = await desk.service.accounts.change(
+            account.number,
+            name=wanted.name,
+            role=wanted.role,
+            quotas=wanted.quotas.applied(account.quotas),
+            enabled=wanted.enabled,
+        )
+    return account_document(changed)
+
+
+async def remove_account(desk: Desk, asked: Asked) -> Document:
+    account = named_account(desk, asked)
+    await desk.service.accounts.remove(account.number)
+    desk.sessions.end_all(account.number)
+    return {"removed": account.number}
+
+
+async def set_password(desk: Desk, asked: Asked) -> Document:
+    wanted: NewPassword = asked.body
+    account = named_account(desk, asked)
+    await desk.service.accounts.set_password(account.number, wanted.password)
+    # Whoever knew the old one is out.
+    desk.sessions.end_all(account.number)
+    return {"changed": account.number}
+
+
+ACCOUNT_ROUTES: Final = (
+    Route(
+        "list accounts",
+        "GET",
+        "/v1/accounts",
+        "Accounts by number, with role, quotas and keys.",
+        list_accounts,
+        Role.ADMIN,
+        ("after", "limit"),
+    ),
+    Route(
+        "add account",
+        "POST",
+        "/v1/accounts",
+        "A new account, which has no key yet.",
+        add_account,
+        Role.ADMIN,
+        body=NewAccount,
+        audited=True,
+    ),
+    Route(
+        "show account",
+        "GET",
+        "/v1/accounts/{account}",
+        "One account, by number or name, here and below.",
+        show_account,
+        Role.ADMIN,
+    ),
+    Route(
+        "change account",
+        "PATCH",
+        "/v1/accounts/{account}",
+        "What is given changes; null takes a role or a quota away.",
+        change_account,
+        Role.ADMIN,
+        body=AccountChanges,
+        audited=True,
+    ),
+    Route(
+        "remove account",
+        "DELETE",
+        "/v1/accounts/{account}",
+        "Refused while it owns queues.",
+        remove_account,
+        Role.ADMIN,
+        audited=True,
+    ),
+    Route(
+        "set password",
+        "PUT",
+        "/v1/accounts/{account}/password",
+        "The password of logins; sessions of the account end.",
+        set_password,
+        Role.ADMIN,
+        body=NewPassword,
+        audited=True,
+    ),
+)

@@ -1,0 +1,147 @@
+"""What the routes of the admin API have in common: what is asked, by whom, and what serves it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from dovemq.core import limits
+from dovemq.core.accounts import Account, Role
+from dovemq.core.errors import RequestError
+from dovemq.core.queue import QueueKey
+from dovemq.server.admin_views import Document
+from dovemq.server.audit import AuditLog, PassingAudit
+from dovemq.server.backups import Backups
+from dovemq.server.care import StoreCare
+from dovemq.server.sessions import Sessions
+from dovemq.server.traffic import StreamedResponse
+from dovemq.service import Service
+
+
+class AdminRefusal(RequestError):
+    """Answered as it stands."""
+
+    def __init__(self, status: HTTPStatus, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+class Caller(Struct, frozen=True):
+    """`key_id` is the key that signed; whoever logged in has the token of a session instead."""
+
+    account: Account
+    key_id: str | None = None
+    token: str | None = None
+
+
+class Asked:
+    """One request to a route: the variable parts of its path, its query and its body.
+
+    `target` and `notes` are for the audit log: an act corrects and adds what it alone knows.
+    """
+
+    def __init__(self, path: Mapping[str, str], caller: Caller | None, peer: str) -> None:
+        self.path = path
+        self.query: Mapping[str, str] = {}
+        self.body: Any = None
+        self.caller = caller
+        self.peer = peer
+        self.target = "/".join(path.values())
+        self.notes: dict[str, Any] = {}
+
+    @property
+    def queue(self) -> QueueKey:
+        return QueueKey(self.path["account"], self.path["name"])
+
+    def number(self, name: str, default: int, allowed: limits.Range) -> int:
+        text = self.query.get(name)
+        if not text:
+            return default
+        digits = text.isascii() and text.isdigit() and len(text) <= len(str(allowed.most))
+        if not digits or not allowed.holds(int(text)):
+            raise AdminRefusal(
+                HTTPStatus.BAD_REQUEST,
+                "InvalidValue",
+                f"{name} must be a number from {allowed.least} to {allowed.most}.",
+            )
+        return int(text)
+
+
+class Failures(Protocol):
+    """How often somebody may be wrong: `key` says who, and about what."""
+
+    def allowed(self, key: str, now_ms: int) -> bool: ...
+
+    def failed(self, key: str, now_ms: int) -> None: ...
+
+
+class Desk:
+    """What the routes work with. A store without care can be neither copied nor verified."""
+
+    def __init__(
+        self,
+        service: Service,
+        gauges: Callable[[], Mapping[str, int]],
+        care: StoreCare | None = None,
+        scratch: Path | None = None,
+        new_id: Callable[[], str] | None = None,
+        *,
+        audit: AuditLog | None = None,
+        sessions: Sessions | None = None,
+        failures: Failures | None = None,
+    ) -> None:
+        self.service = service
+        self.gauges = gauges
+        self.care = care
+        self.backups = Backups(care, scratch, new_id) if care and scratch and new_id else None
+        self.verifying = False
+        self.audit: AuditLog = audit or PassingAudit()
+        self.sessions = sessions or Sessions()
+        self.failures = failures
+        self.changing = asyncio.Lock()
+        """Held from the look at an account to its change, where the one depends on the other."""
+
+    def verified(self) -> None:
+        self.verifying = False
+
+    @property
+    def now_ms(self) -> int:
+        return self.service.clock.now_ms()
+
+    @property
+    def store_state(self) -> str:
+        if self.care is None:
+            return "ok"
+        return str(msgspec.to_builtins(self.care.statistics)["state"])
+
+    @property
+    def ready(self) -> bool:
+        return self.store_state == "ok"
+
+
+Act = Callable[[Desk, Asked], Awaitable["Document | StreamedResponse"]]
+
+
+class Route(Struct, frozen=True):
+    """One thing that can be asked.
+
+    `role` is the least that serves; None: any account will do, or nobody if it is not `signed`.
+    `query` names the parameters that it understands; any other is refused, as is a body other
+    than `body`. What is `audited` is recorded.
+    """
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    act: Act
+    role: Role | None
+    query: tuple[str, ...] = ()
+    body: type[Struct] | None = None
+    signed: bool = True
+    audited: bool = False

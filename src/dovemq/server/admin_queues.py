@@ -1,0 +1,82 @@
+"""Queues and their messages over the admin API: looked at, not touched."""
+
+from typing import Final
+
+from dovemq.core import limits
+from dovemq.core.accounts import Role
+from dovemq.core.commands import Page
+from dovemq.core.sending import message_bytes
+from dovemq.server.admin_desk import Asked, Desk, Route
+from dovemq.server.admin_views import Document, message_document, queue_document
+
+PAGE_DEFAULT: Final = 100
+PEEK_DEFAULT: Final = 10
+PEEK_STEP: Final = 16
+"""Messages read at a time, so that a page of large ones is not all in memory."""
+PEEK_BYTES_MAX: Final = 8 << 20
+"""A page of messages ends early when bodies and attributes exceed this."""
+_SEQUENCE: Final = limits.Range(0, 2**63 - 1)
+
+
+async def list_queues(desk: Desk, asked: Asked) -> Document:
+    count_max = asked.number("limit", PAGE_DEFAULT, limits.QUEUES_LISTED)
+    queues = desk.service.queues
+    page = await queues.page(
+        None, asked.query.get("prefix", ""), asked.query.get("after", ""), count_max
+    )
+    documents = [queue_document(queue, await queues.counts(queue)) for queue in page]
+    return {"queues": documents, "next": str(page[-1].key) if len(page) == count_max else None}
+
+
+async def show_queue(desk: Desk, asked: Asked) -> Document:
+    queue = await desk.service.queues.find(asked.queue)
+    return queue_document(queue, await desk.service.queues.counts(queue))
+
+
+async def peek_messages(desk: Desk, asked: Asked) -> Document:
+    left = asked.number("limit", PEEK_DEFAULT, limits.PEEK_COUNT)
+    after = asked.number("after", 0, _SEQUENCE)
+    queue = await desk.service.queues.find(asked.queue)
+    documents: list[Document] = []
+    size = 0
+    more = True
+    while left and more and size < PEEK_BYTES_MAX:
+        step = min(left, PEEK_STEP)
+        page = await desk.service.messages.peek(queue, Page(step, after))
+        for peeked in page:
+            documents.append(message_document(peeked))
+            size += message_bytes(peeked.message.body, peeked.message.attributes)
+        more = len(page) == step
+        left -= len(page)
+        after = page[-1].message.sequence if page else after
+    return {"messages": documents, "next": after if more else None}
+
+
+QUEUE_ROUTES: Final = (
+    Route(
+        "list queues",
+        "GET",
+        "/v1/queues",
+        "Queues by account and name, with settings and counts.",
+        list_queues,
+        Role.VIEWER,
+        ("prefix", "after", "limit"),
+    ),
+    Route(
+        "show queue",
+        "GET",
+        "/v1/queues/{account}/{name}",
+        "One queue with settings and counts.",
+        show_queue,
+        Role.VIEWER,
+    ),
+    Route(
+        "peek messages",
+        "GET",
+        "/v1/queues/{account}/{name}/messages",
+        "Messages in order of sequence, as they lie: none is received.",
+        peek_messages,
+        Role.OPERATOR,
+        ("after", "limit"),
+    ),
+)

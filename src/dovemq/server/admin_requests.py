@@ -1,0 +1,76 @@
+"""Reading requests of the admin API; what a route does not know is refused."""
+
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import parse_qsl, unquote
+
+import msgspec
+
+from dovemq.server.admin_desk import AdminRefusal, Route
+from dovemq.server.admin_views import JSON
+from dovemq.sqs.http import HttpRequest
+
+PARAMETERS_MAX: Final = 16
+SECRET_FIELDS: Final = frozenset(("password", "secret", "token"))
+"""Of bodies; never recorded."""
+
+
+def path_parts(template: str, path: str) -> dict[str, str] | None:
+    """The variable parts of a path, or None if it is not of that form."""
+    wanted, given = template.split("/"), path.split("/")
+    if len(wanted) != len(given):
+        return None
+    found = {}
+    for want, part in zip(wanted, given, strict=True):
+        if want.startswith("{"):
+            found[want.strip("{}")] = unquote(part, errors="replace")
+        elif want != part:
+            return None
+    return found
+
+
+def read_query(route: Route, text: str) -> dict[str, str]:
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=PARAMETERS_MAX)
+    except ValueError:
+        raise AdminRefusal(
+            HTTPStatus.BAD_REQUEST, "InvalidQuery", f"More than {PARAMETERS_MAX} parameters."
+        ) from None
+    # A presigned URL carries its signature as parameters.
+    query = {name: value for name, value in pairs if not name.startswith("X-Amz-")}
+    unknown = [name for name in query if name not in route.query]
+    if unknown:
+        known = ", ".join(route.query) or "none"
+        raise AdminRefusal(
+            HTTPStatus.BAD_REQUEST, "UnknownParameter", f"Known parameters here: {known}."
+        )
+    return query
+
+
+def read_body(route: Route, request: HttpRequest) -> Any:
+    if route.body is None:
+        if request.body:
+            raise _wrong_body("This takes no body.")
+        return None
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    # A web page could have a browser send any other kind without asking first.
+    if kind != JSON:
+        raise AdminRefusal(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", f"Bodies are {JSON}."
+        )
+    try:
+        return msgspec.json.decode(request.body, type=route.body)
+    except msgspec.ValidationError as error:
+        raise _wrong_body(f"{error}.") from None
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise _wrong_body("This is not JSON.") from None
+
+
+def _wrong_body(what: str) -> AdminRefusal:
+    return AdminRefusal(HTTPStatus.BAD_REQUEST, "InvalidBody", what)
+
+
+def shown_fields(body: Any) -> dict[str, Any]:
+    """What was asked for, without what must not be known."""
+    given: dict[str, Any] = {} if body is None else msgspec.to_builtins(body)
+    return {name: value for name, value in given.items() if name not in SECRET_FIELDS}

@@ -1,0 +1,132 @@
+"""Health, totals and care of the store over the admin API."""
+
+import asyncio
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from dovemq.core import limits
+from dovemq.core.accounts import Role
+from dovemq.core.commands import Counts
+from dovemq.server.admin_desk import AdminRefusal, Asked, Desk, Route
+from dovemq.server.admin_views import Document, counts_document
+from dovemq.server.traffic import StreamedResponse
+
+
+async def live(desk: Desk, asked: Asked) -> Document:
+    return {"live": True}
+
+
+async def ready(desk: Desk, asked: Asked) -> Document:
+    if not desk.ready:
+        raise AdminRefusal(
+            HTTPStatus.SERVICE_UNAVAILABLE, "NotReady", f"The store is {desk.store_state}."
+        )
+    return {"ready": True}
+
+
+async def health(desk: Desk, asked: Asked) -> Document:
+    return {"live": True, "ready": desk.ready, "store": desk.store_state}
+
+
+async def show_counters(desk: Desk, asked: Asked) -> Document:
+    count, total = 0, Counts(0, 0, 0)
+    after = ""
+    queues = desk.service.queues
+    while page := await queues.page(None, "", after, limits.QUEUES_LISTED.most):
+        for queue in page:
+            total = _sum(total, await queues.counts(queue))
+        count += len(page)
+        after = str(page[-1].key)
+        await asyncio.sleep(0)
+    return {
+        "queues": count,
+        "messages": counts_document(total),
+        "polls_parked": desk.service.polls.parked,
+        **desk.gauges(),
+        "store": msgspec.to_builtins(desk.care.statistics) if desk.care else None,
+    }
+
+
+async def make_backup(desk: Desk, asked: Asked) -> StreamedResponse:
+    if desk.backups is None:
+        raise _not_kept("copied")
+    if desk.backups.running:
+        raise AdminRefusal(HTTPStatus.CONFLICT, "BackupRunning", "One backup at a time.")
+    return await desk.backups.make()
+
+
+async def verify_store(desk: Desk, asked: Asked) -> Document:
+    if desk.care is None:
+        raise _not_kept("verified")
+    if desk.verifying:
+        raise AdminRefusal(HTTPStatus.CONFLICT, "VerificationRunning", "One at a time.")
+    desk.verifying = True
+    # The store's thread goes on reading when the client leaves; another must not begin beside it.
+    checking = asyncio.ensure_future(desk.care.verify())
+    checking.add_done_callback(lambda _: desk.verified())
+    return {"findings": list((await asyncio.shield(checking)).findings)}
+
+
+HEALTH_ROUTES: Final = (
+    Route("live", "GET", "/health/live", "The process answers.", live, None, signed=False),
+    Route(
+        "ready", "GET", "/health/ready", "It takes requests; else 503.", ready, None, signed=False
+    ),
+    Route(
+        "health",
+        "GET",
+        "/v1/health",
+        "Both of them, and the state of the store.",
+        health,
+        Role.VIEWER,
+    ),
+)
+
+STORE_ROUTES: Final = (
+    Route(
+        "show counters",
+        "GET",
+        "/v1/counters",
+        "Totals of all queues, connections, parked polls, and what the store counts.",
+        show_counters,
+        Role.VIEWER,
+    ),
+    Route(
+        "make backup",
+        "POST",
+        "/v1/backups",
+        "A consistent copy of the store, secrets of accounts among it, as the body of the answer.",
+        make_backup,
+        Role.ADMIN,
+        audited=True,
+    ),
+    Route(
+        "verify store",
+        "POST",
+        "/v1/verifications",
+        "Reads every message; answers what is damaged.",
+        verify_store,
+        Role.OPERATOR,
+    ),
+)
+
+
+def _sum(one: Counts, other: Counts) -> Counts:
+    ages = [age for age in (one.oldest_ms, other.oldest_ms) if age is not None]
+    return Counts(
+        one.visible + other.visible,
+        one.leased + other.leased,
+        one.delayed + other.delayed,
+        min(ages, default=None),
+        one.bytes + other.bytes,
+    )
+
+
+def _not_kept(what: str) -> AdminRefusal:
+    return AdminRefusal(
+        HTTPStatus.NOT_IMPLEMENTED,
+        "NotKept",
+        f"This store keeps nothing on disk that could be {what}.",
+    )

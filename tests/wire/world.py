@@ -10,6 +10,7 @@ from typing import Any
 
 from dovemq.core.access import AccessKey
 from dovemq.service import build_service
+from dovemq.service.audit import Audit
 from dovemq.sqs.endpoint import SqsEndpoint
 from dovemq.stores.memory import MemoryStore
 from dovemq.testing.clock import ManualClock
@@ -27,7 +28,12 @@ class OneKey:
 
 class World:
     def __init__(
-        self, *, strict_aws: bool = False, signed: bool = False, public_url: str | None = None
+        self,
+        *,
+        strict_aws: bool = False,
+        signed: bool = False,
+        public_url: str | None = None,
+        audit: Audit | None = None,
     ) -> None:
         self.clock = ManualClock()
         self.store = MemoryStore(random.Random(1), b"r" * 32)
@@ -40,7 +46,7 @@ class World:
             self.store, self.clock, new_id, root=ACCOUNT, strict_aws=strict_aws
         )
         self.endpoint = SqsEndpoint(
-            self.service, OneKey() if signed else None, REGION, ACCOUNT, public_url, new_id
+            self.service, OneKey() if signed else None, REGION, ACCOUNT, public_url, new_id, audit
         )
 
     async def call(

@@ -23,7 +23,7 @@ from dovemq.core.errors import (
     UnavailableError,
 )
 from dovemq.server.admin_desk import AdminRefusal, Asked, Caller, Desk, Route
-from dovemq.server.admin_requests import path_parts, read_body, read_query, shown_fields
+from dovemq.server.admin_requests import path_parts, read_body, read_query, recorded_fields
 from dovemq.server.admin_routes import ROUTES
 from dovemq.server.admin_views import JSON, document_bytes, error_document
 from dovemq.server.traffic import StreamedResponse
@@ -131,7 +131,7 @@ class AdminApi:
                 action=route.name,
                 target=asked.target[:TARGET_LENGTH_MAX],
                 outcome=outcome,
-                details=bounded({**shown_fields(asked.body), **asked.notes}),
+                details=bounded({**recorded_fields(route, asked.body), **asked.notes}),
             )
 
         try:

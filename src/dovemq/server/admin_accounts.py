@@ -170,5 +170,6 @@ ACCOUNT_ROUTES: Final = (
         Role.ADMIN,
         body=NewPassword,
         audited=True,
+        unrecorded=("password",),
     ),
 )

@@ -132,7 +132,7 @@ class Route(Struct, frozen=True):
 
     `role` is the least that serves; None: any account will do, or nobody if it is not `signed`.
     `query` names the parameters that it understands; any other is refused, as is a body other
-    than `body`. What is `audited` is recorded.
+    than `body`. What is `audited` is recorded, but for the fields of the body that must not be.
     """
 
     name: str
@@ -145,3 +145,4 @@ class Route(Struct, frozen=True):
     body: type[Struct] | None = None
     signed: bool = True
     audited: bool = False
+    unrecorded: tuple[str, ...] = ()

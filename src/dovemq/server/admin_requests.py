@@ -11,8 +11,6 @@ from dovemq.server.admin_views import JSON
 from dovemq.sqs.http import HttpRequest
 
 PARAMETERS_MAX: Final = 16
-SECRET_FIELDS: Final = frozenset(("password", "secret", "token"))
-"""Of bodies; never recorded."""
 
 
 def path_parts(template: str, path: str) -> dict[str, str] | None:
@@ -70,7 +68,7 @@ def _wrong_body(what: str) -> AdminRefusal:
     return AdminRefusal(HTTPStatus.BAD_REQUEST, "InvalidBody", what)
 
 
-def shown_fields(body: Any) -> dict[str, Any]:
+def recorded_fields(route: Route, body: Any) -> dict[str, Any]:
     """What was asked for, without what must not be known."""
     given: dict[str, Any] = {} if body is None else msgspec.to_builtins(body)
-    return {name: value for name, value in given.items() if name not in SECRET_FIELDS}
+    return {name: value for name, value in given.items() if name not in route.unrecorded}

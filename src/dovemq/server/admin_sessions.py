@@ -79,6 +79,7 @@ SESSION_ROUTES: Final = (
         body=Login,
         signed=False,
         audited=True,
+        unrecorded=("account", "password"),
     ),
     Route(
         "show session",

@@ -86,9 +86,13 @@ class DurableAudit:
     async def page(self, after: int | None, count_max: int) -> list[Document]:
         return await asyncio.to_thread(self._files.page, after, count_max)
 
-    async def close(self) -> None:
+    async def idle(self) -> None:
+        """Until nothing is being written."""
         if self._writing is not None:
             await self._writing
+
+    async def close(self) -> None:
+        await self.idle()
         if self._lines:
             log.error("%d entries of the audit log were not written", len(self._lines))
         self._files.close()

@@ -1,0 +1,184 @@
+"""Logging in to the admin API by password, and how sessions end."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dovemq.core.accounts import Role
+from dovemq.core.errors import Busy
+from dovemq.server import sessions as bounds
+from dovemq.server.sessions import IDLE_MS_MAX, LIFETIME_MS_MAX, Sessions
+from tests.server.admin_world import KEY, World
+from tests.server.conftest import Run
+
+PASSWORD = "correct horse battery"
+CURRENT = "/v1/sessions/current"
+
+
+async def _logged_in(tmp_path: Path, role: Role | None = Role.VIEWER) -> tuple[World, str, str]:
+    """A world, the number of an account in it, and the token of its session."""
+    world = World(tmp_path, signed=True)
+    number = (await world.accounts.add("ann", role=role)).number
+    await world.accounts.set_password(number, PASSWORD)
+    opened = await _log_in(world)
+    assert (opened["account"], opened["name"]) == (number, "ann")
+    assert opened["ends_ms"] == world.clock.now_ms() + LIFETIME_MS_MAX
+    return world, number, opened["token"]
+
+
+async def _log_in(world: World, account: str = "ann", password: str = PASSWORD) -> Any:
+    body = {"account": account, "password": password}
+    return await world.done("POST", "/v1/sessions", body=body)
+
+
+def test_token_stands_for_the_account_and_its_role(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        world, number, token = await _logged_in(tmp_path)
+        shown = await world.get(CURRENT, token=token)
+        assert shown == {"account": number, "name": "ann", "role": "viewer"}
+        assert (await world.ask("GET", "/v1/queues", token=token))[0] == 200
+        assert await world.refused("GET", "/v1/accounts", token=token) == (403, "AccessDenied")
+        assert len(token) >= 43
+
+    run(scenario())
+
+
+def test_account_without_a_role_may_log_in_and_do_nothing(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        world, _, token = await _logged_in(tmp_path, None)
+        assert (await world.get(CURRENT, token=token))["role"] is None
+        assert (await world.ask("GET", "/v1/queues", token=token))[0] == 403
+
+    run(scenario())
+
+
+def test_session_ends_when_it_is_asked_to(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        world, _, token = await _logged_in(tmp_path)
+        assert await world.done("DELETE", CURRENT, token=token) == {"ended": True}
+        assert await world.refused("GET", CURRENT, token=token) == (403, "SessionEnded")
+        assert await world.refused("DELETE", CURRENT, key=KEY) == (404, "NoSession")
+
+    run(scenario())
+
+
+def test_session_ends_without_use(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        world, _, token = await _logged_in(tmp_path)
+        world.clock.advance(IDLE_MS_MAX)
+        assert (await world.ask("GET", CURRENT, token=token))[0] == 200
+        world.clock.advance(IDLE_MS_MAX + 1)
+        assert (await world.ask("GET", CURRENT, token=token))[0] == 403
+
+    run(scenario())
+
+
+def test_session_ends_after_its_lifetime_however_used(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        world, _, token = await _logged_in(tmp_path)
+        for _ in range(LIFETIME_MS_MAX // IDLE_MS_MAX - 1):
+            world.clock.advance(IDLE_MS_MAX)
+            assert (await world.ask("GET", CURRENT, token=token))[0] == 200
+        world.clock.advance(IDLE_MS_MAX)
+        assert (await world.ask("GET", CURRENT, token=token))[0] == 403
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("what", ["disabled", "removed", "password"])
+def test_change_of_the_account_ends_its_sessions(run: Run, tmp_path: Path, what: str) -> None:
+    async def scenario() -> None:
+        world, number, token = await _logged_in(tmp_path)
+        path = f"/v1/accounts/{number}"
+        if what == "disabled":
+            await world.done("PATCH", path, key=KEY, body={"enabled": False})
+        elif what == "removed":
+            await world.done("DELETE", path, key=KEY)
+        else:
+            body = {"password": PASSWORD}
+            await world.done("PUT", f"{path}/password", key=KEY, body=body)
+        assert await world.refused("GET", CURRENT, token=token) == (403, "SessionEnded")
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("account", "password"),
+    [("ann", "wrong password"), ("nobody", PASSWORD), ("", ""), ("root", PASSWORD)],
+)
+def test_wrong_login_tells_nothing(run: Run, tmp_path: Path, account: str, password: str) -> None:
+    async def scenario() -> None:
+        world, _, _ = await _logged_in(tmp_path)
+        body = {"account": account, "password": password}
+        status, document = await world.ask("POST", "/v1/sessions", body=body)
+        assert (status, document["error"]["code"]) == (403, "AccessDenied")
+        expected = "There is no such account, or this is not its password."
+        assert document["error"]["message"] == expected
+
+    run(scenario())
+
+
+def test_wrong_logins_are_limited_by_account_and_address(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        world, number, _ = await _logged_in(tmp_path)
+        wrong = {"account": "ann", "password": "wrong password"}
+        for _ in range(3):
+            assert (await world.refused("POST", "/v1/sessions", body=wrong))[0] == 403
+        right = {"account": number, "password": PASSWORD}
+        assert await world.refused("POST", "/v1/sessions", body=right) == (429, "Throttling")
+        assert list(world.failures.counts) == [f"{number} 192.0.2.1"]
+
+    run(scenario())
+
+
+def test_logins_are_recorded_without_password_or_token(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        world, number, token = await _logged_in(tmp_path)
+        wrong = {"account": "typed-my-password-here", "password": "wrong password"}
+        await world.refused("POST", "/v1/sessions", body=wrong)
+        entries = await world.recorded()
+        told = [(entry["account"], entry["target"], entry["outcome"]) for entry in entries]
+        assert told == [(number, number, "ok"), (None, "", "AccessDenied")]
+        text = json.dumps(entries)
+        assert not [each for each in (token, PASSWORD, *wrong.values()) if each in text]
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("header", ["Bearer", "Bearer ", "Bearer x", "bearer \xff", "Basic eA=="])
+def test_made_up_token_opens_nothing(run: Run, tmp_path: Path, header: str) -> None:
+    async def scenario() -> None:
+        world = World(tmp_path, signed=True)
+        headers = {"host": "h", "authorization": header}
+        assert (await world.call("GET", CURRENT, headers=headers)).status in (400, 403)
+
+    run(scenario())
+
+
+def test_least_recently_used_session_of_an_account_gives_way() -> None:
+    sessions = Sessions()
+    tokens = [sessions.open("a", 0)[0] for _ in range(bounds.ACCOUNT_SESSIONS_MAX)]
+    other = sessions.open("b", 0)[0]
+    assert sessions.use(tokens[0], 1)
+    newest = sessions.open("a", 2)[0]
+    assert sessions.use(tokens[1], 3) is None
+    assert all(sessions.use(token, 3) for token in (tokens[0], newest, other))
+
+
+def test_number_of_sessions_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "SESSIONS_MAX", 3)
+    sessions = Sessions()
+    for account in "abc":
+        sessions.open(account, 0)
+    with pytest.raises(Busy):
+        sessions.open("d", IDLE_MS_MAX)
+    sessions.open("d", IDLE_MS_MAX + 1)
+    assert len(sessions) == 1
+
+
+def test_token_itself_is_not_kept() -> None:
+    sessions = Sessions()
+    token, _ = sessions.open("a", 0)
+    assert token not in repr(vars(sessions))

@@ -5,12 +5,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from dovemq.core import limits
 from dovemq.core.errors import DoveError
 
 OK: Final = 0
 FAILED: Final = 1
 WRONG_USE: Final = 2
 INTERRUPTED: Final = 130
+
+_UNITS_MS: Final = {
+    "s": limits.SECOND_MS,
+    "m": limits.MINUTE_MS,
+    "h": limits.HOUR_MS,
+    "d": limits.DAY_MS,
+}
 
 Run = Callable[[argparse.Namespace], int]
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -50,6 +58,7 @@ def add_target(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--admin-url", metavar="URL", help="its admin API (default: port + 1)")
     group.add_argument("--data", metavar="DIR", help="data directory that holds its root key")
     group.add_argument("--port", metavar="N", help="its port on this machine")
+    group.add_argument("--profile", metavar="NAME", help="access key of AWS's files")
     group.add_argument("--region", metavar="NAME", help="region of the signatures")
 
 
@@ -65,6 +74,14 @@ def number(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
+
+
+def duration_ms(text: str) -> int:
+    """`90d`, `24h`, `30m` or `45s` in milliseconds."""
+    amount, unit = text[:-1], text[-1:]
+    if not (amount.isascii() and amount.isdecimal()) or unit not in _UNITS_MS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 90d, 24h, 30m or 45s")
+    return int(amount) * _UNITS_MS[unit]
 
 
 def pair(text: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@ import shlex
 from typing import Final
 
 from dovemq.cli.command import OK, Commands, add_command
-from dovemq.cli.output import print_json
+from dovemq.cli.output import json_text
 from dovemq.cli.target import local_urls, resolved_settings
 from dovemq.server.access import key_path, read_key
 
@@ -30,17 +30,21 @@ def add(commands: Commands) -> None:
 def _run(args: argparse.Namespace) -> int:
     settings = resolved_settings(args).settings
     key = read_key(key_path(settings.data), settings.account)
-    variables = {
-        "AWS_ENDPOINT_URL_SQS": local_urls(settings)[0],
-        "AWS_ACCESS_KEY_ID": key.key_id,
-        "AWS_SECRET_ACCESS_KEY": key.secret,
-        "AWS_REGION": settings.region,
-        "AWS_DEFAULT_REGION": settings.region,
-    }
-    if args.json:
-        print_json({"export": variables, "unset": _UNSET})
-        return OK
-    for name, value in variables.items():
-        print(f"export {name}={shlex.quote(value)}")
-    print("unset " + " ".join(_UNSET))
+    text = exports(local_urls(settings)[0], key.key_id, key.secret, settings.region, args.json)
+    print(text)
     return OK
+
+
+def exports(endpoint_url: str, key_id: str, secret: str, region: str, as_json: bool) -> str:
+    """What a shell evaluates, so that AWS clients use this server by this key."""
+    variables = {
+        "AWS_ENDPOINT_URL_SQS": endpoint_url,
+        "AWS_ACCESS_KEY_ID": key_id,
+        "AWS_SECRET_ACCESS_KEY": secret,
+        "AWS_REGION": region,
+        "AWS_DEFAULT_REGION": region,
+    }
+    if as_json:
+        return json_text({"export": variables, "unset": _UNSET})
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
+    return "\n".join([*lines, "unset " + " ".join(_UNSET)])

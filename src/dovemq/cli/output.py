@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import datetime
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TextIO
@@ -13,7 +14,11 @@ PROGRESS_EVERY_SECONDS: Final = 0.2
 
 
 def print_json(value: Any) -> None:
-    print(msgspec.json.encode(value).decode())
+    print(json_text(value))
+
+
+def json_text(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -32,10 +37,22 @@ def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 
 def print_pairs(pairs: Iterable[tuple[str, object]]) -> None:
+    for line in pair_lines(pairs):
+        print(line)
+
+
+def pair_lines(pairs: Iterable[tuple[str, object]]) -> list[str]:
     listed = list(pairs)
     width = max((len(name) for name, _ in listed), default=0)
-    for name, value in listed:
-        print(f"{name.ljust(width)}  {value}")
+    return [f"{name.ljust(width)}  {value}" for name, value in listed]
+
+
+def time_text(at_ms: int | None) -> str:
+    """`2026-01-31 12:00:00Z`; None is never."""
+    if at_ms is None:
+        return "never"
+    moment = datetime.datetime.fromtimestamp(at_ms // 1_000, datetime.UTC)
+    return f"{moment:%Y-%m-%d %H:%M:%SZ}"
 
 
 def size_text(size_bytes: int) -> str:

@@ -6,7 +6,18 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from dovemq.cli import backups, copies, doctor, env, imports, messages, queues, serve
+from dovemq.cli import (
+    accounts,
+    audit,
+    backups,
+    copies,
+    doctor,
+    env,
+    imports,
+    messages,
+    queues,
+    serve,
+)
 from dovemq.cli.command import FAILED, INTERRUPTED, WRONG_USE, WrongUse
 from dovemq.client.errors import Refused
 from dovemq.core.errors import DoveError
@@ -19,7 +30,18 @@ _ABOUT_KEYS: Final = frozenset(
         "SignatureDoesNotMatch",
     }
 )
-_GROUPS: Final = (serve, env, queues, messages, backups, imports, copies, doctor)
+_GROUPS: Final = (
+    serve,
+    env,
+    accounts,
+    queues,
+    messages,
+    backups,
+    imports,
+    copies,
+    audit,
+    doctor,
+)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -92,9 +92,14 @@ def _list(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"queues": queues})
     else:
+        several = len({each["account"] for each in queues}) > 1
+        named = [
+            (f"{each['account']}/{each['name']}" if several else each["name"], each)
+            for each in queues
+        ]
         print_table(
             ("QUEUE", "VISIBLE", "LEASED", "DELAYED"),
-            [(each["name"], *(each["counts"][state] for state in _STATES)) for each in queues],
+            [(name, *(each["counts"][state] for state in _STATES)) for name, each in named],
         )
     return OK
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from dovemq.cli.command import WrongUse
 from dovemq.cli.output import Progress
+from dovemq.cli.profiles import read_profile
 from dovemq.client import AdminClient, SqsClient
 from dovemq.core.access import AccessKey
 from dovemq.server.access import key_path, read_key
@@ -61,11 +62,16 @@ def find_target(args: argparse.Namespace) -> Target:
     url = args.endpoint_url
     if url is None and not local:
         url = environment.get("AWS_ENDPOINT_URL_SQS")
-    key = None if args.data else _key_of(environment, settings.account)
+    profile = read_profile(args.profile, environment) if args.profile else None
+    if profile is not None:
+        key: AccessKey | None = AccessKey(profile.key_id, profile.secret, "")
+    else:
+        key = None if args.data else _key_of(environment)
     file = key_path(settings.data)
     if key is None and (args.data or file.exists()):
         key = read_key(file, settings.account)
-    region = args.region or (not local and environment.get("AWS_REGION")) or settings.region
+    region = args.region or (profile and profile.region)
+    region = region or (not local and environment.get("AWS_REGION")) or settings.region
     if url is None:
         url, admin_url = local_urls(settings)
     else:
@@ -86,10 +92,11 @@ def local_urls(settings: Settings) -> tuple[str, str]:
     return f"http://{host}:{settings.port}", f"http://{host}:{settings.admin_port_chosen}"
 
 
-def _key_of(environment: Mapping[str, str], account: str) -> AccessKey | None:
+def _key_of(environment: Mapping[str, str]) -> AccessKey | None:
+    """Of whatever account: the server knows whose it is."""
     key_id = environment.get("AWS_ACCESS_KEY_ID")
     secret = environment.get("AWS_SECRET_ACCESS_KEY")
-    return AccessKey(key_id, secret, account) if key_id and secret else None
+    return AccessKey(key_id, secret, "") if key_id and secret else None
 
 
 def _next_port(url: str) -> str:

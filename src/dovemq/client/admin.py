@@ -1,4 +1,4 @@
-"""The admin API as methods: queues, messages without receiving them, health, backups.
+"""The admin API as methods: queues, messages without receiving them, accounts, backups.
 
 Answers are the API's own JSON documents; the server's reference describes their fields.
 """
@@ -20,6 +20,7 @@ LONG_SECONDS_MAX: Final = 24 * 3_600.0
 """For backups and verifications, which read every message."""
 PAGES_MAX: Final = 10_000
 _PAGE: Final = 1_000
+_NOTHING: Final[Mapping[str, str]] = {}
 
 Document = dict[str, Any]
 
@@ -43,17 +44,7 @@ class AdminClient:
 
     async def queues(self, prefix: str = "") -> list[Document]:
         """All pages, each queue with its settings and counts."""
-        queues: list[Document] = []
-        after = ""
-        for _ in range(PAGES_MAX):
-            page = await self._get(
-                "/v1/queues", {"prefix": prefix, "after": after, "limit": str(_PAGE)}
-            )
-            queues += page["queues"]
-            after = page.get("next") or ""
-            if not after:
-                break
-        return queues
+        return await self._all("/v1/queues", "queues", {"prefix": prefix})
 
     async def queue(self, account: str, name: str) -> Document:
         return await self._get(_queue_path(account, name))
@@ -70,7 +61,56 @@ class AdminClient:
         await self._ask("POST", "/v1/backups", {}, seconds_max=LONG_SECONDS_MAX, sink=sink)
 
     async def verify(self) -> Document:
-        return await self._document("POST", "/v1/verifications", {}, LONG_SECONDS_MAX)
+        return await self._document("POST", "/v1/verifications", seconds_max=LONG_SECONDS_MAX)
+
+    async def accounts(self) -> list[Document]:
+        return await self._all("/v1/accounts", "accounts", {})
+
+    async def account(self, account: str) -> Document:
+        """By number or by name, here and below."""
+        return await self._get(_account_path(account))
+
+    async def add_account(self, name: str, fields: Mapping[str, Any] = _NOTHING) -> Document:
+        return await self._document("POST", "/v1/accounts", {"name": name, **fields})
+
+    async def change_account(self, account: str, changes: Mapping[str, Any]) -> Document:
+        return await self._document("PATCH", _account_path(account), changes)
+
+    async def remove_account(self, account: str) -> Document:
+        return await self._document("DELETE", _account_path(account))
+
+    async def set_password(self, account: str, password: str) -> Document:
+        path = _account_path(account) + "/password"
+        return await self._document("PUT", path, {"password": password})
+
+    async def add_credential(self, account: str, lifetime_ms: int | None = None) -> Document:
+        """The new key; its secret is told only now."""
+        path = _account_path(account) + "/credentials"
+        return await self._document("POST", path, {"lifetime_ms": lifetime_ms})
+
+    async def rotate_credential(self, account: str, key_id: str, grace_ms: int) -> Document:
+        path = _credential_path(account, key_id) + "/rotations"
+        return await self._document("POST", path, {"grace_ms": grace_ms})
+
+    async def change_credential(
+        self, account: str, key_id: str, changes: Mapping[str, Any]
+    ) -> Document:
+        return await self._document("PATCH", _credential_path(account, key_id), changes)
+
+    async def remove_credential(self, account: str, key_id: str) -> Document:
+        return await self._document("DELETE", _credential_path(account, key_id))
+
+    async def may(
+        self, account: str, action: str, queue: str, context: Mapping[str, str] = _NOTHING
+    ) -> Document:
+        """Whether that account may do that on the queue, and why."""
+        query = {"action": action, "queue": queue, **context}
+        return await self._get(_account_path(account) + "/may", query)
+
+    async def audit(self, count_max: int = 100, after: int | None = None) -> Document:
+        """A page after that sequence; None: the newest entries."""
+        query = {"limit": str(count_max), "after": "" if after is None else str(after)}
+        return await self._get("/v1/audit", query)
 
     async def close(self) -> None:
         await self._session.close()
@@ -82,12 +122,30 @@ class AdminClient:
         await self.close()
 
     async def _get(self, path: str, query: Mapping[str, str] | None = None) -> Document:
-        return await self._document("GET", path, query or {}, ANSWER_SECONDS_MAX)
+        return await self._document("GET", path, query=query or {})
+
+    async def _all(self, path: str, field: str, query: Mapping[str, str]) -> list[Document]:
+        """What `field` holds in all pages."""
+        found: list[Document] = []
+        after = ""
+        for _ in range(PAGES_MAX):
+            page = await self._get(path, {**query, "after": after, "limit": str(_PAGE)})
+            found += page[field]
+            after = page.get("next") or ""
+            if not after:
+                break
+        return found
 
     async def _document(
-        self, method: str, path: str, query: Mapping[str, str], seconds_max: float
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        query: Mapping[str, str] = _NOTHING,
+        seconds_max: float = ANSWER_SECONDS_MAX,
     ) -> Document:
-        answer = await self._ask(method, path, query, seconds_max=seconds_max)
+        answer = await self._ask(method, path, query, body, seconds_max=seconds_max)
         try:
             return msgspec.json.decode(answer.body, type=Document)
         except msgspec.DecodeError as error:
@@ -98,6 +156,7 @@ class AdminClient:
         method: str,
         path: str,
         query: Mapping[str, str],
+        body: Mapping[str, Any] | None = None,
         *,
         seconds_max: float,
         sink: Sink | None = None,
@@ -105,7 +164,8 @@ class AdminClient:
         answer = await self._session.ask(
             method,
             path,
-            {},
+            {} if body is None else {"content-type": "application/json"},
+            b"" if body is None else msgspec.json.encode(body),
             query=urlencode({name: value for name, value in query.items() if value}),
             seconds_max=seconds_max,
             repeatable=method == "GET",
@@ -136,3 +196,11 @@ def _refusal(url: str, answer: Answer) -> Exception:
 
 def _queue_path(account: str, name: str) -> str:
     return f"/v1/queues/{quote(account, safe='')}/{quote(name, safe='')}"
+
+
+def _account_path(account: str) -> str:
+    return f"/v1/accounts/{quote(account, safe='')}"
+
+
+def _credential_path(account: str, key_id: str) -> str:
+    return f"{_account_path(account)}/credentials/{quote(key_id, safe='')}"

@@ -56,6 +56,18 @@ class BlockingAdminClient(Face[AdminClient]):
     counters = blocking(AdminClient.counters)
     backup = blocking(AdminClient.backup)
     verify = blocking(AdminClient.verify)
+    accounts = blocking(AdminClient.accounts)
+    account = blocking(AdminClient.account)
+    add_account = blocking(AdminClient.add_account)
+    change_account = blocking(AdminClient.change_account)
+    remove_account = blocking(AdminClient.remove_account)
+    set_password = blocking(AdminClient.set_password)
+    add_credential = blocking(AdminClient.add_credential)
+    rotate_credential = blocking(AdminClient.rotate_credential)
+    change_credential = blocking(AdminClient.change_credential)
+    remove_credential = blocking(AdminClient.remove_credential)
+    may = blocking(AdminClient.may)
+    audit = blocking(AdminClient.audit)
 
     def close(self) -> None:
         _close(self)

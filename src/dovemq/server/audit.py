@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
-from msgspec import Struct
 
 from dovemq.core.errors import AuditUnwritable
 from dovemq.server.audit_files import AuditFiles
@@ -35,26 +34,6 @@ class AuditLog(Audit, Protocol):
     def close(self) -> Awaitable[None]: ...
 
 
-class _Line(Struct, frozen=True):
-    """An entry as it is kept; `sequence` counts without gaps, also over restarts."""
-
-    sequence: int
-    ts: str
-    request_id: str
-    account: str | None
-    key_id: str | None
-    peer: str
-    action: str
-    target: str
-    outcome: str
-    details: Any
-
-    @classmethod
-    def of(cls, sequence: int, entry: AuditEntry) -> "_Line":
-        fields = msgspec.structs.asdict(entry)
-        return cls(sequence=sequence, ts=_time_text(fields.pop("at_ms")), **fields)
-
-
 class DurableAudit:
     """After a failed write no change begins until a later one has succeeded."""
 
@@ -74,7 +53,7 @@ class DurableAudit:
 
     def add(self, entry: AuditEntry) -> Awaitable[None]:
         self._sequence += 1
-        line = msgspec.json.encode(_Line.of(self._sequence, entry)) + b"\n"
+        line = msgspec.json.encode(_document(self._sequence, entry)) + b"\n"
         self._lines.append((self._sequence, line))
         written = asyncio.get_running_loop().create_future()
         # A client that has left does not ask what became of its entry.
@@ -137,7 +116,7 @@ class PassingAudit:
     """The last entries, for a service that keeps nothing else either."""
 
     def __init__(self, entries_max: int = MEMORY_ENTRIES_MAX) -> None:
-        self._lines: collections.deque[_Line] = collections.deque(maxlen=entries_max)
+        self._lines: collections.deque[Document] = collections.deque(maxlen=entries_max)
         self._sequence = 0
 
     def check(self) -> None:
@@ -145,7 +124,7 @@ class PassingAudit:
 
     def add(self, entry: AuditEntry) -> Awaitable[None]:
         self._sequence += 1
-        self._lines.append(_Line.of(self._sequence, entry))
+        self._lines.append(_document(self._sequence, entry))
         added = asyncio.get_running_loop().create_future()
         added.set_result(None)
         return added
@@ -153,10 +132,8 @@ class PassingAudit:
     async def page(self, after: int | None, count_max: int) -> list[Document]:
         lines = list(self._lines)
         if after is None:
-            found = lines[-count_max:]
-        else:
-            found = [line for line in lines if line.sequence > after][:count_max]
-        return [msgspec.to_builtins(line) for line in found]
+            return lines[-count_max:]
+        return [line for line in lines if line["sequence"] > after][:count_max]
 
     async def close(self) -> None:
         """There is nothing to be written."""
@@ -171,6 +148,12 @@ def _settle(owed: Sequence["asyncio.Future[None]"], failure: str | None) -> None
             written.set_result(None)
         else:
             written.set_exception(AuditUnwritable(failure))
+
+
+def _document(sequence: int, entry: AuditEntry) -> Document:
+    """An entry as it is kept; the sequence counts without gaps, also over restarts."""
+    fields = msgspec.structs.asdict(entry)
+    return {"sequence": sequence, "ts": _time_text(fields.pop("at_ms")), **fields}
 
 
 def _time_text(at_ms: int) -> str:

@@ -1,0 +1,310 @@
+"""`dovemq account …`: who may use a server, by which keys, how much, and why or why not."""
+
+import argparse
+import getpass
+import sys
+from typing import Any, Final
+
+from dovemq.cli.command import (
+    FAILED,
+    OK,
+    Commands,
+    WrongUse,
+    add_command,
+    add_group,
+    add_target,
+    number,
+)
+from dovemq.cli.credentials import add_account_argument, add_delivery, add_keys, make_key
+from dovemq.cli.output import print_json, print_pairs, print_table, time_text
+from dovemq.cli.target import ask_admin
+from dovemq.client import AdminClient
+from dovemq.core.accounts import Role
+
+NONE: Final = "none"
+_ROLES: Final = tuple(role.value for role in Role)
+_QUOTAS: Final = {
+    "queues_max": "queues",
+    "bytes_max": "bytes of stored messages",
+    "requests_per_second": "requests per second",
+}
+_FIELDS: Final = {"requests_per_second": "requests_per_second_max"}
+
+Document = dict[str, Any]
+
+
+def add(commands: Commands) -> None:
+    parser = add_group(
+        commands,
+        "account",
+        "accounts, their access keys, roles and quotas",
+        "dovemq account add billing --env",
+    )
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    _add_add(actions)
+    _add_looks(actions)
+    _add_set(actions)
+    add_keys(actions)
+    _add_switches(actions)
+    _add_password(actions)
+    _add_may(actions)
+
+
+def _add_add(actions: Commands) -> None:
+    parser = add_command(
+        actions,
+        "add",
+        _add,
+        "add an account with one access key; its secret is shown only now",
+        "dovemq account add billing --queues-max 10 --output billing.key",
+    )
+    parser.add_argument("name", metavar="NAME")
+    parser.add_argument("--number", metavar="DIGITS", help="twelve digits (default: chosen)")
+    parser.add_argument("--role", choices=_ROLES, help="in the admin API (default: none)")
+    for name, what in _QUOTAS.items():
+        parser.add_argument(
+            _flag(name), type=number, metavar="N", help=f"quota: {what} (default: no limit)"
+        )
+    add_delivery(parser)
+    add_target(parser)
+
+
+def _add_looks(actions: Commands) -> None:
+    parser = add_command(
+        actions, "list", _list, "all accounts with role and quotas", "dovemq account list"
+    )
+    add_target(parser)
+    parser = add_command(
+        actions, "show", _show, "one account with its keys", "dovemq account show billing"
+    )
+    add_account_argument(parser)
+    add_target(parser)
+
+
+def _add_set(actions: Commands) -> None:
+    parser = add_command(
+        actions,
+        "set",
+        _set,
+        "change name, role or quotas",
+        "dovemq account set billing --role viewer --bytes-max none",
+    )
+    add_account_argument(parser)
+    parser.add_argument("--name", metavar="NAME", help="another name")
+    parser.add_argument("--role", choices=(*_ROLES, NONE), help="in the admin API")
+    for name, what in _QUOTAS.items():
+        parser.add_argument(_flag(name), type=_quota, metavar="N", help=f"quota: {what}, or {NONE}")
+    add_target(parser)
+
+
+def _add_switches(actions: Commands) -> None:
+    for name, run, summary in (
+        ("disable", _disable, "let an account, or one of its keys, sign nothing"),
+        ("enable", _enable, "undo disable"),
+        ("remove", _remove, "remove an account that owns no queue, or one of its keys"),
+    ):
+        parser = add_command(actions, name, run, summary, f"dovemq account {name} billing")
+        add_account_argument(parser)
+        parser.add_argument("key_id", nargs="?", metavar="KEY_ID", help="only this key")
+        add_target(parser)
+
+
+def _add_password(actions: Commands) -> None:
+    parser = add_command(
+        actions,
+        "password",
+        _password,
+        "set the password for logins, read from the terminal or standard input",
+        "dovemq account password billing",
+    )
+    add_account_argument(parser)
+    add_target(parser)
+
+
+def _add_may(actions: Commands) -> None:
+    parser = add_command(
+        actions,
+        "may",
+        _may,
+        "explain whether an account may do something on a queue; exit code 1 if not",
+        "dovemq account may billing SendMessage 000000000000/jobs",
+    )
+    add_account_argument(parser)
+    parser.add_argument("action", metavar="ACTION", help="an operation of SQS")
+    parser.add_argument(
+        "queue", metavar="QUEUE", help="URL, ARN or number/name; a bare name is the account's own"
+    )
+    parser.add_argument("--address", metavar="IP", help="as if asked from there")
+    parser.add_argument("--secure", action="store_true", help="as if asked over TLS")
+    add_target(parser)
+
+
+def _flag(quota: str) -> str:
+    return "--" + quota.replace("_", "-")
+
+
+def _quota(text: str) -> int | str:
+    return text if text == NONE else number(text)
+
+
+def _given_quotas(args: argparse.Namespace) -> dict[str, int | None]:
+    given = {name: getattr(args, name) for name in _QUOTAS}
+    return {
+        _FIELDS.get(name, name): None if value == NONE else value
+        for name, value in given.items()
+        if value is not None
+    }
+
+
+def _add(args: argparse.Namespace) -> int:
+    async def make(client: AdminClient) -> Document:
+        fields = {"number": args.number, "role": args.role, "quotas": _given_quotas(args)}
+        account = await client.add_account(args.name, fields)
+        return {"name": account["name"], **await client.add_credential(account["number"])}
+
+    return make_key(args, make)
+
+
+def _list(args: argparse.Namespace) -> int:
+    accounts = ask_admin(args, lambda client: client.accounts())
+    if args.json:
+        print_json({"accounts": accounts})
+        return OK
+    print_table(
+        ("NUMBER", "NAME", "ROLE", "STATE", "KEYS", "QUOTAS"),
+        [
+            (
+                each["number"],
+                each["name"],
+                each["role"] or "-",
+                _state(each),
+                len(each["credentials"]),
+                _quotas_text(each["quotas"]),
+            )
+            for each in accounts
+        ],
+    )
+    return OK
+
+
+def _show(args: argparse.Namespace) -> int:
+    account = ask_admin(args, lambda client: client.account(args.holder))
+    if args.json:
+        print_json(account)
+        return OK
+    print_pairs(
+        [
+            ("number", account["number"]),
+            ("name", account["name"]),
+            ("role", account["role"] or NONE),
+            ("state", _state(account)),
+            ("quotas", _quotas_text(account["quotas"])),
+            ("password", "set" if account["has_password"] else NONE),
+            ("created", time_text(account["created_ms"])),
+        ]
+    )
+    if account["credentials"]:
+        print()
+        print_table(
+            ("KEY", "STATE", "CREATED", "EXPIRES"),
+            [
+                (
+                    each["key_id"],
+                    _state(each),
+                    time_text(each["created_ms"]),
+                    time_text(each["expires_ms"]),
+                )
+                for each in account["credentials"]
+            ],
+        )
+    return OK
+
+
+def _state(document: Document) -> str:
+    return "enabled" if document["enabled"] else "disabled"
+
+
+def _quotas_text(quotas: Document) -> str:
+    given = [f"{name}={most}" for name, most in quotas.items() if most is not None]
+    return " ".join(given) or NONE
+
+
+def _set(args: argparse.Namespace) -> int:
+    changes: Document = {}
+    if args.name is not None:
+        changes["name"] = args.name
+    if args.role is not None:
+        changes["role"] = None if args.role == NONE else args.role
+    if quotas := _given_quotas(args):
+        changes["quotas"] = quotas
+    if not changes:
+        raise WrongUse("give --name, --role or a quota")
+    changed = ask_admin(args, lambda client: client.change_account(args.holder, changes))
+    return _say(args, f"{changed['number']} changed", changed)
+
+
+def _disable(args: argparse.Namespace) -> int:
+    return _switch(args, enabled=False)
+
+
+def _enable(args: argparse.Namespace) -> int:
+    return _switch(args, enabled=True)
+
+
+def _switch(args: argparse.Namespace, *, enabled: bool) -> int:
+    changes = {"enabled": enabled}
+
+    async def switch(client: AdminClient) -> Document:
+        if args.key_id:
+            return await client.change_credential(args.holder, args.key_id, changes)
+        return await client.change_account(args.holder, changes)
+
+    changed = ask_admin(args, switch)
+    return _say(args, f"{args.key_id or changed['number']} {_state(changed)}", changed)
+
+
+def _remove(args: argparse.Namespace) -> int:
+    async def remove(client: AdminClient) -> Document:
+        if args.key_id:
+            return await client.remove_credential(args.holder, args.key_id)
+        return await client.remove_account(args.holder)
+
+    removed = ask_admin(args, remove)
+    return _say(args, f"{removed['removed']} removed", removed)
+
+
+def _password(args: argparse.Namespace) -> int:
+    password = _typed_password() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
+    if not password:
+        raise WrongUse("no password was given")
+    changed = ask_admin(args, lambda client: client.set_password(args.holder, password))
+    return _say(args, f"the password of {changed['changed']} is set", changed)
+
+
+def _typed_password() -> str:
+    password = getpass.getpass("password: ")
+    if getpass.getpass("again: ") != password:
+        raise WrongUse("the two passwords differ")
+    return password
+
+
+def _may(args: argparse.Namespace) -> int:
+    context = {"address": args.address or "", "secure": "true" if args.secure else ""}
+    told = ask_admin(args, lambda client: client.may(args.holder, args.action, args.queue, context))
+    if args.json:
+        print_json(told)
+    else:
+        print(f"{'allowed' if told['allowed'] else 'denied'}: {told['reason']}")
+        if told["statement"]:
+            print(f"by statement {told['statement']}")
+        for step in told["steps"]:
+            print(f"  {step}")
+    return OK if told["allowed"] else FAILED
+
+
+def _say(args: argparse.Namespace, text: str, value: Document) -> int:
+    if args.json:
+        print_json(value)
+    else:
+        print(text)
+    return OK

@@ -1,0 +1,165 @@
+"""Access keys on the command line: `dovemq account key` and `rotate`, and how a secret is told.
+
+A secret goes to the terminal, or into a file that nobody else can read; never onto a command line.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+from dovemq.cli.command import OK, Commands, WrongUse, add_command, add_target, duration_ms
+from dovemq.cli.env import exports
+from dovemq.cli.output import Progress, json_text, pair_lines, time_text
+from dovemq.cli.target import Target, find_target
+from dovemq.client import AdminClient
+from dovemq.core.errors import DoveError
+
+GRACE: Final = "24h"
+_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+
+Document = dict[str, Any]
+Make = Callable[[AdminClient], Awaitable[Document]]
+
+
+class KeyNotKept(DoveError):
+    """The key is there, but its secret is lost."""
+
+    def __init__(self, path: Path, found: str) -> None:
+        super().__init__(
+            f"{path}: {found}; the new key could not be kept: find it by `dovemq account show`, "
+            "remove it, and make another"
+        )
+
+
+def add_keys(actions: Commands) -> None:
+    parser = add_command(
+        actions,
+        "key",
+        _key,
+        "make another access key; its secret is shown only now",
+        "dovemq account key billing --expires 90d --env",
+    )
+    add_account_argument(parser)
+    parser.add_argument(
+        "--expires", type=duration_ms, metavar="TIME", help="such as 90d or 12h (default: never)"
+    )
+    add_delivery(parser)
+    add_target(parser)
+    parser = add_command(
+        actions,
+        "rotate",
+        _rotate,
+        "make a new key in place of an old one, which goes on for a while",
+        "dovemq account rotate billing --grace 24h",
+    )
+    add_account_argument(parser)
+    parser.add_argument("key_id", nargs="?", metavar="KEY_ID", help="needed if there are several")
+    parser.add_argument(
+        "--grace",
+        type=duration_ms,
+        default=duration_ms(GRACE),
+        metavar="TIME",
+        help=f"how long the old key still works (default: {GRACE})",
+    )
+    add_delivery(parser)
+    add_target(parser)
+
+
+def add_account_argument(parser: argparse.ArgumentParser) -> None:
+    # Not named `account`: that is a setting.
+    parser.add_argument("holder", metavar="ACCOUNT", help="number or name")
+
+
+def add_delivery(parser: argparse.ArgumentParser) -> None:
+    """Options that say where a new secret goes."""
+    parser.add_argument("--env", action="store_true", help="print export lines, as `dovemq env`")
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="write to a new file (mode 0600) instead"
+    )
+
+
+def make_key(args: argparse.Namespace, make: Make) -> int:
+    """Make a key by `make`, and hand it over."""
+    asyncio.run(_made(args, make))
+    return OK
+
+
+async def _made(args: argparse.Namespace, make: Make) -> None:
+    target = find_target(args)
+    # Opened first: a secret that cannot be kept must not be made.
+    with _place(args.output) as stream:
+        async with target.admin() as client, Progress(lambda: "waiting for the server"):
+            made = await make(client)
+        stream.write(_text(args, target, made) + "\n")
+    if args.output is not None:
+        print(f"{args.output}: access key {made['key_id']} of account {made['account']}")
+    elif not args.json:
+        print("the secret is shown only now", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def _place(path: Path | None) -> Iterator[TextIO]:
+    if path is None:
+        yield sys.stdout
+        return
+    try:
+        descriptor = os.open(path, _NEW_FILE, 0o600)
+    except FileExistsError:
+        raise WrongUse(f"{path} exists; name another file") from None
+    except OSError as error:
+        raise WrongUse(f"{path}: {error.strerror}; name another file") from None
+    try:
+        with open(descriptor, "w") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise KeyNotKept(path, error.strerror or str(error)) from None
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _text(args: argparse.Namespace, target: Target, made: Document) -> str:
+    if args.env:
+        key_id, secret = made["key_id"], made["secret"]
+        return exports(target.endpoint_url, key_id, secret, target.region, args.json)
+    if args.json:
+        return json_text(made)
+    return "\n".join(
+        pair_lines(
+            [
+                ("account", made["account"]),
+                ("key id", made["key_id"]),
+                ("secret", made["secret"]),
+                ("expires", time_text(made["expires_ms"])),
+            ]
+        )
+    )
+
+
+def _key(args: argparse.Namespace) -> int:
+    return make_key(args, lambda client: client.add_credential(args.holder, args.expires))
+
+
+def _rotate(args: argparse.Namespace) -> int:
+    async def rotate(client: AdminClient) -> Document:
+        key_id = args.key_id or await _only_key(client, args.holder)
+        return await client.rotate_credential(args.holder, key_id, args.grace)
+
+    return make_key(args, rotate)
+
+
+async def _only_key(client: AdminClient, account: str) -> str:
+    """The key that must be meant: the only one that is enabled and has no end yet."""
+    held = (await client.account(account))["credentials"]
+    lasting = [each for each in held if each["enabled"] and each["expires_ms"] is None]
+    if len(lasting) != 1:
+        keys = ", ".join(each["key_id"] for each in held) or "none"
+        raise WrongUse(f"name the key to be rotated; account {account} has: {keys}")
+    return str(lasting[0]["key_id"])

@@ -12,10 +12,12 @@ from typing import Any, Final
 from dovemq.cli import build_parser
 from dovemq.core.limits import DELAY_MS, ORDER_HINT, SECOND_MS, Range
 from dovemq.core.queue import RANGES, QueueSettings
+from dovemq.server.admin_desk import Route
 from dovemq.server.admin_routes import ROUTES
 from dovemq.settings import Setting, all_settings
 from dovemq.sqs.attributes import READ_ONLY, SETTABLE, QueueAttribute
 from dovemq.sqs.faults import FAULTS, NEVER_GIVEN
+from dovemq.sqs.operations import OPERATIONS
 from tools.conformance import conformance_page
 from tools.markdown import code, fenced, page, section, table
 
@@ -194,20 +196,36 @@ def admin_page() -> str:
     rows = (
         (
             code(f"{route.method} {route.path}"),
+            _route_role(route),
             ", ".join(map(code, route.query)),
-            "yes" if route.signed else "no",
+            ", ".join(map(code, route.body.__struct_fields__ if route.body else ())),
             route.summary,
         )
         for route in ROUTES
     )
+    recorded = ", ".join(route.name for route in ROUTES if route.audited)
+    operations = ", ".join(code(name) for name, each in OPERATIONS.items() if each.audited)
     return page(
         "Admin API",
         "JSON on a listener of its own, by default the port after that of SQS. Requests are "
-        "signed by SigV4 with the same keys and the service name `dovemq`. An error is "
+        "signed by SigV4 with the same keys and the service name `dovemq`, or carry the token of a "
+        "login: `Authorization: Bearer TOKEN`. The role is the least that serves: admin may what "
+        "operator may, operator what viewer may. Bodies are JSON. An error is "
         '`{"error": {"code": …, "message": …}}`; a parameter that a route does not know is '
-        "refused. `next` in a page is the value of `after` for the page that follows, or null.",
-        table(("route", "parameters", "signed", "what it answers"), rows),
+        "refused, as is a field of a body. `next` in a page is the value of `after` for the page "
+        "that follows, or null.",
+        table(("route", "role", "parameters", "body", "what it does"), rows),
+        section(
+            "Recorded",
+            f"In the audit log are, of these: {recorded}; of the operations of SQS: {operations}.",
+        ),
     )
+
+
+def _route_role(route: Route) -> str:
+    if route.role is not None:
+        return route.role.value
+    return "any account" if route.signed else "anybody"
 
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {

@@ -156,6 +156,16 @@ def test_backup_is_made_restored_and_served_as_written(fresh: Fresh) -> None:
         assert "still here" in run([fresh.clone / ".venv/bin/dovemq", "peek", "kept"], env=env)
 
 
+@pytest.mark.timeout(400)
+def test_accounts_are_kept_as_written(fresh: Fresh) -> None:
+    script = "".join(text for _, text in blocks("docs/how-to/accounts.md"))
+    output = fresh.shell('export PATH="$PWD/.venv/bin:$PATH"\n' + script)
+    assert "/daily" in output
+    for expected in ("billing", "1000000000", "rotate credential", "set password"):
+        assert expected in output
+    assert "battery" not in output
+
+
 def test_examples_for_users_own_tests_work_as_written(tmp_path: Path) -> None:
     (_, test), (_, program_text) = blocks("docs/how-to/test-your-code.md")
     (tmp_path / "test_orders.py").write_text(test)

@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from dovemq.server.limits import HttpLimits
+from dovemq.server.limits import ADMIN_BODY_BYTES_MAX, HttpLimits
 from dovemq.server.run import Server, allow_connections
 from dovemq.settings import HttpSettings
 from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.testing.clock import ManualClock
 from tests.server.conftest import Run
-from tests.server.sockets import GET, Client, LongPoll
+from tests.server.sockets import GET, Client, LongPoll, post
 
 STOPS = """
 import asyncio
@@ -49,6 +49,41 @@ def _server(sqs: LongPoll, port: int = 0) -> Server:
 
 async def _connect(port: int | None) -> Client:
     return Client(*await asyncio.open_connection("127.0.0.1", port))
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
+def test_methods_that_change_are_for_the_admin_listener_alone(run: Run, method: str) -> None:
+    async def scenario() -> None:
+        server = _server(LongPoll())
+        await server.start()
+        sqs, admin = await _connect(server.port), await _connect(server.admin_port)
+        request = post(b"{}").replace(b"POST", method.encode())
+        assert (await sqs.ask(request)).status == 405
+        assert (await admin.ask(request)).body == b"admin"
+        allowed = (await admin.ask(GET.replace(b"GET", b"OPTIONS"))).headers["allow"]
+        assert method.lower() in allowed
+        for client in (sqs, admin):
+            client.close()
+        await server.close()
+
+    run(scenario())
+
+
+def test_bodies_of_the_admin_listener_are_short(run: Run) -> None:
+    async def scenario() -> None:
+        poll = LongPoll()
+        poll.turn.set()
+        server = _server(poll)
+        await server.start()
+        sqs, admin = await _connect(server.port), await _connect(server.admin_port)
+        request = post(b"x" * (ADMIN_BODY_BYTES_MAX + 1))
+        assert (await sqs.ask(request)).status == 200
+        assert (await admin.ask(request)).status == 413
+        for client in (sqs, admin):
+            client.close()
+        await server.close()
+
+    run(scenario())
 
 
 def test_both_listeners_answer_on_ports_of_their_own(run: Run) -> None:

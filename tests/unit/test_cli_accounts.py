@@ -299,6 +299,23 @@ def test_no_secret_is_in_the_audit_log_or_the_log(
         ]
 
 
+def test_queues_declared_at_the_start_are_in_the_audit_log(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "queues.toml"
+    file.write_text("[queues.declared]\n[queues.also]\n")
+    args = ["--store", "memory://", "--queues", str(file)]
+    with LocalServer(tmp_path / "data", args=args) as server:
+        shell.be(server.env)
+        (entry,) = shell.json("audit")["entries"]
+        assert (entry["action"], entry["target"]) == ("declare queues", str(file))
+        assert sorted(entry["details"]["created"]) == ["also", "declared"]
+        assert not (server.data / "audit.jsonl").exists()
+
+
+def test_wrong_key_is_explained_by_admin_commands_too(shell: Shell, made: Any) -> None:
+    shell.be_key({**made, "secret": "wrong"})
+    assert "check the access key" in shell.run("account", "list", code=1)[1]
+
+
 def test_queues_of_several_accounts_are_told_apart(
     shell: Shell, server: LocalServer, made: Any
 ) -> None:

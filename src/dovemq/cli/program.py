@@ -28,8 +28,12 @@ _ABOUT_KEYS: Final = frozenset(
         "InvalidClientTokenId",
         "MissingAuthenticationToken",
         "SignatureDoesNotMatch",
+        "AccessKeyUnknown",
+        "SignatureMissing",
+        "SignatureMismatch",
     }
 )
+"""As SQS names them, and as the admin API does."""
 _GROUPS: Final = (
     serve,
     env,

@@ -223,7 +223,23 @@ def test_log_that_ends_unwritten_says_so(
 
     run(scenario())
     assert "1 entries of the audit log were not written" in caplog.text
+    assert caplog.text.count("changes are refused") == 1
     assert "secret-target" not in caplog.text
+
+
+def test_entry_that_failed_is_written_at_the_end_if_it_can_be(
+    run: Run, tmp_path: Path, disk: Disk
+) -> None:
+    async def scenario() -> None:
+        audit = _opened(tmp_path)
+        disk.full = True
+        with pytest.raises(AuditUnwritable):
+            await audit.add(_entry("late"))
+        disk.full = False
+        await audit.close()
+        assert [line["target"] for line in _lines(tmp_path / NAME)] == ["late"]
+
+    run(scenario())
 
 
 @pytest.mark.parametrize("how", ["moved", "removed"])
@@ -235,6 +251,7 @@ def test_file_that_is_taken_away_is_made_anew(run: Run, tmp_path: Path, how: str
             (tmp_path / NAME).rename(tmp_path / "mine")
         else:
             (tmp_path / NAME).unlink()
+        assert await audit.page(None, 10) == []
         await audit.add(_entry("two"))
         assert [line["target"] for line in _lines(tmp_path / NAME)] == ["two"]
         assert [entry["sequence"] for entry in await audit.page(None, 10)] == [2]

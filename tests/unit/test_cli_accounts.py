@@ -311,6 +311,13 @@ def test_queues_declared_at_the_start_are_in_the_audit_log(shell: Shell, tmp_pat
         assert not (server.data / "audit.jsonl").exists()
 
 
+def test_doctor_finds_nothing_wrong_with_an_account_without_a_role(shell: Shell, made: Any) -> None:
+    shell.be_key(made)
+    checks = {check["name"].split()[0]: check for check in shell.json("doctor")["checks"]}
+    assert all(check["ok"] for check in checks.values())
+    assert "needs the role viewer" in checks["admin"]["found"]
+
+
 def test_wrong_key_is_explained_by_admin_commands_too(shell: Shell, made: Any) -> None:
     shell.be_key({**made, "secret": "wrong"})
     assert "check the access key" in shell.run("account", "list", code=1)[1]

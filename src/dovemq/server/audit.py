@@ -71,6 +71,7 @@ class DurableAudit:
             await self._writing
 
     async def close(self) -> None:
+        self._write_soon()
         await self.idle()
         if self._lines:
             log.error("%d entries of the audit log were not written", len(self._lines))

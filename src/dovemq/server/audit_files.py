@@ -6,6 +6,7 @@ leave of it.
 
 import contextlib
 import functools
+import io
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -65,13 +66,20 @@ class AuditFiles:
 
     def page(self, after: int | None, count_max: int) -> list[dict[str, Any]]:
         """Entries after that sequence, oldest first; None: the newest ones."""
-        with self._path.open("rb") as current:
+        with self._current() as current:
             full = self._full_files()
             if after is None:
                 lines = _newest(full, current, count_max)
             else:
                 lines = _following(full, current, after, count_max)
         return [msgspec.json.decode(line) for line in lines]
+
+    def _current(self) -> BinaryIO:
+        try:
+            return self._path.open("rb")
+        except FileNotFoundError:
+            # Somebody has taken it away; the next entry makes another.
+            return io.BytesIO()
 
     def close(self) -> None:
         os.close(self._descriptor)

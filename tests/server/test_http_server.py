@@ -69,13 +69,18 @@ def test_methods_that_change_are_for_the_admin_listener_alone(run: Run, method: 
     run(scenario())
 
 
+async def _both_listeners() -> tuple[Server, Client, Client]:
+    """A server whose polls end at once, and a client of each listener."""
+    poll = LongPoll()
+    poll.turn.set()
+    server = _server(poll)
+    await server.start()
+    return server, await _connect(server.port), await _connect(server.admin_port)
+
+
 def test_bodies_of_the_admin_listener_are_short(run: Run) -> None:
     async def scenario() -> None:
-        poll = LongPoll()
-        poll.turn.set()
-        server = _server(poll)
-        await server.start()
-        sqs, admin = await _connect(server.port), await _connect(server.admin_port)
+        server, sqs, admin = await _both_listeners()
         request = post(b"x" * (ADMIN_BODY_BYTES_MAX + 1))
         assert (await sqs.ask(request)).status == 200
         assert (await admin.ask(request)).status == 413
@@ -88,11 +93,7 @@ def test_bodies_of_the_admin_listener_are_short(run: Run) -> None:
 
 def test_both_listeners_answer_on_ports_of_their_own(run: Run) -> None:
     async def scenario() -> None:
-        poll = LongPoll()
-        poll.turn.set()
-        server = _server(poll)
-        await server.start()
-        sqs, admin = await _connect(server.port), await _connect(server.admin_port)
+        server, sqs, admin = await _both_listeners()
         assert (await sqs.ask(GET)).body == b"message"
         assert (await admin.ask(GET)).body == b"admin"
         assert (server.connections, server.requests) == (1, 1)

@@ -36,7 +36,13 @@ async def _limited(world: AccountWorld, messages_max: int) -> Queue:
 def _drafts(queue: Queue, *ids: str) -> list[Draft]:
     fields = {"group": "g"} if queue.settings.fifo else {}
     return [
-        new_draft(queue, message_id=each, body=BODY, sender=OTHER, **fields)  # type: ignore[arg-type]
+        new_draft(
+            queue,
+            message_id=each,
+            body=BODY,
+            sender=OTHER,
+            **fields,  # type: ignore[arg-type]
+        )
         for each in ids
     ]
 

@@ -76,6 +76,21 @@ NO_QUEUE = Refused(
     "The specified queue does not exist.",
     query_text="The specified queue does not exist for this wsdl version.",
 )
+
+WSDL = "Please refer to the appropriate WSDL for a list of valid actions."
+
+
+def denied(account: str, name: str) -> Refused:
+    """How a queue of another account looks, be it there or not."""
+    url = f"http://localhost:9324/{account}/{name}"
+    text = f"Access to the resource {url} is denied."
+    return Refused("AccessDenied", "AccessDeniedException", text, 403)
+
+
+def over_limit(text: str) -> Refused:
+    return Refused("OverLimit", "OverLimit", text, 403)
+
+
 BATCH_EMPTY = batch("EmptyBatchRequest", "There should be at least one entry in the request.")
 BATCH_ID_INVALID = batch(
     "InvalidBatchEntryId",

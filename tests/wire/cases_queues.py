@@ -5,13 +5,16 @@ from typing import Any
 
 from tests.wire.case import (
     NO_QUEUE,
+    WSDL,
     Case,
     Refused,
     bad_attribute,
     batch,
+    denied,
     invalid,
     invalid_text,
     missing,
+    over_limit,
     resource,
     unknown_attribute,
 )
@@ -20,6 +23,7 @@ NAME_REASON = "Can only include alphanumeric characters, hyphens, or underscores
 POLICY = {"deadLetterTargetArn": "$dead_arn", "maxReceiveCount": "3"}
 NO_SOURCE = resource("The resource that you specified for the SourceArn parameter doesn't exist.")
 OTHER_REGION = "arn:aws:sqs:mars-north-1:123456789012:dead"
+OTHERS = "arn:aws:sqs:us-east-1:999999999999:dead"
 PERMISSION = {
     "QueueUrl": "$queue",
     "Label": "one",
@@ -120,8 +124,6 @@ CHANGING = (
            bad_attribute("FifoThroughputLimit", "FifoThroughputLimit may be perMessageGroupId "
                          "only when DeduplicationScope is messageGroup."), "?", "$fifo",
            FifoThroughputLimit="perMessageGroupId"),
-    change("a policy is JSON", bad_attribute("Policy"), "?", Policy="{"),
-    change("a policy has statements", bad_attribute("Policy"), "?", Policy="{}"),
     change("a redrive policy is JSON",
            invalid("RedrivePolicy", "x", "RedrivePolicy is not a valid JSON map."), "?",
            RedrivePolicy="x"),
@@ -133,6 +135,9 @@ CHANGING = (
             deadLetterTargetArn="dummy", maxReceiveCount=42),
     redrive("a redrive target is of this region", "Invalid value for deadLetterTargetArn.", "?",
             deadLetterTargetArn=OTHER_REGION, maxReceiveCount=42),
+    redrive("a redrive target is of the same account",
+            "Dead letter target owner should be same as the source.", "?",
+            deadLetterTargetArn=OTHERS, maxReceiveCount=3),
     redrive("a redrive count is a number", "Invalid value for maxReceiveCount: many, valid values "
             "are from 1 to 1000 both inclusive.", "?", deadLetterTargetArn="$dead_arn",
             maxReceiveCount="many"),
@@ -198,8 +203,11 @@ PERMITTING = (
            invalid("ActionName", "SQS:DeleteQueue", "Only the queue owner is allowed to invoke "
                    "this action."), "?", Actions=["DeleteQueue"]),
     permit("at most seven actions",
-           Refused("OverLimit", "OverLimit", "8 Actions were found, maximum allowed is 7.", 403),
-           "?", Actions=["SendMessage"] * 8),
+           over_limit("8 Actions were found, maximum allowed is 7."), "?",
+           Actions=["SendMessage"] * 8),
+    permit("a batch is permitted by its single form",
+           invalid("ActionName", "SQS:SendMessageBatch", WSDL), "R",
+           Actions=["SendMessageBatch"]),
     Case("a label is used once", "AddPermission", PERMISSION,
          invalid("Label", "one", "Already exists."), "R",
          before=(("AddPermission", PERMISSION),)),
@@ -242,6 +250,12 @@ MOVING = (
          {"TaskHandle": "$handle_of_no_queue"}, NO_SOURCE, "R"),
     Case("a handle's task exists", "CancelMessageMoveTask",
          {"TaskHandle": "$handle_of_no_task"}, resource("Task does not exist."), "R"),
+    Case("a move's source is one's own", "StartMessageMoveTask", {"SourceArn": OTHERS},
+         denied("999999999999", "dead"), "?"),
+    Case("a move's target is one's own", "StartMessageMoveTask",
+         {"SourceArn": "$dead_arn", "DestinationArn": OTHERS}, denied("999999999999", "dead"), "?"),
+    Case("the source of listed moves is one's own", "ListMessageMoveTasks", {"SourceArn": OTHERS},
+         denied("999999999999", "dead"), "?"),
 )  # fmt: skip
 
 QUEUE_CASES = (*CREATING, *CHANGING, *LISTING, *PERMITTING, *MOVING)

@@ -208,7 +208,8 @@ def test_queue_by_queue_permission_to_redrive_is_kept_and_heeded() -> None:
 
 def test_policy_is_kept_word_for_word_and_taken_away_by_an_empty_one() -> None:
     async def scenario() -> None:
-        text = '{"Version": "2012-10-17",\n "Statement": [{"Effect": "Allow"}]}'
+        grant = '{"Effect": "Allow", "Principal": "*", "Action": "sqs:*", "Resource": "*"}'
+        text = f'{{"Version": "2012-10-17",\n "Statement": [{grant}]}}'
         world = World()
         queue = await world.queue()
         await change(world, queue, Policy=text)

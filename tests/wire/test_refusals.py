@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from dovemq.sqs.operations import OPERATIONS
-from tests.wire.case import NO_QUEUE, Case, Refused, missing
+from tests.wire.case import NO_QUEUE, Case, Refused, denied, missing
 from tests.wire.cases_messages import MESSAGE_CASES
+from tests.wire.cases_policies import POLICY_CASES
 from tests.wire.cases_queues import QUEUE_CASES
 from tests.wire.speaking import JSON
 from tests.wire.world import World, filled, furnished
@@ -35,6 +36,7 @@ ABOUT_A_QUEUE = [
 CASES = (
     *MESSAGE_CASES,
     *QUEUE_CASES,
+    *POLICY_CASES,
     *(
         Case(f"{name} is about a queue that is there", name,
              {"QueueUrl": "http://localhost/123456789012/none", **VALID.get(name, {})},
@@ -48,7 +50,7 @@ CASES = (
     *(
         Case(f"{name} shows nothing of another account", name,
              {"QueueUrl": "http://localhost/999999999999/orders", **VALID.get(name, {})},
-             NO_QUEUE, "?")
+             denied("999999999999", "orders"), "R")
         for name in ABOUT_A_QUEUE
     ),
 )  # fmt: skip

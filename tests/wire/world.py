@@ -1,6 +1,7 @@
 """An endpoint over the memory store, with a clock that stands still, and a furnished scene."""
 
 import base64
+import copy
 import itertools
 import json
 import random
@@ -42,12 +43,19 @@ class World:
         def new_id() -> str:
             return f"00000000-0000-4000-8000-{next(numbers):012d}"
 
+        self.new_id = new_id
         self.service = build_service(
             self.store, self.clock, new_id, root=ACCOUNT, strict_aws=strict_aws
         )
         self.endpoint = SqsEndpoint(
             self.service, OneKey() if signed else None, REGION, ACCOUNT, public_url, new_id, audit
         )
+
+    def guest(self, account: str) -> "World":
+        """The same service as another account sees it."""
+        there = copy.copy(self)
+        there.endpoint = SqsEndpoint(self.service, None, REGION, account, None, self.new_id)
+        return there
 
     async def call(
         self, protocol: str, operation: str, params: Mapping[str, Any], path: str = "/"

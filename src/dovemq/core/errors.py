@@ -40,7 +40,8 @@
     │   │   ├── SignatureMismatch
     │   │   ├── SignatureExpired
     │   │   ├── AccessKeyUnknown
-    │   │   └── AccessKeyExpired
+    │   │   ├── AccessKeyExpired
+    │   │   └── QueueDenied         no policy lets the account do this, or one forbids it
     │   └── RequestMalformed        the request cannot be read at all
     ├── UnavailableError            try later
     │   ├── StoreFull               no space for sends; settles go on
@@ -316,6 +317,14 @@ class AccessKeyUnknown(AccessDenied):
 
 class AccessKeyExpired(AccessDenied):
     pass
+
+
+class QueueDenied(AccessDenied):
+    """Also of a queue of another account that is not there: which there are is not told."""
+
+    def __init__(self, resource: str) -> None:
+        super().__init__(f"Access to the resource {resource} is denied.")
+        self.resource = resource
 
 
 class RequestMalformed(RequestError):

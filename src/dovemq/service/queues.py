@@ -168,6 +168,10 @@ class Queues:
     async def _check_redrive(self, key: QueueKey, settings: QueueSettings) -> None:
         if settings.redrive is None:
             return
+        if settings.redrive.target.account != key.account:
+            raise InvalidAttribute(
+                "redrive", "Dead letter target owner should be same as the source."
+            )
         target = await self._catalogue.find(settings.redrive.target)
         if target is None:
             raise InvalidAttribute("redrive", "Dead letter target does not exist.")

@@ -19,16 +19,16 @@ class Names:
     """Turns keys into ARNs and URLs and back, for one region."""
 
     def __init__(self, region: str) -> None:
-        self._region = region
+        self.region = region
         self._keys: Remembered[tuple[str, str], QueueKey] = Remembered()
 
     def arn(self, key: QueueKey) -> str:
-        return f"arn:aws:sqs:{self._region}:{key.account}:{key.name}"
+        return f"arn:aws:sqs:{self.region}:{key.account}:{key.name}"
 
     def key_of_arn(self, arn: str) -> QueueKey | None:
         """None for what is not the ARN of a queue of this region."""
         found = _ARN.fullmatch(arn)
-        if found is None or found[1] != self._region:
+        if found is None or found[1] != self.region:
             return None
         return QueueKey(found[2], found[3])
 

@@ -15,7 +15,8 @@ from dovemq.core.limits import SECOND_MS
 from dovemq.core.queue import ANY_ORDER, Queue, QueueSettings
 from dovemq.sqs.arns import Names
 from dovemq.sqs.errors import AttributesConflict
-from dovemq.sqs.policies import read_allow, read_policy, read_redrive, write_allow, write_redrive
+from dovemq.sqs.policies import checked_policy
+from dovemq.sqs.redrive import read_allow, read_redrive, write_allow, write_redrive
 
 Form = Literal["seconds", "number", "flag", "text", "choice", "order", "redrive", "allow", "policy"]
 
@@ -93,9 +94,9 @@ def asked_names(names: list[str]) -> list[str]:
 
 
 def read_changes(
-    attributes: Mapping[str, str], names: Names, *, fifo: bool, creating: bool
+    attributes: Mapping[str, str], names: Names, owner: str, *, fifo: bool, creating: bool
 ) -> dict[str, Any]:
-    """The settings that these attributes change, for a queue of that type."""
+    """The settings that these attributes change, for a queue of that account and type."""
     _check_encryption(attributes)
     changes: dict[str, Any] = {}
     for name, text in attributes.items():
@@ -104,7 +105,7 @@ def read_changes(
             raise UnknownAttribute(name)
         if attribute.fifo and not fifo:
             _refuse_fifo_only(attribute, creating=creating)
-        changes[attribute.field] = _read(attribute, text, names)
+        changes[attribute.field] = _read(attribute, text, names, owner)
     if changes.get("fifo") is False:
         raise InvalidAttribute("fifo", "Modifying queue type is not supported.")
     if not creating:
@@ -152,7 +153,7 @@ def _write(form: Form, value: Any, names: Names) -> str:
             return str(value)
 
 
-def _read(attribute: QueueAttribute, text: str, names: Names) -> Any:
+def _read(attribute: QueueAttribute, text: str, names: Names, owner: str) -> Any:
     field = attribute.field
     match attribute.form:
         case "seconds":
@@ -170,7 +171,7 @@ def _read(attribute: QueueAttribute, text: str, names: Names) -> Any:
         case "allow":
             return read_allow(text, names)
         case "policy":
-            return read_policy(text)
+            return checked_policy(text, owner)
         case "text":
             return text or None
 

@@ -1,28 +1,42 @@
-"""One request on its way through an action: who asks, from where, and what serves it."""
+"""One request on its way through an action: who asks, from where, and what serves it.
+
+Every action finds its queue here, so that nobody uses one without being judged.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from msgspec import Struct
 
-from dovemq.core.errors import MissingValue, QueueMissing
+from dovemq.core.errors import MissingValue, QueueDenied, QueueMissing
 from dovemq.core.queue import Queue, QueueKey
 from dovemq.service import Service
 from dovemq.sqs.arns import Names, queue_url
-from dovemq.sqs.http import Undelivered
+from dovemq.sqs.authorisation import Judge
+from dovemq.sqs.context import Context, address_of
+from dovemq.sqs.http import HttpRequest, Undelivered
+
+RESOURCE_LENGTH_MAX: Final = 512
 
 
 class Call(Struct):
-    """`path_url` names the queue when the request itself does not: it went to a queue URL."""
+    """`path_url` names the queue when the request itself does not: it went to a queue URL.
+
+    Without a request it is the operator who asks, in this process; no policy binds it.
+    """
 
     service: Service
     names: Names
+    judge: Judge
     new_id: Callable[[], str]
     permissions: asyncio.Lock
     account: str
     origin: str
+    request: HttpRequest | None
     path_url: str | None = None
     trace: str | None = None
+    operation: str = ""
     query: bool = False
     undelivered: Undelivered | None = None
     key_id: str | None = None
@@ -31,14 +45,45 @@ class Call(Struct):
         url = url or self.path_url
         if not url:
             raise MissingValue("QueueUrl")
-        key = self.names.key_of_url(url, self.account)
-        if key.account != self.account:
-            # Nobody may use the queues of another account, nor learn which there are.
-            raise QueueMissing(str(key))
-        return key
+        return self.names.key_of_url(url, self.account)
 
     def queue(self, url: str | None) -> Awaitable[Queue]:
-        return self.service.queues.find(self.key(url))
+        return self.find(self.key(url))
+
+    async def find(self, key: QueueKey, operation: str | None = None) -> Queue:
+        """The queue, if the account may do that on it; None is what it asks for.
+
+        Queues of other accounts that are not there are denied like those that are.
+        """
+        try:
+            queue = await self.service.queues.find(key)
+        except QueueMissing:
+            if key.account == self.account:
+                raise
+            raise self.denied(key) from None
+        # An owner without a policy, which is the rule, pays for this one test.
+        if (queue.settings.policy is not None or key.account != self.account) and not self.allows(
+            queue, operation or self.operation
+        ):
+            raise self.denied(key)
+        return queue
+
+    def allows(self, queue: Queue, operation: str) -> bool:
+        request = self.request
+        if request is None:
+            return queue.key.account == self.account
+        headers = request.headers
+        context = Context(
+            self.service.clock.now_ms(),
+            address_of(request.peer),
+            request.secure,
+            headers.get("user-agent"),
+            headers.get("referer"),
+        )
+        return self.judge.allows(queue, self.account, operation, context)
 
     def url(self, key: QueueKey) -> str:
         return queue_url(self.origin, key)
+
+    def denied(self, key: QueueKey) -> QueueDenied:
+        return QueueDenied(self.url(key)[:RESOURCE_LENGTH_MAX])

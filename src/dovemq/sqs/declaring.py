@@ -18,6 +18,7 @@ from dovemq.settings import DeclarationInvalid
 from dovemq.sqs import shapes
 from dovemq.sqs.actions import queues as actions
 from dovemq.sqs.arns import Names
+from dovemq.sqs.authorisation import Judge
 from dovemq.sqs.call import Call
 from dovemq.sqs.declared import (
     DEAD_LETTERS,
@@ -56,7 +57,10 @@ class ServiceOwner:
     def __init__(
         self, service: Service, region: str, account: str, new_id: Callable[[], str]
     ) -> None:
-        self._call = Call(service, Names(region), new_id, asyncio.Lock(), account, "")
+        names = Names(region)
+        self._call = Call(
+            service, names, Judge(names), new_id, asyncio.Lock(), account, origin="", request=None
+        )
 
     async def queue_urls(self, prefix: str = "") -> list[str]:
         request = shapes.ListQueuesRequest(prefix)

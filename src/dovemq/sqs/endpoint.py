@@ -18,6 +18,7 @@ from dovemq.service.audit import Audit
 from dovemq.sqs import json10, query, shapes
 from dovemq.sqs.arns import Names, path_names_queue
 from dovemq.sqs.auditing import recorded
+from dovemq.sqs.authorisation import Judge
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import HostInvalid
 from dovemq.sqs.failures import log_failure
@@ -59,6 +60,7 @@ class SqsEndpoint:
         self._ids_prefix = new_id()[:-12]
         self._requests = itertools.count(1)
         self._names = Names(region)
+        self._judge = Judge(self._names)
         self._permissions = asyncio.Lock()
         self._origins: Remembered[str, str] = Remembered()
 
@@ -72,6 +74,7 @@ class SqsEndpoint:
         try:
             call = self._call(request)
             operation, asked = json10.read(request)
+            call.operation = operation.name
             if operation.audited:
                 answered = await self._recorded(operation, call, asked, request, request_id)
             else:
@@ -88,6 +91,7 @@ class SqsEndpoint:
             call = self._call(request)
             call.query = True
             operation, asked = query.read(request)
+            call.operation = operation.name
             if operation.audited:
                 answered = await self._recorded(operation, call, asked, request, request_id)
             else:
@@ -123,10 +127,12 @@ class SqsEndpoint:
         return Call(
             self._service,
             self._names,
+            self._judge,
             self._new_id,
             self._permissions,
             account,
             origin,
+            request,
             path if path != "/" and path_names_queue(path) else None,
             headers.get("x-amzn-trace-id"),
             key_id=key_id,

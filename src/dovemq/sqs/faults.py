@@ -141,6 +141,7 @@ FAULTS: Final[Mapping[type[DoveError], Fault]] = {
     core.SignatureExpired: _MISMATCH,
     core.AccessKeyUnknown: _framework("InvalidClientTokenId", "UnrecognizedClientException", 403),
     core.AccessKeyExpired: _framework("ExpiredToken", "ExpiredTokenException", 403),
+    core.QueueDenied: _framework("AccessDenied", "AccessDeniedException", 403, verified=True),
     core.RequestMalformed: _framework("MalformedInput", "MalformedInputException", 400),
     core.UnavailableError: _framework(
         "ServiceUnavailable", "ServiceUnavailableException", 503, text=_unavailable

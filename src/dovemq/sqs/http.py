@@ -19,6 +19,8 @@ class HttpRequest(Struct, frozen=True):
     headers: dict[str, str]
     body: bytes
     peer: str
+    secure: bool = False
+    """Whether it came over TLS."""
 
 
 class HttpResponse(Struct, frozen=True):

@@ -1,211 +1,291 @@
-"""Policies that the wire carries as JSON text: access, redrive, and who may redrive here.
+"""Reading a queue's policy from its JSON text, with what is wrong told in words.
 
-An access policy is kept as it came, for the part of the product that will judge by it.
+Nothing is passed over: an element, an operator or a key that is not understood refuses the whole
+text, since a statement that is half understood would let in or shut out the wrong ones. The text
+itself is kept as it came; `authorisation` judges by the values.
 """
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Mapping
 from typing import Any, Final
 
-import msgspec
-
 from dovemq.core import limits
-from dovemq.core.errors import InvalidAttribute, InvalidValue, LimitReached, MissingValue
-from dovemq.core.queue import QueueKey, Redrive, RedriveAllow
-from dovemq.sqs.arns import ACCOUNT, Names
+from dovemq.core.errors import InvalidAttribute, InvalidValue, LimitReached
+from dovemq.sqs.arns import ACCOUNT
+from dovemq.sqs.conditions import Condition, read_condition
+from dovemq.sqs.context import VARIABLES
+from dovemq.sqs.patterns import ArnPattern, read_arn, read_pattern
+from dovemq.sqs.policy import Policy, Principals, Resources, Statement
+from dovemq.sqs.rights import OF_NO_QUEUE, RIGHTS, SHARED, right_named
 
-POLICY_VERSION: Final = "2008-10-17"
-PERMITTED_ACTIONS: Final = (
-    "*",
-    "ChangeMessageVisibility",
-    "DeleteMessage",
-    "GetQueueAttributes",
-    "GetQueueUrl",
-    "ListDeadLetterSourceQueues",
-    "PurgeQueue",
-    "ReceiveMessage",
-    "SendMessage",
+OLD_VERSION: Final = "2008-10-17"
+NEW_VERSION: Final = "2012-10-17"
+"""From here on `${key}` in a resource or a condition is a variable."""
+
+_ANYONE: Final = "*"
+_PREFIX: Final = "sqs:"
+_PRINCIPAL_ARN: Final = re.compile(
+    r"arn:aws[a-z-]*:(?:iam|sts)::(\d{12}):(?:(root)|[a-z-]+/[!-)+->@-~]+)", re.ASCII
 )
-"""What an owner can permit to others; everything else stays the owner's own."""
+"""Of an account, or of a user, role or session of it."""
+_UNIQUE_ID: Final = re.compile(r"A[A-Z0-9]{15,127}", re.ASCII)
+"""What AWS writes for a user or role that is gone."""
+_PRINCIPAL_NAME: Final = re.compile(r"[!-)+->@-~]{1,2048}", re.ASCII)
+_PRINCIPAL_KINDS: Final = ("AWS", "Service", "Federated", "CanonicalUser")
+_POLICY_ELEMENTS: Final = ("Version", "Id", "Statement")
+_STATEMENT_ELEMENTS: Final = (
+    "Sid",
+    "Effect",
+    "Principal",
+    "NotPrincipal",
+    "Action",
+    "NotAction",
+    "Resource",
+    "NotResource",
+    "Condition",
+)
+_SHOWN_LENGTH_MAX: Final = 64
 
 
-def read_redrive(text: str, names: Names) -> Redrive | None:
+def checked_policy(text: str, owner: str) -> str | None:
+    """The text itself, if it is a policy for a queue of that account; an empty one is none."""
     if not text:
         return None
-    policy = _object("RedrivePolicy", text)
-    arn = policy.get("deadLetterTargetArn")
-    count = policy.get("maxReceiveCount")
-    if arn is None:
-        raise _redrive_error(
-            text, "Redrive policy does not contain mandatory attribute: deadLetterTargetArn."
-        )
-    if count is None:
-        raise _redrive_error(
-            text, "Redrive policy does not contain mandatory attribute: maxReceiveCount."
-        )
-    target = names.key_of_arn(arn) if isinstance(arn, str) else None
-    if target is None:
-        raise _redrive_error(text, "Invalid value for deadLetterTargetArn.")
-    receives_max = _whole(count)
-    if receives_max is None or not limits.RECEIVES_BEFORE_REDRIVE.holds(receives_max):
-        raise _redrive_error(
-            text,
-            "Invalid value for maxReceiveCount: "
-            f"{count}, valid values are from 1 to {limits.RECEIVES_BEFORE_REDRIVE.most} "
-            "both inclusive.",
-        )
-    return Redrive(target, receives_max)
-
-
-def write_redrive(redrive: Redrive, names: Names) -> str:
-    return _json(
-        {
-            "deadLetterTargetArn": names.arn(redrive.target),
-            "maxReceiveCount": redrive.receives_max,
-        }
-    )
-
-
-def read_allow(text: str, names: Names) -> RedriveAllow | None:
-    if not text:
-        return None
-    policy = _object("RedriveAllowPolicy", text)
-    permission = policy.get("redrivePermission")
-    if permission not in ("allowAll", "denyAll", "byQueue"):
-        raise _allow_error(text, "Invalid value for redrivePermission.")
-    arns = policy.get("sourceQueueArns")
-    if permission != "byQueue":
-        if arns:
-            raise _allow_error(text, "sourceQueueArns is only for redrivePermission byQueue.")
-        return RedriveAllow(permission)
-    if not isinstance(arns, list) or not 1 <= len(arns) <= limits.REDRIVE_SOURCES_MAX:
-        raise _allow_error(
-            text, f"sourceQueueArns must hold 1 to {limits.REDRIVE_SOURCES_MAX} queues."
-        )
-    keys = [names.key_of_arn(arn) if isinstance(arn, str) else None for arn in arns]
-    known = tuple(key for key in keys if key is not None)
-    if len(known) != len(keys):
-        raise _allow_error(text, "Invalid value for sourceQueueArns.")
-    return RedriveAllow("byQueue", known)
-
-
-def write_allow(allow: RedriveAllow, names: Names) -> str:
-    policy: dict[str, Any] = {"redrivePermission": allow.permission}
-    if allow.sources:
-        policy["sourceQueueArns"] = [names.arn(key) for key in allow.sources]
-    return _json(policy)
-
-
-def read_policy(text: str) -> str | None:
-    """The text itself, if it is a policy at all."""
-    if not text:
-        return None
-    try:
-        policy = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        policy = None
-    statements = policy.get("Statement") if isinstance(policy, dict) else None
-    if not isinstance(statements, list | dict) or len(text.encode()) > limits.POLICY_BYTES_MAX:
-        raise InvalidAttribute("policy")
+    read_policy(text, owner)
     return text
 
 
-def with_permission(
-    policy: str | None, key: QueueKey, names: Names, label: str, statement: dict[str, Any]
-) -> str:
-    """The policy with one more statement under a label that is new to it."""
-    arn = names.arn(key)
-    document = _document(policy) or {
-        "Version": POLICY_VERSION,
-        "Id": f"{arn}/SQSDefaultPolicy",
-        "Statement": [],
-    }
-    statements = _statements(document)
-    if any(each.get("Sid") == label for each in statements):
-        raise InvalidValue("Label", label, "Already exists.")
-    document["Statement"] = [
-        *statements,
-        {"Sid": label, "Effect": "Allow", **statement, "Resource": arn},
+def read_policy(text: str, owner: str) -> Policy:
+    if len(text.encode("utf-8", "replace")) > limits.POLICY_BYTES_MAX:
+        raise LimitReached("Submitted policy is over max allowed size.")
+    document = _elements(_json(text), "the policy", _POLICY_ELEMENTS)
+    _check_texts(document, "the policy", ("Version", "Id"))
+    version = document.get("Version", OLD_VERSION)
+    if version not in (OLD_VERSION, NEW_VERSION):
+        raise _invalid(f"Version is {OLD_VERSION} or {NEW_VERSION}.")
+    found = document.get("Statement")
+    if found is None:
+        raise _invalid("it has no Statement.")
+    given = found if isinstance(found, list) else [found]
+    _bound("statements", len(given), limits.POLICY_STATEMENTS_MAX)
+    _bound("wildcards ?", text.count("?"), limits.POLICY_SINGLE_WILDCARDS_MAX)
+    variables = VARIABLES if version == NEW_VERSION else None
+    statements = [
+        _StatementReader(number, each, variables).read(owner)
+        for number, each in enumerate(given, 1)
     ]
-    text = _json(document)
-    if len(text.encode()) > limits.POLICY_BYTES_MAX:
-        raise LimitReached(f"A policy can be at most {limits.POLICY_BYTES_MAX} bytes long.")
-    return text
+    names = [each.get("Sid") for each in given if each.get("Sid")]
+    if len(set(names)) < len(names):
+        raise _invalid("two statements have the same Sid.")
+    _bound(
+        "principals",
+        sum(each.principals.count for each in statements),
+        limits.POLICY_PRINCIPALS_MAX,
+    )
+    _bound(
+        "conditions", sum(len(each.conditions) for each in statements), limits.POLICY_CONDITIONS_MAX
+    )
+    return Policy(tuple(statements))
 
 
-def without_permission(policy: str | None, label: str) -> str | None:
-    document = _document(policy)
-    statements = _statements(document)
-    kept = [each for each in statements if each.get("Sid") != label]
-    if len(kept) == len(statements):
-        raise InvalidValue("Label", label, "can't find label.")
-    return _json({**document, "Statement": kept}) if kept else None
+class _StatementReader:
+    """Reads one statement; its place is part of every refusal."""
 
+    def __init__(self, number: int, found: Any, variables: frozenset[str] | None) -> None:
+        self._place = f"statement {number}"
+        self._variables = variables
+        self._homes: set[str] = set()
+        """The accounts of all principals, of users and roles too."""
+        self._found = _elements(found, self._place, _STATEMENT_ELEMENTS)
+        _check_texts(self._found, self._place, ("Sid", "Effect"))
 
-def permission(accounts: Sequence[str] | None, actions: Sequence[str] | None) -> dict[str, Any]:
-    """Principal and action of a statement that lets these accounts do these things."""
-    if not accounts:
-        raise MissingValue("AWSAccountIds")
-    if not actions:
-        raise MissingValue("Actions")
-    if len(actions) > limits.PERMISSION_ACTIONS_MAX:
-        raise LimitReached(
-            f"{len(actions)} Actions were found, "
-            f"maximum allowed is {limits.PERMISSION_ACTIONS_MAX}."
+    def read(self, owner: str) -> Statement:
+        found = self._found
+        effect = found.get("Effect")
+        if effect not in ("Allow", "Deny"):
+            raise self._invalid("Effect is Allow or Deny")
+        denies = effect == "Deny"
+        principals = self._principals(denies=denies)
+        rights = self._rights(owner, denies=denies)
+        return Statement(
+            found.get("Sid") or self._place,
+            denies,
+            principals,
+            rights,
+            self._resources(),
+            self._conditions(),
         )
-    for account in accounts:
-        if not ACCOUNT.fullmatch(account):
-            raise InvalidValue("PrincipalId", f"[{account}]", "Unable to verify.")
-    for action in actions:
-        if action not in PERMITTED_ACTIONS:
+
+    def _principals(self, *, denies: bool) -> Principals:
+        element, found = self._one_of("Principal", "NotPrincipal")
+        negated = element == "NotPrincipal"
+        if negated and not denies:
+            raise self._invalid("NotPrincipal is for Deny")
+        if found == _ANYONE:
+            return Principals(True, frozenset(), 1, negated)
+        if not isinstance(found, dict) or not found:
+            raise self._invalid(f'{element} is "*" or an object such as {{"AWS": ACCOUNT}}')
+        anyone, accounts, count = False, set(), 0
+        for kind, names in found.items():
+            if kind not in _PRINCIPAL_KINDS:
+                raise self._invalid(f"{_cut(kind)} is no kind of {element}")
+            for name in self._texts(f"{element}.{kind}", names):
+                count += 1
+                if kind == "AWS" and name == _ANYONE:
+                    anyone = True
+                elif kind == "AWS":
+                    accounts |= self._account(name)
+                elif not _PRINCIPAL_NAME.fullmatch(name):
+                    raise self._invalid(f"{_cut(name)} is no principal")
+        return Principals(anyone, frozenset(accounts), count, negated)
+
+    def _account(self, name: str) -> set[str]:
+        """The account that is meant; none for its users and roles, of which there are none."""
+        if ACCOUNT.fullmatch(name):
+            self._homes.add(name)
+            return {name}
+        found = _PRINCIPAL_ARN.fullmatch(name)
+        if found is None and not _UNIQUE_ID.fullmatch(name):
+            raise self._invalid(f"{_cut(name)} is no principal")
+        if found is not None:
+            self._homes.add(found[1])
+        return {found[1]} if found is not None and found[2] else set()
+
+    def _rights(self, owner: str, *, denies: bool) -> frozenset[str]:
+        element, found = self._one_of("Action", "NotAction")
+        actions = self._texts(element, found)
+        if len(actions) > limits.PERMISSION_ACTIONS_MAX:
+            raise LimitReached(
+                f"{len(actions)} actions were found in a statement from the submitted policy, "
+                f"max allowed is {limits.PERMISSION_ACTIONS_MAX}"
+            )
+        rights = frozenset[str]().union(*(self._rights_of(each) for each in actions))
+        named = rights & {right_named(each.partition(":")[2]) for each in actions}
+        if element == "NotAction":
+            return RIGHTS - rights
+        if denies and named & OF_NO_QUEUE:
+            right = min(named & OF_NO_QUEUE)
+            raise self._invalid(f"{right} is not about a queue, so that no queue can deny it")
+        if not denies and named - SHARED and self._homes - {owner}:
+            right = min(named - SHARED)
+            raise self._invalid(f"{right} is the owner's, and not given to other accounts")
+        return rights
+
+    def _rights_of(self, action: str) -> frozenset[str]:
+        name = action if action == _ANYONE else action[len(_PREFIX) :]
+        of_sqs = action == _ANYONE or action.lower().startswith(_PREFIX)
+        pattern = read_pattern(name, wildcards=True, any_case=True)
+        rights = frozenset(each for each in RIGHTS if pattern.matches(each, str))
+        if not of_sqs or not rights:
+            # Batches too: they are meant by the names of their single forms.
             raise InvalidValue(
                 "ActionName",
-                f"SQS:{action}",
-                "Only the queue owner is allowed to invoke this action.",
+                _cut(action),
+                "Please refer to the appropriate WSDL for a list of valid actions.",
             )
-    return {
-        "Principal": {"AWS": _one_or_many([f"arn:aws:iam::{each}:root" for each in accounts])},
-        "Action": _one_or_many([f"SQS:{action}" for action in actions]),
-    }
+        return rights
+
+    def _resources(self) -> Resources:
+        element, found = self._one_of("Resource", "NotResource")
+        patterns = tuple(self._resource(text) for text in self._texts(element, found))
+        return Resources(patterns, element == "NotResource")
+
+    def _resource(self, text: str) -> ArnPattern:
+        whole = "arn:*:sqs" if text == _ANYONE else text
+        try:
+            pattern = read_arn(whole, variables=self._variables, shortened=True)
+        except ValueError as error:
+            raise self._invalid(f"{_cut(text)} is no resource: {error}") from None
+        if pattern.parts[2].text != "sqs":
+            raise self._invalid(f"{_cut(text)} is no resource: it is not of SQS")
+        return pattern
+
+    def _conditions(self) -> tuple[Condition, ...]:
+        found = self._found.get("Condition", {})
+        if not isinstance(found, dict) or not all(isinstance(e, dict) for e in found.values()):
+            raise self._invalid("Condition is an object of operators, each an object of keys")
+        return tuple(
+            self._condition(operator, key, values)
+            for operator, keys in found.items()
+            for key, values in keys.items()
+        )
+
+    def _condition(self, operator: str, key: str, values: Any) -> Condition:
+        texts = tuple(self._scalars(f"Condition.{_cut(operator)}.{_cut(key)}", values))
+        try:
+            return read_condition(operator, key, texts, self._variables)
+        except ValueError as error:
+            raise self._invalid(str(error)) from None
+
+    def _one_of(self, element: str, negated: str) -> tuple[str, Any]:
+        given = [name for name in (element, negated) if name in self._found]
+        if len(given) != 1:
+            raise self._invalid(f"it needs {element} or {negated}, and not both")
+        return given[0], self._found[given[0]]
+
+    def _texts(self, element: str, found: Any) -> list[str]:
+        given = found if isinstance(found, list) else [found]
+        if not given or not all(isinstance(each, str) and each for each in given):
+            raise self._invalid(f"{element} is a text or a list of texts")
+        return given
+
+    def _scalars(self, element: str, found: Any) -> list[str]:
+        """Numbers and truth values may stand without quotes."""
+        given = found if isinstance(found, list) else [found]
+        if not given or not all(isinstance(each, str | int | float) for each in given):
+            raise self._invalid(f"{element} is a value or a list of values")
+        return [each if isinstance(each, str) else json.dumps(each) for each in given]
+
+    def _invalid(self, reason: str) -> InvalidAttribute:
+        return _invalid(f"{self._place}: {reason}.")
 
 
-def _document(policy: str | None) -> dict[str, Any]:
-    return dict(msgspec.json.decode(policy)) if policy else {}
-
-
-def _statements(document: dict[str, Any]) -> list[dict[str, Any]]:
-    found = document.get("Statement", [])
-    return [
-        each for each in ([found] if isinstance(found, dict) else found) if isinstance(each, dict)
-    ]
-
-
-def _one_or_many(values: Sequence[str]) -> str | list[str]:
-    return values[0] if len(values) == 1 else list(values)
-
-
-def _object(parameter: str, text: str) -> dict[str, Any]:
+def _json(text: str) -> Any:
     try:
-        found = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise InvalidValue(parameter, text, f"{parameter} is not a valid JSON map.")
+        return json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise _invalid("it is not JSON, or a name in it stands twice.") from None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The first of two members would be lost, and with it what it says."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
     return found
 
 
-def _whole(value: object) -> int | None:
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+def _no_constant(_: str) -> None:
+    """NaN and Infinity, which are no JSON."""
+    raise ValueError
 
 
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+def _elements(found: Any, place: str, known: tuple[str, ...]) -> Mapping[str, Any]:
+    if not isinstance(found, dict):
+        raise _invalid(f"{place} is not a JSON object.")
+    for name in found:
+        if name not in known:
+            raise _invalid(f"{place}: {_cut(name)} is no element of it.")
+    return found
 
 
-def _redrive_error(text: str, reason: str) -> InvalidValue:
-    return InvalidValue("RedrivePolicy", text, reason)
+def _check_texts(found: Mapping[str, Any], place: str, names: tuple[str, ...]) -> None:
+    for name in names:
+        if not isinstance(found.get(name, ""), str):
+            raise _invalid(f"{place}: {name} is not a text.")
 
 
-def _allow_error(text: str, reason: str) -> InvalidValue:
-    return InvalidValue("RedriveAllowPolicy", text, reason)
+def _bound(what: str, count: int, count_max: int) -> None:
+    if count > count_max:
+        raise LimitReached(
+            f"{count} {what} were found in the submitted policy, max allowed is {count_max}"
+        )
+
+
+def _invalid(reason: str) -> InvalidAttribute:
+    return InvalidAttribute("policy", reason)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN_LENGTH_MAX else text[:_SHOWN_LENGTH_MAX] + "…"

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dovemq.core import limits
 from dovemq.core.commands import Move, MoveStatus
-from dovemq.core.errors import InvalidValue, MissingValue, ResourceMissing
+from dovemq.core.errors import InvalidValue, MissingValue, QueueMissing, ResourceMissing
 from dovemq.core.queue import QueueKey
 from dovemq.sqs import shapes
 from dovemq.sqs.arns import Names
@@ -24,10 +24,10 @@ class TaskHandle(Struct, frozen=True, rename="camel"):
 async def start_message_move_task(
     call: Call, request: shapes.StartMessageMoveTaskRequest
 ) -> shapes.StartMessageMoveTaskResponse:
-    source = _key(call, "SourceArn", request.source_arn)
+    source = await _found(call, "SourceArn", request.source_arn)
     target = None
     if request.destination_arn is not None:
-        target = _key(call, "DestinationArn", request.destination_arn)
+        target = await _found(call, "DestinationArn", request.destination_arn, "SendMessage")
     rate = request.max_number_of_messages_per_second
     if rate is not None and not limits.MOVE_RATE_PER_SECOND.holds(rate):
         raise InvalidValue(
@@ -42,7 +42,7 @@ async def start_message_move_task(
 async def list_message_move_tasks(
     call: Call, request: shapes.ListMessageMoveTasksRequest
 ) -> shapes.ListMessageMoveTasksResponse:
-    source = _key(call, "SourceArn", request.source_arn)
+    source = await _found(call, "SourceArn", request.source_arn)
     count_max = request.max_results
     if count_max is None:
         count_max = 1
@@ -60,9 +60,9 @@ async def cancel_message_move_task(
     if not request.task_handle:
         raise MissingValue("TaskHandle")
     handle = read_handle(request.task_handle)
-    source = call.names.key_of_arn(handle.source_arn)
-    if source is None or source.account != call.account:
+    if call.names.key_of_arn(handle.source_arn) is None:
         raise _missing("SourceArn")
+    source = await _found(call, "SourceArn", handle.source_arn)
     # The source must exist and the task be one of it: a handle is not proof of either.
     moves = await call.service.moves.listing(source, limits.MOVES_LISTED.most)
     if all(move.move_id != handle.task_id for move in moves):
@@ -71,7 +71,10 @@ async def cancel_message_move_task(
     return shapes.CancelMessageMoveTaskResponse(move.moved)
 
 
-def _key(call: Call, parameter: str, arn: str | None) -> QueueKey:
+async def _found(
+    call: Call, parameter: str, arn: str | None, operation: str | None = None
+) -> QueueKey:
+    """The key of a queue of the caller's own on which it may do that; moves leave no account."""
     if not arn:
         raise MissingValue(parameter)
     key = call.names.key_of_arn(arn)
@@ -81,8 +84,11 @@ def _key(call: Call, parameter: str, arn: str | None) -> QueueKey:
             "arn:<partition>:<service>:<region>:<account-id>:<resource-id>"
         )
     if key.account != call.account:
-        raise _missing(parameter)
-    return key
+        raise call.denied(key)
+    try:
+        return (await call.find(key, operation)).key
+    except QueueMissing:
+        raise _missing(parameter) from None
 
 
 def _missing(parameter: str) -> ResourceMissing:

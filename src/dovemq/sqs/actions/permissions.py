@@ -7,7 +7,7 @@ from dovemq.core import limits
 from dovemq.core.errors import InvalidValue, MissingValue
 from dovemq.sqs import shapes
 from dovemq.sqs.call import Call
-from dovemq.sqs.policies import permission, with_permission, without_permission
+from dovemq.sqs.permissions import permission, with_permission, without_permission
 
 _LABEL: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 

@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from dovemq.core import limits
-from dovemq.core.errors import InvalidAttribute, InvalidValue, MissingValue, QueueMissing
+from dovemq.core.errors import (
+    InvalidAttribute,
+    InvalidValue,
+    MissingValue,
+    QueueDenied,
+    QueueMissing,
+)
 from dovemq.core.queue import QueueKey
 from dovemq.sqs import shapes
 from dovemq.sqs.attributes import COUNTED, asked_names, read_changes, wire_name_of, written
@@ -21,7 +27,7 @@ async def create_queue(
         raise MissingValue("QueueName")
     attributes = request.attributes or {}
     fifo = attributes.get("FifoQueue", "").lower() == "true"
-    changes = read_changes(attributes, call.names, fifo=fifo, creating=True)
+    changes = read_changes(attributes, call.names, call.account, fifo=fifo, creating=True)
     tags = request.tags or {}
     check_tags(tags)
     key = QueueKey(call.account, request.queue_name)
@@ -38,9 +44,12 @@ async def get_queue_url(
     if not request.queue_name:
         raise MissingValue("QueueName")
     key = QueueKey(request.queue_owner_account or call.account, request.queue_name)
-    if key.account != call.account:
-        raise QueueMissing(str(key))
-    queue = await call.service.queues.find(key)
+    try:
+        queue = await call.find(key)
+    except QueueDenied:
+        if key.account == call.account:
+            raise
+        raise QueueMissing(str(key)) from None
     return shapes.GetQueueUrlResponse(call.url(queue.key))
 
 
@@ -63,10 +72,15 @@ async def list_queues(call: Call, request: shapes.ListQueuesRequest) -> shapes.L
 async def list_dead_letter_source_queues(
     call: Call, request: shapes.ListDeadLetterSourceQueuesRequest
 ) -> shapes.ListDeadLetterSourceQueuesResponse:
-    key = call.key(request.queue_url)
+    queue = await call.queue(request.queue_url)
     count_max = page_size(request.max_results)
     after = read_token(request.next_token)
-    sources = [each for each in await call.service.queues.sources(key) if str(each.key) > after]
+    sources = [
+        each
+        for each in await call.service.queues.sources(queue.key)
+        if str(each.key) > after
+        and (each.key.account == call.account or call.allows(each, "GetQueueUrl"))
+    ]
     more = len(sources) > count_max and request.max_results is not None
     page = sources[:count_max]
     return shapes.ListDeadLetterSourceQueuesResponse(
@@ -76,12 +90,14 @@ async def list_dead_letter_source_queues(
 
 
 async def delete_queue(call: Call, request: shapes.DeleteQueueRequest) -> shapes.Empty:
-    await call.service.queues.remove(call.key(request.queue_url))
+    queue = await call.queue(request.queue_url)
+    await call.service.queues.remove(queue.key)
     return shapes.Empty()
 
 
 async def purge_queue(call: Call, request: shapes.PurgeQueueRequest) -> shapes.Empty:
-    await call.service.queues.purge(call.key(request.queue_url))
+    queue = await call.queue(request.queue_url)
+    await call.service.queues.purge(queue.key)
     return shapes.Empty()
 
 
@@ -105,7 +121,9 @@ async def set_queue_attributes(
     attributes = request.attributes
     if not attributes:
         raise MissingValue("Attributes")
-    changes = read_changes(attributes, call.names, fifo=queue.settings.fifo, creating=False)
+    changes = read_changes(
+        attributes, call.names, queue.key.account, fifo=queue.settings.fifo, creating=False
+    )
     try:
         await call.service.queues.change(queue.key, changes)
     except InvalidAttribute as error:
@@ -123,10 +141,10 @@ async def tag_queue(call: Call, request: shapes.TagQueueRequest) -> shapes.Empty
 
 
 async def untag_queue(call: Call, request: shapes.UntagQueueRequest) -> shapes.Empty:
-    key = call.key(request.queue_url)
+    queue = await call.queue(request.queue_url)
     if not request.tag_keys:
         raise MissingValue("TagKeys")
-    await call.service.queues.retag(key, {}, request.tag_keys)
+    await call.service.queues.retag(queue.key, {}, request.tag_keys)
     return shapes.Empty()
 
 

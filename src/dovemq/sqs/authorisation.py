@@ -1,0 +1,167 @@
+"""Who may do what on a queue: the judgement of a request, and its explanation.
+
+A statement that denies wins; else the owner may; else a statement that allows decides; else nobody
+may. Two things no statement changes: the owner can always mend the policy, and what is the owner's
+own is not given to other accounts.
+"""
+
+import enum
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from dovemq.core.errors import RequestError
+from dovemq.core.queue import Queue
+from dovemq.sqs.arns import Names
+from dovemq.sqs.conditions import Condition
+from dovemq.sqs.context import Asked, Context
+from dovemq.sqs.policies import read_policy
+from dovemq.sqs.policy import Policy, Statement
+from dovemq.sqs.remembered import Remembered
+from dovemq.sqs.rights import MENDING, NEEDED, OF_NO_QUEUE, SHARED
+
+
+class Judgement(Struct, frozen=True):
+    """`statement` is the name of the one that decided; `steps` tell how each fared."""
+
+    allowed: bool
+    reason: str
+    statement: str | None = None
+    steps: tuple[str, ...] = ()
+
+
+class Ground(enum.Enum):
+    """Why a right is held or not; `{}` stands for the right."""
+
+    MENDS = "the owner can always use {}, so that a policy can be mended"
+    FREE = "every account may use {} for its own queues"
+    OWNERS = "{} is the owner's, whatever the policy says"
+    UNREADABLE = "the policy cannot be read, so that nobody may do anything but mend it"
+    DENIED = "a statement denies {}"
+    OWNS = "the account owns the queue, and no statement denies {}"
+    ALLOWED = "a statement allows {}, and none denies it"
+    NOT_ALLOWED = "no statement allows {}, and the account does not own the queue"
+
+
+_HELD: Final = (Ground.MENDS, Ground.FREE, Ground.OWNS, Ground.ALLOWED)
+
+
+class Ruling(Struct, frozen=True):
+    ground: Ground
+    statement: Statement | None = None
+
+    @property
+    def allowed(self) -> bool:
+        return self.ground in _HELD
+
+
+class Unreadable(Struct, frozen=True):
+    """A policy that cannot be read is one by which nobody is let in."""
+
+    reason: str
+
+
+class Judge:
+    """Judges requests of one region; policies are read once."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._policies: Remembered[tuple[str, str], Policy | Unreadable] = Remembered()
+
+    def allows(self, queue: Queue, account: str, operation: str, context: Context) -> bool:
+        policy = self._policy(queue)
+        return all(
+            _rule(_asked(queue, account, right, context, self._names), policy).allowed
+            for right in NEEDED[operation]
+        )
+
+    def _policy(self, queue: Queue) -> Policy | Unreadable | None:
+        text = queue.settings.policy
+        if text is None:
+            return None
+        place = (text, queue.key.account)
+        found = self._policies.get(place)
+        if found is None:
+            found = self._policies.keep(place, _read(text, queue.key.account))
+        return found
+
+
+def explain(
+    queue: Queue | None, account: str, operation: str, context: Context, names: Names
+) -> Judgement:
+    """Whether that account may do that on the queue, which is None if there is none, and why.
+
+    `operation` is one of `rights.NEEDED`.
+    """
+    if queue is None and operation in OF_NO_QUEUE:
+        return Judgement(True, Ground.FREE.value.format(operation))
+    if queue is None:
+        return Judgement(False, "there is no such queue")
+    text = queue.settings.policy
+    policy = None if text is None else _read(text, queue.key.account)
+    steps: list[str] = []
+    for right in NEEDED[operation]:
+        asked = _asked(queue, account, right, context, names)
+        ruling = _rule(asked, policy)
+        steps += _steps(asked, policy)
+        if not ruling.allowed or right == NEEDED[operation][-1]:
+            break
+    name = ruling.statement.name if ruling.statement else None
+    return Judgement(ruling.allowed, ruling.ground.value.format(right), name, tuple(steps))
+
+
+def _asked(queue: Queue, account: str, right: str, context: Context, names: Names) -> Asked:
+    return Asked(account, right, queue, names.arn(queue.key), names.region, context)
+
+
+def _read(text: str, owner: str) -> Policy | Unreadable:
+    try:
+        return read_policy(text, owner)
+    except RequestError as error:
+        return Unreadable(str(error))
+
+
+def _rule(asked: Asked, policy: Policy | Unreadable | None) -> Ruling:
+    owns = asked.account == asked.queue.key.account
+    if owns and asked.right in MENDING:
+        return Ruling(Ground.MENDS)
+    if owns and asked.right in OF_NO_QUEUE:
+        return Ruling(Ground.FREE)
+    if not owns and asked.right not in SHARED:
+        return Ruling(Ground.OWNERS)
+    if isinstance(policy, Unreadable):
+        return Ruling(Ground.UNREADABLE)
+    allowing = None
+    for statement in policy.statements if policy else ():
+        if statement.mismatch(asked) is None:
+            if statement.denies:
+                return Ruling(Ground.DENIED, statement)
+            allowing = allowing or statement
+    if owns:
+        return Ruling(Ground.OWNS)
+    if allowing is not None:
+        return Ruling(Ground.ALLOWED, allowing)
+    return Ruling(Ground.NOT_ALLOWED)
+
+
+def _steps(asked: Asked, policy: Policy | Unreadable | None) -> Iterator[str]:
+    if policy is None:
+        yield f"{asked.right}: the queue has no policy"
+    elif isinstance(policy, Unreadable):
+        yield f"{asked.right}: {policy.reason}"
+    else:
+        for statement in policy.statements:
+            yield f"{asked.right}: {_step(statement, asked)}"
+
+
+def _step(statement: Statement, asked: Asked) -> str:
+    effect = "denies" if statement.denies else "allows"
+    failed = statement.mismatch(asked)
+    if failed is None:
+        return f"{statement.name} {effect} it"
+    if not isinstance(failed, Condition):
+        return f"{statement.name} {effect} nothing here: its {failed} does not match"
+    value = asked.value(failed.key.lower())
+    found = "it is not there" if value is None else f"it is {value}"
+    return f"{statement.name} {effect} nothing here: {failed} does not hold, {found}"

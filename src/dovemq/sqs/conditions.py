@@ -1,0 +1,226 @@
+"""Conditions of a policy's statement: the operators, how their values are read, when they hold.
+
+What cannot be judged is refused when the policy is set: an operator or a key that is not known, a
+value of another form, an operator that does not suit the key. So every condition that was read can
+be answered by yes or no.
+"""
+
+import base64
+import binascii
+import datetime
+import decimal
+import ipaddress
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, Final, get_args
+
+from msgspec import Struct
+
+from dovemq.sqs.context import KEYS, RESOURCE_TAG, Asked, Kind, key_problem
+from dovemq.sqs.patterns import ArnPattern, Pattern, read_arn, read_pattern
+
+FOR_ALL: Final = "ForAllValues:"
+FOR_ANY: Final = "ForAnyValue:"
+IF_EXISTS: Final = "IfExists"
+_NUMBER_LENGTH_MAX: Final = 40
+_DATE_LENGTH_MAX: Final = 40
+_SHOWN_LENGTH_MAX: Final = 64
+
+Variables = frozenset[str] | None
+Read = Callable[[str, Variables], Any]
+Test = Callable[[Any, str, Asked], bool]
+"""Whether a value of the policy, as it was read, matches that of the request."""
+
+
+class Operator(Struct, frozen=True):
+    """`suits`: the kinds of keys whose values it can compare."""
+
+    name: str
+    suits: frozenset[Kind]
+    read: Read
+    test: Test
+    negated: bool = False
+
+
+class Condition(Struct, frozen=True):
+    """`written` and `key` are as the policy has them; any of `values` is enough."""
+
+    written: str
+    key: str
+    operator: Operator
+    quantifier: str
+    if_exists: bool
+    values: tuple[Any, ...]
+    texts: tuple[str, ...]
+
+    def holds(self, asked: Asked) -> bool:
+        value = asked.value(self.key.lower())
+        if self.operator is NULL:
+            return (value is None) in self.values
+        if value is None:
+            if self.if_exists or self.quantifier:
+                return self.if_exists or self.quantifier == FOR_ALL
+            return self.operator.negated
+        test = self.operator.test
+        return any(test(each, value, asked) for each in self.values) != self.operator.negated
+
+    def __str__(self) -> str:
+        shown = ", ".join(self.texts)
+        return f"{self.written} {self.key} {_cut(shown)}"
+
+
+def read_condition(
+    written: str, key: str, texts: tuple[str, ...], variables: Variables
+) -> Condition:
+    """ValueError tells what is wrong with it."""
+    found, quantifier, if_exists = _read_operator(written)
+    lower = key.lower()
+    problem = key_problem(lower)
+    if problem is not None:
+        raise ValueError(f"the key {_cut(key)} {problem}")
+    known = KEYS.get(lower)
+    kind = known.kind if known else "text" if lower.startswith(RESOURCE_TAG) else None
+    if kind is not None and kind not in found.suits:
+        raise ValueError(f"{_cut(key)} cannot be compared by {found.name}")
+    values = tuple(_read_value(found, text, variables) for text in texts)
+    return Condition(written, key, found, quantifier, if_exists, values, texts)
+
+
+def _read_operator(written: str) -> tuple[Operator, str, bool]:
+    name, quantifier = written, ""
+    for each in (FOR_ALL, FOR_ANY):
+        if name.startswith(each):
+            name, quantifier = name.removeprefix(each), each
+    if_exists = name.endswith(IF_EXISTS)
+    found = OPERATORS.get(name.removesuffix(IF_EXISTS))
+    if found is None or (found is NULL and written != NULL.name):
+        raise ValueError(f"{_cut(written)} is no condition operator")
+    return found, quantifier, if_exists
+
+
+def _read_value(found: Operator, text: str, variables: Variables) -> Any:
+    try:
+        return found.read(text, variables)
+    except (ValueError, ArithmeticError) as error:
+        # Only ours are meant for people.
+        why = f": {error}" if found.test is _matches else ""
+        raise ValueError(f"{_cut(text)} is no value for {found.name}{why}") from None
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN_LENGTH_MAX else text[:_SHOWN_LENGTH_MAX] + "…"
+
+
+def _read_number(text: str, _: Variables) -> decimal.Decimal:
+    number = decimal.Decimal(text) if len(text) <= _NUMBER_LENGTH_MAX else None
+    if number is None or not number.is_finite():
+        raise ValueError
+    return number
+
+
+def _read_date(text: str, _: Variables) -> float:
+    """Seconds since 1970, from those or from a date of ISO 8601; without a zone it is UTC."""
+    if len(text) > _DATE_LENGTH_MAX:
+        raise ValueError
+    if text.isascii() and text.isdigit():
+        return float(text)
+    moment = datetime.datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=datetime.UTC)
+    return moment.timestamp()
+
+
+def _read_flag(text: str, _: Variables) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError
+    return text.lower() == "true"
+
+
+def _read_binary(text: str, _: Variables) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        raise ValueError from None
+
+
+def _read_network(text: str, _: Variables) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    return ipaddress.ip_network(text, strict=False)
+
+
+def _in_network(network: Any, value: str, _: Asked) -> bool:
+    return ipaddress.ip_address(value) in network
+
+
+def _read_exact(text: str, variables: Variables) -> Pattern:
+    return read_pattern(text, wildcards=False, variables=variables)
+
+
+def _read_any_case(text: str, variables: Variables) -> Pattern:
+    return read_pattern(text, wildcards=False, variables=variables, any_case=True)
+
+
+def _read_like(text: str, variables: Variables) -> Pattern:
+    return read_pattern(text, wildcards=True, variables=variables)
+
+
+def _read_arn(text: str, variables: Variables) -> ArnPattern:
+    return read_arn(text, variables=variables, shortened=False)
+
+
+def _matches(pattern: Pattern | ArnPattern, value: str, asked: Asked) -> bool:
+    return pattern.matches(value, asked.filled)
+
+
+def _pair(names: tuple[str, str], suits: frozenset[Kind], read: Read, test: Test) -> list[Operator]:
+    """An operator and its negation."""
+    plain, negated = names
+    return [Operator(plain, suits, read, test), Operator(negated, suits, read, test, negated=True)]
+
+
+def _ordered(family: str, suits: frozenset[Kind], read: Read) -> list[Operator]:
+    def by(compare: Callable[[Any, Any], bool]) -> Test:
+        return lambda wanted, value, _: compare(read(value, None), wanted)
+
+    return [
+        *_pair((f"{family}Equals", f"{family}NotEquals"), suits, read, by(operator.eq)),
+        Operator(f"{family}LessThan", suits, read, by(operator.lt)),
+        Operator(f"{family}LessThanEquals", suits, read, by(operator.le)),
+        Operator(f"{family}GreaterThan", suits, read, by(operator.gt)),
+        Operator(f"{family}GreaterThanEquals", suits, read, by(operator.ge)),
+    ]
+
+
+_EVERY: Final[frozenset[Kind]] = frozenset(get_args(Kind))
+_ARN: Final[frozenset[Kind]] = frozenset(("arn",))
+_ADDRESS: Final[frozenset[Kind]] = frozenset(("address",))
+_NO_KIND: Final[frozenset[Kind]] = frozenset()
+
+NULL: Final = Operator("Null", _EVERY, _read_flag, lambda wanted, value, _: False)
+"""Asks whether there is a value, not for what it is."""
+
+_ALL: Final = (
+    *_pair(("StringEquals", "StringNotEquals"), _EVERY, _read_exact, _matches),
+    *_pair(
+        ("StringEqualsIgnoreCase", "StringNotEqualsIgnoreCase"), _EVERY, _read_any_case, _matches
+    ),
+    *_pair(("StringLike", "StringNotLike"), _EVERY, _read_like, _matches),
+    *_ordered("Numeric", frozenset(("moment",)), _read_number),
+    *_ordered("Date", frozenset(("date", "moment")), _read_date),
+    Operator(
+        "Bool",
+        frozenset(("flag",)),
+        _read_flag,
+        lambda wanted, value, _: wanted == (value == "true"),
+    ),
+    Operator(
+        "BinaryEquals",
+        _NO_KIND,
+        _read_binary,
+        lambda wanted, value, _: wanted == _read_binary(value, None),
+    ),
+    *_pair(("IpAddress", "NotIpAddress"), _ADDRESS, _read_network, _in_network),
+    *_pair(("ArnEquals", "ArnNotEquals"), _ARN, _read_arn, _matches),
+    *_pair(("ArnLike", "ArnNotLike"), _ARN, _read_arn, _matches),
+    NULL,
+)
+OPERATORS: Final[Mapping[str, Operator]] = {each.name: each for each in _ALL}

@@ -1,0 +1,220 @@
+"""What a policy's conditions can know of a request: the keys, and where their values come from.
+
+A key that AWS has and this service never has a value for is listed too, so that a slip of the pen
+is told from it. Refused are keys whose absence would mislead.
+"""
+
+import datetime
+import ipaddress
+from collections.abc import Callable, Mapping
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from dovemq.core.queue import Queue
+
+HEADER_LENGTH_MAX: Final = 1_024
+"""More of a header is not looked at; whoever sends it chooses it anyway."""
+
+Kind = Literal["text", "arn", "address", "date", "moment", "flag"]
+"""A moment is a date that is also a number."""
+
+
+class Context(Struct, frozen=True):
+    """When, from where and how a request came; None is what nobody knows."""
+
+    now_ms: int
+    address: str | None = None
+    secure: bool = False
+    user_agent: str | None = None
+    referer: str | None = None
+
+
+class Asked(Struct, frozen=True):
+    """One right on one queue, wanted by an account."""
+
+    account: str
+    right: str
+    queue: Queue
+    arn: str
+    region: str
+    context: Context
+
+    def value(self, key: str) -> str | None:
+        """Of a key in lower case; None if this request has none."""
+        known = KEYS.get(key)
+        if known is not None:
+            return known.read(self)
+        if key.startswith(RESOURCE_TAG):
+            return _tag(self.queue, key.removeprefix(RESOURCE_TAG))
+        return None
+
+    def filled(self, key: str) -> str:
+        """Of a key that every request has: what a variable stands for."""
+        return self.value(key) or ""
+
+
+class Key(Struct, frozen=True):
+    name: str
+    kind: Kind
+    read: Callable[[Asked], str | None]
+    meaning: str
+    always: bool = False
+    """Every request has it, so that it can be a variable."""
+
+
+def address_of(peer: str) -> str | None:
+    """The address of `host:port`, as conditions compare it."""
+    host = peer.rpartition(":")[0].strip("[]").partition("%")[0]
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return str(mapped or address)
+
+
+def principal_arn(account: str) -> str:
+    return f"arn:aws:iam::{account}:root"
+
+
+def _cut(text: str | None) -> str | None:
+    return None if text is None else text[:HEADER_LENGTH_MAX]
+
+
+def _current_time(asked: Asked) -> str:
+    moment = datetime.datetime.fromtimestamp(asked.context.now_ms // 1_000, datetime.UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _tag(queue: Queue, name: str) -> str | None:
+    """Names of keys have no case, tags have: of two that differ by it none is meant."""
+    found = [value for tag, value in queue.tags.items() if tag.lower() == name]
+    return found[0] if len(found) == 1 else None
+
+
+RESOURCE_TAG: Final = "aws:resourcetag/"
+
+_ALL: Final = (
+    Key("aws:CurrentTime", "date", _current_time, "now"),
+    Key(
+        "aws:EpochTime",
+        "moment",
+        lambda asked: str(asked.context.now_ms // 1_000),
+        "now, in seconds since 1970",
+    ),
+    Key(
+        "aws:PrincipalAccount",
+        "text",
+        lambda asked: asked.account,
+        "the twelve digits of the account that asks",
+        always=True,
+    ),
+    Key(
+        "aws:PrincipalArn",
+        "arn",
+        lambda asked: principal_arn(asked.account),
+        "`arn:aws:iam::ACCOUNT:root`",
+        always=True,
+    ),
+    Key("aws:PrincipalIsAWSService", "flag", lambda _: "false", "`false`"),
+    Key("aws:PrincipalType", "text", lambda _: "Account", "`Account`", always=True),
+    Key(
+        "aws:Referer",
+        "text",
+        lambda asked: _cut(asked.context.referer),
+        "the header Referer, if there is one",
+    ),
+    Key(
+        "aws:RequestedRegion",
+        "text",
+        lambda asked: asked.region,
+        "the server's region",
+        always=True,
+    ),
+    Key(
+        "aws:ResourceAccount",
+        "text",
+        lambda asked: asked.queue.key.account,
+        "the account that owns the queue",
+        always=True,
+    ),
+    Key(
+        "aws:SecureTransport",
+        "flag",
+        lambda asked: "true" if asked.context.secure else "false",
+        "whether the request came over TLS",
+    ),
+    Key(
+        "aws:SourceIp",
+        "address",
+        lambda asked: asked.context.address,
+        "the address that the request came from",
+    ),
+    Key(
+        "aws:UserAgent",
+        "text",
+        lambda asked: _cut(asked.context.user_agent),
+        "the header User-Agent, if there is one",
+    ),
+    Key("aws:userid", "text", lambda asked: asked.account, "as aws:PrincipalAccount", always=True),
+    Key("aws:ViaAWSService", "flag", lambda _: "false", "`false`"),
+)
+KEYS: Final[Mapping[str, Key]] = {key.name.lower(): key for key in _ALL}
+
+VARIABLES: Final = frozenset(name for name, key in KEYS.items() if key.always)
+
+ABSENT: Final = (
+    "aws:AssumedRoot",
+    "aws:CalledVia",
+    "aws:CalledViaFirst",
+    "aws:CalledViaLast",
+    "aws:ChatbotSourceArn",
+    "aws:Ec2InstanceSourcePrivateIPv4",
+    "aws:Ec2InstanceSourceVpc",
+    "aws:FederatedProvider",
+    "aws:MultiFactorAuthAge",
+    "aws:MultiFactorAuthPresent",
+    "aws:PrincipalOrgID",
+    "aws:PrincipalOrgPaths",
+    "aws:PrincipalServiceName",
+    "aws:PrincipalServiceNamesList",
+    "aws:ResourceOrgID",
+    "aws:ResourceOrgPaths",
+    "aws:SourceAccount",
+    "aws:SourceArn",
+    "aws:SourceIdentity",
+    "aws:SourceOrgID",
+    "aws:SourceOrgPaths",
+    "aws:SourceOwner",
+    "aws:SourceVpc",
+    "aws:SourceVpcArn",
+    "aws:SourceVpce",
+    "aws:TokenIssueTime",
+    "aws:username",
+    "aws:VpceAccount",
+    "aws:VpceOrgID",
+    "aws:VpceOrgPaths",
+    "aws:VpcSourceIp",
+)
+"""Keys of AWS that no request has here: there are no services, users, sessions or networks."""
+
+_ABSENT_LOWER: Final = frozenset(name.lower() for name in ABSENT)
+_PRINCIPAL_TAG: Final = "aws:principaltag/"
+_OURS: Final = ("aws:", "sqs:")
+
+
+def key_problem(key: str) -> str | None:
+    """Why a key in lower case is not taken; None if it is."""
+    prefix, _, rest = key.partition(":")
+    if not prefix or not rest:
+        return "is no condition key"
+    if key == "aws:tagkeys" or key.startswith("aws:requesttag/"):
+        return "is not supported: the tags of a request are not compared"
+    if key in KEYS or key in _ABSENT_LOWER:
+        return None
+    for stem in (RESOURCE_TAG, _PRINCIPAL_TAG):
+        if key.startswith(stem) and key != stem:
+            return None
+    # Keys of other services are absent; a misspelt one of ours would be, too, and nobody told.
+    return "is not known" if key.startswith(_OURS) else None

@@ -1,0 +1,177 @@
+"""Texts as policies hold them, with wildcards (`*`, `?`) and variables (`${key}`), and matching.
+
+Wildcards are found from left to right without going back, so that no pattern makes matching
+slow; `limits.POLICY_SINGLE_WILDCARDS_MAX` bounds what the costlier `?` can do.
+"""
+
+import enum
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+ARN_PARTS: Final = 6
+_ESCAPES: Final = ("*", "?", "$")
+_VARIABLE: Final = re.compile(r"\$\{([^{}]*)\}")
+_WILDCARD: Final = re.compile(r"([*?])")
+_COLON: Final = re.compile(r":(?![^{}]*\})")
+"""A colon that is not part of a variable."""
+
+ValueOf = Callable[[str], str]
+
+
+class Wildcard(enum.Enum):
+    MANY = "*"
+    """None too."""
+    ONE = "?"
+
+
+class Variable(Struct, frozen=True):
+    key: str
+
+
+Token = str | Wildcard | Variable
+
+
+class Segment(Struct, frozen=True):
+    """What stands between two `*`: literal runs at their places, any character elsewhere."""
+
+    width: int
+    runs: tuple[tuple[int, str], ...]
+
+    def at(self, text: str, start: int) -> bool:
+        return all(text.startswith(run, start + offset) for offset, run in self.runs)
+
+    def find(self, text: str, start: int, end: int) -> int:
+        """Where it first stands between start and end; -1 if nowhere."""
+        last = end - self.width
+        if not self.runs:
+            return start if start <= last else -1
+        offset, run = self.runs[0]
+        while start <= last:
+            found = text.find(run, start + offset, last + offset + len(run))
+            if found < 0:
+                return -1
+            start = found - offset
+            if self.at(text, start):
+                return start
+            start += 1
+        return -1
+
+
+class Pattern(Struct, frozen=True):
+    """`segments` is None while there are variables in it."""
+
+    text: str
+    tokens: tuple[Token, ...]
+    segments: tuple[Segment, ...] | None
+    any_case: bool = False
+
+    def matches(self, text: str, value_of: ValueOf) -> bool:
+        segments = self.segments
+        if segments is None:
+            bound = [value_of(t.key) if isinstance(t, Variable) else t for t in self.tokens]
+            segments = _segments(bound, any_case=self.any_case)
+        return _match(segments, text.lower() if self.any_case else text)
+
+
+class ArnPattern(Struct, frozen=True):
+    """The parts of an ARN are matched one by one: a wildcard does not reach over a colon."""
+
+    text: str
+    parts: tuple[Pattern, ...]
+
+    def matches(self, arn: str, value_of: ValueOf) -> bool:
+        given = arn.split(":", ARN_PARTS - 1)
+        return len(given) == ARN_PARTS and all(
+            pattern.matches(part, value_of) for pattern, part in zip(self.parts, given, strict=True)
+        )
+
+
+def read_pattern(
+    text: str,
+    *,
+    wildcards: bool,
+    variables: frozenset[str] | None = None,
+    any_case: bool = False,
+) -> Pattern:
+    """`variables` are the keys, in lower case, that may stand in it; None: `${` means itself.
+
+    ValueError tells which variable is not one of them.
+    """
+    tokens = tuple(_tokens(text, wildcards=wildcards, variables=variables))
+    bound = [token for token in tokens if not isinstance(token, Variable)]
+    whole = len(bound) == len(tokens)
+    segments = _segments(bound, any_case=any_case) if whole else None
+    return Pattern(text, tokens, segments, any_case)
+
+
+def read_arn(text: str, *, variables: frozenset[str] | None, shortened: bool) -> ArnPattern:
+    """ValueError if it is no ARN. A `shortened` one may lack parts at its end."""
+    parts = _COLON.split(text, ARN_PARTS - 1)
+    if parts[0] != "arn" or len(parts) < (3 if shortened else ARN_PARTS):
+        raise ValueError("it is not an ARN")
+    parts += ["*"] * (ARN_PARTS - len(parts))
+    patterns = [read_pattern(part, wildcards=True, variables=variables) for part in parts]
+    return ArnPattern(text, tuple(patterns))
+
+
+def _tokens(text: str, *, wildcards: bool, variables: frozenset[str] | None) -> list[Token]:
+    found: list[Token] = []
+    pieces = [text] if variables is None else _VARIABLE.split(text)
+    for number, piece in enumerate(pieces):
+        # A pattern with one group splits into texts and, between them, what the group held.
+        if variables is not None and number % 2:
+            found.append(_variable(piece, variables))
+            continue
+        if variables is not None and "${" in piece:
+            raise ValueError("a variable in it is not closed")
+        found += [
+            Wildcard(part) if wildcards and part in ("*", "?") else part
+            for part in (_WILDCARD.split(piece) if wildcards else [piece])
+            if part
+        ]
+    return found
+
+
+def _variable(inner: str, variables: frozenset[str]) -> Token:
+    if inner in _ESCAPES:
+        return inner
+    key = inner.strip().lower()
+    if key not in variables:
+        known = ", ".join(sorted(variables))
+        raise ValueError(f"${{{inner[:64]}}} cannot be filled in; what can: {known}")
+    return Variable(key)
+
+
+def _segments(tokens: Sequence[str | Wildcard], *, any_case: bool) -> tuple[Segment, ...]:
+    segments: list[Segment] = []
+    width = 0
+    runs: list[tuple[int, str]] = []
+    for token in [*tokens, Wildcard.MANY]:
+        if token is Wildcard.MANY:
+            segments.append(Segment(width, tuple(runs)))
+            width, runs = 0, []
+        elif isinstance(token, Wildcard):
+            width += 1
+        else:
+            run = token.lower() if any_case else token
+            runs.append((width, run))
+            width += len(run)
+    return tuple(segments)
+
+
+def _match(segments: tuple[Segment, ...], text: str) -> bool:
+    first, last = segments[0], segments[-1]
+    if len(segments) == 1:
+        return len(text) == first.width and first.at(text, 0)
+    start, end = first.width, len(text) - last.width
+    if start > end or not first.at(text, 0) or not last.at(text, end):
+        return False
+    for segment in segments[1:-1]:
+        found = segment.find(text, start, end)
+        if found < 0:
+            return False
+        start = found + segment.width
+    return True

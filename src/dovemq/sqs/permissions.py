@@ -1,0 +1,102 @@
+"""Permissions: statements of a queue's policy that are added and removed by their label."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from dovemq.core import limits
+from dovemq.core.errors import InvalidAttribute, InvalidValue, LimitReached, MissingValue
+from dovemq.core.queue import QueueKey
+from dovemq.sqs.arns import ACCOUNT, Names
+from dovemq.sqs.context import principal_arn
+from dovemq.sqs.policies import OLD_VERSION, read_policy
+from dovemq.sqs.rights import RIGHTS, SHARED
+
+
+def with_permission(
+    policy: str | None, key: QueueKey, names: Names, label: str, statement: dict[str, Any]
+) -> str:
+    """The policy with one more statement under a label that is new to it."""
+    arn = names.arn(key)
+    document = _document(policy) or {
+        "Version": OLD_VERSION,
+        "Id": f"{arn}/SQSDefaultPolicy",
+        "Statement": [],
+    }
+    statements = _statements(document)
+    if any(each.get("Sid") == label for each in statements):
+        raise InvalidValue("Label", label, "Already exists.")
+    document["Statement"] = [
+        *statements,
+        {"Sid": label, "Effect": "Allow", **statement, "Resource": arn},
+    ]
+    text = _json(document)
+    read_policy(text, key.account)
+    return text
+
+
+def without_permission(policy: str | None, label: str) -> str | None:
+    """What is left is not read anew: a policy must be mendable whatever it holds."""
+    document = _document(policy)
+    statements = _statements(document)
+    kept = [each for each in statements if each.get("Sid") != label]
+    if len(kept) == len(statements):
+        raise InvalidValue("Label", label, "can't find label.")
+    return _json({**document, "Statement": kept}) if kept else None
+
+
+def permission(accounts: Sequence[str] | None, actions: Sequence[str] | None) -> dict[str, Any]:
+    """Principal and action of a statement that lets these accounts do these things."""
+    if not accounts:
+        raise MissingValue("AWSAccountIds")
+    if not actions:
+        raise MissingValue("Actions")
+    if len(actions) > limits.PERMISSION_ACTIONS_MAX:
+        raise LimitReached(
+            f"{len(actions)} Actions were found, "
+            f"maximum allowed is {limits.PERMISSION_ACTIONS_MAX}."
+        )
+    for account in accounts:
+        if not ACCOUNT.fullmatch(account):
+            raise InvalidValue("PrincipalId", f"[{account}]", "Unable to verify.")
+    for action in actions:
+        _check_action(action)
+    return {
+        "Principal": {"AWS": _one_or_many([principal_arn(each) for each in accounts])},
+        "Action": _one_or_many([f"SQS:{action}" for action in actions]),
+    }
+
+
+def _check_action(action: str) -> None:
+    if action == "*" or action in SHARED:
+        return
+    reason = "Please refer to the appropriate WSDL for a list of valid actions."
+    if action in RIGHTS:
+        reason = "Only the queue owner is allowed to invoke this action."
+    raise InvalidValue("ActionName", f"SQS:{action}", reason)
+
+
+def _document(policy: str | None) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(policy) if policy else {}
+    except (msgspec.DecodeError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InvalidAttribute("policy", "it is not JSON; set it anew.")
+    return found
+
+
+def _statements(document: dict[str, Any]) -> list[dict[str, Any]]:
+    found = document.get("Statement", [])
+    return [
+        each for each in ([found] if isinstance(found, dict) else found) if isinstance(each, dict)
+    ]
+
+
+def _one_or_many(values: Sequence[str]) -> str | list[str]:
+    return values[0] if len(values) == 1 else list(values)
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

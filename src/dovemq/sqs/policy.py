@@ -1,0 +1,56 @@
+"""A queue's policy as values: statements, and what of a request each of them covers.
+
+`policies` reads them from text, `authorisation` judges by them.
+"""
+
+from msgspec import Struct
+
+from dovemq.sqs.conditions import Condition
+from dovemq.sqs.context import Asked
+from dovemq.sqs.patterns import ArnPattern
+
+
+class Principals(Struct, frozen=True):
+    """Whom a statement is about. Who is no account is named but never asks here."""
+
+    anyone: bool
+    accounts: frozenset[str]
+    count: int
+    negated: bool = False
+
+    def cover(self, account: str) -> bool:
+        return (self.anyone or account in self.accounts) != self.negated
+
+
+class Resources(Struct, frozen=True):
+    patterns: tuple[ArnPattern, ...]
+    negated: bool = False
+
+    def cover(self, asked: Asked) -> bool:
+        found = any(each.matches(asked.arn, asked.filled) for each in self.patterns)
+        return found != self.negated
+
+
+class Statement(Struct, frozen=True):
+    """`rights` are those that its actions stand for, wildcards and exceptions worked out."""
+
+    name: str
+    denies: bool
+    principals: Principals
+    rights: frozenset[str]
+    resources: Resources
+    conditions: tuple[Condition, ...] = ()
+
+    def mismatch(self, asked: Asked) -> "str | Condition | None":
+        """The first element that does not cover what is asked; None if all do."""
+        if not self.principals.cover(asked.account):
+            return "principal"
+        if asked.right not in self.rights:
+            return "action"
+        if not self.resources.cover(asked):
+            return "resource"
+        return next((each for each in self.conditions if not each.holds(asked)), None)
+
+
+class Policy(Struct, frozen=True):
+    statements: tuple[Statement, ...]

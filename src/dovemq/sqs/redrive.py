@@ -1,0 +1,105 @@
+"""Redrive policies: where exhausted messages go, and who may send them here, as JSON text."""
+
+from typing import Any
+
+import msgspec
+
+from dovemq.core import limits
+from dovemq.core.errors import InvalidValue
+from dovemq.core.queue import Redrive, RedriveAllow
+from dovemq.sqs.arns import Names
+
+
+def read_redrive(text: str, names: Names) -> Redrive | None:
+    if not text:
+        return None
+    policy = _object("RedrivePolicy", text)
+    arn = policy.get("deadLetterTargetArn")
+    count = policy.get("maxReceiveCount")
+    if arn is None:
+        raise _redrive_error(
+            text, "Redrive policy does not contain mandatory attribute: deadLetterTargetArn."
+        )
+    if count is None:
+        raise _redrive_error(
+            text, "Redrive policy does not contain mandatory attribute: maxReceiveCount."
+        )
+    target = names.key_of_arn(arn) if isinstance(arn, str) else None
+    if target is None:
+        raise _redrive_error(text, "Invalid value for deadLetterTargetArn.")
+    receives_max = _whole(count)
+    if receives_max is None or not limits.RECEIVES_BEFORE_REDRIVE.holds(receives_max):
+        raise _redrive_error(
+            text,
+            "Invalid value for maxReceiveCount: "
+            f"{count}, valid values are from 1 to {limits.RECEIVES_BEFORE_REDRIVE.most} "
+            "both inclusive.",
+        )
+    return Redrive(target, receives_max)
+
+
+def write_redrive(redrive: Redrive, names: Names) -> str:
+    return _json(
+        {
+            "deadLetterTargetArn": names.arn(redrive.target),
+            "maxReceiveCount": redrive.receives_max,
+        }
+    )
+
+
+def read_allow(text: str, names: Names) -> RedriveAllow | None:
+    if not text:
+        return None
+    policy = _object("RedriveAllowPolicy", text)
+    permission = policy.get("redrivePermission")
+    if permission not in ("allowAll", "denyAll", "byQueue"):
+        raise _allow_error(text, "Invalid value for redrivePermission.")
+    arns = policy.get("sourceQueueArns")
+    if permission != "byQueue":
+        if arns:
+            raise _allow_error(text, "sourceQueueArns is only for redrivePermission byQueue.")
+        return RedriveAllow(permission)
+    if not isinstance(arns, list) or not 1 <= len(arns) <= limits.REDRIVE_SOURCES_MAX:
+        raise _allow_error(
+            text, f"sourceQueueArns must hold 1 to {limits.REDRIVE_SOURCES_MAX} queues."
+        )
+    keys = [names.key_of_arn(arn) if isinstance(arn, str) else None for arn in arns]
+    known = tuple(key for key in keys if key is not None)
+    if len(known) != len(keys):
+        raise _allow_error(text, "Invalid value for sourceQueueArns.")
+    return RedriveAllow("byQueue", known)
+
+
+def write_allow(allow: RedriveAllow, names: Names) -> str:
+    policy: dict[str, Any] = {"redrivePermission": allow.permission}
+    if allow.sources:
+        policy["sourceQueueArns"] = [names.arn(key) for key in allow.sources]
+    return _json(policy)
+
+
+def _object(parameter: str, text: str) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InvalidValue(parameter, text, f"{parameter} is not a valid JSON map.")
+    return found
+
+
+def _whole(value: object) -> int | None:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _redrive_error(text: str, reason: str) -> InvalidValue:
+    return InvalidValue("RedrivePolicy", text, reason)
+
+
+def _allow_error(text: str, reason: str) -> InvalidValue:
+    return InvalidValue("RedriveAllowPolicy", text, reason)

@@ -17,7 +17,7 @@ ARN = f"arn:aws:sqs:{REGION}:{OWNER}:jobs"
 NAMES = Names(REGION)
 NOW_MS = 1_700_000_000_000
 """2023-11-14T22:13:20Z"""
-CONTEXT = Context(NOW_MS, "203.0.113.9", False, "boto3/1.40", "http://example.org/a")
+CONTEXT = Context(NOW_MS, "203.0.113.9:5000", False, "boto3/1.40", "http://example.org/a")
 
 
 def statement(**elements: Any) -> dict[str, Any]:

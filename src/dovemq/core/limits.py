@@ -72,7 +72,7 @@ POLICY_BYTES_MAX: Final = 8_192
 POLICY_STATEMENTS_MAX: Final = 20
 POLICY_PRINCIPALS_MAX: Final = 50
 POLICY_CONDITIONS_MAX: Final = 10
-POLICY_SINGLE_WILDCARDS_MAX: Final = 100
+POLICY_SINGLE_WILDCARDS_MAX: Final = 20
 
 # A group of a standard queue is noisy when it holds more than this share of the leases and at
 # least this many of its own; it is calm again when drained or after a while without sends.

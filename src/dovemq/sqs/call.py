@@ -14,7 +14,7 @@ from dovemq.core.queue import Queue, QueueKey
 from dovemq.service import Service
 from dovemq.sqs.arns import Names, queue_url
 from dovemq.sqs.authorisation import Judge
-from dovemq.sqs.context import Context, address_of
+from dovemq.sqs.context import Context
 from dovemq.sqs.http import HttpRequest, Undelivered
 
 RESOURCE_LENGTH_MAX: Final = 512
@@ -75,7 +75,7 @@ class Call(Struct):
         headers = request.headers
         context = Context(
             self.service.clock.now_ms(),
-            address_of(request.peer),
+            request.peer,
             request.secure,
             headers.get("user-agent"),
             headers.get("referer"),

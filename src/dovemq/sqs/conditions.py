@@ -14,6 +14,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final, get_args
 
+import msgspec
 from msgspec import Struct
 
 from dovemq.sqs.context import KEYS, RESOURCE_TAG, Asked, Kind, key_problem
@@ -28,8 +29,8 @@ _SHOWN_LENGTH_MAX: Final = 64
 
 Variables = frozenset[str] | None
 Read = Callable[[str, Variables], Any]
-Test = Callable[[Any, str, Asked], bool]
-"""Whether a value of the policy, as it was read, matches that of the request."""
+Test = Callable[[Any, Any, Asked], bool]
+"""Whether a value of the policy matches that of the request, both as they were read."""
 
 
 class Operator(Struct, frozen=True):
@@ -38,6 +39,8 @@ class Operator(Struct, frozen=True):
     name: str
     suits: frozenset[Kind]
     read: Read
+    given: Callable[[str], Any]
+    """The value of the request, read once for all those of the policy."""
     test: Test
     negated: bool = False
 
@@ -61,8 +64,8 @@ class Condition(Struct, frozen=True):
             if self.if_exists or self.quantifier:
                 return self.if_exists or self.quantifier == FOR_ALL
             return self.operator.negated
-        test = self.operator.test
-        return any(test(each, value, asked) for each in self.values) != self.operator.negated
+        test, given = self.operator.test, self.operator.given(value)
+        return any(test(each, given, asked) for each in self.values) != self.operator.negated
 
     def __str__(self) -> str:
         shown = ", ".join(self.texts)
@@ -147,10 +150,6 @@ def _read_network(text: str, _: Variables) -> ipaddress.IPv4Network | ipaddress.
     return ipaddress.ip_network(text, strict=False)
 
 
-def _in_network(network: Any, value: str, _: Asked) -> bool:
-    return ipaddress.ip_address(value) in network
-
-
 def _read_exact(text: str, variables: Variables) -> Pattern:
     return read_pattern(text, wildcards=False, variables=variables)
 
@@ -171,56 +170,64 @@ def _matches(pattern: Pattern | ArnPattern, value: str, asked: Asked) -> bool:
     return pattern.matches(value, asked.filled)
 
 
-def _pair(names: tuple[str, str], suits: frozenset[Kind], read: Read, test: Test) -> list[Operator]:
+def _contains(wanted: Any, given: Any, _: Asked) -> bool:
+    return given in wanted
+
+
+def _by(compare: Callable[[Any, Any], bool]) -> Test:
+    return lambda wanted, given, _: compare(given, wanted)
+
+
+def _pair(
+    names: tuple[str, str],
+    suits: frozenset[Kind],
+    read: Read,
+    given: Callable[[str], Any],
+    test: Test,
+) -> list[Operator]:
     """An operator and its negation."""
-    plain, negated = names
-    return [Operator(plain, suits, read, test), Operator(negated, suits, read, test, negated=True)]
+    plain, negated = (Operator(name, suits, read, given, test) for name in names)
+    return [plain, msgspec.structs.replace(negated, negated=True)]
+
+
+def _matching(names: tuple[str, str], suits: frozenset[Kind], read: Read) -> list[Operator]:
+    return _pair(names, suits, read, str, _matches)
 
 
 def _ordered(family: str, suits: frozenset[Kind], read: Read) -> list[Operator]:
-    def by(compare: Callable[[Any, Any], bool]) -> Test:
-        return lambda wanted, value, _: compare(read(value, None), wanted)
+    def given(value: str) -> Any:
+        return read(value, None)
 
+    equal = (f"{family}Equals", f"{family}NotEquals")
     return [
-        *_pair((f"{family}Equals", f"{family}NotEquals"), suits, read, by(operator.eq)),
-        Operator(f"{family}LessThan", suits, read, by(operator.lt)),
-        Operator(f"{family}LessThanEquals", suits, read, by(operator.le)),
-        Operator(f"{family}GreaterThan", suits, read, by(operator.gt)),
-        Operator(f"{family}GreaterThanEquals", suits, read, by(operator.ge)),
+        *_pair(equal, suits, read, given, _by(operator.eq)),
+        Operator(f"{family}LessThan", suits, read, given, _by(operator.lt)),
+        Operator(f"{family}LessThanEquals", suits, read, given, _by(operator.le)),
+        Operator(f"{family}GreaterThan", suits, read, given, _by(operator.gt)),
+        Operator(f"{family}GreaterThanEquals", suits, read, given, _by(operator.ge)),
     ]
 
 
 _EVERY: Final[frozenset[Kind]] = frozenset(get_args(Kind))
 _ARN: Final[frozenset[Kind]] = frozenset(("arn",))
 _ADDRESS: Final[frozenset[Kind]] = frozenset(("address",))
+_FLAG: Final[frozenset[Kind]] = frozenset(("flag",))
 _NO_KIND: Final[frozenset[Kind]] = frozenset()
 
-NULL: Final = Operator("Null", _EVERY, _read_flag, lambda wanted, value, _: False)
+NULL: Final = Operator("Null", _EVERY, _read_flag, str, _by(operator.eq))
 """Asks whether there is a value, not for what it is."""
 
 _ALL: Final = (
-    *_pair(("StringEquals", "StringNotEquals"), _EVERY, _read_exact, _matches),
-    *_pair(
-        ("StringEqualsIgnoreCase", "StringNotEqualsIgnoreCase"), _EVERY, _read_any_case, _matches
-    ),
-    *_pair(("StringLike", "StringNotLike"), _EVERY, _read_like, _matches),
+    *_matching(("StringEquals", "StringNotEquals"), _EVERY, _read_exact),
+    *_matching(("StringEqualsIgnoreCase", "StringNotEqualsIgnoreCase"), _EVERY, _read_any_case),
+    *_matching(("StringLike", "StringNotLike"), _EVERY, _read_like),
     *_ordered("Numeric", frozenset(("moment",)), _read_number),
     *_ordered("Date", frozenset(("date", "moment")), _read_date),
-    Operator(
-        "Bool",
-        frozenset(("flag",)),
-        _read_flag,
-        lambda wanted, value, _: wanted == (value == "true"),
-    ),
-    Operator(
-        "BinaryEquals",
-        _NO_KIND,
-        _read_binary,
-        lambda wanted, value, _: wanted == _read_binary(value, None),
-    ),
-    *_pair(("IpAddress", "NotIpAddress"), _ADDRESS, _read_network, _in_network),
-    *_pair(("ArnEquals", "ArnNotEquals"), _ARN, _read_arn, _matches),
-    *_pair(("ArnLike", "ArnNotLike"), _ARN, _read_arn, _matches),
+    Operator("Bool", _FLAG, _read_flag, "true".__eq__, _by(operator.eq)),
+    Operator("BinaryEquals", _NO_KIND, _read_binary, base64.b64decode, _by(operator.eq)),
+    *_pair(("IpAddress", "NotIpAddress"), _ADDRESS, _read_network, ipaddress.ip_address, _contains),
+    *_matching(("ArnEquals", "ArnNotEquals"), _ARN, _read_arn),
+    *_matching(("ArnLike", "ArnNotLike"), _ARN, _read_arn),
     NULL,
 )
 OPERATORS: Final[Mapping[str, Operator]] = {each.name: each for each in _ALL}

@@ -21,10 +21,10 @@ Kind = Literal["text", "arn", "address", "date", "moment", "flag"]
 
 
 class Context(Struct, frozen=True):
-    """When, from where and how a request came; None is what nobody knows."""
+    """When, from where and how a request came. `peer`: an address, with its port if known."""
 
     now_ms: int
-    address: str | None = None
+    peer: str = ""
     secure: bool = False
     user_agent: str | None = None
     referer: str | None = None
@@ -64,10 +64,12 @@ class Key(Struct, frozen=True):
 
 
 def address_of(peer: str) -> str | None:
-    """The address of `host:port`, as conditions compare it."""
-    host = peer.rpartition(":")[0].strip("[]").partition("%")[0]
+    """The address of `host:port`, where a host with colons stands in brackets, or of a host."""
+    host = peer[1:].partition("]")[0] if peer.startswith("[") else peer
+    if host.count(":") == 1:
+        host = host.partition(":")[0]
     try:
-        address = ipaddress.ip_address(host)
+        address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
         return None
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
@@ -148,7 +150,7 @@ _ALL: Final = (
     Key(
         "aws:SourceIp",
         "address",
-        lambda asked: asked.context.address,
+        lambda asked: address_of(asked.context.peer),
         "the address that the request came from",
     ),
     Key(

@@ -41,7 +41,10 @@ class Segment(Struct, frozen=True):
     runs: tuple[tuple[int, str], ...]
 
     def at(self, text: str, start: int) -> bool:
-        return all(text.startswith(run, start + offset) for offset, run in self.runs)
+        for offset, run in self.runs:  # noqa: SIM110 (three times as fast as `all`)
+            if not text.startswith(run, start + offset):
+                return False
+        return True
 
     def find(self, text: str, start: int, end: int) -> int:
         """Where it first stands between start and end; -1 if nowhere."""
@@ -83,6 +86,8 @@ class ArnPattern(Struct, frozen=True):
     parts: tuple[Pattern, ...]
 
     def matches(self, arn: str, value_of: ValueOf) -> bool:
+        if arn == self.text:
+            return True
         given = arn.split(":", ARN_PARTS - 1)
         return len(given) == ARN_PARTS and all(
             pattern.matches(part, value_of) for pattern, part in zip(self.parts, given, strict=True)

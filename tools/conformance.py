@@ -20,8 +20,8 @@ SOURCES: Final[Mapping[str, str]] = {
 }
 DIFFERENCES: Final = """
 - Encryption attributes are checked, kept and shown; nothing is encrypted.
-- Queue policies and permissions are checked, kept and shown; there is one account, so they decide
-  nothing.
+- Queue policies decide as in SQS, with accounts as the only principals: see
+  [queue policies](policies.md). What is not understood is refused with its reason.
 - The counts are exact, though their names say *approximate*.
 - Requests are not throttled.
 - AWS's bans of 60 seconds (a queue of a deleted name, a second purge) hold under `--strict-aws`.

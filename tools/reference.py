@@ -20,6 +20,7 @@ from dovemq.sqs.faults import FAULTS, NEVER_GIVEN
 from dovemq.sqs.operations import OPERATIONS
 from tools.conformance import conformance_page
 from tools.markdown import code, fenced, page, section, table
+from tools.policies import policies_page
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "docs" / "reference"
 
@@ -28,7 +29,7 @@ FORMS: Final[Mapping[str, str]] = {
     "choice": "as in SQS",
     "flag": "true, false",
     "order": f"{ORDER_HINT.least} to {ORDER_HINT.most}, or any",
-    "policy": "JSON; kept and shown, decides nothing",
+    "policy": "JSON: [who may do what](policies.md)",
     "redrive": "JSON: deadLetterTargetArn, maxReceiveCount",
     "seconds": f"{DELAY_MS.least} to {DELAY_MS.most // SECOND_MS} seconds",
     "text": "kept and shown, encrypts nothing",
@@ -234,6 +235,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "commands.md": commands_page,
     "conformance.md": conformance_page,
     "errors.md": errors_page,
+    "policies.md": policies_page,
     "settings.md": settings_page,
 }
 

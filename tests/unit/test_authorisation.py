@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dovemq.sqs.authorisation import Judge, Judgement, explain
+from dovemq.sqs.authorisation import POLICIES_LENGTH_MAX, Judge, Judgement, explain
 from dovemq.sqs.operations import OPERATIONS
-from dovemq.sqs.remembered import REMEMBERED_MAX
 from dovemq.sqs.rights import MENDING, NEEDED, OF_NO_QUEUE, RIGHTS, SHARED
 from tests.unit.policy_world import (
     ARN,
@@ -190,7 +189,8 @@ def test_policy_that_cannot_be_read_lets_nobody_in_but_to_mend_it(text: str) -> 
 
 def test_judge_keeps_no_more_policies_than_its_bound() -> None:
     judge = Judge(NAMES)
-    for number in range(REMEMBERED_MAX + 10):
-        text = policy(statement(Sid=f"s{number}"))
+    for number in range(200):
+        text = policy(statement(Sid=f"s{number}")).ljust(8_000)
         assert judge.allows(queue(text), FRIEND, "SendMessage", CONTEXT)
-    assert len(judge._policies) <= REMEMBERED_MAX
+        assert sum(len(kept) for kept, _ in judge._policies) <= POLICIES_LENGTH_MAX
+    assert len(judge._policies) < 200

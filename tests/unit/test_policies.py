@@ -1,11 +1,14 @@
 """Reading policies: what is understood, and how what is not is refused."""
 
+import contextlib
 import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from dovemq.core.errors import InvalidAttribute, InvalidValue, LimitReached
+from dovemq.core.errors import InvalidAttribute, InvalidValue, LimitReached, RequestError
 from dovemq.sqs.policies import checked_policy, read_policy
 from dovemq.sqs.policy import Statement
 from dovemq.sqs.rights import RIGHTS, SHARED
@@ -188,6 +191,40 @@ def test_action_that_is_not_one_of_sqs_is_refused_in_its_words(action: str) -> N
 @pytest.mark.parametrize("right", sorted(RIGHTS - SHARED))
 def test_owner_may_be_told_what_is_its_own(right: str) -> None:
     assert only(Action=f"sqs:{right}", Principal={"AWS": OWNER}).rights == {right}
+
+
+ODD = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=9)
+    | st.sampled_from(["*", "Allow", ARN, FRIEND, "sqs:*", "${aws:userid}", "${", "\ud800", "\0"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["AWS", "Service", "Bool", "StringLike", "Null", "aws:UserAgent", "x:y"]
+            ),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=9,
+)
+ELEMENTS = ("Sid", "Effect", "Principal", "NotPrincipal", "Action", "NotAction", "Resource",
+            "NotResource", "Condition", "Version")  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.dictionaries(st.sampled_from(ELEMENTS), ODD, max_size=3), ODD)
+def test_odd_policies_are_read_or_refused_and_never_fail(
+    elements: dict[str, Any], version: Any
+) -> None:
+    for text in (policy(statement(**elements)), policy(statement(), Version=version)):
+        with contextlib.suppress(RequestError):
+            for each in read_policy(text, OWNER).statements:
+                each.mismatch(asked())
 
 
 def condition(count: int) -> dict[str, Any]:

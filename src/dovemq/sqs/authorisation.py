@@ -18,8 +18,10 @@ from dovemq.sqs.conditions import Condition
 from dovemq.sqs.context import Asked, Context
 from dovemq.sqs.policies import read_policy
 from dovemq.sqs.policy import Policy, Statement
-from dovemq.sqs.remembered import Remembered
 from dovemq.sqs.rights import MENDING, NEEDED, OF_NO_QUEUE, SHARED
+
+POLICIES_LENGTH_MAX: Final = 500_000
+"""Characters of the policies that are kept as read, of all queues together."""
 
 
 class Judgement(Struct, frozen=True):
@@ -67,7 +69,8 @@ class Judge:
 
     def __init__(self, names: Names) -> None:
         self._names = names
-        self._policies: Remembered[tuple[str, str], Policy | Unreadable] = Remembered()
+        self._policies: dict[tuple[str, str], Policy | Unreadable] = {}
+        self._length = 0
 
     def allows(self, queue: Queue, account: str, operation: str, context: Context) -> bool:
         policy = self._policy(queue)
@@ -83,8 +86,18 @@ class Judge:
         place = (text, queue.key.account)
         found = self._policies.get(place)
         if found is None:
-            found = self._policies.keep(place, _read(text, queue.key.account))
+            found = _read(text, queue.key.account)
+            self._keep(place, found)
         return found
+
+    def _keep(self, place: tuple[str, str], policy: Policy | Unreadable) -> None:
+        """By length and not by number: a policy takes memory in proportion to its text."""
+        length = len(place[0])
+        if self._length + length > POLICIES_LENGTH_MAX:
+            self._policies.clear()
+            self._length = 0
+        self._policies[place] = policy
+        self._length += length
 
 
 def explain(

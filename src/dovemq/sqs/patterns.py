@@ -64,7 +64,7 @@ class Segment(Struct, frozen=True):
 
 
 class Pattern(Struct, frozen=True):
-    """`segments` is None while there are variables in it."""
+    """`segments` is None while there are variables in it, and without any `tokens` are needless."""
 
     text: str
     tokens: tuple[Token, ...]
@@ -109,7 +109,7 @@ def read_pattern(
     bound = [token for token in tokens if not isinstance(token, Variable)]
     whole = len(bound) == len(tokens)
     segments = _segments(bound, any_case=any_case) if whole else None
-    return Pattern(text, tokens, segments, any_case)
+    return Pattern(text, () if whole else tokens, segments, any_case)
 
 
 def read_arn(text: str, *, variables: frozenset[str] | None, shortened: bool) -> ArnPattern:

@@ -1,0 +1,117 @@
+"""The page on queue policies, made of the tables by which they are read and judged."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from dovemq.core import limits
+from dovemq.sqs.conditions import FOR_ALL, FOR_ANY, IF_EXISTS, OPERATORS
+from dovemq.sqs.context import ABSENT, KEYS
+from dovemq.sqs.rights import MENDING, NEEDED, OF_NO_QUEUE, SHARED
+from tools.markdown import code, page, section, table
+
+KINDS: Final = {
+    "text": "text",
+    "arn": "ARN",
+    "address": "address",
+    "date": "date",
+    "moment": "date or number",
+    "flag": "true, false",
+}
+
+COMPARED: Final = (
+    (frozenset(KINDS), "any key"),
+    (frozenset(("moment",)), "numbers"),
+    (frozenset(("date", "moment")), "dates"),
+    (frozenset(("flag",)), "true, false"),
+    (frozenset(("address",)), "addresses with networks"),
+    (frozenset(("arn",)), "ARNs, part by part, with wildcards"),
+    (frozenset[str](), "base64; no key has it here"),
+)
+
+ELEMENTS: Final = """
+- `Version`: `2008-10-17`, which holds if there is none, or `2012-10-17`. `Id`: any text.
+- `Statement`: one or a list. `Sid`: its name, distinct. `Effect`: `Allow` or `Deny`.
+- `Principal`: `"*"`, or `{"AWS": …}` with `*`, twelve digits or `arn:aws:iam::ACCOUNT:root`, one or
+  a list. Users, roles, `Service`, `Federated` and `CanonicalUser` are read and match nobody: here
+  accounts ask, and nobody else. `NotPrincipal` is for `Deny`.
+- `Action`, `NotAction`: `*` or `sqs:NAME`, in any case, with wildcards. Batches are meant by the
+  names of their single forms.
+- `Resource`, `NotResource`: `*` or the ARN of a queue, with wildcards in each of its parts; parts
+  may be missing at its end.
+- `Condition`: operators, keys, values; see below.
+
+`*` stands for any characters, `?` for any one. In version `2012-10-17` a resource and the values of
+`String…` and `Arn…` operators may hold variables, `${KEY}`, of the keys that are marked below, and
+`${*}`, `${?}`, `${$}` for the characters themselves.
+"""
+
+MISSING: Final = f"""
+Each operator but `Null` may end in `{IF_EXISTS}` and begin with `{FOR_ALL}` or `{FOR_ANY}`. One of
+several values is enough; of a negated operator none may match. All conditions of a statement must
+hold.
+
+A key that a request does not have: negated operators hold, others do not; with `{IF_EXISTS}` and
+`{FOR_ALL}` they hold, with `{FOR_ANY}` they do not. So `{FOR_ALL}` in an `Allow` lets in whoever
+lacks the key.
+"""
+
+
+def policies_page() -> str:
+    return page(
+        "Queue policies",
+        "A queue's policy is set as the attribute `Policy`, or statement by statement with "
+        "AddPermission. A `Deny` that applies wins; else the owner may; else an `Allow` that "
+        "applies decides; else the request is denied. What is not understood refuses the whole "
+        "policy when it is set. A change holds for the requests that come after it.",
+        section("Elements", ELEMENTS),
+        section(
+            "Rights",
+            "Some operations need more than the right of their own name. What is the owner's "
+            "cannot be used by other accounts, whatever is written. What mends a policy cannot be "
+            "denied to the owner.",
+            table(("operation", "rights it needs", "who can have it"), _operations()),
+        ),
+        section("Operators", table(("operator", "compares", "negated"), _operators()), MISSING),
+        section("Keys", table(("key", "value", "what it is", "variable"), _keys()), _absent()),
+        section("Bounds", table(("of a policy", "at most"), _bounds())),
+    )
+
+
+def _operations() -> Iterator[tuple[str, str, str]]:
+    for name, rights in NEEDED.items():
+        who = "other accounts too" if set(rights) <= SHARED else "the owner"
+        if name in MENDING:
+            who += "; never denied to the owner"
+        if name in OF_NO_QUEUE:
+            who = "every account, for itself; no policy is asked"
+        yield code(name), ", ".join(map(code, rights)), who
+
+
+def _operators() -> Iterator[tuple[str, str, str]]:
+    for operator in OPERATORS.values():
+        [compared] = [shown for kinds, shown in COMPARED if kinds == operator.suits]
+        yield code(operator.name), compared, "yes" if operator.negated else ""
+
+
+def _keys() -> Iterator[tuple[str, str, str, str]]:
+    for key in KEYS.values():
+        yield code(key.name), KINDS[key.kind], key.meaning, "yes" if key.always else ""
+    yield code("aws:ResourceTag/TAG"), KINDS["text"], "a tag of the queue, if it has it", ""
+
+
+def _absent() -> str:
+    listed = ", ".join(map(code, [*ABSENT, "aws:PrincipalTag/…"]))
+    return (
+        f"Known, and never there: {listed}; keys of other services than SQS too. "
+        "`aws:RequestTag/…`, `aws:TagKeys` and any other key of `aws:` or `sqs:` is refused. Names "
+        "of keys have no case."
+    )
+
+
+def _bounds() -> Iterator[tuple[str, str]]:
+    yield "bytes", f"{limits.POLICY_BYTES_MAX:,}"
+    yield "statements", str(limits.POLICY_STATEMENTS_MAX)
+    yield "principals", str(limits.POLICY_PRINCIPALS_MAX)
+    yield "conditions", str(limits.POLICY_CONDITIONS_MAX)
+    yield "actions of a statement", str(limits.PERMISSION_ACTIONS_MAX)
+    yield "wildcards `?`", str(limits.POLICY_SINGLE_WILDCARDS_MAX)

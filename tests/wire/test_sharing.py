@@ -182,6 +182,23 @@ def test_nothing_is_moved_where_sending_is_denied() -> None:
     asyncio.run(scenario())
 
 
+def test_moves_and_redrive_stay_within_an_account_whatever_is_shared() -> None:
+    async def scenario() -> None:
+        world = World()
+        scene = await furnished(world)
+        shared = statement(Principal="*", Resource="*")
+        await world.guest(FRIEND).queue("theirs", Policy=policy(shared))
+        theirs = arn("theirs").replace(ACCOUNT, FRIEND)
+        move = {"SourceArn": scene["dead_arn"], "DestinationArn": theirs}
+        answer = await world.call(JSON, "StartMessageMoveTask", move)
+        assert_refused(answer, denied(FRIEND, "theirs"), JSON)
+        redrive = json.dumps({"deadLetterTargetArn": theirs, "maxReceiveCount": 1})
+        change = {"QueueUrl": scene["queue"], "Attributes": {"RedrivePolicy": redrive}}
+        assert "owner should be same" in (await world.call(JSON, "SetQueueAttributes", change)).text
+
+    asyncio.run(scenario())
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_sources_are_listed_to_those_who_may_see_them(protocol: str) -> None:
     async def scenario() -> None:

@@ -248,7 +248,15 @@ def _build_server(settings: Settings, opened: Opened, audit: AuditLog) -> Server
             "tasks": len(asyncio.all_tasks()),
         }
 
-    desk = Desk(service, gauges, opened.care, settings.data, opened.new_id, audit=audit)
+    desk = Desk(
+        service,
+        gauges,
+        opened.care,
+        settings.data,
+        opened.new_id,
+        region=settings.region,
+        audit=audit,
+    )
     admin = AdminApi(desk, keyring, settings.region, opened.new_id)
     server = Server(
         endpoint.handle,

@@ -28,6 +28,7 @@ LEAST = {
     "change account": Role.ADMIN,
     "remove account": Role.ADMIN,
     "set password": Role.ADMIN,
+    "judge": Role.ADMIN,
     "add credential": Role.ADMIN,
     "change credential": Role.ADMIN,
     "remove credential": Role.ADMIN,

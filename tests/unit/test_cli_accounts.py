@@ -335,6 +335,15 @@ def test_queues_of_several_accounts_are_told_apart(
     ]
 
 
+def test_answer_whether_an_account_may_is_explained(shell: Shell, made: Any, name: str) -> None:
+    queue = f"q-{uuid.uuid4()}"
+    shell.run("queue", "create", queue)
+    place = f"{shell.server.access_key.account}/{queue}"
+    told = shell.json("account", "may", name, "SendMessage", place, code=1)
+    assert (told["allowed"], told["steps"]) == (False, ["SendMessage: the queue has no policy"])
+    assert shell.run("account", "may", "root", "SendMessage", place)[0].startswith("allowed: ")
+
+
 @pytest.mark.parametrize("text", ["90", "d", "1.5h", "-1h", "1w", "", "٣d"])
 def test_time_that_is_none_is_wrong_use(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:

@@ -35,6 +35,7 @@ class World:
         signed: bool = False,
         public_url: str | None = None,
         audit: Audit | None = None,
+        root: str | None = None,
     ) -> None:
         self.clock = ManualClock()
         self.store = MemoryStore(random.Random(1), b"r" * 32)
@@ -45,7 +46,7 @@ class World:
 
         self.new_id = new_id
         self.service = build_service(
-            self.store, self.clock, new_id, root=ACCOUNT, strict_aws=strict_aws
+            self.store, self.clock, new_id, root=root or ACCOUNT, strict_aws=strict_aws
         )
         self.endpoint = SqsEndpoint(
             self.service, OneKey() if signed else None, REGION, ACCOUNT, public_url, new_id, audit

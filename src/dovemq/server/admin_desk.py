@@ -91,6 +91,7 @@ class Desk:
         scratch: Path | None = None,
         new_id: Callable[[], str] | None = None,
         *,
+        region: str = "us-east-1",
         audit: AuditLog | None = None,
         sessions: Sessions | None = None,
         failures: Failures | None = None,
@@ -100,6 +101,7 @@ class Desk:
         self.care = care
         self.backups = Backups(care, scratch, new_id) if care and scratch and new_id else None
         self.verifying = False
+        self.region = region
         self.audit: AuditLog = audit or PassingAudit()
         self.sessions = sessions or Sessions()
         self.failures = failures

@@ -1,0 +1,84 @@
+"""Whether an account may do something on a queue, and why, over the admin API.
+
+The answer is that of the SQS endpoint: the same judgement by the same values.
+"""
+
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from dovemq.core.accounts import Role
+from dovemq.core.errors import QueueMissing
+from dovemq.core.queue import Queue
+from dovemq.server.admin_accounts import named_account
+from dovemq.server.admin_desk import AdminRefusal, Asked, Desk, Route
+from dovemq.server.admin_views import Document
+from dovemq.sqs.arns import Names
+from dovemq.sqs.authorisation import explain
+from dovemq.sqs.context import Context, address_of
+from dovemq.sqs.rights import NEEDED
+
+_OPERATIONS: Final = {name.lower(): name for name in NEEDED}
+_FLAGS: Final = {"": False, "false": False, "true": True}
+
+
+async def judge(desk: Desk, asked: Asked) -> Document:
+    account = named_account(desk, asked)
+    operation = _operation(asked.query.get("action", ""))
+    queue = await _queue(desk, account.number, asked.query.get("queue", ""))
+    judgement = explain(queue, account.number, operation, _context(desk, asked), Names(desk.region))
+    told: Document = {
+        "account": account.number,
+        "action": operation,
+        "queue": str(queue.key) if queue else None,
+        **msgspec.to_builtins(judgement),
+    }
+    return told
+
+
+def _operation(action: str) -> str:
+    """By its name in any case; `sqs:` may stand before it, as in a policy."""
+    found = _OPERATIONS.get(action.lower().removeprefix("sqs:"))
+    if found is None:
+        raise _invalid("action must be an operation of SQS, such as SendMessage.")
+    return found
+
+
+async def _queue(desk: Desk, account: str, text: str) -> Queue | None:
+    if not text:
+        raise _invalid("queue must be a URL, an ARN, number/name, or a name.")
+    names = Names(desk.region)
+    try:
+        key = names.key_of_arn(text) or names.key_of_url(text, account)
+        return await desk.service.queues.find(key)
+    except QueueMissing:
+        return None
+
+
+def _context(desk: Desk, asked: Asked) -> Context:
+    address = asked.query.get("address", "")
+    if address and address_of(address) is None:
+        raise _invalid("address must be that of a client.")
+    secure = _FLAGS.get(asked.query.get("secure", ""))
+    if secure is None:
+        raise _invalid("secure must be true or false.")
+    return Context(desk.now_ms, address, secure, asked.query.get("user_agent"))
+
+
+def _invalid(what: str) -> AdminRefusal:
+    return AdminRefusal(HTTPStatus.BAD_REQUEST, "InvalidValue", what)
+
+
+JUDGEMENT_ROUTES: Final = (
+    Route(
+        "judge",
+        "GET",
+        "/v1/accounts/{account}/may",
+        "Whether the account may do that on the queue, by which statement of its policy, and how "
+        "each fared. Address, secure and user agent are what conditions ask about.",
+        judge,
+        Role.ADMIN,
+        ("action", "address", "queue", "secure", "user_agent"),
+    ),
+)

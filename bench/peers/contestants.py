@@ -20,7 +20,8 @@ class Contestant(Struct, frozen=True):
     signed: str
     start: Callable[[Path, Path], Running]
     """Given the cache directory with what was installed, and an empty directory."""
-    warm_seconds: int = 2
+    warm_seconds: int = 10
+    """Compilers at run time need it, and node's more than a few seconds."""
 
     @property
     def speaks_sqs(self) -> bool:

@@ -9,10 +9,12 @@ from msgspec import Struct
 from bench.peers.contestants import CONTESTANTS, NATS, OURS
 from bench.peers.runs import Sample
 from bench.peers.workloads import (
+    DEEP,
     DRAIN_DEEP,
     DRAIN_SHALLOW,
     LIFECYCLE,
     LIFECYCLE_BATCH,
+    SHALLOW,
     WAKE,
     WORKLOADS,
 )
@@ -46,14 +48,24 @@ class Line(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
+    """`found` is at most the bound, or for a rate at least; None where it was not measured."""
+
     text: str
     found: float | None
     bound: float
-    passed: bool
+    at_least: bool = False
+
+    @property
+    def passed(self) -> bool | None:
+        if self.found is None:
+            return None
+        return self.found >= self.bound if self.at_least else self.found <= self.bound
 
     def __str__(self) -> str:
-        found = "not measured" if self.found is None else f"{self.found:.2f}"
-        return f"{'pass' if self.passed else 'MISS'}: {self.text}: {found}, bound {self.bound:g}"
+        bound = f"{'at least' if self.at_least else 'at most'} {self.bound:g}"
+        if self.found is None:
+            return f"not measured: {self.text}, {bound}"
+        return f"{'pass' if self.passed else 'MISS'}: {self.text}: {self.found:.2f}, {bound}"
 
 
 def lines(samples: Sequence[Sample]) -> list[Line]:
@@ -109,39 +121,31 @@ def verdicts(medians: Sequence[Line]) -> list[Verdict]:
 
 def _against_cheapest(found: Found, workload: str) -> Verdict:
     peers = [each.name for each in CONTESTANTS if each.speaks_sqs and each.name != OURS]
-    costs = {name: found[name, workload].cpu_ms for name in peers if (name, workload) in found}
-    ours = found.get((OURS, workload))
-    bound = CHEAPEST_MAX[workload]
-    if not costs or ours is None:
-        return Verdict(f"CPU of {workload} / cheapest SQS peer", None, bound, False)
-    cheapest = min(costs, key=costs.__getitem__)
-    ratio = ours.cpu_ms / costs[cheapest]
-    text = f"CPU of {workload} / cheapest SQS peer ({cheapest})"
-    return Verdict(text, ratio, bound, ratio <= bound)
+    measured = [name for name in peers if (name, workload) in found]
+    cheapest = min(measured, key=lambda name: found[name, workload].cpu_ms, default="none")
+    text = f"CPU of {workload} / cheapest SQS-compatible peer ({cheapest})"
+    return Verdict(text, _cpu_ratio(found, workload, cheapest), CHEAPEST_MAX[workload])
 
 
 def _against_nats(found: Found, workload: str) -> Verdict:
     text = f"CPU of {workload} / NATS JetStream"
-    ours, theirs = found.get((OURS, workload)), found.get((NATS, workload))
-    if ours is None or theirs is None:
-        return Verdict(text, None, NATS_MAX, False)
-    ratio = ours.cpu_ms / theirs.cpu_ms
-    return Verdict(text, ratio, NATS_MAX, ratio <= NATS_MAX)
+    return Verdict(text, _cpu_ratio(found, workload, NATS), NATS_MAX)
+
+
+def _cpu_ratio(found: Found, workload: str, peer: str) -> float | None:
+    ours, theirs = found.get((OURS, workload)), found.get((peer, workload))
+    return ours.cpu_ms / theirs.cpu_ms if ours and theirs else None
 
 
 def _wake(found: Found) -> Verdict:
-    text = "wake-up p50 - p50 of an ordinary receive, ms"
     ours = found.get((OURS, WAKE))
-    if ours is None:
-        return Verdict(text, None, WAKE_MS_MAX, False)
-    more = ours.p50_ms - ours.receive_p50_ms
-    return Verdict(text, more, WAKE_MS_MAX, more <= WAKE_MS_MAX)
+    more = ours.p50_ms - ours.receive_p50_ms if ours else None
+    return Verdict("wake-up p50 - p50 of an ordinary receive, ms", more, WAKE_MS_MAX)
 
 
 def _drain(found: Found) -> Verdict:
-    text = "drain rate at 200,000 / at 1,000"
     shallow, deep = found.get((OURS, DRAIN_SHALLOW)), found.get((OURS, DRAIN_DEEP))
-    if shallow is None or deep is None:
-        return Verdict(text, None, DRAIN_MIN, False)
-    ratio = deep.rate / shallow.rate
-    return Verdict(text, ratio, DRAIN_MIN, ratio >= DRAIN_MIN)
+    ratio = deep.rate / shallow.rate if shallow and deep else None
+    depth = f"{deep.backlog:,}" if deep else f"{DEEP:,}"
+    text = f"drain rate at {depth} / at {SHALLOW:,}"
+    return Verdict(text, ratio, DRAIN_MIN, at_least=True)

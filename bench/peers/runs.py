@@ -19,9 +19,15 @@ from msgspec.structs import replace
 from bench.peers.client import Client, LoadFailed, Measured, Task
 from bench.peers.contestants import Contestant
 from bench.peers.processes import NotStarted, Running
-from bench.peers.workloads import LIFECYCLE, LIFECYCLE_BATCH, WORKLOADS, Workload
+from bench.peers.workloads import (
+    DRAIN_SHALLOW,
+    LIFECYCLE,
+    LIFECYCLE_BATCH,
+    WORKLOADS,
+    Workload,
+)
 
-PROBE_MESSAGES: Final = 100
+PROBE_MESSAGES: Final = 200
 PROBE_GROWTH: Final = 5
 MESSAGES_MIN: Final = 20
 SETTLE_SECONDS: Final = 0.2
@@ -38,9 +44,7 @@ class Pace(Struct, frozen=True):
     warm_share: float = 1.0
 
 
-QUICK: Final = Pace(
-    passes=1, cell_seconds=0.6, probe_seconds=0.15, fill_seconds=4.0, warm_share=0.2
-)
+QUICK: Final = Pace(passes=1, cell_seconds=0.6, probe_seconds=0.3, fill_seconds=4.0, warm_share=0.2)
 
 
 class Sample(Struct, frozen=True):
@@ -157,22 +161,20 @@ class Bench:
     def _size(self, entry: Entry, workload: Workload) -> int:
         """As many messages as a cell's time allows, and no more than the workload asks for."""
         if workload.keeps_its_queue:
-            return workload.messages
+            return entry.sizes[DRAIN_SHALLOW]
         messages = min(PROBE_MESSAGES, workload.messages // PROBE_GROWTH)
+        # A short probe of a drain would tell how long it takes to fill.
+        long_enough = self._pace.cell_seconds if workload.backlog else self._pace.probe_seconds
         while True:
-            seconds, done = self._probe(entry, workload, messages)
-            if seconds >= self._pace.probe_seconds or messages == workload.messages:
+            began = time.monotonic()
+            measured = self._measure(entry, workload, messages)
+            whole = time.monotonic() - began
+            seconds = whole if workload.backlog else measured.seconds
+            if seconds >= long_enough or messages == workload.messages:
                 break
             messages = min(messages * PROBE_GROWTH, workload.messages)
-        wanted = int(done / seconds * self._pace.cell_seconds)
+        wanted = int(measured.messages / seconds * self._pace.cell_seconds)
         return max(MESSAGES_MIN, min(workload.messages, wanted // 10 * 10))
-
-    def _probe(self, entry: Entry, workload: Workload, messages: int) -> tuple[float, int]:
-        began = time.monotonic()
-        measured = self._measure(entry, workload, messages)
-        whole = time.monotonic() - began
-        # What a cell takes in all counts: some fill before they measure.
-        return (whole if workload.backlog else measured.seconds), measured.messages
 
     def _pass(self, entry: Entry, workloads: Sequence[Workload], number: int) -> list[Sample]:
         samples = []

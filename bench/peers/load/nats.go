@@ -74,7 +74,7 @@ func (p *natsPeer) open() (*natsLine, error) {
 		return nil, err
 	}
 	js, err := jetstream.New(conn)
-	return &natsLine{peer: p, conn: conn, js: js}, err
+	return &natsLine{peer: p, conn: conn, js: js, closed: make(chan struct{})}, err
 }
 
 func (p *natsPeer) Sender() (Sender, error) { return p.open() }
@@ -99,6 +99,7 @@ type natsLine struct {
 	batch    int
 	coming   <-chan jetstream.Msg
 	fetched  jetstream.MessageBatch
+	closed   chan struct{}
 	body     []byte
 }
 
@@ -138,7 +139,13 @@ func (l *natsLine) Receive(wait time.Duration) ([]Message, error) {
 		}
 		l.coming = l.fetched.Messages()
 	}
-	first, open := <-l.coming
+	var first jetstream.Msg
+	var open bool
+	select {
+	case first, open = <-l.coming:
+	case <-l.closed:
+		return nil, nats.ErrConnectionClosed
+	}
 	if !open {
 		l.coming = nil
 		return nil, l.fetched.Error()
@@ -185,4 +192,12 @@ func (l *natsLine) Flush(left int) error {
 	}
 }
 
-func (l *natsLine) Close() { l.conn.Close() }
+// Close tells Receive by itself: a fetch ends with its time, not with its connection.
+func (l *natsLine) Close() {
+	select {
+	case <-l.closed:
+	default:
+		close(l.closed)
+		l.conn.Close()
+	}
+}

@@ -11,6 +11,7 @@ what is compared.
 import argparse
 import datetime
 import os
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -140,6 +141,8 @@ def main(arguments: list[str]) -> None:
     )
     options = parser.parse_args(arguments)
     note = Progress()
+    # As an error would, so that the servers are ended too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         client = Client.build(CACHE)
     except NoClient as error:

@@ -33,7 +33,6 @@ class Task(Struct, frozen=True):
     backlog: int
     held: int = 0
     first: int = 0
-    seconds_max: float = PASS_SECONDS_MAX
     fill_seconds_max: float = PASS_SECONDS_MAX
 
 
@@ -105,12 +104,12 @@ class Client:
             "receive": workload.receive,
             "senders": CONNECTIONS,
             "receivers": CONNECTIONS,
-            "seconds_max": task.seconds_max,
+            "seconds_max": workload.seconds_max,
             "fill_seconds_max": task.fill_seconds_max,
             "keep": workload.keeps_its_queue,
             **msgspec.to_builtins(running.access),
         }
-        return self._ask(msgspec.json.encode(fields), task.seconds_max)
+        return self._ask(msgspec.json.encode(fields), workload.seconds_max)
 
     def _ask(self, task: bytes, seconds_max: float) -> Measured:
         try:

@@ -29,7 +29,7 @@ from bench.peers.workloads import (
 
 PROBE_MESSAGES: Final = 200
 PROBE_GROWTH: Final = 5
-MESSAGES_MIN: Final = 20
+MESSAGES_MIN: Final = 100
 SETTLE_SECONDS: Final = 0.2
 
 
@@ -37,10 +37,10 @@ class Pace(Struct, frozen=True):
     """How much time goes into one measurement."""
 
     passes: int = 5
-    cell_seconds: float = 2.5
+    cell_seconds: float = 2.0
     probe_seconds: float = 0.4
     """A probe that took at least this long tells a rate."""
-    fill_seconds: float = 30.0
+    fill_seconds: float = 45.0
     warm_share: float = 1.0
 
 
@@ -162,7 +162,8 @@ class Bench:
         """As many messages as a cell's time allows, and no more than the workload asks for."""
         if workload.keeps_its_queue:
             return entry.sizes[DRAIN_SHALLOW]
-        messages = min(PROBE_MESSAGES, workload.messages // PROBE_GROWTH)
+        few = workload.messages // PROBE_GROWTH
+        messages = min(PROBE_MESSAGES, few)
         # A short probe of a drain would tell how long it takes to fill.
         long_enough = self._pace.cell_seconds if workload.backlog else self._pace.probe_seconds
         while True:
@@ -174,7 +175,7 @@ class Bench:
                 break
             messages = min(messages * PROBE_GROWTH, workload.messages)
         wanted = int(measured.messages / seconds * self._pace.cell_seconds)
-        return max(MESSAGES_MIN, min(workload.messages, wanted // 10 * 10))
+        return max(min(MESSAGES_MIN, few), min(workload.messages, wanted // 10 * 10))
 
     def _pass(self, entry: Entry, workloads: Sequence[Workload], number: int) -> list[Sample]:
         samples = []

@@ -7,6 +7,7 @@ from msgspec import Struct
 CONNECTIONS: Final = 8
 TEN: Final = 10
 PASS_SECONDS_MAX: Final = 60.0
+DEEP_SECONDS_MAX: Final = 20.0
 SHALLOW: Final = 1_000
 DEEP: Final = 200_000
 
@@ -27,6 +28,11 @@ class Workload(Struct, frozen=True):
     def keeps_its_queue(self) -> bool:
         """A deep backlog is filled once and topped up before each pass."""
         return self.backlog == DEEP
+
+    @property
+    def seconds_max(self) -> float:
+        """When it is cut; a slow peer would be cut in each pass of a deep drain."""
+        return DEEP_SECONDS_MAX if self.keeps_its_queue else PASS_SECONDS_MAX
 
 
 LIFECYCLE: Final = "lifecycle"

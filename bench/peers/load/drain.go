@@ -40,7 +40,7 @@ func drain(task Task, peer Peer) (Result, error) {
 			return Result{}, err
 		}
 		watch.start()
-		taken, parts, err := take(receiving, seen, min(step, level.held))
+		taken, parts, err := take(receiving, seen, min(step, level.held), cut)
 		level.held -= taken
 		if err == nil {
 			err = flushAll(receiving, level.held)
@@ -83,14 +83,15 @@ func (l *level) fill(made []Sender, batch, wanted int, cut time.Time) error {
 	return crew.failed
 }
 
-// take settles at least count messages; the times are of one receive with its settle.
-func take(made []Receiver, seen *tally, count int) (int, times, error) {
+// take settles at least count messages, or what it can until the cut; the times are of one
+// receive with its settle.
+func take(made []Receiver, seen *tally, count int, cut time.Time) (int, times, error) {
 	crew := newCrew()
 	var settled atomic.Int64
 	spent := make([]times, len(made))
 	for at, receiver := range made {
 		crew.start(func() error {
-			for settled.Load() < int64(count) && !crew.isOver() {
+			for settled.Load() < int64(count) && time.Now().Before(cut) && !crew.isOver() {
 				began := time.Now()
 				found, err := receiver.Receive(drainWait)
 				if err != nil {

@@ -164,6 +164,7 @@ func lifecycle(task Task, peer Peer) (Result, error) {
 	watch.stop()
 	result := watch.result(settled)
 	closeAll(receiving)
+	closeAll(sending)
 	crew.group.Wait()
 	result.latencies(join(spent))
 	result.Duplicates = seen.duplicates

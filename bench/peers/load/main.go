@@ -70,7 +70,11 @@ var workloads = map[string]workload{
 	"drain":     drain,
 }
 
-const collectAtPercent = 400
+const (
+	collectAtPercent = 400
+	// spareTime is for connecting, creating and removing; after it the process ends itself.
+	spareTime = 60 * time.Second
+)
 
 func main() {
 	debug.SetGCPercent(collectAtPercent)
@@ -94,6 +98,11 @@ func run() (Result, error) {
 	if !known {
 		return Result{}, fmt.Errorf("no workload %q", task.Workload)
 	}
+	limit := time.Duration((task.SecondsMax + task.FillMax) * float64(time.Second))
+	time.AfterFunc(limit+spareTime, func() {
+		fmt.Fprintln(os.Stderr, "load: not done in time")
+		os.Exit(1)
+	})
 	peer, err := connect(task)
 	if err != nil {
 		return Result{}, err

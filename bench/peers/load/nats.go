@@ -74,7 +74,8 @@ func (p *natsPeer) open() (*natsLine, error) {
 		return nil, err
 	}
 	js, err := jetstream.New(conn)
-	return &natsLine{peer: p, conn: conn, js: js, closed: make(chan struct{})}, err
+	living, end := context.WithCancel(context.Background())
+	return &natsLine{peer: p, conn: conn, js: js, living: living, end: end}, err
 }
 
 func (p *natsPeer) Sender() (Sender, error) { return p.open() }
@@ -99,7 +100,9 @@ type natsLine struct {
 	batch    int
 	coming   <-chan jetstream.Msg
 	fetched  jetstream.MessageBatch
-	closed   chan struct{}
+	fetchEnd context.CancelFunc
+	living   context.Context
+	end      context.CancelFunc
 	body     []byte
 }
 
@@ -124,6 +127,8 @@ func (l *natsLine) Send(numbers []int) error {
 		case <-ack.Ok():
 		case err := <-ack.Err():
 			return err
+		case <-l.living.Done():
+			return nats.ErrConnectionClosed
 		}
 	}
 	return nil
@@ -132,23 +137,22 @@ func (l *natsLine) Send(numbers []int) error {
 // Receive asks for a batch and hands out what has come of it; the server goes on to fill it.
 func (l *natsLine) Receive(wait time.Duration) ([]Message, error) {
 	if l.coming == nil {
+		var ctx context.Context
 		var err error
-		l.fetched, err = l.consumer.Fetch(l.batch, jetstream.FetchMaxWait(wait))
+		ctx, l.fetchEnd = context.WithTimeout(l.living, wait)
+		l.fetched, err = l.consumer.Fetch(l.batch, jetstream.FetchContext(ctx))
 		if err != nil {
 			return nil, err
 		}
 		l.coming = l.fetched.Messages()
 	}
-	var first jetstream.Msg
-	var open bool
-	select {
-	case first, open = <-l.coming:
-	case <-l.closed:
-		return nil, nats.ErrConnectionClosed
-	}
+	first, open := <-l.coming
 	if !open {
-		l.coming = nil
-		return nil, l.fetched.Error()
+		l.ended()
+		if err := l.fetched.Error(); !errors.Is(err, context.DeadlineExceeded) {
+			return nil, err
+		}
+		return nil, nil
 	}
 	messages := []Message{}
 	for each := first; open; {
@@ -160,13 +164,18 @@ func (l *natsLine) Receive(wait time.Duration) ([]Message, error) {
 		select {
 		case each, open = <-l.coming:
 			if !open {
-				l.coming = nil
+				l.ended()
 			}
 		default:
 			open = false
 		}
 	}
 	return messages, nil
+}
+
+func (l *natsLine) ended() {
+	l.coming = nil
+	l.fetchEnd()
 }
 
 func (l *natsLine) Settle(messages []Message) error {
@@ -192,12 +201,11 @@ func (l *natsLine) Flush(left int) error {
 	}
 }
 
-// Close tells Receive by itself: a fetch ends with its time, not with its connection.
+// Close ends a fetch and leaves its connection to the end of the process: the library's fetch
+// spins when its connection is closed under it.
 func (l *natsLine) Close() {
-	select {
-	case <-l.closed:
-	default:
-		close(l.closed)
+	l.end()
+	if l.consumer == nil {
 		l.conn.Close()
 	}
 }

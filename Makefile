@@ -18,7 +18,7 @@ PROCESS_TESTS := tests/acceptance tests/faults
 PINNED := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt
 INSTALL := $(PINNED) $(BIN)/pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: setup serve test test-full check suite coverage bench docs clean
+.PHONY: setup serve test test-full check suite coverage bench peers docs clean
 
 setup: $(TEST_STAMP) $(JS_STAMP)
 
@@ -58,11 +58,14 @@ coverage: setup
 bench: setup
 	$(BIN)/python -m bench.path $(ARGS)
 
+peers: setup
+	$(BIN)/python -m bench.peers --install $(ARGS)
+
 docs: setup
 	$(BIN)/python -m tools.reference
 
 clean:
-	rm -rf .venv build dist .coverage .coverage.* $(JS)/node_modules
+	rm -rf .cache .venv build dist .coverage .coverage.* $(JS)/node_modules
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

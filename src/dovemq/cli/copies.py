@@ -18,7 +18,6 @@ from dovemq.client import SqsClient
 from dovemq.client.copying import Copier, Pace, Side, Summary
 from dovemq.client.errors import ClientError
 from dovemq.client.pool import CONNECTIONS_MAX
-from dovemq.core.access import AccessKey
 from dovemq.core.errors import DoveError
 from dovemq.server.run import until_stopped
 
@@ -60,16 +59,15 @@ class End(Struct, frozen=True):
             data=self.data,
             port=None,
             admin_url=None,
+            profile=self.profile,
             region=self.region or (aws[1] if aws else None),
         )
         target = find_target(named)
-        key, region = target.key, target.region
-        token = None if self.data else os.environ.get("AWS_SESSION_TOKEN")
         if self.profile:
-            profile = read_profile(self.profile, os.environ)
-            key = AccessKey(profile.key_id, profile.secret, "")
-            token, region = profile.session_token, named.region or profile.region or region
-        return SqsClient(target.endpoint_url, key, region=region, session_token=token)
+            token = read_profile(self.profile, os.environ).session_token
+        else:
+            token = None if self.data else os.environ.get("AWS_SESSION_TOKEN")
+        return SqsClient(target.endpoint_url, target.key, region=target.region, session_token=token)
 
     async def side(self, client: SqsClient) -> Side:
         """Known to be there, and to be open to this key."""

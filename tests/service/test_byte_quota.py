@@ -34,17 +34,8 @@ async def _limited(world: AccountWorld, messages_max: int) -> Queue:
 
 
 def _drafts(queue: Queue, *ids: str) -> list[Draft]:
-    fields = {"group": "g"} if queue.settings.fifo else {}
-    return [
-        new_draft(
-            queue,
-            message_id=each,
-            body=BODY,
-            sender=OTHER,
-            **fields,  # type: ignore[arg-type]
-        )
-        for each in ids
-    ]
+    group = "g" if queue.settings.fifo else None
+    return [new_draft(queue, message_id=each, body=BODY, sender=OTHER, group=group) for each in ids]
 
 
 async def _send(world: AccountWorld, queue: Queue, count: int = 1) -> list[Sent | Duplicate]:

@@ -63,6 +63,44 @@ def test_a_batch_wakes_as_many_polls_as_there_are_messages() -> None:
     asyncio.run(scenario())
 
 
+def test_messages_that_come_together_disturb_one_poll_only() -> None:
+    async def scenario() -> None:
+        world = World()
+        queue = await world.queue("q")
+        polls = [
+            asyncio.create_task(world.messages.receive(queue, 10, wait_ms=LONG_MS))
+            for _ in range(5)
+        ]
+        await settled_loop()
+        for body in "abcdefgh":
+            await world.send(queue, body)
+        assert world.service.polls.parked == 4
+        await settled_loop()
+        assert [len(bodies(poll.result())) for poll in polls if poll.done()] == [8]
+        await world.service.drain()
+        await asyncio.gather(*polls)
+
+    asyncio.run(scenario())
+
+
+def test_poll_that_leaves_with_the_turn_hands_on_all_that_has_come() -> None:
+    async def scenario() -> None:
+        world = World()
+        queue = await world.queue("q")
+        polls = [
+            asyncio.create_task(world.messages.receive(queue, 10, wait_ms=LONG_MS))
+            for _ in range(2)
+        ]
+        await settled_loop()
+        await world.send(queue, "a")
+        await world.send(queue, "b")
+        polls[0].cancel()
+        await settled_loop()
+        assert sorted(bodies(await polls[1])) == ["a", "b"]
+
+    asyncio.run(scenario())
+
+
 def test_poll_ends_when_a_lease_ends_during_the_wait() -> None:
     async def scenario() -> None:
         world = World()

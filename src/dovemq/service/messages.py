@@ -23,6 +23,7 @@ from dovemq.core.commands import (
     Settlement,
 )
 from dovemq.core.errors import (
+    DoveError,
     InvalidValue,
     MessageGone,
     MessageNotLeased,
@@ -142,7 +143,7 @@ class Messages:
         with self._polls.lot(queue.number, partition) as lot:
             while True:
                 changes = lot.changes
-                deliveries = await self._take(queue, count_max, lease_ms)
+                deliveries = await self._take_in_turn(queue, count_max, lease_ms)
                 if deliveries:
                     return deliveries
                 if not await self._polls.park(queue.number, lot, changes, until_ms):
@@ -151,6 +152,14 @@ class Messages:
                 if found is None or found.number != queue.number:
                     raise QueueMissing(str(queue.key))
                 queue = found
+
+    async def _take_in_turn(self, queue: Queue, count_max: int, lease_ms: int) -> list[Delivery]:
+        """A poll that fails hands its turn on: others may be answered what it was woken for."""
+        try:
+            return await self._take(queue, count_max, lease_ms)
+        except DoveError:
+            self._polls.wake(queue.number)
+            raise
 
     async def _take(self, queue: Queue, count_max: int, lease_ms: int) -> list[Delivery]:
         """What can be had now; polls learn whether there is more, and when to look again."""

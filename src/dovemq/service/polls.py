@@ -1,7 +1,8 @@
 """Long polls as parked futures: no polling loop, one timer per polled queue.
 
-A message that becomes claimable wakes exactly one poll. The poll that takes it hands the turn on
-when there is more, and so does one that goes away before it could look.
+What becomes claimable wakes one poll, however many messages it is: until that poll has looked no
+other is woken. The poll that takes them hands the turn on when there is more, and so does one that
+goes away before it could look.
 """
 
 import asyncio
@@ -16,11 +17,13 @@ class Lot:
     """Where the polls of one queue wait.
 
     `changes` counts the wake-ups that found nobody parked: a poll that saw the queue empty
-    compares it before it parks, so that a message in between is not missed.
+    compares it before it parks, so that a message in between is not missed. `turn_given`: a poll
+    was woken and has not run yet; it will see all that has come meanwhile.
     """
 
     def __init__(self) -> None:
         self.parked: OrderedDict[asyncio.Future[bool], None] = OrderedDict()
+        self.turn_given = False
         self.changes = 0
         self.polls = 0
         self.due_ms: int | None = None
@@ -68,9 +71,12 @@ class Polls:
         lot.parked[turn] = None
         deadline = loop.call_later(wait_ms / 1000, _end, turn)
         try:
-            return await turn
+            woken = await turn
+            lot.turn_given = False
+            return woken
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled() and turn.result():
+                lot.turn_given = False
                 self.wake(queue_number)
             raise
         finally:
@@ -80,11 +86,12 @@ class Polls:
     def wake(self, queue_number: int) -> None:
         """Give the turn to the poll that waits longest."""
         lot = self._lots.get(queue_number)
-        if lot is None:
+        if lot is None or lot.turn_given:
             return
         while lot.parked:
             turn, _ = lot.parked.popitem(last=False)
             if not turn.done():
+                lot.turn_given = True
                 turn.set_result(True)
                 return
         lot.changes += 1

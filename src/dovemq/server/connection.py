@@ -247,4 +247,7 @@ class Connection(asyncio.Protocol):
 
 
 def _peer_text(peer: object) -> str:
-    return f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else ""
+    if not isinstance(peer, tuple):
+        return ""
+    host = f"[{peer[0]}]" if ":" in peer[0] else peer[0]
+    return f"{host}:{peer[1]}"

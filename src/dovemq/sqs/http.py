@@ -10,7 +10,9 @@ Undelivered = Callable[[], Awaitable[None]]
 class HttpRequest(Struct, frozen=True):
     """As it came off the wire: `path` and `query` are raw, header names are lower-case.
 
-    Header values are decoded as latin-1; repeated headers are joined by a comma.
+    Header values are decoded as latin-1; repeated headers are joined by a comma. `peer` is the
+    client's address, with its port where that is known; `secure` tells that it spoke TLS. Both
+    are of the client itself, also when a trusted proxy stands between.
     """
 
     method: str
@@ -19,13 +21,26 @@ class HttpRequest(Struct, frozen=True):
     headers: dict[str, str]
     body: bytes
     peer: str
+    secure: bool = False
+
+    @property
+    def address(self) -> str:
+        """Of the client, without its port."""
+        if self.peer.startswith("["):
+            return self.peer[1:].partition("]")[0]
+        host, _, port = self.peer.partition(":")
+        return self.peer if ":" in port else host
 
 
 class HttpResponse(Struct, frozen=True):
-    """`undelivered` is awaited by whoever could not write this response to its client."""
+    """`undelivered` is awaited by whoever could not write this response to its client.
+
+    After it the connection rests for `pause_ms`: nothing is read from it.
+    """
 
     status: int
     content_type: str
     body: bytes
     headers: tuple[tuple[str, str], ...] = ()
     undelivered: Undelivered | None = None
+    pause_ms: int = 0

@@ -58,7 +58,9 @@ class Connection(asyncio.Protocol):
         traffic = self._traffic
         self._transport = cast(asyncio.Transport, transport)
         self._outbox = Outbox(traffic, self._transport)
-        self._reader = RequestReader(traffic, _peer_text(transport.get_extra_info("peername")))
+        peer = _peer_text(transport.get_extra_info("peername"))
+        secure = transport.get_extra_info("ssl_object") is not None
+        self._reader = RequestReader(traffic, peer, secure)
         traffic.connections.add(self)
         excess = len(traffic.connections) - traffic.limits.connections_max
         if traffic.draining or excess > REFUSED_MAX:

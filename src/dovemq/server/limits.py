@@ -26,6 +26,8 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
     write_ms_max: int = 30_000
     linger_ms_max: int = 2_000
     """How long a refused client is still read from, so that it can see the refusal."""
+    handshakes_max: int = 512
+    handshake_ms_max: int = 10_000
     sweep_ms: int = 1_000
 
     def for_admin(self) -> "HttpLimits":

@@ -48,6 +48,7 @@ class RequestReader:
         "_parser",
         "_peer",
         "_rest",
+        "_secure",
         "_stalled_bytes",
         "_traffic",
         "_url",
@@ -63,7 +64,7 @@ class RequestReader:
         "since_tick",
     )
 
-    def __init__(self, traffic: Traffic, peer: str) -> None:
+    def __init__(self, traffic: Traffic, peer: str, secure: bool) -> None:
         self.ready: deque[HttpRequest | HttpResponse] = deque()
         self.ended = False
         self.refused = False
@@ -76,6 +77,7 @@ class RequestReader:
         self._traffic = traffic
         self._limits = traffic.limits
         self._peer = peer
+        self._secure = secure
         self._fields = HeaderFields(traffic.known_names)
         self.on_header = self._fields.collector()
         self._parser: HttpRequestParser | None = HttpRequestParser(self)
@@ -246,7 +248,9 @@ class RequestReader:
             path, query = ("/", "") if self._url == b"/" else _path_and_query(self._url)
             body = self._body if type(self._body) is bytes else bytes(self._body)
             self.ready.append(
-                HttpRequest(self._method, path, query, self._headers, body, self._peer)
+                HttpRequest(
+                    self._method, path, query, self._headers, body, self._peer, self._secure
+                )
             )
         if not self._keep_alive or self.last_wanted:
             self.ended = True

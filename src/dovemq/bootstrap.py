@@ -23,8 +23,10 @@ from dovemq.server.admin_desk import Desk
 from dovemq.server.audit import AuditLog, DurableAudit, PassingAudit
 from dovemq.server.audit_files import AuditFiles
 from dovemq.server.care import StoreCare
+from dovemq.server.certificates import Certificates
 from dovemq.server.limits import HttpLimits
-from dovemq.server.run import Server, allow_connections, until_stopped
+from dovemq.server.proxies import Proxies
+from dovemq.server.run import Server, allow_connections, reload_on_hangup, until_stopped
 from dovemq.service import Service, build_service
 from dovemq.service.audit import OK, AuditEntry, bounded
 from dovemq.service.clock import SystemClock
@@ -155,6 +157,7 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
     allow_connections(settings.http.connections_max)
     place = parse_store_url(settings.store, settings.data)
     declared = _declared(settings)
+    certificates = _certificates(settings)
     opened = await open_service(
         place,
         root=settings.account,
@@ -167,11 +170,13 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
         audit = _open_audit(place, settings)
         ending.push_async_callback(audit.close)
         await _declare(declared, settings, opened, audit)
-        server = _build_server(settings, opened, audit)
+        server = _build_server(settings, opened, audit, certificates)
         await _start(server, settings)
         _calm_collector()
         # The signals are ours before anyone is told that we listen.
         stopped = asyncio.get_running_loop().create_task(until_stopped())
+        if certificates is not None:
+            reload_on_hangup(certificates)
         await asyncio.sleep(0)
         announce(_listening(settings, server))
         await stopped
@@ -226,7 +231,15 @@ async def _declare(
         )
 
 
-def _build_server(settings: Settings, opened: Opened, audit: AuditLog) -> Server:
+def _certificates(settings: Settings) -> Certificates | None:
+    if settings.tls_certificate is None or settings.tls_key is None:
+        return None
+    return Certificates(settings.tls_certificate, settings.tls_key)
+
+
+def _build_server(
+    settings: Settings, opened: Opened, audit: AuditLog, certificates: Certificates | None
+) -> Server:
     service = opened.service
     # Also made where nobody is asked for it, so that `dovemq env` always has one to print.
     service.accounts.use_root_key(read_key(ensure_key(settings.data), settings.account))
@@ -258,6 +271,8 @@ def _build_server(settings: Settings, opened: Opened, audit: AuditLog) -> Server
         admin_port=settings.admin_port_chosen,
         limits=HttpLimits.of(settings.http),
         clock=service.clock,
+        certificates=certificates,
+        proxies=Proxies(settings.proxy_networks) if settings.proxy_networks else None,
     )
     return server
 
@@ -278,10 +293,10 @@ async def _start(server: Server, settings: Settings) -> None:
 
 
 def _listening(settings: Settings, server: Server) -> Listening:
-    host = reachable_host(settings.host)
+    origin = f"{settings.scheme}://{reachable_host(settings.host)}"
     return Listening(
-        endpoint_url=f"http://{host}:{server.port}",
-        admin_url=f"http://{host}:{server.admin_port}",
+        endpoint_url=f"{origin}:{server.port}",
+        admin_url=f"{origin}:{server.admin_port}",
         data=str(settings.data.absolute()),
         region=settings.region,
         account=settings.account,

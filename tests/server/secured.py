@@ -46,9 +46,7 @@ class TlsClient:
     def __init__(self, connection: socket.socket, context: ssl.SSLContext) -> None:
         self._socket = connection
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self.session = context.wrap_bio(
-            self._incoming, self._outgoing, server_hostname="127.0.0.1"
-        )
+        self.session = context.wrap_bio(self._incoming, self._outgoing, server_hostname="127.0.0.1")
 
     @classmethod
     async def connect(cls, port: int, context: ssl.SSLContext) -> "TlsClient":

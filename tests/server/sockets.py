@@ -9,6 +9,7 @@ from typing import NamedTuple
 from dovemq.server.certificates import Certificates
 from dovemq.server.limits import HttpLimits
 from dovemq.server.listener import Listener
+from dovemq.server.proxies import Proxies
 from dovemq.server.tls import Handshakes
 from dovemq.server.traffic import StreamedResponse
 from dovemq.sqs.http import HttpRequest, HttpResponse
@@ -127,11 +128,15 @@ async def serving(
     handle: Handle,
     certificates: Certificates | None = None,
     trust: ssl.SSLContext | None = None,
+    proxies: Proxies | None = None,
+    /,
     **limits: int,
 ) -> AsyncIterator[Serving]:
     """Over TLS with certificates, whose clients trust `trust`."""
     known = HttpLimits(**{"sweep_ms": 10, **limits})
-    listener = Listener(handle, known, ManualClock(), certificates=certificates)
+    listener = Listener(
+        handle, known, ManualClock(), certificates=certificates, proxies=proxies
+    )
     await listener.start("127.0.0.1", 0)
     place = Serving(listener, trust)
     try:

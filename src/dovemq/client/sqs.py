@@ -1,6 +1,7 @@
 """The SQS operations as methods, over AWS JSON 1.0."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -53,6 +54,7 @@ class SqsClient:
         clock: Clock | None = None,
         connections_max: int = CONNECTIONS_MAX,
         session_token: str | None = None,
+        ca_bundle: Path | None = None,
     ) -> None:
         """`session_token` goes with keys that AWS gave for a while."""
         self._session = Session(
@@ -62,6 +64,7 @@ class SqsClient:
             service="sqs",
             clock=clock,
             connections_max=connections_max,
+            ca_bundle=ca_bundle,
         )
         self._decoders: dict[type, msgspec.json.Decoder[Any]] = {}
         self._encode = msgspec.json.Encoder().encode

@@ -58,9 +58,7 @@ class Connection(asyncio.Protocol):
         traffic = self._traffic
         self._transport = cast(asyncio.Transport, transport)
         self._outbox = Outbox(traffic, self._transport)
-        peer = _peer_text(transport.get_extra_info("peername"))
-        secure = transport.get_extra_info("ssl_object") is not None
-        self._reader = RequestReader(traffic, peer, secure)
+        self._reader = _reader_of(traffic, transport)
         traffic.connections.add(self)
         excess = len(traffic.connections) - traffic.limits.connections_max
         if traffic.draining or excess > REFUSED_MAX:
@@ -248,8 +246,14 @@ class Connection(asyncio.Protocol):
         return bool(connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
 
 
-def _peer_text(peer: object) -> str:
+def _reader_of(traffic: Traffic, transport: asyncio.BaseTransport) -> RequestReader:
+    secure = transport.get_extra_info("ssl_object") is not None
+    peer = transport.get_extra_info("peername")
     if not isinstance(peer, tuple):
-        return ""
-    host = f"[{peer[0]}]" if ":" in peer[0] else peer[0]
-    return f"{host}:{peer[1]}"
+        return RequestReader(traffic, "", secure)
+    host = peer[0]
+    text = f"[{host}]:{peer[1]}" if ":" in host else f"{host}:{peer[1]}"
+    proxies = traffic.proxies
+    if proxies is not None and proxies.trusts(host):
+        return RequestReader(traffic, text, secure, proxies)
+    return RequestReader(traffic, text, secure)

@@ -10,6 +10,7 @@ from dovemq.server.answers import SQS_METHODS
 from dovemq.server.certificates import Certificates
 from dovemq.server.connection import Connection
 from dovemq.server.limits import HttpLimits
+from dovemq.server.proxies import Proxies
 from dovemq.server.tls import Handshakes
 from dovemq.server.traffic import Handle, Traffic
 
@@ -18,7 +19,7 @@ _TAKE_BACK_SECONDS_MAX: Final = 5
 
 
 class Listener:
-    """In clear without certificates."""
+    """In clear without certificates; without proxies every peer is a client."""
 
     def __init__(
         self,
@@ -27,12 +28,14 @@ class Listener:
         clock: Clock,
         methods: Mapping[bytes, str] = SQS_METHODS,
         certificates: Certificates | None = None,
+        proxies: Proxies | None = None,
     ) -> None:
         self._handle = handle
         self._limits = limits
         self._clock = clock
         self._methods = methods
         self._certificates = certificates
+        self._proxies = proxies
         self.handshakes: Handshakes | None = None
         self._server: asyncio.Server | None = None
         self._sweep_timer: asyncio.TimerHandle | None = None
@@ -40,7 +43,9 @@ class Listener:
 
     async def start(self, host: str, port: int) -> None:
         loop = asyncio.get_running_loop()
-        self.traffic = Traffic(self._handle, self._limits, self._clock, loop, self._methods)
+        self.traffic = Traffic(
+            self._handle, self._limits, self._clock, loop, self._methods, self._proxies
+        )
         if self._certificates is None:
             self._server = await loop.create_server(
                 lambda: Connection(self.traffic), host, port, backlog=_BACKLOG

@@ -6,9 +6,7 @@ Nothing of a request is acted upon, nor its queue looked up, before its signatur
 import asyncio
 import itertools
 import logging
-import re
 from collections.abc import Awaitable, Callable
-from typing import Final
 from urllib.parse import urlsplit
 
 from dovemq.core.access import Keyring
@@ -21,16 +19,12 @@ from dovemq.sqs.auditing import recorded
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import HostInvalid
 from dovemq.sqs.failures import log_failure
-from dovemq.sqs.http import HttpRequest, HttpResponse
+from dovemq.sqs.http import HttpRequest, HttpResponse, is_host
 from dovemq.sqs.operations import Operation
 from dovemq.sqs.remembered import Remembered
 from dovemq.sqs.signature import Verifier
 
 log = logging.getLogger(__name__)
-
-_HOST: Final = re.compile(
-    r"(?:[A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?", re.ASCII
-)
 
 
 class SqsEndpoint:
@@ -61,6 +55,7 @@ class SqsEndpoint:
         self._names = Names(region)
         self._permissions = asyncio.Lock()
         self._origins: Remembered[str, str] = Remembered()
+        self._secure_origins: Remembered[str, str] = Remembered()
 
     def handle(self, request: HttpRequest) -> Awaitable[HttpResponse]:
         if json10.speaks(request):
@@ -112,9 +107,10 @@ class SqsEndpoint:
     def _call(self, request: HttpRequest) -> Call:
         headers = request.headers
         host = headers.get("host", "")
-        origin = self._origins.get(host)
+        origins = self._secure_origins if request.secure else self._origins
+        origin = origins.get(host)
         if origin is None:
-            origin = self._origins.keep(host, self._origin(host))
+            origin = origins.keep(host, self._origin(host, request.secure))
         account, key_id = self._account, None
         if self._verifier is not None:
             key = self._verifier.verify(request, self._service.clock.now_ms())
@@ -132,14 +128,15 @@ class SqsEndpoint:
             key_id=key_id,
         )
 
-    def _origin(self, host: str) -> str:
+    def _origin(self, host: str, secure: bool) -> str:
         """Scheme and host of the queue URLs that this caller is told."""
         if not host and self._public_url:
             return self._public_url
-        if not _HOST.fullmatch(host):
+        if not is_host(host):
             raise HostInvalid()
-        scheme = urlsplit(self._public_url).scheme if self._public_url else "http"
-        return f"{scheme}://{host}"
+        if self._public_url:
+            return f"{urlsplit(self._public_url).scheme}://{host}"
+        return f"https://{host}" if secure else f"http://{host}"
 
 
 def _note(error: Exception, request_id: str) -> None:

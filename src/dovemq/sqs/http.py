@@ -1,8 +1,14 @@
 """A request and a response as values; reading and writing them is the server's matter."""
 
+import re
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from msgspec import Struct
+
+_HOST: Final = re.compile(
+    r"(?:[A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?", re.ASCII
+)
 
 Undelivered = Callable[[], Awaitable[None]]
 
@@ -44,3 +50,8 @@ class HttpResponse(Struct, frozen=True):
     headers: tuple[tuple[str, str], ...] = ()
     undelivered: Undelivered | None = None
     pause_ms: int = 0
+
+
+def is_host(text: str) -> bool:
+    """Whether it could be part of a URL: a name or an address, and a port."""
+    return _HOST.fullmatch(text) is not None

@@ -193,7 +193,7 @@ def _refusal(url: str, answer: Answer) -> Exception:
     try:
         error = msgspec.json.decode(answer.body, type=_Refusal).error
     except msgspec.DecodeError:
-        return AnswerMalformed(url, f"HTTP status {answer.status} without an error of ours")
+        return AnswerMalformed(url, answer.outline)
     request_id = answer.headers.get("x-amzn-requestid", "")
     return Refused(answer.status, error.code, error.message, request_id)
 

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from dovemq.client.connection import Answer
 from dovemq.client.errors import AnswerMalformed, Refused
 from dovemq.client.pool import CONNECTIONS_MAX
 from dovemq.client.session import ANSWER_SECONDS_MAX, Session
@@ -224,7 +225,7 @@ class SqsClient:
             repeatable=operation in REPEATABLE,
         )
         if answer.status != 200:
-            raise _refusal(self._session.url, answer.status, answer.headers, answer.body)
+            raise _refusal(self._session.url, answer)
         decoder = self._decoders.get(shape)
         if decoder is None:
             decoder = self._decoders[shape] = msgspec.json.Decoder(shape)
@@ -240,11 +241,11 @@ class _Fault(msgspec.Struct):
     message: str = ""
 
 
-def _refusal(url: str, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
+def _refusal(url: str, answer: Answer) -> Exception:
     try:
-        fault = msgspec.json.decode(body, type=_Fault)
+        fault = msgspec.json.decode(answer.body, type=_Fault)
     except msgspec.DecodeError:
-        return AnswerMalformed(url, f"HTTP status {status} without an SQS error")
-    code = headers.get("x-amzn-query-error", "").partition(";")[0]
-    code = code or fault.type.rpartition("#")[2] or str(status)
-    return Refused(status, code, fault.message, headers.get("x-amzn-requestid", ""))
+        return AnswerMalformed(url, answer.outline)
+    code = answer.headers.get("x-amzn-query-error", "").partition(";")[0]
+    code = code or fault.type.rpartition("#")[2] or str(answer.status)
+    return Refused(answer.status, code, fault.message, answer.headers.get("x-amzn-requestid", ""))

@@ -30,6 +30,8 @@ from dovemq.server.run import Server, allow_connections, reload_on_hangup, until
 from dovemq.service import Service, build_service
 from dovemq.service.audit import OK, AuditEntry, bounded
 from dovemq.service.clock import SystemClock
+from dovemq.service.failures import Failures
+from dovemq.service.throttle import Throttle
 from dovemq.settings import ACCOUNT, CACHE_BYTES_MAX, Settings, reachable_host, read_toml
 from dovemq.sqs.declared import DeclaredQueue, read_declared
 from dovemq.sqs.declaring import ServiceOwner, declare
@@ -244,6 +246,9 @@ def _build_server(
     # Also made where nobody is asked for it, so that `dovemq env` always has one to print.
     service.accounts.use_root_key(read_key(ensure_key(settings.data), settings.account))
     keyring = None if settings.insecure_no_auth else service.accounts
+    failures = Failures(settings.failures_max, settings.failure_seconds * 1_000, "signatures")
+    quotas = service.accounts.quotas
+    throttle = Throttle(lambda number: quotas(number).requests_per_second_max)
     endpoint = SqsEndpoint(
         service,
         keyring,
@@ -252,6 +257,8 @@ def _build_server(
         settings.public_url,
         opened.new_id,
         audit,
+        failures,
+        throttle,
     )
 
     def gauges() -> dict[str, int]:
@@ -261,8 +268,11 @@ def _build_server(
             "tasks": len(asyncio.all_tasks()),
         }
 
-    desk = Desk(service, gauges, opened.care, settings.data, opened.new_id, audit=audit)
-    admin = AdminApi(desk, keyring, settings.region, opened.new_id)
+    logins = Failures(settings.failures_max, settings.failure_seconds * 1_000, "logins")
+    desk = Desk(
+        service, gauges, opened.care, settings.data, opened.new_id, audit=audit, failures=logins
+    )
+    admin = AdminApi(desk, keyring, settings.region, opened.new_id, failures, throttle)
     server = Server(
         endpoint.handle,
         admin.handle,

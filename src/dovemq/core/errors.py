@@ -41,6 +41,7 @@
     │   │   ├── SignatureExpired
     │   │   ├── AccessKeyUnknown
     │   │   └── AccessKeyExpired
+    │   ├── Throttled               too many requests, or too many failed ones
     │   └── RequestMalformed        the request cannot be read at all
     ├── UnavailableError            try later
     │   ├── StoreFull               no space for sends; settles go on
@@ -316,6 +317,14 @@ class AccessKeyUnknown(AccessDenied):
 
 class AccessKeyExpired(AccessDenied):
     pass
+
+
+class Throttled(RequestError):
+    """`wait_ms` is when to try again."""
+
+    def __init__(self, what: str, wait_ms: int) -> None:
+        super().__init__(what)
+        self.wait_ms = wait_ms
 
 
 class RequestMalformed(RequestError):

@@ -28,6 +28,7 @@ class Connection(asyncio.Protocol):
         "_lost",
         "_outbox",
         "_reader",
+        "_resting",
         "_since_tick",
         "_taking_back",
         "_task",
@@ -44,6 +45,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport
         self._task: asyncio.Task[None] | None = None
         self._waiter: asyncio.Future[None] | None = None
+        self._resting: asyncio.Future[None] | None = None
         self.half_closed = False
         self._lingering = False
         self._lost = False
@@ -109,7 +111,11 @@ class Connection(asyncio.Protocol):
     def close_when_idle(self) -> None:
         """The answers that are due go out; then the connection closes."""
         reader = self._reader
-        if reader.partial:
+        if self._resting is not None:
+            # Its account must wait, and so must what it has only begun to ask.
+            reader.ended = True
+            _end_rest(self._resting)
+        elif reader.partial:
             reader.last_wanted = True
         elif self.busy:
             reader.ended = True
@@ -133,6 +139,8 @@ class Connection(asyncio.Protocol):
         elif self.half_closed:
             if self._peer_is_gone():
                 self._transport.abort()
+        elif self._resting is not None:
+            return
         elif reader.partial:
             if not reader.full and traffic.passed(reader.since_tick, limits.request_ms_max):
                 reader.refuse(HTTPStatus.REQUEST_TIMEOUT, "The request took too long to arrive.")
@@ -196,12 +204,38 @@ class Connection(asyncio.Protocol):
                 response = failure_answer()
             self._reader.release(item)
         outbox, connection = self._outbox, self._connection_header()
+        pause_ms = 0
         if isinstance(response, HttpResponse):
             outbox.put(response, connection, bare=bare, more=bool(self._reader.ready))
+            pause_ms = response.pause_ms
         else:
             await outbox.stream(response, connection, bare=bare)
         if outbox.paused:
             await outbox.taken()
+        if pause_ms:
+            await self._rest(pause_ms)
+
+    async def _rest(self, pause_ms: int) -> None:
+        """Read nothing for a while; what was read already waits too."""
+        reader, traffic, transport = self._reader, self._traffic, self._transport
+        if traffic.draining or transport.is_closing() or (reader.ended and not reader.ready):
+            return
+        if traffic.resting >= traffic.limits.resting_max:
+            # Who comes back must then connect anew; the connections are for others too.
+            reader.ended = True
+            return
+        transport.pause_reading()
+        traffic.resting += 1
+        self._resting = traffic.loop.create_future()
+        timer = traffic.loop.call_later(pause_ms / 1_000, _end_rest, self._resting)
+        try:
+            await self._resting
+        finally:
+            timer.cancel()
+            traffic.resting -= 1
+            self._resting = None
+        # A request that was on its way has had no chance to arrive.
+        reader.since_tick = traffic.tick
 
     def _read_on(self) -> None:
         reader = self._reader
@@ -244,6 +278,11 @@ class Connection(asyncio.Protocol):
         # Reading has ended, so nothing else tells of the reset.
         connection = self._transport.get_extra_info("socket")
         return bool(connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
+
+
+def _end_rest(resting: asyncio.Future[None]) -> None:
+    if not resting.done():
+        resting.set_result(None)
 
 
 def _reader_of(traffic: Traffic, transport: asyncio.BaseTransport) -> RequestReader:

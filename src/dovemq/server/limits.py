@@ -36,6 +36,11 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
             self, body_bytes_max=min(self.body_bytes_max, ADMIN_BODY_BYTES_MAX)
         )
 
+    @property
+    def resting_max(self) -> int:
+        """Connections that are not read from for a while, since their account must wait."""
+        return self.connections_max // 4
+
     @classmethod
     def of(cls, settings: HttpSettings) -> "HttpLimits":
         return cls(

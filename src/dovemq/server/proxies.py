@@ -15,6 +15,7 @@ from dovemq.settings import Network
 from dovemq.sqs.http import is_host
 
 HOPS_MAX: Final = 16
+_PORT_UNKNOWN: Final = 0
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -67,7 +68,8 @@ class Proxies:
         else:
             if len(hops) > HOPS_MAX:
                 raise ForwardedMalformed(f"X-Forwarded-For names over {HOPS_MAX} proxies.")
-        return f"[{address}]" if isinstance(address, ipaddress.IPv6Address) else str(address)
+        host = f"[{address}]" if isinstance(address, ipaddress.IPv6Address) else str(address)
+        return f"{host}:{_PORT_UNKNOWN}"
 
     def _covers(self, address: _Address) -> bool:
         return any(address in network for network in self._networks)

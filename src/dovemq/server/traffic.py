@@ -57,6 +57,7 @@ class Traffic:
         self.tick = 0
         self.date = ""
         self.requests = 0
+        self.resting = 0
         self.draining = False
         self.emptied = asyncio.Event()
         """Set once draining has left no connection and no request of one."""

@@ -13,7 +13,10 @@ from dovemq.core.access import Keyring
 from dovemq.core.errors import RequestError, UnavailableError
 from dovemq.service import Service
 from dovemq.service.audit import Audit
+from dovemq.service.failures import Failures
+from dovemq.service.throttle import Throttle
 from dovemq.sqs import json10, query, shapes
+from dovemq.sqs.admission import Admission
 from dovemq.sqs.arns import Names, path_names_queue
 from dovemq.sqs.auditing import recorded
 from dovemq.sqs.call import Call
@@ -42,9 +45,13 @@ class SqsEndpoint:
         public_url: str | None,
         new_id: Callable[[], str],
         audit: Audit | None = None,
+        failures: Failures | None = None,
+        throttle: Throttle | None = None,
     ) -> None:
         self._service = service
-        self._verifier = Verifier(keyring, region=region) if keyring is not None else None
+        self._admission = None
+        if keyring is not None:
+            self._admission = Admission(Verifier(keyring, region=region), failures, throttle)
         self._account = account
         self._public_url = public_url.rstrip("/") if public_url else None
         self._new_id = new_id
@@ -112,8 +119,8 @@ class SqsEndpoint:
         if origin is None:
             origin = origins.keep(host, self._origin(host, request.secure))
         account, key_id = self._account, None
-        if self._verifier is not None:
-            key = self._verifier.verify(request, self._service.clock.now_ms())
+        if self._admission is not None:
+            key = self._admission.admit(request, self._service.clock.now_ms())
             account, key_id = key.account, key.key_id
         path = request.path
         return Call(

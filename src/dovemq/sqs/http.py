@@ -17,8 +17,9 @@ class HttpRequest(Struct, frozen=True):
     """As it came off the wire: `path` and `query` are raw, header names are lower-case.
 
     Header values are decoded as latin-1; repeated headers are joined by a comma. `peer` is the
-    client's address, with its port where that is known; `secure` tells that it spoke TLS. Both
-    are of the client itself, also when a trusted proxy stands between.
+    client's `address:port`, with brackets around an address that has colons; `secure` tells that
+    it spoke TLS. Both are of the client itself when a trusted proxy stands between; its port is
+    then 0, for proxies do not tell.
     """
 
     method: str
@@ -32,10 +33,7 @@ class HttpRequest(Struct, frozen=True):
     @property
     def address(self) -> str:
         """Of the client, without its port."""
-        if self.peer.startswith("["):
-            return self.peer[1:].partition("]")[0]
-        host, _, port = self.peer.partition(":")
-        return self.peer if ":" in port else host
+        return self.peer.rpartition(":")[0].strip("[]")
 
 
 class HttpResponse(Struct, frozen=True):

@@ -24,6 +24,7 @@ REFUSED_MAX: Final = 64
 
 class Connection(asyncio.Protocol):
     __slots__ = (
+        "_answered",
         "_lingering",
         "_lost",
         "_outbox",
@@ -47,6 +48,7 @@ class Connection(asyncio.Protocol):
         self._waiter: asyncio.Future[None] | None = None
         self._resting: asyncio.Future[None] | None = None
         self.half_closed = False
+        self._answered = False
         self._lingering = False
         self._lost = False
         self._taking_back = False
@@ -203,22 +205,33 @@ class Connection(asyncio.Protocol):
                 log_failure(log, f"{item.method} of {item.peer} failed", error)
                 response = failure_answer()
             self._reader.release(item)
-        outbox, connection = self._outbox, self._connection_header()
-        pause_ms = 0
-        if isinstance(response, HttpResponse):
-            outbox.put(response, connection, bare=bare, more=bool(self._reader.ready))
-            pause_ms = response.pause_ms
+        outbox = self._outbox
+        if not isinstance(response, HttpResponse):
+            await outbox.stream(response, self._connection_header(), bare=bare)
+        elif response.pause_ms:
+            await self._answer_and_rest(response, bare)
         else:
-            await outbox.stream(response, connection, bare=bare)
+            more = bool(self._reader.ready)
+            outbox.put(response, self._connection_header(), bare=bare, more=more)
+        self._answered = True
         if outbox.paused:
             await outbox.taken()
-        if pause_ms:
-            await self._rest(pause_ms)
+
+    async def _answer_and_rest(self, response: HttpResponse, bare: bool) -> None:
+        reader, outbox = self._reader, self._outbox
+        if not self._answered:
+            # Told late: who leaves a connection upon a refusal shall not be ahead of who stays.
+            await self._rest(response.pause_ms)
+        outbox.put(response, self._connection_header(), bare=bare, more=False)
+        if self._answered and (reader.ready or not reader.ended):
+            if outbox.paused:
+                await outbox.taken()
+            await self._rest(response.pause_ms)
 
     async def _rest(self, pause_ms: int) -> None:
         """Read nothing for a while; what was read already waits too."""
         reader, traffic, transport = self._reader, self._traffic, self._transport
-        if traffic.draining or transport.is_closing() or (reader.ended and not reader.ready):
+        if traffic.draining or transport.is_closing():
             return
         if traffic.resting >= traffic.limits.resting_max:
             # Who comes back must then connect anew; the connections are for others too.

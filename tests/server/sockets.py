@@ -134,9 +134,7 @@ async def serving(
 ) -> AsyncIterator[Serving]:
     """Over TLS with certificates, whose clients trust `trust`."""
     known = HttpLimits(**{"sweep_ms": 10, **limits})
-    listener = Listener(
-        handle, known, ManualClock(), certificates=certificates, proxies=proxies
-    )
+    listener = Listener(handle, known, ManualClock(), certificates=certificates, proxies=proxies)
     await listener.start("127.0.0.1", 0)
     place = Serving(listener, trust)
     try:

@@ -5,7 +5,7 @@ import ipaddress
 import pytest
 
 from dovemq.server.proxies import HOPS_MAX, ForwardedMalformed, Origin, Proxies
-from dovemq.sqs.http import HttpRequest
+from dovemq.sqs.http import HttpRequest, client_of
 from tests.server.conftest import Run
 from tests.server.sockets import Echo, serving
 
@@ -122,16 +122,16 @@ def asked(run: Run, proxies: Proxies | None, *requests: bytes) -> list[HttpReque
 
 def test_request_through_a_trusted_proxy_is_the_client_s(run: Run) -> None:
     through, direct = asked(run, LOCAL, FORWARDED, forwarded_request())
-    assert (through.address, through.secure) == ("203.0.113.9", True)
+    assert (client_of(through.peer), through.secure) == ("203.0.113.9", True)
     assert through.headers["host"] == "outside"
-    assert (direct.address, direct.secure) == ("127.0.0.1", False)
+    assert (client_of(direct.peer), direct.secure) == ("127.0.0.1", False)
     assert direct.headers["host"] == "inside:9324"
 
 
 @pytest.mark.parametrize("proxies", [None, PROXIES])
 def test_stranger_is_not_believed(run: Run, proxies: Proxies | None) -> None:
     (request,) = asked(run, proxies, FORWARDED)
-    assert (request.address, request.secure) == ("127.0.0.1", False)
+    assert (client_of(request.peer), request.secure) == ("127.0.0.1", False)
     assert request.headers["host"] == "inside:9324"
 
 
@@ -148,14 +148,15 @@ def test_malformed_header_of_a_trusted_proxy_is_answered_400(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("peer", "address"),
+    ("peer", "client"),
     [
         ("127.0.0.1:5151", "127.0.0.1"),
-        ("[::1]:5151", "::1"),
+        ("[::1]:5151", "::/64"),
         ("203.0.113.9:0", "203.0.113.9"),
-        ("[2001:db8::7]:0", "2001:db8::7"),
+        ("[2001:db8::7]:0", "2001:db8::/64"),
+        ("[fe80::1%eth0]:5151", "fe80::/64"),
         ("", ""),
     ],
 )
-def test_address_is_the_peer_without_its_port(peer: str, address: str) -> None:
-    assert HttpRequest("GET", "/", "", {}, b"", peer).address == address
+def test_client_is_its_address_or_its_network_of_version_6(peer: str, client: str) -> None:
+    assert client_of(peer) == client

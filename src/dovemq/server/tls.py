@@ -245,7 +245,8 @@ class Handshakes:
 
     def plain_answer(self) -> bytes:
         """To a client that speaks HTTP in clear to a port that does not."""
-        said = refusal(HTTPStatus.BAD_REQUEST, "This port speaks TLS: ask by https://.")
+        text = "This port speaks TLS: ask by https://."
+        said = refusal(HTTPStatus.BAD_REQUEST, text, self._traffic.methods.values())
         head = encode_head(
             said.status, said.content_type, len(said.body), (), CLOSE, self._traffic.date
         )

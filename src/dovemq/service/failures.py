@@ -54,6 +54,12 @@ class Failures:
             self._forget(now_ms)
         self._held[key] = (forgiven_ms, warned_ms)
 
+    def forgive(self, key: str) -> None:
+        """The last one was none."""
+        held = self._held.get(key[:KEY_LENGTH_MAX])
+        if held is not None:
+            self._held[key[:KEY_LENGTH_MAX]] = (held[0] - self._failure_ms, held[1])
+
     def _forget(self, now_ms: int) -> None:
         """Those first whose failures are forgiven, but at least the oldest."""
         for key, (forgiven_ms, _) in tuple(self._held.items()):

@@ -3,20 +3,17 @@
 In this order, and before anything of a request is decoded or looked up.
 """
 
-import ipaddress
 from typing import Final
 
 from dovemq.core.access import AccessKey
 from dovemq.core.errors import AccessDenied, Throttled
 from dovemq.service.failures import Failures
 from dovemq.service.throttle import Throttle
-from dovemq.sqs.http import HttpRequest
+from dovemq.sqs.http import HttpRequest, client_of
 from dovemq.sqs.signature import Verifier
 
 FAILURE_PAUSE_MS_MIN: Final = 1_000
 """A connection from an address that is not heard is not read from for so long."""
-_NETWORK_BITS: Final = 64
-"""Of the addresses of version 6 that one client has at will."""
 
 
 class Admission:
@@ -38,7 +35,7 @@ class Admission:
             key = self._verifier.verify(request, now_ms)
         except AccessDenied:
             if failures is not None:
-                failures.failed(_client(request), now_ms)
+                failures.failed(client_of(request.peer), now_ms)
             raise
         self.charge(key.account, now_ms)
         return key
@@ -54,19 +51,9 @@ class Admission:
 
     def _check_address(self, failures: Failures, request: HttpRequest, now_ms: int) -> None:
         """A key that was verified before is heard: others may share the address with it."""
-        wait_ms = failures.wait_ms(_client(request), now_ms)
+        wait_ms = failures.wait_ms(client_of(request.peer), now_ms)
         if wait_ms and not self._verifier.knows(request):
             raise Throttled(
                 "Too many signatures from this address did not hold; try again later.",
                 max(wait_ms, FAILURE_PAUSE_MS_MIN),
             )
-
-
-def _client(request: HttpRequest) -> str:
-    text = request.address
-    if ":" not in text:
-        return text
-    try:
-        return str(ipaddress.ip_network((text.partition("%")[0], _NETWORK_BITS), strict=False))
-    except ValueError:
-        return text

@@ -1,5 +1,6 @@
 """A request and a response as values; reading and writing them is the server's matter."""
 
+import ipaddress
 import re
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -9,6 +10,7 @@ from msgspec import Struct
 _HOST: Final = re.compile(
     r"(?:[A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?", re.ASCII
 )
+_NETWORK_BITS: Final = 64
 
 Undelivered = Callable[[], Awaitable[None]]
 
@@ -30,11 +32,6 @@ class HttpRequest(Struct, frozen=True):
     peer: str
     secure: bool = False
 
-    @property
-    def address(self) -> str:
-        """Of the client, without its port."""
-        return self.peer.rpartition(":")[0].strip("[]")
-
 
 class HttpResponse(Struct, frozen=True):
     """`undelivered` is awaited by whoever could not write this response to its client.
@@ -48,6 +45,18 @@ class HttpResponse(Struct, frozen=True):
     headers: tuple[tuple[str, str], ...] = ()
     undelivered: Undelivered | None = None
     pause_ms: int = 0
+
+
+def client_of(peer: str) -> str:
+    """Its address, or the network of version 6 whose addresses one client has at will."""
+    address = peer.rpartition(":")[0].strip("[]")
+    if ":" not in address:
+        return address
+    try:
+        network = (address.partition("%")[0], _NETWORK_BITS)
+        return str(ipaddress.ip_network(network, strict=False))
+    except ValueError:
+        return address
 
 
 def is_host(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 A layer of our own and not the event loop's: that one counts an answer as written while it still
 waits in a buffer, ends a connection at the client's end of sending, and has no bound on handshakes
-(docs/decisions/0014-tls-of-our-own.md). The cryptography is OpenSSL's.
+(docs/decisions/0016-tls-of-our-own.md). The cryptography is OpenSSL's.
 """
 
 import asyncio

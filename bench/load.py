@@ -137,7 +137,7 @@ class _Received(msgspec.Struct):
     Messages: list[_Message] = []
 
 
-_received: Final = msgspec.json.Decoder(_Received).decode
+received: Final = msgspec.json.Decoder(_Received).decode
 
 
 class Load:
@@ -176,7 +176,7 @@ async def singles(connection: Connection, load: Load, count: int) -> None:
 
 
 async def settle_one(connection: Connection, load: Load) -> None:
-    messages = _received(await connection.must(load.receive)).Messages
+    messages = received(await connection.must(load.receive)).Messages
     await connection.must(load.delete(messages[0].ReceiptHandle))
 
 
@@ -187,6 +187,6 @@ async def tens(connection: Connection, load: Load, count: int) -> None:
 
 
 async def settle_ten(connection: Connection, load: Load) -> int:
-    messages = _received(await connection.must(load.receive_ten)).Messages
+    messages = received(await connection.must(load.receive_ten)).Messages
     await connection.must(load.delete_all([message.ReceiptHandle for message in messages]))
     return len(messages)

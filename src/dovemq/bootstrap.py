@@ -23,11 +23,15 @@ from dovemq.server.admin_desk import Desk
 from dovemq.server.audit import AuditLog, DurableAudit, PassingAudit
 from dovemq.server.audit_files import AuditFiles
 from dovemq.server.care import StoreCare
+from dovemq.server.certificates import Certificates
 from dovemq.server.limits import HttpLimits
-from dovemq.server.run import Server, allow_connections, until_stopped
+from dovemq.server.proxies import Proxies
+from dovemq.server.run import Server, allow_connections, reload_on_hangup, until_stopped
 from dovemq.service import Service, build_service
 from dovemq.service.audit import OK, AuditEntry, bounded
 from dovemq.service.clock import SystemClock
+from dovemq.service.failures import Failures
+from dovemq.service.throttle import Throttle
 from dovemq.settings import ACCOUNT, CACHE_BYTES_MAX, Settings, reachable_host, read_toml
 from dovemq.sqs.declared import DeclaredQueue, read_declared
 from dovemq.sqs.declaring import ServiceOwner, declare
@@ -155,6 +159,7 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
     allow_connections(settings.http.connections_max)
     place = parse_store_url(settings.store, settings.data)
     declared = _declared(settings)
+    certificates = _certificates(settings)
     opened = await open_service(
         place,
         root=settings.account,
@@ -167,11 +172,13 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
         audit = _open_audit(place, settings)
         ending.push_async_callback(audit.close)
         await _declare(declared, settings, opened, audit)
-        server = _build_server(settings, opened, audit)
+        server = _build_server(settings, opened, audit, certificates)
         await _start(server, settings)
         _calm_collector()
         # The signals are ours before anyone is told that we listen.
         stopped = asyncio.get_running_loop().create_task(until_stopped())
+        if certificates is not None:
+            reload_on_hangup(certificates)
         await asyncio.sleep(0)
         announce(_listening(settings, server))
         await stopped
@@ -226,11 +233,22 @@ async def _declare(
         )
 
 
-def _build_server(settings: Settings, opened: Opened, audit: AuditLog) -> Server:
+def _certificates(settings: Settings) -> Certificates | None:
+    if settings.tls_certificate is None or settings.tls_key is None:
+        return None
+    return Certificates(settings.tls_certificate, settings.tls_key)
+
+
+def _build_server(
+    settings: Settings, opened: Opened, audit: AuditLog, certificates: Certificates | None
+) -> Server:
     service = opened.service
     # Also made where nobody is asked for it, so that `dovemq env` always has one to print.
     service.accounts.use_root_key(read_key(ensure_key(settings.data), settings.account))
     keyring = None if settings.insecure_no_auth else service.accounts
+    failures = Failures(settings.failures_max, settings.failure_seconds * 1_000, "signatures")
+    quotas = service.accounts.quotas
+    throttle = Throttle(lambda number: quotas(number).requests_per_second_max)
     endpoint = SqsEndpoint(
         service,
         keyring,
@@ -239,6 +257,8 @@ def _build_server(settings: Settings, opened: Opened, audit: AuditLog) -> Server
         settings.public_url,
         opened.new_id,
         audit,
+        failures,
+        throttle,
     )
 
     def gauges() -> dict[str, int]:
@@ -248,6 +268,7 @@ def _build_server(settings: Settings, opened: Opened, audit: AuditLog) -> Server
             "tasks": len(asyncio.all_tasks()),
         }
 
+    logins = Failures(settings.failures_max, settings.failure_seconds * 1_000, "logins")
     desk = Desk(
         service,
         gauges,
@@ -256,8 +277,9 @@ def _build_server(settings: Settings, opened: Opened, audit: AuditLog) -> Server
         opened.new_id,
         region=settings.region,
         audit=audit,
+        failures=logins,
     )
-    admin = AdminApi(desk, keyring, settings.region, opened.new_id)
+    admin = AdminApi(desk, keyring, settings.region, opened.new_id, failures, throttle)
     server = Server(
         endpoint.handle,
         admin.handle,
@@ -266,6 +288,8 @@ def _build_server(settings: Settings, opened: Opened, audit: AuditLog) -> Server
         admin_port=settings.admin_port_chosen,
         limits=HttpLimits.of(settings.http),
         clock=service.clock,
+        certificates=certificates,
+        proxies=Proxies(settings.proxy_networks) if settings.proxy_networks else None,
     )
     return server
 
@@ -286,10 +310,10 @@ async def _start(server: Server, settings: Settings) -> None:
 
 
 def _listening(settings: Settings, server: Server) -> Listening:
-    host = reachable_host(settings.host)
+    origin = f"{settings.scheme}://{reachable_host(settings.host)}"
     return Listening(
-        endpoint_url=f"http://{host}:{server.port}",
-        admin_url=f"http://{host}:{server.admin_port}",
+        endpoint_url=f"{origin}:{server.port}",
+        admin_url=f"{origin}:{server.admin_port}",
         data=str(settings.data.absolute()),
         region=settings.region,
         account=settings.account,

@@ -28,6 +28,8 @@ PORT_MAX: Final = 65_535
 ACCOUNT: Final = ROOT_NUMBER
 CACHE_BYTES_MAX: Final = 32 << 20
 
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
 
 class SettingInvalid(DoveError):
     """`place` is the file, variable or flag to correct."""
@@ -114,6 +116,22 @@ class Settings(Struct, frozen=True, kw_only=True):
         Annotated[str, Meta(pattern=r"\Ahttps?://[^/\s]+/?\Z")] | None,
         _about("Start of queue URLs when a request names no host.", default="none"),
     ] = None
+    tls_certificate: Annotated[
+        Path | None,
+        _about(
+            "PEM file of a certificate and its chain: both listeners speak TLS.", default="none"
+        ),
+    ] = None
+    tls_key: Annotated[
+        Path | None, _about("PEM file of the certificate's key.", default="none")
+    ] = None
+    trusted_proxies: Annotated[
+        str,
+        _about(
+            "Addresses and networks, by commas, whose X-Forwarded headers are believed.",
+            default="none",
+        ),
+    ] = ""
     queues: Annotated[
         Path | None,
         _about("TOML file of queues to create or change at the start.", default="none"),
@@ -124,6 +142,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     insecure_no_auth: Annotated[
         bool, _about("Accept any credentials; only on a loopback address.")
     ] = False
+    failures_max: Annotated[
+        int, _about("Failed signatures of an address before it is refused unheard.", least=1)
+    ] = 50
+    failure_seconds: Annotated[
+        int, _about("Time in which one of them is forgiven.", "seconds", least=1)
+    ] = 1
     cache_bytes_max: Annotated[
         int, _about("Memory for bodies of recent messages.", "bytes", least=0)
     ] = CACHE_BYTES_MAX
@@ -146,6 +170,15 @@ class Settings(Struct, frozen=True, kw_only=True):
         if self.admin_port is not None:
             return self.admin_port
         return self.port + 1 if self.port else 0
+
+    @property
+    def scheme(self) -> str:
+        return "https" if self.tls_certificate else "http"
+
+    @property
+    def proxy_networks(self) -> tuple[Network, ...]:
+        texts = filter(None, map(str.strip, self.trusted_proxies.split(",")))
+        return tuple(map(ipaddress.ip_network, texts))
 
 
 class Setting(Struct, frozen=True):
@@ -332,6 +365,15 @@ def _check(settings: Settings, sources: Mapping[str, str]) -> None:
         raise SettingInvalid(
             sources["admin_port"], f"{settings.port} is the SQS port", "take another port"
         )
+    if (settings.tls_certificate is None) != (settings.tls_key is None):
+        place = sources.get("tls_certificate") or sources["tls_key"]
+        raise SettingInvalid(place, "a certificate and its key go together", "name both or none")
+    try:
+        _ = settings.proxy_networks
+    except ValueError as error:
+        raise SettingInvalid(
+            sources["trusted_proxies"], str(error), "name addresses or networks by commas"
+        ) from None
 
 
 def is_loopback(host: str) -> bool:

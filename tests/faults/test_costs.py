@@ -1,4 +1,4 @@
-"""Cost stays flat: with a deep backlog, and with thousands of idle long polls.
+"""Cost stays flat: with a deep backlog, thousands of idle long polls, and a flood over a quota.
 
 CPU is counted by the kernel for the server alone; no test here looks at a wall clock. The
 benchmarks of the same names print the figures.
@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from bench import flat, polls
+from bench import flat, polls, quotas
 from bench.tables import Row
 
 BACKLOG: Final = int(os.environ.get("DOVETEST_BACKLOG", "200000"))
@@ -56,3 +56,12 @@ def test_idle_long_polls_cost_next_to_nothing_and_a_send_wakes_one() -> None:
     assert [row["woken_by_one_send"] for row in rows] == [1, 1]
     shares = [float(row["share_of_a_core"] or 0) for row in rows]
     assert max(shares) < polls.BOUND_SHARE
+
+
+@pytest.mark.usefixtures("descriptors")
+def test_flood_over_a_quota_is_refused_and_leaves_the_server_below_its_share() -> None:
+    rows = asyncio.run(quotas.run(rounds=1, seconds=_IDLE_SECONDS))
+    for row in rows[1:]:
+        assert float(row["share_of_a_core"] or 0) < quotas.SHARE_BOUND
+        assert 0 < int(row["passed"] or 0) < int(row["due"] or 0) / 2
+        assert int(row["throttled"] or 0) > 0

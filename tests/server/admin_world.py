@@ -4,7 +4,6 @@ import asyncio
 import itertools
 import json
 import random
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from dovemq.server.audit import AuditLog, PassingAudit
 from dovemq.server.sessions import Sessions
 from dovemq.server.traffic import StreamedResponse
 from dovemq.service import Service, build_service
+from dovemq.service.failures import Failures
 from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.sqs.signature import Signer
 from dovemq.stores.memory import MemoryStore
@@ -56,19 +56,6 @@ class FakeCare:
         return Verified(self.findings)
 
 
-class FewFailures:
-    """Lets three wrong ones pass for each key, and never forgets."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-
-    def allowed(self, key: str, now_ms: int) -> bool:
-        return self.counts[key] < 3
-
-    def failed(self, key: str, now_ms: int) -> None:
-        self.counts[key] += 1
-
-
 class World:
     def __init__(
         self,
@@ -86,7 +73,7 @@ class World:
         )
         self.care = FakeCare()
         self.audit = PassingAudit()
-        self.failures = FewFailures()
+        self.failures = Failures(3, 1_000, "logins")
         self.sessions = Sessions()
         desk = Desk(
             self.service,

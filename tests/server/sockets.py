@@ -1,12 +1,16 @@
 """A listener with a fake behind it, and a client that sees every byte."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
+from dovemq.server.certificates import Certificates
 from dovemq.server.limits import HttpLimits
 from dovemq.server.listener import Listener
+from dovemq.server.proxies import Proxies
+from dovemq.server.tls import Handshakes
 from dovemq.server.traffic import StreamedResponse
 from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.testing.clock import ManualClock
@@ -91,14 +95,20 @@ class Client:
 
 
 class Serving:
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: Listener, trust: ssl.SSLContext | None = None) -> None:
         self.listener = listener
         self.traffic = listener.traffic
+        self._trust = trust
         self._clients: list[Client] = []
+
+    @property
+    def handshakes(self) -> Handshakes:
+        assert self.listener.handshakes is not None
+        return self.listener.handshakes
 
     async def connect(self, *, buffer_bytes: int = 1 << 16) -> Client:
         reader, writer = await asyncio.open_connection(
-            "127.0.0.1", self.listener.port, limit=buffer_bytes
+            "127.0.0.1", self.listener.port, limit=buffer_bytes, ssl=self._trust
         )
         self._clients.append(Client(reader, writer))
         return self._clients[-1]
@@ -114,10 +124,19 @@ class Serving:
 
 
 @asynccontextmanager
-async def serving(handle: Handle, **limits: int) -> AsyncIterator[Serving]:
-    listener = Listener(handle, HttpLimits(**{"sweep_ms": 10, **limits}), ManualClock())
+async def serving(
+    handle: Handle,
+    certificates: Certificates | None = None,
+    trust: ssl.SSLContext | None = None,
+    proxies: Proxies | None = None,
+    /,
+    **limits: int,
+) -> AsyncIterator[Serving]:
+    """Over TLS with certificates, whose clients trust `trust`."""
+    known = HttpLimits(**{"sweep_ms": 10, **limits})
+    listener = Listener(handle, known, ManualClock(), certificates=certificates, proxies=proxies)
     await listener.start("127.0.0.1", 0)
-    place = Serving(listener)
+    place = Serving(listener, trust)
     try:
         yield place
     finally:

@@ -1,5 +1,6 @@
 """Logging in to the admin API by password, and how sessions end."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -127,8 +128,22 @@ def test_wrong_logins_are_limited_by_account_and_address(run: Run, tmp_path: Pat
         for _ in range(3):
             assert (await world.refused("POST", "/v1/sessions", body=wrong))[0] == 403
         right = {"account": number, "password": PASSWORD}
-        assert await world.refused("POST", "/v1/sessions", body=right) == (429, "Throttling")
-        assert list(world.failures.counts) == [f"{number} 192.0.2.1"]
+        assert await world.refused("POST", "/v1/sessions", body=right) == (429, "Throttled")
+        assert not world.failures.allowed(f"{number} 192.0.2.1", world.clock.now_ms())
+        world.clock.advance(1_000)
+        for _ in range(5):
+            await world.done("POST", "/v1/sessions", body=right)
+
+    run(scenario())
+
+
+def test_wrong_logins_at_the_same_time_are_limited_too(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        world, _, _ = await _logged_in(tmp_path)
+        wrong = {"account": "ann", "password": "wrong password"}
+        asked = [world.refused("POST", "/v1/sessions", body=wrong) for _ in range(10)]
+        codes = [code for _, code in await asyncio.gather(*asked)]
+        assert (codes.count("AccessDenied"), codes.count("Throttled")) == (3, 7)
 
     run(scenario())
 

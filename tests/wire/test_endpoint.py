@@ -5,6 +5,7 @@ import logging
 import tracemalloc
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from dovemq.core.commands import Draft, Duplicate, Sent
@@ -30,6 +31,18 @@ def test_queue_urls_have_the_host_that_the_caller_used(host: str) -> None:
     async def scenario() -> None:
         answer = await World().endpoint.handle(with_host(host, "CreateQueue"))
         assert f'"http://{host}/123456789012/orders"'.encode() in answer.body
+
+    asyncio.run(scenario())
+
+
+def test_queue_urls_have_the_scheme_by_which_the_caller_came() -> None:
+    async def scenario() -> None:
+        world = World()
+        asked = with_host("queues", "CreateQueue")
+        for secure, scheme in ((True, "https"), (False, "http"), (True, "https")):
+            request = msgspec.structs.replace(asked, secure=secure)
+            answer = await world.endpoint.handle(request)
+            assert f'"{scheme}://queues/123456789012/orders"'.encode() in answer.body
 
     asyncio.run(scenario())
 

@@ -60,6 +60,13 @@ def add_target(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--port", metavar="N", help="its port on this machine")
     group.add_argument("--profile", metavar="NAME", help="access key of AWS's files")
     group.add_argument("--region", metavar="NAME", help="region of the signatures")
+    add_ca_bundle(group)
+
+
+def add_ca_bundle(group: argparse._ActionsContainer) -> None:
+    group.add_argument(
+        "--ca-bundle", metavar="FILE", help="certificates to trust over https (AWS_CA_BUNDLE)"
+    )
 
 
 def count(text: str) -> int:

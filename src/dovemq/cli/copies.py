@@ -10,7 +10,16 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from dovemq.cli.command import FAILED, INTERRUPTED, OK, Commands, WrongUse, add_command, count
+from dovemq.cli.command import (
+    FAILED,
+    INTERRUPTED,
+    OK,
+    Commands,
+    WrongUse,
+    add_ca_bundle,
+    add_command,
+    count,
+)
 from dovemq.cli.output import Progress, print_json
 from dovemq.cli.profiles import read_profile
 from dovemq.cli.target import find_target
@@ -39,12 +48,14 @@ class End(Struct, frozen=True):
     profile: str | None
     data: str | None
     region: str | None
+    ca_bundle: str | None
 
     @classmethod
     def of(cls, args: argparse.Namespace, word: str, queue: str) -> "End":
         given = vars(args)
         options = ("endpoint_url", "profile", "data", "region")
-        return cls(word, queue, *(given[f"{word}_{option}"] for option in options))
+        named = {option: given[f"{word}_{option}"] for option in options}
+        return cls(word, queue, ca_bundle=args.ca_bundle, **named)
 
     @property
     def _url(self) -> str | None:
@@ -61,13 +72,20 @@ class End(Struct, frozen=True):
             admin_url=None,
             profile=self.profile,
             region=self.region or (aws[1] if aws else None),
+            ca_bundle=self.ca_bundle,
         )
         target = find_target(named)
         if self.profile:
             token = read_profile(self.profile, os.environ).session_token
         else:
             token = None if self.data else os.environ.get("AWS_SESSION_TOKEN")
-        return SqsClient(target.endpoint_url, target.key, region=target.region, session_token=token)
+        return SqsClient(
+            target.endpoint_url,
+            target.key,
+            region=target.region,
+            session_token=token,
+            ca_bundle=target.ca_bundle,
+        )
 
     async def side(self, client: SqsClient) -> Side:
         """Known to be there, and to be open to this key."""
@@ -111,6 +129,7 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="FIFO: send under the source's ids; messages that share one are not copied",
     )
+    add_ca_bundle(parser)
     for word, side in _SIDES.items():
         _add_side(parser, word, side)
 

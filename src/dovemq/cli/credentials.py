@@ -128,7 +128,9 @@ def _place(path: Path | None) -> Iterator[TextIO]:
 def _text(args: argparse.Namespace, target: Target, made: Document) -> str:
     if args.env:
         key_id, secret = made["key_id"], made["secret"]
-        return exports(target.endpoint_url, key_id, secret, target.region, args.json)
+        return exports(
+            target.endpoint_url, key_id, secret, target.region, target.ca_bundle, args.json
+        )
     if args.json:
         return json_text(made)
     return "\n".join(

@@ -77,6 +77,8 @@ def _greeting(settings: Settings, listening: "Listening") -> Iterator[str]:
     if settings.insecure_no_auth:
         yield "signatures are not checked: any credentials will do"
         return
-    port = listening.endpoint_url.rpartition(":")[2]
+    place = f"--port {listening.endpoint_url.rpartition(':')[2]}"
+    if settings.tls_certificate or settings.public_url:
+        place = f"--endpoint-url {shlex.quote(settings.public_url or listening.endpoint_url)}"
     yield "for AWS clients, in another terminal:"
-    yield f'  eval "$(dovemq env --data {shlex.quote(listening.data)} --port {port})"'
+    yield f'  eval "$(dovemq env --data {shlex.quote(listening.data)} {place})"'

@@ -20,6 +20,7 @@ from dovemq.settings import Resolved, Settings, reachable_host, resolve
 
 ADMIN_VARIABLE: Final = "AWS_ENDPOINT_URL_DOVEMQ"
 """As AWS's tools name the address of a service; needed where it is not on the next port."""
+CA_VARIABLE: Final = "AWS_CA_BUNDLE"
 
 _WAITING: Final = "waiting for the server"
 
@@ -31,12 +32,13 @@ class Target(Struct, frozen=True):
     admin_url: str
     key: AccessKey | None
     region: str
+    ca_bundle: Path | None
 
     def sqs(self) -> SqsClient:
-        return SqsClient(self.endpoint_url, self.key, region=self.region)
+        return SqsClient(self.endpoint_url, self.key, region=self.region, ca_bundle=self.ca_bundle)
 
     def admin(self) -> AdminClient:
-        return AdminClient(self.admin_url, self.key, region=self.region)
+        return AdminClient(self.admin_url, self.key, region=self.region, ca_bundle=self.ca_bundle)
 
 
 def ask_sqs(args: argparse.Namespace, ask: Callable[[SqsClient], Awaitable[T]]) -> T:
@@ -78,7 +80,8 @@ def find_target(args: argparse.Namespace) -> Target:
         admin_url = _next_port(url)
     if not local:
         admin_url = environment.get(ADMIN_VARIABLE, admin_url)
-    return Target(url, args.admin_url or admin_url, key, region)
+    bundle = args.ca_bundle or environment.get(CA_VARIABLE)
+    return Target(url, args.admin_url or admin_url, key, region, Path(bundle) if bundle else None)
 
 
 def resolved_settings(args: argparse.Namespace) -> Resolved:
@@ -88,8 +91,8 @@ def resolved_settings(args: argparse.Namespace) -> Resolved:
 
 def local_urls(settings: Settings) -> tuple[str, str]:
     """Of the SQS endpoint and of the admin API, as seen from this machine."""
-    host = reachable_host(settings.host)
-    return f"http://{host}:{settings.port}", f"http://{host}:{settings.admin_port_chosen}"
+    origin = f"{settings.scheme}://{reachable_host(settings.host)}"
+    return f"{origin}:{settings.port}", f"{origin}:{settings.admin_port_chosen}"
 
 
 def _key_of(environment: Mapping[str, str]) -> AccessKey | None:

@@ -4,7 +4,14 @@ Owns connections, signing and typed answers. It knows no store and no server.
 """
 
 from dovemq.client.admin import AdminClient
-from dovemq.client.errors import AnswerMalformed, ClientError, Refused, TimedOut, Unreachable
+from dovemq.client.errors import (
+    AnswerMalformed,
+    ClientError,
+    Refused,
+    TimedOut,
+    Unreachable,
+    Untrusted,
+)
 from dovemq.client.sqs import SqsClient
 from dovemq.client.sync import BlockingAdminClient, BlockingSqsClient
 
@@ -18,4 +25,5 @@ __all__ = [
     "SqsClient",
     "TimedOut",
     "Unreachable",
+    "Untrusted",
 ]

@@ -4,6 +4,7 @@ Answers are the API's own JSON documents; the server's reference describes their
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -33,8 +34,11 @@ class AdminClient:
         *,
         region: str = "us-east-1",
         clock: Clock | None = None,
+        ca_bundle: Path | None = None,
     ) -> None:
-        self._session = Session(admin_url, key, region=region, service=SERVICE, clock=clock)
+        self._session = Session(
+            admin_url, key, region=region, service=SERVICE, clock=clock, ca_bundle=ca_bundle
+        )
 
     async def health(self) -> Document:
         return await self._get("/v1/health")
@@ -189,7 +193,7 @@ def _refusal(url: str, answer: Answer) -> Exception:
     try:
         error = msgspec.json.decode(answer.body, type=_Refusal).error
     except msgspec.DecodeError:
-        return AnswerMalformed(url, f"HTTP status {answer.status} without an error of ours")
+        return AnswerMalformed(url, answer.outline)
     request_id = answer.headers.get("x-amzn-requestid", "")
     return Refused(answer.status, error.code, error.message, request_id)
 

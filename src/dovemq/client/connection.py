@@ -9,6 +9,7 @@ from msgspec import Struct
 
 ANSWER_BYTES_MAX: Final = 64 << 20
 """Of an answer held in memory; larger ones are taken by a sink."""
+OUTLINE_BYTES_MAX: Final = 200
 
 Sink = Callable[[bytes], None]
 
@@ -21,6 +22,15 @@ class Answer(Struct, frozen=True):
     status: int
     headers: dict[str, str]
     body: bytes
+
+    @property
+    def outline(self) -> str:
+        """The status, and what a text says in its first line; for answers of another form."""
+        text = f"HTTP status {self.status}"
+        if not self.headers.get("content-type", "").startswith("text/plain"):
+            return text
+        line = self.body[:OUTLINE_BYTES_MAX].decode("ascii", "replace").partition("\n")[0]
+        return f"{text}: {line}" if line.isprintable() else text
 
 
 class Connection(asyncio.Protocol):

@@ -3,6 +3,7 @@
 ClientError
 ├── Refused             the server answered with an error
 ├── Unreachable         no connection, or it broke before the answer
+├── Untrusted           its certificate does not hold, or cannot be checked
 ├── TimedOut            no answer in time; the request may have been done
 └── AnswerMalformed     not the answer of a DoveMQ server
 """
@@ -28,6 +29,14 @@ class Refused(ClientError):
 class Unreachable(ClientError):
     def __init__(self, url: str, found: str) -> None:
         super().__init__(f"{url}: {found}; is the server running? start it by `dovemq serve`")
+        self.url = url
+
+
+class Untrusted(ClientError):
+    def __init__(self, url: str, found: str) -> None:
+        super().__init__(
+            f"{url}: {found}; name a file of trusted certificates by --ca-bundle or AWS_CA_BUNDLE"
+        )
         self.url = url
 
 

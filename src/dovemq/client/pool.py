@@ -4,13 +4,14 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from dovemq.client.connection import Answer, Connection, ConnectionBroken, Sink
-from dovemq.client.errors import AnswerMalformed, TimedOut, Unreachable
+from dovemq.client.errors import AnswerMalformed, TimedOut, Unreachable, Untrusted
 
 CONNECTIONS_MAX: Final = 32
 CONNECT_SECONDS_MAX: Final = 5.0
@@ -39,10 +40,19 @@ class Address(Struct, frozen=True):
 
 
 class Pool:
-    """Connections are kept open and used again, the most recent first."""
+    """Connections are kept open and used again, the most recent first.
 
-    def __init__(self, address: Address, connections_max: int = CONNECTIONS_MAX) -> None:
+    Certificates are checked against those of `ca_bundle`, else against the system's.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        connections_max: int = CONNECTIONS_MAX,
+        ca_bundle: Path | None = None,
+    ) -> None:
         self._address = address
+        self._trust = _trust(address, ca_bundle) if address.secure else None
         self._idle: list[Connection] = []
         self._slots = asyncio.Semaphore(connections_max)
         self._closed = False
@@ -89,15 +99,16 @@ class Pool:
             if connection.usable:
                 return connection
         address = self._address
-        context = ssl.create_default_context() if address.secure else None
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(CONNECT_SECONDS_MAX):
                 _, connection = await loop.create_connection(
-                    Connection, address.host, address.port, ssl=context
+                    Connection, address.host, address.port, ssl=self._trust
                 )
         except TimeoutError:
             raise Unreachable(address.url, "no connection in time") from None
+        except ssl.SSLCertVerificationError as error:
+            raise Untrusted(address.url, f"its certificate: {error.verify_message}") from None
         except OSError as error:
             raise Unreachable(address.url, error.strerror or str(error)) from None
         return connection
@@ -115,3 +126,11 @@ class Pool:
         with contextlib.suppress(asyncio.CancelledError):
             # Lets the loop forget the closed transports before it is closed itself.
             await asyncio.sleep(0)
+
+
+def _trust(address: Address, ca_bundle: Path | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca_bundle)
+    except OSError as error:
+        found = f"{ca_bundle} cannot be used ({error.strerror or error})"
+        raise Untrusted(address.url, found) from None

@@ -1,6 +1,7 @@
 """Signed requests to one address: what the SQS and the admin client have in common."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 from dovemq.client.connection import Answer, Sink
@@ -26,13 +27,14 @@ class Session:
         service: str,
         clock: Clock | None = None,
         connections_max: int = CONNECTIONS_MAX,
+        ca_bundle: Path | None = None,
     ) -> None:
         address = Address.parse(url)
         self.url = address.url
         self._host = address.authority
         self._signer = Signer(key, region=region, service=service) if key else None
         self._clock = clock or SystemClock()
-        self._pool = Pool(address, connections_max)
+        self._pool = Pool(address, connections_max, ca_bundle)
 
     async def ask(
         self,

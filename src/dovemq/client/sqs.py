@@ -1,10 +1,12 @@
 """The SQS operations as methods, over AWS JSON 1.0."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import msgspec
 
+from dovemq.client.connection import Answer
 from dovemq.client.errors import AnswerMalformed, Refused
 from dovemq.client.pool import CONNECTIONS_MAX
 from dovemq.client.session import ANSWER_SECONDS_MAX, Session
@@ -53,6 +55,7 @@ class SqsClient:
         clock: Clock | None = None,
         connections_max: int = CONNECTIONS_MAX,
         session_token: str | None = None,
+        ca_bundle: Path | None = None,
     ) -> None:
         """`session_token` goes with keys that AWS gave for a while."""
         self._session = Session(
@@ -62,6 +65,7 @@ class SqsClient:
             service="sqs",
             clock=clock,
             connections_max=connections_max,
+            ca_bundle=ca_bundle,
         )
         self._decoders: dict[type, msgspec.json.Decoder[Any]] = {}
         self._encode = msgspec.json.Encoder().encode
@@ -221,7 +225,7 @@ class SqsClient:
             repeatable=operation in REPEATABLE,
         )
         if answer.status != 200:
-            raise _refusal(self._session.url, answer.status, answer.headers, answer.body)
+            raise _refusal(self._session.url, answer)
         decoder = self._decoders.get(shape)
         if decoder is None:
             decoder = self._decoders[shape] = msgspec.json.Decoder(shape)
@@ -237,11 +241,11 @@ class _Fault(msgspec.Struct):
     message: str = ""
 
 
-def _refusal(url: str, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
+def _refusal(url: str, answer: Answer) -> Exception:
     try:
-        fault = msgspec.json.decode(body, type=_Fault)
+        fault = msgspec.json.decode(answer.body, type=_Fault)
     except msgspec.DecodeError:
-        return AnswerMalformed(url, f"HTTP status {status} without an SQS error")
-    code = headers.get("x-amzn-query-error", "").partition(";")[0]
-    code = code or fault.type.rpartition("#")[2] or str(status)
-    return Refused(status, code, fault.message, headers.get("x-amzn-requestid", ""))
+        return AnswerMalformed(url, answer.outline)
+    code = answer.headers.get("x-amzn-query-error", "").partition(";")[0]
+    code = code or fault.type.rpartition("#")[2] or str(answer.status)
+    return Refused(answer.status, code, fault.message, answer.headers.get("x-amzn-requestid", ""))

@@ -1,5 +1,7 @@
 """The clients for programs without asyncio: faces over one background loop each."""
 
+from pathlib import Path
+
 from dovemq.client.admin import AdminClient
 from dovemq.client.blocking import Face, LoopThread, blocking
 from dovemq.client.sqs import SqsClient
@@ -8,9 +10,15 @@ from dovemq.core.access import AccessKey
 
 class BlockingSqsClient(Face[SqsClient]):
     def __init__(
-        self, endpoint_url: str, key: AccessKey | None = None, *, region: str = "us-east-1"
+        self,
+        endpoint_url: str,
+        key: AccessKey | None = None,
+        *,
+        ca_bundle: Path | None = None,
+        region: str = "us-east-1",
     ) -> None:
-        super().__init__(SqsClient(endpoint_url, key, region=region), LoopThread("dovemq-client"))
+        client = SqsClient(endpoint_url, key, region=region, ca_bundle=ca_bundle)
+        super().__init__(client, LoopThread("dovemq-client"))
 
     call = blocking(SqsClient.call)
     create_queue = blocking(SqsClient.create_queue)
@@ -45,9 +53,15 @@ class BlockingSqsClient(Face[SqsClient]):
 
 class BlockingAdminClient(Face[AdminClient]):
     def __init__(
-        self, admin_url: str, key: AccessKey | None = None, *, region: str = "us-east-1"
+        self,
+        admin_url: str,
+        key: AccessKey | None = None,
+        *,
+        ca_bundle: Path | None = None,
+        region: str = "us-east-1",
     ) -> None:
-        super().__init__(AdminClient(admin_url, key, region=region), LoopThread("dovemq-admin"))
+        client = AdminClient(admin_url, key, region=region, ca_bundle=ca_bundle)
+        super().__init__(client, LoopThread("dovemq-admin"))
 
     health = blocking(AdminClient.health)
     queues = blocking(AdminClient.queues)

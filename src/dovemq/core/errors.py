@@ -42,6 +42,7 @@
     │   │   ├── AccessKeyUnknown
     │   │   ├── AccessKeyExpired
     │   │   └── QueueDenied         no policy lets the account do this, or one forbids it
+    │   ├── Throttled               too many requests, or too many failed ones
     │   └── RequestMalformed        the request cannot be read at all
     ├── UnavailableError            try later
     │   ├── StoreFull               no space for sends; settles go on
@@ -325,6 +326,14 @@ class QueueDenied(AccessDenied):
     def __init__(self, resource: str) -> None:
         super().__init__(f"Access to the resource {resource} is denied.")
         self.resource = resource
+
+
+class Throttled(RequestError):
+    """`wait_ms` is when to try again."""
+
+    def __init__(self, what: str, wait_ms: int) -> None:
+        super().__init__(what)
+        self.wait_ms = wait_ms
 
 
 class RequestMalformed(RequestError):

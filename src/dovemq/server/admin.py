@@ -20,6 +20,7 @@ from dovemq.core.errors import (
     LimitReached,
     QueueMissing,
     RequestError,
+    Throttled,
     UnavailableError,
 )
 from dovemq.server.admin_desk import AdminRefusal, Asked, Caller, Desk, Route
@@ -28,7 +29,11 @@ from dovemq.server.admin_routes import ROUTES
 from dovemq.server.admin_views import JSON, document_bytes, error_document
 from dovemq.server.traffic import StreamedResponse
 from dovemq.service.audit import AuditEntry, audited, bounded
+from dovemq.service.failures import Failures
+from dovemq.service.throttle import Throttle
+from dovemq.sqs.admission import Admission
 from dovemq.sqs.failures import log_failure
+from dovemq.sqs.faults import pause_ms_of
 from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.sqs.signature import Verifier
 
@@ -47,6 +52,7 @@ _STATUSES: Final = (
     (AccountProtected, HTTPStatus.CONFLICT),
     (LimitReached, HTTPStatus.CONFLICT),
     (AccessDenied, HTTPStatus.FORBIDDEN),
+    (Throttled, HTTPStatus.TOO_MANY_REQUESTS),
     (RequestError, HTTPStatus.BAD_REQUEST),
     (UnavailableError, HTTPStatus.SERVICE_UNAVAILABLE),
 )
@@ -61,12 +67,19 @@ class AdminApi:
     """Without a keyring signatures are not checked, and everybody is the root account."""
 
     def __init__(
-        self, desk: Desk, keyring: Keyring | None, region: str, new_id: Callable[[], str]
+        self,
+        desk: Desk,
+        keyring: Keyring | None,
+        region: str,
+        new_id: Callable[[], str],
+        failures: Failures | None = None,
+        throttle: Throttle | None = None,
     ) -> None:
         self._desk = desk
-        self._verifier = None
+        self._admission = None
         if keyring is not None:
-            self._verifier = Verifier(keyring, region=region, service=SERVICE)
+            verifier = Verifier(keyring, region=region, service=SERVICE)
+            self._admission = Admission(verifier, failures, throttle)
         self._new_id = new_id
 
     async def handle(self, request: HttpRequest) -> HttpResponse | StreamedResponse:
@@ -144,11 +157,11 @@ class AdminApi:
 
     def _caller(self, request: HttpRequest) -> Caller:
         accounts, now_ms = self._desk.service.accounts, self._desk.now_ms
-        if self._verifier is None:
+        if self._admission is None:
             return Caller(accounts.get(accounts.root))
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != BEARER:
-            key = self._verifier.verify(request, now_ms)
+            key = self._admission.admit(request, now_ms)
             return Caller(accounts.get(key.account), key.key_id)
         session = self._desk.sessions.use(token.strip(), now_ms)
         if session is None:
@@ -156,6 +169,7 @@ class AdminApi:
         account = accounts.get(session.account)
         if not account.enabled:
             raise SessionEnded()
+        self._admission.charge(account.number, now_ms)
         return Caller(account, token=token.strip())
 
 
@@ -187,7 +201,8 @@ def _refused(error: Exception, request_id: str) -> HttpResponse:
     elif status is HTTPStatus.INTERNAL_SERVER_ERROR:
         log_failure(log, f"admin request {request_id} failed", error)
     body = document_bytes(error_document(code, message))
-    return HttpResponse(status, JSON, body, (("X-Amzn-RequestId", request_id),))
+    headers = (("X-Amzn-RequestId", request_id),)
+    return HttpResponse(status, JSON, body, headers, pause_ms=pause_ms_of(error))
 
 
 def _described(error: Exception) -> tuple[HTTPStatus, str, str]:

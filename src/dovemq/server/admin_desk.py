@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +20,7 @@ from dovemq.server.care import StoreCare
 from dovemq.server.sessions import Sessions
 from dovemq.server.traffic import StreamedResponse
 from dovemq.service import Service
+from dovemq.service.failures import Failures
 
 
 class AdminRefusal(RequestError):
@@ -72,16 +73,11 @@ class Asked:
         return int(text)
 
 
-class Failures(Protocol):
-    """How often somebody may be wrong: `key` says who, and about what."""
-
-    def allowed(self, key: str, now_ms: int) -> bool: ...
-
-    def failed(self, key: str, now_ms: int) -> None: ...
-
-
 class Desk:
-    """What the routes work with. A store without care can be neither copied nor verified."""
+    """What the routes work with. A store without care can be neither copied nor verified.
+
+    `failures` are those of logins.
+    """
 
     def __init__(
         self,
@@ -92,9 +88,9 @@ class Desk:
         new_id: Callable[[], str] | None = None,
         *,
         region: str = "us-east-1",
+        failures: Failures,
         audit: AuditLog | None = None,
         sessions: Sessions | None = None,
-        failures: Failures | None = None,
     ) -> None:
         self.service = service
         self.gauges = gauges

@@ -5,9 +5,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from dovemq.core.errors import AccessDenied, AccountMissing
+from dovemq.core.errors import AccessDenied, AccountMissing, Throttled
 from dovemq.server.admin_desk import AdminRefusal, Asked, Caller, Desk, Route
 from dovemq.server.admin_views import Document
+from dovemq.sqs.http import client_of
 
 
 class Login(Struct, frozen=True, forbid_unknown_fields=True):
@@ -21,16 +22,15 @@ class Login(Struct, frozen=True, forbid_unknown_fields=True):
 async def log_in(desk: Desk, asked: Asked) -> Document:
     login: Login = asked.body
     asked.target = _number(desk, login.account)
-    who = f"{asked.target} {asked.peer.rpartition(':')[0]}"
-    if desk.failures is not None and not desk.failures.allowed(who, desk.now_ms):
-        raise AdminRefusal(
-            HTTPStatus.TOO_MANY_REQUESTS, "Throttling", "Too many wrong passwords; try later."
-        )
+    who, failures = f"{asked.target} {client_of(asked.peer)}", desk.failures
+    if wait_ms := failures.wait_ms(who, desk.now_ms):
+        raise Throttled("Too many wrong passwords; try later.", wait_ms)
+    # Taken for wrong until it is known to be right: many may be asked about at a time.
+    failures.failed(who, desk.now_ms)
     account = await desk.service.accounts.password_holds(login.account, login.password)
     if account is None:
-        if desk.failures is not None:
-            desk.failures.failed(who, desk.now_ms)
         raise AccessDenied("There is no such account, or this is not its password.")
+    failures.forgive(who)
     token, session = desk.sessions.open(account.number, desk.now_ms)
     asked.caller = Caller(account, token=token)
     return {"token": token, **_session_document(asked.caller), "ends_ms": session.ends_ms}

@@ -24,10 +24,12 @@ REFUSED_MAX: Final = 64
 
 class Connection(asyncio.Protocol):
     __slots__ = (
+        "_answered",
         "_lingering",
         "_lost",
         "_outbox",
         "_reader",
+        "_resting",
         "_since_tick",
         "_taking_back",
         "_task",
@@ -44,7 +46,9 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport
         self._task: asyncio.Task[None] | None = None
         self._waiter: asyncio.Future[None] | None = None
+        self._resting: asyncio.Future[None] | None = None
         self.half_closed = False
+        self._answered = False
         self._lingering = False
         self._lost = False
         self._taking_back = False
@@ -58,7 +62,7 @@ class Connection(asyncio.Protocol):
         traffic = self._traffic
         self._transport = cast(asyncio.Transport, transport)
         self._outbox = Outbox(traffic, self._transport)
-        self._reader = RequestReader(traffic, _peer_text(transport.get_extra_info("peername")))
+        self._reader = _reader_of(traffic, transport)
         traffic.connections.add(self)
         excess = len(traffic.connections) - traffic.limits.connections_max
         if traffic.draining or excess > REFUSED_MAX:
@@ -109,7 +113,11 @@ class Connection(asyncio.Protocol):
     def close_when_idle(self) -> None:
         """The answers that are due go out; then the connection closes."""
         reader = self._reader
-        if reader.partial:
+        if self._resting is not None:
+            # Its account must wait, and so must what it has only begun to ask.
+            reader.ended = True
+            _end_rest(self._resting)
+        elif reader.partial:
             reader.last_wanted = True
         elif self.busy:
             reader.ended = True
@@ -133,6 +141,8 @@ class Connection(asyncio.Protocol):
         elif self.half_closed:
             if self._peer_is_gone():
                 self._transport.abort()
+        elif self._resting is not None:
+            return
         elif reader.partial:
             if not reader.full and traffic.passed(reader.since_tick, limits.request_ms_max):
                 reader.refuse(HTTPStatus.REQUEST_TIMEOUT, "The request took too long to arrive.")
@@ -195,13 +205,50 @@ class Connection(asyncio.Protocol):
                 log_failure(log, f"{item.method} of {item.peer} failed", error)
                 response = failure_answer()
             self._reader.release(item)
-        outbox, connection = self._outbox, self._connection_header()
-        if isinstance(response, HttpResponse):
-            outbox.put(response, connection, bare=bare, more=bool(self._reader.ready))
+        outbox = self._outbox
+        if not isinstance(response, HttpResponse):
+            await outbox.stream(response, self._connection_header(), bare=bare)
+        elif response.pause_ms:
+            await self._answer_and_rest(response, bare)
         else:
-            await outbox.stream(response, connection, bare=bare)
+            more = bool(self._reader.ready)
+            outbox.put(response, self._connection_header(), bare=bare, more=more)
+        self._answered = True
         if outbox.paused:
             await outbox.taken()
+
+    async def _answer_and_rest(self, response: HttpResponse, bare: bool) -> None:
+        reader, outbox = self._reader, self._outbox
+        if not self._answered:
+            # Told late: who leaves a connection upon a refusal shall not be ahead of who stays.
+            await self._rest(response.pause_ms)
+        outbox.put(response, self._connection_header(), bare=bare, more=False)
+        if self._answered and (reader.ready or not reader.ended):
+            if outbox.paused:
+                await outbox.taken()
+            await self._rest(response.pause_ms)
+
+    async def _rest(self, pause_ms: int) -> None:
+        """Read nothing for a while; what was read already waits too."""
+        reader, traffic, transport = self._reader, self._traffic, self._transport
+        if traffic.draining or transport.is_closing():
+            return
+        if traffic.resting >= traffic.limits.resting_max:
+            # Who comes back must then connect anew; the connections are for others too.
+            reader.ended = True
+            return
+        transport.pause_reading()
+        traffic.resting += 1
+        self._resting = traffic.loop.create_future()
+        timer = traffic.loop.call_later(pause_ms / 1_000, _end_rest, self._resting)
+        try:
+            await self._resting
+        finally:
+            timer.cancel()
+            traffic.resting -= 1
+            self._resting = None
+        # A request that was on its way has had no chance to arrive.
+        reader.since_tick = traffic.tick
 
     def _read_on(self) -> None:
         reader = self._reader
@@ -246,8 +293,19 @@ class Connection(asyncio.Protocol):
         return bool(connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
 
 
-def _peer_text(peer: object) -> str:
+def _end_rest(resting: asyncio.Future[None]) -> None:
+    if not resting.done():
+        resting.set_result(None)
+
+
+def _reader_of(traffic: Traffic, transport: asyncio.BaseTransport) -> RequestReader:
+    secure = transport.get_extra_info("ssl_object") is not None
+    peer = transport.get_extra_info("peername")
     if not isinstance(peer, tuple):
-        return ""
-    host = f"[{peer[0]}]" if ":" in peer[0] else peer[0]
-    return f"{host}:{peer[1]}"
+        return RequestReader(traffic, "", secure)
+    host = peer[0]
+    text = f"[{host}]:{peer[1]}" if ":" in host else f"{host}:{peer[1]}"
+    proxies = traffic.proxies
+    if proxies is not None and proxies.trusts(host):
+        return RequestReader(traffic, text, secure, proxies)
+    return RequestReader(traffic, text, secure)

@@ -26,6 +26,8 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
     write_ms_max: int = 30_000
     linger_ms_max: int = 2_000
     """How long a refused client is still read from, so that it can see the refusal."""
+    handshakes_max: int = 512
+    handshake_ms_max: int = 10_000
     sweep_ms: int = 1_000
 
     def for_admin(self) -> "HttpLimits":
@@ -33,6 +35,11 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(
             self, body_bytes_max=min(self.body_bytes_max, ADMIN_BODY_BYTES_MAX)
         )
+
+    @property
+    def resting_max(self) -> int:
+        """Connections that are not read from for a while, since their account must wait."""
+        return self.connections_max // 4
 
     @classmethod
     def of(cls, settings: HttpSettings) -> "HttpLimits":

@@ -7,8 +7,11 @@ from typing import Final
 
 from dovemq.core.ports import Clock
 from dovemq.server.answers import SQS_METHODS
+from dovemq.server.certificates import Certificates
 from dovemq.server.connection import Connection
 from dovemq.server.limits import HttpLimits
+from dovemq.server.proxies import Proxies
+from dovemq.server.tls import Handshakes
 from dovemq.server.traffic import Handle, Traffic
 
 _BACKLOG: Final = 1_024
@@ -16,27 +19,42 @@ _TAKE_BACK_SECONDS_MAX: Final = 5
 
 
 class Listener:
+    """In clear without certificates; without proxies every peer is a client."""
+
     def __init__(
         self,
         handle: Handle,
         limits: HttpLimits,
         clock: Clock,
         methods: Mapping[bytes, str] = SQS_METHODS,
+        certificates: Certificates | None = None,
+        proxies: Proxies | None = None,
     ) -> None:
         self._handle = handle
         self._limits = limits
         self._clock = clock
         self._methods = methods
+        self._certificates = certificates
+        self._proxies = proxies
+        self.handshakes: Handshakes | None = None
         self._server: asyncio.Server | None = None
         self._sweep_timer: asyncio.TimerHandle | None = None
         self.traffic: Traffic
 
     async def start(self, host: str, port: int) -> None:
         loop = asyncio.get_running_loop()
-        self.traffic = Traffic(self._handle, self._limits, self._clock, loop, self._methods)
-        self._server = await loop.create_server(
-            lambda: Connection(self.traffic), host, port, backlog=_BACKLOG
+        self.traffic = Traffic(
+            self._handle, self._limits, self._clock, loop, self._methods, self._proxies
         )
+        if self._certificates is None:
+            self._server = await loop.create_server(
+                lambda: Connection(self.traffic), host, port, backlog=_BACKLOG
+            )
+        else:
+            self.handshakes = Handshakes(self.traffic, self._certificates)
+            self._server = await loop.create_server(
+                self.handshakes.transport, host, port, backlog=_BACKLOG
+            )
         self._sweep_later()
 
     @property
@@ -49,6 +67,8 @@ class Listener:
         self.traffic.draining = True
         if self._server is not None:
             self._server.close()
+        if self.handshakes is not None:
+            self.handshakes.abort()
         for connection in tuple(self.traffic.connections):
             connection.close_when_idle()
 
@@ -78,5 +98,7 @@ class Listener:
     def _sweep(self) -> None:
         self._sweep_later()
         self.traffic.advance()
+        if self.handshakes is not None:
+            self.handshakes.sweep()
         for connection in tuple(self.traffic.connections):
             connection.sweep()

@@ -23,6 +23,7 @@ from httptools import (
 
 from dovemq.server.answers import options_answer, refusal
 from dovemq.server.headers import HeaderFields
+from dovemq.server.proxies import ForwardedMalformed, Proxies
 from dovemq.server.traffic import Traffic
 from dovemq.sqs.http import HttpRequest, HttpResponse
 
@@ -47,7 +48,10 @@ class RequestReader:
         "_method",
         "_parser",
         "_peer",
+        "_proxies",
+        "_proxy",
         "_rest",
+        "_secure",
         "_stalled_bytes",
         "_traffic",
         "_url",
@@ -63,7 +67,10 @@ class RequestReader:
         "since_tick",
     )
 
-    def __init__(self, traffic: Traffic, peer: str) -> None:
+    def __init__(
+        self, traffic: Traffic, peer: str, secure: bool = False, proxies: Proxies | None = None
+    ) -> None:
+        """`proxies` for a peer that is one of them."""
         self.ready: deque[HttpRequest | HttpResponse] = deque()
         self.ended = False
         self.refused = False
@@ -76,6 +83,9 @@ class RequestReader:
         self._traffic = traffic
         self._limits = traffic.limits
         self._peer = peer
+        self._secure = secure
+        self._proxies = proxies
+        self._proxy = (peer, secure)
         self._fields = HeaderFields(traffic.known_names)
         self.on_header = self._fields.collector()
         self._parser: HttpRequestParser | None = HttpRequestParser(self)
@@ -216,6 +226,8 @@ class RequestReader:
         # The parser lets zeros pass without end, and Python refuses to read thousands of digits.
         if length is not None and int(length.lstrip("0") or 0) > limits.body_bytes_max:
             self._stop_too_long()
+        if self._proxies is not None:
+            headers = self._read_forwarded(headers, self._proxies)
         self._headers = headers
         self._method = method
         self._keep_alive = parser.should_keep_alive()
@@ -246,10 +258,21 @@ class RequestReader:
             path, query = ("/", "") if self._url == b"/" else _path_and_query(self._url)
             body = self._body if type(self._body) is bytes else bytes(self._body)
             self.ready.append(
-                HttpRequest(self._method, path, query, self._headers, body, self._peer)
+                HttpRequest(
+                    self._method, path, query, self._headers, body, self._peer, self._secure
+                )
             )
         if not self._keep_alive or self.last_wanted:
             self.ended = True
+
+    def _read_forwarded(self, headers: dict[str, str], proxies: Proxies) -> dict[str, str]:
+        try:
+            origin = proxies.origin(headers, *self._proxy)
+        except ForwardedMalformed as error:
+            self._stop(HTTPStatus.BAD_REQUEST, str(error))
+        self._peer, self._secure = origin.peer, origin.secure
+        # Signatures are made over the host that the client knows.
+        return headers if origin.host is None else {**headers, "host": origin.host}
 
     def _read_connection(self, headers: dict[str, str], parser: HttpRequestParser) -> None:
         self.keep_alive_asked = headers["connection"].lower() == "keep-alive"

@@ -8,8 +8,10 @@ from typing import Final
 
 from dovemq.core.ports import Clock
 from dovemq.server.answers import ADMIN_METHODS
+from dovemq.server.certificates import LOOK_SECONDS, Certificates
 from dovemq.server.limits import HttpLimits
 from dovemq.server.listener import Listener
+from dovemq.server.proxies import Proxies
 from dovemq.server.traffic import Handle
 
 DESCRIPTORS_SPARE: Final = 1_024
@@ -27,13 +29,19 @@ class Server:
         admin_port: int,
         limits: HttpLimits,
         clock: Clock,
+        certificates: Certificates | None = None,
+        proxies: Proxies | None = None,
     ) -> None:
         self._host = host
         self._wanted = (port, admin_port)
-        self._sqs = Listener(sqs_handle, limits, clock)
+        self._certificates = certificates
+        self._look_timer: asyncio.TimerHandle | None = None
+        self._sqs = Listener(sqs_handle, limits, clock, certificates=certificates, proxies=proxies)
         self._admin = None
         if admin_handle:
-            self._admin = Listener(admin_handle, limits.for_admin(), clock, ADMIN_METHODS)
+            self._admin = Listener(
+                admin_handle, limits.for_admin(), clock, ADMIN_METHODS, certificates, proxies
+            )
 
     async def start(self) -> None:
         port, admin_port = self._wanted
@@ -44,6 +52,8 @@ class Server:
             except OSError:
                 await self._sqs.close()
                 raise
+        if self._certificates is not None:
+            self._look_later(self._certificates)
 
     @property
     def port(self) -> int:
@@ -75,8 +85,19 @@ class Server:
         return all(emptied)
 
     async def close(self) -> None:
+        if self._look_timer is not None:
+            self._look_timer.cancel()
+            self._look_timer = None
         for listener in self._listeners:
             await listener.close()
+
+    def _look_later(self, certificates: Certificates) -> None:
+        loop = asyncio.get_running_loop()
+        self._look_timer = loop.call_later(LOOK_SECONDS, self._look, certificates)
+
+    def _look(self, certificates: Certificates) -> None:
+        self._look_later(certificates)
+        certificates.look()
 
     @property
     def _listeners(self) -> list[Listener]:
@@ -97,6 +118,10 @@ async def until_stopped() -> None:
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, stop)
     await stopped.wait()
+
+
+def reload_on_hangup(certificates: Certificates) -> None:
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, certificates.reload)
 
 
 def allow_connections(count: int) -> None:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from dovemq.core.ports import Clock
 from dovemq.server.headers import KnownNames
 from dovemq.server.limits import HttpLimits
+from dovemq.server.proxies import Proxies
 from dovemq.sqs.http import HttpRequest, HttpResponse
 
 if TYPE_CHECKING:
@@ -43,17 +44,20 @@ class Traffic:
         clock: Clock,
         loop: asyncio.AbstractEventLoop,
         methods: Mapping[bytes, str],
+        proxies: Proxies | None = None,
     ) -> None:
         self.handle = handle
         self.limits = limits
         self.loop = loop
         self.methods = methods
+        self.proxies = proxies
         self.connections: set[Connection] = set()
         self.known_names = KnownNames()
         self.held_bytes = 0
         self.tick = 0
         self.date = ""
         self.requests = 0
+        self.resting = 0
         self.draining = False
         self.emptied = asyncio.Event()
         """Set once draining has left no connection and no request of one."""

@@ -6,32 +6,29 @@ Nothing of a request is acted upon, nor its queue looked up, before its signatur
 import asyncio
 import itertools
 import logging
-import re
 from collections.abc import Awaitable, Callable
-from typing import Final
 from urllib.parse import urlsplit
 
 from dovemq.core.access import Keyring
 from dovemq.core.errors import RequestError, UnavailableError
 from dovemq.service import Service
 from dovemq.service.audit import Audit
+from dovemq.service.failures import Failures
+from dovemq.service.throttle import Throttle
 from dovemq.sqs import json10, query, shapes
+from dovemq.sqs.admission import Admission
 from dovemq.sqs.arns import Names, path_names_queue
 from dovemq.sqs.auditing import recorded
 from dovemq.sqs.authorisation import Judge
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import HostInvalid
 from dovemq.sqs.failures import log_failure
-from dovemq.sqs.http import HttpRequest, HttpResponse
+from dovemq.sqs.http import HttpRequest, HttpResponse, is_host
 from dovemq.sqs.operations import Operation
 from dovemq.sqs.remembered import Remembered
 from dovemq.sqs.signature import Verifier
 
 log = logging.getLogger(__name__)
-
-_HOST: Final = re.compile(
-    r"(?:[A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?", re.ASCII
-)
 
 
 class SqsEndpoint:
@@ -49,9 +46,13 @@ class SqsEndpoint:
         public_url: str | None,
         new_id: Callable[[], str],
         audit: Audit | None = None,
+        failures: Failures | None = None,
+        throttle: Throttle | None = None,
     ) -> None:
         self._service = service
-        self._verifier = Verifier(keyring, region=region) if keyring is not None else None
+        self._admission = None
+        if keyring is not None:
+            self._admission = Admission(Verifier(keyring, region=region), failures, throttle)
         self._account = account
         self._public_url = public_url.rstrip("/") if public_url else None
         self._new_id = new_id
@@ -63,6 +64,7 @@ class SqsEndpoint:
         self._judge = Judge(self._names)
         self._permissions = asyncio.Lock()
         self._origins: Remembered[str, str] = Remembered()
+        self._secure_origins: Remembered[str, str] = Remembered()
 
     def handle(self, request: HttpRequest) -> Awaitable[HttpResponse]:
         if json10.speaks(request):
@@ -116,12 +118,13 @@ class SqsEndpoint:
     def _call(self, request: HttpRequest) -> Call:
         headers = request.headers
         host = headers.get("host", "")
-        origin = self._origins.get(host)
+        origins = self._secure_origins if request.secure else self._origins
+        origin = origins.get(host)
         if origin is None:
-            origin = self._origins.keep(host, self._origin(host))
+            origin = origins.keep(host, self._origin(host, request.secure))
         account, key_id = self._account, None
-        if self._verifier is not None:
-            key = self._verifier.verify(request, self._service.clock.now_ms())
+        if self._admission is not None:
+            key = self._admission.admit(request, self._service.clock.now_ms())
             account, key_id = key.account, key.key_id
         path = request.path
         return Call(
@@ -138,14 +141,15 @@ class SqsEndpoint:
             key_id=key_id,
         )
 
-    def _origin(self, host: str) -> str:
+    def _origin(self, host: str, secure: bool) -> str:
         """Scheme and host of the queue URLs that this caller is told."""
         if not host and self._public_url:
             return self._public_url
-        if not _HOST.fullmatch(host):
+        if not is_host(host):
             raise HostInvalid()
-        scheme = urlsplit(self._public_url).scheme if self._public_url else "http"
-        return f"{scheme}://{host}"
+        if self._public_url:
+            return f"{urlsplit(self._public_url).scheme}://{host}"
+        return f"https://{host}" if secure else f"http://{host}"
 
 
 def _note(error: Exception, request_id: str) -> None:

@@ -142,6 +142,7 @@ FAULTS: Final[Mapping[type[DoveError], Fault]] = {
     core.AccessKeyUnknown: _framework("InvalidClientTokenId", "UnrecognizedClientException", 403),
     core.AccessKeyExpired: _framework("ExpiredToken", "ExpiredTokenException", 403),
     core.QueueDenied: _framework("AccessDenied", "AccessDeniedException", 403, verified=True),
+    core.Throttled: _model("RequestThrottled", 403),
     core.RequestMalformed: _framework("MalformedInput", "MalformedInputException", 400),
     core.UnavailableError: _framework(
         "ServiceUnavailable", "ServiceUnavailableException", 503, text=_unavailable
@@ -162,7 +163,6 @@ _NO_KEY_SERVICE: Final = "there is no key service: key ids are kept, nothing is 
 NEVER_GIVEN: Final[Mapping[str, str]] = {
     "InvalidIdFormat": "a malformed receipt is ReceiptHandleIsInvalid",
     "InvalidSecurity": "plain HTTP is allowed, and one signature version is known",
-    "RequestThrottled": "requests are not throttled",
     "KmsAccessDenied": _NO_KEY_SERVICE,
     "KmsDisabled": _NO_KEY_SERVICE,
     "KmsInvalidKeyUsage": _NO_KEY_SERVICE,
@@ -181,6 +181,11 @@ def fault_of(error: Exception) -> Fault:
         if found is not None:
             return found
     return FAULTS[core.InvariantError]
+
+
+def pause_ms_of(error: Exception) -> int:
+    """How long the connection of whoever met it is not read from."""
+    return error.wait_ms if isinstance(error, core.Throttled) else 0
 
 
 def text_of(error: Exception, *, query: bool) -> str:

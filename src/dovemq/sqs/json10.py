@@ -6,7 +6,7 @@ import msgspec
 
 from dovemq.sqs import shapes
 from dovemq.sqs.errors import OperationUnknown, SerializationError
-from dovemq.sqs.faults import fault_of, text_of
+from dovemq.sqs.faults import fault_of, pause_ms_of, text_of
 from dovemq.sqs.http import HttpRequest, HttpResponse, Undelivered
 from dovemq.sqs.operations import OPERATIONS, Operation
 
@@ -52,4 +52,5 @@ def refuse(error: Exception, request_id: str) -> HttpResponse:
         CONTENT_TYPE,
         body,
         (("x-amzn-RequestId", request_id), ("x-amzn-query-error", f"{fault.code};{blame}")),
+        pause_ms=pause_ms_of(error),
     )

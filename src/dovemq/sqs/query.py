@@ -15,7 +15,7 @@ from dovemq.core.limits import FORBIDDEN_CHARACTER
 from dovemq.sqs import shapes
 from dovemq.sqs.arns import path_names_queue
 from dovemq.sqs.errors import ActionInvalid, OperationUnknown, SerializationError
-from dovemq.sqs.faults import fault_of, text_of
+from dovemq.sqs.faults import fault_of, pause_ms_of, text_of
 from dovemq.sqs.forms import as_builtins, item_name, key_name, parameters
 from dovemq.sqs.http import HttpRequest, HttpResponse, Undelivered
 from dovemq.sqs.operations import OPERATIONS, Operation
@@ -83,17 +83,17 @@ def refuse(error: Exception, request_id: str, *, as_json: bool) -> HttpResponse:
     if isinstance(error, OperationUnknown):
         return HttpResponse(fault.status, XML, b"<UnknownOperationException/>", headers)
     blame = "Sender" if fault.sender else "Receiver"
-    text = text_of(error, query=True)
+    text, pause_ms = text_of(error, query=True), pause_ms_of(error)
     if as_json:
         told = {"Type": blame, "Code": fault.code, "Message": text, "Detail": None}
         body = _encode({"Error": told, "RequestId": request_id})
-        return HttpResponse(fault.status, JSON, body, headers)
+        return HttpResponse(fault.status, JSON, body, headers, pause_ms=pause_ms)
     document = (
         f'{_PROLOGUE}<ErrorResponse xmlns="{NAMESPACE}"><Error><Type>{blame}</Type>'
         f"<Code>{fault.code}</Code><Message>{_escaped(text)}</Message><Detail/></Error>"
         f"<RequestId>{request_id}</RequestId></ErrorResponse>"
     )
-    return HttpResponse(fault.status, XML, document.encode(), headers)
+    return HttpResponse(fault.status, XML, document.encode(), headers, pause_ms=pause_ms)
 
 
 def wants_json(request: HttpRequest) -> bool:

@@ -7,6 +7,7 @@ else here: the service hands out no temporary keys.
 
 import email.utils
 import hmac
+import re
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import unquote
@@ -42,6 +43,7 @@ _MISMATCH: Final = (
     "The request signature we calculated does not match the signature you provided. Check your "
     "AWS Secret Access Key and signing method. Consult the service documentation for details."
 )
+_KEY_ID: Final = re.compile(r"Credential=(\w{1,128})(?:/|%2F)", re.ASCII)
 _PRESIGNED: Final = ("Algorithm", "Credential", "Date", "Expires", "SignedHeaders", "Signature")
 
 
@@ -64,6 +66,7 @@ class Verifier:
         self._claims: Remembered[str, Claim] = Remembered()
         self._signing_keys: Remembered[tuple[str, str], SigningKey] = Remembered()
         self._times: Remembered[str, int] = Remembered()
+        self._verified: Remembered[str, bool] = Remembered()
 
     def verify(self, request: HttpRequest, now_ms: int) -> AccessKey:
         authorization = request.headers.get("authorization")
@@ -77,6 +80,11 @@ class Verifier:
             # Told to whoever has the secret, and to nobody else.
             raise AccessKeyExpired("The security token included in the request is expired")
         return key
+
+    def knows(self, request: HttpRequest) -> bool:
+        """Whether the key that a request names has signed one before."""
+        named = _KEY_ID.search(request.headers.get("authorization", request.query))
+        return named is not None and named[1] in self._verified
 
     def _verify_header(self, request: HttpRequest, authorization: str, now_ms: int) -> AccessKey:
         # All but the signature is the same in every request of a client, so it is read once.
@@ -95,6 +103,7 @@ class Verifier:
         if known is None and authorization.endswith("Signature=" + given):
             # Only now: what a stranger sends must neither fill the memory nor push others out.
             self._claims.keep(prefix, claim)
+            self._verified.keep(claim.key_id, True)
         return key
 
     def _verify_presigned(self, request: HttpRequest, now_ms: int) -> AccessKey:
@@ -112,7 +121,9 @@ class Verifier:
         if signed_ms > now_ms + SKEW_MS_MAX:
             raise SignatureExpired(_skew_text(date, signed_ms, now_ms))
         query = canonical_query(request.query, omit="X-Amz-Signature")
-        return self._check(request, claim, date, query, values["Signature"])
+        key = self._check(request, claim, date, query, values["Signature"])
+        self._verified.keep(claim.key_id, True)
+        return key
 
     def _check(
         self, request: HttpRequest, claim: Claim, date: str, query: str, given: str

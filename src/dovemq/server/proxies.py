@@ -1,0 +1,94 @@
+"""Proxies that are believed: who the client is and how it came when one stands between.
+
+Of each header counts what the nearest proxies wrote, from the right: whatever stands left of the
+first address that is not a proxy's, a client may have invented. What is needed and malformed is
+refused, since a guess would be taken for a fact by policies and limits.
+"""
+
+import ipaddress
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from dovemq.settings import Network
+from dovemq.sqs.http import is_host
+
+HOPS_MAX: Final = 16
+_PORT_UNKNOWN: Final = 0
+
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class ForwardedMalformed(Exception):
+    """Ends as a refusal of the request."""
+
+
+class Origin(Struct, frozen=True):
+    """What a client looks like behind its proxies; without a `host` it is the request's own."""
+
+    peer: str
+    secure: bool
+    host: str | None
+
+
+class Proxies:
+    def __init__(self, networks: Sequence[Network]) -> None:
+        self._networks = tuple(networks)
+
+    def trusts(self, address: str) -> bool:
+        try:
+            return self._covers(_parsed(address))
+        except ValueError:
+            return False
+
+    def origin(self, headers: Mapping[str, str], peer: str, secure: bool) -> Origin:
+        """Of a request that came from a trusted `peer`; what no header tells is the peer's own."""
+        scheme = _last(headers, "x-forwarded-proto")
+        if scheme is not None:
+            if scheme.lower() not in ("http", "https"):
+                raise ForwardedMalformed("X-Forwarded-Proto must be http or https.")
+            secure = scheme.lower() == "https"
+        host = _last(headers, "x-forwarded-host")
+        if host is not None and not is_host(host):
+            raise ForwardedMalformed("X-Forwarded-Host must be a host.")
+        forwarded = headers.get("x-forwarded-for")
+        return Origin(peer if forwarded is None else self._client(forwarded), secure, host)
+
+    def _client(self, forwarded: str) -> str:
+        hops = forwarded.rsplit(",", HOPS_MAX)
+        address = None
+        for hop in hops[: -HOPS_MAX - 1 : -1]:
+            try:
+                address = _parsed(_without_port(hop.strip()))
+            except ValueError:
+                raise ForwardedMalformed("X-Forwarded-For must hold addresses.") from None
+            if not self._covers(address):
+                break
+        else:
+            if len(hops) > HOPS_MAX:
+                raise ForwardedMalformed(f"X-Forwarded-For names over {HOPS_MAX} proxies.")
+        host = f"[{address}]" if isinstance(address, ipaddress.IPv6Address) else str(address)
+        return f"{host}:{_PORT_UNKNOWN}"
+
+    def _covers(self, address: _Address) -> bool:
+        return any(address in network for network in self._networks)
+
+
+def _parsed(text: str) -> _Address:
+    address = ipaddress.ip_address(text)
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address
+
+
+def _without_port(text: str) -> str:
+    """Some proxies add the port of the client."""
+    if text.startswith("["):
+        return text[1:].partition("]")[0]
+    host, colon, port = text.partition(":")
+    return host if colon and ":" not in port else text
+
+
+def _last(headers: Mapping[str, str], name: str) -> str | None:
+    text = headers.get(name)
+    return None if text is None else text.rpartition(",")[2].strip()

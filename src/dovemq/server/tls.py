@@ -1,0 +1,257 @@
+"""TLS between a connection and its TCP transport, and the handshakes before there is one.
+
+A layer of our own and not the event loop's: that one counts an answer as written while it still
+waits in a buffer, ends a connection at the client's end of sending, and has no bound on handshakes
+(docs/decisions/0016-tls-of-our-own.md). The cryptography is OpenSSL's.
+"""
+
+import asyncio
+import contextlib
+import logging
+import ssl
+from http import HTTPStatus
+from typing import Any, Final, cast
+
+from dovemq.server.answers import CLOSE, encode_head, refusal
+from dovemq.server.certificates import Certificates
+from dovemq.server.connection import Connection
+from dovemq.server.traffic import Traffic
+
+log = logging.getLogger(__name__)
+
+_RECORD_BYTES_MAX: Final = 16 << 10
+_HANDSHAKE_RECORD: Final = 22
+"""The first byte of every client that speaks TLS."""
+
+
+class TlsTransport(asyncio.Transport, asyncio.Protocol):
+    """To a connection what its TCP transport is in clear; to TCP a protocol.
+
+    The end of what the client sends, by TLS's word or by TCP's, is told once.
+    """
+
+    __slots__ = (
+        "_above",
+        "_client_ended",
+        "_handshakes",
+        "_incoming",
+        "_outgoing",
+        "_parted",
+        "_session",
+        "_tcp",
+    )
+
+    def __init__(self, handshakes: "Handshakes", context: ssl.SSLContext) -> None:
+        super().__init__()
+        self._handshakes = handshakes
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._session = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
+        self._tcp: asyncio.Transport
+        self._above: Connection | None = None
+        self._client_ended = False
+        self._parted = False
+
+    # What TCP tells.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._tcp = cast(asyncio.Transport, transport)
+        self._handshakes.begin(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self._client_ended or self._parted:
+            return
+        self._incoming.write(data)
+        if self._above is not None or self._shake_hands(data):
+            self._read()
+
+    def eof_received(self) -> bool:
+        if self._above is None:
+            return False
+        if self._client_ended:
+            return self._above.half_closed
+        self._client_ended = True
+        return self._above.eof_received()
+
+    def pause_writing(self) -> None:
+        if self._above is not None:
+            self._above.pause_writing()
+
+    def resume_writing(self) -> None:
+        if self._above is not None:
+            self._above.resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._handshakes.end(self)
+        above, self._above = self._above, None
+        if above is not None:
+            above.connection_lost(exc)
+
+    # What the connection asks for.
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        if self._parted or self._tcp.is_closing():
+            return
+        try:
+            count = self._session.write(data)
+            while count < len(data):
+                count += self._session.write(memoryview(data)[count:])
+        except ssl.SSLError as error:
+            self._fail(error)
+            return
+        self._tcp.write(self._outgoing.read())
+
+    def write_eof(self) -> None:
+        self._part()
+        self._tcp.write_eof()
+
+    def close(self) -> None:
+        self._part()
+        self._tcp.close()
+
+    def abort(self) -> None:
+        self._tcp.abort()
+
+    def is_closing(self) -> bool:
+        return self._tcp.is_closing()
+
+    def pause_reading(self) -> None:
+        self._tcp.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._tcp.resume_reading()
+
+    def is_reading(self) -> bool:
+        return self._tcp.is_reading()
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Of TCP's buffer: there is no other, each write is encrypted and passed on at once."""
+        self._tcp.set_write_buffer_limits(high, low)
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return self._session if name == "ssl_object" else self._tcp.get_extra_info(name, default)
+
+    def _shake_hands(self, data: bytes) -> bool:
+        """Whether it is done; what follows is for the connection above."""
+        try:
+            self._session.do_handshake()
+        except ssl.SSLWantReadError:
+            self._flush()
+            return False
+        except ssl.SSLError as error:
+            if data[0] != _HANDSHAKE_RECORD:
+                self._outgoing.read()
+                self._tcp.write(self._handshakes.plain_answer())
+            log.debug("no handshake with %s: %s", self.get_extra_info("peername"), error.reason)
+            self._flush()
+            self._tcp.close()
+            return False
+        self._flush()
+        self._above = self._handshakes.finish(self)
+        self._above.connection_made(self)
+        return True
+
+    def _read(self) -> None:
+        session, incoming = self._session, self._incoming
+        parts: list[bytes] = []
+        try:
+            while incoming.pending:
+                part = session.read(_RECORD_BYTES_MAX)
+                if not part:
+                    self._client_ended = True
+                    break
+                parts.append(part)
+        except ssl.SSLWantReadError:
+            pass
+        except ssl.SSLError as error:
+            self._fail(error)
+            return
+        if self._outgoing.pending:
+            self._flush()
+        above = self._above
+        if above is None:
+            return
+        if parts:
+            above.data_received(parts[0] if len(parts) == 1 else b"".join(parts))
+        if self._client_ended and not above.eof_received():
+            self.close()
+
+    def _part(self) -> None:
+        """Say that we send no more, so that the client knows that nothing was cut off."""
+        if self._parted or self._above is None or self._tcp.is_closing():
+            return
+        self._parted = True
+        with contextlib.suppress(ssl.SSLError):
+            # It waits for the client to say the same; we need not know.
+            self._session.unwrap()
+        self._flush()
+
+    def _flush(self) -> None:
+        data = self._outgoing.read()
+        if data and not self._tcp.is_closing():
+            self._tcp.write(data)
+
+    def _fail(self, error: ssl.SSLError) -> None:
+        log.debug("TLS with %s broke: %s", self.get_extra_info("peername"), error.reason)
+        self._tcp.abort()
+
+
+class Handshakes:
+    """Those under way: bounded in number and in time.
+
+    The oldest gives way to the newest: slow ones cannot keep others out.
+    """
+
+    def __init__(self, traffic: Traffic, certificates: Certificates) -> None:
+        self._traffic = traffic
+        self._certificates = certificates
+        self._since_tick: dict[TlsTransport, int] = {}
+        self.begun = 0
+
+    def __len__(self) -> int:
+        return len(self._since_tick)
+
+    def transport(self) -> TlsTransport:
+        """For the next client."""
+        return TlsTransport(self, self._certificates.context)
+
+    def begin(self, transport: TlsTransport) -> None:
+        traffic = self._traffic
+        if traffic.draining:
+            transport.abort()
+            return
+        if len(self._since_tick) >= traffic.limits.handshakes_max:
+            self._abort(next(iter(self._since_tick)))
+        self._since_tick[transport] = traffic.tick
+        self.begun += 1
+
+    def finish(self, transport: TlsTransport) -> Connection:
+        self.end(transport)
+        return Connection(self._traffic)
+
+    def end(self, transport: TlsTransport) -> None:
+        self._since_tick.pop(transport, None)
+
+    def sweep(self) -> None:
+        """Called once a tick; they stand in the order in which they began."""
+        traffic = self._traffic
+        for transport, since_tick in tuple(self._since_tick.items()):
+            if not traffic.passed(since_tick, traffic.limits.handshake_ms_max):
+                break
+            self._abort(transport)
+
+    def abort(self) -> None:
+        for transport in tuple(self._since_tick):
+            self._abort(transport)
+
+    def plain_answer(self) -> bytes:
+        """To a client that speaks HTTP in clear to a port that does not."""
+        text = "This port speaks TLS: ask by https://."
+        said = refusal(HTTPStatus.BAD_REQUEST, text, self._traffic.methods.values())
+        head = encode_head(
+            said.status, said.content_type, len(said.body), (), CLOSE, self._traffic.date
+        )
+        return head + said.body
+
+    def _abort(self, transport: TlsTransport) -> None:
+        self.end(transport)
+        transport.abort()

@@ -9,6 +9,7 @@ from typing import Final
 
 from dovemq.core import limits
 from dovemq.core.errors import DoveError, QueueMissing
+from dovemq.core.observing import Observer, Unobserved
 from dovemq.core.ports import Clock, Store
 from dovemq.service.messages import Messages
 from dovemq.service.moves import Moves
@@ -69,14 +70,20 @@ class Service:
 
 
 def build_service(
-    store: Store, clock: Clock, new_id: Callable[[], str], *, strict_aws: bool = False
+    store: Store,
+    clock: Clock,
+    new_id: Callable[[], str],
+    *,
+    strict_aws: bool = False,
+    observer: Observer | None = None,
 ) -> Service:
     polls = Polls(clock)
+    observer = observer or Unobserved()
     return Service(
         store,
         clock,
-        Queues(store, clock, polls, strict=strict_aws),
-        Messages(store, clock, polls),
-        Moves(store, clock, new_id),
+        Queues(store, clock, observer, polls, strict=strict_aws),
+        Messages(store, clock, observer, polls),
+        Moves(store, clock, observer, new_id),
         polls,
     )

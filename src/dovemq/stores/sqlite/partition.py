@@ -50,6 +50,7 @@ class SqlitePartition:
         self._index = index
         self._ground = ground
         self._writer = ground.writer
+        self._observer = ground.observer
         self._cache = ground.bodies.cache
         self._handout = Handout(queue, self._place, index, ground, self._wake)
         self._watchers: dict[object, Callable[[], None]] = {}
@@ -120,11 +121,14 @@ class SqlitePartition:
             now_ms = self._now_ms
         return Leased([], [], picked.more, picked.next_due_ms)
 
-    async def settle(self, receipts: Sequence[Receipt], now_ms: int) -> list[Settlement]:
+    async def settle(
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+    ) -> list[Settlement]:
         self._check_open()
         self._writer.check_usable()
         self._now_ms = now_ms
         settlements = []
+        settled = []
         durable = True
         for receipt in receipts:
             sequence = receipt.sequence
@@ -132,12 +136,15 @@ class SqlitePartition:
             if settlement is Settlement.SETTLED:
                 self._writer.delete(self._place, sequence)
                 self._cache.discard(sequence)
+                settled.append(receipt)
                 durable = False
             elif settlement is Settlement.GONE and self._writer.deleting(sequence):
                 durable = False
             settlements.append(settlement)
         if self._index.dropped:
             self._forget_dropped()
+        if settled and not moved:
+            self._observer.settled(self.queue, self._place[1], settled)
         if not durable:
             committed = self._writer.commit()
             self._wake_blocked()
@@ -184,6 +191,8 @@ class SqlitePartition:
         for sequence in dropped:
             self._writer.delete(self._place, sequence)
             self._cache.discard(sequence)
+        if dropped:
+            self._observer.expired(self.queue, self._place[1], dropped)
         self._wake_blocked()
         if self.queue.settings.fifo:
             await self._forget_deduplication(sent_before_ms)
@@ -253,6 +262,8 @@ class SqlitePartition:
             self._writer.sweep(self._place[0])
             return
         accepted = sending.accepted
+        if not sending.adopted:
+            self._tell_sent(sending)
         fresh, records_bytes = {}, 0
         for at in range(len(sending.entries)) if accepted is None else accepted:
             entry = sending.entries[at]
@@ -261,6 +272,13 @@ class SqlitePartition:
             records_bytes += len(sending.bodies[at][2])
         self._cache.put_all(fresh, records_bytes)
         self._wake()
+
+    def _tell_sent(self, sending: Sending) -> None:
+        messages = sending.messages
+        if sending.accepted is not None:
+            messages = [messages[at] for at in sending.accepted]
+        if messages:
+            self._observer.sent(self.queue, self._place[1], messages)
 
     def _forget_deduplication(self, sent_before_ms: int) -> Awaitable[None]:
         """Commits with the deletes that were asked for before."""
@@ -280,6 +298,7 @@ class SqlitePartition:
 
     def _forget(self, dropped: list[int]) -> None:
         if dropped:
+            self._observer.expired(self.queue, self._place[1], dropped)
             self._writer.expire(self._place, dropped)
             for sequence in dropped:
                 self._cache.discard(sequence)

@@ -21,6 +21,7 @@ import apsw
 from dovemq.core.commands import Duplicate, Sent
 from dovemq.core.entry import Entry
 from dovemq.core.errors import Draining, StoreFailed, StoreFull, UnavailableError
+from dovemq.core.observing import Observer
 from dovemq.stores.sqlite.committer import SWEEP_ROWS_MAX, Committer, Outcome, Result
 from dovemq.stores.sqlite.directory import Reserve
 from dovemq.stores.sqlite.group import EntryKey, Group, Place, Sending, Work
@@ -41,11 +42,13 @@ class Writer:
         reserve: Reserve,
         statistics: Statistics,
         orphans: Iterable[int],
+        observer: Observer,
     ) -> None:
         self._loop = loop
         self._committer = committer
         self._space = Space(reserve)
         self._statistics = statistics
+        self._observer = observer
         self._pending = Group()
         self._committing: Group | None = None
         self._deleting: set[int] = set()
@@ -248,7 +251,9 @@ class Writer:
             return
         self._committing = None
         self._space.free_pages_bytes = group.free_pages_bytes
-        self._statistics.committed(group.items, self._loop.time() - group.begun)
+        items, seconds = group.items, self._loop.time() - group.begun
+        self._statistics.committed(items, seconds)
+        self._observer.committed(items, seconds)
         if result.outcome is Outcome.FAILED:
             self._failed(result.cause, group)
             return

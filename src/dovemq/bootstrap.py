@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from dovemq.core.errors import DoveError
+from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
 from dovemq.server.access import FileKeyring, ensure_key
 from dovemq.server.admin import AdminApi
 from dovemq.server.admin_routes import Desk
 from dovemq.server.care import StoreCare
 from dovemq.server.limits import HttpLimits
+from dovemq.server.metrics import Metrics, request_samples, store_samples
 from dovemq.server.run import Server, allow_connections, until_stopped
 from dovemq.service import Service, build_service
 from dovemq.service.clock import SystemClock
@@ -31,6 +33,9 @@ from dovemq.sqs.declaring import ServiceOwner, declare
 from dovemq.sqs.endpoint import SqsEndpoint
 from dovemq.stores.memory import MemoryStore
 from dovemq.stores.urls import MemoryPlace, Place, parse_store_url
+from dovemq.telemetry.meter import Meter
+from dovemq.telemetry.metrics import Sample
+from dovemq.telemetry.tracing import Tracing, open_tracing
 
 if TYPE_CHECKING:
     from dovemq.stores.sqlite import SqliteStore
@@ -106,29 +111,39 @@ def damage_lines(found: "Verification") -> Iterator[str]:
 
 
 async def open_service(
-    place: Place, *, cache_bytes_max: int = CACHE_BYTES_MAX, strict_aws: bool = False
+    place: Place,
+    *,
+    cache_bytes_max: int = CACHE_BYTES_MAX,
+    strict_aws: bool = False,
+    observer: Observer | None = None,
 ) -> Opened:
     clock = SystemClock()
     rng = random.Random(secrets.randbits(256))
     new_id = random_ids(random.Random(secrets.randbits(256)))
-    store, care = await _open_store(place, rng, cache_bytes_max, clock)
+    store, care = await _open_store(place, rng, cache_bytes_max, clock, observer)
     async with contextlib.AsyncExitStack() as undo:
         undo.push_async_callback(store.close)
-        service = build_service(store, clock, new_id, strict_aws=strict_aws)
+        service = build_service(store, clock, new_id, strict_aws=strict_aws, observer=observer)
         await service.start()
         undo.pop_all()
     return Opened(service, new_id, care)
 
 
 async def _open_store(
-    place: Place, rng: random.Random, cache_bytes_max: int, clock: Clock
+    place: Place,
+    rng: random.Random,
+    cache_bytes_max: int,
+    clock: Clock,
+    observer: Observer | None,
 ) -> tuple[Store, StoreCare | None]:
     if isinstance(place, MemoryPlace):
-        return MemoryStore(rng, secrets.token_bytes(_RECEIPT_KEY_BYTES)), None
+        return MemoryStore(rng, secrets.token_bytes(_RECEIPT_KEY_BYTES), observer), None
     # Only here: a program over `memory://` needs no SQLite.
     from dovemq.stores.sqlite import open_store
 
-    store = await open_store(place.directory, rng=rng, cache_bytes_max=cache_bytes_max, clock=clock)
+    store = await open_store(
+        place.directory, rng=rng, cache_bytes_max=cache_bytes_max, clock=clock, observer=observer
+    )
     return store, EmbeddedCare(store)
 
 
@@ -148,13 +163,32 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
     allow_connections(settings.http.connections_max)
     place = parse_store_url(settings.store, settings.data)
     declared = _declared(settings)
+    tracing = open_tracing(settings, secrets.token_hex(4), SystemClock().now_us)
+    try:
+        await _serve(settings, place, declared, tracing, announce)
+    finally:
+        if tracing is not None:
+            await tracing.close()
+
+
+async def _serve(
+    settings: Settings,
+    place: Place,
+    declared: list[DeclaredQueue],
+    tracing: Tracing | None,
+    announce: Callable[[Listening], None],
+) -> None:
+    meter = Meter(tracing.trace if tracing else None)
     opened = await open_service(
-        place, cache_bytes_max=settings.cache_bytes_max, strict_aws=settings.strict_aws
+        place,
+        cache_bytes_max=settings.cache_bytes_max,
+        strict_aws=settings.strict_aws,
+        observer=meter,
     )
     service = opened.service
     try:
         await _declare(declared, settings, opened)
-        server = _build_server(settings, opened)
+        server = _build_server(settings, opened, meter, tracing)
         await _start(server, settings)
         _calm_collector()
         # The signals are ours before anyone is told that we listen.
@@ -189,8 +223,11 @@ async def _declare(queues: list[DeclaredQueue], settings: Settings, opened: Open
     )
 
 
-def _build_server(settings: Settings, opened: Opened) -> Server:
+def _build_server(
+    settings: Settings, opened: Opened, meter: Meter, tracing: Tracing | None
+) -> Server:
     service = opened.service
+    trace = tracing.trace if tracing else None
     # Also made where nobody is asked for it, so that `dovemq env` always has one to print.
     file = ensure_key(settings.data)
     keyring = None if settings.insecure_no_auth else FileKeyring(file, settings.account)
@@ -201,6 +238,8 @@ def _build_server(settings: Settings, opened: Opened) -> Server:
         settings.account,
         settings.public_url,
         opened.new_id,
+        trace=trace,
+        log_requests=settings.log_requests,
     )
 
     def gauges() -> dict[str, int]:
@@ -210,8 +249,25 @@ def _build_server(settings: Settings, opened: Opened) -> Server:
             "tasks": len(asyncio.all_tasks()),
         }
 
-    desk = Desk(service, gauges, opened.care, settings.data, opened.new_id)
-    admin = AdminApi(desk, keyring, settings.region, opened.new_id)
+    def samples() -> Iterator[Sample]:
+        yield Sample("dovemq_connections", server.connections)
+        yield Sample("dovemq_long_polls_parked", service.polls.parked)
+        yield from request_samples(endpoint.requests)
+        if opened.care is not None:
+            yield from store_samples(opened.care.statistics)
+        if tracing is not None:
+            yield from tracing.samples()
+
+    metrics = Metrics(service, meter, settings.metrics_queues_max, [samples])
+    desk = Desk(service, gauges, opened.care, settings.data, opened.new_id, metrics)
+    admin = AdminApi(
+        desk,
+        keyring,
+        settings.region,
+        opened.new_id,
+        metrics_open=settings.metrics_open,
+        log_requests=settings.log_requests,
+    )
     server = Server(
         endpoint.handle,
         admin.handle,
@@ -220,6 +276,7 @@ def _build_server(settings: Settings, opened: Opened) -> Server:
         admin_port=settings.admin_port_chosen,
         limits=HttpLimits.of(settings.http),
         clock=service.clock,
+        now_us=trace.now_us if trace else None,
     )
     return server
 

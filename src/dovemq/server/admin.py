@@ -4,6 +4,7 @@ Nothing of a signed route is looked up before the signature holds.
 """
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Final
@@ -17,12 +18,15 @@ from dovemq.core.errors import (
     RequestError,
     UnavailableError,
 )
+from dovemq.server import basic
 from dovemq.server.admin_routes import ROUTES, AdminRefusal, Asked, Desk, Route
 from dovemq.server.admin_views import JSON, document_bytes, error_document
 from dovemq.server.traffic import StreamedResponse
 from dovemq.sqs.failures import log_failure
 from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.sqs.signature import Verifier
+from dovemq.telemetry.logs import log_request
+from dovemq.telemetry.requests import UNNAMED
 
 log = logging.getLogger(__name__)
 
@@ -37,13 +41,28 @@ _STATUSES: Final = (
 )
 
 
+Found = list[tuple[Route, dict[str, str]]]
+
+
 class AdminApi:
-    """Without a keyring signatures are not checked."""
+    """Without a keyring signatures are not checked. `metrics_open`: nor are they for metrics."""
 
     def __init__(
-        self, desk: Desk, keyring: Keyring | None, region: str, new_id: Callable[[], str]
+        self,
+        desk: Desk,
+        keyring: Keyring | None,
+        region: str,
+        new_id: Callable[[], str],
+        *,
+        metrics_open: bool = False,
+        log_requests: bool = False,
+        timer_ns: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
         self._desk = desk
+        self._keyring = keyring
+        self._metrics_open = metrics_open
+        self._log_requests = log_requests
+        self._timer_ns = timer_ns
         self._verifier = None
         if keyring is not None:
             self._verifier = Verifier(keyring, region=region, service=SERVICE)
@@ -51,24 +70,31 @@ class AdminApi:
 
     async def handle(self, request: HttpRequest) -> HttpResponse | StreamedResponse:
         request_id = self._new_id()
+        begun_ns = self._timer_ns()
+        found = _found(request.path)
         try:
-            answered = await self._answer(request)
+            answered = await self._answer(request, found)
         except Exception as error:
-            return _refused(error, request_id)
-        if isinstance(answered, StreamedResponse):
-            return answered
-        return HttpResponse(
-            HTTPStatus.OK, JSON, document_bytes(answered), (("X-Amzn-RequestId", request_id),)
-        )
+            answered = _refused(error, request_id)
+        if not isinstance(answered, StreamedResponse | HttpResponse):
+            headers = (("X-Amzn-RequestId", request_id),)
+            answered = HttpResponse(HTTPStatus.OK, JSON, document_bytes(answered), headers)
+        if self._log_requests:
+            log_request(
+                request_id,
+                found[0][0].name if found else UNNAMED,
+                account=None,
+                queue=None,
+                status=answered.status,
+                ms=(self._timer_ns() - begun_ns) / 1_000_000,
+                peer=request.peer,
+            )
+        return answered
 
-    async def _answer(self, request: HttpRequest) -> Mapping[str, object] | StreamedResponse:
-        found = [
-            (route, path)
-            for route in ROUTES
-            if (path := _matched(route.path, request.path)) is not None
-        ]
-        if self._verifier is not None and not (found and not found[0][0].signed):
-            self._verifier.verify(request, self._desk.service.clock.now_ms())
+    async def _answer(
+        self, request: HttpRequest, found: Found
+    ) -> Mapping[str, object] | StreamedResponse | HttpResponse:
+        self._check_access(request, found[0][0] if found else None)
         method = "GET" if request.method == "HEAD" else request.method
         for route, path in found:
             if route.method == method:
@@ -80,6 +106,23 @@ class AdminApi:
                 f"This takes {', '.join(route.method for route, _ in found)}.",
             )
         raise AdminRefusal(HTTPStatus.NOT_FOUND, "NotFound", "The admin API has no such path.")
+
+    def _check_access(self, request: HttpRequest, route: Route | None) -> None:
+        if self._verifier is None or self._keyring is None:
+            return
+        if route is not None and (not route.signed or (route.basic and self._metrics_open)):
+            return
+        now_ms = self._desk.service.clock.now_ms()
+        shown = request.headers.get("authorization", "")
+        if route is not None and route.basic and shown.startswith(basic.SCHEME):
+            basic.basic_key(shown, self._keyring, now_ms)
+        else:
+            self._verifier.verify(request, now_ms)
+
+
+def _found(path: str) -> Found:
+    """The routes of a path, each with the variable parts of it."""
+    return [(route, parts) for route in ROUTES if (parts := _matched(route.path, path)) is not None]
 
 
 def _matched(template: str, path: str) -> dict[str, str] | None:
@@ -117,9 +160,10 @@ def _query(route: Route, text: str) -> dict[str, str]:
 def _refused(error: Exception, request_id: str) -> HttpResponse:
     status, code, message = _described(error)
     if isinstance(error, UnavailableError):
-        log.warning("admin request %s: %s", request_id, error)
+        fields = {"request_id": request_id}
+        log.warning("admin request %s: %s", request_id, error, extra=fields)
     elif status is HTTPStatus.INTERNAL_SERVER_ERROR:
-        log_failure(log, f"admin request {request_id} failed", error)
+        log_failure(log, f"admin request {request_id} failed", error, request_id)
     body = document_bytes(error_document(code, message))
     return HttpResponse(status, JSON, body, (("X-Amzn-RequestId", request_id),))
 

@@ -22,8 +22,11 @@ from dovemq.server.admin_views import (
 )
 from dovemq.server.backups import Backups
 from dovemq.server.care import StoreCare
+from dovemq.server.metrics import Metrics
 from dovemq.server.traffic import StreamedResponse
 from dovemq.service import Service
+from dovemq.sqs.http import HttpResponse
+from dovemq.telemetry.metrics import CONTENT_TYPE as METRICS_TEXT
 
 PAGE_DEFAULT: Final = 100
 PEEK_DEFAULT: Final = 10
@@ -77,9 +80,11 @@ class Desk:
         care: StoreCare | None = None,
         scratch: Path | None = None,
         new_id: Callable[[], str] | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         self.service = service
         self.gauges = gauges
+        self.metrics = metrics
         self.care = care
         self.backups = Backups(care, scratch, new_id) if care and scratch and new_id else None
         self.verifying = False
@@ -95,14 +100,17 @@ class Desk:
 
     @property
     def ready(self) -> bool:
-        return self.store_state == "ok"
+        return self.store_state == "ok" and not self.service.draining
 
 
-Act = Callable[[Desk, Asked], Awaitable["Document | StreamedResponse"]]
+Act = Callable[[Desk, Asked], Awaitable["Document | StreamedResponse | HttpResponse"]]
 
 
 class Route(Struct, frozen=True):
-    """`query` names the parameters that it understands; any other is refused."""
+    """`query` names the parameters that it understands; any other is refused.
+
+    `basic`: a key may also be shown by HTTP Basic.
+    """
 
     name: str
     method: str
@@ -111,6 +119,7 @@ class Route(Struct, frozen=True):
     act: Act
     query: tuple[str, ...] = ()
     signed: bool = True
+    basic: bool = False
 
 
 async def live(desk: Desk, asked: Asked) -> Document:
@@ -119,9 +128,8 @@ async def live(desk: Desk, asked: Asked) -> Document:
 
 async def ready(desk: Desk, asked: Asked) -> Document:
     if not desk.ready:
-        raise AdminRefusal(
-            HTTPStatus.SERVICE_UNAVAILABLE, "NotReady", f"The store is {desk.store_state}."
-        )
+        state = "service is draining" if desk.service.draining else f"store is {desk.store_state}"
+        raise AdminRefusal(HTTPStatus.SERVICE_UNAVAILABLE, "NotReady", f"The {state}.")
     return {"ready": True}
 
 
@@ -182,6 +190,12 @@ async def show_counters(desk: Desk, asked: Asked) -> Document:
     }
 
 
+async def show_metrics(desk: Desk, asked: Asked) -> HttpResponse:
+    if desk.metrics is None:
+        raise AdminRefusal(HTTPStatus.NOT_FOUND, "NotFound", "This server counts nothing.")
+    return HttpResponse(HTTPStatus.OK, METRICS_TEXT, await desk.metrics.text())
+
+
 async def make_backup(desk: Desk, asked: Asked) -> StreamedResponse:
     if desk.backups is None:
         raise _not_kept("copied")
@@ -206,6 +220,14 @@ ROUTES: Final = (
     Route("live", "GET", "/health/live", "The process answers.", live, signed=False),
     Route("ready", "GET", "/health/ready", "It takes requests; else 503.", ready, signed=False),
     Route("health", "GET", "/v1/health", "Both of them, and the state of the store.", health),
+    Route(
+        "show metrics",
+        "GET",
+        "/metrics",
+        "All metrics in the text format of Prometheus.",
+        show_metrics,
+        basic=True,
+    ),
     Route(
         "list queues",
         "GET",

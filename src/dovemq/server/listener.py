@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from typing import Final
 
 from dovemq.core.ports import Clock
@@ -14,17 +15,24 @@ _TAKE_BACK_SECONDS_MAX: Final = 5
 
 
 class Listener:
-    def __init__(self, handle: Handle, limits: HttpLimits, clock: Clock) -> None:
+    def __init__(
+        self,
+        handle: Handle,
+        limits: HttpLimits,
+        clock: Clock,
+        now_us: Callable[[], int] | None = None,
+    ) -> None:
         self._handle = handle
         self._limits = limits
         self._clock = clock
+        self._now_us = now_us
         self._server: asyncio.Server | None = None
         self._sweep_timer: asyncio.TimerHandle | None = None
         self.traffic: Traffic
 
     async def start(self, host: str, port: int) -> None:
         loop = asyncio.get_running_loop()
-        self.traffic = Traffic(self._handle, self._limits, self._clock, loop)
+        self.traffic = Traffic(self._handle, self._limits, self._clock, loop, self._now_us)
         self._server = await loop.create_server(
             lambda: Connection(self.traffic), host, port, backlog=_BACKLOG
         )

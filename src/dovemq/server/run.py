@@ -26,10 +26,11 @@ class Server:
         admin_port: int,
         limits: HttpLimits,
         clock: Clock,
+        now_us: Callable[[], int] | None = None,
     ) -> None:
         self._host = host
         self._wanted = (port, admin_port)
-        self._sqs = Listener(sqs_handle, limits, clock)
+        self._sqs = Listener(sqs_handle, limits, clock, now_us)
         self._admin = Listener(admin_handle, limits, clock) if admin_handle else None
 
     async def start(self) -> None:

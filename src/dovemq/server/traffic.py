@@ -34,12 +34,21 @@ Handle = Callable[[HttpRequest], Awaitable[HttpResponse | StreamedResponse]]
 
 
 class Traffic:
-    """`tick` counts sweeps: the only time that connections know, so that none needs a timer."""
+    """`tick` counts sweeps: the only time that connections know, so that none needs a timer.
+
+    `now_us` is there when requests are to tell when they were read.
+    """
 
     def __init__(
-        self, handle: Handle, limits: HttpLimits, clock: Clock, loop: asyncio.AbstractEventLoop
+        self,
+        handle: Handle,
+        limits: HttpLimits,
+        clock: Clock,
+        loop: asyncio.AbstractEventLoop,
+        now_us: Callable[[], int] | None = None,
     ) -> None:
         self.handle = handle
+        self.now_us = now_us
         self.limits = limits
         self.loop = loop
         self.connections: set[Connection] = set()

@@ -31,6 +31,10 @@ class Service:
     polls: Polls
     _housekeeping: "asyncio.Task[None] | None" = field(default=None, init=False)
 
+    @property
+    def draining(self) -> bool:
+        return self.polls.draining
+
     async def start(self) -> None:
         """Resume what the last run left, and keep house from now on."""
         await self.moves.resume()

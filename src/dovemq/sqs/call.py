@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from msgspec import Struct
 
 from dovemq.core.errors import MissingValue, QueueMissing
+from dovemq.core.observing import Trail
 from dovemq.core.queue import Queue, QueueKey
 from dovemq.service import Service
 from dovemq.sqs.arns import Names, queue_url
@@ -25,12 +26,19 @@ class Call(Struct):
     trace: str | None = None
     query: bool = False
     undelivered: Undelivered | None = None
+    trail: Trail | None = None
+    asked: QueueKey | None = None
+    """The queue that the request names, for the log."""
+
+    @property
+    def written(self) -> Callable[[], None] | None:
+        return None if self.trail is None else self.trail.written
 
     def key(self, url: str | None) -> QueueKey:
         url = url or self.path_url
         if not url:
             raise MissingValue("QueueUrl")
-        key = self.names.key_of_url(url, self.account)
+        key = self.asked = self.names.key_of_url(url, self.account)
         if key.account != self.account:
             # Nobody may use the queues of another account, nor learn which there are.
             raise QueueMissing(str(key))

@@ -10,7 +10,8 @@ Undelivered = Callable[[], Awaitable[None]]
 class HttpRequest(Struct, frozen=True):
     """As it came off the wire: `path` and `query` are raw, header names are lower-case.
 
-    Header values are decoded as latin-1; repeated headers are joined by a comma.
+    Header values are decoded as latin-1; repeated headers are joined by a comma. `read_us` is
+    when it was complete, if anybody wants to know.
     """
 
     method: str
@@ -19,13 +20,18 @@ class HttpRequest(Struct, frozen=True):
     headers: dict[str, str]
     body: bytes
     peer: str
+    read_us: int = 0
 
 
 class HttpResponse(Struct, frozen=True):
-    """`undelivered` is awaited by whoever could not write this response to its client."""
+    """`undelivered` is awaited by whoever could not write this response to its client.
+
+    `written` is called once the system has taken all of it.
+    """
 
     status: int
     content_type: str
     body: bytes
     headers: tuple[tuple[str, str], ...] = ()
     undelivered: Undelivered | None = None
+    written: Callable[[], None] | None = None

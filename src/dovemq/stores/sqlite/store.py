@@ -77,7 +77,7 @@ class SqliteStore:
         reserve.make()
         committer = Committer(recovered.writing, sql, reserve, recovered.sequence_reserved)
         self._writer = Writer(
-            self._loop, committer, reserve, self.statistics, recovered.orphans, observer
+            self._loop, committer, reserve, self.statistics, recovered.orphans, self._committed
         )
         self._reader = Reader(self._loop, recovered.reading)
         self._ground = self._new_ground(sql, cache_bytes_max, recovered.sequence_reserved)
@@ -181,6 +181,10 @@ class SqliteStore:
         for place in [place for place in self._partitions if place[0] == queue.number]:
             self._partitions.pop(place).close()
         self._writer.sweep(queue.number)
+
+    def _committed(self, items: int, seconds: float) -> None:
+        self.statistics.committed(items, seconds)
+        self._observer.committed(items, seconds)
 
     def _expire(self) -> None:
         now_ms = self._clock.now_ms()

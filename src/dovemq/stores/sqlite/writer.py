@@ -21,7 +21,6 @@ import apsw
 from dovemq.core.commands import Duplicate, Sent
 from dovemq.core.entry import Entry
 from dovemq.core.errors import Draining, StoreFailed, StoreFull, UnavailableError
-from dovemq.core.observing import Observer
 from dovemq.stores.sqlite.committer import SWEEP_ROWS_MAX, Committer, Outcome, Result
 from dovemq.stores.sqlite.directory import Reserve
 from dovemq.stores.sqlite.group import EntryKey, Group, Place, Sending, Work
@@ -42,13 +41,13 @@ class Writer:
         reserve: Reserve,
         statistics: Statistics,
         orphans: Iterable[int],
-        observer: Observer,
+        committed: Callable[[int, float], None],
     ) -> None:
         self._loop = loop
         self._committer = committer
         self._space = Space(reserve)
         self._statistics = statistics
-        self._observer = observer
+        self._committed = committed
         self._pending = Group()
         self._committing: Group | None = None
         self._deleting: set[int] = set()
@@ -251,9 +250,7 @@ class Writer:
             return
         self._committing = None
         self._space.free_pages_bytes = group.free_pages_bytes
-        items, seconds = group.items, self._loop.time() - group.begun
-        self._statistics.committed(items, seconds)
-        self._observer.committed(items, seconds)
+        self._committed(group.items, self._loop.time() - group.begun)
         if result.outcome is Outcome.FAILED:
             self._failed(result.cause, group)
             return

@@ -81,8 +81,13 @@ def _own_columns(lane: Lane) -> dict[str, Any]:
 def _spread(lane: Lane) -> Spread:
     if len(lane.ends) == lane.rows:
         return lambda values: values
-    ends = pa.array(lane.ends, pa.int32())
-    return lambda values: pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(ends, values))
+    runs = pa.RunEndEncodedArray.from_arrays(
+        pa.array(lane.ends, pa.int32()), pa.array(range(len(lane.ends)), pa.int32())
+    )
+    # The values themselves are not decoded as runs: that leaves garbage where they are null, and
+    # the garbage of a label is an index far outside of its dictionary.
+    groups = pc.run_end_decode(runs)
+    return lambda values: values.take(groups)
 
 
 def _constant(text: str, rows: int) -> Any:

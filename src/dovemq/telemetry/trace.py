@@ -19,7 +19,7 @@ from dovemq.telemetry.schema import Event
 
 log = logging.getLogger(__name__)
 
-TICK_SECONDS: Final = 0.25
+TICK_SECONDS: Final = 1.0
 """Rows go to the writer one tick after theirs, so that answers to them can be written first."""
 ROWS_WAITING_MAX: Final = 400_000
 LEASES_KNOWN_MAX: Final = 200_000

@@ -314,8 +314,7 @@ class Writer:
         for future in group.futures():
             _reject(future, StoreFull())
         self._pending.deletes[:0] = group.deletes
-        for queue_number, partition, sequence in group.expired:
-            self._expired.append(((queue_number, partition), [sequence]))
+        self._expired.extend(((queue, part), [sequence]) for queue, part, sequence in group.expired)
         for sequence, touched in group.touched.items():
             if sequence not in self._deleting:
                 self._pending.touched.setdefault(sequence, touched)

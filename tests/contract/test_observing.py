@@ -39,6 +39,17 @@ async def test_observer_is_told_of_a_settle_once(world: World) -> None:
     assert world.witness.told[1:] == [("settled", "jobs", [sent.sequence])]
 
 
+async def test_observer_is_told_of_a_settle_whose_caller_went_away(world: World) -> None:
+    line = await world.queue()
+    [sent] = await line.send("a")
+    lease = await line.take_one()
+    settling = asyncio.ensure_future(line.settle(lease))
+    await asyncio.sleep(0)
+    settling.cancel()
+    await asyncio.wait([settling])
+    assert world.witness.told[1:] == [("settled", "jobs", [sent.sequence])]
+
+
 async def test_observer_is_not_told_of_a_settle_that_was_refused(world: World) -> None:
     line = await world.fifo()
     await line.send("a")

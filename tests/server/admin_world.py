@@ -18,6 +18,7 @@ from dovemq.service import Service, build_service
 from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.stores.memory import MemoryStore
 from dovemq.stores.sqlite.statistics import Statistics
+from dovemq.telemetry.meter import Meter
 from dovemq.testing.clock import ManualClock
 
 ACCOUNT = "000000000000"
@@ -59,8 +60,12 @@ class World:
         self.clock = ManualClock()
         self.scratch = scratch
         ids = itertools.count()
+        self.meter = Meter()
         self.service: Service = build_service(
-            MemoryStore(random.Random(1), b"key"), self.clock, lambda: f"id-{next(ids)}"
+            MemoryStore(random.Random(1), b"key", self.meter),
+            self.clock,
+            lambda: f"id-{next(ids)}",
+            observer=self.meter,
         )
         self.care = FakeCare()
         desk = Desk(

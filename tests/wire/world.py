@@ -12,6 +12,8 @@ from dovemq.core.access import AccessKey
 from dovemq.service import build_service
 from dovemq.sqs.endpoint import SqsEndpoint
 from dovemq.stores.memory import MemoryStore
+from dovemq.telemetry.meter import Meter
+from dovemq.telemetry.trace import Trace
 from dovemq.testing.clock import ManualClock
 from tests.wire.speaking import HOST, JSON, Answer, answer_of, request_of
 
@@ -27,18 +29,34 @@ class OneKey:
 
 class World:
     def __init__(
-        self, *, strict_aws: bool = False, signed: bool = False, public_url: str | None = None
+        self,
+        *,
+        strict_aws: bool = False,
+        signed: bool = False,
+        public_url: str | None = None,
+        trace: Trace | None = None,
+        log_requests: bool = False,
     ) -> None:
         self.clock = ManualClock()
-        self.store = MemoryStore(random.Random(1), b"r" * 32)
+        self.meter = Meter(trace)
+        self.store = MemoryStore(random.Random(1), b"r" * 32, self.meter)
         numbers = itertools.count(1)
 
         def new_id() -> str:
             return f"00000000-0000-4000-8000-{next(numbers):012d}"
 
-        self.service = build_service(self.store, self.clock, new_id, strict_aws=strict_aws)
+        self.service = build_service(
+            self.store, self.clock, new_id, strict_aws=strict_aws, observer=self.meter
+        )
         self.endpoint = SqsEndpoint(
-            self.service, OneKey() if signed else None, REGION, ACCOUNT, public_url, new_id
+            self.service,
+            OneKey() if signed else None,
+            REGION,
+            ACCOUNT,
+            public_url,
+            new_id,
+            trace=trace,
+            log_requests=log_requests,
         )
 
     async def call(

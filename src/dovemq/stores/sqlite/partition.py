@@ -4,6 +4,7 @@ Implements `core.ports.Partition`. The index decides, the writer makes durable, 
 read when they are handed out.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
@@ -143,12 +144,17 @@ class SqlitePartition:
             settlements.append(settlement)
         if self._index.dropped:
             self._forget_dropped()
-        if settled and not moved:
-            self._observer.settled(self.queue, self._place[1], settled)
+        told = [] if moved else settled
         if not durable:
             committed = self._writer.commit()
             self._wake_blocked()
-            await committed
+            try:
+                await committed
+            except asyncio.CancelledError:
+                # They are deleted all the same.
+                self._tell_settled(told)
+                raise
+        self._tell_settled(told)
         return settlements
 
     async def extend(self, changes: Sequence[tuple[Receipt, int]], now_ms: int) -> list[Extension]:
@@ -279,6 +285,10 @@ class SqlitePartition:
             messages = [messages[at] for at in sending.accepted]
         if messages:
             self._observer.sent(self.queue, self._place[1], messages)
+
+    def _tell_settled(self, receipts: list[Receipt]) -> None:
+        if receipts:
+            self._observer.settled(self.queue, self._place[1], receipts)
 
     def _forget_deduplication(self, sent_before_ms: int) -> Awaitable[None]:
         """Commits with the deletes that were asked for before."""

@@ -18,6 +18,9 @@ from dovemq.settings import Setting, all_settings
 from dovemq.sqs.attributes import READ_ONLY, SETTABLE, QueueAttribute
 from dovemq.sqs.faults import FAULTS, NEVER_GIVEN
 from dovemq.sqs.operations import OPERATIONS
+from dovemq.telemetry.metrics import METRICS, OTHER
+from dovemq.telemetry.schema import COLUMNS, Column, Event
+from dovemq.telemetry.trace import LEASES_KNOWN_MAX, TICK_SECONDS
 from tools.conformance import conformance_page
 from tools.markdown import code, fenced, page, section, table
 from tools.policies import policies_page
@@ -46,6 +49,24 @@ EXTENDED_MEANING: Final[Mapping[str, str]] = {
     "GroupRatePerSecond": "At most so many messages of one group are leased in any second. Empty "
     "removes the limit.",
 }
+
+
+TRACE_PROMISES: Final = f"""\
+- A message that is sent, leased and settled has one `sent`, one `settled` and for each delivery
+  one `leased` row, also when clients leave. A `leased` row is there only if its answer was
+  written; a lease that was taken back leaves none.
+- `sent` and `settled` rows are there even if nobody got the answer; then `ot_us` and `latency_us`
+  are null, as they are when a client took its answer later than {TICK_SECONDS:g} s after the event.
+- A file has its name only when it is whole. It is finished after `trace_rotate_rows` or
+  `trace_rotate_seconds`, and at a stop. A kill -9 loses what was not finished: the rows of up to
+  `trace_rotate_seconds` and {2 * TICK_SECONDS:g} s.
+- The service does not wait for the trace. When it cannot follow, or its disk fails, rows are
+  dropped, counted (`dovemq_trace_rows_total`) and logged.
+- Beyond `trace_bytes_max` the oldest files are removed.
+- `message_id` is null in `settled` and `expired` rows of messages that were leased before the
+  last start, or of more than {LEASES_KNOWN_MAX // 2:,} leases ago, or never; `send_seq` is then
+  the sequence in the store.
+- Messages that go with a deleted queue leave no row, nor do programs that use `dovemq.open`."""
 
 
 def settings_page() -> str:
@@ -229,14 +250,55 @@ def _route_role(route: Route) -> str:
     return "any account" if route.signed else "anybody"
 
 
+def metrics_page() -> str:
+    rows = (
+        (code(each.name), each.kind, ", ".join(map(code, each.labels)), each.help)
+        for each in METRICS
+    )
+    return page(
+        "Metrics",
+        "`GET /metrics` of the admin API, in the text format of Prometheus; how to scrape it: "
+        "[observe](../how-to/observe.md). Counters begin at zero with every start; rates are for "
+        "Prometheus to compute. At most `metrics_queues_max` queues have labels of their own, the "
+        f"busiest; all others together are `queue={OTHER}`. What a queue counted there stays "
+        "there. CPU, memory and descriptors of the process follow as `process_…`.",
+        table(("metric", "kind", "labels", "meaning"), rows),
+    )
+
+
+def trace_page() -> str:
+    events = ((code(event.value), event.meaning) for event in Event)
+    columns = (
+        (code(column.name), column.form, _events_of(column), column.meaning) for column in COLUMNS
+    )
+    return page(
+        "The lifecycle trace",
+        "`dovemq serve --trace DIR` writes one row for each event, as Parquet files "
+        "`trace-…-….parquet` (zstd). Their rows are in no order; a label is text kept in a "
+        "dictionary. Bodies, receipts and secrets are in none of them. How to read it: "
+        "[observe](../how-to/observe.md).",
+        section("Events", table(("event", "meaning"), events)),
+        section("Columns", table(("column", "type", "not null in", "meaning"), columns)),
+        section("What it promises", TRACE_PROMISES),
+    )
+
+
+def _events_of(column: Column) -> str:
+    if len(column.events) == len(Event):
+        return "all"
+    return ", ".join(code(event.value) for event in column.events)
+
+
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "admin.md": admin_page,
     "attributes.md": attributes_page,
     "commands.md": commands_page,
     "conformance.md": conformance_page,
     "errors.md": errors_page,
+    "metrics.md": metrics_page,
     "policies.md": policies_page,
     "settings.md": settings_page,
+    "trace.md": trace_page,
 }
 
 

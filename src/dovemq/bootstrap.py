@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from dovemq.core.access import Keyring
 from dovemq.core.errors import DoveError
+from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
 from dovemq.server.access import ensure_key, read_key
 from dovemq.server.admin import AdminApi
@@ -25,6 +27,7 @@ from dovemq.server.audit_files import AuditFiles
 from dovemq.server.care import StoreCare
 from dovemq.server.certificates import Certificates
 from dovemq.server.limits import HttpLimits
+from dovemq.server.metrics import Metrics, request_samples, store_samples
 from dovemq.server.proxies import Proxies
 from dovemq.server.run import Server, allow_connections, reload_on_hangup, until_stopped
 from dovemq.service import Service, build_service
@@ -38,6 +41,9 @@ from dovemq.sqs.declaring import ServiceOwner, declare
 from dovemq.sqs.endpoint import SqsEndpoint
 from dovemq.stores.memory import MemoryStore
 from dovemq.stores.urls import MemoryPlace, Place, parse_store_url
+from dovemq.telemetry.meter import Meter
+from dovemq.telemetry.metrics import Sample
+from dovemq.telemetry.tracing import Tracing, open_tracing
 
 if TYPE_CHECKING:
     from dovemq.stores.sqlite import SqliteStore
@@ -80,6 +86,14 @@ class Listening(Struct, frozen=True):
     account: str
 
 
+class Gate(Struct, frozen=True):
+    """What both listeners ask about a caller; without a keyring nobody is asked for a signature."""
+
+    keyring: Keyring | None
+    failures: Failures
+    throttle: Throttle
+
+
 class Findings(Struct, frozen=True):
     findings: tuple[str, ...]
 
@@ -118,28 +132,37 @@ async def open_service(
     root: str = ACCOUNT,
     cache_bytes_max: int = CACHE_BYTES_MAX,
     strict_aws: bool = False,
+    observer: Observer | None = None,
 ) -> Opened:
     clock = SystemClock()
     rng = random.Random(secrets.randbits(256))
     new_id = random_ids(random.Random(secrets.randbits(256)))
-    store, care = await _open_store(place, rng, cache_bytes_max, clock)
+    store, care = await _open_store(place, rng, cache_bytes_max, clock, observer)
     async with contextlib.AsyncExitStack() as undo:
         undo.push_async_callback(store.close)
-        service = build_service(store, clock, new_id, root=root, strict_aws=strict_aws)
+        service = build_service(
+            store, clock, new_id, root=root, strict_aws=strict_aws, observer=observer
+        )
         await service.start()
         undo.pop_all()
     return Opened(service, new_id, care)
 
 
 async def _open_store(
-    place: Place, rng: random.Random, cache_bytes_max: int, clock: Clock
+    place: Place,
+    rng: random.Random,
+    cache_bytes_max: int,
+    clock: Clock,
+    observer: Observer | None,
 ) -> tuple[Store, StoreCare | None]:
     if isinstance(place, MemoryPlace):
-        return MemoryStore(rng, secrets.token_bytes(_RECEIPT_KEY_BYTES)), None
+        return MemoryStore(rng, secrets.token_bytes(_RECEIPT_KEY_BYTES), observer), None
     # Only here: a program over `memory://` needs no SQLite.
     from dovemq.stores.sqlite import open_store
 
-    store = await open_store(place.directory, rng=rng, cache_bytes_max=cache_bytes_max, clock=clock)
+    store = await open_store(
+        place.directory, rng=rng, cache_bytes_max=cache_bytes_max, clock=clock, observer=observer
+    )
     return store, EmbeddedCare(store)
 
 
@@ -160,19 +183,24 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
     place = parse_store_url(settings.store, settings.data)
     declared = _declared(settings)
     certificates = _certificates(settings)
-    opened = await open_service(
-        place,
-        root=settings.account,
-        cache_bytes_max=settings.cache_bytes_max,
-        strict_aws=settings.strict_aws,
-    )
-    service = opened.service
     async with contextlib.AsyncExitStack() as ending:
+        tracing = open_tracing(settings, secrets.token_hex(4), SystemClock().now_us)
+        if tracing is not None:
+            ending.push_async_callback(tracing.close)
+        meter = Meter(tracing.trace if tracing else None)
+        opened = await open_service(
+            place,
+            root=settings.account,
+            cache_bytes_max=settings.cache_bytes_max,
+            strict_aws=settings.strict_aws,
+            observer=meter,
+        )
+        service = opened.service
         ending.push_async_callback(service.close)
         audit = _open_audit(place, settings)
         ending.push_async_callback(audit.close)
         await _declare(declared, settings, opened, audit)
-        server = _build_server(settings, opened, audit, certificates)
+        server = _build_server(settings, opened, audit, certificates, meter, tracing)
         await _start(server, settings)
         _calm_collector()
         # The signals are ours before anyone is told that we listen.
@@ -239,26 +267,40 @@ def _certificates(settings: Settings) -> Certificates | None:
     return Certificates(settings.tls_certificate, settings.tls_key)
 
 
-def _build_server(
-    settings: Settings, opened: Opened, audit: AuditLog, certificates: Certificates | None
-) -> Server:
-    service = opened.service
+def _gate(settings: Settings, service: Service) -> Gate:
     # Also made where nobody is asked for it, so that `dovemq env` always has one to print.
     service.accounts.use_root_key(read_key(ensure_key(settings.data), settings.account))
-    keyring = None if settings.insecure_no_auth else service.accounts
-    failures = Failures(settings.failures_max, settings.failure_seconds * 1_000, "signatures")
     quotas = service.accounts.quotas
-    throttle = Throttle(lambda number: quotas(number).requests_per_second_max)
+    return Gate(
+        None if settings.insecure_no_auth else service.accounts,
+        Failures(settings.failures_max, settings.failure_seconds * 1_000, "signatures"),
+        Throttle(lambda number: quotas(number).requests_per_second_max),
+    )
+
+
+def _build_server(
+    settings: Settings,
+    opened: Opened,
+    audit: AuditLog,
+    certificates: Certificates | None,
+    meter: Meter,
+    tracing: Tracing | None,
+) -> Server:
+    service = opened.service
+    trace = tracing.trace if tracing else None
+    gate = _gate(settings, service)
     endpoint = SqsEndpoint(
         service,
-        keyring,
+        gate.keyring,
         settings.region,
         settings.account,
         settings.public_url,
         opened.new_id,
         audit,
-        failures,
-        throttle,
+        gate.failures,
+        gate.throttle,
+        trace=trace,
+        log_requests=settings.log_requests,
     )
 
     def gauges() -> dict[str, int]:
@@ -267,6 +309,15 @@ def _build_server(
             "requests": server.requests,
             "tasks": len(asyncio.all_tasks()),
         }
+
+    def samples() -> Iterator[Sample]:
+        yield Sample("dovemq_connections", server.connections)
+        yield Sample("dovemq_long_polls_parked", service.polls.parked)
+        yield from request_samples(endpoint.requests)
+        if opened.care is not None:
+            yield from store_samples(opened.care.statistics)
+        if tracing is not None:
+            yield from tracing.samples()
 
     logins = Failures(settings.failures_max, settings.failure_seconds * 1_000, "logins")
     desk = Desk(
@@ -278,8 +329,18 @@ def _build_server(
         region=settings.region,
         audit=audit,
         failures=logins,
+        metrics=Metrics(service, meter, settings.metrics_queues_max, [samples]),
     )
-    admin = AdminApi(desk, keyring, settings.region, opened.new_id, failures, throttle)
+    admin = AdminApi(
+        desk,
+        gate.keyring,
+        settings.region,
+        opened.new_id,
+        gate.failures,
+        gate.throttle,
+        metrics_open=settings.metrics_open,
+        log_requests=settings.log_requests,
+    )
     server = Server(
         endpoint.handle,
         admin.handle,
@@ -290,6 +351,7 @@ def _build_server(
         clock=service.clock,
         certificates=certificates,
         proxies=Proxies(settings.proxy_networks) if settings.proxy_networks else None,
+        now_us=trace.now_us if trace else None,
     )
     return server
 

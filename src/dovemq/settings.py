@@ -160,6 +160,29 @@ class Settings(Struct, frozen=True, kw_only=True):
     drain_seconds: Annotated[
         int, _about("Time for running requests to end after SIGTERM.", "seconds", least=0)
     ] = 20
+    trace: Annotated[
+        Path | None,
+        _about("Directory for the lifecycle trace, as Parquet files.", default="none"),
+    ] = None
+    trace_rotate_rows: Annotated[
+        int, _about("Rows after which a file of the trace is finished.", least=1_000)
+    ] = 1_000_000
+    trace_rotate_seconds: Annotated[
+        int, _about("Age at which a file of the trace is finished.", "seconds", least=1)
+    ] = 10
+    trace_bytes_max: Annotated[
+        int, _about("Size of all files of the trace; the oldest go.", "bytes", least=1 << 20)
+    ] = 10 << 30
+    metrics_open: Annotated[bool, _about("Show metrics to anybody who asks, without a key.")] = (
+        False
+    )
+    metrics_queues_max: Annotated[
+        int, _about("Queues with metrics of their own; the less busy share one label.", least=0)
+    ] = 200
+    log_format: Annotated[
+        Literal["text", "json"], _about("Lines for people, or a JSON object a line.")
+    ] = "text"
+    log_requests: Annotated[bool, _about("Log a line for every request.")] = False
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], _about("Least severity that is logged.")
     ] = "info"

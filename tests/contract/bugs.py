@@ -199,9 +199,11 @@ class IntervalIsTooLong(MemoryPartition):
 
 
 class SettleForgetsTheDeduplicationId(MemoryPartition):
-    async def settle(self, receipts: Sequence[Receipt], now_ms: int) -> list[Settlement]:
+    async def settle(
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+    ) -> list[Settlement]:
         self._first_sends.clear()
-        return await super().settle(receipts, now_ms)
+        return await super().settle(receipts, now_ms, moved=moved)
 
 
 class SettleForgets(MemoryPartition):
@@ -409,4 +411,6 @@ class BuggyStore(MemoryStore):
             self.catalogue = bug(self._forget)
 
     def _new_partition(self, queue: Queue, number: int) -> MemoryPartition:
-        return self._bug(queue, number, self._sequences, self._rng, self._check_open)
+        return self._bug(
+            queue, number, self._sequences, self._rng, self._check_open, self._observer
+        )

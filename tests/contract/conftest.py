@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dovemq.core.observing import Observer
 from dovemq.core.ports import Store
 from dovemq.stores.memory import MemoryStore
 from dovemq.stores.sqlite import open_store
@@ -19,15 +20,17 @@ CACHE_BYTES_MAX = 4_096
 
 
 def _memory(_: Path) -> StoreOpener:
-    async def opened(clock: ManualClock, rng: random.Random) -> Store:
-        return MemoryStore(rng, b"receipt key of the contract")
+    async def opened(clock: ManualClock, rng: random.Random, observer: Observer) -> Store:
+        return MemoryStore(rng, b"receipt key of the contract", observer)
 
     return opened
 
 
 def _sqlite(directory: Path) -> StoreOpener:
-    async def opened(clock: ManualClock, rng: random.Random) -> Store:
-        return await open_store(directory, rng=rng, cache_bytes_max=CACHE_BYTES_MAX, clock=clock)
+    async def opened(clock: ManualClock, rng: random.Random, observer: Observer) -> Store:
+        return await open_store(
+            directory, rng=rng, cache_bytes_max=CACHE_BYTES_MAX, clock=clock, observer=observer
+        )
 
     return opened
 

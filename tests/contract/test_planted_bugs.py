@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from dovemq.core.observing import Observer
 from dovemq.core.ports import Store
 from dovemq.stores.memory import MemoryPartition
 from dovemq.stores.memory_catalogue import MemoryCatalogue
@@ -178,7 +179,7 @@ CAUGHT: list[tuple[Bug, Sentence]] = [
 
 
 def _opener(bug: Bug) -> StoreOpener:
-    async def opened(clock: ManualClock, rng: random.Random) -> Store:
+    async def opened(clock: ManualClock, rng: random.Random, _: Observer) -> Store:
         return bugs.BuggyStore(bug, rng)
 
     return opened

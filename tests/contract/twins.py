@@ -14,6 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from dovemq.core.commands import Duplicate, Lease, Leased, Peeked, Sent, Transfer
+from dovemq.core.observing import Observer
 from dovemq.core.ports import Store
 from dovemq.stores.memory import MemoryPartition, MemoryStore
 from dovemq.stores.memory_receive import Groups
@@ -27,7 +28,7 @@ CACHE_BYTES_MAX = 2_048
 JOBS, DEAD = 0, 1
 
 
-async def open_oracle(clock: ManualClock, rng: random.Random) -> Store:
+async def open_oracle(clock: ManualClock, rng: random.Random, _: Observer) -> Store:
     return MemoryStore(rng, b"receipt key of the oracle")
 
 
@@ -139,7 +140,7 @@ class Pair:
             await store.close()
         await self._embedded.__aenter__()
 
-    async def _open_embedded(self, clock: ManualClock, rng: random.Random) -> Store:
+    async def _open_embedded(self, clock: ManualClock, rng: random.Random, _: Observer) -> Store:
         directory = Path(self._folder.name, "data")
         return await open_store(directory, rng=rng, cache_bytes_max=CACHE_BYTES_MAX, clock=clock)
 

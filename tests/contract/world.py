@@ -20,11 +20,13 @@ from dovemq.core.commands import (
     Leased,
     Page,
     Peeked,
+    Receipt,
     Sent,
     Settlement,
     Transfer,
 )
-from dovemq.core.message import Attribute
+from dovemq.core.message import Attribute, Message
+from dovemq.core.observing import Observer, Unobserved
 from dovemq.core.ports import Partition, Store
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
 from dovemq.testing.clock import ManualClock
@@ -41,7 +43,26 @@ class Durable(Store, Protocol):
     def abandon(self) -> None: ...
 
 
-StoreOpener = Callable[[ManualClock, random.Random], Awaitable[Store]]
+StoreOpener = Callable[[ManualClock, random.Random, Observer], Awaitable[Store]]
+
+
+class Witness(Unobserved):
+    """Keeps what a store tells, as (what, queue, sequences)."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str, list[int]]] = []
+
+    def sent(self, queue: Queue, partition: int, messages: Sequence[Message]) -> None:
+        self._keep("sent", queue, [message.sequence for message in messages])
+
+    def settled(self, queue: Queue, partition: int, receipts: Sequence[Receipt]) -> None:
+        self._keep("settled", queue, [receipt.sequence for receipt in receipts])
+
+    def expired(self, queue: Queue, partition: int, sequences: Sequence[int]) -> None:
+        self._keep("expired", queue, list(sequences))
+
+    def _keep(self, what: str, queue: Queue, sequences: list[int]) -> None:
+        self.told.append((what, queue.key.name, sequences))
 
 
 class Line:
@@ -166,11 +187,12 @@ class World:
     def __init__(self, opener: StoreOpener) -> None:
         self.clock = ManualClock()
         self.rng = random.Random(SEED)
+        self.witness = Witness()
         self._opener = opener
         self._ids = itertools.count(1)
 
     async def __aenter__(self) -> "World":
-        self.store = await self._opener(self.clock, self.rng)
+        self.store = await self._opener(self.clock, self.rng, self.witness)
         return self
 
     async def __aexit__(self, *_: object) -> None:

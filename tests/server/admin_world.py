@@ -23,6 +23,7 @@ from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.sqs.signature import Signer
 from dovemq.stores.memory import MemoryStore
 from dovemq.stores.sqlite.statistics import Statistics
+from dovemq.telemetry.meter import Meter
 from dovemq.testing.clock import ManualClock
 
 ACCOUNT = "000000000000"
@@ -68,8 +69,12 @@ class World:
         self.clock = ManualClock()
         self.scratch = scratch
         ids = itertools.count()
+        self.meter = Meter()
         self.service: Service = build_service(
-            MemoryStore(random.Random(1), b"key"), self.clock, lambda: f"id-{next(ids)}"
+            MemoryStore(random.Random(1), b"key", self.meter),
+            self.clock,
+            lambda: f"id-{next(ids)}",
+            observer=self.meter,
         )
         self.care = FakeCare()
         self.audit = PassingAudit()

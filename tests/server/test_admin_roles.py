@@ -16,6 +16,7 @@ LEAST = {
     "live": None,
     "ready": None,
     "health": Role.VIEWER,
+    "show metrics": Role.VIEWER,
     "list queues": Role.VIEWER,
     "show queue": Role.VIEWER,
     "peek messages": Role.OPERATOR,

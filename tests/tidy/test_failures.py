@@ -13,6 +13,8 @@ MAY_CATCH_ALL: Mapping[str, str] = {
     "src/dovemq/sqs/endpoint.py": "the HTTP boundary of SQS",
     "src/dovemq/stores/sqlite/reader.py": "the loop of the reader thread",
     "src/dovemq/stores/sqlite/writer.py": "the loop of the writer thread",
+    "src/dovemq/telemetry/meter.py": "a trace that fails must not fail the store",
+    "src/dovemq/telemetry/writing.py": "the loop of the trace's thread",
 }
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from dovemq.core.commands import Draft, Duplicate, Sent
 from dovemq.core.errors import InvariantError, StoreFailed, StoreFull
+from dovemq.core.observing import Trail
 from dovemq.core.queue import Queue
 from dovemq.sqs.http import HttpRequest
 from tests.wire.speaking import JSON, PROTOCOLS, answer_of, request_of
@@ -142,7 +143,9 @@ class FailingMessages:
     def __init__(self, error: Exception) -> None:
         self.error = error
 
-    async def send(self, queue: Queue, drafts: Sequence[Draft]) -> list[Sent | Duplicate]:
+    async def send(
+        self, queue: Queue, drafts: Sequence[Draft], trail: Trail | None
+    ) -> list[Sent | Duplicate]:
         raise self.error
 
 

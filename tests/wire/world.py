@@ -14,6 +14,8 @@ from dovemq.service import build_service
 from dovemq.service.audit import Audit
 from dovemq.sqs.endpoint import SqsEndpoint
 from dovemq.stores.memory import MemoryStore
+from dovemq.telemetry.meter import Meter
+from dovemq.telemetry.trace import Trace
 from dovemq.testing.clock import ManualClock
 from tests.wire.speaking import HOST, JSON, Answer, answer_of, request_of
 
@@ -36,9 +38,12 @@ class World:
         public_url: str | None = None,
         audit: Audit | None = None,
         root: str | None = None,
+        trace: Trace | None = None,
+        log_requests: bool = False,
     ) -> None:
         self.clock = ManualClock()
-        self.store = MemoryStore(random.Random(1), b"r" * 32)
+        self.meter = Meter(trace)
+        self.store = MemoryStore(random.Random(1), b"r" * 32, self.meter)
         numbers = itertools.count(1)
 
         def new_id() -> str:
@@ -46,10 +51,23 @@ class World:
 
         self.new_id = new_id
         self.service = build_service(
-            self.store, self.clock, new_id, root=root or ACCOUNT, strict_aws=strict_aws
+            self.store,
+            self.clock,
+            new_id,
+            root=root or ACCOUNT,
+            strict_aws=strict_aws,
+            observer=self.meter,
         )
         self.endpoint = SqsEndpoint(
-            self.service, OneKey() if signed else None, REGION, ACCOUNT, public_url, new_id, audit
+            self.service,
+            OneKey() if signed else None,
+            REGION,
+            ACCOUNT,
+            public_url,
+            new_id,
+            audit,
+            trace=trace,
+            log_requests=log_requests,
         )
 
     def guest(self, account: str) -> "World":

@@ -1,7 +1,6 @@
 """`dovemq serve`: the service itself, until SIGTERM."""
 
 import argparse
-import logging
 import shlex
 import sys
 from collections.abc import Iterator
@@ -49,13 +48,10 @@ def _run(args: argparse.Namespace) -> int:
     import uvloop
 
     from dovemq.bootstrap import serve
+    from dovemq.telemetry.logs import set_up_logs
 
     settings = resolved_settings(args).settings
-    logging.basicConfig(
-        level=settings.log_level.upper(),
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        stream=sys.stderr,
-    )
+    set_up_logs(settings.log_level, settings.log_format)
 
     def announce(listening: "Listening") -> None:
         if args.json:
@@ -72,6 +68,8 @@ def _greeting(settings: Settings, listening: "Listening") -> Iterator[str]:
     yield f"SQS endpoint    {listening.endpoint_url}"
     yield f"admin API       {listening.admin_url}"
     yield f"data directory  {listening.data}"
+    if settings.trace is not None:
+        yield f"trace           {settings.trace.absolute()}"
     if settings.store == "memory://":
         yield "messages are kept in memory and are gone when the server stops"
     if settings.insecure_no_auth:

@@ -54,8 +54,13 @@ class Partition(Protocol):
         """
         ...
 
-    def settle(self, receipts: Sequence[Receipt], now_ms: int) -> Awaitable[list[Settlement]]:
-        """Durable, idempotent. Standard queues honour a receipt whose lease has ended."""
+    def settle(
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+    ) -> Awaitable[list[Settlement]]:
+        """Durable, idempotent. Standard queues honour a receipt whose lease has ended.
+
+        `moved`: another partition has adopted them, so the observer is told of no settle.
+        """
         ...
 
     def extend(

@@ -4,11 +4,12 @@ Nothing of a signed route is looked up before the signature holds.
 """
 
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Final
 
-from dovemq.core.access import Keyring
+from dovemq.core.access import AccessKey, Keyring
 from dovemq.core.errors import (
     AccessDenied,
     AccountExists,
@@ -23,6 +24,7 @@ from dovemq.core.errors import (
     Throttled,
     UnavailableError,
 )
+from dovemq.server import basic
 from dovemq.server.admin_desk import AdminRefusal, Asked, Caller, Desk, Route
 from dovemq.server.admin_requests import path_parts, read_body, read_query, recorded_fields
 from dovemq.server.admin_routes import ROUTES
@@ -36,6 +38,8 @@ from dovemq.sqs.failures import log_failure
 from dovemq.sqs.faults import pause_ms_of
 from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.sqs.signature import Verifier
+from dovemq.telemetry.logs import log_request
+from dovemq.telemetry.requests import UNNAMED
 
 log = logging.getLogger(__name__)
 
@@ -63,8 +67,15 @@ class SessionEnded(AccessDenied):
         super().__init__("The session has ended; log in again.")
 
 
+Found = list[tuple[Route, dict[str, str]]]
+Answered = Mapping[str, object] | StreamedResponse | HttpResponse
+
+
 class AdminApi:
-    """Without a keyring signatures are not checked, and everybody is the root account."""
+    """Without a keyring signatures are not checked, and everybody is the root account.
+
+    `metrics_open`: nor is anything checked of who reads metrics.
+    """
 
     def __init__(
         self,
@@ -74,8 +85,16 @@ class AdminApi:
         new_id: Callable[[], str],
         failures: Failures | None = None,
         throttle: Throttle | None = None,
+        *,
+        metrics_open: bool = False,
+        log_requests: bool = False,
+        timer_ns: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
         self._desk = desk
+        self._keyring = keyring
+        self._metrics_open = metrics_open
+        self._log_requests = log_requests
+        self._timer_ns = timer_ns
         self._admission = None
         if keyring is not None:
             verifier = Verifier(keyring, region=region, service=SERVICE)
@@ -84,29 +103,33 @@ class AdminApi:
 
     async def handle(self, request: HttpRequest) -> HttpResponse | StreamedResponse:
         request_id = self._new_id()
+        begun_ns = self._timer_ns()
+        found = _found(request.path)
         try:
-            answered = await self._answer(request, request_id)
+            answered = await self._answer(request, request_id, found)
         except Exception as error:
-            return _refused(error, request_id)
-        if isinstance(answered, StreamedResponse):
-            return answered
-        return HttpResponse(
-            HTTPStatus.OK, JSON, document_bytes(answered), (("X-Amzn-RequestId", request_id),)
-        )
+            answered = _refused(error, request_id)
+        if not isinstance(answered, StreamedResponse | HttpResponse):
+            headers = (("X-Amzn-RequestId", request_id),)
+            answered = HttpResponse(HTTPStatus.OK, JSON, document_bytes(answered), headers)
+        if self._log_requests:
+            log_request(
+                request_id,
+                found[0][0].name if found else UNNAMED,
+                account=None,
+                queue=None,
+                status=answered.status,
+                ms=(self._timer_ns() - begun_ns) / 1_000_000,
+                peer=request.peer,
+            )
+        return answered
 
-    async def _answer(
-        self, request: HttpRequest, request_id: str
-    ) -> Mapping[str, object] | StreamedResponse:
+    async def _answer(self, request: HttpRequest, request_id: str, found: Found) -> Answered:
         method = "GET" if request.method == "HEAD" else request.method
-        found = [
-            (route, path)
-            for route in ROUTES
-            if (path := path_parts(route.path, request.path)) is not None
-        ]
         chosen = next((each for each in found if each[0].method == method), None)
         caller = None
-        if chosen is None or chosen[0].signed:
-            caller = self._caller(request)
+        if chosen is None or self._is_closed(chosen[0]):
+            caller = self._caller(request, chosen[0] if chosen else None)
         if chosen is None:
             raise _no_such_route([route for route, _ in found])
         route, path = chosen
@@ -115,9 +138,7 @@ class AdminApi:
             return await self._act(route, asked, request)
         return await self._recorded(route, asked, request, request_id)
 
-    async def _act(
-        self, route: Route, asked: Asked, request: HttpRequest
-    ) -> Mapping[str, object] | StreamedResponse:
+    async def _act(self, route: Route, asked: Asked, request: HttpRequest) -> Answered:
         _check_role(route, asked.caller)
         asked.query = read_query(route, request.query)
         asked.body = read_body(route, request)
@@ -125,10 +146,10 @@ class AdminApi:
 
     async def _recorded(
         self, route: Route, asked: Asked, request: HttpRequest, request_id: str
-    ) -> Mapping[str, object] | StreamedResponse:
-        answered: Mapping[str, object] | StreamedResponse | None = None
+    ) -> Answered:
+        answered: Answered | None = None
 
-        async def act() -> Mapping[str, object] | StreamedResponse:
+        async def act() -> Answered:
             nonlocal answered
             answered = await self._act(route, asked, request)
             return answered
@@ -155,13 +176,17 @@ class AdminApi:
                 answered.close()
             raise
 
-    def _caller(self, request: HttpRequest) -> Caller:
+    def _is_closed(self, route: Route) -> bool:
+        return route.signed and not (route.basic and self._metrics_open)
+
+    def _caller(self, request: HttpRequest, route: Route | None) -> Caller:
         accounts, now_ms = self._desk.service.accounts, self._desk.now_ms
         if self._admission is None:
             return Caller(accounts.get(accounts.root))
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != BEARER:
-            key = self._admission.admit(request, now_ms)
+            shown = route is not None and route.basic and scheme == basic.SCHEME
+            key = self._admission.admit(request, now_ms, self._shown_key if shown else None)
             return Caller(accounts.get(key.account), key.key_id)
         session = self._desk.sessions.use(token.strip(), now_ms)
         if session is None:
@@ -171,6 +196,17 @@ class AdminApi:
             raise SessionEnded()
         self._admission.charge(account.number, now_ms)
         return Caller(account, token=token.strip())
+
+    def _shown_key(self, request: HttpRequest, now_ms: int) -> AccessKey:
+        assert self._keyring is not None
+        return basic.basic_key(request.headers["authorization"], self._keyring, now_ms)
+
+
+def _found(path: str) -> Found:
+    """The routes of a path, each with the variable parts of it."""
+    return [
+        (route, parts) for route in ROUTES if (parts := path_parts(route.path, path)) is not None
+    ]
 
 
 def _check_role(route: Route, caller: Caller | None) -> None:
@@ -197,9 +233,10 @@ def _no_such_route(others: Sequence[Route]) -> AdminRefusal:
 def _refused(error: Exception, request_id: str) -> HttpResponse:
     status, code, message = _described(error)
     if isinstance(error, UnavailableError):
-        log.warning("admin request %s: %s", request_id, error)
+        fields = {"request_id": request_id}
+        log.warning("admin request %s: %s", request_id, error, extra=fields)
     elif status is HTTPStatus.INTERNAL_SERVER_ERROR:
-        log_failure(log, f"admin request {request_id} failed", error)
+        log_failure(log, f"admin request {request_id} failed", error, request_id)
     body = document_bytes(error_document(code, message))
     headers = (("X-Amzn-RequestId", request_id),)
     return HttpResponse(status, JSON, body, headers, pause_ms=pause_ms_of(error))

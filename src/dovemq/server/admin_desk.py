@@ -17,10 +17,12 @@ from dovemq.server.admin_views import Document
 from dovemq.server.audit import AuditLog, PassingAudit
 from dovemq.server.backups import Backups
 from dovemq.server.care import StoreCare
+from dovemq.server.metrics import Metrics
 from dovemq.server.sessions import Sessions
 from dovemq.server.traffic import StreamedResponse
 from dovemq.service import Service
 from dovemq.service.failures import Failures
+from dovemq.sqs.http import HttpResponse
 
 
 class AdminRefusal(RequestError):
@@ -91,6 +93,7 @@ class Desk:
         failures: Failures,
         audit: AuditLog | None = None,
         sessions: Sessions | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         self.service = service
         self.gauges = gauges
@@ -101,6 +104,7 @@ class Desk:
         self.audit: AuditLog = audit or PassingAudit()
         self.sessions = sessions or Sessions()
         self.failures = failures
+        self.metrics = metrics
         self.changing = asyncio.Lock()
         """Held from the look at an account to its change, where the one depends on the other."""
 
@@ -119,10 +123,10 @@ class Desk:
 
     @property
     def ready(self) -> bool:
-        return self.store_state == "ok"
+        return self.store_state == "ok" and not self.service.draining
 
 
-Act = Callable[[Desk, Asked], Awaitable["Document | StreamedResponse"]]
+Act = Callable[[Desk, Asked], Awaitable["Document | StreamedResponse | HttpResponse"]]
 
 
 class Route(Struct, frozen=True):
@@ -131,6 +135,7 @@ class Route(Struct, frozen=True):
     `role` is the least that serves; None: any account will do, or nobody if it is not `signed`.
     `query` names the parameters that it understands; any other is refused, as is a body other
     than `body`. What is `audited` is recorded, but for the fields of the body that must not be.
+    `basic`: a key may also be shown by HTTP Basic.
     """
 
     name: str
@@ -144,3 +149,4 @@ class Route(Struct, frozen=True):
     signed: bool = True
     audited: bool = False
     unrecorded: tuple[str, ...] = ()
+    basic: bool = False

@@ -12,6 +12,8 @@ from dovemq.core.commands import Counts
 from dovemq.server.admin_desk import AdminRefusal, Asked, Desk, Route
 from dovemq.server.admin_views import Document, counts_document
 from dovemq.server.traffic import StreamedResponse
+from dovemq.sqs.http import HttpResponse
+from dovemq.telemetry.metrics import CONTENT_TYPE as METRICS_TEXT
 
 
 async def live(desk: Desk, asked: Asked) -> Document:
@@ -20,9 +22,8 @@ async def live(desk: Desk, asked: Asked) -> Document:
 
 async def ready(desk: Desk, asked: Asked) -> Document:
     if not desk.ready:
-        raise AdminRefusal(
-            HTTPStatus.SERVICE_UNAVAILABLE, "NotReady", f"The store is {desk.store_state}."
-        )
+        state = "service is draining" if desk.service.draining else f"store is {desk.store_state}"
+        raise AdminRefusal(HTTPStatus.SERVICE_UNAVAILABLE, "NotReady", f"The {state}.")
     return {"ready": True}
 
 
@@ -47,6 +48,12 @@ async def show_counters(desk: Desk, asked: Asked) -> Document:
         **desk.gauges(),
         "store": msgspec.to_builtins(desk.care.statistics) if desk.care else None,
     }
+
+
+async def show_metrics(desk: Desk, asked: Asked) -> HttpResponse:
+    if desk.metrics is None:
+        raise AdminRefusal(HTTPStatus.NOT_FOUND, "NotFound", "This server counts nothing.")
+    return HttpResponse(HTTPStatus.OK, METRICS_TEXT, await desk.metrics.text())
 
 
 async def make_backup(desk: Desk, asked: Asked) -> StreamedResponse:
@@ -81,6 +88,15 @@ HEALTH_ROUTES: Final = (
         "Both of them, and the state of the store.",
         health,
         Role.VIEWER,
+    ),
+    Route(
+        "show metrics",
+        "GET",
+        "/metrics",
+        "All metrics in the text format of Prometheus.",
+        show_metrics,
+        Role.VIEWER,
+        basic=True,
     ),
 )
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from dovemq.core.ports import Clock
@@ -29,6 +29,7 @@ class Listener:
         methods: Mapping[bytes, str] = SQS_METHODS,
         certificates: Certificates | None = None,
         proxies: Proxies | None = None,
+        now_us: Callable[[], int] | None = None,
     ) -> None:
         self._handle = handle
         self._limits = limits
@@ -37,6 +38,7 @@ class Listener:
         self._certificates = certificates
         self._proxies = proxies
         self.handshakes: Handshakes | None = None
+        self._now_us = now_us
         self._server: asyncio.Server | None = None
         self._sweep_timer: asyncio.TimerHandle | None = None
         self.traffic: Traffic
@@ -44,7 +46,13 @@ class Listener:
     async def start(self, host: str, port: int) -> None:
         loop = asyncio.get_running_loop()
         self.traffic = Traffic(
-            self._handle, self._limits, self._clock, loop, self._methods, self._proxies
+            self._handle,
+            self._limits,
+            self._clock,
+            loop,
+            self._methods,
+            self._proxies,
+            self._now_us,
         )
         if self._certificates is None:
             self._server = await loop.create_server(

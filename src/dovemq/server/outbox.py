@@ -6,7 +6,6 @@ connection ends is taken back by the answer's own `undelivered`.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 from typing import Final
 
 from dovemq.core.errors import InvariantError
@@ -45,7 +44,7 @@ class Outbox:
         self._gathered: list[bytes] = []
         self._gathered_bytes = 0
         self._streaming = False
-        self._unsent: list[Callable[[], Awaitable[None]]] = []
+        self._unsent: list[HttpResponse] = []
 
     @property
     def clear(self) -> bool:
@@ -59,7 +58,7 @@ class Outbox:
     def resume(self) -> None:
         self.paused = False
         if not self._gathered:
-            self._unsent.clear()
+            self._delivered()
         if self._drained is not None and not self._drained.done():
             self._drained.set_result(None)
 
@@ -76,8 +75,8 @@ class Outbox:
         )
         if body and not bare:
             data += body
-        if response.undelivered is not None:
-            self._unsent.append(response.undelivered)
+        if response.undelivered is not None or response.written is not None:
+            self._unsent.append(response)
         if more and self._gathered_bytes < GATHERED_BYTES_MAX:
             # The next answer may be ready within this wake-up, or be a long poll: so no later
             # than the end of this wake-up.
@@ -104,7 +103,7 @@ class Outbox:
             return
         transport.write(data)
         if self._unsent and not self.paused and not transport.is_closing():
-            self._unsent.clear()
+            self._delivered()
 
     async def stream(self, response: StreamedResponse, connection: str, *, bare: bool) -> None:
         self.flush()
@@ -146,8 +145,20 @@ class Outbox:
 
     async def take_back(self) -> None:
         unsent, self._unsent = self._unsent, []
-        for undelivered in unsent:
+        for response in unsent:
+            if response.undelivered is None:
+                continue
             try:
-                await undelivered()
+                await response.undelivered()
             except Exception as error:
                 log_failure(log, "an undelivered answer is not taken back", error)
+
+    def _delivered(self) -> None:
+        unsent, self._unsent = self._unsent, []
+        for response in unsent:
+            if response.written is None:
+                continue
+            try:
+                response.written()
+            except Exception as error:
+                log_failure(log, "a written answer is not recorded", error)

@@ -257,9 +257,18 @@ class RequestReader:
         else:
             path, query = ("/", "") if self._url == b"/" else _path_and_query(self._url)
             body = self._body if type(self._body) is bytes else bytes(self._body)
+            now_us = self._traffic.now_us
+            read_us = 0 if now_us is None else now_us()
             self.ready.append(
                 HttpRequest(
-                    self._method, path, query, self._headers, body, self._peer, self._secure
+                    self._method,
+                    path,
+                    query,
+                    self._headers,
+                    body,
+                    self._peer,
+                    self._secure,
+                    read_us,
                 )
             )
         if not self._keep_alive or self.last_wanted:

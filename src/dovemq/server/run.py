@@ -31,12 +31,15 @@ class Server:
         clock: Clock,
         certificates: Certificates | None = None,
         proxies: Proxies | None = None,
+        now_us: Callable[[], int] | None = None,
     ) -> None:
         self._host = host
         self._wanted = (port, admin_port)
         self._certificates = certificates
         self._look_timer: asyncio.TimerHandle | None = None
-        self._sqs = Listener(sqs_handle, limits, clock, certificates=certificates, proxies=proxies)
+        self._sqs = Listener(
+            sqs_handle, limits, clock, certificates=certificates, proxies=proxies, now_us=now_us
+        )
         self._admin = None
         if admin_handle:
             self._admin = Listener(

@@ -35,7 +35,10 @@ Handle = Callable[[HttpRequest], Awaitable[HttpResponse | StreamedResponse]]
 
 
 class Traffic:
-    """`tick` counts sweeps: the only time that connections know, so that none needs a timer."""
+    """`tick` counts sweeps: the only time that connections know, so that none needs a timer.
+
+    `now_us` is there when requests are to tell when they were read.
+    """
 
     def __init__(
         self,
@@ -45,8 +48,10 @@ class Traffic:
         loop: asyncio.AbstractEventLoop,
         methods: Mapping[bytes, str],
         proxies: Proxies | None = None,
+        now_us: Callable[[], int] | None = None,
     ) -> None:
         self.handle = handle
+        self.now_us = now_us
         self.limits = limits
         self.loop = loop
         self.methods = methods

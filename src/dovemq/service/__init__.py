@@ -10,6 +10,7 @@ from typing import Final
 from dovemq.core import limits
 from dovemq.core.accounts import ROOT_NUMBER
 from dovemq.core.errors import DoveError, QueueMissing
+from dovemq.core.observing import Observer, Unobserved
 from dovemq.core.ports import Clock, Store
 from dovemq.service.accounts import Accounts
 from dovemq.service.messages import Messages
@@ -33,6 +34,10 @@ class Service:
     moves: Moves
     polls: Polls
     _housekeeping: "asyncio.Task[None] | None" = field(default=None, init=False)
+
+    @property
+    def draining(self) -> bool:
+        return self.polls.draining
 
     async def start(self) -> None:
         """Resume what the last run left, and keep house from now on."""
@@ -80,15 +85,17 @@ def build_service(
     *,
     root: str = ROOT_NUMBER,
     strict_aws: bool = False,
+    observer: Observer | None = None,
 ) -> Service:
     polls = Polls(clock)
+    observer = observer or Unobserved()
     accounts = Accounts(store.catalogue, clock, root)
     return Service(
         store,
         clock,
         accounts,
-        Queues(store, clock, polls, accounts, strict=strict_aws),
-        Messages(store, clock, polls, ByteQuotas(store, accounts)),
-        Moves(store, clock, new_id),
+        Queues(store, clock, observer, polls, accounts, strict=strict_aws),
+        Messages(store, clock, observer, polls, ByteQuotas(store, accounts)),
+        Moves(store, clock, observer, new_id),
         polls,
     )

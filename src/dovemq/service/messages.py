@@ -33,10 +33,11 @@ from dovemq.core.errors import (
     RequestError,
     UnavailableError,
 )
+from dovemq.core.observing import Observer, Trail
 from dovemq.core.ports import Clock, Partition, Store
 from dovemq.core.queue import Queue
 from dovemq.core.receipts import ReceiptCodec
-from dovemq.service.attempts import Attempts, Delivery
+from dovemq.service.attempts import AttemptKey, Attempts, Delivery
 from dovemq.service.polls import Polls
 from dovemq.service.quotas import ByteQuotas
 from dovemq.service.transfers import dead_letter
@@ -46,20 +47,27 @@ REDRIVE_RETRY_MS: Final = 5 * limits.SECOND_MS
 
 
 class Messages:
-    def __init__(self, store: Store, clock: Clock, polls: Polls, quotas: ByteQuotas) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, observer: Observer, polls: Polls, quotas: ByteQuotas
+    ) -> None:
         self._store = store
         self._quotas = quotas
         self._clock = clock
+        self._observer = observer
         self._polls = polls
         self._receipts = ReceiptCodec(store.receipt_key)
         self._attempts = Attempts()
 
-    async def send(self, queue: Queue, drafts: Sequence[Draft]) -> list[Sent | Duplicate]:
+    async def send(
+        self, queue: Queue, drafts: Sequence[Draft], trail: Trail | None = None
+    ) -> list[Sent | Duplicate]:
         now_ms = self._clock.now_ms()
         if queue.key.account in self._quotas.limited:
             sent = await self._quotas.send(queue, drafts, now_ms)
         else:
             sent = await self._store.partition(queue, 0).send(drafts, now_ms)
+        if trail is not None:
+            trail.sent(sent)
         for draft in drafts:
             if draft.delay_ms:
                 self._polls.due(queue.number, now_ms + draft.delay_ms)
@@ -72,31 +80,40 @@ class Messages:
         lease_ms: int | None = None,
         wait_ms: int | None = None,
         attempt_id: str | None = None,
+        trail: Trail | None = None,
     ) -> list[Delivery]:
         """Up to `count_max` messages; waits up to `wait_ms` for the first one."""
         settings = queue.settings
         lease_ms = settings.lease_ms if lease_ms is None else lease_ms
         wait_ms = settings.wait_ms if wait_ms is None else wait_ms
         attempt = (queue.number, attempt_id) if attempt_id and settings.fifo else None
-        if attempt:
-            repeated = self._attempts.recall(attempt, self._clock.now_ms())
-            if repeated and await self._restarted(queue, repeated, lease_ms):
-                return list(repeated)
-        if wait_ms:
-            deliveries = await self._poll(queue, count_max, lease_ms, wait_ms)
-        else:
-            deliveries = await self._take(queue, count_max, lease_ms)
-        if attempt and deliveries:
-            self._attempts.remember(attempt, deliveries, self._clock.now_ms())
+        deliveries = await self._again(queue, attempt, lease_ms) if attempt else []
+        if not deliveries:
+            if wait_ms:
+                deliveries = await self._poll(queue, count_max, lease_ms, wait_ms)
+            else:
+                deliveries = await self._take(queue, count_max, lease_ms)
+            if attempt and deliveries:
+                self._attempts.remember(attempt, deliveries, self._clock.now_ms())
+        if not deliveries:
+            self._observer.answered_empty(queue)
+            if trail is not None:
+                trail.missed(queue)
+        elif trail is not None:
+            trail.leased(queue, [delivery.lease for delivery in deliveries])
         return deliveries
 
-    async def settle(self, queue: Queue, receipts: Sequence[str]) -> list[RequestError | None]:
+    async def settle(
+        self, queue: Queue, receipts: Sequence[str], trail: Trail | None = None
+    ) -> list[RequestError | None]:
         """None for each message that is gone for good, else why it is not."""
         self._attempts.touched(receipts)
         results, positions, decoded = self._decoded(queue, receipts)
         if decoded:
             partition = self._store.partition(queue, 0)
             settled = await partition.settle(decoded, self._clock.now_ms())
+            if trail is not None:
+                trail.settled(decoded)
             for position, settlement in zip(positions, settled, strict=True):
                 if settlement is Settlement.EXPIRED:
                     results[position] = ReceiptExpired(receipts[position])
@@ -121,6 +138,7 @@ class Messages:
                 asked_at.append(position)
         if asked:
             extensions = await self._store.partition(queue, 0).extend(asked, now_ms)
+            self._observer.extended(queue, extensions.count(Extension.EXTENDED))
             for position, extension in zip(asked_at, extensions, strict=True):
                 results[position] = _refusal(extension, texts[position])
                 self._polls.due(queue.number, now_ms + changes[position][1])
@@ -131,6 +149,7 @@ class Messages:
         receipts = [delivery.lease.receipt for delivery in deliveries]
         self._attempts.touched(delivery.receipt for delivery in deliveries)
         await self._store.partition(queue, 0).release(receipts, self._clock.now_ms())
+        self._observer.released(queue, len(receipts))
 
     async def peek(self, queue: Queue, page: Page) -> list[Peeked]:
         return await self._store.partition(queue, 0).peek(page, self._clock.now_ms())
@@ -179,6 +198,7 @@ class Messages:
                 moved = await self._move_out(queue, partition, target, leased)
             if leased.messages or not moved:
                 break
+        self._observer.looked(queue, len(leased.messages))
         if leased.more:
             self._polls.wake(queue.number)
         if leased.next_due_ms is not None:
@@ -206,6 +226,7 @@ class Messages:
     ) -> bool:
         try:
             await dead_letter(self._store, queue, target, exhausted, self._clock.now_ms())
+            self._observer.redriven(queue, exhausted)
             return True
         except QueueMissing:
             receipts = [lease.receipt for lease in exhausted]
@@ -216,12 +237,16 @@ class Messages:
             await partition.extend(retries, self._clock.now_ms())
         return False
 
-    async def _restarted(self, queue: Queue, repeated: Sequence[Delivery], lease_ms: int) -> bool:
-        """Whether all leases of an earlier attempt still held and now run anew."""
+    async def _again(self, queue: Queue, attempt: AttemptKey, lease_ms: int) -> list[Delivery]:
+        """What the same attempt got before, if all its leases still held and now run anew."""
+        repeated = self._attempts.recall(attempt, self._clock.now_ms())
+        if not repeated:
+            return []
         changes = [(delivery.lease.receipt, lease_ms) for delivery in repeated]
         partition = self._store.partition(queue, 0)
         extensions = await partition.extend(changes, self._clock.now_ms())
-        return all(extension is Extension.EXTENDED for extension in extensions)
+        held = all(extension is Extension.EXTENDED for extension in extensions)
+        return list(repeated) if held else []
 
     def _decoded(
         self, queue: Queue, texts: Sequence[str]

@@ -14,6 +14,7 @@ import msgspec
 from dovemq.core import limits
 from dovemq.core.commands import Ask, Lease, Move, MoveStatus
 from dovemq.core.errors import DoveError, MoveRefused, QueueMissing, ResourceMissing, Unsupported
+from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
 from dovemq.core.queue import Queue, QueueKey
 from dovemq.service.transfers import move_back
@@ -28,8 +29,11 @@ _ACTIVE: Final = (MoveStatus.RUNNING, MoveStatus.CANCELLING)
 
 
 class Moves:
-    def __init__(self, store: Store, clock: Clock, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, observer: Observer, new_id: Callable[[], str]
+    ) -> None:
         self._store = store
+        self._observer = observer
         self._catalogue = store.catalogue
         self._clock = clock
         self._new_id = new_id
@@ -185,6 +189,7 @@ class Moves:
         for target, group in by_target.items():
             queue = await self._found(target)
             await move_back(self._store, source, queue, group, self._clock.now_ms())
+            self._observer.redriven(source, group)
 
     async def _found(self, name: str) -> Queue:
         queue = await self._catalogue.find(QueueKey.parse(name))

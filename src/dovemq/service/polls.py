@@ -35,7 +35,7 @@ class Polls:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lots: dict[int, Lot] = {}
-        self._draining = False
+        self.draining = False
 
     @property
     def parked(self) -> int:
@@ -62,7 +62,7 @@ class Polls:
     async def park(self, queue_number: int, lot: Lot, changes: int, until_ms: int) -> bool:
         """Wait for a turn; False when the time is over or the service drains."""
         wait_ms = until_ms - self._clock.now_ms()
-        if wait_ms <= 0 or self._draining:
+        if wait_ms <= 0 or self.draining:
             return False
         if lot.changes != changes:
             return True
@@ -119,7 +119,7 @@ class Polls:
 
     def drain(self) -> None:
         """End every poll, now and from now on."""
-        self._draining = True
+        self.draining = True
         for lot in self._lots.values():
             for turn in lot.parked:
                 _end(turn)

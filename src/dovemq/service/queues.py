@@ -17,6 +17,7 @@ from dovemq.core.errors import (
     QueueMissing,
     QuotaReached,
 )
+from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
 from dovemq.core.queue import (
     Changes,
@@ -36,9 +37,17 @@ REPLACE_ATTEMPTS_MAX: Final = 100
 
 class Queues:
     def __init__(
-        self, store: Store, clock: Clock, polls: Polls, accounts: Accounts, *, strict: bool
+        self,
+        store: Store,
+        clock: Clock,
+        observer: Observer,
+        polls: Polls,
+        accounts: Accounts,
+        *,
+        strict: bool,
     ) -> None:
         self._store = store
+        self._observer = observer
         self._catalogue = store.catalogue
         self._clock = clock
         self._polls = polls
@@ -74,6 +83,7 @@ class Queues:
         queue = await self.find(key)
         await self._catalogue.remove(key)
         self._removed.start(str(key), self._clock.now_ms())
+        self._observer.removed(queue)
         self._polls.wake_all(queue.number)
 
     async def page(

@@ -48,4 +48,5 @@ async def _move(
     now_ms: int,
 ) -> None:
     await store.partition(target, 0).adopt(transfers, now_ms)
-    await store.partition(source, 0).settle([lease.receipt for lease in leases], now_ms)
+    receipts = [lease.receipt for lease in leases]
+    await store.partition(source, 0).settle(receipts, now_ms, moved=True)

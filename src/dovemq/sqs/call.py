@@ -10,6 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from dovemq.core.errors import MissingValue, QueueDenied, QueueMissing
+from dovemq.core.observing import Trail
 from dovemq.core.queue import Queue, QueueKey
 from dovemq.service import Service
 from dovemq.sqs.arns import Names, queue_url
@@ -40,12 +41,20 @@ class Call(Struct):
     query: bool = False
     undelivered: Undelivered | None = None
     key_id: str | None = None
+    trail: Trail | None = None
+    asked: QueueKey | None = None
+    """The queue that the request names, for the log."""
+
+    @property
+    def written(self) -> Callable[[], None] | None:
+        return None if self.trail is None else self.trail.written
 
     def key(self, url: str | None) -> QueueKey:
         url = url or self.path_url
         if not url:
             raise MissingValue("QueueUrl")
-        return self.names.key_of_url(url, self.account)
+        key = self.asked = self.names.key_of_url(url, self.account)
+        return key
 
     def queue(self, url: str | None) -> Awaitable[Queue]:
         return self.find(self.key(url))

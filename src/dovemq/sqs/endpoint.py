@@ -6,6 +6,7 @@ Nothing of a request is acted upon, nor its queue looked up, before its signatur
 import asyncio
 import itertools
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
@@ -24,9 +25,12 @@ from dovemq.sqs.call import Call
 from dovemq.sqs.errors import HostInvalid
 from dovemq.sqs.failures import log_failure
 from dovemq.sqs.http import HttpRequest, HttpResponse, is_host
-from dovemq.sqs.operations import Operation
+from dovemq.sqs.operations import OPERATIONS, Operation
 from dovemq.sqs.remembered import Remembered
 from dovemq.sqs.signature import Verifier
+from dovemq.telemetry.logs import log_request
+from dovemq.telemetry.requests import UNNAMED, RequestMeter
+from dovemq.telemetry.trace import Trace
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +52,15 @@ class SqsEndpoint:
         audit: Audit | None = None,
         failures: Failures | None = None,
         throttle: Throttle | None = None,
+        *,
+        trace: Trace | None = None,
+        timer_ns: Callable[[], int] = time.perf_counter_ns,
+        log_requests: bool = False,
     ) -> None:
+        self.requests = RequestMeter(OPERATIONS)
+        self._trace = trace
+        self._timer_ns = timer_ns
+        self._log_requests = log_requests
         self._service = service
         self._admission = None
         if keyring is not None:
@@ -59,7 +71,7 @@ class SqsEndpoint:
         self._audit = audit
         # A fresh random id for each request would cost a fiftieth of the request.
         self._ids_prefix = new_id()[:-12]
-        self._requests = itertools.count(1)
+        self._numbers = itertools.count(1)
         self._names = Names(region)
         self._judge = Judge(self._names)
         self._permissions = asyncio.Lock()
@@ -72,7 +84,9 @@ class SqsEndpoint:
         return self._handle_query(request)
 
     async def _handle_json(self, request: HttpRequest) -> HttpResponse:
-        request_id = f"{self._ids_prefix}{next(self._requests):012x}"
+        request_id = f"{self._ids_prefix}{next(self._numbers):012x}"
+        begun_ns = self._timer_ns()
+        call = operation = None
         try:
             call = self._call(request)
             operation, asked = json10.read(request)
@@ -81,13 +95,17 @@ class SqsEndpoint:
                 answered = await self._recorded(operation, call, asked, request, request_id)
             else:
                 answered = await operation.act(call, asked)
-            return json10.answer(answered, request_id, call.undelivered)
+            response = json10.answer(answered, request_id, call)
         except Exception as error:
             _note(error, request_id)
-            return json10.refuse(error, request_id)
+            response = json10.refuse(error, request_id)
+        self._count(request, request_id, begun_ns, operation, call, response.status)
+        return response
 
     async def _handle_query(self, request: HttpRequest) -> HttpResponse:
-        request_id = f"{self._ids_prefix}{next(self._requests):012x}"
+        request_id = f"{self._ids_prefix}{next(self._numbers):012x}"
+        begun_ns = self._timer_ns()
+        call = operation = None
         as_json = query.wants_json(request)
         try:
             call = self._call(request)
@@ -98,10 +116,35 @@ class SqsEndpoint:
                 answered = await self._recorded(operation, call, asked, request, request_id)
             else:
                 answered = await operation.act(call, asked)
-            return query.answer(operation, answered, request_id, call.undelivered, as_json=as_json)
+            response = query.answer(operation, answered, request_id, call, as_json=as_json)
         except Exception as error:
             _note(error, request_id)
-            return query.refuse(error, request_id, as_json=as_json)
+            response = query.refuse(error, request_id, as_json=as_json)
+        self._count(request, request_id, begun_ns, operation, call, response.status)
+        return response
+
+    def _count(
+        self,
+        request: HttpRequest,
+        request_id: str,
+        begun_ns: int,
+        operation: Operation | None,
+        call: Call | None,
+        status: int,
+    ) -> None:
+        ns = self._timer_ns() - begun_ns
+        name = UNNAMED if operation is None else operation.name
+        self.requests.operations[name].add(status, ns)
+        if self._log_requests:
+            log_request(
+                request_id,
+                name,
+                account=call.account if call is not None else None,
+                queue=str(call.asked) if call is not None and call.asked is not None else None,
+                status=status,
+                ms=ns / 1_000_000,
+                peer=request.peer,
+            )
 
     def _recorded(
         self,
@@ -139,6 +182,7 @@ class SqsEndpoint:
             path if path != "/" and path_names_queue(path) else None,
             headers.get("x-amzn-trace-id"),
             key_id=key_id,
+            trail=None if self._trace is None else self._trace.trail(request.peer, request.read_us),
         )
 
     def _origin(self, host: str, secure: bool) -> str:
@@ -155,6 +199,6 @@ class SqsEndpoint:
 def _note(error: Exception, request_id: str) -> None:
     """What the operator must know; the caller learns no more than that it failed."""
     if isinstance(error, UnavailableError):
-        log.warning("request %s: %s", request_id, error)
+        log.warning("request %s: %s", request_id, error, extra={"request_id": request_id})
     elif not isinstance(error, RequestError):
-        log_failure(log, f"request {request_id} failed", error)
+        log_failure(log, f"request {request_id} failed", error, request_id)

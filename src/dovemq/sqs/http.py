@@ -21,7 +21,8 @@ class HttpRequest(Struct, frozen=True):
     Header values are decoded as latin-1; repeated headers are joined by a comma. `peer` is the
     client's `address:port`, with brackets around an address that has colons; `secure` tells that
     it spoke TLS. Both are of the client itself when a trusted proxy stands between; its port is
-    then 0, for proxies do not tell.
+    then 0, for proxies do not tell. `read_us` is when it was
+    complete, if anybody wants to know.
     """
 
     method: str
@@ -31,12 +32,14 @@ class HttpRequest(Struct, frozen=True):
     body: bytes
     peer: str
     secure: bool = False
+    read_us: int = 0
 
 
 class HttpResponse(Struct, frozen=True):
     """`undelivered` is awaited by whoever could not write this response to its client.
 
     After it the connection rests for `pause_ms`: nothing is read from it.
+    `written` is called once the system has taken all of it.
     """
 
     status: int
@@ -45,6 +48,7 @@ class HttpResponse(Struct, frozen=True):
     headers: tuple[tuple[str, str], ...] = ()
     undelivered: Undelivered | None = None
     pause_ms: int = 0
+    written: Callable[[], None] | None = None
 
 
 def client_of(peer: str) -> str:

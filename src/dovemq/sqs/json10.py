@@ -5,9 +5,10 @@ from typing import Final
 import msgspec
 
 from dovemq.sqs import shapes
+from dovemq.sqs.call import Call
 from dovemq.sqs.errors import OperationUnknown, SerializationError
 from dovemq.sqs.faults import fault_of, pause_ms_of, text_of
-from dovemq.sqs.http import HttpRequest, HttpResponse, Undelivered
+from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.sqs.operations import OPERATIONS, Operation
 
 CONTENT_TYPE: Final = "application/x-amz-json-1.0"
@@ -34,11 +35,11 @@ def read(request: HttpRequest) -> tuple[Operation, shapes.Shape]:
         raise SerializationError("The request body is not a valid JSON object.") from None
 
 
-def answer(
-    response: shapes.Shape, request_id: str, undelivered: Undelivered | None
-) -> HttpResponse:
+def answer(response: shapes.Shape, request_id: str, call: Call) -> HttpResponse:
     headers = (("x-amzn-RequestId", request_id),)
-    return HttpResponse(200, CONTENT_TYPE, _encode(response), headers, undelivered)
+    return HttpResponse(
+        200, CONTENT_TYPE, _encode(response), headers, call.undelivered, written=call.written
+    )
 
 
 def refuse(error: Exception, request_id: str) -> HttpResponse:

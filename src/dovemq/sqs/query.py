@@ -14,10 +14,11 @@ from msgspec import UNSET
 from dovemq.core.limits import FORBIDDEN_CHARACTER
 from dovemq.sqs import shapes
 from dovemq.sqs.arns import path_names_queue
+from dovemq.sqs.call import Call
 from dovemq.sqs.errors import ActionInvalid, OperationUnknown, SerializationError
 from dovemq.sqs.faults import fault_of, pause_ms_of, text_of
 from dovemq.sqs.forms import as_builtins, item_name, key_name, parameters
-from dovemq.sqs.http import HttpRequest, HttpResponse, Undelivered
+from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.sqs.operations import OPERATIONS, Operation
 
 NAMESPACE: Final = "http://queue.amazonaws.com/doc/2012-11-05/"
@@ -54,7 +55,7 @@ def answer(
     operation: Operation,
     response: shapes.Shape,
     request_id: str,
-    undelivered: Undelivered | None,
+    call: Call,
     *,
     as_json: bool,
 ) -> HttpResponse:
@@ -66,7 +67,7 @@ def answer(
         if has_result:
             content[f"{name}Result"] = _plain(response)
         told = _encode({f"{name}Response": content})
-        return HttpResponse(200, JSON, told, headers, undelivered)
+        return HttpResponse(200, JSON, told, headers, call.undelivered, written=call.written)
     inner = "".join(_members(response, name))
     result = f"<{name}Result>{inner}</{name}Result>" if inner else f"<{name}Result/>"
     body = (
@@ -74,7 +75,7 @@ def answer(
         f"<ResponseMetadata><RequestId>{request_id}</RequestId></ResponseMetadata>"
         f"</{name}Response>"
     )
-    return HttpResponse(200, XML, body.encode(), headers, undelivered)
+    return HttpResponse(200, XML, body.encode(), headers, call.undelivered, written=call.written)
 
 
 def refuse(error: Exception, request_id: str, *, as_json: bool) -> HttpResponse:

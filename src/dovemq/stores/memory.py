@@ -31,6 +31,7 @@ from dovemq.core.commands import (
     Visibility,
 )
 from dovemq.core.errors import Draining, QueueMissing
+from dovemq.core.observing import Observer, Unobserved
 from dovemq.core.queue import Queue
 from dovemq.core.sending import accepted, stored_units
 from dovemq.stores.memory_catalogue import MemoryCatalogue
@@ -45,12 +46,14 @@ class MemoryPartition:
         sequences: Iterator[int],
         rng: random.Random,
         check_open: Callable[[Queue], None],
+        observer: Observer,
     ) -> None:
         self._queue = queue
         self._number = number
         self._sequences = sequences
         self._rng = rng
         self._check_open = check_open
+        self._observer = observer
         self._rows: dict[int, Row] = {}
         self._groups = Groups()
         self._first_sends: dict[str, tuple[int, Sent]] = {}
@@ -60,6 +63,10 @@ class MemoryPartition:
     async def send(self, drafts: Sequence[Draft], now_ms: int) -> list[Sent | Duplicate]:
         self._begin(now_ms)
         answers = [self._send(draft, now_ms) for draft in drafts]
+        sent = [answer.sequence for answer in answers if isinstance(answer, Sent)]
+        if sent:
+            messages = [self._rows[sequence].message for sequence in sent]
+            self._observer.sent(self._queue, self._number, messages)
         self._wake()
         return answers
 
@@ -81,9 +88,15 @@ class MemoryPartition:
             receive.next_due_ms(),
         )
 
-    async def settle(self, receipts: Sequence[Receipt], now_ms: int) -> list[Settlement]:
+    async def settle(
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+    ) -> list[Settlement]:
         self._begin(now_ms)
         settlements = [self._settle(receipt, now_ms) for receipt in receipts]
+        pairs = zip(receipts, settlements, strict=True)
+        settled = [receipt for receipt, each in pairs if each is Settlement.SETTLED]
+        if settled and not moved:
+            self._observer.settled(self._queue, self._number, settled)
         self._wake()
         return settlements
 
@@ -110,8 +123,7 @@ class MemoryPartition:
     async def drop(self, sent_before_ms: int, count_max: int, now_ms: int) -> int:
         self._begin(now_ms)
         older = [row for row in self._rows.values() if row.message.sent_ms < sent_before_ms]
-        for row in older[:count_max]:
-            self._remove(row)
+        self._expire(older[:count_max])
         self._forget_sends(sent_before_ms)
         self._wake()
         return len(older[:count_max])
@@ -161,9 +173,8 @@ class MemoryPartition:
         sent_until_ms = now_ms - self._queue.settings.retention_ms
         if self._sent_ms_min > sent_until_ms:
             return
-        for row in list(self._rows.values()):
-            if row.message.sent_ms <= sent_until_ms:
-                self._remove(row)
+        rows = self._rows.values()
+        self._expire([row for row in rows if row.message.sent_ms <= sent_until_ms])
         self._sent_ms_min = min(
             (row.message.sent_ms for row in self._rows.values()), default=now_ms
         )
@@ -246,6 +257,13 @@ class MemoryPartition:
         if row.group is not None:
             self._groups.joined(row.group, row.message.sent_ms)
 
+    def _expire(self, rows: Sequence[Row]) -> None:
+        for row in rows:
+            self._remove(row)
+        if rows:
+            sequences = [row.sequence for row in rows]
+            self._observer.expired(self._queue, self._number, sequences)
+
     def _remove(self, row: Row) -> None:
         del self._rows[row.sequence]
         if row.group is not None:
@@ -265,10 +283,13 @@ def _holds(receipt: Receipt, row: Row, now_ms: int) -> bool:
 
 
 class MemoryStore:
-    def __init__(self, rng: random.Random, receipt_key: bytes) -> None:
+    def __init__(
+        self, rng: random.Random, receipt_key: bytes, observer: Observer | None = None
+    ) -> None:
         self.catalogue = MemoryCatalogue(self._forget)
         self.receipt_key = receipt_key
         self._rng = rng
+        self._observer = observer or Unobserved()
         self._sequences = itertools.count(1)
         self._partitions: dict[tuple[int, int], MemoryPartition] = {}
         self._closed = False
@@ -287,7 +308,9 @@ class MemoryStore:
         self._partitions.clear()
 
     def _new_partition(self, queue: Queue, number: int) -> MemoryPartition:
-        return MemoryPartition(queue, number, self._sequences, self._rng, self._check_open)
+        return MemoryPartition(
+            queue, number, self._sequences, self._rng, self._check_open, self._observer
+        )
 
     def _check_open(self, queue: Queue) -> None:
         if self._closed:

@@ -52,7 +52,9 @@ async def receive_message(
     if attempt_id is not None:
         check_token("ReceiveRequestAttemptId", attempt_id)
     messages = call.service.messages
-    deliveries = await messages.receive(queue, count_max, leased_ms, waited_ms, attempt_id)
+    deliveries = await messages.receive(
+        queue, count_max, leased_ms, waited_ms, attempt_id, call.trail
+    )
     if not deliveries:
         return _NOTHING
     call.undelivered = lambda: messages.release(queue, deliveries)

@@ -33,7 +33,7 @@ async def send_message(
 ) -> shapes.SendMessageResponse:
     queue = await call.queue(request.queue_url)
     draft = _draft(call, queue, request)
-    [sent] = await call.service.messages.send(queue, (draft,))
+    [sent] = await call.service.messages.send(queue, (draft,), call.trail)
     return shapes.SendMessageResponse(
         md5_of_body(draft.body),
         sent.message_id,
@@ -58,7 +58,7 @@ async def send_message_batch(
             drafted.append(entry)
         except RequestError as error:
             failures.append(failed(entry.id or "", _of_entry(error)))
-    sent = await call.service.messages.send(queue, drafts) if drafts else []
+    sent = await call.service.messages.send(queue, drafts, call.trail) if drafts else []
     return shapes.SendMessageBatchResponse(
         [_sent_entry(*each) for each in zip(drafted, drafts, sent, strict=True)], failures
     )

@@ -13,7 +13,8 @@ async def delete_message(call: Call, request: shapes.DeleteMessageRequest) -> sh
     queue = await call.queue(request.queue_url)
     if request.receipt_handle is None:
         raise MissingValue("ReceiptHandle")
-    [refusal] = await call.service.messages.settle(queue, (request.receipt_handle,))
+    receipts = (request.receipt_handle,)
+    [refusal] = await call.service.messages.settle(queue, receipts, call.trail)
     if refusal is not None:
         raise refusal
     return shapes.Empty()
@@ -28,7 +29,7 @@ async def delete_message_batch(
         if entry.receipt_handle is None:
             raise MissingValue(f"Entries.{number}.ReceiptHandle")
     receipts = [entry.receipt_handle or "" for entry in entries]
-    refusals = await call.service.messages.settle(queue, receipts)
+    refusals = await call.service.messages.settle(queue, receipts, call.trail)
     return _batch_response([entry.id or "" for entry in entries], refusals)
 
 

@@ -5,6 +5,7 @@ import itertools
 
 from msgspec import Struct
 
+from dovemq.core.observing import Observer
 from dovemq.stores.sqlite.bodies import Bodies
 from dovemq.stores.sqlite.reader import BodyReader, Reader
 from dovemq.stores.sqlite.rows import RecordCodec
@@ -23,3 +24,4 @@ class Ground(Struct, frozen=True):
     sql: Statements
     sequences: "itertools.count[int]"
     statistics: Statistics
+    observer: Observer

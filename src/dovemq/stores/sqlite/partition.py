@@ -4,6 +4,7 @@ Implements `core.ports.Partition`. The index decides, the writer makes durable, 
 read when they are handed out.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
@@ -50,6 +51,7 @@ class SqlitePartition:
         self._index = index
         self._ground = ground
         self._writer = ground.writer
+        self._observer = ground.observer
         self._cache = ground.bodies.cache
         self._handout = Handout(queue, self._place, index, ground, self._wake)
         self._watchers: dict[object, Callable[[], None]] = {}
@@ -122,11 +124,14 @@ class SqlitePartition:
             now_ms = self._now_ms
         return Leased([], [], picked.more, picked.next_due_ms)
 
-    async def settle(self, receipts: Sequence[Receipt], now_ms: int) -> list[Settlement]:
+    async def settle(
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+    ) -> list[Settlement]:
         self._check_open()
         self._writer.check_usable()
         self._now_ms = now_ms
         settlements = []
+        settled = []
         durable = True
         for receipt in receipts:
             sequence = receipt.sequence
@@ -134,16 +139,24 @@ class SqlitePartition:
             if settlement is Settlement.SETTLED:
                 self._writer.delete(self._place, sequence)
                 self._cache.discard(sequence)
+                settled.append(receipt)
                 durable = False
             elif settlement is Settlement.GONE and self._writer.deleting(sequence):
                 durable = False
             settlements.append(settlement)
         if self._index.dropped:
             self._forget_dropped()
+        told = [] if moved else settled
         if not durable:
             committed = self._writer.commit()
             self._wake_blocked()
-            await committed
+            try:
+                await committed
+            except asyncio.CancelledError:
+                # They are deleted all the same.
+                self._tell_settled(told)
+                raise
+        self._tell_settled(told)
         return settlements
 
     async def extend(self, changes: Sequence[tuple[Receipt, int]], now_ms: int) -> list[Extension]:
@@ -186,6 +199,8 @@ class SqlitePartition:
         for sequence in dropped:
             self._writer.delete(self._place, sequence)
             self._cache.discard(sequence)
+        if dropped:
+            self._observer.expired(self.queue, self._place[1], dropped)
         self._wake_blocked()
         if self.queue.settings.fifo:
             await self._forget_deduplication(sent_before_ms)
@@ -255,6 +270,8 @@ class SqlitePartition:
             self._writer.sweep(self._place[0])
             return
         accepted = sending.accepted
+        if not sending.adopted:
+            self._tell_sent(sending)
         fresh, records_bytes = {}, 0
         for at in range(len(sending.entries)) if accepted is None else accepted:
             entry = sending.entries[at]
@@ -263,6 +280,17 @@ class SqlitePartition:
             records_bytes += len(sending.bodies[at][2])
         self._cache.put_all(fresh, records_bytes)
         self._wake()
+
+    def _tell_sent(self, sending: Sending) -> None:
+        messages = sending.messages
+        if sending.accepted is not None:
+            messages = [messages[at] for at in sending.accepted]
+        if messages:
+            self._observer.sent(self.queue, self._place[1], messages)
+
+    def _tell_settled(self, receipts: list[Receipt]) -> None:
+        if receipts:
+            self._observer.settled(self.queue, self._place[1], receipts)
 
     def _forget_deduplication(self, sent_before_ms: int) -> Awaitable[None]:
         """Commits with the deletes that were asked for before."""
@@ -282,6 +310,7 @@ class SqlitePartition:
 
     def _forget(self, dropped: list[int]) -> None:
         if dropped:
+            self._observer.expired(self.queue, self._place[1], dropped)
             self._writer.expire(self._place, dropped)
             for sequence in dropped:
                 self._cache.discard(sequence)

@@ -15,6 +15,7 @@ import apsw
 
 from dovemq.core.errors import QueueMissing
 from dovemq.core.index import Index, index_for
+from dovemq.core.observing import Observer, Unobserved
 from dovemq.core.ports import Clock
 from dovemq.core.queue import Queue
 from dovemq.stores.sqlite.backup import back_up
@@ -58,6 +59,7 @@ class SqliteStore:
         rng: random.Random,
         cache_bytes_max: int,
         clock: Clock,
+        observer: Observer,
         vfs: str | None,
     ) -> None:
         self.receipt_key = recovered.receipt_key
@@ -68,12 +70,15 @@ class SqliteStore:
         self._closing = asyncio.Lock()
         self._rng = rng
         self._clock = clock
+        self._observer = observer
         self._loop = asyncio.get_running_loop()
         self._partitions: dict[Place, SqlitePartition] = {}
         reserve = Reserve(directory)
         reserve.make()
         committer = Committer(recovered.writing, sql, reserve, recovered.sequence_reserved)
-        self._writer = Writer(self._loop, committer, reserve, self.statistics, recovered.orphans)
+        self._writer = Writer(
+            self._loop, committer, reserve, self.statistics, recovered.orphans, self._committed
+        )
         self._reader = Reader(self._loop, recovered.reading)
         self._ground = self._new_ground(sql, cache_bytes_max, recovered.sequence_reserved)
         self.catalogue = SqliteCatalogue(
@@ -158,6 +163,7 @@ class SqliteStore:
             sql,
             itertools.count(sequence + 1),
             self.statistics,
+            self._observer,
         )
 
     def _open_partitions(self, recovered: Recovered) -> None:
@@ -181,6 +187,10 @@ class SqliteStore:
             self._partitions.pop(place).close()
         self._writer.sweep(queue.number)
 
+    def _committed(self, items: int, seconds: float) -> None:
+        self.statistics.committed(items, seconds)
+        self._observer.committed(items, seconds)
+
     def _expire(self) -> None:
         now_ms = self._clock.now_ms()
         for partition in self._partitions.values():
@@ -194,6 +204,7 @@ async def open_store(
     rng: random.Random,
     clock: Clock,
     cache_bytes_max: int = CACHE_BYTES_DEFAULT,
+    observer: Observer | None = None,
     vfs: str | None = None,
 ) -> SqliteStore:
     """Lock the directory, bring its schema up to date and rebuild the indexes.
@@ -217,6 +228,7 @@ async def open_store(
         rng=rng,
         cache_bytes_max=cache_bytes_max,
         clock=clock,
+        observer=observer or Unobserved(),
         vfs=vfs,
     )
 

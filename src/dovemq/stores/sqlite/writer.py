@@ -41,11 +41,13 @@ class Writer:
         reserve: Reserve,
         statistics: Statistics,
         orphans: Iterable[int],
+        committed: Callable[[int, float], None],
     ) -> None:
         self._loop = loop
         self._committer = committer
         self._space = Space(reserve)
         self._statistics = statistics
+        self._committed = committed
         self._pending = Group()
         self._committing: Group | None = None
         self._deleting: set[int] = set()
@@ -248,7 +250,7 @@ class Writer:
             return
         self._committing = None
         self._space.free_pages_bytes = group.free_pages_bytes
-        self._statistics.committed(group.items, self._loop.time() - group.begun)
+        self._committed(group.items, self._loop.time() - group.begun)
         if result.outcome is Outcome.FAILED:
             self._failed(result.cause, group)
             return
@@ -312,8 +314,7 @@ class Writer:
         for future in group.futures():
             _reject(future, StoreFull())
         self._pending.deletes[:0] = group.deletes
-        for queue_number, partition, sequence in group.expired:
-            self._expired.append(((queue_number, partition), [sequence]))
+        self._expired.extend(((queue, part), [sequence]) for queue, part, sequence in group.expired)
         for sequence, touched in group.touched.items():
             if sequence not in self._deleting:
                 self._pending.touched.setdefault(sequence, touched)

@@ -1,0 +1,131 @@
+"""Metrics as they are when somebody asks: gathered on the loop bit by bit, written beside it."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from dovemq.core.commands import Counts
+from dovemq.core.errors import QueueMissing
+from dovemq.core.queue import Queue
+from dovemq.service import Service
+from dovemq.telemetry.labels import COUNTERS, QueueLabels
+from dovemq.telemetry.meter import Meter, QueueTally
+from dovemq.telemetry.metrics import OTHER, Distribution, Sample, exposition
+from dovemq.telemetry.requests import REQUEST_NS_BOUNDS, RequestMeter
+
+QUEUES_AT_A_TIME: Final = 100
+"""Counted before others have their turn."""
+_STORE_COUNTERS: Final = (
+    ("dovemq_checkpoints_total", "checkpoints"),
+    ("dovemq_cache_hits_total", "cache_hits"),
+    ("dovemq_cache_misses_total", "cache_misses"),
+    ("dovemq_cache_bytes", "cache_bytes"),
+    ("dovemq_messages_damaged_total", "damaged"),
+)
+_STORE_STATES: Final = ("ok", "full", "failed")
+_STATES: Final = ("visible", "leased", "delayed")
+
+Source = Callable[[], Iterable[Sample]]
+Labels = tuple[str, str]
+
+
+class Metrics:
+    """`sources` give what is no matter of a single queue; each is asked once for a scrape."""
+
+    def __init__(
+        self, service: Service, meter: Meter, queues_max: int, sources: Sequence[Source]
+    ) -> None:
+        self._service = service
+        self._meter = meter
+        self._labels = QueueLabels(queues_max)
+        self._sources = sources
+        self._one_at_a_time = asyncio.Lock()
+
+    async def text(self) -> bytes:
+        async with self._one_at_a_time:
+            samples = [*await self._queues(), *_commits(self._meter)]
+            for source in self._sources:
+                samples += source()
+            return await asyncio.to_thread(exposition, samples)
+
+    async def _queues(self) -> list[Sample]:
+        counted = await self._counted()
+        tallies = {
+            number: self._meter.queues.get(number) or QueueTally(queue.key)
+            for number, (queue, _) in counted.items()
+        }
+        chosen = self._labels.chosen(tallies)
+        own, other = self._labels.share_out(tallies, chosen)
+        now_ms = self._service.clock.now_ms()
+        samples = [Sample("dovemq_queues", len(counted))]
+        rest: list[Counts] = []
+        for number, (queue, counts) in counted.items():
+            if number in chosen:
+                labels = (queue.key.account, queue.key.name)
+                samples += _queue_samples(labels, [counts], own[number], now_ms)
+            else:
+                rest.append(counts)
+        if rest or any(other):
+            samples += _queue_samples((OTHER, OTHER), rest, other, now_ms)
+        return samples
+
+    async def _counted(self) -> dict[int, tuple[Queue, Counts]]:
+        queues = self._service.queues
+        counted: dict[int, tuple[Queue, Counts]] = {}
+        after = ""
+        while page := await queues.page(None, "", after, QUEUES_AT_A_TIME):
+            for queue in page:
+                try:
+                    counted[queue.number] = (queue, await queues.counts(queue))
+                except QueueMissing:
+                    # It was removed while others were counted.
+                    continue
+            after = str(page[-1].key)
+            await asyncio.sleep(0)
+        return counted
+
+
+def _queue_samples(
+    labels: Labels, all_counts: Sequence[Counts], counters: Sequence[int], now_ms: int
+) -> Iterator[Sample]:
+    for state in _STATES:
+        held = sum(getattr(counts, state) for counts in all_counts)
+        yield Sample("dovemq_queue_messages", held, (*labels, state))
+    ages_ms = [now_ms - each.oldest_ms for each in all_counts if each.oldest_ms is not None]
+    age_seconds = max(ages_ms, default=0) / 1_000
+    yield Sample("dovemq_queue_oldest_claimable_age_seconds", age_seconds, labels)
+    for (name, _), value in zip(COUNTERS, counters, strict=True):
+        yield Sample(name, value, labels)
+
+
+def _commits(meter: Meter) -> Iterator[Sample]:
+    times, items = meter.commit_us, meter.commit_items
+    if not any(times.counts):
+        return
+    bounds = [bound / 1_000_000 for bound in times.bounds]
+    seconds = Distribution(bounds, list(times.counts), times.total / 1_000_000)
+    yield Sample("dovemq_commit_seconds", seconds)
+    yield Sample("dovemq_commit_items", Distribution(items.bounds, list(items.counts), items.total))
+
+
+def request_samples(requests: RequestMeter) -> Iterator[Sample]:
+    bounds = [bound / 1_000_000_000 for bound in REQUEST_NS_BOUNDS]
+    for name, tally in requests.operations.items():
+        if not any(tally.counts):
+            continue
+        outcomes = {"ok": tally.answered, "refused": tally.refused, "failed": tally.failed}
+        for outcome, count in outcomes.items():
+            yield Sample("dovemq_requests_total", count, (name, outcome))
+        times = Distribution(bounds, list(tally.counts), tally.ns_total / 1_000_000_000)
+        yield Sample("dovemq_request_seconds", times, (name,))
+
+
+def store_samples(statistics: Any) -> Iterator[Sample]:
+    """Of a store that counts what it does; `statistics` as `StoreCare` has them."""
+    known: Mapping[str, Any] = msgspec.to_builtins(statistics)
+    for name, field in _STORE_COUNTERS:
+        yield Sample(name, known[field])
+    for state in _STORE_STATES:
+        yield Sample("dovemq_store_state", int(known["state"] == state), (state,))

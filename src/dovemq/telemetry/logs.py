@@ -1,0 +1,109 @@
+"""The form of the log: lines for people or one JSON object a line, with the same contents.
+
+Owns formatting and the line that tells of a request. What a client sent is in neither: no
+headers, query or body, and of an error that is not ours only its kind and its place.
+"""
+
+import logging
+import sys
+import traceback
+from datetime import UTC, datetime
+from typing import Any, Final, Literal, TextIO
+
+import msgspec
+
+from dovemq.core.errors import DoveError
+
+Format = Literal["text", "json"]
+
+_TEXT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+_FIELDS: Final = ("request_id", "operation", "account", "queue", "status", "ms", "peer")
+"""Attributes of a record that become fields of its JSON."""
+QUEUE_LENGTH_MAX: Final = 128
+
+_requests = logging.getLogger("dovemq.requests")
+
+
+def set_up_logs(level: str, form: Format, stream: TextIO = sys.stderr) -> None:
+    output = logging.StreamHandler(stream)
+    output.setFormatter(JsonLines() if form == "json" else TextLines(_TEXT))
+    logging.basicConfig(level=level.upper(), handlers=[output], force=True)
+
+
+class TextLines(logging.Formatter):
+    """As the standard one, with the place of a failure on the lines after it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        place = getattr(record, "place", None)
+        text = super().format(record)
+        return f"{text}\n{place}" if place else text
+
+
+class JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "ts": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        for name in _FIELDS:
+            value = getattr(record, name, None)
+            if value is not None:
+                line[name] = value
+        line.update(_failure(record))
+        return msgspec.json.encode(line).decode()
+
+
+def _failure(record: logging.LogRecord) -> dict[str, str]:
+    kind, place = getattr(record, "kind", None), getattr(record, "place", None)
+    if kind is not None:
+        return {"error": kind, "stack": place or ""}
+    error = record.exc_info[1] if record.exc_info else None
+    if error is None:
+        return {}
+    said = f"{type(error).__name__}: {error}" if isinstance(error, DoveError) else ""
+    return {
+        "error": said or type(error).__name__,
+        "stack": "".join(traceback.format_tb(error.__traceback__)),
+    }
+
+
+def log_request(
+    request_id: str,
+    operation: str,
+    *,
+    account: str | None,
+    queue: str | None,
+    status: int,
+    ms: float,
+    peer: str,
+) -> None:
+    """One line for a request that was answered; what it holds of the client is who and where."""
+    name = _shown(queue) if queue is not None else None
+    fields = {
+        "request_id": request_id,
+        "operation": operation,
+        "account": account,
+        "queue": name,
+        "status": status,
+        "ms": round(ms, 3),
+        "peer": peer,
+    }
+    _requests.info(
+        "%s %s account=%s queue=%s status=%d ms=%.3f peer=%s",
+        request_id,
+        operation,
+        account or "-",
+        name or "-",
+        status,
+        ms,
+        peer,
+        extra=fields,
+    )
+
+
+def _shown(queue: str) -> str:
+    """A client may name a queue as it likes; a line of the log stays one line."""
+    queue = queue[:QUEUE_LENGTH_MAX]
+    return queue if queue.isprintable() else ascii(queue)

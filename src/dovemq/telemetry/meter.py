@@ -1,0 +1,109 @@
+"""Plain counters of what happens to messages, for each queue, and of commits.
+
+The one `Observer` of a running server: it counts, and passes on to the trace what that records.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from dovemq.core.commands import Lease, Receipt
+from dovemq.core.message import Message
+from dovemq.core.queue import Queue, QueueKey
+from dovemq.telemetry.histogram import Histogram
+from dovemq.telemetry.trace import Trace
+
+log = logging.getLogger(__name__)
+
+COMMIT_US_BOUNDS: Final = (
+    100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000,
+)  # fmt: skip
+COMMIT_ITEMS_BOUNDS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
+
+
+class QueueTally(Struct):
+    """Since the start of the process, in messages unless the name says otherwise."""
+
+    key: QueueKey
+    sent: int = 0
+    received: int = 0
+    settled: int = 0
+    extended: int = 0
+    expired: int = 0
+    redriven: int = 0
+    released: int = 0
+    hits: int = 0
+    misses: int = 0
+    empty_receives: int = 0
+
+    @property
+    def traffic(self) -> int:
+        return self.sent + self.received + self.misses
+
+
+class Meter:
+    def __init__(self, trace: Trace | None = None) -> None:
+        self.queues: dict[int, QueueTally] = {}
+        """By the number of the queue; those that anything happened to."""
+        self.commit_us = Histogram(COMMIT_US_BOUNDS)
+        self.commit_items = Histogram(COMMIT_ITEMS_BOUNDS)
+        self._trace = trace
+
+    def committed(self, items: int, seconds: float) -> None:
+        self.commit_us.add(int(seconds * 1_000_000))
+        self.commit_items.add(items)
+
+    def sent(self, queue: Queue, partition: int, messages: Sequence[Message]) -> None:
+        self._tally(queue).sent += len(messages)
+        if self._trace is not None:
+            self._record(self._trace.sent, queue, partition, messages)
+
+    def settled(self, queue: Queue, partition: int, receipts: Sequence[Receipt]) -> None:
+        self._tally(queue).settled += len(receipts)
+        if self._trace is not None:
+            self._record(self._trace.settled, queue, partition, receipts)
+
+    def expired(self, queue: Queue, partition: int, sequences: Sequence[int]) -> None:
+        self._tally(queue).expired += len(sequences)
+        if self._trace is not None:
+            self._record(self._trace.expired, queue, partition, sequences)
+
+    def redriven(self, queue: Queue, leases: Sequence[Lease]) -> None:
+        self._tally(queue).redriven += len(leases)
+        if self._trace is not None:
+            self._record(self._trace.redriven, queue, leases)
+
+    def looked(self, queue: Queue, found: int) -> None:
+        tally = self._tally(queue)
+        if found:
+            tally.received += found
+            tally.hits += 1
+        else:
+            tally.misses += 1
+
+    def answered_empty(self, queue: Queue) -> None:
+        self._tally(queue).empty_receives += 1
+
+    def extended(self, queue: Queue, count: int) -> None:
+        self._tally(queue).extended += count
+
+    def released(self, queue: Queue, count: int) -> None:
+        self._tally(queue).released += count
+
+    def removed(self, queue: Queue) -> None:
+        self.queues.pop(queue.number, None)
+
+    def _tally(self, queue: Queue) -> QueueTally:
+        tally = self.queues.get(queue.number)
+        if tally is None:
+            tally = self.queues[queue.number] = QueueTally(queue.key)
+        return tally
+
+    def _record(self, record: Callable[..., None], *values: object) -> None:
+        try:
+            record(*values)
+        except Exception as error:
+            # A store that cannot publish stops for good: a bug of the trace must not do that.
+            log.error("trace: an event is not recorded: %s", type(error).__name__)

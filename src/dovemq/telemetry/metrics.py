@@ -1,0 +1,170 @@
+"""Metrics for Prometheus: the table of all that there are, and their text.
+
+A metric has no object of its own that is updated: whoever knows its values gives them as samples
+when somebody asks. `docs/reference/metrics.md` is written from the table.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Literal
+
+from msgspec import Struct
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+
+CONTENT_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
+OTHER: Final = "(other)"
+"""The label of all queues that have none of their own."""
+
+
+class Description(Struct, frozen=True):
+    name: str
+    kind: Literal["counter", "gauge", "histogram"]
+    help: str
+    labels: tuple[str, ...] = ()
+
+
+class Distribution(Struct, frozen=True):
+    """The value of a histogram: counts up to each bound and above them all, in its own unit."""
+
+    bounds: Sequence[float]
+    counts: Sequence[int]
+    total: float
+
+
+class Sample(Struct, frozen=True):
+    """One value; `labels` in the order of the description."""
+
+    name: str
+    value: float | Distribution
+    labels: tuple[str, ...] = ()
+
+
+_QUEUE: Final = ("account", "queue")
+
+
+def _messages(what: str, help_text: str) -> Description:
+    return Description(f"dovemq_messages_{what}_total", "counter", help_text, _QUEUE)
+
+
+METRICS: Final = (
+    Description("dovemq_queues", "gauge", "Queues of all accounts."),
+    Description(
+        "dovemq_queue_messages",
+        "gauge",
+        "Messages in a queue by state: visible, leased or delayed.",
+        (*_QUEUE, "state"),
+    ),
+    Description(
+        "dovemq_queue_oldest_claimable_age_seconds",
+        "gauge",
+        "Since the oldest visible message was sent; 0 when none is visible.",
+        _QUEUE,
+    ),
+    _messages("sent", "Messages sent."),
+    _messages("received", "Messages handed out, those to be released again included."),
+    _messages("settled", "Messages deleted by their receipt."),
+    _messages("extended", "Leases changed by their holder."),
+    _messages("expired", "Messages removed unsettled: past their retention, or purged."),
+    _messages("redriven", "Messages moved on: exhausted, or by a move task."),
+    _messages("released", "Leases taken back because their answer could not be delivered."),
+    Description(
+        "dovemq_receive_hits_total",
+        "counter",
+        "Looks into a queue that found messages; a long poll may look several times.",
+        _QUEUE,
+    ),
+    Description(
+        "dovemq_receive_misses_total", "counter", "Looks into a queue that found none.", _QUEUE
+    ),
+    Description(
+        "dovemq_receives_empty_total", "counter", "Receives answered without a message.", _QUEUE
+    ),
+    Description(
+        "dovemq_requests_total",
+        "counter",
+        "SQS requests by how they ended: ok, refused (4xx) or failed (5xx).",
+        ("operation", "outcome"),
+    ),
+    Description(
+        "dovemq_request_seconds",
+        "histogram",
+        "Time to answer SQS requests, the waiting of long polls included.",
+        ("operation",),
+    ),
+    Description("dovemq_connections", "gauge", "Open connections of the SQS endpoint."),
+    Description("dovemq_long_polls_parked", "gauge", "Receives that wait for a message."),
+    Description("dovemq_commit_seconds", "histogram", "Time from hand-over to synced on disk."),
+    Description("dovemq_commit_items", "histogram", "Changes that shared one commit."),
+    Description("dovemq_checkpoints_total", "counter", "Checkpoints of the store's log."),
+    Description("dovemq_cache_hits_total", "counter", "Bodies found in memory."),
+    Description("dovemq_cache_misses_total", "counter", "Bodies read from disk."),
+    Description("dovemq_cache_bytes", "gauge", "Memory that cached bodies take."),
+    Description("dovemq_messages_damaged_total", "counter", "Messages set aside as unreadable."),
+    Description(
+        "dovemq_store_state",
+        "gauge",
+        "1 for the state that the store is in: ok, full or failed.",
+        ("state",),
+    ),
+    Description(
+        "dovemq_trace_rows_total",
+        "counter",
+        "Rows of the lifecycle trace: written to whole files, or dropped.",
+        ("outcome",),
+    ),
+)
+
+
+class _Once(Collector):
+    def __init__(self, samples: Iterable[Sample]) -> None:
+        self._samples = samples
+
+    def collect(self) -> Iterator[Metric]:
+        by_name: dict[str, list[Sample]] = {}
+        for sample in self._samples:
+            by_name.setdefault(sample.name, []).append(sample)
+        for description in METRICS:
+            if found := by_name.pop(description.name, None):
+                yield _family(description, found)
+        if by_name:
+            raise KeyError(f"no metric is described as {', '.join(by_name)}")
+
+
+def exposition(samples: Iterable[Sample]) -> bytes:
+    """The samples and those of the process, as Prometheus reads them; may run in any thread."""
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    registry.register(_Once(samples))
+    return generate_latest(registry)
+
+
+def _family(description: Description, samples: Iterable[Sample]) -> Metric:
+    name, text, labels = description.name, description.help, description.labels
+    if description.kind == "histogram":
+        histogram = HistogramMetricFamily(name, text, labels=labels)
+        for sample in samples:
+            if isinstance(sample.value, Distribution):
+                buckets = list(_buckets(sample.value))
+                histogram.add_metric(sample.labels, buckets, sample.value.total)
+        return histogram
+    counts = description.kind == "counter"
+    family = (CounterMetricFamily if counts else GaugeMetricFamily)(name, text, labels=labels)
+    for sample in samples:
+        if not isinstance(sample.value, Distribution):
+            family.add_metric(sample.labels, sample.value)
+    return family
+
+
+def _buckets(value: Distribution) -> Iterator[tuple[str, float]]:
+    """Prometheus counts up to each bound all that is below it."""
+    reached = 0
+    for bound, count in zip((*value.bounds, float("inf")), value.counts, strict=True):
+        reached += count
+        yield "+Inf" if bound == float("inf") else f"{bound:g}", reached

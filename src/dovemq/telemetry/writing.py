@@ -1,0 +1,87 @@
+"""The thread that makes files of the trace. Its failures cost rows, which are counted, no more."""
+
+import logging
+import queue
+import threading
+from typing import Final, Protocol
+
+from dovemq.telemetry.lanes import Chunk
+
+log = logging.getLogger(__name__)
+
+STOP_SECONDS_MAX: Final = 30.0
+
+
+class Files(Protocol):
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def seconds_left(self) -> float | None: ...
+
+    @property
+    def due(self) -> bool: ...
+
+    def add(self, chunk: Chunk) -> None: ...
+
+    def finish(self) -> int: ...
+
+    def discard(self) -> None: ...
+
+
+class TraceWriter:
+    """`put` is for the event loop. Rows count as written once their file is whole."""
+
+    def __init__(self, files: Files) -> None:
+        self.rows_written = 0
+        self.rows_failed = 0
+        self._files = files
+        self._rows_put = 0
+        self._rows_taken = 0
+        self._failing = False
+        self._inbox: queue.SimpleQueue[Chunk | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="dovemq-trace", daemon=True)
+        self._thread.start()
+
+    @property
+    def rows_waiting(self) -> int:
+        return self._rows_put - self._rows_taken
+
+    def put(self, chunk: Chunk) -> None:
+        self._rows_put += chunk.rows
+        self._inbox.put(chunk)
+
+    def close(self) -> None:
+        """Waits for the last file; to be called beside the event loop."""
+        self._inbox.put(None)
+        self._thread.join(STOP_SECONDS_MAX)
+        if self._thread.is_alive():
+            log.warning("trace: the last file is not whole after %d seconds", STOP_SECONDS_MAX)
+
+    def _run(self) -> None:
+        running = True
+        while running:
+            try:
+                chunk = self._inbox.get(timeout=self._files.seconds_left)
+            except queue.Empty:
+                self._attempt(None, last=False)
+                continue
+            running = chunk is not None
+            self._attempt(chunk, last=not running)
+            if chunk is not None:
+                self._rows_taken += chunk.rows
+
+    def _attempt(self, chunk: Chunk | None, *, last: bool) -> None:
+        files = self._files
+        try:
+            if chunk is not None:
+                files.add(chunk)
+            if last or files.due:
+                self.rows_written += files.finish()
+                self._failing = False
+        except Exception as error:
+            self.rows_failed += max(files.rows, chunk.rows if chunk is not None else 0)
+            files.discard()
+            if not self._failing:
+                log.error("trace: rows are lost: %s: %s", type(error).__name__, error)
+            self._failing = True

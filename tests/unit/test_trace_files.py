@@ -1,0 +1,229 @@
+"""The files of the trace: whole or not there, rotated, bounded, readable as they were filled."""
+
+import fcntl
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dovemq.telemetry.columns import SCHEMA, table_of
+from dovemq.telemetry.files import PARTIAL, Rotation, TraceFiles
+from dovemq.telemetry.lanes import Chunk, Lane
+from dovemq.telemetry.schema import COLUMNS, VERSION, Event
+from dovemq.telemetry.writing import TraceWriter
+
+START_US = 1_700_000_000_000_000
+SENT = Event.SENT
+
+
+class Shelf:
+    """A directory of trace files and the clock that turns them over."""
+
+    def __init__(self, directory: Path, **rotation: Any) -> None:
+        self.directory = directory
+        self.seconds = 0.0
+        limits = {"rows_max": 1_000, "seconds_max": 10.0, "bytes_max": 1 << 30, **rotation}
+        self.files = TraceFiles(
+            directory,
+            "front",
+            Rotation(**limits),
+            now_us=lambda: START_US + int(self.seconds * 1_000_000),
+            monotonic=lambda: self.seconds,
+        )
+
+    def whole(self) -> list[Path]:
+        return sorted(self.directory.glob("*.parquet"))
+
+    def partial(self) -> list[Path]:
+        return sorted(self.directory.glob("*" + PARTIAL))
+
+
+def fill(lane: Lane, rng: random.Random, groups: int, *, answered: float = 1.0) -> None:
+    """Groups of one to ten rows, some of them without anybody who asked."""
+    for _ in range(groups):
+        count, first = rng.randrange(1, 11), lane.rows
+        group = lane.begin(f"0/q{rng.randrange(3)}", 0, count, START_US + first)
+        lane.senders.append("000000000000")
+        if rng.random() < answered:
+            lane.clients[group] = f"127.0.0.1:{rng.randrange(40)}"
+            lane.reads_us[group] = START_US
+            lane.written_us[group] = START_US + rng.randrange(10_000)
+        for row in range(first, first + count):
+            lane.ids.append(f"{rng.getrandbits(128):032x}" if rng.random() < answered else None)
+            lane.numbers.append(row)
+            lane.bodies_bytes.append(rng.randrange(1 << 20))
+            lane.bodies_crc.append(rng.getrandbits(32))
+
+
+def chunk_of(groups: int, seed: int = 1, *, answered: float = 1.0) -> Chunk:
+    chunk = Chunk()
+    fill(chunk.sent, random.Random(seed), groups, answered=answered)
+    return chunk
+
+
+def expected_rows(lane: Lane) -> list[dict[str, Any]]:
+    """The rows of a lane of sends, spread by hand."""
+    rows: list[dict[str, Any]] = []
+    for group, end in enumerate(lane.ends):
+        read_us, written_us = lane.reads_us[group], lane.written_us[group]
+        latency = None if read_us is None or written_us is None else written_us - read_us
+        for row in range(len(rows), end):
+            known = {
+                "ts_us": lane.times_us[group],
+                "event": "sent",
+                "queue": lane.queues[group],
+                "partition": lane.partitions[group],
+                "message_id": lane.ids[row],
+                "sender": lane.senders[group],
+                "send_seq": lane.numbers[row],
+                "client": lane.clients[group],
+                "front_end": "front",
+                "bytes": lane.bodies_bytes[row],
+                "body_crc32": lane.bodies_crc[row],
+                "latency_us": latency,
+                "at_us": lane.times_us[group],
+                "ot_us": written_us,
+            }
+            rows.append({column.name: known.get(column.name) for column in COLUMNS})
+    return rows
+
+
+@pytest.mark.parametrize("answered", [1.0, 0.9, 0.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_file_holds_what_was_recorded(tmp_path: Path, seed: int, answered: float) -> None:
+    shelf = Shelf(tmp_path, rows_max=10**9)
+    chunks = [chunk_of(groups, seed + groups, answered=answered) for groups in (1, 7, 200)]
+    expected = [row for chunk in chunks for row in expected_rows(chunk.sent)]
+    for chunk in chunks:
+        shelf.files.add(chunk)
+    assert shelf.files.finish() == len(expected)
+    [file] = shelf.whole()
+    assert pq.read_table(file).to_pylist() == expected
+
+
+def test_label_that_is_null_points_nowhere_outside_its_dictionary() -> None:
+    """Arrow follows the index of a null too when it unites dictionaries: garbage is a crash."""
+    lane = chunk_of(3_000, answered=0.5).sent
+    garbage = [pa.array([0x7F7F7F7F] * size, pa.int32()) for size in range(1, 2 * lane.rows, 997)]
+    del garbage
+    table = table_of(SENT, lane, "front")
+    for name in ("client", "queue", "sender", "event", "front_end"):
+        for chunk in table.column(name).chunks:
+            raw = pa.Array.from_buffers(pa.int32(), len(chunk), [None, chunk.indices.buffers()[1]])
+            assert 0 <= min(raw.to_pylist()) <= max(raw.to_pylist()) < len(chunk.dictionary)
+
+
+def test_file_tells_its_columns_in_the_order_of_the_schema_and_its_version(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    shelf.files.add(chunk_of(3))
+    shelf.files.finish()
+    read = pq.ParquetFile(shelf.whole()[0])
+    assert read.schema_arrow.names == [column.name for column in COLUMNS] == SCHEMA.names
+    assert read.schema_arrow.metadata[b"dovemq.trace.version"] == VERSION.encode()
+    compressions = {read.metadata.row_group(0).column(at).compression for at in range(len(COLUMNS))}
+    assert compressions == {"ZSTD"}
+
+
+def test_file_has_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    shelf.files.add(chunk_of(3))
+    assert (len(shelf.whole()), len(shelf.partial())) == (0, 1)
+    shelf.files.finish()
+    assert (len(shelf.whole()), len(shelf.partial())) == (1, 0)
+
+
+def test_file_is_due_after_so_many_rows_or_seconds(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, rows_max=1_000, seconds_max=10.0)
+    assert (shelf.files.due, shelf.files.seconds_left) == (False, None)
+    shelf.files.add(chunk_of(3))
+    assert (shelf.files.due, shelf.files.seconds_left) == (False, 10.0)
+    shelf.seconds = 10.0
+    assert shelf.files.due
+    shelf.files.finish()
+    assert not shelf.files.due
+    shelf.files.add(chunk_of(1_000))
+    assert shelf.files.due
+
+
+def test_oldest_files_go_beyond_the_bound_and_the_newest_stays(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, bytes_max=1)
+    names = []
+    for _ in range(3):
+        shelf.files.add(chunk_of(5))
+        shelf.files.finish()
+        shelf.seconds += 60
+        [newest] = shelf.whole()
+        names.append(newest.name)
+    assert names == sorted(set(names))
+
+
+def test_leftover_of_a_killed_process_is_removed_and_a_growing_file_is_not(tmp_path: Path) -> None:
+    left = tmp_path / f"trace-20200101T000000-dead-000001.parquet{PARTIAL}"
+    held = tmp_path / f"trace-20200101T000000-live-000001.parquet{PARTIAL}"
+    other = tmp_path / "notes.partial"
+    for path in (left, held, other):
+        path.write_bytes(b"PAR1")
+    with held.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        Shelf(tmp_path)
+        assert sorted(tmp_path.iterdir()) == sorted([held, other])
+
+
+def test_writer_makes_files_of_what_it_is_given_and_of_the_rest_at_its_end(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, rows_max=1)
+    writer = TraceWriter(shelf.files)
+    chunks = [chunk_of(20, seed) for seed in range(4)]
+    for chunk in chunks:
+        writer.put(chunk)
+    writer.close()
+    assert writer.rows_written == sum(chunk.rows for chunk in chunks)
+    assert (writer.rows_waiting, writer.rows_failed) == (0, 0)
+    assert len(shelf.whole()) == 4
+
+
+class FailingFiles:
+    """A disk that fails and comes back."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.seconds_left: float | None = None
+        self.due = True
+        self.failures_left = 2
+        self.discards = 0
+
+    def add(self, chunk: Chunk) -> None:
+        self.rows = chunk.rows
+
+    def finish(self) -> int:
+        if self.failures_left:
+            self.failures_left -= 1
+            raise OSError(28, "No space left on device")
+        rows, self.rows = self.rows, 0
+        return rows
+
+    def discard(self) -> None:
+        self.discards += 1
+        self.rows = 0
+
+
+def test_failed_disk_costs_rows_and_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    files = FailingFiles()
+    writer = TraceWriter(files)
+    chunks = [chunk_of(10, seed) for seed in range(3)]
+    for chunk in chunks:
+        writer.put(chunk)
+    writer.close()
+    assert writer.rows_failed == chunks[0].rows + chunks[1].rows
+    assert writer.rows_written == chunks[2].rows
+    assert files.discards == 2
+    assert caplog.text.count("No space left") == 1
+
+
+def test_discarded_file_leaves_nothing_behind(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    shelf.files.add(chunk_of(3))
+    shelf.files.discard()
+    assert list(tmp_path.iterdir()) == []

@@ -61,6 +61,18 @@ def test_account_that_may_is_told_by_which_statement(run: Run, tmp_path: Path) -
     run(scenario())
 
 
+def test_disabled_account_may_nothing(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        world = World(tmp_path)
+        await shared(world)
+        await world.accounts.change(FRIEND, enabled=False)
+        _, told = await asked(world, **NEAR)
+        assert (told["allowed"], told["statement"]) == (False, None)
+        assert told["reason"] == "the account is disabled, so that its keys sign nothing"
+
+    run(scenario())
+
+
 def test_account_that_may_not_is_told_what_fails(run: Run, tmp_path: Path) -> None:
     async def scenario() -> None:
         world = World(tmp_path)

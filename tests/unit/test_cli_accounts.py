@@ -342,6 +342,25 @@ def test_answer_whether_an_account_may_is_explained(shell: Shell, made: Any, nam
     told = shell.json("account", "may", name, "SendMessage", place, code=1)
     assert (told["allowed"], told["steps"]) == (False, ["SendMessage: the queue has no policy"])
     assert shell.run("account", "may", "root", "SendMessage", place)[0].startswith("allowed: ")
+    client = boto3.client("sqs", **shell.server.boto3_kwargs)
+    url = client.get_queue_url(QueueName=queue)["QueueUrl"]
+    client.add_permission(
+        QueueUrl=url, Label="lent", AWSAccountIds=[made["account"]], Actions=["SendMessage"]
+    )
+    out, _ = shell.run("account", "may", name, "SendMessage", place)
+    assert "by statement lent" in out
+    assert sqs(shell.server, made).send_message(QueueUrl=url, MessageBody="x")["MessageId"]
+
+
+def test_denied_change_of_anothers_queue_is_in_the_audit_log(shell: Shell, made: Any) -> None:
+    queue = f"q-{uuid.uuid4()}"
+    url = shell.run("queue", "create", queue)[0].strip()
+    with pytest.raises(botocore.exceptions.ClientError, match="AccessDenied"):
+        sqs(shell.server, made).delete_queue(QueueUrl=url)
+    (entry,) = shell.json("audit", "--last", "1")["entries"]
+    assert (entry["action"], entry["outcome"]) == ("DeleteQueue", "AccessDenied")
+    assert (entry["account"], entry["key_id"]) == (made["account"], made["key_id"])
+    assert entry["target"] == f"{shell.server.access_key.account}/{queue}"
 
 
 @pytest.mark.parametrize("text", ["90", "d", "1.5h", "-1h", "1w", "", "٣d"])

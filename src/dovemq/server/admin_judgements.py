@@ -15,7 +15,7 @@ from dovemq.server.admin_accounts import named_account
 from dovemq.server.admin_desk import AdminRefusal, Asked, Desk, Route
 from dovemq.server.admin_views import Document
 from dovemq.sqs.arns import Names
-from dovemq.sqs.authorisation import explain
+from dovemq.sqs.authorisation import Judgement, explain
 from dovemq.sqs.context import Context, address_of
 from dovemq.sqs.rights import NEEDED
 
@@ -27,7 +27,10 @@ async def judge(desk: Desk, asked: Asked) -> Document:
     account = named_account(desk, asked)
     operation = _operation(asked.query.get("action", ""))
     queue = await _queue(desk, account.number, asked.query.get("queue", ""))
-    judgement = explain(queue, account.number, operation, _context(desk, asked), Names(desk.region))
+    context = _context(desk, asked)
+    judgement = explain(queue, account.number, operation, context, Names(desk.region))
+    if not account.enabled:
+        judgement = Judgement(False, "the account is disabled, so that its keys sign nothing")
     told: Document = {
         "account": account.number,
         "action": operation,

@@ -133,6 +133,23 @@ def test_command_in_clear_is_told_to_speak_tls(
     assert "https://" in capsys.readouterr().err
 
 
+def test_copy_trusts_each_side_by_itself(
+    alone: None, server: LocalServer, bundle: Path, tmp_path: Path
+) -> None:
+    sides = ["--from-data", str(tmp_path / "clear"), "--to-data", str(server.data)]
+    args = ["--store", "memory://"]
+    with (
+        LocalServer(tmp_path / "clear", args=args) as clear,
+        sqs_of(clear) as source,
+        sqs_of(server, verify=str(bundle)) as target,
+    ):
+        urls = [sqs.create_queue(QueueName="jobs")["QueueUrl"] for sqs in (source, target)]
+        source.send_message(QueueUrl=urls[0], MessageBody="tea")
+        assert main(["copy", *urls, *sides]) == 1
+        assert main(["copy", *urls, *sides, "--to-ca-bundle", str(bundle)]) == 0
+        assert target.receive_message(QueueUrl=urls[1])["Messages"][0]["Body"] == "tea"
+
+
 def test_env_tells_what_clients_over_tls_need(
     alone: None, server: LocalServer, bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

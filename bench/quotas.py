@@ -1,6 +1,6 @@
 """What a flood of one account, over its quota, does to another account.
 
-    python -m bench.quotas [--rounds 5] [--seconds 12] [--json]
+    python -m bench.quotas [--rounds 5] [--seconds 12] [--connections 200] [--json]
 
 One account has a quota of requests per second. In each round the other account sends, receives and
 deletes at its own calm pace, first alone and then while the first one is flooded: requests fall
@@ -37,8 +37,7 @@ from dovemq.testing.local_server import LocalServer
 QUOTA: Final = 200
 FACTOR: Final = 10
 CALM_PER_SECOND: Final = 100
-KEPT_CONNECTIONS: Final = 200
-NEW_CONNECTIONS_MAX: Final = 200
+CONNECTIONS: Final = 200
 RATIO_BOUND: Final = 2.0
 SHARE_BOUND: Final = 0.7
 _BODY_BYTES: Final = 1_000
@@ -111,7 +110,7 @@ def kept(connections: list[Connection], request: bytes) -> Callable[[], Awaitabl
     return lambda: answered(idle.popleft()) if idle else None
 
 
-def anew(port: int, request: bytes) -> Callable[[], Awaitable[Answer] | None]:
+def anew(port: int, request: bytes, connections_max: int) -> Callable[[], Awaitable[Answer] | None]:
     open_now = 0
 
     async def answered() -> Answer:
@@ -126,7 +125,7 @@ def anew(port: int, request: bytes) -> Callable[[], Awaitable[Answer] | None]:
         finally:
             open_now -= 1
 
-    return lambda: answered() if open_now < NEW_CONNECTIONS_MAX else None
+    return lambda: answered() if open_now < connections_max else None
 
 
 async def calm(connection: Connection, load: Load, seconds: float) -> list[float]:
@@ -150,11 +149,13 @@ async def calm(connection: Connection, load: Load, seconds: float) -> list[float
 
 
 class Bench:
-    def __init__(self, pid: int, flooded: Access, calm_one: Access, seconds: float) -> None:
+    def __init__(
+        self, pid: int, accesses: Sequence[Access], seconds: float, connections: int
+    ) -> None:
         self._pid = pid
-        self._flooded = flooded
-        self._calm = calm_one
+        self._flooded, self._calm = accesses
         self._seconds = seconds
+        self._connections = connections
         self._flooded_url = self._calm_url = ""
 
     async def prepare(self) -> None:
@@ -181,8 +182,9 @@ class Bench:
             return
         request = Load(Signer(self._flooded), self._flooded_url, _BODY_BYTES).send
         port = self._flooded.port
-        made = await connect(port, KEPT_CONNECTIONS) if kind == "kept" else []
-        flood = Flood(kept(made, request) if kind == "kept" else anew(port, request))
+        count = self._connections
+        made = await connect(port, count) if kind == "kept" else []
+        flood = Flood(kept(made, request) if made else anew(port, request, count))
         try:
             yield flood
         finally:
@@ -209,14 +211,14 @@ async def furnish(data: Path) -> tuple[AccessKey, AccessKey]:
         await opened.service.close()
 
 
-async def run(rounds: int, seconds: float) -> list[Row]:
+async def run(rounds: int, seconds: float, connections: int = CONNECTIONS) -> list[Row]:
     with tempfile.TemporaryDirectory() as directory:
         data = Path(directory) / "data"
         keys = await furnish(data)
         with LocalServer(data) as server:
             port = int(server.endpoint_url.rpartition(":")[2])
             accesses = [Access(port, key.key_id, key.secret) for key in keys]
-            bench = Bench(server.pid, accesses[0], accesses[1], seconds)
+            bench = Bench(server.pid, accesses, seconds, connections)
             await bench.prepare()
             phases: dict[str, list[Phase]] = {kind: [] for kind in _KINDS}
             for _ in range(rounds):
@@ -248,10 +250,12 @@ def main(arguments: list[str]) -> None:
     parser = parser_of("quotas", __doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=12.0)
+    parser.add_argument("--connections", type=int, default=CONNECTIONS, help="of the flood")
     options = parser.parse_args(arguments)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    show(uvloop.run(run(options.rounds, options.seconds)), as_json=options.json)
+    rows = uvloop.run(run(options.rounds, options.seconds, options.connections))
+    show(rows, as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -278,6 +278,15 @@ def _gate(settings: Settings, service: Service) -> Gate:
     )
 
 
+def _samples(opened: Opened, endpoint: SqsEndpoint, tracing: Tracing | None) -> Iterator[Sample]:
+    yield Sample("dovemq_long_polls_parked", opened.service.polls.parked)
+    yield from request_samples(endpoint.requests)
+    if opened.care is not None:
+        yield from store_samples(opened.care.statistics)
+    if tracing is not None:
+        yield from tracing.samples()
+
+
 def _build_server(
     settings: Settings,
     opened: Opened,
@@ -303,26 +312,14 @@ def _build_server(
         log_requests=settings.log_requests,
     )
 
-    def gauges() -> dict[str, int]:
-        return {
-            "connections": server.connections,
-            "requests": server.requests,
-            "tasks": len(asyncio.all_tasks()),
-        }
-
     def samples() -> Iterator[Sample]:
         yield Sample("dovemq_connections", server.connections)
-        yield Sample("dovemq_long_polls_parked", service.polls.parked)
-        yield from request_samples(endpoint.requests)
-        if opened.care is not None:
-            yield from store_samples(opened.care.statistics)
-        if tracing is not None:
-            yield from tracing.samples()
+        yield from _samples(opened, endpoint, tracing)
 
     logins = Failures(settings.failures_max, settings.failure_seconds * 1_000, "logins")
     desk = Desk(
         service,
-        gauges,
+        lambda: _gauges(server),
         opened.care,
         settings.data,
         opened.new_id,

@@ -20,7 +20,9 @@ from botocore.exceptions import SSLError
 
 from dovemq.cli import main
 from dovemq.testing.local_server import LocalServer, StartFailed
+from tests.acceptance.programs import clean_environment, program, run
 from tests.acceptance.proxy import TlsProxy
+from tests.acceptance.test_documents import blocks
 from tests.server.secured import Pair
 
 RENEWAL_SECONDS_MAX = 60
@@ -131,6 +133,23 @@ def test_command_in_clear_is_told_to_speak_tls(
     assert "https://" in capsys.readouterr().err
 
 
+def test_copy_trusts_each_side_by_itself(
+    alone: None, server: LocalServer, bundle: Path, tmp_path: Path
+) -> None:
+    sides = ["--from-data", str(tmp_path / "clear"), "--to-data", str(server.data)]
+    args = ["--store", "memory://"]
+    with (
+        LocalServer(tmp_path / "clear", args=args) as clear,
+        sqs_of(clear) as source,
+        sqs_of(server, verify=str(bundle)) as target,
+    ):
+        urls = [sqs.create_queue(QueueName="jobs")["QueueUrl"] for sqs in (source, target)]
+        source.send_message(QueueUrl=urls[0], MessageBody="tea")
+        assert main(["copy", *urls, *sides]) == 1
+        assert main(["copy", *urls, *sides, "--to-ca-bundle", str(bundle)]) == 0
+        assert target.receive_message(QueueUrl=urls[1])["Messages"][0]["Body"] == "tea"
+
+
 def test_env_tells_what_clients_over_tls_need(
     alone: None, server: LocalServer, bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -198,3 +217,20 @@ def test_signature_holds_through_a_proxy_that_rewrites_the_host(
                 assert url == f"{outer}/000000000000/jobs"
                 sqs.send_message(QueueUrl=url, MessageBody="tea")
                 assert len(sqs.receive_message(QueueUrl=url)["Messages"]) == 1
+
+
+def test_tls_is_set_up_as_written(tmp_path: Path) -> None:
+    program("openssl")
+    making, serving, using = (text for _, text in blocks("docs/how-to/tls-and-proxies.md")[:3])
+    shell = ["bash", "-euo", "pipefail", "-c"]
+    run([*shell, making], env=clean_environment(tmp_path), cwd=tmp_path)
+    command, *args = serving.split()[1:]
+    assert (command, args[::2]) == ("serve", ["--tls-certificate", "--tls-key"])
+    files = [str(tmp_path / name) for name in args[1::2]]
+    given = [args[0], files[0], args[2], files[1]]
+    with LocalServer(tmp_path / "data", args=["--store", "memory://", *given]) as server:
+        port = server.endpoint_url.rpartition(":")[2]
+        env = clean_environment(tmp_path, DOVEMQ_DATA=str(server.data))
+        env["PATH"] = f"{Path(sys.executable).parent}:{env['PATH']}"
+        output = run([*shell, using.replace("9324", port)], env=env, cwd=tmp_path)
+    assert f"https://localhost:{port}/000000000000/jobs" in output

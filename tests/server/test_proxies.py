@@ -3,6 +3,8 @@
 import ipaddress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dovemq.server.proxies import HOPS_MAX, ForwardedMalformed, Origin, Proxies
 from dovemq.sqs.http import HttpRequest, client_of
@@ -46,6 +48,7 @@ def test_proxy_is_trusted_by_its_network(address: str, trusted: bool) -> None:
         ("2001:db8::7", "[2001:db8::7]"),
         ("[2001:db8::7]:5151", "[2001:db8::7]"),
         ("::ffff:203.0.113.9", "203.0.113.9"),
+        ("fe80::1%eth0", "[fe80::1]"),
         ("what a client invents, 203.0.113.9", "203.0.113.9"),
     ],
 )
@@ -92,6 +95,30 @@ def test_host_is_the_one_that_the_client_asked_for(host: str) -> None:
 def test_malformed_host_is_refused(host: str) -> None:
     with pytest.raises(ForwardedMalformed):
         origin(x_forwarded_host=host)
+
+
+@given(
+    forwarded=st.text(st.characters(min_codepoint=32, max_codepoint=255)),
+    address=st.ip_addresses().map(str),
+    after=st.sampled_from(["", ", 10.0.0.2", ",10.0.0.2 , fd00::3"]),
+)
+def test_whatever_a_client_writes_before_its_address_changes_nothing(
+    forwarded: str, address: str, after: str
+) -> None:
+    alone = origin(x_forwarded_for=address + after)
+    if not PROXIES.trusts(address):
+        assert origin(x_forwarded_for=f"{forwarded}, {address}{after}") == alone
+
+
+@given(text=st.text(st.characters(min_codepoint=32, max_codepoint=255)))
+def test_nonsense_is_refused_or_an_address(text: str) -> None:
+    try:
+        found = origin(x_forwarded_for=text, x_forwarded_host=text, x_forwarded_proto=text)
+    except ForwardedMalformed:
+        found = PROXIES.origin({}, PROXY, False)
+    address, _, port = found.peer.rpartition(":")
+    assert str(ipaddress.ip_address(address.strip("[]"))) == address.strip("[]")
+    assert port.isdigit()
 
 
 def test_proxy_that_says_nothing_is_the_client() -> None:

@@ -1,9 +1,11 @@
 """Connections that are not read from for a while: what waits, and what does not wait for them."""
 
 import asyncio
+import ipaddress
 
 import pytest
 
+from dovemq.server.proxies import Proxies
 from dovemq.sqs.http import HttpRequest, HttpResponse
 from tests.server.conftest import CountingLoop, Run
 from tests.server.sockets import GET, Client, LongPoll, Serving, post, serving
@@ -63,6 +65,22 @@ def test_refusal_on_a_new_connection_is_told_after_the_rest(run: Run) -> None:
             place.listener.stop_accepting()
             answer = await waiting.answer()
             assert (answer.status, answer.headers["connection"]) == (403, "close")
+
+    run(scenario())
+
+
+def test_refusal_through_a_proxy_is_told_late_and_delays_nobody_behind_it(run: Run) -> None:
+    async def scenario() -> None:
+        throttling = Throttling(0, 20)
+        proxies = Proxies([ipaddress.ip_network("127.0.0.0/8")])
+        async with serving(throttling.handle, None, None, proxies, sweep_ms=60_000) as place:
+            client = await place.connect()
+            assert (await client.ask(GET)).status == 200
+            client.send(GET)
+            await place.until(lambda: place.traffic.resting == 1)
+            assert (await client.answer()).status == 403
+            assert place.traffic.resting == 0
+            assert (await client.ask(GET)).status == 200
 
     run(scenario())
 

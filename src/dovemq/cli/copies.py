@@ -16,7 +16,6 @@ from dovemq.cli.command import (
     OK,
     Commands,
     WrongUse,
-    add_ca_bundle,
     add_command,
     count,
 )
@@ -53,9 +52,8 @@ class End(Struct, frozen=True):
     @classmethod
     def of(cls, args: argparse.Namespace, word: str, queue: str) -> "End":
         given = vars(args)
-        options = ("endpoint_url", "profile", "data", "region")
-        named = {option: given[f"{word}_{option}"] for option in options}
-        return cls(word, queue, ca_bundle=args.ca_bundle, **named)
+        options = ("endpoint_url", "profile", "data", "region", "ca_bundle")
+        return cls(word, queue, *(given[f"{word}_{option}"] for option in options))
 
     @property
     def _url(self) -> str | None:
@@ -129,7 +127,6 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="FIFO: send under the source's ids; messages that share one are not copied",
     )
-    add_ca_bundle(parser)
     for word, side in _SIDES.items():
         _add_side(parser, word, side)
 
@@ -142,6 +139,9 @@ def _add_side(parser: argparse.ArgumentParser, word: str, side: str) -> None:
     group.add_argument(f"--{word}-profile", metavar="NAME", help="profile of AWS's files")
     group.add_argument(f"--{word}-data", metavar="DIR", help="data directory with its root key")
     group.add_argument(f"--{word}-region", metavar="NAME", help="region of the signatures")
+    group.add_argument(
+        f"--{word}-ca-bundle", metavar="FILE", help="certificates to trust (AWS_CA_BUNDLE)"
+    )
 
 
 def _run(args: argparse.Namespace) -> int:

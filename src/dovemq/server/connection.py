@@ -219,11 +219,13 @@ class Connection(asyncio.Protocol):
 
     async def _answer_and_rest(self, response: HttpResponse, bare: bool) -> None:
         reader, outbox = self._reader, self._outbox
-        if not self._answered:
-            # Told late: who leaves a connection upon a refusal shall not be ahead of who stays.
+        # Who leaves a connection upon a refusal shall not be ahead of who stays, and what a proxy
+        # sends next over this one may be for another client.
+        late = not self._answered or reader.proxied
+        if late:
             await self._rest(response.pause_ms)
         outbox.put(response, self._connection_header(), bare=bare, more=False)
-        if self._answered and (reader.ready or not reader.ended):
+        if not late and (reader.ready or not reader.ended):
             if outbox.paused:
                 await outbox.taken()
             await self._rest(response.pause_ms)

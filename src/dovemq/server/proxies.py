@@ -76,7 +76,8 @@ class Proxies:
 
 
 def _parsed(text: str) -> _Address:
-    address = ipaddress.ip_address(text)
+    # A zone is any text, and means something on one machine only.
+    address = ipaddress.ip_address(text.partition("%")[0])
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return mapped or address
 

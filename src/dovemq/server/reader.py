@@ -98,6 +98,11 @@ class RequestReader:
         self._begin()
 
     @property
+    def proxied(self) -> bool:
+        """Whether the requests may be of several clients."""
+        return self._proxies is not None
+
+    @property
     def full(self) -> bool:
         """Whether answers must go out before more is read."""
         ready = self.ready

@@ -278,6 +278,14 @@ def _gate(settings: Settings, service: Service) -> Gate:
     )
 
 
+def _gauges(server: Server) -> dict[str, int]:
+    return {
+        "connections": server.connections,
+        "requests": server.requests,
+        "tasks": len(asyncio.all_tasks()),
+    }
+
+
 def _samples(opened: Opened, endpoint: SqsEndpoint, tracing: Tracing | None) -> Iterator[Sample]:
     yield Sample("dovemq_long_polls_parked", opened.service.polls.parked)
     yield from request_samples(endpoint.requests)

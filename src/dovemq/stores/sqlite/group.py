@@ -73,6 +73,11 @@ class Group:
         self.begun = 0.0
 
     @property
+    def requests(self) -> int:
+        """How many wait for the commit."""
+        return len(self.sendings) + len(self.waiters) + len(self.works)
+
+    @property
     def empty(self) -> bool:
         return not (
             self.sendings

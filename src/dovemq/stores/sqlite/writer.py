@@ -1,8 +1,8 @@
 """Group commit: what the loop asks for between two commits becomes one transaction.
 
 Lives on the event loop and owns the writer thread. A group is handed over when the writer is
-idle, at the end of the loop's turn, so that all requests of one wake-up share a commit; what
-arrives while a commit runs goes into the next. Sends and settles are answered after their commit.
+idle, so that all requests of one turn of the loop, or of a crowd, share a commit; what arrives
+while a commit runs goes into the next. Sends and settles are answered after their commit.
 Leases ride along, at the latest after `LEASE_WRITE_MS_MAX`, and only their latest state is
 written. Refuses everything after a failed commit: an fsync that failed is not tried again.
 """
@@ -23,6 +23,7 @@ from dovemq.core.entry import Entry
 from dovemq.core.errors import Draining, StoreFailed, StoreFull, UnavailableError
 from dovemq.stores.sqlite.committer import SWEEP_ROWS_MAX, Committer, Outcome, Result
 from dovemq.stores.sqlite.directory import Reserve
+from dovemq.stores.sqlite.gathering import Gathering
 from dovemq.stores.sqlite.group import EntryKey, Group, Place, Sending, Work
 from dovemq.stores.sqlite.space import Space
 from dovemq.stores.sqlite.statistics import Statistics, StoreState
@@ -53,7 +54,7 @@ class Writer:
         self._deleting: set[int] = set()
         self._expired: deque[tuple[Place, list[int]]] = deque()
         self._sweeps: deque[int] = deque(orphans)
-        self._scheduled = False
+        self._gathering = Gathering(loop, self._hand_over)
         self._timer: asyncio.TimerHandle | None = None
         self._closing = False
         self._stopped = False
@@ -171,9 +172,8 @@ class Writer:
         self._inbox.put(None)
 
     def _schedule(self) -> None:
-        if not self._scheduled and self._committing is None:
-            self._scheduled = True
-            self._loop.call_soon(self._hand_over)
+        if self._committing is None:
+            self._gathering.joined(self._pending.requests)
 
     def _arm(self) -> None:
         self._timer = self._loop.call_later(LEASE_WRITE_MS_MAX / 1_000, self._timer_ended)
@@ -183,7 +183,6 @@ class Writer:
         self._hand_over()
 
     def _hand_over(self) -> None:
-        self._scheduled = False
         if self._committing is not None or self._abandoned:
             return
         group = self._pending
@@ -249,6 +248,7 @@ class Writer:
         if self._abandoned:
             return
         self._committing = None
+        self._gathering.committed(group.requests + self._pending.requests)
         self._space.free_pages_bytes = group.free_pages_bytes
         self._committed(group.items, self._loop.time() - group.begun)
         if result.outcome is Outcome.FAILED:
@@ -272,8 +272,8 @@ class Writer:
         `idle`: what could not be written is not tried again before somebody asks for something.
         """
         pending = self._pending
-        if pending.sendings or pending.waiters or pending.works:
-            self._hand_over()
+        if pending.requests:
+            self._schedule()
         elif idle:
             return
         elif self._expired or self._sweeps:

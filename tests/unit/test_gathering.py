@@ -1,0 +1,87 @@
+"""Who is waited for before a commit begins."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from dovemq.stores.sqlite.gathering import CROWD_MIN, Gathering
+
+TURNS = 5
+TEST_SECONDS_MAX = 60
+
+
+class Counter:
+    def __init__(self) -> None:
+        self.hand_overs = 0
+        self.happened = asyncio.Event()
+
+    def count(self) -> None:
+        self.hand_overs += 1
+        self.happened.set()
+
+
+Sentence = Callable[[Gathering, Counter], Awaitable[None]]
+
+
+def play(sentence: Sentence) -> None:
+    async def in_loop() -> None:
+        counter = Counter()
+        async with asyncio.timeout(TEST_SECONDS_MAX):
+            await sentence(Gathering(asyncio.get_running_loop(), counter.count), counter)
+
+    asyncio.run(in_loop())
+
+
+async def turns() -> None:
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
+
+
+def test_first_request_goes_at_the_end_of_its_turn() -> None:
+    async def sentence(gathering: Gathering, counter: Counter) -> None:
+        gathering.joined(1)
+        assert not counter.happened.is_set()
+        await turns()
+        assert counter.hand_overs == 1
+
+    play(sentence)
+
+
+@pytest.mark.parametrize("requests", range(CROWD_MIN))
+def test_few_requests_wait_for_nobody(requests: int) -> None:
+    async def sentence(gathering: Gathering, counter: Counter) -> None:
+        gathering.committed(requests)
+        gathering.joined(1)
+        await turns()
+        assert counter.hand_overs == 1
+
+    play(sentence)
+
+
+def test_crowd_goes_together_as_soon_as_it_is_back() -> None:
+    async def sentence(gathering: Gathering, counter: Counter) -> None:
+        gathering.committed(CROWD_MIN)
+        for requests in range(1, CROWD_MIN):
+            gathering.joined(requests)
+        assert not counter.happened.is_set()
+        gathering.joined(CROWD_MIN)
+        gathering.joined(CROWD_MIN + 1)
+        await turns()
+        assert counter.hand_overs == 1
+
+    play(sentence)
+
+
+def test_crowd_that_stays_away_is_waited_for_no_longer_than_a_moment() -> None:
+    async def sentence(gathering: Gathering, counter: Counter) -> None:
+        gathering.committed(CROWD_MIN)
+        gathering.joined(1)
+        gathering.joined(2)
+        await counter.happened.wait()
+        gathering.committed(2)
+        gathering.joined(1)
+        await turns()
+        assert counter.hand_overs == 2
+
+    play(sentence)

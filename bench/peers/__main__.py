@@ -114,6 +114,7 @@ def run(options: argparse.Namespace, client: Client, note: Progress) -> pages.Ou
         memory_gib=memory_gib(),
         minutes=note.seconds / 60,
         passes=pace.passes,
+        quick=options.quick,
         versions={each.contestant.name: _version(each.contestant) for each in entries},
     )
     failed = {

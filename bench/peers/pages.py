@@ -19,6 +19,12 @@ BEGIN: Final = "<!-- from here on written by python -m bench.peers --publish -->
 END: Final = "<!-- up to here -->"
 
 
+_QUICK: Final = (
+    " It was a quick run, whose messages are few and whose servers are hardly warm: it shows that "
+    "the bench works, and no more."
+)
+
+
 class Setting(Struct, frozen=True):
     """When and on what the run was made."""
 
@@ -28,6 +34,7 @@ class Setting(Struct, frozen=True):
     memory_gib: int
     minutes: float
     passes: int
+    quick: bool
     versions: Mapping[str, str]
 
 
@@ -72,7 +79,8 @@ def markdown(outcome: Outcome) -> str:
     setting = outcome.setting
     parts = [
         f"Run of {setting.date} at commit {setting.commit}, {setting.passes} passes in "
-        f"{setting.minutes:.0f} minutes on {setting.cores} cores and {setting.memory_gib} GiB.",
+        f"{setting.minutes:.0f} minutes on {setting.cores} cores and {setting.memory_gib} GiB."
+        + (_QUICK if setting.quick else ""),
         "### Verdicts",
         "\n".join(f"- {verdict}" for verdict in outcome.verdicts),
         "### Contestants",

@@ -90,7 +90,7 @@ def test_wake_up_is_compared_with_an_ordinary_receive() -> None:
 
 def outcome(*samples: Sample, absent: Mapping[str, str] = {}) -> pages.Outcome:
     versions = {each.contestant: "1.0" for each in samples}
-    setting = pages.Setting("2026-01-01", "abc", 2, 24, 1.5, 5, versions)
+    setting = pages.Setting("2026-01-01", "abc", 2, 24, 1.5, 5, False, versions)
     medians = lines(samples)
     failed = {f"moto {LIFECYCLE}": "ReceiveMessage: HTTP 500"}
     return pages.Outcome(setting, samples, medians, verdicts(medians), absent, failed)

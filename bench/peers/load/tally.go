@@ -50,15 +50,14 @@ func (t *times) since(began time.Time) {
 }
 
 const (
-	half          = 0.5
-	ninetyNineOf  = 0.99
-	milliseconds  = float64(time.Millisecond)
-	percentOfNone = 0
+	half         = 0.5
+	ninetyNine   = 0.99
+	milliseconds = float64(time.Millisecond)
 )
 
 func quantile(all times, share float64) float64 {
 	if len(all) == 0 {
-		return percentOfNone
+		return 0
 	}
 	sorted := slices.Clone(all)
 	slices.Sort(sorted)
@@ -74,5 +73,5 @@ func join(parts []times) times {
 }
 
 func (r *Result) latencies(all times) {
-	r.P50, r.P99 = quantile(all, half), quantile(all, ninetyNineOf)
+	r.P50, r.P99 = quantile(all, half), quantile(all, ninetyNine)
 }

@@ -50,6 +50,7 @@ test-full: check suite
 	$(BIN)/python -m bench.flat --fifo
 	$(BIN)/python -m bench.polls
 	$(BIN)/python -m bench.trace
+	$(BIN)/python -m bench.quotas
 
 coverage: setup
 	$(BIN)/coverage erase

@@ -10,6 +10,7 @@ import logging
 import random
 import secrets
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -56,6 +57,10 @@ _RECEIPT_KEY_BYTES: Final = 32
 
 GARBAGE_ALLOCATIONS: Final = 10_000
 """New objects that may have cycles between two looks for garbage among them."""
+
+
+THREADS_ASIDE_MAX: Final = 4
+"""For what would keep the loop waiting: the audit log, passwords, backups, the text of metrics."""
 
 
 class ListenFailed(DoveError):
@@ -180,6 +185,8 @@ def random_ids(rng: random.Random) -> Callable[[], str]:
 async def serve(settings: Settings, announce: Callable[[Listening], None]) -> None:
     """Run until SIGTERM or SIGINT; every answer that was owed is given before it returns."""
     allow_connections(settings.http.connections_max)
+    aside = ThreadPoolExecutor(THREADS_ASIDE_MAX, "dovemq-aside")
+    asyncio.get_running_loop().set_default_executor(aside)
     place = parse_store_url(settings.store, settings.data)
     declared = _declared(settings)
     certificates = _certificates(settings)

@@ -56,10 +56,19 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
     return installed
 
 
-def test_base_install_brings_only_the_four_libraries(installed: Installed) -> None:
+def test_base_install_brings_only_its_libraries_and_what_they_need(installed: Installed) -> None:
     listed = json.loads(installed.python("-m", "pip", "list", "--format=json"))
     found = {package["name"] for package in listed} - {"pip", "setuptools", "wheel"}
-    assert found == {"apsw", "dovemq", "httptools", "msgspec", "uvloop"}
+    needed = {"argon2-cffi-bindings", "cffi", "pycparser"}
+    assert found - needed == {
+        "apsw",
+        "argon2-cffi",
+        "dovemq",
+        "httptools",
+        "msgspec",
+        "prometheus_client",
+        "uvloop",
+    }
 
 
 def test_importing_the_package_loads_nothing_heavy(installed: Installed) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from dovemq.core.commands import Ask, Counts, Duplicate, Sent, Settlement
 from dovemq.core.errors import Draining
-from dovemq.stores.sqlite import SqliteStore
-from tests.unit.embedded import LEASE_MS, Line, Place, in_loop, read_rows
+from dovemq.stores.sqlite import SqliteStore, writer
+from tests.unit.embedded import LEASE_MS, TEST_SECONDS_MAX, Line, Place, in_loop, read_rows
 
 
 async def turns(count: int = 5) -> None:
@@ -117,6 +117,21 @@ async def test_lease_settled_within_the_same_group_is_never_written(place: Place
     (lease,) = await line.lease()
     await line.settle(lease.receipt)
     assert store.statistics.committed_items == before + 1
+
+
+@in_loop
+async def test_lease_that_is_settled_soon_is_not_written_by_commits_between(place: Place) -> None:
+    store = await place.open()
+    line = await place.line(store)
+    (first,) = await line.send("a")
+    before = store.statistics.committed_items
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writer, "LEASE_WRITE_MS_MAX", TEST_SECONDS_MAX * 1_000)
+        (lease,) = await line.lease()
+    (second,) = await line.send("b")
+    assert rows(place) == [(first, 0, line.now_ms), (second, 0, line.now_ms)]
+    await line.settle(lease.receipt)
+    assert store.statistics.committed_items == before + 2
 
 
 @in_loop

@@ -24,6 +24,9 @@ EntryKey = tuple[int, int, int]
 
 UpdateRow = tuple[int, int, int, int, int, int]
 
+Touched = dict[int, tuple[Place, Entry]]
+"""By sequence the entries whose newest state is not on disk."""
+
 SEQUENCES_RESERVED: Final = 10_000
 """Reserved at a time, so that few commits write the high-water mark."""
 
@@ -60,7 +63,7 @@ class Work(Struct):
 class Group:
     def __init__(self) -> None:
         self.sendings: list[Sending] = []
-        self.touched: dict[int, tuple[Place, Entry]] = {}
+        self.touched: Touched = {}
         self.deletes: list[EntryKey] = []
         self.works: list[Work] = []
         self.waiters: list[asyncio.Future[None]] = []
@@ -81,7 +84,7 @@ class Group:
     def empty(self) -> bool:
         return not (
             self.sendings
-            or self.touched
+            or self.updates
             or self.deletes
             or self.works
             or self.waiters
@@ -117,8 +120,9 @@ class Group:
             yield work.future
         yield from self.waiters
 
-    def freeze(self) -> None:
+    def freeze(self, touched: Touched) -> None:
         """Take the entries' state as it is now; the loop goes on changing them."""
+        self.touched = touched
         self.updates = [
             (
                 entry.visible_ms,
@@ -128,6 +132,6 @@ class Group:
                 place[1],
                 sequence,
             )
-            for sequence, (place, entry) in self.touched.items()
+            for sequence, (place, entry) in touched.items()
             if entry.receive_count != DEAD
         ]

@@ -3,8 +3,9 @@
 Lives on the event loop and owns the writer thread. A group is handed over when the writer is
 idle, so that all requests of one turn of the loop, or of a crowd, share a commit; what arrives
 while a commit runs goes into the next. Sends and settles are answered after their commit.
-Leases ride along, at the latest after `LEASE_WRITE_MS_MAX`, and only their latest state is
-written. Refuses everything after a failed commit: an fsync that failed is not tried again.
+Leases are held back up to `LEASE_WRITE_MS_MAX`: most are settled before, and then never written;
+of the others only the latest state is. Refuses everything after a failed commit: an fsync that
+failed is not tried again.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ from dovemq.core.errors import Draining, StoreFailed, StoreFull, UnavailableErro
 from dovemq.stores.sqlite.committer import SWEEP_ROWS_MAX, Committer, Outcome, Result
 from dovemq.stores.sqlite.directory import Reserve
 from dovemq.stores.sqlite.gathering import Gathering
-from dovemq.stores.sqlite.group import EntryKey, Group, Place, Sending, Work
+from dovemq.stores.sqlite.group import EntryKey, Group, Place, Sending, Touched, Work
 from dovemq.stores.sqlite.space import Space
 from dovemq.stores.sqlite.statistics import Statistics, StoreState
 
@@ -51,6 +52,8 @@ class Writer:
         self._committed = committed
         self._pending = Group()
         self._committing: Group | None = None
+        self._touched: Touched = {}
+        self._touched_due = False
         self._deleting: set[int] = set()
         self._expired: deque[tuple[Place, list[int]]] = deque()
         self._sweeps: deque[int] = deque(orphans)
@@ -102,7 +105,7 @@ class Writer:
 
     def touch(self, place: Place, entries: Sequence[Entry]) -> None:
         """Write the entries' state some time soon."""
-        touched = self._pending.touched
+        touched = self._touched
         for entry in entries:
             touched[entry.sequence] = (place, entry)
         if self._timer is None:
@@ -110,7 +113,7 @@ class Writer:
 
     def delete(self, place: Place, sequence: int) -> None:
         """Takes effect with the future of `commit`."""
-        self._pending.touched.pop(sequence, None)
+        self._touched.pop(sequence, None)
         self._pending.deletes.append((*place, sequence))
         self._deleting.add(sequence)
 
@@ -121,7 +124,7 @@ class Writer:
     def expire(self, place: Place, sequences: list[int]) -> None:
         """Delete in bounded pieces; nobody waits: after a crash they expire again."""
         for sequence in sequences:
-            self._pending.touched.pop(sequence, None)
+            self._touched.pop(sequence, None)
         self._expired.append((place, sequences))
         if self._timer is None:
             self._arm()
@@ -161,6 +164,7 @@ class Writer:
         self._fail_all(StoreFailed("abandoned"))
 
     async def _flush(self) -> None:
+        self._touched_due = True
         await self.commit()
         while self._expired:
             await self.commit()
@@ -180,20 +184,20 @@ class Writer:
 
     def _timer_ended(self) -> None:
         self._timer = None
+        self._touched_due = True
         self._hand_over()
 
     def _hand_over(self) -> None:
         if self._committing is not None or self._abandoned:
             return
         group = self._pending
+        if self._touched_due:
+            group.freeze(self._touched)
+            self._touched, self._touched_due = {}, False
         if group.empty and not self._expired and not self._sweeps:
             return
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
         self._pending = Group()
         self._committing = group
-        group.freeze()
         group.expired = self._take_expired()
         group.sweep = self._sweeps[0] if self._sweeps else None
         group.begun = self._loop.time()
@@ -267,7 +271,7 @@ class Writer:
         self._continue(idle=result.outcome is Outcome.FULL)
 
     def _continue(self, *, idle: bool) -> None:
-        """What somebody waits for goes on at once; leases alone wait for company.
+        """What somebody waits for goes on at once; leases wait for their time.
 
         `idle`: what could not be written is not tried again before somebody asks for something.
         """
@@ -276,9 +280,9 @@ class Writer:
             self._schedule()
         elif idle:
             return
-        elif self._expired or self._sweeps:
+        elif self._expired or self._sweeps or self._touched_due:
             self._hand_over()
-        elif pending.touched and self._timer is None:
+        elif self._touched and self._timer is None:
             self._arm()
 
     def _publish(self, group: Group, *, sent: bool) -> None:
@@ -317,7 +321,7 @@ class Writer:
         self._expired.extend(((queue, part), [sequence]) for queue, part, sequence in group.expired)
         for sequence, touched in group.touched.items():
             if sequence not in self._deleting:
-                self._pending.touched.setdefault(sequence, touched)
+                self._touched.setdefault(sequence, touched)
 
     def _failed(self, cause: str, group: Group | None = None) -> None:
         _log.critical("a commit failed (%s): nothing is accepted until restart", cause)

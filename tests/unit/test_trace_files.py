@@ -9,13 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dovemq.telemetry.columns import SCHEMA, table_of
+from dovemq.telemetry.columns import SCHEMA, Origin, table_of
 from dovemq.telemetry.files import PARTIAL, Rotation, TraceFiles
 from dovemq.telemetry.lanes import Chunk, Lane
 from dovemq.telemetry.schema import COLUMNS, VERSION, Event
 from dovemq.telemetry.writing import TraceWriter
 
 START_US = 1_700_000_000_000_000
+ORIGIN = Origin("front", START_US * 1_000)
 SENT = Event.SENT
 
 
@@ -27,11 +28,7 @@ class Shelf:
         self.seconds = 0.0
         limits = {"rows_max": 1_000, "seconds_max": 10.0, "bytes_max": 1 << 30, **rotation}
         self.files = TraceFiles(
-            directory,
-            "front",
-            Rotation(**limits),
-            now_us=lambda: START_US + int(self.seconds * 1_000_000),
-            monotonic=lambda: self.seconds,
+            directory, ORIGIN, Rotation(**limits), lambda: int(self.seconds * 1e9)
         )
 
     def whole(self) -> list[Path]:
@@ -45,12 +42,15 @@ def fill(lane: Lane, rng: random.Random, groups: int, *, answered: float = 1.0) 
     """Groups of one to ten rows, some of them without anybody who asked."""
     for _ in range(groups):
         count, first = rng.randrange(1, 11), lane.rows
-        group = lane.begin(f"0/q{rng.randrange(3)}", 0, count, START_US + first)
-        lane.senders.append("000000000000")
+        client = read_ns = written_ns = None
         if rng.random() < answered:
-            lane.clients[group] = f"127.0.0.1:{rng.randrange(40)}"
-            lane.reads_us[group] = START_US
-            lane.written_us[group] = START_US + rng.randrange(10_000)
+            client, read_ns = f"127.0.0.1:{rng.randrange(40)}", first * 1_000
+            written_ns = read_ns + rng.randrange(10_000) * 1_000
+        lane.rows += count
+        queue = f"0/q{rng.randrange(3)}"
+        lane.groups.append(
+            (lane.rows, queue, 0, first * 1_000, client, read_ns, written_ns, "000000000000", 0)
+        )
         for row in range(first, first + count):
             lane.ids.append(f"{rng.getrandbits(128):032x}" if rng.random() < answered else None)
             lane.numbers.append(row)
@@ -67,25 +67,27 @@ def chunk_of(groups: int, seed: int = 1, *, answered: float = 1.0) -> Chunk:
 def expected_rows(lane: Lane) -> list[dict[str, Any]]:
     """The rows of a lane of sends, spread by hand."""
     rows: list[dict[str, Any]] = []
-    for group, end in enumerate(lane.ends):
-        read_us, written_us = lane.reads_us[group], lane.written_us[group]
-        latency = None if read_us is None or written_us is None else written_us - read_us
+    for end, queue, partition, time_ns, client, read_ns, written_ns, sender, _ in lane.groups:
+        latency_us = ot_us = None
+        if read_ns is not None and written_ns is not None:
+            latency_us = (written_ns - read_ns) // 1_000
+            ot_us = START_US + written_ns // 1_000
         for row in range(len(rows), end):
             known = {
-                "ts_us": lane.times_us[group],
+                "ts_us": START_US + time_ns // 1_000,
                 "event": "sent",
-                "queue": lane.queues[group],
-                "partition": lane.partitions[group],
+                "queue": queue,
+                "partition": partition,
                 "message_id": lane.ids[row],
-                "sender": lane.senders[group],
+                "sender": sender,
                 "send_seq": lane.numbers[row],
-                "client": lane.clients[group],
+                "client": client,
                 "front_end": "front",
                 "bytes": lane.bodies_bytes[row],
                 "body_crc32": lane.bodies_crc[row],
-                "latency_us": latency,
-                "at_us": lane.times_us[group],
-                "ot_us": written_us,
+                "latency_us": latency_us,
+                "at_us": START_US + time_ns // 1_000,
+                "ot_us": ot_us,
             }
             rows.append({column.name: known.get(column.name) for column in COLUMNS})
     return rows
@@ -109,7 +111,7 @@ def test_label_that_is_null_points_nowhere_outside_its_dictionary() -> None:
     lane = chunk_of(3_000, answered=0.5).sent
     garbage = [pa.array([0x7F7F7F7F] * size, pa.int32()) for size in range(1, 2 * lane.rows, 997)]
     del garbage
-    table = table_of(SENT, lane, "front")
+    table = table_of(SENT, lane, ORIGIN)
     for name in ("client", "queue", "sender", "event", "front_end"):
         for chunk in table.column(name).chunks:
             raw = pa.Array.from_buffers(pa.int32(), len(chunk), [None, chunk.indices.buffers()[1]])

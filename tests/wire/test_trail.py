@@ -233,8 +233,9 @@ def test_duplicate_does_not_take_the_row_of_the_first() -> None:
         await world.done("SendMessage", **one)
         assert first.written is not None
         first.written()
+        written_us = world.us
         [sent] = world.rows()
-        assert sent["ot_us"] == world.us
+        assert sent["ot_us"] == written_us
 
     play(scenario)
 
@@ -278,6 +279,7 @@ def test_rows_without_room_are_dropped_and_counted(caplog: pytest.LogCaptureFixt
     async def scenario(world: TracedWorld) -> None:
         queue = await world.queue()
         world.shelf.rows_waiting = 10**9
+        assert world.rows() == []
         await world.settled(queue, await world.receipt(queue))
         assert world.rows() == []
         assert world.trace.rows_dropped == 3

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from dovemq.telemetry.columns import table_of
+from dovemq.telemetry.columns import Origin, table_of
 from dovemq.telemetry.lanes import Chunk
 from dovemq.telemetry.trace import Trace
 from tests.wire.speaking import JSON, answer_of, request_of
@@ -15,6 +15,8 @@ from tests.wire.world import World
 FRONT_END = "front"
 STEP_US = 10
 """Every look at the clock moves it, so that no two times are equal."""
+EPOCH_US = 1_700_000_000_000_000
+ORIGIN = Origin(FRONT_END, EPOCH_US * 1_000)
 
 Row = dict[str, Any]
 
@@ -35,16 +37,16 @@ class TracedWorld(World):
 
     def __init__(self) -> None:
         self.shelf = Shelf()
-        self.us = 1_700_000_000_000_000
+        self.us = EPOCH_US
         super().__init__(trace=self.new_trace())
 
     def new_trace(self) -> Trace:
-        self.trace = Trace(self.shelf, self.now_us, asyncio.get_running_loop())
+        self.trace = Trace(self.shelf, self.now_ns, asyncio.get_running_loop())
         return self.trace
 
-    def now_us(self) -> int:
+    def now_ns(self) -> int:
         self.us += STEP_US
-        return self.us
+        return (self.us - EPOCH_US) * 1_000
 
     async def call(
         self,
@@ -57,7 +59,7 @@ class TracedWorld(World):
     ) -> Any:
         """A client that has taken its answer, or has not and is gone."""
         asked = request_of(protocol, operation, params, path)
-        request = msgspec.structs.replace(asked, read_us=self.now_us())
+        request = msgspec.structs.replace(asked, read_ns=self.now_ns())
         response = await self.endpoint.handle(request)
         if taken and response.written is not None:
             response.written()
@@ -83,8 +85,8 @@ class TracedWorld(World):
         rows: list[Row] = []
         for chunk in self.shelf.chunks:
             for kind, lane in chunk.lanes.items():
-                if lane.ends:
-                    table = table_of(kind, lane, FRONT_END)
+                if lane.groups:
+                    table = table_of(kind, lane, ORIGIN)
                     table.validate(full=True)
                     rows += table.to_pylist()
         rows.sort(key=lambda row: row["ts_us"])

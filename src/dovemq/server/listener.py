@@ -29,7 +29,7 @@ class Listener:
         methods: Mapping[bytes, str] = SQS_METHODS,
         certificates: Certificates | None = None,
         proxies: Proxies | None = None,
-        now_us: Callable[[], int] | None = None,
+        now_ns: Callable[[], int] | None = None,
     ) -> None:
         self._handle = handle
         self._limits = limits
@@ -38,7 +38,7 @@ class Listener:
         self._certificates = certificates
         self._proxies = proxies
         self.handshakes: Handshakes | None = None
-        self._now_us = now_us
+        self._now_ns = now_ns
         self._server: asyncio.Server | None = None
         self._sweep_timer: asyncio.TimerHandle | None = None
         self.traffic: Traffic
@@ -52,7 +52,7 @@ class Listener:
             loop,
             self._methods,
             self._proxies,
-            self._now_us,
+            self._now_ns,
         )
         if self._certificates is None:
             self._server = await loop.create_server(

@@ -262,8 +262,8 @@ class RequestReader:
         else:
             path, query = ("/", "") if self._url == b"/" else _path_and_query(self._url)
             body = self._body if type(self._body) is bytes else bytes(self._body)
-            now_us = self._traffic.now_us
-            read_us = 0 if now_us is None else now_us()
+            now_ns = self._traffic.now_ns
+            read_ns = 0 if now_ns is None else now_ns()
             self.ready.append(
                 HttpRequest(
                     self._method,
@@ -273,7 +273,7 @@ class RequestReader:
                     body,
                     self._peer,
                     self._secure,
-                    read_us,
+                    read_ns,
                 )
             )
         if not self._keep_alive or self.last_wanted:

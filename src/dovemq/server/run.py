@@ -31,14 +31,14 @@ class Server:
         clock: Clock,
         certificates: Certificates | None = None,
         proxies: Proxies | None = None,
-        now_us: Callable[[], int] | None = None,
+        now_ns: Callable[[], int] | None = None,
     ) -> None:
         self._host = host
         self._wanted = (port, admin_port)
         self._certificates = certificates
         self._look_timer: asyncio.TimerHandle | None = None
         self._sqs = Listener(
-            sqs_handle, limits, clock, certificates=certificates, proxies=proxies, now_us=now_us
+            sqs_handle, limits, clock, certificates=certificates, proxies=proxies, now_ns=now_ns
         )
         self._admin = None
         if admin_handle:

@@ -37,7 +37,7 @@ Handle = Callable[[HttpRequest], Awaitable[HttpResponse | StreamedResponse]]
 class Traffic:
     """`tick` counts sweeps: the only time that connections know, so that none needs a timer.
 
-    `now_us` is there when requests are to tell when they were read.
+    `now_ns` is there when requests are to tell when they were read.
     """
 
     def __init__(
@@ -48,10 +48,10 @@ class Traffic:
         loop: asyncio.AbstractEventLoop,
         methods: Mapping[bytes, str],
         proxies: Proxies | None = None,
-        now_us: Callable[[], int] | None = None,
+        now_ns: Callable[[], int] | None = None,
     ) -> None:
         self.handle = handle
-        self.now_us = now_us
+        self.now_ns = now_ns
         self.limits = limits
         self.loop = loop
         self.methods = methods

@@ -182,7 +182,7 @@ class SqsEndpoint:
             path if path != "/" and path_names_queue(path) else None,
             headers.get("x-amzn-trace-id"),
             key_id=key_id,
-            trail=None if self._trace is None else self._trace.trail(request.peer, request.read_us),
+            trail=None if self._trace is None else self._trace.trail(request.peer, request.read_ns),
         )
 
     def _origin(self, host: str, secure: bool) -> str:

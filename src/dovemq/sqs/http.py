@@ -21,7 +21,7 @@ class HttpRequest(Struct, frozen=True):
     Header values are decoded as latin-1; repeated headers are joined by a comma. `peer` is the
     client's `address:port`, with brackets around an address that has colons; `secure` tells that
     it spoke TLS. Both are of the client itself when a trusted proxy stands between; its port is
-    then 0, for proxies do not tell. `read_us` is when it was
+    then 0, for proxies do not tell. `read_ns` is when it was
     complete, if anybody wants to know.
     """
 
@@ -32,7 +32,7 @@ class HttpRequest(Struct, frozen=True):
     body: bytes
     peer: str
     secure: bool = False
-    read_us: int = 0
+    read_ns: int = 0
 
 
 class HttpResponse(Struct, frozen=True):

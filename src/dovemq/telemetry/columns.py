@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from dovemq.telemetry.lanes import Lane
 from dovemq.telemetry.schema import COLUMNS, VERSION, Event, Form
@@ -29,30 +30,38 @@ _JOB_COLUMNS: Final = ("job_type", "job_id", "task")
 Spread = Callable[[Any], Any]
 
 
-def table_of(event: Event, lane: Lane, front_end: str) -> Any:
+class Origin(Struct, frozen=True):
+    """What every row of a process has: its name, and the time at which its clock was zero."""
+
+    front_end: str
+    epoch_ns: int
+
+
+def table_of(event: Event, lane: Lane, origin: Origin) -> Any:
     """The lane's rows under the whole schema."""
     rows = lane.rows
-    spread = _spread(lane)
-    times = spread(pa.array(lane.times_us, pa.int64()))
-    written = pa.array(lane.written_us, pa.int64())
-    latencies = pc.subtract(written, pa.array(lane.reads_us, pa.int64()))
+    ends, queues, partitions, times_ns, clients, reads_ns, written_ns, senders, receives = zip(
+        *lane.groups, strict=True
+    )
+    spread = _spread(ends, rows)
+    times = spread(_moments(times_ns, origin))
+    taken_ns = pc.subtract(pa.array(written_ns, pa.int64()), pa.array(reads_ns, pa.int64()))
     columns = {
         "ts_us": times,
         "event": _constant(event.value, rows),
-        "queue": _labels(lane.queues, spread),
-        "partition": spread(pa.array(lane.partitions, pa.int32())),
-        "client": _labels(lane.clients, spread),
-        "front_end": _constant(front_end, rows),
-        "latency_us": spread(latencies),
-        "ot_us": spread(written),
+        "queue": _labels(queues, spread),
+        "partition": spread(pa.array(partitions, pa.int32())),
+        "sender": _labels(senders, spread),
+        "client": _labels(clients, spread),
+        "front_end": _constant(origin.front_end, rows),
+        "latency_us": spread(_microseconds(taken_ns)),
+        "ot_us": spread(_moments(written_ns, origin)),
     }
     if event is Event.SENT:
         columns["at_us"] = times
     if event is Event.LEASED:
         columns["it_us"] = times
-        columns["receive_seq"] = _receive_numbers(lane, spread)
-    if lane.senders:
-        columns["sender"] = _labels(lane.senders, spread)
+        columns["receive_seq"] = _receive_numbers(receives, rows, spread)
     columns.update(_own_columns(lane))
     for name in _JOB_COLUMNS if lane.jobs else ():
         columns[name] = _jobs(lane, _JOB_COLUMNS.index(name))
@@ -64,6 +73,14 @@ def table_of(event: Event, lane: Lane, front_end: str) -> Any:
         ],
         schema=SCHEMA,
     )
+
+
+def _moments(times_ns: Sequence[int | None], origin: Origin) -> Any:
+    return _microseconds(pc.add(pa.array(times_ns, pa.int64()), origin.epoch_ns))
+
+
+def _microseconds(times_ns: Any) -> Any:
+    return pc.divide(times_ns, 1_000)
 
 
 def _own_columns(lane: Lane) -> dict[str, Any]:
@@ -78,11 +95,11 @@ def _own_columns(lane: Lane) -> dict[str, Any]:
     return {name: pa.array(values, form) for name, values, form in held if values}
 
 
-def _spread(lane: Lane) -> Spread:
-    if len(lane.ends) == lane.rows:
+def _spread(ends: Sequence[int], rows: int) -> Spread:
+    if len(ends) == rows:
         return lambda values: values
     runs = pa.RunEndEncodedArray.from_arrays(
-        pa.array(lane.ends, pa.int32()), pa.array(range(len(lane.ends)), pa.int32())
+        pa.array(ends, pa.int32()), pa.array(range(len(ends)), pa.int32())
     )
     # The values themselves are not decoded as runs: that leaves garbage where they are null, and
     # the garbage of a label is an index far outside of its dictionary.
@@ -99,10 +116,10 @@ def _labels(values: Sequence[str | None], spread: Spread) -> Any:
     return pa.DictionaryArray.from_arrays(spread(encoded.indices), encoded.dictionary)
 
 
-def _receive_numbers(lane: Lane, spread: Spread) -> Any:
-    ones = pa.repeat(pa.scalar(1, pa.int64()), lane.rows)
+def _receive_numbers(receives: Sequence[int], rows: int, spread: Spread) -> Any:
+    ones = pa.repeat(pa.scalar(1, pa.int64()), rows)
     positions = pc.cumulative_sum(ones, start=pa.scalar(-1, pa.int64()))
-    return pc.add(positions, spread(pa.array(lane.receives, pa.int64())))
+    return pc.add(positions, spread(pa.array(receives, pa.int64())))
 
 
 def _jobs(lane: Lane, part: int) -> Any:

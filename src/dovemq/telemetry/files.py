@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
 
-from dovemq.telemetry.columns import SCHEMA, table_of
+from dovemq.telemetry.columns import SCHEMA, Origin, table_of
 from dovemq.telemetry.lanes import Chunk
 from dovemq.telemetry.schema import COLUMNS, Event
 
@@ -40,26 +40,23 @@ class Rotation(Struct, frozen=True):
 
 
 class TraceFiles:
-    """Used by one thread. `monotonic` is in seconds, `now_us` names the files."""
+    """Used by one thread. `now_ns` is the clock of the rows."""
 
     def __init__(
         self,
         directory: Path,
-        front_end: str,
+        origin: Origin,
         rotation: Rotation,
-        *,
-        now_us: Callable[[], int],
-        monotonic: Callable[[], float],
+        now_ns: Callable[[], int],
     ) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self._directory = directory
-        self._front_end = front_end
+        self._origin = origin
         self._rotation = rotation
-        self._now_us = now_us
-        self._monotonic = monotonic
+        self._now_ns = now_ns
         self._number = 0
         self._file: _GrowingFile | None = None
-        self._begun = 0.0
+        self._begun_ns = 0
         self._remove_leftovers()
 
     @property
@@ -72,7 +69,8 @@ class TraceFiles:
         """Until the growing file is due; None without one."""
         if self._file is None:
             return None
-        return max(0.0, self._begun + self._rotation.seconds_max - self._monotonic())
+        seconds = (self._now_ns() - self._begun_ns) / 1e9
+        return max(0.0, self._rotation.seconds_max - seconds)
 
     @property
     def due(self) -> bool:
@@ -82,12 +80,12 @@ class TraceFiles:
 
     def add(self, chunk: Chunk) -> None:
         if self._file is None:
-            self._begun = self._monotonic()
+            self._begun_ns = self._now_ns()
             self._number += 1
             self._file = _GrowingFile(self._directory / self._name())
         for event, lane in chunk.lanes.items():
-            if lane.ends:
-                self._file.add(event, table_of(event, lane, self._front_end))
+            if lane.groups:
+                self._file.add(event, table_of(event, lane, self._origin))
 
     def finish(self) -> int:
         """Give the growing file its name; answers how many rows it has."""
@@ -106,9 +104,10 @@ class TraceFiles:
             self._file = None
 
     def _name(self) -> str:
-        began = datetime.datetime.fromtimestamp(self._now_us() / 1_000_000, datetime.UTC)
+        epoch_seconds = (self._begun_ns + self._origin.epoch_ns) / 1e9
+        began = datetime.datetime.fromtimestamp(epoch_seconds, datetime.UTC)
         stamp = began.strftime("%Y%m%dT%H%M%S")
-        return f"{PREFIX}{stamp}-{self._front_end}-{self._number:06d}{SUFFIX}"
+        return f"{PREFIX}{stamp}-{self._origin.front_end}-{self._number:06d}{SUFFIX}"
 
     def _remove_leftovers(self) -> None:
         """Partial files that no process holds."""

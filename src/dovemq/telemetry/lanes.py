@@ -1,54 +1,31 @@
-"""Rows of the trace on their way: lists of columns, filled by the event loop, one lane an event.
+"""Rows of the trace on their way: filled by the event loop, one lane for each kind of event.
 
-Most values are the same for all messages of a request. They are kept once for each group of rows;
-`columns.py` spreads them. A row costs the loop little more than what it alone has.
+Most values are the same for all messages of a request. They are kept once for each group of rows,
+in a tuple; `columns.py` turns them round and spreads them. A row costs the loop little more than
+what it alone has.
 """
+
+from typing import Final
 
 from dovemq.telemetry.schema import Event
 
 JobText = tuple[str | None, str | None, str | None]
 """job_type, job_id, task."""
 
+Group = tuple[int, str, int, int, str | None, int | None, int | None, str | None, int]
+"""The lane's rows up to and with this group; queue; partition; when it happened; client; when its
+request was read; when its answer was written; sender; and the `receive_seq` of its first row, less
+the number of rows before it. Times are of the process's own clock, in nanoseconds."""
+
 
 class Lane:
-    """One event's rows. The lists of groups are as long as `ends`, those of rows as its last.
+    """One event's rows. Lists that an event has no use for stay empty."""
 
-    A list of rows that an event has no use for stays empty.
-    """
-
-    __slots__ = (
-        "bodies_bytes",
-        "bodies_crc",
-        "claims",
-        "clients",
-        "counts",
-        "ends",
-        "ids",
-        "jobs",
-        "numbers",
-        "partitions",
-        "queues",
-        "reads_us",
-        "receives",
-        "senders",
-        "times_us",
-        "written_us",
-    )
+    __slots__ = ("bodies_bytes", "bodies_crc", "counts", "groups", "ids", "jobs", "numbers", "rows")
 
     def __init__(self) -> None:
-        self.ends: list[int] = []
-        """Rows up to and with each group."""
-        self.queues: list[str] = []
-        self.partitions: list[int] = []
-        self.times_us: list[int] = []
-        self.clients: list[str | None] = []
-        self.reads_us: list[int | None] = []
-        self.written_us: list[int | None] = []
-        self.senders: list[str] = []
-        self.receives: list[int] = []
-        """The `receive_seq` that the lane's first row would have if this group began there."""
-        self.claims: dict[int, int] = {}
-        """By the first sequence of a group: which group the request that made it looks for."""
+        self.rows = 0
+        self.groups: list[Group] = []
         self.ids: list[str | None] = []
         self.numbers: list[int] = []
         self.counts: list[int] = []
@@ -57,22 +34,6 @@ class Lane:
         self.jobs: dict[int, JobText] = {}
         """By row; hardly any message has them."""
 
-    @property
-    def rows(self) -> int:
-        return self.ends[-1] if self.ends else 0
-
-    def begin(self, queue: str, partition: int, count: int, time_us: int) -> int:
-        """A group of so many rows, with nobody known who asked for it; answers its position."""
-        group = len(self.ends)
-        self.ends.append(count + (self.ends[-1] if group else 0))
-        self.queues.append(queue)
-        self.partitions.append(partition)
-        self.times_us.append(time_us)
-        self.clients.append(None)
-        self.reads_us.append(None)
-        self.written_us.append(None)
-        return group
-
 
 class Chunk:
     """What was recorded between two ticks."""
@@ -80,7 +41,7 @@ class Chunk:
     __slots__ = ("lanes", "leased", "sent", "settled")
 
     def __init__(self) -> None:
-        self.lanes = {event: Lane() for event in Event}
+        self.lanes: Final = {event: Lane() for event in Event}
         self.sent = self.lanes[Event.SENT]
         self.leased = self.lanes[Event.LEASED]
         self.settled = self.lanes[Event.SETTLED]

@@ -4,7 +4,7 @@ The one `Observer` of a running server: it counts, and passes on to the trace wh
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -58,22 +58,34 @@ class Meter:
     def sent(self, queue: Queue, partition: int, messages: Sequence[Message]) -> None:
         self._tally(queue).sent += len(messages)
         if self._trace is not None:
-            self._record(self._trace.sent, queue, partition, messages)
+            try:
+                self._trace.sent(queue, partition, messages)
+            except Exception as error:
+                _tell_failure(error)
 
     def settled(self, queue: Queue, partition: int, receipts: Sequence[Receipt]) -> None:
         self._tally(queue).settled += len(receipts)
         if self._trace is not None:
-            self._record(self._trace.settled, queue, partition, receipts)
+            try:
+                self._trace.settled(queue, partition, receipts)
+            except Exception as error:
+                _tell_failure(error)
 
     def expired(self, queue: Queue, partition: int, sequences: Sequence[int]) -> None:
         self._tally(queue).expired += len(sequences)
         if self._trace is not None:
-            self._record(self._trace.expired, queue, partition, sequences)
+            try:
+                self._trace.expired(queue, partition, sequences)
+            except Exception as error:
+                _tell_failure(error)
 
     def redriven(self, queue: Queue, leases: Sequence[Lease]) -> None:
         self._tally(queue).redriven += len(leases)
         if self._trace is not None:
-            self._record(self._trace.redriven, queue, leases)
+            try:
+                self._trace.redriven(queue, leases)
+            except Exception as error:
+                _tell_failure(error)
 
     def looked(self, queue: Queue, found: int) -> None:
         tally = self._tally(queue)
@@ -101,9 +113,7 @@ class Meter:
             tally = self.queues[queue.number] = QueueTally(queue.key)
         return tally
 
-    def _record(self, record: Callable[..., None], *values: object) -> None:
-        try:
-            record(*values)
-        except Exception as error:
-            # A store that cannot publish stops for good: a bug of the trace must not do that.
-            log.error("trace: an event is not recorded: %s", type(error).__name__)
+
+def _tell_failure(error: Exception) -> None:
+    """A store that cannot publish stops for good: a bug of the trace must not do that to it."""
+    log.error("trace: an event is not recorded: %s", type(error).__name__)

@@ -1,7 +1,8 @@
 """The lifecycle trace as it is recorded: what happened, who asked for it, when it was answered.
 
 Owns the rows until a writer takes them, and bounds them: whoever records never waits, and what
-the writer has no room for is dropped and counted. No body, secret or receipt is ever held here.
+the writer has no room for is dropped and counted. No body, secret or receipt is kept here longer
+than until the answer is written, and none goes on.
 """
 
 import asyncio
@@ -20,7 +21,10 @@ from dovemq.telemetry.schema import Event
 log = logging.getLogger(__name__)
 
 TICK_SECONDS: Final = 1.0
-"""Rows go to the writer one tick after theirs, so that answers to them can be written first."""
+"""How long an event waits for its answer to be written, and how often this is looked at."""
+CHUNK_ROWS: Final = 20_000
+CHUNK_TICKS_MAX: Final = 5
+"""Rows go to the writer when there are so many, or after so long: each time has its price."""
 ROWS_WAITING_MAX: Final = 400_000
 LEASES_KNOWN_MAX: Final = 200_000
 """Messages whose id is remembered from their lease to their settle."""
@@ -31,92 +35,104 @@ JOB_ATTRIBUTES: Final = ("dovemq.job_type", "dovemq.job_id", "dovemq.task")
 JOB_TEXT_LENGTH_MAX: Final = 128
 """A longer one is left out: an identifier is meant, not contents."""
 
+Known = dict[int, str | tuple[str, int]]
+"""By sequence the message's id, and the sender's own number where there may be one."""
+
 
 class Sink(Protocol):
     @property
     def rows_waiting(self) -> int:
-        """Taken and not yet looked at."""
+        """Put here and not yet looked at."""
         ...
 
     def put(self, chunk: Chunk) -> None: ...
 
 
 class Trace:
+    """`now_ns` never goes back, and what it began with is the writer's matter.
+
+    What a store tells waits under its first sequence until the answer to it has been written, or
+    until nobody can expect that any more.
+    """
+
     def __init__(
-        self, sink: Sink, now_us: Callable[[], int], loop: asyncio.AbstractEventLoop
+        self, sink: Sink, now_ns: Callable[[], int], loop: asyncio.AbstractEventLoop
     ) -> None:
-        self.now_us = now_us
+        self.now_ns = now_ns
         self.rows_dropped = 0
         self._sink = sink
         self._loop = loop
-        self._timer: asyncio.TimerHandle | None = None
         self._chunk = Chunk()
-        self._before = Chunk()
-        self._rows_held = 0
+        self._room = ROWS_WAITING_MAX
         self._dropped_told = 0
+        self._ticks = 0
         self._receive_next = 1
         self._names: dict[int, str] = {}
-        self._known: dict[int, str | tuple[str, int]] = {}
-        self._known_before: dict[int, str | tuple[str, int]] = {}
+        self._known: Known = {}
+        self._known_before: Known = {}
+        self._sent: dict[int, tuple[int, Queue, int, Sequence[Message]]] = {}
+        self._settled: dict[int, tuple[int, Queue, int, Sequence[Receipt]]] = {}
+        self._timer = loop.call_later(TICK_SECONDS, self._tick)
 
-    def trail(self, client: str, read_us: int) -> "RequestTrail":
-        return RequestTrail(self, client, read_us)
+    def trail(self, client: str, read_ns: int) -> "RequestTrail":
+        return RequestTrail(self, client, read_ns)
 
     def sent(self, queue: Queue, partition: int, messages: Sequence[Message]) -> None:
-        lane = self._chunk.sent
-        group = self._begin(lane, queue, partition, len(messages), self.now_us())
-        if group is None:
-            return
-        lane.claims[messages[0].sequence] = group
-        lane.senders.append(messages[0].sender)
-        _add_bodies(lane, messages)
+        self._sent[messages[0].sequence] = (self.now_ns(), queue, partition, messages)
 
     def settled(self, queue: Queue, partition: int, receipts: Sequence[Receipt]) -> None:
-        lane = self._chunk.settled
-        group = self._begin(lane, queue, partition, len(receipts), self.now_us())
-        if group is None:
-            return
-        lane.claims[receipts[0].sequence] = group
-        for receipt in receipts:
-            self._add_known(lane, receipt.sequence)
-            lane.counts.append(receipt.receive_count)
+        self._settled[receipts[0].sequence] = (self.now_ns(), queue, partition, receipts)
 
     def expired(self, queue: Queue, partition: int, sequences: Sequence[int]) -> None:
         lane = self._chunk.lanes[Event.EXPIRED]
-        if self._begin(lane, queue, partition, len(sequences), self.now_us()) is not None:
+        if self._has_room(len(sequences)):
             for sequence in sequences:
                 self._add_known(lane, sequence)
+            self._add_group(lane, len(lane.numbers), queue, partition, self.now_ns())
 
     def redriven(self, queue: Queue, leases: Sequence[Lease]) -> None:
         lane = self._chunk.lanes[Event.REDRIVEN]
-        partition = leases[0].receipt.partition
-        if self._begin(lane, queue, partition, len(leases), self.now_us()) is not None:
+        if self._has_room(len(leases)):
             for lease in leases:
                 message = lease.message
                 lane.ids.append(message.message_id)
                 lane.numbers.append(send_number(message))
                 lane.counts.append(lease.receive_count)
+            self._add_group(
+                lane, len(lane.numbers), queue, leases[0].receipt.partition, self.now_ns()
+            )
 
     def close(self) -> None:
         """Hand over all that is held."""
-        if self._timer is not None:
-            self._timer.cancel()
-        self._tick()
-        self._tick()
+        self._timer.cancel()
+        self._give_up(self.now_ns())
+        self._hand_over()
 
-    def claim(self, event: Event, sequence: int, trail: "RequestTrail") -> tuple[Lane, int] | None:
-        """The group that the request of this trail made, if it is still held."""
-        for chunk in (self._chunk, self._before):
-            lane = chunk.lanes[event]
-            group = lane.claims.pop(sequence, None)
-            if group is not None:
-                lane.clients[group] = trail.client
-                lane.reads_us[group] = trail.read_us
-                return lane, group
-        return None
+    def record_sent(self, sequence: int, trail: "RequestTrail | None") -> None:
+        """A send whose answer was written by now, or without a trail will not be."""
+        told = self._sent.pop(sequence, None)
+        if told is None or not self._has_room(len(told[3])):
+            return
+        at_ns, queue, partition, messages = told
+        lane = self._chunk.sent
+        _add_bodies(lane, messages)
+        self._add_group(lane, len(lane.numbers), queue, partition, at_ns, trail, messages[0].sender)
 
-    def lease(self, leases: Sequence[Lease]) -> int:
-        """The first number of these leases; their ids are known from now on."""
+    def record_settled(self, sequence: int, trail: "RequestTrail | None") -> bool:
+        told = self._settled.pop(sequence, None)
+        if told is None:
+            return False
+        settled_ns, queue, partition, receipts = told
+        if self._has_room(len(receipts)):
+            lane = self._chunk.settled
+            for receipt in receipts:
+                self._add_known(lane, receipt.sequence)
+                lane.counts.append(receipt.receive_count)
+            self._add_group(lane, len(lane.numbers), queue, partition, settled_ns, trail)
+        return True
+
+    def number_leases(self, leases: Sequence[Lease]) -> int:
+        """The number of the first of these leases; their ids are known from now on."""
         known = self._known
         for lease in leases:
             message = lease.message
@@ -130,49 +146,56 @@ class Trace:
         self._receive_next += len(leases)
         return first
 
-    def delivered(
-        self, trail: "RequestTrail", queue: Queue, leases: Sequence[Lease], first: int, it_us: int
+    def record_leased(
+        self, queue: Queue, leases: Sequence[Lease], first: int, it_ns: int, trail: "RequestTrail"
     ) -> None:
-        lane = self._chunk.leased
         messages = [lease.message for lease in leases]
-        if len({message.sender for message in messages}) > 1:
+        sender = messages[0].sender
+        if len(messages) > 1 and len({message.sender for message in messages}) > 1:
             for at, lease in enumerate(leases):
-                self.delivered(trail, queue, [lease], first + at, it_us)
-            return
-        rows = lane.rows
-        group = self._begin(lane, queue, leases[0].receipt.partition, len(leases), it_us)
-        if group is None:
-            return
-        self._answered(lane, group, trail, self.now_us())
-        lane.senders.append(messages[0].sender)
-        lane.receives.append(first - rows)
-        _add_bodies(lane, messages)
-        lane.counts += [lease.receive_count for lease in leases]
+                self.record_leased(queue, (lease,), first + at, it_ns, trail)
+        elif self._has_room(len(leases)):
+            lane = self._chunk.leased
+            _add_bodies(lane, messages)
+            lane.counts += [lease.receive_count for lease in leases]
+            partition = leases[0].receipt.partition
+            numbered = first - lane.rows
+            self._add_group(
+                lane, len(lane.numbers), queue, partition, it_ns, trail, sender, numbered
+            )
 
-    def missed(self, trail: "RequestTrail", queue: Queue) -> None:
-        lane = self._chunk.lanes[Event.MISSED]
-        now_us = self.now_us()
-        group = self._begin(lane, queue, 0, 1, now_us)
-        if group is not None:
-            self._answered(lane, group, trail, now_us)
+    def record_missed(self, queue: Queue, trail: "RequestTrail") -> None:
+        if self._has_room(1):
+            lane = self._chunk.lanes[Event.MISSED]
+            self._add_group(lane, lane.rows + 1, queue, 0, self.now_ns(), trail)
 
-    def _answered(self, lane: Lane, group: int, trail: "RequestTrail", now_us: int) -> None:
-        lane.clients[group] = trail.client
-        lane.reads_us[group] = trail.read_us
-        lane.written_us[group] = now_us
+    def _has_room(self, count: int) -> bool:
+        self._room -= count
+        if self._room >= 0:
+            return True
+        self.rows_dropped += count
+        return False
 
-    def _begin(
-        self, lane: Lane, queue: Queue, partition: int, count: int, time_us: int
-    ) -> int | None:
-        """The position of a new group, or None when there is no room for it."""
-        if self._rows_held + self._sink.rows_waiting + count > ROWS_WAITING_MAX:
-            self.rows_dropped += count
-            return None
-        self._rows_held += count
-        if self._timer is None:
-            self._timer = self._loop.call_later(TICK_SECONDS, self._tick)
+    def _add_group(
+        self,
+        lane: Lane,
+        end: int,
+        queue: Queue,
+        partition: int,
+        time_ns: int,
+        trail: "RequestTrail | None" = None,
+        sender: str | None = None,
+        receives: int = 0,
+    ) -> None:
+        """Of the rows since the last group; without a trail nobody took an answer."""
+        lane.rows = end
         name = self._names.get(queue.number) or self._name(queue)
-        return lane.begin(name, partition, count, time_us)
+        client = read_ns = written_ns = None
+        if trail is not None:
+            client, read_ns, written_ns = trail.client, trail.read_ns, self.now_ns()
+        lane.groups.append(
+            (end, name, partition, time_ns, client, read_ns, written_ns, sender, receives)
+        )
 
     def _add_known(self, lane: Lane, sequence: int) -> None:
         known = self._known.pop(sequence, None) or self._known_before.pop(sequence, None)
@@ -190,14 +213,25 @@ class Trace:
         return name
 
     def _tick(self) -> None:
-        before, self._before, self._chunk = self._before, self._chunk, Chunk()
-        self._timer = None
-        rows = before.rows
-        if rows:
-            self._rows_held -= rows
-            self._sink.put(before)
-        if self._rows_held:
-            self._timer = self._loop.call_later(TICK_SECONDS, self._tick)
+        self._timer = self._loop.call_later(TICK_SECONDS, self._tick)
+        self._give_up(self.now_ns() - int(TICK_SECONDS * 1e9))
+        self._ticks += 1
+        if self._ticks >= CHUNK_TICKS_MAX or self._chunk.rows >= CHUNK_ROWS:
+            self._hand_over()
+
+    def _give_up(self, until_ns: int) -> None:
+        """Record what happened until then and whose answer nobody has taken."""
+        for sequence in _older(self._sent, until_ns):
+            self.record_sent(sequence, None)
+        for sequence in _older(self._settled, until_ns):
+            self.record_settled(sequence, None)
+
+    def _hand_over(self) -> None:
+        self._ticks = 0
+        if any(lane.groups for lane in self._chunk.lanes.values()):
+            self._sink.put(self._chunk)
+            self._chunk = Chunk()
+        self._room = ROWS_WAITING_MAX - self._sink.rows_waiting
         if self.rows_dropped > self._dropped_told:
             dropped = self.rows_dropped - self._dropped_told
             self._dropped_told = self.rows_dropped
@@ -209,55 +243,59 @@ class RequestTrail:
 
     __slots__ = (
         "_first",
-        "_group",
-        "_it_us",
-        "_lane",
+        "_it_ns",
         "_leases",
         "_queue",
+        "_receipts",
+        "_sent",
         "_trace",
         "client",
-        "read_us",
+        "read_ns",
     )
 
-    def __init__(self, trace: Trace, client: str, read_us: int) -> None:
+    def __init__(self, trace: Trace, client: str, read_ns: int) -> None:
         self.client = client
-        self.read_us = read_us
+        self.read_ns = read_ns
         self._trace = trace
-        self._lane: Lane | None = None
+        self._sent: int | None = None
+        self._receipts: Sequence[Receipt] = ()
         self._queue: Queue | None = None
-        self._leases: Sequence[Lease] = ()
 
     def sent(self, answers: Sequence[Sent | Duplicate]) -> None:
-        # A duplicate has the sequence of the first, whose row another request may look for.
-        self._claim(Event.SENT, [each.sequence for each in answers if type(each) is Sent])
+        for answer in answers:
+            # A duplicate has the sequence of the first, which is another request's matter.
+            if type(answer) is Sent:
+                self._sent = answer.sequence
+                return
 
     def settled(self, receipts: Sequence[Receipt]) -> None:
-        self._claim(Event.SETTLED, [receipt.sequence for receipt in receipts])
+        self._receipts = receipts
 
     def leased(self, queue: Queue, leases: Sequence[Lease]) -> None:
         self._queue = queue
         self._leases = leases
-        self._it_us = self._trace.now_us()
-        self._first = self._trace.lease(leases)
+        self._it_ns = self._trace.now_ns()
+        self._first = self._trace.number_leases(leases)
 
     def missed(self, queue: Queue) -> None:
         self._queue = queue
+        self._leases = ()
 
     def written(self) -> None:
         trace = self._trace
-        if self._lane is not None:
-            self._lane.written_us[self._group] = trace.now_us()
-        elif self._leases and self._queue is not None:
-            trace.delivered(self, self._queue, self._leases, self._first, self._it_us)
-        elif self._queue is not None:
-            trace.missed(self, self._queue)
-
-    def _claim(self, event: Event, sequences: Sequence[int]) -> None:
-        for sequence in sequences:
-            claimed = self._trace.claim(event, sequence, self)
-            if claimed is not None:
-                self._lane, self._group = claimed
-                return
+        if self._sent is not None:
+            trace.record_sent(self._sent, self)
+        elif self._receipts:
+            # What was told stands under the first that was settled; the ones before were not.
+            for receipt in self._receipts:
+                if trace.record_settled(receipt.sequence, self):
+                    return
+        elif self._queue is None:
+            return
+        elif self._leases:
+            trace.record_leased(self._queue, self._leases, self._first, self._it_ns, self)
+        else:
+            trace.record_missed(self._queue, self)
 
 
 def send_number(message: Message) -> int:
@@ -269,9 +307,17 @@ def send_number(message: Message) -> int:
     return int(text) if text.isascii() and text.isdigit() else message.sequence
 
 
+def _older(told: Mapping[int, tuple[int, Queue, int, object]], until_ns: int) -> list[int]:
+    """Oldest first, as they were told."""
+    found = []
+    for sequence, (told_ns, *_) in told.items():
+        if told_ns > until_ns:
+            break
+        found.append(sequence)
+    return found
+
+
 def _add_bodies(lane: Lane, messages: Sequence[Message]) -> None:
-    ids, numbers = lane.ids, lane.numbers
-    sizes, sums = lane.bodies_bytes, lane.bodies_crc
     for message in messages:
         encoded = message.body.encode()
         size = len(encoded)
@@ -282,11 +328,11 @@ def _add_bodies(lane: Lane, messages: Sequence[Message]) -> None:
             number = send_number(message)
             job = _job(attributes)
             if any(job):
-                lane.jobs[len(ids)] = job
-        ids.append(message.message_id)
-        numbers.append(number)
-        sizes.append(size)
-        sums.append(crc32(encoded))
+                lane.jobs[len(lane.ids)] = job
+        lane.ids.append(message.message_id)
+        lane.numbers.append(number)
+        lane.bodies_bytes.append(size)
+        lane.bodies_crc.append(crc32(encoded))
 
 
 def _job(attributes: Mapping[str, Attribute]) -> JobText:

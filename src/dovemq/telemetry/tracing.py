@@ -1,9 +1,7 @@
 """A running trace: its recorder, its writer thread, and their orderly end."""
 
 import asyncio
-import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from dovemq.settings import SettingInvalid, Settings
 from dovemq.telemetry.metrics import Sample
@@ -27,32 +25,29 @@ class Tracing:
         yield Sample("dovemq_trace_rows_total", self.trace.rows_dropped + failed, ("dropped",))
 
 
-def open_tracing(settings: Settings, front_end: str, now_us: Callable[[], int]) -> Tracing | None:
-    """None when no trace is asked for. Must be called on the loop that goes on to use it."""
+def open_tracing(
+    settings: Settings, front_end: str, now_ns: Callable[[], int], epoch_ns: int
+) -> Tracing | None:
+    """None when no trace is asked for. Must be called on the loop that goes on to use it.
+
+    `now_ns` must never go back; `epoch_ns` is the time at which it was zero.
+    """
     if settings.trace is None:
         return None
-    trace, writer = _opened(settings, settings.trace, front_end, now_us)
-    return Tracing(trace, writer)
-
-
-def _opened(
-    settings: Settings, directory: Path, front_end: str, now_us: Callable[[], int]
-) -> tuple[Trace, TraceWriter]:
     try:
         # Only here: the base install has no Arrow.
+        from dovemq.telemetry.columns import Origin
         from dovemq.telemetry.files import Rotation, TraceFiles
     except ImportError as error:
-        missing = error.name or "pyarrow"
-        raise SettingInvalid(
-            "trace", f"{missing} is not installed", "pip install 'dovemq[trace]'"
-        ) from None
+        found = f"{error.name or 'pyarrow'} is not installed"
+        raise SettingInvalid("trace", found, "pip install 'dovemq[trace]'") from None
     rotation = Rotation(
         settings.trace_rotate_rows, settings.trace_rotate_seconds, settings.trace_bytes_max
     )
     try:
-        files = TraceFiles(directory, front_end, rotation, now_us=now_us, monotonic=time.monotonic)
+        files = TraceFiles(settings.trace, Origin(front_end, epoch_ns), rotation, now_ns)
     except OSError as error:
-        found = f"{directory} cannot be used ({error.strerror})"
+        found = f"{settings.trace} cannot be used ({error.strerror})"
         raise SettingInvalid("trace", found, "name another directory by --trace") from None
     writer = TraceWriter(files)
-    return Trace(writer, now_us, asyncio.get_running_loop()), writer
+    return Tracing(Trace(writer, now_ns, asyncio.get_running_loop()), writer)

@@ -198,21 +198,10 @@ class Writer:
             return
         self._pending = Group()
         self._committing = group
-        group.expired = self._take_expired()
+        group.expired = _taken(self._expired)
         group.sweep = self._sweeps[0] if self._sweeps else None
         group.begun = self._loop.time()
         self._inbox.put(group)
-
-    def _take_expired(self) -> list[EntryKey]:
-        taken: list[EntryKey] = []
-        while self._expired and len(taken) < EXPIRED_PER_GROUP_MAX:
-            place, sequences = self._expired[0]
-            start = max(0, len(sequences) - (EXPIRED_PER_GROUP_MAX - len(taken)))
-            taken += [(*place, sequence) for sequence in sequences[start:]]
-            del sequences[start:]
-            if not sequences:
-                self._expired.popleft()
-        return taken
 
     def _run(self) -> None:
         """The writer thread. After a failure it touches the disk no more."""
@@ -337,6 +326,19 @@ class Writer:
                 _reject(future, error)
         self._committing = None
         self._pending = Group()
+
+
+def _taken(expired: deque[tuple[Place, list[int]]]) -> list[EntryKey]:
+    """As many of them as go into one group; they leave the queue."""
+    taken: list[EntryKey] = []
+    while expired and len(taken) < EXPIRED_PER_GROUP_MAX:
+        place, sequences = expired[0]
+        start = max(0, len(sequences) - (EXPIRED_PER_GROUP_MAX - len(taken)))
+        taken += [(*place, sequence) for sequence in sequences[start:]]
+        del sequences[start:]
+        if not sequences:
+            expired.popleft()
+    return taken
 
 
 def _resolve(future: asyncio.Future[Any], value: object) -> None:

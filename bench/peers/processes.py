@@ -133,10 +133,11 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def tree(root: int) -> list[int]:
+    """With what it started; one that ends meanwhile is passed over."""
     found = [root]
     for pid in found:
-        for path in Path(f"/proc/{pid}/task").glob("*/children"):
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):
+            for path in Path(f"/proc/{pid}/task").glob("*/children"):
                 found.extend(map(int, path.read_text().split()))
     return found
 

@@ -13,12 +13,14 @@ SENDING: Final = "+"
 SENT: Final = "a"
 SETTLING: Final = "-"
 SETTLED: Final = "d"
+MOVING: Final = "<"
+MOVED: Final = ">"
 
 
 class Ledger:
     def __init__(self) -> None:
         self._seen: dict[str, set[str]] = {
-            mark: set() for mark in (SENDING, SENT, SETTLING, SETTLED)
+            mark: set() for mark in (SENDING, SENT, SETTLING, SETTLED, MOVING, MOVED)
         }
 
     def note(self, mark: str, names: Iterable[str]) -> None:
@@ -52,7 +54,10 @@ class Ledger:
     def broken_promises(self, found: Mapping[str, str]) -> list[str]:
         """`found`: the body of every message in the store, by the name its sender gave it."""
         lost = self.expected() - found.keys()
-        returned = self._seen[SETTLED] & found.keys()
+        # A move that the crash cut short may have left a copy at either end; settling the one
+        # does not take the other away.
+        doubled = self._seen[MOVING] - self._seen[MOVED]
+        returned = (self._seen[SETTLED] & found.keys()) - doubled
         unknown = found.keys() - self._seen[SENDING]
         changed = {name for name, body in found.items() if body != body_of(name)}
         findings = {

@@ -24,7 +24,16 @@ from dovemq.core.queue import Queue, QueueKey, QueueSettings
 from dovemq.service.clock import SystemClock
 from dovemq.stores.sqlite import committer, open_store, recovery
 from dovemq.stores.sqlite.schema import load_steps
-from tests.faults.ledger import SENDING, SENT, SETTLED, SETTLING, body_of, name_in
+from tests.faults.ledger import (
+    MOVED,
+    MOVING,
+    SENDING,
+    SENT,
+    SETTLED,
+    SETTLING,
+    body_of,
+    name_in,
+)
 
 ACCOUNT: Final = "000000000000"
 STANDARD: Final = QueueKey(ACCOUNT, "plain")
@@ -123,10 +132,13 @@ class Client:
         tell(SETTLED, [name for name, result in done if result is not Settlement.EXPIRED])
 
     async def _move(self, partition: Partition, leases: list[Lease]) -> None:
+        names = [name_in(lease.message.body) for lease in leases]
+        tell(MOVING, names)
         transfers = [Transfer(lease.message, lease.receive_count) for lease in leases]
         await self._partitions[DEAD].adopt(transfers, self._clock.now_ms())
         receipts = [lease.receipt for lease in leases]
         await partition.settle(receipts, self._clock.now_ms())
+        tell(MOVED, names)
 
 
 async def drive(directory: Path, seed: int, steps: int) -> None:

@@ -1,7 +1,7 @@
 """Every module is used, and imports only what its place allows."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from tests.tidy.sources import Source, imported_names, sources
 
@@ -10,11 +10,12 @@ PUBLIC_KIT = "dovemq.testing."
 CORE_MAY_IMPORT = frozenset(("msgspec",))
 BASE_INSTALL = frozenset(("apsw", "argon2", "httptools", "msgspec", "prometheus_client", "uvloop"))
 ONLY_FOR_TESTS = frozenset(("pytest",))
-EXTRAS = {
-    "src/dovemq/telemetry/columns.py": {"pyarrow"},
-    "src/dovemq/telemetry/files.py": {"pyarrow"},
+EXTRAS: Mapping[str, frozenset[str]] = {
+    "src/dovemq/models/": frozenset(("numba", "numpy")),
+    "src/dovemq/telemetry/columns.py": frozenset(("pyarrow",)),
+    "src/dovemq/telemetry/files.py": frozenset(("pyarrow",)),
 }
-"""What only a module that is imported on demand may need."""
+"""What only modules that are imported on demand may need."""
 
 
 def _outside_names(source: Source) -> set[str]:
@@ -54,11 +55,17 @@ def test_core_imports_only_msgspec_and_the_standard_library() -> None:
     assert not found
 
 
-def test_the_product_imports_only_the_base_install() -> None:
+def _extra_names(source: Source) -> set[str]:
+    return {
+        name for place, names in EXTRAS.items() if source.name.startswith(place) for name in names
+    }
+
+
+def test_the_product_imports_only_the_base_install_and_the_extra_of_its_place() -> None:
     found = {
         source.name: extra
         for source in sources("src")
-        if (extra := _outside_names(source) - BASE_INSTALL - EXTRAS.get(source.name, set()))
+        if (extra := _outside_names(source) - BASE_INSTALL - _extra_names(source))
         and not (source.module.startswith(PUBLIC_KIT) and extra <= ONLY_FOR_TESTS)
     }
     assert not found

@@ -1,0 +1,26 @@
+"""How consistent a queue was: loss, duplication and order of what was delivered (004 §V.A).
+
+    from dovemq.models.consistency import ConsistencyTally
+
+    tally = ConsistencyTally()
+    tally.sent(streams, send_seqs)                  # numpy or Arrow columns, batch by batch
+    tally.received(streams, send_seqs, intact)      # in the order of receiving
+    tally.result().out_of_order_rate
+
+`metrics.py` defines the figures. All of them are exact, in one batch or in many.
+"""
+
+from dovemq.models.consistency.metrics import METRICS, Consistency
+from dovemq.models.consistency.order import OrderTally
+from dovemq.models.consistency.sequences import FIRST_SEQ
+from dovemq.models.consistency.tally import ConsistencyTally, measure, order_of
+
+__all__ = [
+    "FIRST_SEQ",
+    "METRICS",
+    "Consistency",
+    "ConsistencyTally",
+    "OrderTally",
+    "measure",
+    "order_of",
+]

@@ -1,0 +1,103 @@
+"""Longest increasing subsequence by patience sorting, one batch of values after another.
+
+The state is the pile tops: `tails[k]` is the least value that ends an increasing subsequence of
+length k + 1. It rises strictly, and its length is the answer; O(n log n), O(1) per value that
+continues the order. Two forms of the same loop: compiled where numba is installed, else plain.
+"""
+
+import functools
+import importlib.util
+from bisect import bisect_left
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dovemq.models.consistency.columns import Integers
+
+Extend: TypeAlias = Callable[[Integers, int, Integers], int]
+"""Takes the tails with room for all values, their number, the values; the new number of tails."""
+
+
+def extend_plain(tails: Integers, length: int, values: Integers) -> int:
+    last = int(tails[length - 1]) if length else None
+    for value in values.tolist():
+        if last is None or value > last:
+            tails[length] = last = value
+            length += 1
+        else:
+            place = bisect_left(tails, value, 0, length)
+            tails[place] = value
+            if place == length - 1:
+                last = value
+    return length
+
+
+def _loop(tails: Any, length: int, values: Any) -> int:
+    """As numba wants it: no names from outside, no calls."""
+    for value in values:
+        low = length
+        if length and value <= tails[length - 1]:
+            low, high = 0, length - 1
+            while low < high:
+                middle = (low + high) >> 1
+                if tails[middle] < value:
+                    low = middle + 1
+                else:
+                    high = middle
+        tails[low] = value
+        if low == length:
+            length += 1
+    return length
+
+
+def extend_compiled() -> Extend:
+    """Raises ImportError without numba."""
+    import numba
+
+    signature = numba.int64(numba.int64[::1], numba.int64, numba.int64[::1])
+    try:
+        compiled: Extend = numba.njit(signature, cache=True)(_loop)
+    except RuntimeError:
+        # Neither the package's folder nor the user's cache can be written to.
+        compiled = numba.njit(signature)(_loop)
+    return compiled
+
+
+@functools.cache
+def best_extend() -> Extend:
+    return extend_plain if importlib.util.find_spec("numba") is None else extend_compiled()
+
+
+class Piles:
+    """The tails of one stream.
+
+    Holds 8 bytes for each tail that may still change, at most one per value seen. `forget_below`
+    keeps only the number of those that cannot.
+    """
+
+    def __init__(self, extend: Extend) -> None:
+        self._extend = extend
+        self._tails: Integers = np.empty(0, np.int64)
+        self._length = 0
+        self._settled = 0
+
+    @property
+    def longest(self) -> int:
+        return self._settled + self._length
+
+    def add(self, values: Integers) -> None:
+        room = self._length + len(values)
+        if room > len(self._tails):
+            grown = np.empty(max(room, 2 * len(self._tails)), np.int64)
+            grown[: self._length] = self._tails[: self._length]
+            self._tails = grown
+        self._length = self._extend(self._tails, self._length, np.ascontiguousarray(values))
+
+    def forget_below(self, floor: int) -> None:
+        """No value below `floor` comes any more, so no tail below it is ever replaced."""
+        settled = int(np.searchsorted(self._tails[: self._length], floor))
+        if settled:
+            self._tails = self._tails[settled : self._length].copy()
+            self._length -= settled
+            self._settled += settled

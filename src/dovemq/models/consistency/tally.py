@@ -1,0 +1,143 @@
+"""All metrics over many streams, batch by batch or at once."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dovemq.models.consistency.columns import Column, Flags, Integers, flags, integers
+from dovemq.models.consistency.metrics import Consistency
+from dovemq.models.consistency.order import OrderTally
+from dovemq.models.consistency.patience import Extend
+from dovemq.models.consistency.sequences import FIRST_SEQ, SequenceSet
+
+BUFFERED_ROWS_MAX: Final = 1_000_000
+"""Rows that wait to be taken up together: small batches of many streams cost no more than large."""
+
+
+class _Stream:
+    """One stream: what was sent, what was received, and what never came intact."""
+
+    def __init__(self, first: int, extend: Extend | None) -> None:
+        self._sent = SequenceSet(first)
+        self._order = OrderTally(first, extend)
+        self._flawed: Integers = np.empty(0, np.int64)
+
+    def send(self, seqs: Integers) -> None:
+        self._sent.add(seqs)
+
+    def receive(self, seqs: Integers, intact: Flags) -> None:
+        new = self._order.add(seqs)
+        if len(self._flawed) or not intact.all():
+            flawed = np.union1d(self._flawed, np.intersect1d(new, seqs[~intact]))
+            self._flawed = np.setdiff1d(flawed, seqs[intact])
+
+    def result(self) -> Consistency:
+        received = self._sent.shared(self._order.seen)
+        counts = Consistency(
+            messages=len(self._sent),
+            absent=len(self._sent) - received,
+            corrupted=int(np.count_nonzero(self._sent.holds(self._flawed))),
+        )
+        return counts + self._order.result()
+
+
+class ConsistencyTally:
+    """What was sent and received, by streams that are named by a number.
+
+    Sends and receives may be told in any interleaving. What is held per stream is what its
+    `SequenceSet`s and its `OrderTally` hold, and 8 bytes per message that never came intact.
+    """
+
+    def __init__(
+        self,
+        first_seq: int = FIRST_SEQ,
+        extend: Extend | None = None,
+        buffered_rows_max: int = BUFFERED_ROWS_MAX,
+    ) -> None:
+        self._first_seq = first_seq
+        self._extend = extend
+        self._buffered_rows_max = buffered_rows_max
+        self._streams: dict[int, _Stream] = {}
+        self._sends: list[tuple[Integers, Integers]] = []
+        self._receives: list[tuple[Integers, Integers, Flags]] = []
+        self._buffered_rows = 0
+
+    def sent(self, streams: Column, seqs: Column) -> None:
+        """Messages; one that is sent again under its number counts once."""
+        self._sends.append((integers(streams).copy(), integers(seqs).copy()))
+        self._buffered(*self._sends[-1])
+
+    def received(self, streams: Column, seqs: Column, intact: Column | None = None) -> None:
+        """Receives in the order of receiving; `intact`: the checksum was right."""
+        numbers = integers(seqs).copy()
+        whole = np.ones(len(numbers), np.bool_) if intact is None else flags(intact).copy()
+        self._receives.append((integers(streams).copy(), numbers, whole))
+        self._buffered(*self._receives[-1])
+
+    def by_stream(self) -> dict[int, Consistency]:
+        self._take_up()
+        return {name: stream.result() for name, stream in sorted(self._streams.items())}
+
+    def result(self) -> Consistency:
+        return sum(self.by_stream().values(), Consistency())
+
+    def _buffered(self, streams: Integers, *columns: NDArray[Any]) -> None:
+        if any(len(column) != len(streams) for column in columns):
+            raise ValueError("the columns differ in length")
+        self._buffered_rows += len(streams)
+        if self._buffered_rows >= self._buffered_rows_max:
+            self._take_up()
+
+    def _take_up(self) -> None:
+        sends, self._sends = self._sends, []
+        receives, self._receives = self._receives, []
+        self._buffered_rows = 0
+        for stream, (seqs,) in _by_stream(sends):
+            self._stream(stream).send(seqs)
+        for stream, (seqs, intact) in _by_stream(receives):
+            self._stream(stream).receive(seqs, intact)
+
+    def _stream(self, name: int) -> _Stream:
+        if name not in self._streams:
+            self._streams[name] = _Stream(self._first_seq, self._extend)
+        return self._streams[name]
+
+
+def measure(
+    sent: tuple[Column, Column], received: tuple[Column, Column], intact: Column | None = None
+) -> Consistency:
+    """Everything at once: (streams, seqs) of the sends and, in their order, of the receives."""
+    columns = (integers(sent[1]), integers(received[1]))
+    lowest = [int(column.min()) for column in columns if len(column)]
+    tally = ConsistencyTally(min(lowest, default=FIRST_SEQ))
+    tally.sent(*sent)
+    tally.received(*received, intact)
+    return tally.result()
+
+
+def order_of(seqs: Column, extend: Extend | None = None) -> Consistency:
+    """The order metrics of one sequence of numbers, whatever they start from."""
+    numbers = integers(seqs)
+    tally = OrderTally(int(numbers.min()) if len(numbers) else FIRST_SEQ, extend)
+    tally.add(numbers)
+    return tally.result()
+
+
+def _by_stream(
+    batches: Sequence[tuple[NDArray[Any], ...]],
+) -> Iterator[tuple[int, tuple[NDArray[Any], ...]]]:
+    """The rows of each stream, which the first column names, in their order."""
+    if not batches:
+        return
+    streams, *columns = (np.concatenate(parts) for parts in zip(*batches, strict=True))
+    order = np.argsort(streams, kind="stable")
+    ordered = streams[order]
+    ends = [*np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, len(ordered)]
+    columns = [column[order] for column in columns]
+    start = 0
+    for end in ends:
+        if end > start:
+            yield int(ordered[start]), tuple(column[start:end] for column in columns)
+        start = end

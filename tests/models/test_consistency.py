@@ -67,6 +67,7 @@ def test_order_is_that_of_the_messages_that_came() -> None:
 
 
 @both_forms
+@settings(deadline=None)
 @given(values=st.lists(st.integers(0, 40), unique=True), places=cuts)
 def test_piles_find_the_longest_increasing_subsequence(
     values: list[int], places: list[int], extend: Extend
@@ -79,7 +80,7 @@ def test_piles_find_the_longest_increasing_subsequence(
 
 @both_forms
 @given(sent=st.lists(st.integers(1, 14)), received=receives, places=cuts, buffer=st.integers(1, 8))
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 def test_tally_equals_the_oracle_however_it_is_cut_into_batches(
     sent: list[int],
     received: list[oracle.Receive],
@@ -97,7 +98,7 @@ def test_tally_equals_the_oracle_however_it_is_cut_into_batches(
 
 
 @given(events=rows, places=cuts, buffer=st.integers(1, 8))
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 def test_streams_are_measured_apart_and_added_up(
     events: list[tuple[int, int, bool, bool]], places: list[int], buffer: int
 ) -> None:

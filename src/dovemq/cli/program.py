@@ -14,6 +14,7 @@ from dovemq.cli import (
     doctor,
     env,
     imports,
+    load,
     messages,
     queues,
     serve,
@@ -43,6 +44,7 @@ _GROUPS: Final = (
     backups,
     imports,
     copies,
+    load,
     audit,
     doctor,
 )

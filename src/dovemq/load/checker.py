@@ -1,0 +1,268 @@
+"""The checker: accounts for every message of a run from its journals alone.
+
+The server is never asked. Rows of both kinds are sorted by message and gone through side by side;
+first receives, numbered by their rank, are then sorted by time and measured for order. Nothing
+of this needs more memory than `rows_max` rows, unless one message has more.
+"""
+
+import itertools
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO, Any, Final
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from dovemq.core import limits
+from dovemq.load.histories import Histories, MessageKey
+from dovemq.load.journals import Heading, Outcome
+from dovemq.load.judgement import Attempt, Cause, Delivery, Fault, Judgement, Slack, judge
+from dovemq.load.ordering import FIRST_RECEIVE, Ordering, Ranks
+from dovemq.load.reading import BLOCK_ROWS, Rows, Source
+from dovemq.load.report import Report, Requests
+from dovemq.load.sieve import KEY, Groups, grouped, plain
+from dovemq.load.sorting import Cursor, Sorter, joined
+from dovemq.models.consistency import Consistency
+
+ROWS_MAX: Final = 2_000_000
+"""Rows in memory at a time, at about 200 bytes each."""
+HISTORIES_MAX: Final = 10
+
+SENDS: Final = np.dtype(
+    [
+        ("queue", "<u4"),
+        ("sender", "<u4"),
+        ("send_seq", "<i8"),
+        ("sent_us", "<i8"),
+        ("outcome", "u1"),
+        ("body_crc32", "<u4"),
+        ("message_id", "S36"),
+        ("answered_us", "<i8"),
+    ]
+)
+"""The columns of `Attempt`."""
+RECEIVES: Final = np.dtype(
+    [
+        ("queue", "<u4"),
+        ("sender", "<u4"),
+        ("send_seq", "<i8"),
+        ("received_us", "<i8"),
+        ("place", "<i8"),
+        ("outcome", "u1"),
+        ("body_crc32", "<u4"),
+        ("message_id", "S36"),
+        ("receiver", "<u4"),
+        ("receive_count", "<u4"),
+        ("asked_us", "<i8"),
+        ("lease_until_us", "<i8"),
+        ("settled_us", "<i8"),
+    ]
+)
+"""The columns of `Delivery`."""
+
+
+class Rules(Struct, frozen=True):
+    """What is asked of the service.
+
+    `in_order`: on every queue; FIFO queues are always asked for it. `allowed` faults are counted
+    and told, and are no failure. `histories_max`: how many culprits are told with their history.
+    """
+
+    in_order: bool = False
+    allowed: frozenset[Fault] = frozenset()
+    slack: Slack = Slack()
+    histories_max: int = HISTORIES_MAX
+
+
+STRICT: Final = Rules()
+
+
+def check(
+    journals: Sequence[Source],
+    rules: Rules = STRICT,
+    *,
+    rows_max: int = ROWS_MAX,
+    open_file: Callable[[], IO[bytes]] = tempfile.TemporaryFile,
+    progress: Callable[[int], None] = lambda rows: None,
+) -> Report:
+    """`open_file` gives room for what memory does not hold.
+
+    `progress` hears of rows read, and often of none; what it raises ends the check.
+    """
+    return _Check(journals, rules, rows_max, open_file, progress).run()
+
+
+class _Check:
+    def __init__(
+        self,
+        journals: Sequence[Source],
+        rules: Rules,
+        rows_max: int,
+        open_file: Callable[[], IO[bytes]],
+        progress: Callable[[int], None],
+    ) -> None:
+        self._journals = journals
+        self._rules = rules
+        self._progress = progress
+        # Three sorters are never full at once: the third fills as the other two empty.
+        third = max(1, rows_max // 3)
+        self._block_rows = min(third, BLOCK_ROWS)
+        self._sends = Sorter(SENDS, (*KEY, "sent_us"), third, open_file)
+        self._receives = Sorter(RECEIVES, (*KEY, "received_us", "place"), third, open_file)
+        self._firsts = Sorter(FIRST_RECEIVE, Ordering.KEYS, third, open_file)
+        self._ranks = Ranks()
+        self._counts: Counter[str] = Counter()
+        self._outcomes: dict[str, Counter[int]] = {"sender": Counter(), "receiver": Counter()}
+        self._causes: Counter[Cause] = Counter()
+        self._faults: Counter[Fault] = Counter()
+        self._histories = Histories(rules.histories_max)
+
+    def run(self) -> Report:
+        self._read()
+        sends = Cursor(self._sends.blocks(), SENDS, KEY)
+        receives = Cursor(self._receives.blocks(), RECEIVES, KEY)
+        for sent, received in joined(sends, receives):
+            self._account(sent, received)
+            self._progress(0)
+        ordering = Ordering(self._promised)
+        for block in self._firsts.blocks():
+            ordering.add(block)
+            self._progress(0)
+        order = ordering.result()
+        for key in ordering.first_late:
+            self._histories.blame(key, [Fault.LATE])
+        self._faults[Fault.LATE] += ordering.late_promised
+        return self._report(order, ordering.late)
+
+    def _read(self) -> None:
+        place = 0
+        for journal in self._journals:
+            kind = journal.heading.kind
+            for rows in journal.blocks(self._block_rows):
+                self._outcomes[kind].update(_tally(rows["outcome"]))
+                if kind == "sender":
+                    self._sends.add(_columns(rows, SENDS))
+                else:
+                    receives = _columns(rows, RECEIVES)
+                    receives["place"] = np.arange(place, place + len(rows))
+                    place += len(rows)
+                    self._receives.add(receives)
+                self._progress(len(rows))
+
+    def _account(self, sends: Rows, receives: Rows) -> None:
+        groups = grouped(sends, receives)
+        is_plain = plain(sends, receives, groups)
+        self._count("receives", len(receives))
+        self._count("received", np.count_nonzero(groups.receives))
+        settled = np.zeros(len(is_plain), np.bool_)
+        settled[groups.of_receives[receives["outcome"] == Outcome.ACKNOWLEDGED]] = True
+        self._count("left", np.count_nonzero((groups.receives > 0) & ~settled))
+        came = is_plain & (groups.receives > 0)
+        self._count("messages", np.count_nonzero(came))
+        refused = np.zeros(len(is_plain), np.bool_)
+        refused[groups.of_sends[sends["outcome"] == Outcome.REFUSED]] = True
+        self._count("in_doubt", np.count_nonzero(is_plain & ~came & ~refused))
+        strange = self._judge_others(sends, receives, groups, is_plain)
+        self._firsts.add(self._ranks.first_receives(receives, groups.of_receives, strange))
+
+    def _judge_others(
+        self, sends: Rows, receives: Rows, groups: Groups, is_plain: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Judge what the sieve has left; answers which messages nobody sent."""
+        strange = np.zeros(len(is_plain), np.bool_)
+        attempts = _by_message(sends, groups.of_sends, ~is_plain, Attempt)
+        deliveries = _by_message(receives, groups.of_receives, ~is_plain, Delivery)
+        for number in np.flatnonzero(~is_plain).tolist():
+            judgement = self._judge(attempts.get(number, ()), deliveries.get(number, ()))
+            strange[number] = Fault.STRANGE in judgement.faults
+        return strange
+
+    def _judge(self, attempts: Sequence[Attempt], deliveries: Sequence[Delivery]) -> Judgement:
+        row: Attempt | Delivery = attempts[0] if attempts else deliveries[0]
+        judgement = judge(
+            attempts, deliveries, self._rules.slack, deduplicated=self._is_fifo(row.queue)
+        )
+        self._causes.update(judgement.causes)
+        self._faults.update(judgement.faults)
+        self._count("messages", judgement.stored)
+        refused = all(attempt.outcome == Outcome.REFUSED for attempt in attempts)
+        self._count("in_doubt", not judgement.stored and not refused)
+        self._count("absent", judgement.stored and not deliveries)
+        self._count("spoiled", judgement.stored and bool(deliveries) and not judgement.intact)
+        if judgement.faults:
+            key = MessageKey(row.queue, row.sender, row.send_seq)
+            self._histories.blame(key, judgement.faults)
+        return judgement
+
+    def _promised(self, queue: int) -> bool:
+        return self._rules.in_order or self._is_fifo(queue)
+
+    def _is_fifo(self, queue: int) -> bool:
+        return self._queue_name(queue).endswith(limits.FIFO_SUFFIX)
+
+    def _queue_name(self, queue: int) -> str:
+        names = self._heading.queues
+        return names[queue] if queue < len(names) else str(queue)
+
+    @property
+    def _heading(self) -> Heading:
+        return self._journals[0].heading
+
+    def _count(self, name: str, count: Any) -> None:
+        self._counts[name] += int(count)
+
+    def _report(self, order: Consistency, late: int) -> Report:
+        counts = self._counts
+        consistency = order + Consistency(
+            messages=counts["messages"],
+            duplicates=self._causes.total(),
+            absent=counts["absent"],
+            corrupted=counts["spoiled"],
+        )
+        return Report(
+            sends=_requests(self._outcomes["sender"]),
+            settles=_requests(self._outcomes["receiver"]),
+            messages=counts["messages"],
+            in_doubt=counts["in_doubt"],
+            receives=counts["receives"],
+            received=counts["received"],
+            left=counts["left"],
+            late=late,
+            duplicates={cause: self._causes[cause] for cause in Cause},
+            faults={fault: self._faults[fault] for fault in Fault},
+            allowed=tuple(fault for fault in Fault if fault in self._rules.allowed),
+            rates=consistency.rates,
+            culprits=self._histories.culprits(self._journals, self._queue_name),
+        )
+
+
+def _requests(outcomes: Counter[int]) -> Requests:
+    return Requests(
+        outcomes[Outcome.ACKNOWLEDGED], outcomes[Outcome.REFUSED], outcomes[Outcome.UNKNOWN]
+    )
+
+
+def _tally(column: NDArray[Any]) -> dict[int, int]:
+    return dict(enumerate(np.bincount(column, minlength=len(Outcome)).tolist()))
+
+
+def _columns(rows: Rows, dtype: np.dtype[Any]) -> Rows:
+    chosen = np.zeros(len(rows), dtype)
+    for name in dtype.names or ():
+        if name in (rows.dtype.names or ()):
+            chosen[name] = rows[name]
+    return chosen
+
+
+def _by_message(
+    rows: Rows, numbers: NDArray[np.intp], chosen: NDArray[np.bool_], row: Callable[..., Any]
+) -> dict[int, list[Any]]:
+    """Rows of the chosen messages, as values; they stand in the order of their messages."""
+    mask = chosen[numbers]
+    pairs: Iterable[tuple[int, Any]] = zip(numbers[mask].tolist(), rows[mask].tolist(), strict=True)
+    groups: Iterator[tuple[int, Iterator[tuple[int, Any]]]] = itertools.groupby(
+        pairs, key=lambda pair: pair[0]
+    )
+    return {number: [row(*values) for _, values in group] for number, group in groups}

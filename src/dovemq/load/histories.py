@@ -1,0 +1,110 @@
+"""The histories of the first messages that were not treated as they must be.
+
+Names are noted on the way, and the journals are read once more for their rows at the end: nothing
+is kept of the messages that nobody will ask about.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dovemq.load.journals import Outcome
+from dovemq.load.judgement import Fault
+from dovemq.load.reading import Rows, Source
+from dovemq.load.report import Culprit
+
+
+class MessageKey(NamedTuple):
+    queue: int
+    sender: int
+    send_seq: int
+
+
+class Histories:
+    """Remembers up to `count_max` messages for each fault, so that a rare one is told too."""
+
+    def __init__(self, count_max: int) -> None:
+        self._count_max = count_max
+        self._faults: dict[MessageKey, set[Fault]] = {}
+        self._told: dict[Fault, int] = {}
+
+    def blame(self, key: MessageKey, faults: Iterable[Fault]) -> None:
+        for fault in faults:
+            if self._told.get(fault, 0) < self._count_max:
+                self._told[fault] = self._told.get(fault, 0) + 1
+                self._faults.setdefault(key, set()).add(fault)
+
+    def culprits(
+        self, journals: Sequence[Source], queue_name: Callable[[int], str]
+    ) -> tuple[Culprit, ...]:
+        events: dict[MessageKey, list[tuple[int, str]]] = {key: [] for key in self._faults}
+        for journal in journals if self._faults else ():
+            tell = _told_send if journal.heading.kind == "sender" else _told_receive
+            for rows in journal.blocks():
+                for row in _chosen(rows, self._faults.keys()):
+                    key = MessageKey(*(int(row[name]) for name in MessageKey._fields))
+                    if key in events:
+                        events[key].extend(tell(row))
+        return tuple(
+            Culprit(
+                tuple(fault for fault in Fault if fault in self._faults[key]),
+                queue_name(key.queue),
+                key.sender,
+                key.send_seq,
+                _lines(events[key]),
+            )
+            for key in sorted(self._faults)
+        )
+
+
+def _chosen(rows: Rows, keys: Iterable[MessageKey]) -> Rows:
+    """Rows that may be of these messages."""
+    columns = [list(column) for column in zip(*keys, strict=True)]
+    mask = np.ones(len(rows), np.bool_)
+    for name, values in zip(MessageKey._fields, columns, strict=True):
+        mask &= np.isin(rows[name], values)
+    return rows[mask]
+
+
+def _told_send(row: Any) -> list[tuple[int, str]]:
+    size, checksum = int(row["bytes"]), int(row["body_crc32"])
+    told = [(int(row["sent_us"]), f"sent {size} bytes, checksum {checksum:08x}")]
+    outcome = Outcome(int(row["outcome"]))
+    if outcome is Outcome.ACKNOWLEDGED:
+        told.append((int(row["answered_us"]), f"acknowledged as {_message_id(row)}"))
+    elif outcome is Outcome.REFUSED:
+        told.append((int(row["answered_us"]), "refused"))
+    else:
+        told.append((int(row["sent_us"]), "no answer to this send"))
+    return told
+
+
+def _told_receive(row: Any) -> list[tuple[int, str]]:
+    who = f"receiver {row['receiver']}"
+    asked_us, received_us = int(row["asked_us"]), int(row["received_us"])
+    lease_us = int(row["lease_until_us"]) - asked_us
+    told = [
+        (asked_us, f"{who} asks"),
+        (
+            received_us,
+            f"{who} receives {_message_id(row)}, receive {row['receive_count']}, leased for "
+            f"{lease_us / 1e6:.3f} s, checksum {int(row['body_crc32']):08x}",
+        ),
+    ]
+    outcome = Outcome(int(row["outcome"]))
+    if outcome is Outcome.UNKNOWN:
+        told.append((int(row["settled_us"]), f"{who} settles, no answer"))
+    elif outcome is not Outcome.NONE:
+        told.append((int(row["settled_us"]), f"{who}: settle {outcome.name.lower()}"))
+    return told
+
+
+def _message_id(row: Any) -> str:
+    return bytes(row["message_id"]).decode(errors="replace")
+
+
+def _lines(events: list[tuple[int, str]]) -> tuple[str, ...]:
+    """In order of time, counted from the first."""
+    ordered = sorted(events, key=lambda event: event[0])
+    return tuple(f"{(at_us - ordered[0][0]) / 1e6:+.6f} s  {what}" for at_us, what in ordered)

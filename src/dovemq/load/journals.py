@@ -1,0 +1,272 @@
+"""Journals: what senders and receivers themselves saw, one row per message sent or received.
+
+A row is written before the request that it tells of, so that a client which is killed leaves no
+request untold; the answer is filled in when it comes. A row whose answer never came stays as it
+was: done or not done, nobody knows. Columns that the lifecycle trace has too bear its names.
+
+Queues, senders and receivers are numbers that the run has given them. Times are microseconds of
+one clock that all clients of the run share.
+"""
+
+import enum
+import hashlib
+import struct
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Literal, Self
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from dovemq.load.rows import CHUNK_ROWS, MEMORY_CHUNK_ROWS, MappedFile, Rows, Slot
+
+SUFFIX: Final = ".journal"
+MAGIC: Final = b"dovemq journal 1"
+HEAD_STEP_BYTES: Final = 65_536
+"""The head fills whole steps: a mapping must start at a page, however large pages are."""
+MESSAGE_ID_BYTES: Final = 36
+"""The length of a UUID. A longer id is kept as its digest, which tells ids apart as well."""
+HEAD_LENGTH: Final = struct.Struct("<I")
+
+_WRITTEN: Final = 1
+_OUTCOME_AT: Final = 1
+"""The byte after the mark: written last, it makes an answer count."""
+
+
+class Outcome(enum.IntEnum):
+    """What became of a request, as far as its client knows."""
+
+    NONE = 0
+    """It was not made: a message that was received and not settled."""
+    ACKNOWLEDGED = 1
+    REFUSED = 2
+    """Certainly not done."""
+    UNKNOWN = 3
+    """Done or not done: the answer was lost, or is still to come."""
+
+
+class Heading(Struct, frozen=True):
+    """The head of a journal. A queue's number is its place in `queues`."""
+
+    kind: Literal["sender", "receiver"]
+    run: str
+    queues: tuple[str, ...]
+
+
+SEND: Final = np.dtype(
+    [
+        ("mark", "u1"),
+        ("outcome", "u1"),
+        ("spare", "u2"),
+        ("queue", "<u4"),
+        ("sender", "<u4"),
+        ("body_crc32", "<u4"),
+        ("send_seq", "<i8"),
+        ("sent_us", "<i8"),
+        ("answered_us", "<i8"),
+        ("message_id", f"S{MESSAGE_ID_BYTES}"),
+        ("bytes", "<u4"),
+    ]
+)
+"""`answered_us` is 0 and `message_id` empty until the answer comes."""
+
+RECEIVE: Final = np.dtype(
+    [
+        ("mark", "u1"),
+        ("outcome", "u1"),
+        ("spare", "u2"),
+        ("queue", "<u4"),
+        ("receiver", "<u4"),
+        ("sender", "<u4"),
+        ("body_crc32", "<u4"),
+        ("receive_count", "<u4"),
+        ("send_seq", "<i8"),
+        ("asked_us", "<i8"),
+        ("received_us", "<i8"),
+        ("lease_until_us", "<i8"),
+        ("settled_us", "<i8"),
+        ("message_id", f"S{MESSAGE_ID_BYTES}"),
+        ("bytes", "<u4"),
+    ]
+)
+"""`asked_us`: when the receive was asked. `lease_until_us`: before then nobody else may get the
+message. `outcome` is that of the settle, `settled_us` when it was answered, or asked while it is
+not."""
+
+DTYPES: Final = {"sender": SEND, "receiver": RECEIVE}
+
+_NONE: Final = int(Outcome.NONE)
+_ACKNOWLEDGED: Final = int(Outcome.ACKNOWLEDGED)
+_REFUSED: Final = int(Outcome.REFUSED)
+_UNKNOWN: Final = int(Outcome.UNKNOWN)
+"""Plain numbers: a member of an enumeration costs as much to pack as the rest of a row."""
+
+_SEND_ROW: Final = struct.Struct(f"<BBxxIIIqqq{MESSAGE_ID_BYTES}sI")
+_SEND_ANSWER: Final = struct.Struct(f"<q{MESSAGE_ID_BYTES}s")
+_SEND_ANSWER_AT: Final = 32
+_RECEIVE_ROW: Final = struct.Struct(f"<BBxxIIIIIqqqqq{MESSAGE_ID_BYTES}sI")
+_TIME: Final = struct.Struct("<q")
+_LEASE_UNTIL_AT: Final = 48
+_SETTLED_AT: Final = 56
+
+
+class _Journal:
+    """A journal in a new file, or in memory when it is given no path."""
+
+    def __init__(self, heading: Heading, path: Path | None) -> None:
+        self.heading = heading
+        self._dtype = DTYPES[heading.kind]
+        self._file = MappedFile(path, head_of(heading)) if path else None
+        row_bytes = self._dtype.itemsize
+        self._rows = (
+            Rows(row_bytes, CHUNK_ROWS, self._file.new_chunk)
+            if self._file
+            else Rows(row_bytes, MEMORY_CHUNK_ROWS, bytearray)
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def close(self) -> None:
+        if self._file:
+            self._file.close(len(self) * self._dtype.itemsize)
+
+    def array(self) -> np.ndarray[tuple[int], np.dtype[np.void]]:
+        """A copy of the rows so far."""
+        parts = [np.frombuffer(bytes(chunk), self._dtype) for chunk in self._rows.chunks]
+        return np.concatenate(parts)[: len(self)] if parts else np.empty(0, self._dtype)
+
+
+class SenderJournal(_Journal):
+    def __init__(self, run: str, queues: tuple[str, ...], path: Path | None = None) -> None:
+        super().__init__(Heading("sender", run, queues), path)
+
+    def sending(
+        self, queue: int, sender: int, send_seq: int, body_crc32: int, size: int, now_us: int
+    ) -> Slot:
+        """A send is about to be made; a repeated one is a row of its own."""
+        slot = chunk, at = self._rows.new()
+        _SEND_ROW.pack_into(
+            chunk,
+            at,
+            0,
+            _UNKNOWN,
+            queue,
+            sender,
+            body_crc32,
+            send_seq,
+            now_us,
+            0,
+            b"",
+            size,
+        )
+        chunk[at] = _WRITTEN
+        return slot
+
+    def acknowledged(self, slot: Slot, message_id: str, now_us: int) -> None:
+        chunk, at = slot
+        _SEND_ANSWER.pack_into(chunk, at + _SEND_ANSWER_AT, now_us, kept_id(message_id))
+        chunk[at + _OUTCOME_AT] = _ACKNOWLEDGED
+
+    def refused(self, slot: Slot, now_us: int) -> None:
+        """The service said that it has not taken the message."""
+        _finish(slot, _SEND_ANSWER_AT, now_us, _REFUSED)
+
+
+class ReceiverJournal(_Journal):
+    def __init__(self, run: str, queues: tuple[str, ...], path: Path | None = None) -> None:
+        super().__init__(Heading("receiver", run, queues), path)
+
+    def received(
+        self,
+        queue: int,
+        receiver: int,
+        sender: int,
+        send_seq: int,
+        message_id: str,
+        body_crc32: int,
+        size: int,
+        receive_count: int,
+        asked_us: int,
+        received_us: int,
+        lease_us: int,
+    ) -> Slot:
+        """A message has come; to be told before anything is done with it.
+
+        `queue` is the one that it was sent to. The lease began after the receive was asked.
+        """
+        slot = chunk, at = self._rows.new()
+        _RECEIVE_ROW.pack_into(
+            chunk,
+            at,
+            0,
+            _NONE,
+            queue,
+            receiver,
+            sender,
+            body_crc32,
+            receive_count,
+            send_seq,
+            asked_us,
+            received_us,
+            asked_us + lease_us,
+            0,
+            kept_id(message_id),
+            size,
+        )
+        chunk[at] = _WRITTEN
+        return slot
+
+    def leased_until(self, slot: Slot, until_us: int) -> None:
+        """The lease was changed, and ends then at the earliest.
+
+        To shorten a lease tell it before asking; to prolong it, after the answer.
+        """
+        chunk, at = slot
+        _TIME.pack_into(chunk, at + _LEASE_UNTIL_AT, until_us)
+
+    def settling(self, slot: Slot, now_us: int) -> None:
+        """A settle is about to be asked."""
+        _finish(slot, _SETTLED_AT, now_us, _UNKNOWN)
+
+    def settled(self, slot: Slot, now_us: int) -> None:
+        _finish(slot, _SETTLED_AT, now_us, _ACKNOWLEDGED)
+
+    def settle_refused(self, slot: Slot, now_us: int) -> None:
+        _finish(slot, _SETTLED_AT, now_us, _REFUSED)
+
+
+def _finish(slot: Slot, time_at: int, now_us: int, outcome: int) -> None:
+    chunk, at = slot
+    _TIME.pack_into(chunk, at + time_at, now_us)
+    chunk[at + _OUTCOME_AT] = outcome
+
+
+def kept_id(message_id: str) -> bytes:
+    encoded = message_id.encode()
+    if len(encoded) <= MESSAGE_ID_BYTES:
+        return encoded
+    return hashlib.blake2b(encoded, digest_size=MESSAGE_ID_BYTES // 2).hexdigest().encode()
+
+
+def head_of(heading: Heading) -> bytes:
+    text = msgspec.json.encode(heading)
+    return (MAGIC + HEAD_LENGTH.pack(len(text)) + text).ljust(head_bytes(len(text)), b"\0")
+
+
+def head_bytes(text_bytes: int) -> int:
+    """Where the rows begin after a heading of that length."""
+    used = len(MAGIC) + HEAD_LENGTH.size + text_bytes
+    return -(-used // HEAD_STEP_BYTES) * HEAD_STEP_BYTES

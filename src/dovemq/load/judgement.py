@@ -1,0 +1,175 @@
+"""What became of one message, judged by all that its senders and receivers saw of it.
+
+Only what is certain is held against the service. A request whose answer was lost may have been
+done or not, and a lease may have begun at any moment between the asking and the answer: where
+such a reading clears the service, it is taken.
+"""
+
+import enum
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from dovemq.core import limits
+from dovemq.load.journals import Outcome
+
+DEDUPLICATION_US: Final = 1_000 * limits.DEDUPLICATION_MS
+
+
+class Fault(enum.StrEnum):
+    """What a queue service must not do, unless it says that it may."""
+
+    LOST = "lost"
+    """Acknowledged, and never received."""
+    CORRUPTED = "corrupted"
+    """Received with another checksum than it was sent with."""
+    STRANGE = "strange"
+    """Received, though nobody sent it, or its sends were all refused."""
+    RETURNED = "returned"
+    """Received by a request made after its settle had been acknowledged."""
+    COLLIDED = "collided"
+    """Received while somebody else's lease of it was still running."""
+    DOUBLED = "doubled"
+    """One send became two messages; on a FIFO queue, also a send that was repeated in time."""
+    LATE = "late"
+    """First received after a later message of its sender, where order is promised."""
+
+
+class Cause(enum.StrEnum):
+    """Why a message was received once more."""
+
+    RESENT = "resent"
+    """Its sender repeated a send of unknown outcome, and both were taken."""
+    TIMED_OUT = "timed out"
+    """The lease may have ended before the settle."""
+    COLLIDED = "collided"
+    RETURNED = "returned"
+    DOUBLED = "doubled"
+
+
+_FAULTS_OF_CAUSES = {
+    Cause.COLLIDED: Fault.COLLIDED,
+    Cause.RETURNED: Fault.RETURNED,
+    Cause.DOUBLED: Fault.DOUBLED,
+}
+
+
+class Attempt(Struct, frozen=True):
+    """One send."""
+
+    queue: int
+    sender: int
+    send_seq: int
+    sent_us: int
+    outcome: int
+    body_crc32: int
+    message_id: bytes
+    answered_us: int
+
+
+class Delivery(Struct, frozen=True):
+    """One receive. `place` is its row among all rows of receivers."""
+
+    queue: int
+    sender: int
+    send_seq: int
+    received_us: int
+    place: int
+    outcome: int
+    body_crc32: int
+    message_id: bytes
+    receiver: int
+    receive_count: int
+    asked_us: int
+    lease_until_us: int
+    settled_us: int
+
+
+class Slack(Struct, frozen=True):
+    """How far times may be wrong before they are held against the service.
+
+    `lease_us`: leases are counted from the whole millisecond. `clock_us`: how far the clocks of
+    two clients may be apart.
+    """
+
+    lease_us: int = 1_000
+    clock_us: int = 0
+
+
+class Judgement(Struct, frozen=True):
+    faults: frozenset[Fault]
+    causes: tuple[Cause, ...]
+    """Of every receive after the first, in their order."""
+    intact: bool
+    """It was received at least once as it was sent."""
+    stored: bool
+    """It was acknowledged, or received although its sends were not refused."""
+
+
+def judge(
+    attempts: Sequence[Attempt],
+    deliveries: Sequence[Delivery],
+    slack: Slack,
+    *,
+    deduplicated: bool = False,
+) -> Judgement:
+    """`deliveries` are in the order of receiving.
+
+    `deduplicated`: a send that is repeated within the interval of FIFO queues makes no second
+    message.
+    """
+    taken = [attempt for attempt in attempts if attempt.outcome != Outcome.REFUSED]
+    acknowledged = {
+        attempt.message_id for attempt in taken if attempt.outcome == Outcome.ACKNOWLEDGED
+    }
+    checksums = {attempt.body_crc32 for attempt in attempts}
+    right = [delivery.body_crc32 in checksums for delivery in deliveries]
+    copies_max = 1 if deduplicated and _within_interval(attempts) else len(taken)
+    causes = _causes(deliveries, copies_max, slack)
+    faults = {_FAULTS_OF_CAUSES[cause] for cause in causes if cause in _FAULTS_OF_CAUSES}
+    if deliveries and not taken:
+        faults.add(Fault.STRANGE)
+    if acknowledged - {delivery.message_id for delivery in deliveries}:
+        faults.add(Fault.LOST)
+    if attempts and not all(right):
+        faults.add(Fault.CORRUPTED)
+    stored = bool(acknowledged) or bool(taken and deliveries)
+    return Judgement(frozenset(faults), causes, any(right), stored)
+
+
+def _within_interval(attempts: Sequence[Attempt]) -> bool:
+    """Whether the last send was asked, and answered, within the interval of the first."""
+    times = [max(attempt.sent_us, attempt.answered_us) for attempt in attempts]
+    first_us = min((attempt.sent_us for attempt in attempts), default=0)
+    return max(times, default=0) - first_us < DEDUPLICATION_US
+
+
+def _causes(deliveries: Sequence[Delivery], copies_max: int, slack: Slack) -> tuple[Cause, ...]:
+    causes: list[Cause] = []
+    earlier: dict[bytes, list[Delivery]] = {}
+    for delivery in deliveries:
+        same = earlier.setdefault(delivery.message_id, [])
+        if same:
+            causes.append(_cause(delivery, same, slack))
+        elif len(earlier) > 1:
+            causes.append(Cause.RESENT if len(earlier) <= copies_max else Cause.DOUBLED)
+        same.append(delivery)
+    return tuple(causes)
+
+
+def _cause(delivery: Delivery, earlier: Sequence[Delivery], slack: Slack) -> Cause:
+    """Why the same message came again.
+
+    A receive that was under way while the settle was answered may have leased the message before.
+    """
+    if any(
+        each.outcome == Outcome.ACKNOWLEDGED
+        and each.settled_us + slack.clock_us < delivery.asked_us
+        for each in earlier
+    ):
+        return Cause.RETURNED
+    known_us = delivery.received_us + slack.clock_us + slack.lease_us
+    if any(known_us < each.lease_until_us for each in earlier):
+        return Cause.COLLIDED
+    return Cause.TIMED_OUT

@@ -1,0 +1,168 @@
+"""What is held against a service for one message, and what is not."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from dovemq.load.journals import Outcome
+from dovemq.load.judgement import (
+    DEDUPLICATION_US,
+    Attempt,
+    Cause,
+    Delivery,
+    Fault,
+    Judgement,
+    Slack,
+    judge,
+)
+
+LEASE_US = 30_000_000
+EXACT = Slack(lease_us=0)
+
+
+def sent(outcome: Outcome = Outcome.ACKNOWLEDGED, message_id: bytes = b"m1") -> Attempt:
+    kept = message_id if outcome is Outcome.ACKNOWLEDGED else b""
+    return Attempt(0, 0, 1, 0, outcome, 77, kept, 100)
+
+
+def received(
+    asked_us: int,
+    *,
+    settled_us: int | None = None,
+    outcome: Outcome | None = None,
+    **changes: Any,
+) -> Delivery:
+    """Answered after 10 µs, leased for 30 s, settled when told."""
+    if outcome is None:
+        outcome = Outcome.NONE if settled_us is None else Outcome.ACKNOWLEDGED
+    given = {
+        "queue": 0,
+        "sender": 0,
+        "send_seq": 1,
+        "received_us": asked_us + 10,
+        "place": asked_us,
+        "outcome": outcome,
+        "body_crc32": 77,
+        "message_id": b"m1",
+        "receiver": 0,
+        "receive_count": 1,
+        "asked_us": asked_us,
+        "lease_until_us": asked_us + LEASE_US,
+        "settled_us": settled_us or 0,
+    }
+    return Delivery(**{**given, **changes})
+
+
+def judged(
+    attempts: list[Attempt], deliveries: list[Delivery], slack: Slack = EXACT
+) -> tuple[set[Fault], tuple[Cause, ...]]:
+    judgement: Judgement = judge(attempts, deliveries, slack)
+    return set(judgement.faults), judgement.causes
+
+
+def test_message_that_came_once_is_without_fault() -> None:
+    assert judged([sent()], [received(500, settled_us=900)]) == (set(), ())
+
+
+def test_acknowledged_message_that_never_came_is_lost() -> None:
+    assert judged([sent()], []) == ({Fault.LOST}, ())
+
+
+@pytest.mark.parametrize("outcome", [Outcome.UNKNOWN, Outcome.REFUSED])
+def test_message_that_was_not_acknowledged_may_stay_away(outcome: Outcome) -> None:
+    assert judged([sent(outcome)], []) == (set(), ())
+
+
+def test_message_whose_send_was_not_answered_may_come() -> None:
+    assert judged([sent(Outcome.UNKNOWN)], [received(500)]) == (set(), ())
+
+
+def test_acknowledged_copy_is_lost_though_an_unanswered_one_came() -> None:
+    attempts = [sent(Outcome.UNKNOWN), sent(message_id=b"m2")]
+    assert judged(attempts, [received(500)])[0] == {Fault.LOST}
+
+
+@pytest.mark.parametrize("attempts", [[], [sent(Outcome.REFUSED)]], ids=["unsent", "refused"])
+def test_message_that_nobody_sent_is_strange(attempts: list[Attempt]) -> None:
+    assert judged(attempts, [received(500)])[0] == {Fault.STRANGE}
+
+
+def test_message_with_another_checksum_is_corrupted() -> None:
+    spoiled = received(500, body_crc32=78)
+    assert judged([sent()], [spoiled])[0] == {Fault.CORRUPTED}
+    judgement = judge([sent()], [spoiled, received(LEASE_US + 900)], EXACT)
+    assert (set(judgement.faults), judgement.intact) == ({Fault.CORRUPTED}, True)
+
+
+def test_both_copies_of_a_repeated_send_may_come() -> None:
+    attempts = [sent(Outcome.UNKNOWN), sent(message_id=b"m2")]
+    deliveries = [received(500), received(600, message_id=b"m2")]
+    assert judged(attempts, deliveries) == (set(), (Cause.RESENT,))
+
+
+def test_second_message_of_one_send_is_doubled() -> None:
+    deliveries = [received(500), received(600, message_id=b"m2")]
+    assert judged([sent()], deliveries) == ({Fault.DOUBLED}, (Cause.DOUBLED,))
+
+
+def test_refused_attempt_does_not_excuse_a_second_message() -> None:
+    attempts = [sent(Outcome.REFUSED), sent()]
+    deliveries = [received(500), received(600, message_id=b"m2")]
+    assert judged(attempts, deliveries)[0] == {Fault.DOUBLED}
+
+
+def test_fifo_queue_makes_one_message_of_a_repeated_send() -> None:
+    attempts = [sent(Outcome.UNKNOWN), sent(message_id=b"m2")]
+    deliveries = [received(500), received(600, message_id=b"m2")]
+    judgement = judge(attempts, deliveries, EXACT, deduplicated=True)
+    assert judgement.faults == {Fault.DOUBLED}
+
+
+def test_fifo_queue_may_forget_a_send_after_the_interval() -> None:
+    late = msgspec.structs.replace(
+        sent(message_id=b"m2"), sent_us=DEDUPLICATION_US, answered_us=DEDUPLICATION_US + 1
+    )
+    deliveries = [received(500), received(DEDUPLICATION_US + 600, message_id=b"m2")]
+    judgement = judge([sent(Outcome.UNKNOWN), late], deliveries, EXACT, deduplicated=True)
+    assert judgement.causes == (Cause.RESENT,)
+
+
+def test_message_may_come_again_when_its_lease_has_ended() -> None:
+    deliveries = [received(500), received(500 + LEASE_US)]
+    assert judged([sent()], deliveries) == (set(), (Cause.TIMED_OUT,))
+
+
+def test_message_that_comes_while_it_is_leased_has_collided() -> None:
+    early = received(500 + LEASE_US - 11)
+    assert judged([sent()], [received(500), early]) == ({Fault.COLLIDED}, (Cause.COLLIDED,))
+
+
+def test_lease_may_begin_with_the_millisecond_in_which_it_was_asked() -> None:
+    early = received(500 + LEASE_US - 1_000)
+    assert judged([sent()], [received(500), early], Slack())[0] == set()
+
+
+def test_message_that_comes_after_its_acknowledged_settle_is_returned() -> None:
+    deliveries = [received(500, settled_us=900), received(901)]
+    assert judged([sent()], deliveries) == ({Fault.RETURNED}, (Cause.RETURNED,))
+
+
+def test_receive_that_was_under_way_during_the_settle_may_have_leased_before_it() -> None:
+    late_settle = received(500, settled_us=LEASE_US + 900)
+    under_way = received(LEASE_US + 800, received_us=LEASE_US + 1_000)
+    assert judged([sent()], [late_settle, under_way]) == (set(), (Cause.TIMED_OUT,))
+
+
+@pytest.mark.parametrize("outcome", [Outcome.UNKNOWN, Outcome.REFUSED, Outcome.NONE])
+def test_settle_that_was_not_acknowledged_does_not_forbid_another_receive(
+    outcome: Outcome,
+) -> None:
+    first = received(500, settled_us=900, outcome=outcome)
+    assert judged([sent()], [first, received(LEASE_US + 501)])[0] == set()
+
+
+def test_message_that_was_neither_acknowledged_nor_received_counts_for_nothing() -> None:
+    assert not judge([sent(Outcome.UNKNOWN)], [], EXACT).stored
+    assert judge([sent(Outcome.UNKNOWN)], [received(500)], EXACT).stored
+    assert judge([sent()], [], EXACT).stored

@@ -1,0 +1,217 @@
+"""A store that does, under a seed, whatever a store may: the worst that `core/ports.py` allows.
+
+Wraps another store. Calls are late and overtake each other, requests and replies are lost,
+messages become visible later than they were sent and in another order, the store stands still,
+leases are forgotten. It invents nothing: what it answers, the store inside has done.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from dovemq.core.commands import (
+    Ask,
+    Counts,
+    Draft,
+    Duplicate,
+    Extension,
+    Leased,
+    Page,
+    Peeked,
+    Receipt,
+    Sent,
+    Settlement,
+    Transfer,
+)
+from dovemq.core.errors import UnavailableError
+from dovemq.core.ports import Catalogue, Clock, Partition, Store
+from dovemq.core.queue import Queue
+
+T = TypeVar("T")
+
+
+class AnswerLost(UnavailableError):
+    """The caller hears nothing more; the call was done, or it was not."""
+
+    def __init__(self) -> None:
+        super().__init__("no answer from the store")
+
+
+class Nature(Struct, frozen=True):
+    """How nasty a store is: chances per call, and times in milliseconds.
+
+    `delay_ms_max`: before and after each call. `late_ms_max`: until a message is visible.
+    `pause`: the whole store stands still for up to `pause_ms_max`. `crash`: all leases are
+    forgotten, as a killed process would, and the call is lost.
+    """
+
+    request_lost: float = 0.0
+    reply_lost: float = 0.0
+    delay_ms_max: int = 0
+    late_ms_max: int = 0
+    pause: float = 0.0
+    pause_ms_max: int = 0
+    crash: float = 0.0
+
+
+CALM = Nature()
+
+
+class NastyStore:
+    """`nature` may be changed at any time: a store that is calm lets a run come to its end."""
+
+    def __init__(self, store: Store, nature: Nature, rng: random.Random, clock: Clock) -> None:
+        self.receipt_key = store.receipt_key
+        self.nature = nature
+        self.deeds: dict[str, int] = {}
+        """How often each nasty thing was done."""
+        self._store = store
+        self._rng = rng
+        self._clock = clock
+        self._partitions: dict[tuple[int, int], NastyPartition] = {}
+        self._still_until = 0.0
+
+    @property
+    def catalogue(self) -> Catalogue:
+        return self._store.catalogue
+
+    def partition(self, queue: Queue, number: int) -> "NastyPartition":
+        inner = self._store.partition(queue, number)
+        place = (queue.number, number)
+        known = self._partitions.get(place)
+        if known is None or known.inner is not inner:
+            known = self._partitions[place] = NastyPartition(self, inner)
+        return known
+
+    async def close(self) -> None:
+        await self._store.close()
+
+    def happens(self, deed: str, chance: float) -> bool:
+        if not chance or self._rng.random() >= chance:
+            return False
+        self.deeds[deed] = self.deeds.get(deed, 0) + 1
+        return True
+
+    def up_to(self, ms_max: int) -> int:
+        return self._rng.randint(0, ms_max) if ms_max else 0
+
+    def now_ms(self) -> int:
+        return self._clock.now_ms()
+
+    async def arrive(self) -> None:
+        """The way of a request to the store."""
+        nature = self.nature
+        await _wait(self.up_to(nature.delay_ms_max))
+        loop = asyncio.get_running_loop()
+        if self.happens("pause", nature.pause):
+            self._still_until = loop.time() + self.up_to(nature.pause_ms_max) / 1_000
+        while (left := self._still_until - loop.time()) > 0:
+            await asyncio.sleep(left)
+        if self.happens("crash", nature.crash):
+            for partition in self._partitions.values():
+                await partition.forget_leases()
+            raise AnswerLost()
+        if self.happens("request lost", nature.request_lost):
+            raise AnswerLost()
+
+    async def answer(self) -> None:
+        """The way of a reply from the store."""
+        await _wait(self.up_to(self.nature.delay_ms_max))
+        if self.happens("reply lost", self.nature.reply_lost):
+            raise AnswerLost()
+
+
+class NastyPartition:
+    """The time of a call is that of its arrival, not that of the asking: it may have been late."""
+
+    def __init__(self, store: NastyStore, inner: Partition) -> None:
+        self.inner = inner
+        self._store = store
+        self._leases: dict[int, Receipt] = {}
+
+    async def send(self, drafts: Sequence[Draft], now_ms: int) -> list[Sent | Duplicate]:
+        late = [self._later(draft) for draft in drafts]
+        return await self._called(lambda: self.inner.send(late, self._store.now_ms()))
+
+    async def lease(self, ask: Ask, now_ms: int) -> Leased:
+        await self._store.arrive()
+        leased = await self.inner.lease(ask, self._store.now_ms())
+        receipts = [lease.receipt for lease in (*leased.messages, *leased.exhausted)]
+        self._leases.update((receipt.sequence, receipt) for receipt in receipts)
+        try:
+            await self._store.answer()
+        except asyncio.CancelledError:
+            await self.inner.release(receipts, self._store.now_ms())
+            raise
+        return leased
+
+    async def settle(
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+    ) -> list[Settlement]:
+        for receipt in receipts:
+            self._leases.pop(receipt.sequence, None)
+        return await self._called(
+            lambda: self.inner.settle(receipts, self._store.now_ms(), moved=moved)
+        )
+
+    async def extend(self, changes: Sequence[tuple[Receipt, int]], now_ms: int) -> list[Extension]:
+        return await self._called(lambda: self.inner.extend(changes, self._store.now_ms()))
+
+    async def release(self, receipts: Sequence[Receipt], now_ms: int) -> None:
+        await self._called(lambda: self.inner.release(receipts, self._store.now_ms()))
+
+    async def adopt(self, transfers: Sequence[Transfer], now_ms: int) -> list[Sent]:
+        return await self._called(lambda: self.inner.adopt(transfers, self._store.now_ms()))
+
+    async def drop(self, sent_before_ms: int, count_max: int, now_ms: int) -> int:
+        return await self._called(
+            lambda: self.inner.drop(sent_before_ms, count_max, self._store.now_ms())
+        )
+
+    async def peek(self, page: Page, now_ms: int) -> list[Peeked]:
+        return await self._called(lambda: self.inner.peek(page, self._store.now_ms()))
+
+    async def counts(self, now_ms: int) -> Counts:
+        return await self._called(lambda: self.inner.counts(self._store.now_ms()))
+
+    def watch(self, wake: Callable[[], None]) -> Callable[[], None]:
+        return self.inner.watch(wake)
+
+    async def forget_leases(self) -> None:
+        """What was leased is visible again; its receives stay counted."""
+        held, self._leases = list(self._leases.values()), {}
+        await self.inner.extend([(receipt, 0) for receipt in held], self._store.now_ms())
+
+    def _later(self, draft: Draft) -> Draft:
+        late_ms = self._store.up_to(self._store.nature.late_ms_max)
+        return msgspec.structs.replace(draft, delay_ms=draft.delay_ms + late_ms)
+
+    async def _called(self, call: Callable[[], Awaitable[T]]) -> T:
+        await self._store.arrive()
+        answer = await call()
+        await self._store.answer()
+        return answer
+
+
+async def _wait(ms: int) -> None:
+    if ms:
+        await asyncio.sleep(ms / 1_000)
+
+
+def natures() -> dict[str, Nature]:
+    """Natures worth meeting, each by itself and all together."""
+    alone: dict[str, dict[str, Any]] = {
+        "slow": {"delay_ms_max": 40},
+        "lost requests": {"request_lost": 0.2, "delay_ms_max": 5},
+        "lost replies": {"reply_lost": 0.2, "delay_ms_max": 5},
+        "late messages": {"late_ms_max": 300},
+        "pauses": {"pause": 0.05, "pause_ms_max": 3_000, "delay_ms_max": 5},
+        "crashes": {"crash": 0.03, "delay_ms_max": 5},
+    }
+    together = {name: value for each in alone.values() for name, value in each.items()}
+    named = {name: Nature(**values) for name, values in alone.items()}
+    return {"calm": CALM, **named, "all together": Nature(**together)}

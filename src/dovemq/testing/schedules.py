@@ -1,0 +1,271 @@
+"""Schedules: senders and receivers on a service over a nasty store, and the account of it all.
+
+One seed is one schedule: who waits how long, what is lost, what is repeated. Clients keep journals
+in memory, and the checker of `dovemq load` judges them. Time is virtual.
+"""
+
+import asyncio
+import itertools
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+
+from dovemq.core import limits
+from dovemq.core.errors import RequestError, UnavailableError
+from dovemq.core.ports import Store
+from dovemq.core.queue import Queue, QueueKey, Redrive
+from dovemq.core.sending import new_draft
+from dovemq.load.checker import Rules, check
+from dovemq.load.contents import Label, crc32, label_of, new_body
+from dovemq.load.journals import ReceiverJournal, SenderJournal
+from dovemq.load.judgement import Slack
+from dovemq.load.reading import Kept
+from dovemq.load.report import Report
+from dovemq.load.rows import Slot
+from dovemq.service import Service, build_service
+from dovemq.service.attempts import Delivery
+from dovemq.stores.memory import MemoryStore
+from dovemq.testing.nasty import CALM, NastyStore, Nature
+from dovemq.testing.virtual import VirtualLoop, run_virtually
+
+RUN: Final = "schedule"
+ACCOUNT: Final = "000000000000"
+BUSY_MS_MAX: Final = 5
+IDLE_MS_MAX: Final = 50
+"""Pauses of a receiver before it asks again."""
+MS_US: Final = 1_000
+EXACT: Final = Slack(lease_us=0)
+"""Virtual time is exact to the millisecond, and there is one clock."""
+
+NewStore = Callable[[random.Random], Store]
+
+
+class Workload(Struct, frozen=True):
+    """What clients do. Times are milliseconds; each pause is drawn up to its maximum.
+
+    `repeats_max`: how often a send of unknown outcome is repeated before it is given up.
+    `neglect`: the chance that a receiver forgets what it received. `quits`: the chance that it
+    goes away in the middle of a receive. `receives_max` gives the queue a dead-letter queue,
+    which is received from too. `drain_ms_max`: how long receivers go on after the last send if
+    the queue does not get empty before; longer than an exhausted message is hidden.
+    """
+
+    senders: int = 2
+    messages: int = 6
+    receivers: int = 2
+    batch: int = 3
+    lease_ms: int = 200
+    wait_ms: int = 0
+    send_pause_ms_max: int = 20
+    work_ms_max: int = 150
+    repeats_max: int = 3
+    neglect: float = 0.05
+    quits: float = 0.0
+    fifo: bool = False
+    order_hint: int = 1
+    receives_max: int | None = None
+    drain_ms_max: int = 3 * limits.REDRIVE_LEASE_MS
+
+    @property
+    def queue_name(self) -> str:
+        return "jobs.fifo" if self.fifo else "jobs"
+
+
+class Played(Struct, frozen=True):
+    """What clients saw, and how often the store was nasty."""
+
+    journals: tuple[Kept, Kept]
+    deeds: dict[str, int]
+
+    def report(self, rules: Rules) -> Report:
+        return check(self.journals, rules)
+
+
+def new_memory_store(rng: random.Random) -> Store:
+    return MemoryStore(rng, b"receipt key of a schedule")
+
+
+def play(
+    seed: int,
+    nature: Nature,
+    workload: Workload | None = None,
+    new_store: NewStore = new_memory_store,
+) -> Played:
+    loop = VirtualLoop()
+    schedule = Schedule(seed, nature, workload or Workload(), new_store, loop)
+    return run_virtually(schedule.run(), loop)
+
+
+class Schedule:
+    """One run: a service over the store, its clients, and their journals."""
+
+    def __init__(
+        self,
+        seed: int,
+        nature: Nature,
+        workload: Workload,
+        new_store: NewStore,
+        clock: VirtualLoop,
+    ) -> None:
+        self._rng = random.Random(seed)
+        self._clock = clock
+        self._workload = workload
+        self._inner = new_store(self._rng)
+        self._store = NastyStore(self._inner, nature, self._rng, clock)
+        self._ids: Iterator[int] = itertools.count(1)
+        self._service: Service = build_service(self._store, clock, self._new_id)
+        queues = (workload.queue_name,)
+        self._sends = SenderJournal(RUN, queues)
+        self._receives = ReceiverJournal(RUN, queues)
+        self._sending = True
+
+    async def run(self) -> Played:
+        queues = await self._queues()
+        senders = [
+            asyncio.create_task(self._send_all(queues[0], number))
+            for number in range(self._workload.senders)
+        ]
+        receivers = [
+            asyncio.create_task(self._receive_all(queues, number))
+            for number in range(self._workload.receivers)
+        ]
+        await asyncio.gather(*senders)
+        self._store.nature = CALM
+        self._sending = False
+        await self._drained(queues)
+        for receiver in receivers:
+            receiver.cancel()
+        await asyncio.wait(receivers)
+        await self._service.close()
+        for receiver in receivers:
+            if not receiver.cancelled():
+                receiver.result()
+        journals = (self._sends, self._receives)
+        sent, received = (Kept(journal.heading, journal.array()) for journal in journals)
+        return Played((sent, received), self._store.deeds)
+
+    async def _queues(self) -> list[Queue]:
+        workload = self._workload
+        changes: dict[str, Any] = {"fifo": workload.fifo, "lease_ms": workload.lease_ms}
+        if not workload.fifo:
+            changes["order_hint"] = workload.order_hint
+        queues: list[Queue] = []
+        if workload.receives_max is not None:
+            dead = QueueKey(ACCOUNT, "dead.fifo" if workload.fifo else "dead")
+            queues.append(await self._service.queues.create(dead, dict(changes), {}))
+            changes["redrive"] = Redrive(dead, workload.receives_max)
+        key = QueueKey(ACCOUNT, workload.queue_name)
+        return [await self._service.queues.create(key, changes, {}), *queues]
+
+    async def _drained(self, queues: Sequence[Queue]) -> None:
+        """Until the store inside is empty, or the time is over."""
+        until_ms = self._clock.now_ms() + self._workload.drain_ms_max
+        while self._clock.now_ms() < until_ms:
+            await self._pause(self._workload.lease_ms)
+            now_ms = self._clock.now_ms()
+            counts = [await self._inner.partition(each, 0).counts(now_ms) for each in queues]
+            if not any(each.visible + each.leased + each.delayed for each in counts):
+                return
+
+    async def _send_all(self, queue: Queue, sender: int) -> None:
+        for send_seq in range(1, self._workload.messages + 1):
+            body = new_body(Label(RUN, sender, send_seq), f"{self._rng.getrandbits(64):x}")
+            for _ in range(1 + self._workload.repeats_max):
+                if await self._send(queue, sender, send_seq, body):
+                    break
+                await self._pause(self._drawn(self._workload.send_pause_ms_max))
+            await self._pause(self._drawn(self._workload.send_pause_ms_max))
+
+    async def _send(self, queue: Queue, sender: int, send_seq: int, body: str) -> bool:
+        """Whether an answer came."""
+        draft = new_draft(
+            queue,
+            message_id=self._new_id(),
+            body=body,
+            sender=ACCOUNT,
+            group=str(sender) if queue.settings.fifo else None,
+            deduplication_id=f"{sender}-{send_seq}" if queue.settings.fifo else None,
+        )
+        slot = self._sends.sending(0, sender, send_seq, crc32(body), len(body), self._now_us())
+        try:
+            (sent,) = await self._service.messages.send(queue, [draft])
+        except UnavailableError:
+            return False
+        except RequestError:
+            self._sends.refused(slot, self._now_us())
+            return True
+        self._sends.acknowledged(slot, sent.message_id, self._now_us())
+        return True
+
+    async def _receive_all(self, queues: Sequence[Queue], receiver: int) -> None:
+        deliveries: Sequence[Delivery] = ()
+        for queue in itertools.cycle(queues):
+            # The asking must be later than the answer before it: the checker goes by the clock.
+            await self._pause(1 + self._drawn(BUSY_MS_MAX if deliveries else IDLE_MS_MAX))
+            quits = self._sending and self._rng.random() < self._workload.quits
+            asked_us = self._now_us()
+            try:
+                deliveries = await self._received(queue, quits)
+            except (UnavailableError, TimeoutError):
+                continue
+            told = [self._tell(receiver, each, asked_us) for each in deliveries]
+            neglected = self._sending and self._rng.random() < self._workload.neglect
+            if deliveries and not neglected:
+                await self._pause(self._drawn(self._workload.work_ms_max))
+                await self._settle(queue, deliveries, told)
+
+    async def _received(self, queue: Queue, quits: bool) -> list[Delivery]:
+        workload = self._workload
+        receive = self._service.messages.receive(
+            queue, workload.batch, workload.lease_ms, workload.wait_ms
+        )
+        if not quits:
+            return await receive
+        async with asyncio.timeout(self._drawn(30) / 1_000):
+            return await receive
+
+    def _tell(self, receiver: int, delivery: Delivery, asked_us: int) -> Slot:
+        message = delivery.lease.message
+        label = label_of(message.body)
+        assert label is not None, "a message of another kind is in the queue"
+        return self._receives.received(
+            0,
+            receiver,
+            label.sender,
+            label.send_seq,
+            message.message_id,
+            crc32(message.body),
+            len(message.body),
+            delivery.lease.receive_count,
+            asked_us,
+            self._now_us(),
+            self._workload.lease_ms * MS_US,
+        )
+
+    async def _settle(
+        self, queue: Queue, deliveries: Sequence[Delivery], told: Sequence[Slot]
+    ) -> None:
+        for slot in told:
+            self._receives.settling(slot, self._now_us())
+        receipts = [delivery.receipt for delivery in deliveries]
+        try:
+            answers = await self._service.messages.settle(queue, receipts)
+        except UnavailableError:
+            return
+        for slot, refusal in zip(told, answers, strict=True):
+            tell = self._receives.settle_refused if refusal else self._receives.settled
+            tell(slot, self._now_us())
+
+    async def _pause(self, ms: int) -> None:
+        await asyncio.sleep(ms / 1_000)
+
+    def _drawn(self, ms_max: int) -> int:
+        return self._rng.randint(0, ms_max)
+
+    def _now_us(self) -> int:
+        return self._clock.now_ms() * MS_US
+
+    def _new_id(self) -> str:
+        return f"{next(self._ids):08x}-0000-4000-8000-000000000000"

@@ -18,7 +18,7 @@ from dovemq.core.errors import DoveError
 from tests.faults.inspection import broken_promises
 from tests.faults.ledger import Ledger
 from tests.faults.power_driver import later_release
-from tests.faults.powercut import Damage, Disk
+from dovemq.load.faults.powercut import Damage, Disk
 
 SEEDS: Final = range(int(os.environ.get("DOVETEST_POWER_ROUNDS", "12")))
 MIGRATION_SEEDS: Final = range(4)

@@ -11,7 +11,13 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from dovemq.client.connection import Answer, Connection, ConnectionBroken, Sink
-from dovemq.client.errors import AnswerMalformed, TimedOut, Unreachable, Untrusted
+from dovemq.client.errors import (
+    AnswerMalformed,
+    TimedOut,
+    Unconnected,
+    Unreachable,
+    Untrusted,
+)
 
 CONNECTIONS_MAX: Final = 32
 CONNECT_SECONDS_MAX: Final = 5.0
@@ -50,8 +56,10 @@ class Pool:
         address: Address,
         connections_max: int = CONNECTIONS_MAX,
         ca_bundle: Path | None = None,
+        attempts_max: int = ATTEMPTS_MAX,
     ) -> None:
         self._address = address
+        self._attempts_max = attempts_max
         self._trust = _trust(address, ca_bundle) if address.secure else None
         self._idle: list[Connection] = []
         self._slots = asyncio.Semaphore(connections_max)
@@ -80,7 +88,7 @@ class Pool:
     async def _attempts(
         self, make_request: Callable[[], bytes], repeatable: bool, sink: Sink | None
     ) -> Answer:
-        attempts_max = ATTEMPTS_MAX if repeatable and sink is None else 1
+        attempts_max = self._attempts_max if repeatable and sink is None else 1
         for attempt in range(attempts_max):
             connection = await self._connection()
             try:
@@ -106,11 +114,11 @@ class Pool:
                     Connection, address.host, address.port, ssl=self._trust
                 )
         except TimeoutError:
-            raise Unreachable(address.url, "no connection in time") from None
+            raise Unconnected(address.url, "no connection in time") from None
         except ssl.SSLCertVerificationError as error:
             raise Untrusted(address.url, f"its certificate: {error.verify_message}") from None
         except OSError as error:
-            raise Unreachable(address.url, error.strerror or str(error)) from None
+            raise Unconnected(address.url, error.strerror or str(error)) from None
         return connection
 
     def _keep(self, connection: Connection) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from dovemq.client.connection import Answer, Sink
-from dovemq.client.pool import CONNECTIONS_MAX, Address, Pool
+from dovemq.client.pool import ATTEMPTS_MAX, CONNECTIONS_MAX, Address, Pool
 from dovemq.core.access import AccessKey
 from dovemq.core.ports import Clock
 from dovemq.service.clock import SystemClock
@@ -28,13 +28,14 @@ class Session:
         clock: Clock | None = None,
         connections_max: int = CONNECTIONS_MAX,
         ca_bundle: Path | None = None,
+        attempts_max: int = ATTEMPTS_MAX,
     ) -> None:
         address = Address.parse(url)
         self.url = address.url
         self._host = address.authority
         self._signer = Signer(key, region=region, service=service) if key else None
         self._clock = clock or SystemClock()
-        self._pool = Pool(address, connections_max, ca_bundle)
+        self._pool = Pool(address, connections_max, ca_bundle, attempts_max)
 
     async def ask(
         self,

@@ -1,16 +1,19 @@
-"""What a message of a load run carries: who sent it as which number, and filler up to a length.
+"""What a message of a load run carries: who sent it as which number, and random filler.
 
-The label stands at the head of the body, so that it goes through any SQS endpoint and a receiver
-needs no other word about a message.
+Label and checksum stand at the head of the body, so that they go through any SQS endpoint and a
+receiver needs no other word about a message.
 """
 
+import base64
 import binascii
+import random
 from typing import Final
 
 from msgspec import Struct
 
 _SEPARATOR: Final = ":"
 _FIELD: Final = "."
+_CHECKSUM_LENGTH: Final = 8
 
 
 class Label(Struct, frozen=True):
@@ -22,16 +25,30 @@ class Label(Struct, frozen=True):
 
 
 def new_body(label: Label, filler: str) -> str:
-    return f"{label.run}.{label.sender}.{label.send_seq}{_SEPARATOR}{filler}"
+    head = f"{label.run}.{label.sender}.{label.send_seq}"
+    return f"{head}.{crc32(filler):08x}{_SEPARATOR}{filler}"
+
+
+def new_random_body(label: Label, size: int, rng: random.Random) -> str:
+    """Of that many bytes, if the label leaves room for any filler."""
+    head = f"{label.run}.{label.sender}.{label.send_seq}"
+    room = max(0, size - len(head) - len(_FIELD + _SEPARATOR) - _CHECKSUM_LENGTH)
+    return new_body(label, base64.b64encode(rng.randbytes(room * 3 // 4 + 3)).decode()[:room])
 
 
 def label_of(body: str) -> Label | None:
     """None when the body was not made here, or its head did not survive."""
     head, separator, _ = body.partition(_SEPARATOR)
     fields = head.split(_FIELD)
-    if not separator or len(fields) != 3 or not (fields[1].isdecimal() and fields[2].isdecimal()):
+    if not separator or len(fields) != 4 or not (fields[1].isdecimal() and fields[2].isdecimal()):
         return None
     return Label(fields[0], int(fields[1]), int(fields[2]))
+
+
+def is_intact(body: str) -> bool:
+    """Whether the filler is the one that was sent, as far as a checksum tells."""
+    head, _, filler = body.partition(_SEPARATOR)
+    return head.endswith(f"{_FIELD}{crc32(filler):08x}")
 
 
 def crc32(body: str) -> int:

@@ -1,0 +1,203 @@
+"""A load run: queues made, senders and receivers at work, every message accounted for at the end.
+
+Owns the order of things and nothing of what a client does.
+"""
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from dovemq.client import SqsClient
+from dovemq.core.ports import Clock
+from dovemq.load.account import Account
+from dovemq.load.books import Tally
+from dovemq.load.checker import STRICT, Rules, check
+from dovemq.load.costs import tree_cpu_seconds
+from dovemq.load.crew import Crew, LocalCrew, ProcessCrew
+from dovemq.load.judgement import Fault
+from dovemq.load.plan import Phases, Plan, PlanInvalid
+from dovemq.load.reading import open_journals
+from dovemq.load.receiver import Quits
+from dovemq.load.report import Report
+from dovemq.load.results import Repetition, Result, repetition
+from dovemq.load.threads import Share
+from dovemq.load.worker import NEWS_SECONDS
+from dovemq.load.worker import clock as shared_clock
+from dovemq.service.clock import SystemClock
+
+START_MS: Final = 50
+"""From the order to the start, so that all processes start together."""
+
+
+class Live:
+    """How far a run is, for whoever looks at it meanwhile."""
+
+    def __init__(self) -> None:
+        self.phase = "starting"
+        self.repetition = 0
+        self.sent = 0
+        self.settled = 0
+        self.missing = 0
+
+    def __str__(self) -> str:
+        return (
+            f"repetition {self.repetition}, {self.phase}: {self.sent} sent, "
+            f"{self.settled} received and deleted"
+        )
+
+
+async def run(
+    plan: Plan,
+    *,
+    journals: Path | None = None,
+    rules: Rules = STRICT,
+    quits: Quits | None = None,
+    stop: asyncio.Event | None = None,
+    live: Live | None = None,
+    clock: Clock | None = None,
+) -> Result:
+    """`journals` is a directory that is kept, with one of its own for each repetition.
+
+    `quits` decides for receivers of this process, so there must be no other. When `stop` is set
+    the run ends soon, and its result tells what was done.
+    """
+    if quits is not None and plan.processes > 1:
+        raise PlanInvalid("processes must be 1 where a function decides who quits")
+    stop = stop or asyncio.Event()
+    live = live or Live()
+    done: list[Repetition] = []
+    failure = None
+    with contextlib.ExitStack() as stack:
+        folder = journals or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        for number in range(1, plan.repetitions + 1):
+            live.repetition = number
+            part = _Part(plan, number, folder / str(number), clock or SystemClock(), live)
+            done.append(await part.run(rules, quits, stop))
+            failure = part.failure
+            if stop.is_set() or failure:
+                break
+    return Result(plan.name, tuple(done), stop.is_set(), failure)
+
+
+class _Part:
+    """One repetition."""
+
+    def __init__(self, plan: Plan, number: int, folder: Path, clock: Clock, live: Live) -> None:
+        self._plan = plan
+        self._number = number
+        self._folder = folder
+        self._live = live
+        monotonic_us = shared_clock(0)
+        self._offset_us = 1_000 * clock.now_ms() - monotonic_us()
+        self._now_us: Callable[[], int] = shared_clock(self._offset_us)
+        self._account = Account(plan.processes)
+        self.failure: str | None = None
+
+    async def run(self, rules: Rules, quits: Quits | None, stop: asyncio.Event) -> Repetition:
+        self._folder.mkdir(parents=True)
+        cpu_seconds = None
+        async with self._queues() as urls:
+            crew = await self._crew(urls, quits)
+            try:
+                cpu_then = self._server_cpu_seconds()
+                starts_us = await self._work(crew, stop)
+            finally:
+                tallies = await crew.stop()
+            for news in crew.news():
+                self._account.add(news)
+            if cpu_then is not None:
+                cpu_seconds = (self._server_cpu_seconds() or 0.0) - cpu_then
+        self.failure = self._account.failure
+        self._live.phase = "checking"
+        report = await self._checked(rules, cut=stop.is_set() or self.failure is not None)
+        seconds = (_last_us(tallies, starts_us) - starts_us) / 1e6
+        return repetition(tallies, seconds, cpu_seconds, report)
+
+    @contextlib.asynccontextmanager
+    async def _queues(self) -> AsyncIterator[tuple[str, ...]]:
+        plan = self._plan
+        attributes = {"VisibilityTimeout": str(plan.lease_seconds), **plan.queue_attributes}
+        if plan.fifo:
+            attributes["FifoQueue"] = "true"
+        endpoint = plan.setup or plan.endpoint
+        bundle = Path(endpoint.ca_bundle) if endpoint.ca_bundle else None
+        client = SqsClient(endpoint.url, endpoint.key, region=endpoint.region, ca_bundle=bundle)
+        async with client:
+            names = [plan.queue_name(self._number, each) for each in range(plan.applications)]
+            urls: list[str] = []
+            try:
+                for name in names:
+                    urls.append(await client.create_queue(name, attributes, {}))
+                yield tuple(urls)
+            finally:
+                for url in () if plan.keep_queues else urls:
+                    await client.delete_queue(url)
+
+    async def _crew(self, urls: tuple[str, ...], quits: Quits | None) -> Crew:
+        shares = [
+            Share(self._plan, self._number, each, urls, str(self._folder), self._offset_us)
+            for each in range(self._plan.processes)
+        ]
+        if len(shares) == 1:
+            return LocalCrew(shares[0], quits)
+        return await ProcessCrew.start(shares)
+
+    async def _work(self, crew: Crew, stop: asyncio.Event) -> int:
+        """Until everything has come, or nothing more is to be expected; answers the start."""
+        account, live = self._account, self._live
+        starts_us = account.eventful_us = self._now_us() + 1_000 * START_MS
+        crew.send(starts_us)
+        receiving = self._plan.phases is Phases.TOGETHER
+        if receiving:
+            crew.receive(starts_us)
+        live.phase = "sending and receiving" if receiving else "sending"
+        while not await _is_set(stop, NEWS_SECONDS):
+            for news in crew.news():
+                account.add(news)
+            live.sent, live.settled, live.missing = account.sent, account.settled, account.missing
+            if account.failure is not None:
+                break
+            if account.sending:
+                continue
+            if not receiving:
+                receiving = True
+                account.eventful_us = self._now_us()
+                crew.receive(self._now_us() + 1_000 * START_MS)
+            live.phase = "receiving"
+            if self._is_over():
+                break
+        return starts_us
+
+    def _is_over(self) -> bool:
+        """Whether nothing more has to come, or would."""
+        plan, account = self._plan, self._account
+        idle_ms = (self._now_us() - account.eventful_us) // 1_000
+        if account.missing:
+            return idle_ms >= plan.drain_ms
+        # What was not settled may come again when its lease ends, and is seen then.
+        return idle_ms >= (plan.lease_ms + plan.linger_ms if account.open else plan.linger_ms)
+
+    async def _checked(self, rules: Rules, *, cut: bool) -> Report:
+        if cut:
+            rules = replace(rules, allowed=rules.allowed | {Fault.LOST})
+        return await asyncio.to_thread(check, open_journals([self._folder]), rules)
+
+    def _server_cpu_seconds(self) -> float | None:
+        pid = self._plan.server_pid
+        return None if pid is None else tree_cpu_seconds(pid)
+
+
+def _last_us(tallies: Sequence[Tally], starts_us: int) -> int:
+    return max(starts_us, *(max(each.sends.last_us, each.settles.last_us) for each in tallies))
+
+
+async def _is_set(event: asyncio.Event, seconds_max: float) -> bool:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds_max):
+            await event.wait()
+    return event.is_set()

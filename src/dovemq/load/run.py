@@ -32,13 +32,15 @@ from dovemq.service.clock import SystemClock
 
 START_MS: Final = 50
 """From the order to the start, so that all processes start together."""
+STARTING: Final = "starting"
+"""The phase in which there are no queues yet."""
 
 
 class Live:
     """How far a run is, for whoever looks at it meanwhile."""
 
     def __init__(self) -> None:
-        self.phase = "starting"
+        self.phase = STARTING
         self.repetition = 0
         self.sent = 0
         self.settled = 0

@@ -114,6 +114,12 @@ class Spec(_Table, frozen=True):
         jump_ms = self.clock.jump_ms if self.clock.jump_mttf_seconds else 0
         return 2 * max(self.clock.skew_ms, jump_ms)
 
+    @property
+    def downtime_ms_max(self) -> int:
+        """How long the server may be away, or take no message, at a time."""
+        server, disk = self.server, self.disk
+        return max(server.kill_mttr_ms, server.pause_ms, disk.fail_sync_ms, disk.full_ms)
+
 
 def parse_spec(document: Mapping[str, Any], place: str) -> Spec:
     try:

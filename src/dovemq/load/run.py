@@ -57,13 +57,15 @@ async def run(
     plan: Plan,
     *,
     journals: Path | None = None,
+    traces: Path | None = None,
     rules: Rules = STRICT,
     quits: Quits | None = None,
     stop: asyncio.Event | None = None,
     live: Live | None = None,
     clock: Clock | None = None,
 ) -> Result:
-    """`journals` is a directory that is kept, with one of its own for each repetition.
+    """`journals` is a directory that is kept, with one of its own for each repetition; `traces`
+    one that gets the run as lifecycle trace (needs the extra `trace`).
 
     `quits` decides for receivers of this process, so there must be no other. When `stop` is set
     the run ends soon, and its result tells what was done.
@@ -80,6 +82,8 @@ async def run(
             live.repetition = number
             part = _Part(plan, number, folder / str(number), clock or SystemClock(), live)
             done.append(await part.run(rules, quits, stop))
+            if traces is not None:
+                await asyncio.to_thread(part.trace, traces)
             failure = part.failure
             if stop.is_set() or failure:
                 break
@@ -98,12 +102,16 @@ class _Part:
         self._offset_us = 1_000 * clock.now_ms() - monotonic_us()
         self._now_us: Callable[[], int] = shared_clock(self._offset_us)
         self._account = Account(plan.processes)
+        self._began_us = self._now_us()
+        self._queue_labels: list[str] = []
         self.failure: str | None = None
 
     async def run(self, rules: Rules, quits: Quits | None, stop: asyncio.Event) -> Repetition:
         self._folder.mkdir(parents=True)
         cpu_seconds = None
         async with self._queues() as urls:
+            # `account/name`, the end of every queue's address.
+            self._queue_labels = ["/".join(url.split("/")[-2:]) for url in urls]
             crew = await self._crew(urls, quits)
             try:
                 cpu_then = self._server_cpu_seconds()
@@ -183,6 +191,14 @@ class _Part:
             return idle_ms >= plan.drain_ms
         # What was not settled may come again when its lease ends, and is seen then.
         return idle_ms >= (plan.lease_ms + plan.linger_ms if account.open else plan.linger_ms)
+
+    def trace(self, directory: Path) -> None:
+        # Only here: who wants no trace needs no Arrow.
+        from dovemq.load.traces import write_trace
+
+        run = self._plan.run_name(self._number)
+        journals = open_journals([self._folder])
+        write_trace(journals, self._queue_labels, run, self._began_us, directory)
 
     async def _checked(self, rules: Rules, *, cut: bool) -> Report:
         if cut:

@@ -13,6 +13,7 @@ from dovemq.cli import (
     copies,
     doctor,
     env,
+    faults,
     imports,
     load,
     messages,
@@ -45,6 +46,7 @@ _GROUPS: Final = (
     imports,
     copies,
     load,
+    faults,
     audit,
     doctor,
 )

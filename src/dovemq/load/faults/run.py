@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from dovemq.client import AdminClient
 from dovemq.core.access import AccessKey
 from dovemq.core.errors import DoveError
-from dovemq.load.checker import Rules
+from dovemq.load.checker import STRICT, Rules
 from dovemq.load.faults.decisions import CLIENT, NETWORK, Courses, Decision
 from dovemq.load.faults.fault_log import FaultLog
 from dovemq.load.faults.process import Announcement
@@ -61,7 +61,8 @@ class Stage(Struct, frozen=True):
     """Where a run takes place.
 
     `endpoint` is somebody else's server; without one a server is started in `place`, whose key
-    `key_of` then reads. `log` tells what happened, `journals` what the clients saw.
+    `key_of` then reads. `log` tells what happened, `journals` what the clients saw. `rules` hold
+    but for leases that end early, where the faults are such that they must.
     """
 
     place: Path
@@ -69,6 +70,7 @@ class Stage(Struct, frozen=True):
     log: FaultLog
     endpoint: Endpoint | None = None
     journals: Path | None = None
+    rules: Rules = STRICT
 
 
 async def run(
@@ -131,7 +133,7 @@ class _Loaded:
         return await run_load(
             self._plan,
             journals=self._stage.journals,
-            rules=_rules(self._spec),
+            rules=_lenient(self._stage.rules, self._spec),
             quits=self._quits,
             stop=self._stop,
             live=self._live,
@@ -190,9 +192,9 @@ def _tolerant(plan: Plan, spec: Spec, reached: Endpoint, direct: Endpoint, *, ou
     )
 
 
-def _rules(spec: Spec) -> Rules:
+def _lenient(rules: Rules, spec: Spec) -> Rules:
     """A server that dies may forget a young lease, and a clock that jumps ends leases early."""
-    return Rules(allowed=frozenset({Fault.COLLIDED}) if spec.needs_server else frozenset())
+    return replace(rules, allowed=rules.allowed | {Fault.COLLIDED}) if spec.needs_server else rules
 
 
 def _quits(courses: Courses, log: FaultLog) -> Quits:

@@ -81,7 +81,6 @@ class Clock(_Table, frozen=True):
 
 
 class Spec(_Table, frozen=True):
-    seed: int = 0
     network: Network = Network()
     client: Client = Client()
     server: Server = Server()

@@ -158,6 +158,7 @@ def _key_of(announced: "Announcement") -> AccessKey:
 
 def _document(outcome: "Outcome") -> dict[str, object]:
     return {
+        "endpoint_url": outcome.endpoint_url,
         "failed": outcome.failed,
         "faults_fired": outcome.fired,
         "server_starts": outcome.starts,

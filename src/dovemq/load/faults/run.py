@@ -47,6 +47,7 @@ class Outcome(Struct, frozen=True):
     `findings` is what a verification of the store found afterwards.
     """
 
+    endpoint_url: str
     result: Result
     fired: Mapping[str, int]
     starts: int
@@ -102,11 +103,11 @@ async def run(
         plan = _tolerant(plan, spec, reached, endpoint, ours=server is not None)
         loaded = _Loaded(spec, courses, plan, stage, stop or asyncio.Event(), live or Live())
         if server is None:
-            return Outcome(await loaded.run(), _fired(stage.log), 0, ())
+            return Outcome(endpoint.url, await loaded.run(), _fired(stage.log), 0, ())
         result = await loaded.beside(server)
         await server.calm()
         findings = await _verified(server.process.announced, endpoint)
-        return Outcome(result, _fired(stage.log), server.starts, findings)
+        return Outcome(endpoint.url, result, _fired(stage.log), server.starts, findings)
 
 
 class _Loaded:

@@ -5,6 +5,7 @@ Owns the order of things and nothing of what a client does.
 
 import asyncio
 import contextlib
+import random
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from dovemq.client import SqsClient
+from dovemq.client import ClientError, SqsClient, Unreachable
 from dovemq.core.ports import Clock
 from dovemq.load.account import Account
 from dovemq.load.books import Tally
@@ -20,6 +21,7 @@ from dovemq.load.checker import STRICT, Rules, check
 from dovemq.load.costs import tree_cpu_seconds
 from dovemq.load.crew import Crew, LocalCrew, ProcessCrew
 from dovemq.load.judgement import Fault
+from dovemq.load.outage import GaveUp, Outage
 from dovemq.load.plan import Phases, Plan, PlanInvalid
 from dovemq.load.reading import open_journals
 from dovemq.load.receiver import Quits
@@ -73,6 +75,7 @@ async def run(
     stop = stop or asyncio.Event()
     live = live or Live()
     done: list[Repetition] = []
+    leftovers: list[str] = []
     failure = None
     with contextlib.ExitStack() as stack:
         folder = journals or Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -82,10 +85,11 @@ async def run(
             done.append(await part.run(rules, quits, stop))
             if traces is not None:
                 await asyncio.to_thread(part.trace, traces)
+            leftovers += part.leftovers
             failure = part.failure
             if stop.is_set() or failure:
                 break
-    return Result(plan.name, tuple(done), stop.is_set(), failure)
+    return Result(plan.name, tuple(done), stop.is_set(), failure, tuple(leftovers))
 
 
 class _Part:
@@ -103,6 +107,7 @@ class _Part:
         self._began_us = self._now_us()
         self._queue_labels: list[str] = []
         self.failure: str | None = None
+        self.leftovers: list[str] = []
 
     async def run(self, rules: Rules, quits: Quits | None, stop: asyncio.Event) -> Repetition:
         self._folder.mkdir(parents=True)
@@ -144,7 +149,25 @@ class _Part:
                 yield tuple(urls)
             finally:
                 for url in () if plan.keep_queues else urls:
-                    await client.delete_queue(url)
+                    await self._remove(client, url)
+
+    async def _remove(self, client: SqsClient, url: str) -> None:
+        """A queue that cannot be removed must not cost the result of the run."""
+        rng = random.Random(self._plan.seed)
+        outage = Outage(self._plan.outage_ms_max, rng, self._now_us)
+        while True:
+            try:
+                await client.delete_queue(url)
+            except Unreachable as error:
+                try:
+                    await outage.failed(error)
+                except GaveUp:
+                    break
+            except ClientError:
+                break
+            else:
+                return
+        self.leftovers.append(url)
 
     async def _crew(self, urls: tuple[str, ...], quits: Quits | None) -> Crew:
         shares = [

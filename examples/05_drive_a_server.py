@@ -11,6 +11,7 @@ import asyncio
 import os
 
 from dovemq.core.access import AccessKey
+from dovemq.load.judgement import Fault
 from dovemq.load.plan import Endpoint, Plan
 from dovemq.load.run import run
 
@@ -30,7 +31,7 @@ def main() -> None:
     duplicates = sum(report.duplicates.values())
     print(
         f"sent {report.sends.acknowledged}, received {report.received}, "
-        f"lost {report.faults['lost']}, duplicates {duplicates}"
+        f"lost {report.faults[Fault.LOST]}, duplicates {duplicates}"
     )
 
 

@@ -26,6 +26,8 @@ class Mishap(enum.Enum):
     """Done, and answered with 503."""
     LIED = 4
     """Not done, and answered as if it were."""
+    LEFT_OUT = 5
+    """A batch of which one entry has no answer."""
 
 
 Decide = Callable[[str, int], Mishap]
@@ -81,6 +83,8 @@ class FakeService:
         answer = getattr(self, f"_{target}")(asked)
         if mishap is Mishap.LIED:
             self.queues = kept
+        if mishap is Mishap.LEFT_OUT:
+            answer["Successful"].pop()
         if mishap is Mishap.UNANSWERED:
             out.close()
             return

@@ -117,6 +117,13 @@ def test_batch_without_an_answer_is_resent_whole() -> None:
     assert report.duplicates[Cause.RESENT] == 5
 
 
+def test_entry_of_a_batch_without_an_answer_is_unknown() -> None:
+    result, _ = ran(once("sendmessagebatch", Mishap.LEFT_OUT, 2), send_batch=5)
+    report = only(result).report
+    assert not result.failed
+    assert (report.sends.acknowledged, report.sends.unknown) == (MESSAGES - 1, 1)
+
+
 def test_settle_without_an_answer_leaves_no_doubt_about_the_message() -> None:
     result, _ = ran(once("deletemessagebatch", Mishap.UNANSWERED, 2))
     report = only(result).report
@@ -155,6 +162,14 @@ def test_quitting_by_chance_goes_by_the_seed() -> None:
 def test_function_that_decides_who_quits_needs_one_process() -> None:
     with pytest.raises(PlanInvalid, match="processes must be 1"):
         ran(quits=lambda _: False, processes=2)
+
+
+def test_error_of_our_own_ends_the_run_and_is_raised() -> None:
+    def broken(_: int) -> bool:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        ran(quits=broken)
 
 
 def test_service_that_goes_away_ends_the_run_with_the_reason() -> None:

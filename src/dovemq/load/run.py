@@ -37,7 +37,7 @@ START_MS: Final = 50
 
 
 class Live:
-    """How far a run is, for whoever looks at it meanwhile."""
+    """How far a run is, for whoever looks at it meanwhile. Rates are those of the last second."""
 
     def __init__(self) -> None:
         self.phase = "starting"
@@ -45,11 +45,25 @@ class Live:
         self.sent = 0
         self.settled = 0
         self.missing = 0
+        self.send_rate = 0.0
+        self.settle_rate = 0.0
+        self._looked_us = 0
+        self._then = (0, 0)
+
+    def look(self, account: Account, now_us: int) -> None:
+        self.sent, self.settled, self.missing = account.sent, account.settled, account.missing
+        seconds = (now_us - self._looked_us) / 1e6
+        if seconds >= 1:
+            sent, settled = self._then
+            self.send_rate = max(0, self.sent - sent) / seconds
+            self.settle_rate = max(0, self.settled - settled) / seconds
+            self._then, self._looked_us = (self.sent, self.settled), now_us
 
     def __str__(self) -> str:
         return (
-            f"repetition {self.repetition}, {self.phase}: {self.sent} sent, "
-            f"{self.settled} received and deleted"
+            f"repetition {self.repetition}, {self.phase}: {self.sent} sent "
+            f"({self.send_rate:.0f}/s), {self.settled} received and deleted "
+            f"({self.settle_rate:.0f}/s)"
         )
 
 
@@ -190,7 +204,7 @@ class _Part:
         while not await _is_set(stop, NEWS_SECONDS):
             for news in crew.news():
                 account.add(news)
-            live.sent, live.settled, live.missing = account.sent, account.settled, account.missing
+            live.look(account, self._now_us())
             if account.failure is not None:
                 break
             if account.sending:

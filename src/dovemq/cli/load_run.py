@@ -59,7 +59,7 @@ def add(actions: Commands) -> None:
     )
     add_options(parser)
     parser.add_argument(
-        "--journal", type=_new_place, metavar="DIR", help="keep the journals in a new directory"
+        "--journal", type=new_place, metavar="DIR", help="keep the journals in a new directory"
     )
     parser.add_argument(
         "--trace", dest="traces", type=Path, metavar="DIR", help="write a lifecycle trace there"
@@ -68,7 +68,7 @@ def add(actions: Commands) -> None:
     add_target(parser)
 
 
-def _new_place(text: str) -> Path:
+def new_place(text: str) -> Path:
     path = Path(text)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise argparse.ArgumentTypeError(f"{text!r} exists and is no empty directory")
@@ -84,9 +84,9 @@ def _run(args: argparse.Namespace) -> int:
         raise WrongUse(str(error)) from None
     result = uvloop.run(_ran(args, plan))
     if args.json:
-        print_json(_document(plan, result))
+        print_json(document(plan, result))
     else:
-        _print(result)
+        print_result(result)
     if result.failed:
         return FAILED
     return INTERRUPTED if result.interrupted else OK
@@ -100,15 +100,7 @@ async def _ran(args: argparse.Namespace, plan: "Plan") -> "Result":
             from dovemq.load import traces as _  # noqa: F401
         except ModuleNotFoundError as error:
             raise WrongUse(_TRACE_EXTRA) from error
-    stop, live = asyncio.Event(), Live()
-    loop = asyncio.get_running_loop()
-
-    def interrupted() -> None:
-        stop.set()
-        # Who asks twice does not want to wait for the table.
-        loop.remove_signal_handler(signal.SIGINT)
-
-    loop.add_signal_handler(signal.SIGINT, interrupted)
+    stop, live = stop_on_interrupt(), Live()
     async with Progress(lambda: str(live)):
         return await run(
             plan,
@@ -120,7 +112,20 @@ async def _ran(args: argparse.Namespace, plan: "Plan") -> "Result":
         )
 
 
-def _document(plan: "Plan", result: "Result") -> dict[str, Any]:
+def stop_on_interrupt() -> asyncio.Event:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def interrupted() -> None:
+        stop.set()
+        # Who asks twice does not want to wait for the table.
+        loop.remove_signal_handler(signal.SIGINT)
+
+    loop.add_signal_handler(signal.SIGINT, interrupted)
+    return stop
+
+
+def document(plan: "Plan", result: "Result") -> dict[str, Any]:
     return {
         "run": result.run,
         "endpoint_url": plan.endpoint.url,
@@ -133,7 +138,7 @@ def _document(plan: "Plan", result: "Result") -> dict[str, Any]:
     }
 
 
-def _print(result: "Result") -> None:
+def print_result(result: "Result") -> None:
     repeated = len(result.repetitions) > 1
     heads = ("FIGURE", "MEDIAN", "LOW", "HIGH", "UNIT") if repeated else ("FIGURE", "VALUE", "UNIT")
     rows = []

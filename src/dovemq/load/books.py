@@ -4,6 +4,7 @@ The journals hold what became of each message; here is what rates and times are 
 messages the run still has to wait for.
 """
 
+import hashlib
 from collections import Counter
 from typing import Final
 
@@ -11,11 +12,12 @@ from msgspec import Struct
 
 from dovemq.load.timings import Packed, Timings
 
-SENDER_SHIFT: Final = 40
+KEY_BYTES: Final = 8
 
 
-def message_key(sender: int, send_seq: int) -> int:
-    return sender << SENDER_SHIFT | send_seq
+def message_key(message_id: str) -> int:
+    """Of the message, not of what it carries: a send that is repeated may make two of them."""
+    return int.from_bytes(hashlib.blake2b(message_id.encode(), digest_size=KEY_BYTES).digest())
 
 
 class Activity:

@@ -120,7 +120,7 @@ class Receiver(Thread):
             now_us,
             1_000 * self.plan.lease_ms,
         )
-        key = message_key(label.sender, label.send_seq)
+        key = message_key(message.message_id)
         self.books.received.append(key)
         return slot, key
 

@@ -34,13 +34,15 @@ from dovemq.service.clock import SystemClock
 
 START_MS: Final = 50
 """From the order to the start, so that all processes start together."""
+STARTING: Final = "starting"
+"""The phase in which there are no queues yet."""
 
 
 class Live:
     """How far a run is, for whoever looks at it meanwhile. Rates are those of the last second."""
 
     def __init__(self) -> None:
-        self.phase = "starting"
+        self.phase = STARTING
         self.repetition = 0
         self.sent = 0
         self.settled = 0
@@ -159,19 +161,29 @@ class _Part:
             urls: list[str] = []
             try:
                 for name in names:
-                    urls.append(await client.create_queue(name, attributes, {}))
+                    urls.append(await self._create(client, name, attributes))
                 yield tuple(urls)
             finally:
                 for url in () if plan.keep_queues else urls:
                     await self._remove(client, url)
 
-    async def _remove(self, client: SqsClient, url: str) -> None:
-        """A queue that cannot be removed must not cost the result of the run."""
-        rng = random.Random(self._plan.seed)
-        outage = Outage(self._plan.outage_ms_max, rng, self._now_us)
+    async def _create(self, client: SqsClient, name: str, attributes: dict[str, str]) -> str:
+        """A server that is away is waited for, unless the run has only begun."""
+        outage = self._outage()
         while True:
             try:
-                await client.delete_queue(url)
+                return await client.create_queue(name, attributes, {})
+            except Unreachable as error:
+                if self._number == 1:
+                    raise
+                await outage.failed(error)
+
+    async def _remove(self, client: SqsClient, url: str) -> None:
+        """A queue that cannot be removed must not cost the result of the run."""
+        outage = self._outage()
+        while True:
+            try:
+                return await client.delete_queue(url)
             except Unreachable as error:
                 try:
                     await outage.failed(error)
@@ -179,9 +191,10 @@ class _Part:
                     break
             except ClientError:
                 break
-            else:
-                return
         self.leftovers.append(url)
+
+    def _outage(self) -> Outage:
+        return Outage(self._plan.outage_ms_max, random.Random(self._plan.seed), self._now_us)
 
     async def _crew(self, urls: tuple[str, ...], quits: Quits | None) -> Crew:
         shares = [

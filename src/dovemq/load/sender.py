@@ -136,7 +136,7 @@ class Sender(Thread):
     def _acknowledged(self, draft: Draft, slot: Slot, message_id: str) -> None:
         now_us = self.books.eventful_us = self.now_us()
         self._journal.acknowledged(slot, message_id, now_us)
-        self.books.acknowledged.append(message_key(self.number, draft.send_seq))
+        self.books.acknowledged.append(message_key(message_id))
 
     def _request(self, draft: Draft) -> SendMessageRequest:
         return SendMessageRequest(

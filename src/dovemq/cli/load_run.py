@@ -135,6 +135,7 @@ def document(plan: "Plan", result: "Result") -> dict[str, Any]:
         "failed": result.failed,
         "interrupted": result.interrupted,
         "failure": result.failure,
+        "leftovers": result.leftovers,
         "figures": result.figures,
         "repetitions": result.repetitions,
     }
@@ -153,6 +154,8 @@ def print_result(result: "Result") -> None:
         print(f"\nrepetition {place}" if repeated else "")
         print_pairs(_counts(each))
         print_culprits(each.report)
+    for url in result.leftovers:
+        print(f"\nnot removed: {url}")
     if result.failure is not None:
         print(f"\nended early: {result.failure}")
     elif result.interrupted:

@@ -9,7 +9,7 @@ import msgspec
 from dovemq.client.connection import Answer
 from dovemq.client.errors import AnswerMalformed, Refused
 from dovemq.client.pool import ATTEMPTS_MAX, CONNECTIONS_MAX
-from dovemq.client.session import ANSWER_SECONDS_MAX, Session
+from dovemq.client.session import ANSWER_SECONDS_MAX, RequestForm, Session
 from dovemq.core.access import AccessKey
 from dovemq.core.ports import Clock
 from dovemq.sqs import shapes
@@ -75,6 +75,7 @@ class SqsClient:
             attempts_max=attempts_max,
         )
         self._answer_seconds_max = answer_seconds_max
+        self._forms: dict[str, RequestForm] = {}
         self._decoders: dict[type, msgspec.json.Decoder[Any]] = {}
         self._encode = msgspec.json.Encoder().encode
         self._headers = {"content-type": "application/x-amz-json-1.0"}
@@ -227,10 +228,12 @@ class SqsClient:
         shape: type[T],
         seconds_max: float | None = None,
     ) -> T:
+        form = self._forms.get(operation)
+        if form is None:
+            target = {"x-amz-target": f"AmazonSQS.{operation}"}
+            form = self._forms[operation] = self._session.form("POST", "/", self._headers | target)
         answer = await self._session.ask(
-            "POST",
-            "/",
-            {**self._headers, "x-amz-target": "AmazonSQS." + operation},
+            form,
             self._encode(request),
             seconds_max=seconds_max or self._answer_seconds_max,
             repeatable=operation in REPEATABLE,

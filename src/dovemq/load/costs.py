@@ -26,7 +26,7 @@ def tree_cpu_seconds(root: int) -> float:
             total += time.clock_gettime((~pid << 3) | _CPU_CLOCK) + _ended_seconds(pid)
             for path in Path(f"/proc/{pid}/task").glob("*/children"):
                 pids.extend(map(int, path.read_text().split()))
-        except OSError:
+        except (OSError, OverflowError):
             if pid == root:
                 raise ProcessUnknown(root) from None
     return total

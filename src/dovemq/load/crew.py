@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import sys
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -56,8 +55,6 @@ class LocalCrew:
 
 
 class ProcessCrew:
-    """Its processes are Python's own, with this one's environment and import path."""
-
     def __init__(self, children: Sequence["_Child"]) -> None:
         self._children = children
 
@@ -103,8 +100,9 @@ class _Child:
             worker.__name__,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             limit=LINE_BYTES_MAX,
+            # A terminal interrupts all processes of a session; when to stop is decided by one.
+            start_new_session=True,
         )
         child = cls(share.number, process)
         child._write(msgspec.json.encode(share))

@@ -65,12 +65,14 @@ class Figure(Struct, frozen=True):
 
 class Result(Struct, frozen=True):
     """`interrupted`: somebody stopped it. `failure`: why clients gave up. In both cases messages
-    that have not come are not held against the service."""
+    that have not come are not held against the service. `leftovers`: queues that could not be
+    removed."""
 
     run: str
     repetitions: tuple[Repetition, ...]
     interrupted: bool = False
     failure: str | None = None
+    leftovers: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:

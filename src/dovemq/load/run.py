@@ -5,6 +5,7 @@ Owns the order of things and nothing of what a client does.
 
 import asyncio
 import contextlib
+import random
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from dovemq.client import SqsClient
+from dovemq.client import ClientError, SqsClient, Unreachable
 from dovemq.core.ports import Clock
 from dovemq.load.account import Account
 from dovemq.load.books import Tally
@@ -20,6 +21,7 @@ from dovemq.load.checker import STRICT, Rules, check
 from dovemq.load.costs import tree_cpu_seconds
 from dovemq.load.crew import Crew, LocalCrew, ProcessCrew
 from dovemq.load.judgement import Fault
+from dovemq.load.outage import GaveUp, Outage
 from dovemq.load.plan import Phases, Plan, PlanInvalid
 from dovemq.load.reading import open_journals
 from dovemq.load.receiver import Quits
@@ -37,7 +39,7 @@ STARTING: Final = "starting"
 
 
 class Live:
-    """How far a run is, for whoever looks at it meanwhile."""
+    """How far a run is, for whoever looks at it meanwhile. Rates are those of the last second."""
 
     def __init__(self) -> None:
         self.phase = STARTING
@@ -45,11 +47,25 @@ class Live:
         self.sent = 0
         self.settled = 0
         self.missing = 0
+        self.send_rate = 0.0
+        self.settle_rate = 0.0
+        self._looked_us = 0
+        self._then = (0, 0)
+
+    def look(self, account: Account, now_us: int) -> None:
+        self.sent, self.settled, self.missing = account.sent, account.settled, account.missing
+        seconds = (now_us - self._looked_us) / 1e6
+        if seconds >= 1:
+            sent, settled = self._then
+            self.send_rate = max(0, self.sent - sent) / seconds
+            self.settle_rate = max(0, self.settled - settled) / seconds
+            self._then, self._looked_us = (self.sent, self.settled), now_us
 
     def __str__(self) -> str:
         return (
-            f"repetition {self.repetition}, {self.phase}: {self.sent} sent, "
-            f"{self.settled} received and deleted"
+            f"repetition {self.repetition}, {self.phase}: {self.sent} sent "
+            f"({self.send_rate:.0f}/s), {self.settled} received and deleted "
+            f"({self.settle_rate:.0f}/s)"
         )
 
 
@@ -75,6 +91,7 @@ async def run(
     stop = stop or asyncio.Event()
     live = live or Live()
     done: list[Repetition] = []
+    leftovers: list[str] = []
     failure = None
     with contextlib.ExitStack() as stack:
         folder = journals or Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -84,10 +101,11 @@ async def run(
             done.append(await part.run(rules, quits, stop))
             if traces is not None:
                 await asyncio.to_thread(part.trace, traces)
+            leftovers += part.leftovers
             failure = part.failure
             if stop.is_set() or failure:
                 break
-    return Result(plan.name, tuple(done), stop.is_set(), failure)
+    return Result(plan.name, tuple(done), stop.is_set(), failure, tuple(leftovers))
 
 
 class _Part:
@@ -105,6 +123,7 @@ class _Part:
         self._began_us = self._now_us()
         self._queue_labels: list[str] = []
         self.failure: str | None = None
+        self.leftovers: list[str] = []
 
     async def run(self, rules: Rules, quits: Quits | None, stop: asyncio.Event) -> Repetition:
         self._folder.mkdir(parents=True)
@@ -142,11 +161,40 @@ class _Part:
             urls: list[str] = []
             try:
                 for name in names:
-                    urls.append(await client.create_queue(name, attributes, {}))
+                    urls.append(await self._create(client, name, attributes))
                 yield tuple(urls)
             finally:
                 for url in () if plan.keep_queues else urls:
-                    await client.delete_queue(url)
+                    await self._remove(client, url)
+
+    async def _create(self, client: SqsClient, name: str, attributes: dict[str, str]) -> str:
+        """A server that is away is waited for, unless the run has only begun."""
+        outage = self._outage()
+        while True:
+            try:
+                return await client.create_queue(name, attributes, {})
+            except Unreachable as error:
+                if self._number == 1:
+                    raise
+                await outage.failed(error)
+
+    async def _remove(self, client: SqsClient, url: str) -> None:
+        """A queue that cannot be removed must not cost the result of the run."""
+        outage = self._outage()
+        while True:
+            try:
+                return await client.delete_queue(url)
+            except Unreachable as error:
+                try:
+                    await outage.failed(error)
+                except GaveUp:
+                    break
+            except ClientError:
+                break
+        self.leftovers.append(url)
+
+    def _outage(self) -> Outage:
+        return Outage(self._plan.outage_ms_max, random.Random(self._plan.seed), self._now_us)
 
     async def _crew(self, urls: tuple[str, ...], quits: Quits | None) -> Crew:
         shares = [
@@ -169,7 +217,7 @@ class _Part:
         while not await _is_set(stop, NEWS_SECONDS):
             for news in crew.news():
                 account.add(news)
-            live.sent, live.settled, live.missing = account.sent, account.settled, account.missing
+            live.look(account, self._now_us())
             if account.failure is not None:
                 break
             if account.sending:

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from dovemq.client import ClientError, Refused
+from dovemq.client import AnswerMalformed, ClientError, Refused
 from dovemq.load.books import Books, message_key
 from dovemq.load.contents import Label, crc32, new_random_body
 from dovemq.load.journals import SenderJournal
@@ -129,6 +129,8 @@ class Sender(Thread):
             error = Refused(200, failed.code, failed.message, "")
             if failed.sender_fault:
                 self._journal.refused(slots[int(failed.id)], self.now_us())
+        if left and error is None:
+            error = AnswerMalformed(self._queue_url, "an entry of a batch without an answer")
         return list(left.values()), error
 
     def _acknowledged(self, draft: Draft, slot: Slot, message_id: str) -> None:

@@ -65,6 +65,7 @@ class Thread(abc.ABC):
 
     def start(self, starts_us: int) -> None:
         self._task = asyncio.get_running_loop().create_task(self._run(starts_us))
+        self._task.add_done_callback(self._note_end)
 
     @property
     def running(self) -> bool:
@@ -77,14 +78,17 @@ class Thread(abc.ABC):
             self._task.cancel()
 
     async def ended(self, seconds_max: float) -> None:
-        """Cut short after that time; raises what it failed of."""
+        """Cut short after that time."""
         if self._task is not None:
             await asyncio.wait([self._task], timeout=seconds_max)
             self._task.cancel()
             await asyncio.wait([self._task])
-            if not self._task.cancelled():
-                self._task.result()
         await self.client.close()
+
+    def must_be_well(self) -> None:
+        """Raises what it ended of, if that was no failure of the service."""
+        if self._task is not None and self._task.done() and not self._task.cancelled():
+            self._task.result()
 
     def new_client(self) -> SqsClient:
         endpoint = self.plan.endpoint
@@ -105,6 +109,11 @@ class Thread(abc.ABC):
             await self.work(starts_us)
         except GaveUp as error:
             self.books.failure = self.books.failure or str(error)
+
+    def _note_end(self, task: asyncio.Task[None]) -> None:
+        """The run must not wait for a thread that has broken down."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.books.failure = self.books.failure or f"{type(error).__name__} in a client"
 
     @abc.abstractmethod
     async def work(self, starts_us: int) -> None: ...

@@ -6,7 +6,6 @@ processes.
 """
 
 import asyncio
-import signal
 import sys
 import time
 from collections.abc import Callable
@@ -92,6 +91,8 @@ class Worker:
         finally:
             self._sends.close()
             self._receives.close()
+        for thread in threads:
+            thread.must_be_well()
         return self._books.tally(time.process_time() - self._cpu_then)
 
 
@@ -100,8 +101,6 @@ async def serve() -> None:
     reader = asyncio.StreamReader(limit=LINE_BYTES_MAX)
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    # A terminal interrupts all processes of a run; when to stop is decided by one.
-    loop.add_signal_handler(signal.SIGINT, lambda: None)
     worker = Worker(msgspec.json.decode(await reader.readline(), type=Share))
     telling = loop.create_task(_tell(worker))
     try:

@@ -75,7 +75,10 @@ class SqliteStore:
         self._partitions: dict[Place, SqlitePartition] = {}
         reserve = Reserve(directory)
         reserve.make()
-        committer = Committer(recovered.writing, sql, reserve, recovered.sequence_reserved)
+        self._seals = recovered.seals
+        committer = Committer(
+            recovered.writing, sql, reserve, recovered.sequence_reserved, recovered.seals
+        )
         self._writer = Writer(
             self._loop, committer, reserve, self.statistics, recovered.orphans, self._committed
         )
@@ -110,6 +113,7 @@ class SqliteStore:
             await self._writer.close()
             self._reader.stop()
             await asyncio.to_thread(self._reader.join)
+            self._seals.close()
             self._lock.release()
 
     def abandon(self) -> None:
@@ -118,6 +122,7 @@ class SqliteStore:
         self._writer.abandon()
         self._reader.stop()
         self._reader.join()
+        self._seals.close()
         self._lock.release()
 
     async def backup(self, target: Path, progress: Progress = no_progress) -> None:
@@ -213,7 +218,9 @@ async def open_store(
     """
     check_library(apsw.sqlite_lib_version())
     sql = load_statements()
-    opening = asyncio.ensure_future(asyncio.to_thread(_open, directory, sql, rng, vfs))
+    opening = asyncio.ensure_future(
+        asyncio.to_thread(_open, directory, sql, rng, vfs, clock.now_ms())
+    )
     try:
         lock, recovered = await asyncio.shield(opening)
     except asyncio.CancelledError:
@@ -239,17 +246,18 @@ def _give_up(opening: "asyncio.Future[tuple[DirectoryLock, Recovered]]") -> None
     lock, recovered = opening.result()
     recovered.writing.close(True)
     recovered.reading.close(True)
+    recovered.seals.close()
     lock.release()
 
 
 def _open(
-    directory: Path, sql: Statements, rng: random.Random, vfs: str | None
+    directory: Path, sql: Statements, rng: random.Random, vfs: str | None, now_ms: int
 ) -> tuple[DirectoryLock, Recovered]:
     make_directory(directory)
     lock = DirectoryLock(directory)
     path = directory / DATABASE_NAME
     try:
-        return lock, recover(path, sql, rng, vfs)
+        return lock, recover(path, sql, rng, vfs, now_ms)
     except apsw.Error as error:
         lock.release()
         raise unusable(path, error) from error

@@ -41,10 +41,11 @@ def draw_decay(
     if not total:
         return None
     offset = rng.randrange(total)
-    for name, size in sizes.items():
-        if offset < size:
+    name = files[0]
+    for name in files:
+        if offset < sizes[name]:
             break
-        offset -= size
+        offset -= sizes[name]
     kind = rng.choice(kinds)
     if kind == "zero":
         offset -= offset % STRETCH_BYTES

@@ -46,12 +46,14 @@ class Committer:
         reserve: Reserve,
         reserved: int,
         seals: SealFile,
+        messages: int,
     ) -> None:
         self._connection = connection
         self._sql = sql
         self._reserve = reserve
         self._reserved = reserved
         self._seals = seals
+        self._messages = messages
         self._short_of_space = False
         self._wal_pages = 0
         self._wal_pages_checkpointed = 0
@@ -127,6 +129,7 @@ class Committer:
         if not group.writes:
             return
         connection = self._connection
+        messages = self._messages
         connection.execute("BEGIN IMMEDIATE")
         try:
             # Deletes first: a message that was settled here may be adopted again.
@@ -140,6 +143,7 @@ class Committer:
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+            self._messages = messages
             raise
         self._reserved = reserved
 
@@ -152,6 +156,7 @@ class Committer:
             group.swept = len(swept)
             keys += swept
         if keys:
+            self._messages -= len(keys)
             self._connection.executemany(self._sql.delete_entry, keys)
             self._connection.executemany(self._sql.delete_body, [(key[2],) for key in keys])
 
@@ -176,6 +181,7 @@ class Committer:
                 guarded_id = guard_id(sequence, sending.messages[at].message_id)
                 entries.append((*row, guarded_id, entry_crc32(place, entry)))
         if bodies:
+            self._messages += len(bodies)
             self._connection.executemany(self._sql.insert_body, bodies)
             self._connection.executemany(self._sql.insert_entry, entries)
         self._expire_deduplication(group.sendings)
@@ -229,6 +235,7 @@ class Committer:
             if self._connection.execute(self._sql.adopt_entry, row).get is not None:
                 self._connection.execute(self._sql.insert_body, sending.bodies[at])
                 sending.accepted.append(at)
+                self._messages += 1
                 continue
             key = (*sending.place, message_id)
             sequence = self._connection.execute(self._sql.find_adopted, key).get
@@ -240,7 +247,7 @@ class Committer:
 
     def _note_wal_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         self._wal_pages = pages
-        self._seals.committed(pages)
+        self._seals.committed(pages, self._messages)
         return apsw.SQLITE_OK
 
 

@@ -21,6 +21,7 @@ from dovemq.core.queue import Queue
 from dovemq.stores.sqlite.committer import SEQUENCE_KEY
 from dovemq.stores.sqlite.connection import open_reader, open_writer, start_log
 from dovemq.stores.sqlite.damage.examination import examine
+from dovemq.stores.sqlite.damage.report import Report
 from dovemq.stores.sqlite.directory import sync_directory
 from dovemq.stores.sqlite.group import Place
 from dovemq.stores.sqlite.rows import account_from_row, move_from_record, queue_from_row
@@ -44,6 +45,10 @@ class Recovered(Struct, frozen=True):
     sequence_reserved: int
     receipt_key: bytes
     seals: SealFile
+    messages: int
+    """Rows of messages, also of removed queues."""
+    report: Report | None
+    """What this start had to rebuild."""
 
 
 def recover(
@@ -65,7 +70,7 @@ def recover(
         queues = [queue_from_row(row) for row in writing.execute(sql.select_queues)]
         moves = [move_from_record(record) for (record,) in writing.execute(sql.select_moves)]
         accounts = [account_from_row(*row) for row in writing.execute(sql.select_accounts)]
-        indexes, orphans = _indexes(writing, sql, {q.number: q for q in queues}, rng)
+        indexes, orphans, messages = _indexes(writing, sql, {q.number: q for q in queues}, rng)
         reserved = int(writing.execute(sql.get_meta, (SEQUENCE_KEY,)).get or 0)
         seals = SealFile(path)
         seals.begin(examined.sealed, int(writing.pragma("page_size")))
@@ -87,6 +92,8 @@ def recover(
         reserved,
         receipt_key,
         seals,
+        messages,
+        examined.report,
     )
 
 
@@ -116,8 +123,9 @@ def _indexes(
     sql: Statements,
     queues: Mapping[int, Queue],
     rng: random.Random,
-) -> tuple[dict[Place, Index], list[int]]:
+) -> tuple[dict[Place, Index], list[int], int]:
     indexes: dict[Place, Index] = {}
+    messages = 0
     orphans: list[int] = []
     place: Place | None = None
     add = None
@@ -131,6 +139,7 @@ def _indexes(
                 add = indexes[place].add
             elif number not in orphans[-1:]:
                 orphans.append(number)
+        messages += 1
         if add is not None:
             add(Entry(*state))
-    return indexes, orphans
+    return indexes, orphans, messages

@@ -36,7 +36,8 @@ GROWTH_PAGES: Final = 1 << 14
 _MAGIC: Final = b"DOVESEAL"
 _HEADER_BYTES: Final = 4_096
 _HEADER: Final = struct.Struct("<8sIIII")
-_MARK: Final = struct.Struct("<8sII")
+_MARK: Final = struct.Struct("<8sIQI")
+_FRAMES: Final = struct.Struct("<IQ")
 _MARK_AT: Final = 64
 _CHECKPOINT_AT: Final = 128
 _PAGES_AT: Final = 192
@@ -50,10 +51,11 @@ _log = logging.getLogger(__name__)
 
 
 class Mark(Struct, frozen=True):
-    """So many frames of the log that has these salts."""
+    """So many frames of the log that has these salts; then so many messages were stored."""
 
     salts: bytes
     frames: int
+    messages: int = 0
 
 
 class Sealed(Struct, frozen=True):
@@ -156,14 +158,13 @@ class SealFile:
         self._write_pages()
         self.sync()
 
-    def committed(self, frames: int) -> None:
-        """The log is synced up to this frame."""
+    def committed(self, frames: int, messages: int) -> None:
+        """The log is synced up to this frame, and so many messages are stored."""
         if self._void:
             return
         if self._salts_may_change:
             self._read_salts()
-        crc32 = zlib.crc32(frames.to_bytes(4, "little"), self._salts_crc32)
-        _MARK.pack_into(self._map, _MARK_AT, self._salts, frames, crc32)
+        self._write_mark(_MARK_AT, frames, messages)
 
     def checkpointed(self, frames: int) -> None:
         """Seal the pages that a checkpoint has copied from the log, up to this frame."""
@@ -178,8 +179,7 @@ class SealFile:
             self._give_up(error)
             return
         self._frames_sealed = frames
-        crc32 = zlib.crc32(frames.to_bytes(4, "little"), self._salts_crc32)
-        _MARK.pack_into(self._map, _CHECKPOINT_AT, self._salts, frames, crc32)
+        self._write_mark(_CHECKPOINT_AT, frames, 0)
         self.sync()
 
     def sync(self) -> None:
@@ -199,24 +199,29 @@ class SealFile:
 
         May be asked by any thread.
         """
-        pages = 0 if self._void else self._pages
-        return [number for number in range(1, pages + 1) if not self._is_sound(number)]
+        return [] if self._void else self._compared(range(1, self._pages + 1))
 
     def still_unsound(self, numbers: Sequence[int]) -> list[int]:
         """Those that neither a checkpoint nor the log explains; asked by the thread that writes."""
         if self._void or not numbers:
             return []
         logged = self._logged()
-        return [each for each in numbers if each not in logged and not self._is_sound(each)]
+        return self._compared([number for number in numbers if number not in logged])
 
-    def _is_sound(self, number: int) -> bool:
-        at = _HEADER_BYTES + _SEAL_BYTES * (number - 1)
-        sealed = int.from_bytes(self._map[at : at + _SEAL_BYTES], "little")
-        return not sealed or page_seal(self._read_page(number)) == sealed
+    def _compared(self, numbers: Sequence[int]) -> list[int]:
+        # Read and not mapped: the writer may map the file anew meanwhile.
+        held = os.pread(self._file, _SEAL_BYTES * self._pages, _HEADER_BYTES)
+        seals = _words(held[: len(held) - len(held) % _SEAL_BYTES])
+        return [
+            number
+            for number in numbers
+            if number <= len(seals)
+            and seals[number - 1] not in (0, page_seal(self._read_page(number)))
+        ]
 
     def _logged(self) -> Collection[int]:
         """Pages of which the log has a version."""
-        salts, frames, _ = _MARK.unpack_from(self._map, _MARK_AT)
+        salts, frames, _, _ = _MARK.unpack_from(self._map, _MARK_AT)
         if self._log < 0 or not frames or salts != self._salts:
             return ()
         stride = FRAME_HEADER_BYTES + self._page_bytes
@@ -226,6 +231,10 @@ class SealFile:
             return ()
         with mmap.mmap(self._log, 0, access=mmap.ACCESS_READ) as log, memoryview(log) as view:
             return _newest(view, 0, held, stride)
+
+    def _write_mark(self, at: int, frames: int, messages: int) -> None:
+        crc32 = zlib.crc32(_FRAMES.pack(frames, messages), self._salts_crc32)
+        _MARK.pack_into(self._map, at, self._salts, frames, messages, crc32)
 
     def _read_salts(self) -> None:
         if self._log < 0:
@@ -308,10 +317,10 @@ def _newest(view: memoryview, done: int, frames: int, stride: int) -> dict[int, 
 
 
 def _read_mark(data: bytes, at: int) -> Mark | None:
-    salts, frames, crc32 = _MARK.unpack_from(data, at)
-    if zlib.crc32(frames.to_bytes(4, "little"), zlib.crc32(salts)) != crc32:
+    salts, frames, messages, crc32 = _MARK.unpack_from(data, at)
+    if zlib.crc32(_FRAMES.pack(frames, messages), zlib.crc32(salts)) != crc32:
         return None if any(data[at : at + _MARK.size]) else Mark(_NO_SALTS, 0)
-    return Mark(salts, frames)
+    return Mark(salts, frames, messages)
 
 
 def _words(data: bytes) -> "array[int]":

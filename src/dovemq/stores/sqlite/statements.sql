@@ -66,8 +66,9 @@ SELECT sequence, visible_ms, receive_count, first_received_ms
 FROM entry WHERE queue = ? AND partition = ? AND sequence > ? ORDER BY sequence LIMIT ?
 
 -- name: page_entries
-SELECT queue, partition, sequence FROM entry
-WHERE (queue, partition, sequence) > (?, ?, ?) ORDER BY queue, partition, sequence LIMIT ?
+SELECT queue, partition, sequence, visible_ms, sent_ms, receive_count, first_received_ms, grp,
+    units, guarded_id, crc32
+FROM entry WHERE (queue, partition, sequence) > (?, ?, ?) ORDER BY queue, partition, sequence LIMIT ?
 
 -- name: count_entries
 SELECT count(*) FROM entry

@@ -28,7 +28,7 @@ from dovemq.stores.sqlite.damage.rebuilding import Rebuilding
 from dovemq.stores.sqlite.damage.report import Ledger, Report
 from dovemq.stores.sqlite.directory import DATABASE_NAME, sync_directory
 from dovemq.stores.sqlite.schema import APPLICATION_ID
-from dovemq.stores.sqlite.seals import SEALS_NAME, Sealed, read_seals
+from dovemq.stores.sqlite.seals import SEALS_NAME, Mark, Sealed, read_seals
 
 PAGES_NAMED_MAX: Final = 100
 PARTIAL_SUFFIX: Final = ".partial"
@@ -79,7 +79,8 @@ def examine(directory: Path, version_known: int, now_ms: int) -> Examined:
         if not damaged and not notes:
             return Examined(sealed, None)
         roots = sealed.roots if sealed is not None else {}
-        report = _rebuild(directory, Harvest(image, roots), damaged, notes, now_ms)
+        stored = _stored(log, sealed)
+        report = _rebuild(directory, Harvest(image, roots), damaged, notes, stored, now_ms)
     finally:
         image.close()
     change_places(directory)
@@ -90,17 +91,11 @@ def examine(directory: Path, version_known: int, now_ms: int) -> Examined:
 
 def _log_notes(log: Log | None, sealed: Sealed | None) -> list[str]:
     synced = sealed.synced if sealed is not None else None
-    copied = sealed.checkpointed if sealed is not None else None
-    notes = []
+    copied = _frames_of(log, sealed.checkpointed if sealed is not None else None)
     if sealed is not None and synced is None:
         _log.warning("the mark of the log cannot be read: a log that was cut would not be found")
-    if synced is not None and (copied is None or copied.salts != synced.salts):
-        missing = synced.frames if log is None or log.salts != synced.salts else log.missing(synced)
-    elif synced is not None and copied is not None:
-        had = len(log.frames) if log is not None and log.salts == synced.salts else 0
-        missing = max(0, synced.frames - max(had, copied.frames))
-    else:
-        missing = 0
+    notes = []
+    missing = _missing(log, sealed)
     if missing:
         notes.append(
             f"{missing} pages of the log are missing: messages that were sent last may be lost, "
@@ -109,16 +104,29 @@ def _log_notes(log: Log | None, sealed: Sealed | None) -> list[str]:
     if log is None:
         return notes
     kept = log.kept(synced)
-    if kept > log.replayed:
+    if log.replayed < max(kept, copied):
         notes += [] if log.header_whole else ["the header of the log is damaged"]
-        notes += [
-            f"frame {frame.number} of the log (page {frame.page_number}) is damaged"
-            for frame in log.frames[:kept]
-            if not frame.whole
-        ][:PAGES_NAMED_MAX] or (["a frame of the log is damaged"] if log.header_whole else [])
+        wrong = [frame.number for frame in log.frames[:kept] if not frame.whole]
+        for number in (wrong or [log.replayed + 1])[:PAGES_NAMED_MAX]:
+            notes.append(f"the log is damaged at frame {number} of {len(log.frames)}")
     elif any(frame.commit_pages for frame in log.frames[kept:]):
         _log.warning("the last commit of the log is not whole: nobody was told that it was done")
     return notes
+
+
+def _missing(log: Log | None, sealed: Sealed | None) -> int:
+    """Frames that were synced and are neither in the log nor copied into the database."""
+    if sealed is None or sealed.synced is None:
+        return 0
+    synced, copied = sealed.synced, sealed.checkpointed
+    there = len(log.frames) if log is not None and log.salts == synced.salts else 0
+    if copied is not None and copied.salts == synced.salts:
+        there = max(there, copied.frames)
+    return max(0, synced.frames - there)
+
+
+def _frames_of(log: Log | None, mark: Mark | None) -> int:
+    return mark.frames if log is not None and mark is not None and mark.salts == log.salts else 0
 
 
 def _structure_notes(database: Path) -> list[str]:
@@ -137,8 +145,23 @@ def _structure_notes(database: Path) -> list[str]:
     return [str(line) for (line,) in found if line != "ok"]
 
 
+def _stored(log: Log | None, sealed: Sealed | None) -> int | None:
+    """How many messages there were, unless the log has commits that the mark does not know."""
+    synced = sealed.synced if sealed is not None else None
+    if synced is None or not synced.frames:
+        return None
+    if log is None or log.salts != synced.salts:
+        return synced.messages
+    return synced.messages if log.kept(synced) <= synced.frames else None
+
+
 def _rebuild(
-    directory: Path, harvest: Harvest, damaged: list[int], notes: list[str], now_ms: int
+    directory: Path,
+    harvest: Harvest,
+    damaged: list[int],
+    notes: list[str],
+    stored: int | None,
+    now_ms: int,
 ) -> Report:
     database = directory / DATABASE_NAME
     _check_space(directory, database)
@@ -155,7 +178,7 @@ def _rebuild(
     if len(damaged) > PAGES_NAMED_MAX:
         ledger.note(f"{len(damaged) - PAGES_NAMED_MAX} more pages are damaged")
     _sync(partial)
-    report = ledger.report(now_ms, new_evidence(directory), kept)
+    report = ledger.report(now_ms, new_evidence(directory), kept, stored)
     save_report(directory, report)
     sync_directory(directory)
     partial.rename(directory / REBUILT_NAME)

@@ -72,12 +72,6 @@ class Log(Struct, frozen=True):
         last_whole = all(frame.whole for frame in self.frames[before : commits[-1]])
         return max(commits[-1] if last_whole else before, self._answered(synced))
 
-    def missing(self, synced: Mark | None) -> int:
-        """How many frames that were synced are not there."""
-        if synced is None or synced.salts != self.salts:
-            return 0
-        return max(0, synced.frames - len(self.frames))
-
     def _answered(self, synced: Mark | None) -> int:
         if synced is None or synced.salts != self.salts:
             return 0

@@ -38,6 +38,8 @@ class Report(Struct, frozen=True):
     lost_count: int = 0
     returned: tuple[Named, ...] = ()
     returned_count: int = 0
+    unnamed_count: int | None = None
+    """Lost without a name; None when it is not known how many messages there were."""
 
     def lines(self) -> Iterator[str]:
         for note in self.notes:
@@ -73,7 +75,11 @@ class Ledger:
         if len(self._returned) < LISTED_MAX:
             self._returned.append(named)
 
-    def report(self, found_ms: int, evidence: str, kept: int) -> Report:
+    def report(self, found_ms: int, evidence: str, kept: int, stored: int | None) -> Report:
+        """`stored`: how many messages there were, if that is known."""
+        unnamed = None if stored is None else max(0, stored - kept - self._lost_count)
+        if unnamed:
+            self.note(f"{unnamed} messages of {stored} are lost without a name")
         return Report(
             found_ms,
             evidence,
@@ -83,4 +89,5 @@ class Ledger:
             self._lost_count,
             tuple(self._returned),
             self._returned_count,
+            unnamed,
         )

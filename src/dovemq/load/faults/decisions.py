@@ -25,6 +25,7 @@ KILL: Final = "kill"
 PAUSE: Final = "pause"
 FAIL_SYNC: Final = "fail_sync"
 FULL: Final = "full"
+FLIP: Final = "flip"
 SKEW: Final = "skew"
 JUMP: Final = "jump"
 
@@ -40,6 +41,7 @@ class Mishap(enum.StrEnum):
     PAUSE = "pause"
     FAIL_SYNC = "fail_sync"
     FULL = "full"
+    FLIP = "flip"
     SKEW = "skew"
     JUMP = "jump"
 
@@ -88,6 +90,8 @@ class Drawn:
                 return _failures(Mishap.FAIL_SYNC, mttf, disk.fail_sync_ms, rng)
             case "full":
                 return _failures(Mishap.FULL, disk.full_mttf_seconds, disk.full_ms, rng)
+            case "flip":
+                return _failures(Mishap.FLIP, disk.flip_mttf_seconds, 0, rng)
             case "skew":
                 return _skews(clock.skew_ms, rng)
             case "jump":

@@ -6,15 +6,16 @@ queues are there until all messages are accounted for.
 
 import asyncio
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dovemq.client import AdminClient
+from dovemq.client import AdminClient, ClientError
 from dovemq.core.access import AccessKey
 from dovemq.core.errors import DoveError
 from dovemq.load.checker import STRICT, Rules
@@ -24,6 +25,7 @@ from dovemq.load.faults.process import Announcement
 from dovemq.load.faults.proxy import Proxy
 from dovemq.load.faults.server import TroubledServer
 from dovemq.load.faults.spec import Spec
+from dovemq.load.journals import kept_id
 from dovemq.load.judgement import Fault
 from dovemq.load.plan import DRAIN_SPARE_MS, Endpoint, Plan
 from dovemq.load.receiver import Quits
@@ -35,6 +37,10 @@ ANSWER_MS: Final = 5_000
 """Beyond the longest wait of a receive: then an answer counts as lost."""
 OUTAGE_MS_MIN: Final = 120_000
 STARTED_POLL_SECONDS: Final = 0.01
+NAMED_ATTEMPTS_MAX: Final = 100
+NAMED_AGAIN_SECONDS: Final = 0.2
+EVIDENCE: Final = "damage/"
+"""How a verification begins a line about what was found at an earlier start."""
 
 
 class FaultsImpossible(DoveError):
@@ -103,10 +109,14 @@ async def run(
         plan = _tolerant(plan, spec, reached, endpoint, ours=server is not None)
         loaded = _Loaded(spec, courses, plan, stage, stop or asyncio.Event(), live or Live())
         if server is None:
-            return Outcome(endpoint.url, await loaded.run(), _fired(stage.log), 0, ())
-        result = await loaded.beside(server)
+            return Outcome(endpoint.url, await loaded.run(None), _fired(stage.log), 0, ())
+        admin = AdminClient(
+            server.process.announced.admin_url, endpoint.key, region=endpoint.region
+        )
+        ending.push_async_callback(admin.close)
+        result = await loaded.beside(server, admin)
         await server.calm()
-        findings = await _verified(server.process.announced, endpoint)
+        findings = await _findings(admin)
         return Outcome(endpoint.url, result, _fired(stage.log), server.starts, findings)
 
 
@@ -130,19 +140,21 @@ class _Loaded:
         quitting = spec.client.quit > 0
         self._quits = _quits(courses, stage.log) if quitting else None
 
-    async def run(self) -> Result:
+    async def run(self, admin: AdminClient | None) -> Result:
+        damaged = admin is not None and self._spec.disk.flip_mttf_seconds
         return await run_load(
             self._plan,
             journals=self._stage.journals,
             rules=_lenient(self._stage.rules, self._spec),
             quits=self._quits,
+            named=functools.partial(_named, admin) if damaged else None,
             stop=self._stop,
             live=self._live,
         )
 
-    async def beside(self, server: TroubledServer) -> Result:
+    async def beside(self, server: TroubledServer, admin: AdminClient) -> Result:
         trouble = asyncio.create_task(self._trouble(server))
-        load = asyncio.create_task(self.run())
+        load = asyncio.create_task(self.run(admin))
         try:
             done, _ = await asyncio.wait((trouble, load), return_when=asyncio.FIRST_COMPLETED)
             if trouble in done and trouble.exception():
@@ -194,8 +206,16 @@ def _tolerant(plan: Plan, spec: Spec, reached: Endpoint, direct: Endpoint, *, ou
 
 
 def _lenient(rules: Rules, spec: Spec) -> Rules:
-    """A server that dies may forget a young lease, and a clock that jumps ends leases early."""
-    return replace(rules, allowed=rules.allowed | {Fault.COLLIDED}) if spec.needs_server else rules
+    """A server that dies may forget a young lease, and a clock that jumps ends leases early.
+
+    What is on a damaged page may be lost, if it is named.
+    """
+    allowed = set(rules.allowed)
+    if spec.needs_server:
+        allowed.add(Fault.COLLIDED)
+    if spec.disk.flip_mttf_seconds:
+        allowed.add(Fault.NAMED)
+    return replace(rules, allowed=frozenset(allowed))
 
 
 def _quits(courses: Courses, log: FaultLog) -> Quits:
@@ -218,10 +238,28 @@ def _proxy(endpoint: Endpoint, courses: Courses, log: FaultLog) -> Proxy:
     return Proxy(parts.hostname or "", parts.port or 80, courses.course(NETWORK), log)
 
 
-async def _verified(announced: Announcement, endpoint: Endpoint) -> tuple[str, ...]:
-    async with AdminClient(announced.admin_url, endpoint.key, region=endpoint.region) as client:
-        document = await client.verify()
-    return tuple(document["findings"])
+async def _named(admin: AdminClient) -> frozenset[bytes]:
+    """Ids that the store gave up when it was rebuilt; asked until the server is back."""
+    for attempt in range(NAMED_ATTEMPTS_MAX):
+        try:
+            document = await admin.damage()
+            break
+        except ClientError:
+            if attempt + 1 == NAMED_ATTEMPTS_MAX:
+                raise
+            await asyncio.sleep(NAMED_AGAIN_SECONDS)
+    told = (each for report in document["reports"] for each in _told(report))
+    return frozenset(kept_id(each["message_id"]) for each in told if each["message_id"])
+
+
+def _told(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [*report["lost"], *report["returned"]]
+
+
+async def _findings(admin: AdminClient) -> tuple[str, ...]:
+    """Without damage that was mended: what that cost is judged by the checker."""
+    findings = (await admin.verify())["findings"]
+    return tuple(each for each in findings if not each.startswith(EVIDENCE))
 
 
 def _fired(log: FaultLog) -> dict[str, int]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from dovemq.core.errors import DoveError
+from dovemq.load.decay import apply_decay, draw_decay
 from dovemq.load.faults import decisions
 from dovemq.load.faults.decisions import Courses, Decision, Mishap
 from dovemq.load.faults.fault_log import FaultLog
@@ -66,7 +67,7 @@ class TroubledServer:
             shim = build_shim(place)
             if spec.needs_disk:
                 self._disk = Disk(place, shim)
-                environment |= self._disk.environment(sync_us=SYNC_US)
+                environment |= self._disk.environment(lie=spec.disk.sync_lies, sync_us=SYNC_US)
             if spec.needs_clock:
                 self._clock = SkewedClock(place, shim)
                 environment |= self._clock.environment()
@@ -120,6 +121,7 @@ class TroubledServer:
     def _acts(self) -> Iterator[tuple[str, _Act]]:
         yield decisions.KILL, self._in_turn(self._killed)
         yield decisions.PAUSE, self._in_turn(self._paused)
+        yield decisions.FLIP, self._in_turn(self._flipped)
         if self._disk is not None:
             yield decisions.FAIL_SYNC, self._in_turn(self._unsynced)
             yield decisions.FULL, self._filled
@@ -173,6 +175,17 @@ class TroubledServer:
         undone = await self._cut_power(decision)
         await self.start()
         return Effect(f"{failed.syncs_failed} syncs failed, {undone}", failed.syncs_failed > 0)
+
+    async def _flipped(self, decision: Decision) -> Effect:
+        self._check_running()
+        await self._kill()
+        decay = draw_decay(self.process.data, random.Random(decision.seed), ("flip",))
+        if decay is not None:
+            apply_decay(self.process.data, decay)
+        await self.start()
+        if decay is None:
+            return Effect("no file to damage", fired=False)
+        return Effect(f"bit {decay.bit} of byte {decay.offset} of {decay.file}")
 
     async def _filled(self, decision: Decision) -> Effect:
         refused = (await self._switched("full", decision)).writes_refused

@@ -62,7 +62,9 @@ class Disk(_Table, frozen=True):
     """`power_cut`: a kill also takes what was written and not synced.
 
     Syncs that fail are followed by a power cut: a server must not be restarted on what the
-    system still holds in memory and the disk does not.
+    system still holds in memory and the disk does not. `sync_lies`: syncs do nothing and say that
+    they did; no service can live with that. A flip changes one bit of a file while the server is
+    down for it.
     """
 
     power_cut: bool = False
@@ -70,6 +72,8 @@ class Disk(_Table, frozen=True):
     fail_sync_ms: Span = 500
     full_mttf_seconds: MeanSeconds = 0.0
     full_ms: Span = 2_000
+    flip_mttf_seconds: MeanSeconds = 0.0
+    sync_lies: bool = False
 
 
 class Clock(_Table, frozen=True):
@@ -103,6 +107,7 @@ class Spec(_Table, frozen=True):
         return bool(
             server.kill_mttf_seconds
             or server.pause_mttf_seconds
+            or self.disk.flip_mttf_seconds
             or self.needs_disk
             or self.needs_clock
         )

@@ -146,6 +146,7 @@ def row_of(cell: Cell, result: Result) -> Row:
         "least fired": result.least_fired(cell.areas),
         "duplicates": sum(result.duplicates.values()),
         "lost": result.faults["lost"],
+        "lost by name": result.faults["named"],
         "verdict": verdict(cell, result),
     }
 
@@ -207,13 +208,13 @@ async def run_cells(chosen: Sequence[Cell], path: Path, *, quick: bool) -> list[
 def main() -> int:
     parser = parser_of("faults", __doc__)
     parser.add_argument("--quick", action="store_true", help="few messages, to see that it works")
-    parser.add_argument("--only", metavar="WORD", default="", help="cells whose name holds it")
+    parser.add_argument("--only", metavar="WORD", default="", help="cells whose name begins so")
     parser.add_argument("--results", type=Path, help="file to keep cells in and to go on from")
     parser.add_argument("--publish", action="store_true", help="write the table of the docs")
     args = parser.parse_args()
     # Whoever ends the bench ends its server too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    chosen = [cell for cell in cells() if args.only in cell.key]
+    chosen = [cell for cell in cells() if cell.key.startswith(args.only)]
     with tempfile.TemporaryDirectory() as folder:
         path = args.results or (Path(folder) / "quick.jsonl" if args.quick else RESULTS)
         rows = uvloop.run(run_cells(chosen, path, quick=args.quick))

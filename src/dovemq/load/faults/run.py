@@ -141,13 +141,15 @@ class _Loaded:
         self._quits = _quits(courses, stage.log) if quitting else None
 
     async def run(self, admin: AdminClient | None) -> Result:
-        damaged = admin is not None and self._spec.disk.flip_mttf_seconds
+        named = None
+        if admin is not None and self._spec.disk.flip_mttf_seconds:
+            named = functools.partial(_named, admin)
         return await run_load(
             self._plan,
             journals=self._stage.journals,
             rules=_lenient(self._stage.rules, self._spec),
             quits=self._quits,
-            named=functools.partial(_named, admin) if damaged else None,
+            named=named,
             stop=self._stop,
             live=self._live,
         )

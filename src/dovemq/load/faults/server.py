@@ -27,7 +27,7 @@ DATA: Final = "data"
 SYNC_US: Final = 1_000
 """A sync takes its time, so that a power cut finds something unsynced."""
 START_ATTEMPTS_MAX: Final = 60
-"""A disk may be full when the server comes back."""
+"""While the disk is full when the server is to come back."""
 START_AGAIN_SECONDS: Final = 0.5
 PORTS: Final = range(20_000, 30_000)
 """Below those that a kernel gives to clients: one of them might take a port while it is free."""
@@ -58,6 +58,7 @@ class TroubledServer:
         self._disk: Disk | None = None
         self._clock: SkewedClock | None = None
         self._skews = enumerate(courses.course(decisions.SKEW))
+        self._full = False
         self._turn = asyncio.Lock()
         self._over = asyncio.Event()
         self._starting: asyncio.Future[ServerProcess] | None = None
@@ -82,8 +83,8 @@ class TroubledServer:
             if decision is not None:
                 self._clock.set(decision.offset_ms)
                 self._log.note(decisions.SKEW, number, decision)
-        attempts_max = START_ATTEMPTS_MAX if self._disk is not None else 1
-        for attempt in range(attempts_max):
+        for attempt in range(START_ATTEMPTS_MAX):
+            full = self._full
             starting = asyncio.ensure_future(asyncio.to_thread(self.process.start))
             self._starting = starting
             try:
@@ -91,7 +92,7 @@ class TroubledServer:
                 await asyncio.shield(starting)
                 break
             except StartFailed:
-                if attempt + 1 == attempts_max:
+                if not full or attempt + 1 == START_ATTEMPTS_MAX:
                     raise
             await asyncio.sleep(START_AGAIN_SECONDS)
         self.starts += 1
@@ -188,7 +189,9 @@ class TroubledServer:
         return Effect(f"bit {decay.bit} of byte {decay.offset} of {decay.file}")
 
     async def _filled(self, decision: Decision) -> Effect:
+        self._full = True
         refused = (await self._switched("full", decision)).writes_refused
+        self._full = False
         return Effect(f"{refused} writes refused", refused > 0)
 
     async def _jumped(self, decision: Decision) -> Effect:

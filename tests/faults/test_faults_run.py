@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pytest
 
+from dovemq.cli import main
 from dovemq.core.access import AccessKey
 from dovemq.load.faults.decisions import Courses, Decision, Drawn, Replayed
 from dovemq.load.faults.fault_log import FaultLog, Heading, read_log
@@ -168,3 +169,18 @@ def test_faults_that_cannot_be_brought_about_are_refused(
 ) -> None:
     with pytest.raises(FaultsImpossible, match=told):
         outcome_of(parse_spec(document, "x"), tmp_path, plan(**fields), endpoint=endpoint)
+
+
+def test_command_tells_what_fired_and_that_every_message_is_accounted_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = tmp_path / "storm.toml"
+    spec.write_text("[network]\ndrop_response = 0.05\n\n[client]\nquit = 0.05\n")
+    options = ["--messages", "40", "--senders", "4", "--receivers", "4", "--lease", "2"]
+    log = tmp_path / "storm.log"
+    code = main(["faults", "run", str(spec), *options, "--log", str(log), "--seed", "3"])
+    told = capsys.readouterr().out
+    assert code == 0, told
+    assert "every message is accounted for" in told
+    assert "drop_response" in told
+    assert read_log(log)[1]["network"]

@@ -41,6 +41,13 @@ def test_plan_shows_no_secret() -> None:
     assert "hush-hush" not in repr(Plan(endpoint=ENDPOINT, name="run"))
 
 
+def test_slow_receivers_are_waited_for() -> None:
+    quick = Plan(endpoint=ENDPOINT, name="run", lease_seconds=10)
+    slow = Plan(endpoint=ENDPOINT, name="run", lease_seconds=10, receive_pause_ms=60_000)
+    rare = Plan(endpoint=ENDPOINT, name="run", lease_seconds=10, receive_rate=0.5)
+    assert (quick.drain_ms, slow.drain_ms, rare.drain_ms) == (25_000, 85_000, 65_000)
+
+
 def test_queue_names_tell_run_repetition_and_application() -> None:
     plan = Plan(endpoint=ENDPOINT, name="run", fifo=True)
     assert plan.queue_name(2, 0) == "run-2-0.fifo"

@@ -238,7 +238,8 @@ class _Part:
         if account.missing:
             return idle_ms >= plan.drain_ms
         # What was not settled may come again when its lease ends, and is seen then.
-        return idle_ms >= (plan.lease_ms + plan.linger_ms if account.open else plan.linger_ms)
+        again_ms = plan.lease_ms + plan.between_receives_ms if account.open else 0
+        return idle_ms >= again_ms + plan.linger_ms
 
     def trace(self, directory: Path) -> None:
         # Only here: who wants no trace needs no Arrow.

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dovemq.client import AnswerMalformed, ClientError, Refused
 from dovemq.load.books import Books, message_key
-from dovemq.load.contents import Label, crc32, new_random_body
+from dovemq.load.contents import Filler, Label, crc32
 from dovemq.load.journals import SenderJournal
 from dovemq.load.pacing import ClosedPace, OpenPace, Pace
 from dovemq.load.rows import Slot
@@ -42,6 +42,7 @@ class Sender(Thread):
         self._queue = number // self.plan.senders
         self._queue_url = share.queue_urls[self._queue]
         self._journal = journal
+        self._filler = Filler(self.plan.body_bytes, self.rng)
 
     async def work(self, starts_us: int) -> None:
         plan = self.plan
@@ -67,7 +68,7 @@ class Sender(Thread):
 
     def _draft(self, send_seq: int) -> Draft:
         label = Label(self._run_name, self.number, send_seq)
-        body = new_random_body(label, self.plan.body_bytes, self.rng)
+        body = self._filler.body(label, self.plan.body_bytes)
         return Draft(send_seq, body, crc32(body))
 
     async def _send(self, drafts: Sequence[Draft], from_us: int) -> None:

@@ -103,7 +103,7 @@ class Sender(Thread):
         try:
             if self.plan.send_batch == 1:
                 sent = await self.client.send(self._queue_url, self._request(drafts[0]))
-                self._acknowledged(drafts[0], slots[0], sent.message_id)
+                self._acknowledged(slots[0], sent.message_id)
                 left: Sequence[Draft] = ()
                 error: ClientError | None = None
             else:
@@ -124,7 +124,8 @@ class Sender(Thread):
         left = dict(enumerate(drafts))
         for entry in answer.successful:
             place = int(entry.id)
-            self._acknowledged(left.pop(place), slots[place], entry.message_id)
+            self._acknowledged(slots[place], entry.message_id)
+            del left[place]
         error: ClientError | None = None
         for failed in answer.failed:
             error = Refused(200, failed.code, failed.message, "")
@@ -134,7 +135,7 @@ class Sender(Thread):
             error = AnswerMalformed(self._queue_url, "an entry of a batch without an answer")
         return list(left.values()), error
 
-    def _acknowledged(self, draft: Draft, slot: Slot, message_id: str) -> None:
+    def _acknowledged(self, slot: Slot, message_id: str) -> None:
         now_us = self.books.eventful_us = self.now_us()
         self._journal.acknowledged(slot, message_id, now_us)
         self.books.acknowledged.append(message_key(message_id))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dovemq.core.access import AccessKey
-from dovemq.load.contents import Label, is_intact, label_of, new_random_body
+from dovemq.load.contents import Filler, Label, is_intact, label_of
 from dovemq.load.plan import BODY_BYTES_MIN, Endpoint, Plan, PlanInvalid
 
 ENDPOINT = Endpoint("http://127.0.0.1:9324", AccessKey("AKIA", "hush-hush", ""))
@@ -41,15 +41,22 @@ def test_plan_shows_no_secret() -> None:
     assert "hush-hush" not in repr(Plan(endpoint=ENDPOINT, name="run"))
 
 
+def test_slow_receivers_are_waited_for() -> None:
+    quick = Plan(endpoint=ENDPOINT, name="run", lease_seconds=10)
+    slow = Plan(endpoint=ENDPOINT, name="run", lease_seconds=10, receive_pause_ms=60_000)
+    rare = Plan(endpoint=ENDPOINT, name="run", lease_seconds=10, receive_rate=0.5)
+    assert (quick.drain_ms, slow.drain_ms, rare.drain_ms) == (25_000, 85_000, 65_000)
+
+
 def test_queue_names_tell_run_repetition_and_application() -> None:
     plan = Plan(endpoint=ENDPOINT, name="run", fifo=True)
     assert plan.queue_name(2, 0) == "run-2-0.fifo"
 
 
-@pytest.mark.parametrize("size", [BODY_BYTES_MIN, 65, 66, 67, 1_024, 2_048])
+@pytest.mark.parametrize("size", [BODY_BYTES_MIN, 65, 66, 67, 1_024, 200_000])
 def test_body_has_its_size_label_and_checksum(size: int) -> None:
     label = Label("load-19a8b3c4d5e-1", 4_095, 1_000_000)
-    body = new_random_body(label, size, random.Random(size))
+    body = Filler(size, random.Random(size)).body(label, size)
     assert len(body) == size
     assert label_of(body) == label
     assert is_intact(body)
@@ -58,5 +65,5 @@ def test_body_has_its_size_label_and_checksum(size: int) -> None:
 
 def test_bodies_differ_and_go_by_the_seed() -> None:
     label = Label("run", 1, 1)
-    bodies = [new_random_body(label, 200, random.Random(seed)) for seed in (1, 1, 2)]
+    bodies = [Filler(200, random.Random(seed)).body(label, 200) for seed in (1, 1, 2)]
     assert bodies[0] == bodies[1] != bodies[2]

@@ -166,7 +166,7 @@ def _add_failures(parser: argparse.ArgumentParser) -> None:
         "--drain-seconds",
         type=_positive,
         metavar="S",
-        help="wait so long for messages that do not come (default: two leases and 5 s)",
+        help="wait so long for messages that do not come (default: two leases, a pause and 5 s)",
     )
     group.add_argument(
         "--linger",

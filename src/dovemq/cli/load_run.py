@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import importlib.util
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,11 +97,8 @@ def _run(args: argparse.Namespace) -> int:
 async def _ran(args: argparse.Namespace, plan: "Plan") -> "Result":
     from dovemq.load.run import Live, run
 
-    if args.traces is not None:
-        try:
-            from dovemq.load import traces as _  # noqa: F401
-        except ModuleNotFoundError as error:
-            raise WrongUse(_TRACE_EXTRA) from error
+    if args.traces is not None and importlib.util.find_spec("pyarrow") is None:
+        raise WrongUse(_TRACE_EXTRA)
     stop, live = stop_on_interrupt(), Live()
     async with Progress(lambda: str(live)):
         return await run(

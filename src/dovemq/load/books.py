@@ -58,7 +58,7 @@ class ActivityTally(Struct, frozen=True):
 class News(Struct, frozen=True):
     """From the worker of that number. Keys of messages are those since its last news: whose send
     was acknowledged, that came, that were settled; counts are of all that was acknowledged.
-    `eventful_us`: when something was last acknowledged, came, or failed."""
+    `eventful_us`: when something last came, was acknowledged, or failed."""
 
     worker: int
     acknowledged: list[int]

@@ -14,6 +14,8 @@ from msgspec import Struct
 _SEPARATOR: Final = ":"
 _FIELD: Final = "."
 _CHECKSUM_LENGTH: Final = 8
+STARTS_MIN: Final = 65_536
+"""How many different pieces there are at least."""
 
 
 class Label(Struct, frozen=True):
@@ -29,11 +31,21 @@ def new_body(label: Label, filler: str) -> str:
     return f"{head}.{crc32(filler):08x}{_SEPARATOR}{filler}"
 
 
-def new_random_body(label: Label, size: int, rng: random.Random) -> str:
-    """Of that many bytes, if the label leaves room for any filler."""
-    head = f"{label.run}.{label.sender}.{label.send_seq}"
-    room = max(0, size - len(head) - len(_FIELD + _SEPARATOR) - _CHECKSUM_LENGTH)
-    return new_body(label, base64.b64encode(rng.randbytes(room * 3 // 4 + 3)).decode()[:room])
+class Filler:
+    """Random text for bodies of up to `size` bytes: pieces of one long text, since drawing each
+    anew would cost a sender as much as signing it."""
+
+    def __init__(self, size: int, rng: random.Random) -> None:
+        self._rng = rng
+        self._starts = max(STARTS_MIN, size)
+        drawn = rng.randbytes(self._starts + size)
+        self._text = base64.b64encode(drawn).decode()
+
+    def body(self, label: Label, size: int) -> str:
+        """Of that many bytes, if the label leaves room for any filler."""
+        head = len(f"{label.run}.{label.sender}.{label.send_seq}.:") + _CHECKSUM_LENGTH
+        start = int(self._rng.random() * self._starts)
+        return new_body(label, self._text[start : start + max(0, size - head)])
 
 
 def label_of(body: str) -> Label | None:

@@ -16,6 +16,8 @@ ATTRIBUTE_BYTES_MAX: Final = 64
 """Room for the number that a message carries as an attribute."""
 NAME_LENGTH_MAX: Final = 24
 DRAIN_SPARE_MS: Final = 5_000
+INTERVALS_MAX: Final = 20
+"""Of drawn arrivals: hardly one in a billion is longer than so many times the mean."""
 
 _NO_ATTRIBUTES: Final[Mapping[str, str]] = {}
 
@@ -135,7 +137,13 @@ class Plan(Struct, frozen=True, kw_only=True):
     def drain_ms(self) -> int:
         if self.drain_ms_max is not None:
             return self.drain_ms_max
-        return 2 * self.lease_ms + DRAIN_SPARE_MS
+        return 2 * self.lease_ms + self.between_receives_ms + DRAIN_SPARE_MS
+
+    @property
+    def between_receives_ms(self) -> int:
+        """For so long it may be by plan that nobody asks for a message."""
+        intervals_ms = INTERVALS_MAX * 1_000 / self.receive_rate if self.receive_rate else 0
+        return self.receive_pause_ms + round(intervals_ms)
 
     @property
     def lease_ms(self) -> int:

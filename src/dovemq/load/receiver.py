@@ -138,7 +138,7 @@ class Receiver(Thread):
             self.books.failed("settle", error, self.now_us())
             await self.outage.failed(error)
             return
-        now_us = self.now_us()
+        now_us = self.books.eventful_us = self.now_us()
         for place, (_, slot, key) in enumerate(ours):
             if place not in failed:
                 self._journal.settled(slot, now_us)

@@ -5,24 +5,22 @@ Owns the order of things and nothing of what a client does.
 
 import asyncio
 import contextlib
-import random
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
 
-from dovemq.client import ClientError, SqsClient, Unreachable
 from dovemq.core.ports import Clock
 from dovemq.load.account import Account
 from dovemq.load.books import Tally
 from dovemq.load.checker import STRICT, Rules, check
-from dovemq.load.costs import tree_cpu_seconds
+from dovemq.load.costs import ProcessUnknown, tree_cpu_seconds
 from dovemq.load.crew import Crew, LocalCrew, ProcessCrew
 from dovemq.load.judgement import Fault
-from dovemq.load.outage import GaveUp, Outage
 from dovemq.load.plan import Phases, Plan, PlanInvalid
+from dovemq.load.queues import RunQueues
 from dovemq.load.reading import open_journals
 from dovemq.load.receiver import Quits
 from dovemq.load.report import Report
@@ -126,16 +124,19 @@ class _Part:
         self._now_us: Callable[[], int] = shared_clock(self._offset_us)
         self._account = Account(plan.processes)
         self._began_us = self._now_us()
+        self._queues = RunQueues(plan, number, self._now_us)
         self._queue_labels: list[str] = []
         self.failure: str | None = None
-        self.leftovers: list[str] = []
+
+    @property
+    def leftovers(self) -> list[str]:
+        return self._queues.leftovers
 
     async def run(
         self, rules: Rules, quits: Quits | None, named: Named | None, stop: asyncio.Event
     ) -> Repetition:
         self._folder.mkdir(parents=True)
-        cpu_seconds = None
-        async with self._queues() as urls:
+        async with self._queues as urls:
             # `account/name`, the end of every queue's address.
             self._queue_labels = ["/".join(url.split("/")[-2:]) for url in urls]
             crew = await self._crew(urls, quits)
@@ -146,8 +147,7 @@ class _Part:
                 tallies = await crew.stop()
             for news in crew.news():
                 self._account.add(news)
-            if cpu_then is not None:
-                cpu_seconds = (self._server_cpu_seconds() or 0.0) - cpu_then
+            cpu_seconds = self._cpu_since(cpu_then)
         self.failure = self._account.failure
         self._live.phase = "checking"
         if named is not None:
@@ -155,55 +155,6 @@ class _Part:
         report = await self._checked(rules, cut=stop.is_set() or self.failure is not None)
         seconds = (_last_us(tallies, starts_us) - starts_us) / 1e6
         return repetition(tallies, seconds, cpu_seconds, report)
-
-    @contextlib.asynccontextmanager
-    async def _queues(self) -> AsyncIterator[tuple[str, ...]]:
-        plan = self._plan
-        attributes = {"VisibilityTimeout": str(plan.lease_seconds), **plan.queue_attributes}
-        if plan.fifo:
-            attributes["FifoQueue"] = "true"
-        endpoint = plan.setup or plan.endpoint
-        bundle = Path(endpoint.ca_bundle) if endpoint.ca_bundle else None
-        client = SqsClient(endpoint.url, endpoint.key, region=endpoint.region, ca_bundle=bundle)
-        async with client:
-            names = [plan.queue_name(self._number, each) for each in range(plan.applications)]
-            urls: list[str] = []
-            try:
-                for name in names:
-                    urls.append(await self._create(client, name, attributes))
-                yield tuple(urls)
-            finally:
-                for url in () if plan.keep_queues else urls:
-                    await self._remove(client, url)
-
-    async def _create(self, client: SqsClient, name: str, attributes: dict[str, str]) -> str:
-        """A server that is away is waited for, unless the run has only begun."""
-        outage = self._outage()
-        while True:
-            try:
-                return await client.create_queue(name, attributes, {})
-            except Unreachable as error:
-                if self._number == 1:
-                    raise
-                await outage.failed(error)
-
-    async def _remove(self, client: SqsClient, url: str) -> None:
-        """A queue that cannot be removed must not cost the result of the run."""
-        outage = self._outage()
-        while True:
-            try:
-                return await client.delete_queue(url)
-            except Unreachable as error:
-                try:
-                    await outage.failed(error)
-                except GaveUp:
-                    break
-            except ClientError:
-                break
-        self.leftovers.append(url)
-
-    def _outage(self) -> Outage:
-        return Outage(self._plan.outage_ms_max, random.Random(self._plan.seed), self._now_us)
 
     async def _crew(self, urls: tuple[str, ...], quits: Quits | None) -> Crew:
         shares = [
@@ -247,7 +198,8 @@ class _Part:
         if account.missing:
             return idle_ms >= plan.drain_ms
         # What was not settled may come again when its lease ends, and is seen then.
-        return idle_ms >= (plan.lease_ms + plan.linger_ms if account.open else plan.linger_ms)
+        again_ms = plan.lease_ms + plan.between_receives_ms if account.open else 0
+        return idle_ms >= again_ms + plan.linger_ms
 
     def trace(self, directory: Path) -> None:
         # Only here: who wants no trace needs no Arrow.
@@ -265,6 +217,13 @@ class _Part:
     def _server_cpu_seconds(self) -> float | None:
         pid = self._plan.server_pid
         return None if pid is None else tree_cpu_seconds(pid)
+
+    def _cpu_since(self, then: float | None) -> float | None:
+        """None also where the server has ended meanwhile: that is no reason to fail now."""
+        with contextlib.suppress(ProcessUnknown):
+            now = self._server_cpu_seconds()
+            return None if now is None or then is None else now - then
+        return None
 
 
 def _last_us(tallies: Sequence[Tally], starts_us: int) -> int:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dovemq.client import AnswerMalformed, ClientError, Refused
 from dovemq.load.books import Books, message_key
-from dovemq.load.contents import Label, crc32, new_random_body
+from dovemq.load.contents import Filler, Label, crc32
 from dovemq.load.journals import SenderJournal
 from dovemq.load.pacing import ClosedPace, OpenPace, Pace
 from dovemq.load.rows import Slot
@@ -42,6 +42,7 @@ class Sender(Thread):
         self._queue = number // self.plan.senders
         self._queue_url = share.queue_urls[self._queue]
         self._journal = journal
+        self._filler = Filler(self.plan.body_bytes, self.rng)
 
     async def work(self, starts_us: int) -> None:
         plan = self.plan
@@ -67,7 +68,7 @@ class Sender(Thread):
 
     def _draft(self, send_seq: int) -> Draft:
         label = Label(self._run_name, self.number, send_seq)
-        body = new_random_body(label, self.plan.body_bytes, self.rng)
+        body = self._filler.body(label, self.plan.body_bytes)
         return Draft(send_seq, body, crc32(body))
 
     async def _send(self, drafts: Sequence[Draft], from_us: int) -> None:
@@ -102,7 +103,7 @@ class Sender(Thread):
         try:
             if self.plan.send_batch == 1:
                 sent = await self.client.send(self._queue_url, self._request(drafts[0]))
-                self._acknowledged(drafts[0], slots[0], sent.message_id)
+                self._acknowledged(slots[0], sent.message_id)
                 left: Sequence[Draft] = ()
                 error: ClientError | None = None
             else:
@@ -123,7 +124,8 @@ class Sender(Thread):
         left = dict(enumerate(drafts))
         for entry in answer.successful:
             place = int(entry.id)
-            self._acknowledged(left.pop(place), slots[place], entry.message_id)
+            self._acknowledged(slots[place], entry.message_id)
+            del left[place]
         error: ClientError | None = None
         for failed in answer.failed:
             error = Refused(200, failed.code, failed.message, "")
@@ -133,7 +135,7 @@ class Sender(Thread):
             error = AnswerMalformed(self._queue_url, "an entry of a batch without an answer")
         return list(left.values()), error
 
-    def _acknowledged(self, draft: Draft, slot: Slot, message_id: str) -> None:
+    def _acknowledged(self, slot: Slot, message_id: str) -> None:
         now_us = self.books.eventful_us = self.now_us()
         self._journal.acknowledged(slot, message_id, now_us)
         self.books.acknowledged.append(message_key(message_id))

@@ -136,11 +136,16 @@ class Rebuilding:
         for table, count in _CATALOGUE_COLUMNS.items():
             keep = getattr(self._sql, f"keep_{table}")
             names = (table, f"{table}_twin")
-            for name in names:
+            doubtful: list[set[tuple[object, ...]]] = [set(), set()]
+            for name, rows in zip(names, doubtful, strict=True):
                 for found in self._harvest.rows(name):
                     row = _catalogue_row(table, found)
-                    if row is not None and len(row) == count:
+                    if len(row) == count and found.sound:
                         self._connection.execute(keep, row)
+                    elif len(row) == count:
+                        rows.add(row)
+            # No damage does the same to both.
+            self._connection.executemany(keep, doubtful[0] & doubtful[1])
             if all(map(self._harvest.is_damaged, names)):
                 whole = False
                 self._ledger.note(f"both copies of the table {table} are damaged")
@@ -292,12 +297,9 @@ class Rebuilding:
         return str(queue.key) if queue is not None else str(number)
 
 
-def _catalogue_row(table: str, found: Found) -> list[object] | None:
-    """Rows of damaged pages have nothing to prove them, and stand in another place too."""
-    values = found.row.values
-    if values is None or not found.sound:
-        return None
-    return [found.row.rowid, *values[1:]] if table in _ROWID_TABLES else values
+def _catalogue_row(table: str, found: Found) -> tuple[object, ...]:
+    values = found.row.values or []
+    return (found.row.rowid, *values[1:]) if table in _ROWID_TABLES else tuple(values)
 
 
 def _body_row(found: Found) -> BodyRow | None:

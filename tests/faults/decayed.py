@@ -50,7 +50,7 @@ class Made(Struct, frozen=True):
     settled: frozenset[str]
 
     def decayed(self, decay: Decay, into: Path) -> "Outcome":
-        shutil.copytree(self.directory, into)
+        shutil.copytree(self.directory, into, ignore=shutil.ignore_patterns("reserve", "*-shm"))
         apply_decay(into, decay)
         return asyncio.run(_look(into, self.now_ms))
 

@@ -108,7 +108,7 @@ class Rebuilding:
         self._broken: dict[int, int] = {}
         """By sequence the page on which a body is damaged."""
         self._doubtful: dict[int, Place] = {}
-        """By sequence the place of entries that are whole but for their id, which nothing proves."""
+        """By sequence the place of entries of which everything but the id is proven."""
         self._queues: dict[int, Queue] = {}
         self._connection = apsw.Connection(str(target))
         # Nobody reads it before it is whole and synced.

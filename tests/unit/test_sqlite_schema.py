@@ -118,7 +118,7 @@ def _as_first_version(database: Path) -> None:
         connection.execute(f"DROP TRIGGER {trigger}")
     for table in ("meta", "queue", "move", "account"):
         connection.execute(f"DROP TABLE {table}_twin")
-    for column in ("units", "guarded_id", "crc32"):
+    for column in ("units", "message_id", "crc32"):
         connection.execute(f"ALTER TABLE entry DROP COLUMN {column}")
     connection.execute("DROP TABLE account")
     connection.pragma("user_version", 1)

@@ -14,7 +14,7 @@ from dovemq.core.commands import Duplicate, Sent
 from dovemq.stores.sqlite.connection import out_of_space
 from dovemq.stores.sqlite.directory import Reserve
 from dovemq.stores.sqlite.group import SEQUENCES_RESERVED, Group, Sending
-from dovemq.stores.sqlite.guards import entry_crc32, guard_id
+from dovemq.stores.sqlite.guards import entry_crc32
 from dovemq.stores.sqlite.seals import SealFile
 from dovemq.stores.sqlite.statements import Statements
 
@@ -178,8 +178,8 @@ class Committer:
                 bodies.append(sending.bodies[at])
                 sequence = entry.sequence
                 row = (*place, sequence, entry.visible_ms, entry.sent_ms, entry.group, entry.units)
-                guarded_id = guard_id(sequence, sending.messages[at].message_id)
-                entries.append((*row, guarded_id, entry_crc32(place, entry)))
+                message_id = sending.messages[at].message_id
+                entries.append((*row, message_id, entry_crc32(place, entry)))
         if bodies:
             self._messages += len(bodies)
             self._connection.executemany(self._sql.insert_body, bodies)
@@ -229,7 +229,7 @@ class Committer:
                 entry.group,
                 entry.units,
                 message_id,
-                guard_id(entry.sequence, message_id),
+                message_id,
                 entry_crc32(sending.place, entry),
             )
             if self._connection.execute(self._sql.adopt_entry, row).get is not None:

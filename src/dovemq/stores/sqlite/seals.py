@@ -24,6 +24,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from dovemq.stores.sqlite.directory import sync_directory
+
 SEALS_NAME: Final = "dovemq.seals"
 
 LOG_HEADER_BYTES: Final = 32
@@ -124,8 +126,11 @@ class SealFile:
         self._capacity = 0
         self._void = False
         path = database.with_name(SEALS_NAME)
+        is_new = not path.exists()
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
+            if is_new:
+                sync_directory(database.parent)
             self._map = self._grown(0)
         except OSError as error:
             self._give_up(error)
@@ -221,16 +226,21 @@ class SealFile:
 
     def _logged(self) -> Collection[int]:
         """Pages of which the log has a version."""
-        salts, frames, _, _ = _MARK.unpack_from(self._map, _MARK_AT)
-        if self._log < 0 or not frames or salts != self._salts:
-            return ()
+        if self._log < 0 and self._log_path.exists():
+            self._log = os.open(self._log_path, os.O_RDONLY | os.O_CLOEXEC)
         stride = FRAME_HEADER_BYTES + self._page_bytes
-        size = os.fstat(self._log).st_size
-        held = min(frames, (size - LOG_HEADER_BYTES) // stride)
-        if held <= 0:
+        size = os.fstat(self._log).st_size if self._log >= 0 else 0
+        frames = max(0, size - LOG_HEADER_BYTES) // stride
+        if not frames:
             return ()
         with mmap.mmap(self._log, 0, access=mmap.ACCESS_READ) as log, memoryview(log) as view:
-            return _newest(view, 0, held, stride)
+            salts = bytes(view[SALTS_OFFSET : SALTS_OFFSET + SALTS_BYTES])
+            current = 0
+            for start in range(LOG_HEADER_BYTES + SALTS_BYTES, size - SALTS_BYTES, stride):
+                if bytes(view[start : start + SALTS_BYTES]) != salts:
+                    break
+                current += 1
+            return _newest(view, 0, min(current, frames), stride)
 
     def _write_mark(self, at: int, frames: int, messages: int) -> None:
         crc32 = zlib.crc32(_FRAMES.pack(frames, messages), self._salts_crc32)

@@ -5,13 +5,13 @@ INSERT INTO body (sequence, crc32, record) VALUES (?, ?, ?)
 
 -- name: insert_entry
 INSERT INTO entry
-    (queue, partition, sequence, visible_ms, sent_ms, grp, units, guarded_id, crc32)
+    (queue, partition, sequence, visible_ms, sent_ms, grp, units, message_id, crc32)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: adopt_entry
 INSERT INTO entry
     (queue, partition, sequence, visible_ms, sent_ms, receive_count, first_received_ms, grp,
-     units, adopted_id, guarded_id, crc32)
+     units, adopted_id, message_id, crc32)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (queue, partition, adopted_id) WHERE adopted_id IS NOT NULL DO NOTHING
 RETURNING sequence
@@ -67,7 +67,7 @@ FROM entry WHERE queue = ? AND partition = ? AND sequence > ? ORDER BY sequence 
 
 -- name: page_entries
 SELECT queue, partition, sequence, visible_ms, sent_ms, receive_count, first_received_ms, grp,
-    units, guarded_id, crc32
+    units, message_id, crc32
 FROM entry WHERE (queue, partition, sequence) > (?, ?, ?) ORDER BY queue, partition, sequence LIMIT ?
 
 -- name: count_entries

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from dovemq.core.entry import Entry
-from dovemq.stores.sqlite.guards import entry_crc32, read_guarded_id
+from dovemq.stores.sqlite.guards import entry_crc32
 from dovemq.stores.sqlite.reader import BodyReader
 from dovemq.stores.sqlite.rows import BodyRow, DamagedRecord, RecordCodec
 from dovemq.stores.sqlite.statements import Statements
@@ -17,7 +17,7 @@ PROBLEMS_MAX: Final = 100
 DAMAGED_LISTED_MAX: Final = 1_000
 PAGE_ROWS: Final = 500
 
-_GUARDED_ID: Final = 9
+_MESSAGE_ID: Final = 9
 _CRC32: Final = 10
 
 Progress = Callable[[int, int], None]
@@ -30,7 +30,7 @@ class DamagedMessage(Struct, frozen=True):
     sequence: int
     reason: str
     message_id: str | None = None
-    """None when an older release wrote it, or when the id is damaged too."""
+    """None when an older release wrote it."""
 
 
 class Verification(Struct, frozen=True):
@@ -111,9 +111,8 @@ def _messages(
             if reason:
                 damaged_count += 1
                 if len(damaged) < DAMAGED_LISTED_MAX:
-                    message_id = read_guarded_id(sequence, entry[_GUARDED_ID])
                     name = names.get(number, str(number))
-                    damaged.append(DamagedMessage(name, sequence, reason, message_id))
+                    damaged.append(DamagedMessage(name, sequence, reason, entry[_MESSAGE_ID]))
         done += len(page)
         progress(done, total)
     # Nobody can count the bodies of a broken table.
@@ -124,7 +123,7 @@ def _messages(
 
 def _entry_reason(row: tuple[Any, ...]) -> str:
     crc32 = row[_CRC32]
-    if crc32 is None or crc32 == entry_crc32(row[:2], Entry(*row[2:_GUARDED_ID])):
+    if crc32 is None or crc32 == entry_crc32(row[:2], Entry(*row[2:_MESSAGE_ID])):
         return ""
     return "the checksum of its entry is wrong"
 

@@ -75,7 +75,7 @@ def examine(directory: Path, version_known: int, now_ms: int) -> Examined:
                 _log.warning("%s cannot be read: all pages are checked and sealed anew", seals)
             if not notes:
                 notes = _structure_notes(database)
-        damaged = list(image.missing_or_unsound()) if sealed is not None else []
+        damaged = list(image.unsound())
         if not damaged and not notes:
             return Examined(sealed, None)
         roots = sealed.roots if sealed is not None else {}
@@ -104,7 +104,9 @@ def _log_notes(log: Log | None, sealed: Sealed | None) -> list[str]:
     if log is None:
         return notes
     kept = log.kept(synced)
-    if log.replayed < max(kept, copied):
+    # SQLite would lay an older version over a newer one, or lose what was answered. A log that was
+    # copied and of which it takes nothing does no harm.
+    if 0 < log.replayed < copied or log.replayed < kept > copied:
         notes += [] if log.header_whole else ["the header of the log is damaged"]
         wrong = [frame.number for frame in log.frames[:kept] if not frame.whole]
         for number in (wrong or [log.replayed + 1])[:PAGES_NAMED_MAX]:

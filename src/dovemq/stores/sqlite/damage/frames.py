@@ -36,13 +36,15 @@ Sums = tuple[int, int]
 
 class Frame(Struct, frozen=True):
     """`commit_pages` is not 0 in the last frame of a commit. A frame that is not `whole` has the
-    page of its number with something wrong in it, or its number is wrong."""
+    page of its number with something wrong in it, or its number is wrong. One that is whole and not
+    `clean` had a header that could be mended."""
 
     number: int
     """From 1."""
     page_number: int
     commit_pages: int
     whole: bool
+    clean: bool
 
 
 class Log(Struct, frozen=True):
@@ -62,15 +64,22 @@ class Log(Struct, frozen=True):
     def kept(self, synced: Mark | None) -> int:
         """How many frames count: up to the last commit that is known to have been answered.
 
-        The newest commit may have been under way when the power went; it counts when it is whole.
-        One that is behind the mark, or that another commit follows, was synced.
+        What the mark covers was synced. Beyond it a commit that is not whole was under way when the
+        power went, and what follows it is left of one that was under way before. Only when a single
+        frame is wrong and whole commits follow it, the frame has been damaged since.
         """
         commits = [frame.number for frame in self.frames if frame.commit_pages]
+        answered = self._answered(synced)
         if not commits:
-            return self._answered(synced)
+            return answered
+        wrong = sum(not frame.clean for frame in self.frames[: commits[-1]])
+        if wrong + (not self.header_whole) > 1:
+            return max(self.replayed, answered)
         before = commits[-2] if len(commits) > 1 else 0
-        last_whole = all(frame.whole for frame in self.frames[before : commits[-1]])
-        return max(commits[-1] if last_whole else before, self._answered(synced))
+        newest = self.frames[before : commits[-1]]
+        # The header is synced before anything is answered.
+        whole = (self.header_whole or before) and all(frame.whole for frame in newest)
+        return max(commits[-1] if whole else before, answered)
 
     def _answered(self, synced: Mark | None) -> int:
         if synced is None or synced.salts != self.salts:
@@ -94,7 +103,9 @@ def read_log(path: Path, page_bytes: int, synced: Mark | None) -> Log | None:
     count = (len(data) - LOG_HEADER_BYTES) // (FRAME_HEADER_BYTES + page_bytes)
     salts = data[SALTS_OFFSET : SALTS_OFFSET + SALTS_BYTES]
     if not whole:
-        salts = _salts_of_frames(data, count, page_bytes) or salts
+        salts = _salts_of_frames(data, count, page_bytes)
+        if not any(salts):
+            return None
     last = _last_current(data, salts, count, page_bytes)
     if synced is not None and synced.salts == salts:
         # The salts of the last frame may be what is damaged.
@@ -123,18 +134,17 @@ class _Judge:
             content = self._data[page : page + self._page_bytes]
             stored = _NUMBERS.unpack_from(header, SALTS_OFFSET)
             numbers, whole, computed = self._judged(header, content, before, stored)
-            strict = (
-                strict
-                and computed == stored
-                and before[0] == before[1]
+            clean = (
+                whole
                 and self._salts == header[SALTS_BYTES : 2 * SALTS_BYTES]
                 and numbers == header[:_GUARDED_BYTES]
             )
+            strict = strict and clean and computed == stored and before[0] == before[1]
             page_number, commit_pages = _NUMBERS.unpack(numbers)
             if strict and commit_pages:
                 self.replayed = number
             before = (computed, stored)
-            yield Frame(number, page_number, commit_pages, whole)
+            yield Frame(number, page_number, commit_pages, whole, clean)
 
     def _judged(
         self, header: bytes, content: bytes, before: tuple[Sums, Sums], stored: Sums
@@ -156,10 +166,10 @@ class _Judge:
         return numbers, False, computed
 
 
-def _salts_of_frames(data: bytes, count: int, page_bytes: int) -> bytes | None:
+def _salts_of_frames(data: bytes, count: int, page_bytes: int) -> bytes:
     """With a broken header: those of the first frame, which is always of the newest log."""
     if not count:
-        return None
+        return b""
     start = _frame_start(1, page_bytes) + SALTS_BYTES
     return data[start : start + SALTS_BYTES]
 

@@ -63,13 +63,20 @@ class Image:
         """As the file has it, whatever the log says."""
         return self._raw(number)
 
-    def missing_or_unsound(self) -> Iterator[int]:
-        for number in range(1, self.page_count + 1):
-            page = self.page(number)
-            if page is None:
-                if self._was_written(number):
-                    yield number
-            elif not page.sound:
+    def unsound(self) -> Iterator[int]:
+        """Pages that SQLite would read from the file, and that are not there as they were sealed.
+
+        Those that it would read from the log are vouched for by the log's own checksums.
+        """
+        if self._sealed is None:
+            return
+        replayed = self._log.frames[: self._log.replayed] if self._log is not None else []
+        logged = {frame.page_number for frame in replayed}
+        for number in range(1, len(self._sealed.seals) + 1):
+            if number in logged:
+                continue
+            raw = self._raw(number)
+            if not self._sealed.vouches(number, raw or b""):
                 yield number
 
     def older_pages(self) -> Iterator[tuple[int, bytes]]:
@@ -111,10 +118,6 @@ class Image:
         if sealed is None or number > len(sealed.seals):
             return False
         return sealed.seals[number - 1] == page_seal(data)
-
-    def _was_written(self, number: int) -> bool:
-        sealed = self._sealed
-        return sealed is None or number > len(sealed.seals) or bool(sealed.seals[number - 1])
 
 
 def _newest(log: Log | None, kept: int, pages: int) -> dict[int, Frame]:

@@ -5,9 +5,8 @@ right, since the two are deleted together. A missing body is then looked for in 
 of every page: bodies never change, and its checksum tells. A missing entry is made anew.
 """
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import apsw
 from msgspec import Struct
@@ -21,7 +20,7 @@ from dovemq.stores.sqlite.committer import SEQUENCE_KEY
 from dovemq.stores.sqlite.damage.harvest import Found, Harvest
 from dovemq.stores.sqlite.damage.report import Ledger, Named
 from dovemq.stores.sqlite.group import Place
-from dovemq.stores.sqlite.guards import entry_crc32, guard_id, read_guarded_id
+from dovemq.stores.sqlite.guards import entry_crc32
 from dovemq.stores.sqlite.rows import (
     BodyRow,
     DamagedRecord,
@@ -67,6 +66,8 @@ class _Statements(Struct, frozen=True):
     remove_body: str
     all_bodies: str
     first_bodies: str
+    one_body: str
+    set_id: str
     select_queues: str
     select_meta: str
     newest_sequence: str
@@ -79,9 +80,9 @@ class KeptEntry(Struct, frozen=True):
     place: Place
     entry: Entry
     adopted_id: str | None
-    guarded_id: bytes | None
+    message_id: str | None
 
-    def row(self) -> tuple[object, ...]:
+    def row(self) -> tuple[Any, ...]:
         entry = self.entry
         return (
             *self.place,
@@ -93,7 +94,7 @@ class KeptEntry(Struct, frozen=True):
             entry.group,
             entry.units,
             self.adopted_id,
-            self.guarded_id,
+            self.message_id,
             entry_crc32(self.place, entry),
         )
 
@@ -105,6 +106,9 @@ class Rebuilding:
         self._sql = _Statements(**read_sections("damage", "rebuilding.sql"))
         self._codec = RecordCodec()
         self._broken: dict[int, int] = {}
+        """By sequence the page on which a body is damaged."""
+        self._doubtful: dict[int, Place] = {}
+        """By sequence the place of entries of which everything but the id is proven."""
         self._queues: dict[int, Queue] = {}
         self._connection = apsw.Connection(str(target))
         # Nobody reads it before it is whole and synced.
@@ -124,6 +128,7 @@ class Rebuilding:
             if not catalogue_whole:
                 self._make_queues()
             self._make_deduplication()
+            self._set_ids()
             self._skip_numbers()
             connection.execute("COMMIT")
             return int(connection.execute(self._sql.count_entries).get)
@@ -136,16 +141,21 @@ class Rebuilding:
         for table, count in _CATALOGUE_COLUMNS.items():
             keep = getattr(self._sql, f"keep_{table}")
             names = (table, f"{table}_twin")
-            for name in names:
+            doubtful: list[set[tuple[Any, ...]]] = [set(), set()]
+            for name, rows in zip(names, doubtful, strict=True):
                 for found in self._harvest.rows(name):
                     row = _catalogue_row(table, found)
-                    if row is not None and len(row) == count:
+                    if len(row) == count and found.sound:
                         self._connection.execute(keep, row)
+                    elif len(row) == count:
+                        rows.add(row)
+            # No damage does the same to both.
+            self._connection.executemany(keep, doubtful[0] & doubtful[1])
             if all(map(self._harvest.is_damaged, names)):
                 whole = False
                 self._ledger.note(f"both copies of the table {table} are damaged")
-        rows = self._connection.execute(self._sql.select_queues)
-        self._queues = {row[0]: queue_from_row(row) for row in rows}
+        known = self._connection.execute(self._sql.select_queues)
+        self._queues = {row[0]: queue_from_row(row) for row in known}
         return whole
 
     def _keep_messages(self) -> None:
@@ -180,6 +190,8 @@ class Rebuilding:
         kept = _entry_of(found)
         if kept is not None:
             self._connection.execute(self._sql.keep_entry, kept.row())
+            if not found.sound:
+                self._doubtful[kept.entry.sequence] = kept.place
 
     def _make_deduplication(self) -> None:
         """Those of living messages are known from them."""
@@ -204,11 +216,12 @@ class Rebuilding:
                 if found.row.rowid in wanted:
                     self._keep_body(found)
         lost = list(self._connection.execute(self._sql.entries_without_body))
-        for queue, partition, sequence, guarded in lost:
-            message_id = read_guarded_id(sequence, guarded)
+        for queue, partition, sequence, message_id in lost:
             page = self._broken.get(sequence)
             where = "a page that is gone" if page is None else f"page {page}"
             reason = f"lost, its body was damaged on {where}"
+            if sequence in self._doubtful:
+                reason += ", and its id stood on a damaged page too"
             self._ledger.lost(Named(self._queue_name(queue), message_id, sequence, reason))
             self._connection.execute(self._sql.remove_entry, (queue, partition, sequence))
 
@@ -247,7 +260,7 @@ class Rebuilding:
             units = stored_units(message)
             sent_ms, sequence = message.sent_ms, message.sequence
             entry = Entry(sequence, sent_ms, sent_ms, 0, 0, message.group, units)
-            state = KeptEntry(place, entry, None, guard_id(sequence, message.message_id))
+            state = KeptEntry(place, entry, None, message.message_id)
             reason = "its lease, delay and receive count were lost; it is visible again"
         else:
             reason = "its lease and receive count may be older than they were"
@@ -279,6 +292,12 @@ class Rebuilding:
         self._queues[number] = queue
         self._ledger.note(f"queue {number} lost its name and settings; it is now {key}")
 
+    def _set_ids(self) -> None:
+        for sequence, place in self._doubtful.items():
+            for row in list(self._connection.execute(self._sql.one_body, (sequence,))):
+                message_id = self._codec.message(row).message_id
+                self._connection.execute(self._sql.set_id, (message_id, *place, sequence))
+
     def _skip_numbers(self) -> None:
         known = dict(self._connection.execute(self._sql.select_meta))
         newest = int(self._connection.execute(self._sql.newest_sequence).get)
@@ -292,12 +311,9 @@ class Rebuilding:
         return str(queue.key) if queue is not None else str(number)
 
 
-def _catalogue_row(table: str, found: Found) -> list[object] | None:
-    """Rows of damaged pages have nothing to prove them, and stand in another place too."""
-    values = found.row.values
-    if values is None or not found.sound:
-        return None
-    return [found.row.rowid, *values[1:]] if table in _ROWID_TABLES else values
+def _catalogue_row(table: str, found: Found) -> tuple[Any, ...]:
+    values = found.row.values or []
+    return (found.row.rowid, *values[1:]) if table in _ROWID_TABLES else tuple(values)
 
 
 def _body_row(found: Found) -> BodyRow | None:
@@ -320,25 +336,22 @@ def _entry_of(found: Found) -> KeptEntry | None:
         return None
     queue, partition, sequence, visible_ms, sent_ms, receive_count, first_ms = values[:7]
     group, adopted_id = values[7:9]
-    units, guarded_id, crc32 = (*values[9:12], None, None, None)[:3]
+    units, message_id, crc32 = (*values[9:12], None, None, None)[:3]
     units = units if isinstance(units, int) else _UNITS_OF_OLD
     entry = Entry(sequence, visible_ms, sent_ms, receive_count, first_ms, group, units)
     if crc32 is None and not found.sound:
         return None
     if crc32 is not None and crc32 != entry_crc32((queue, partition), entry):
         return None
-    if adopted_id is not None and guarded_id is not None:
-        adopted_id = read_guarded_id(entry.sequence, guarded_id)
-    return KeptEntry((queue, partition), entry, adopted_id, guarded_id)
+    return KeptEntry((queue, partition), entry, adopted_id, message_id)
 
 
 def _is_entry(values: list[object]) -> bool:
-    more: Iterable[object] = values[9:12]
+    texts = (*values[7:9], *values[10:11])
     return (
         len(values) <= _ENTRY_COLUMNS
         and all(isinstance(value, int) for value in values[:7])
-        and all(value is None or isinstance(value, str) for value in values[7:9])
-        and all(value is None or isinstance(value, int | bytes) for value in more)
+        and all(value is None or isinstance(value, str) for value in texts)
     )
 
 

@@ -20,7 +20,7 @@ INSERT OR IGNORE INTO body (sequence, crc32, record) VALUES (?, ?, ?)
 -- name: keep_entry
 INSERT OR IGNORE INTO entry
     (queue, partition, sequence, visible_ms, sent_ms, receive_count, first_received_ms, grp,
-     units, adopted_id, guarded_id, crc32)
+     units, adopted_id, message_id, crc32)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: keep_deduplication
@@ -28,7 +28,7 @@ INSERT OR IGNORE INTO deduplication (queue, key, expires_ms, message_id, sequenc
 VALUES (?, ?, ?, ?, ?)
 
 -- name: entries_without_body
-SELECT queue, partition, sequence, guarded_id FROM entry
+SELECT queue, partition, sequence, message_id FROM entry
 WHERE NOT EXISTS (SELECT 1 FROM body WHERE body.sequence = entry.sequence)
 ORDER BY queue, partition, sequence
 
@@ -54,6 +54,14 @@ SELECT sequence, crc32, record FROM body ORDER BY sequence
 -- name: first_bodies
 SELECT body.sequence, body.crc32, body.record FROM body
 WHERE body.sequence IN (SELECT min(sequence) FROM entry GROUP BY queue)
+
+-- name: one_body
+SELECT sequence, crc32, record FROM body WHERE sequence = ?
+
+-- name: set_id
+UPDATE OR IGNORE entry
+SET message_id = ?1, adopted_id = CASE WHEN adopted_id IS NULL THEN NULL ELSE ?1 END
+WHERE queue = ?2 AND partition = ?3 AND sequence = ?4
 
 -- name: select_queues
 SELECT number, account, name, settings, tags, created_ms, modified_ms, version FROM queue

@@ -1,6 +1,6 @@
--- `crc32` covers every column that a receive needs, `guarded_id` is the message's id behind a crc32
--- of its own. Both are NULL in rows of older releases until they are next written.
-ALTER TABLE entry ADD COLUMN guarded_id BLOB;
+-- `crc32` covers every column that a receive needs; `message_id` names a message whose body is lost.
+-- In rows of older releases the id is NULL, and the checksum until they are next written.
+ALTER TABLE entry ADD COLUMN message_id TEXT;
 ALTER TABLE entry ADD COLUMN crc32 INTEGER;
 
 -- The catalogue a second time, on pages of its own: a damaged page must not cost a queue.

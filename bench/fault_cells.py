@@ -57,7 +57,6 @@ _SINGLE_RECEIVES: Final = {"send_batch": 10, "receive_batch": 1}
 _PACED: Final = {**_BATCHES, "send_rate": 1_400.0}
 _BACKLOG: Final = {**_PACED, "receive_rate": 100.0}
 """Receivers fall behind, so that there is something to damage."""
-_SLOW: Final = {**_BATCHES, "send_rate": 1_000.0}
 
 
 def cells() -> Iterator[Cell]:
@@ -92,8 +91,7 @@ def everything(p: float) -> Document:
 
 
 def _server() -> Iterator[Cell]:
-    for mttf, load in ((5, _PACED), (10, _SLOW)):
-        yield _timed("kill -9", "kill", {"server": {"kill_mttf_seconds": mttf}}, load, mttf)
+    yield _timed("kill -9", "kill", {"server": {"kill_mttf_seconds": 5}}, _PACED, 5)
     document: Document = {"server": {"pause_mttf_seconds": 5}}
     yield _timed("pause of 1 s", "pause", document, _PACED, 5)
 

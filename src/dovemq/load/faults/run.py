@@ -95,7 +95,7 @@ async def run(
         server: TroubledServer | None = None
         endpoint = stage.endpoint
         if endpoint is None:
-            server = TroubledServer(stage.place, spec, courses, stage.log, plan.seed)
+            server = TroubledServer(stage.place, spec, courses, stage.log)
             ending.push_async_callback(server.close)
             await server.start()
             announced = server.process.announced
@@ -165,6 +165,8 @@ class _Loaded:
             result = await load
         finally:
             server.end_trouble()
+            if self._live.phase == STARTING:
+                trouble.cancel()
             load.cancel()
             ended = await asyncio.gather(trouble, load, return_exceptions=True)
         if isinstance(ended[0], Exception):

@@ -6,6 +6,7 @@ back, and every mishap is noted with what came of it. A server that ends by itse
 """
 
 import asyncio
+import os
 import random
 import signal
 import socket
@@ -52,7 +53,7 @@ _Act = Callable[[Decision], Awaitable[Effect]]
 class TroubledServer:
     """`place` holds the data directory and all that is needed to ruin it."""
 
-    def __init__(self, place: Path, spec: Spec, courses: Courses, log: FaultLog, seed: int) -> None:
+    def __init__(self, place: Path, spec: Spec, courses: Courses, log: FaultLog) -> None:
         self._courses = courses
         self._log = log
         self._disk: Disk | None = None
@@ -73,7 +74,7 @@ class TroubledServer:
                 self._clock = SkewedClock(place, shim)
                 environment |= self._clock.environment()
         self.process = ServerProcess(
-            place / DATA, env=environment, log=place / "server.log", ports=free_ports(seed)
+            place / DATA, env=environment, log=place / "server.log", ports=free_ports()
         )
         self.starts = 0
 
@@ -228,8 +229,9 @@ class TroubledServer:
             raise ServerEnded(self.process.log_tail())
 
 
-def free_ports(seed: int) -> tuple[int, int]:
-    rng = random.Random(seed)
+def free_ports() -> tuple[int, int]:
+    """Others than those of another run, which may be free just now while its server is down."""
+    rng = random.Random(os.getpid())
     found: list[int] = []
     for _ in range(_PORT_ATTEMPTS_MAX):
         port = rng.choice(PORTS)

@@ -10,7 +10,7 @@ from typing import Final
 import apsw
 import pytest
 
-from dovemq.client import SqsClient
+from dovemq.client import BlockingAdminClient, SqsClient
 from dovemq.client.errors import Refused
 from dovemq.sqs.shapes import SendMessageRequest
 from dovemq.testing.local_server import LocalServer, StartFailed
@@ -140,6 +140,28 @@ def test_damaged_body_is_not_delivered_and_does_not_hold_up_the_others(
     server.start()
     expected = [body for body in bodies if not body.startswith("2-")]
     assert asyncio.run(all_received(server)) == expected
+
+
+def test_message_that_was_lost_is_named_by_the_admin_api_and_by_verify(
+    server: LocalServer,
+) -> None:
+    server.start()
+    asyncio.run(filled(server, ["kept" * 1_000, "lost" * 1_000]))
+    server.stop()
+    database = server.data / _DATABASE
+    data = database.read_bytes()
+    database.write_bytes(data.replace(b"lostlost", b"lastlost", 1))
+    server.start()
+    with BlockingAdminClient(server.admin_url, server.access_key) as admin:
+        assert admin.health()["ready"]
+        assert admin.health()["damage"] == 1
+        (report,) = admin.damage()["reports"]
+        (lost,) = report["lost"]
+        findings = admin.verify()["findings"]
+    assert lost["queue"].endswith(f"/{PLAIN}")
+    assert any(lost["message_id"] in finding for finding in findings)
+    assert "lastlost" not in str(report)
+    assert lost["message_id"] in server.log_tail()
 
 
 async def refused_status(client: SqsClient, body: str) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dovemq.cli import build_parser, main
-from dovemq.cli.load import FAULTS
+from dovemq.cli.load_check import FAULTS
 from dovemq.load import checker
 from dovemq.load.judgement import Fault
 from tests.load import fake_run

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from dovemq.client.connection import Answer
-from dovemq.client.errors import AnswerMalformed, TimedOut, Unreachable
+from dovemq.client.errors import AnswerMalformed, TimedOut, Unconnected, Unreachable
 from dovemq.client.pool import ATTEMPTS_MAX, Address, Pool
 
 Reply = Callable[[bytes, asyncio.StreamWriter], Awaitable[None]]
@@ -203,6 +203,68 @@ def test_late_answer_is_a_timeout_and_not_the_answer_to_the_next_request() -> No
     asyncio.run(run())
 
 
+def test_deadline_of_one_request_is_not_that_of_the_next() -> None:
+    async def second_late(head: bytes, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.2 if fakes[0].requests == 2 else 0)
+        await ok(head, writer)
+
+    fakes: list[FakeServer] = []
+
+    async def run() -> None:
+        async with pool_to(second_late) as (pool, fake):
+            fakes.append(fake)
+            await ask(pool, seconds_max=0.1)
+            assert (await ask(pool, seconds_max=20)).body == b"ok"
+            assert fake.connections == 1
+
+    asyncio.run(run())
+
+
+def test_shorter_deadline_than_the_one_before_is_kept() -> None:
+    async def second_never(head: bytes, writer: asyncio.StreamWriter) -> None:
+        if fakes[0].requests == 1:
+            await ok(head, writer)
+
+    fakes: list[FakeServer] = []
+
+    async def run() -> None:
+        async with pool_to(second_never) as (pool, fake):
+            fakes.append(fake)
+            await ask(pool, seconds_max=60)
+            with pytest.raises(TimedOut):
+                await ask(pool, seconds_max=0.05)
+
+    asyncio.run(run())
+
+
+def test_waiting_for_a_connection_counts_as_time() -> None:
+    async def silence(_: bytes, writer: asyncio.StreamWriter) -> None:
+        pass
+
+    async def run() -> None:
+        async with pool_to(silence, connections_max=1) as (pool, fake):
+            first = asyncio.create_task(ask(pool, seconds_max=60))
+            await asyncio.sleep(0)
+            with pytest.raises(TimedOut):
+                await ask(pool, seconds_max=0.05)
+            first.cancel()
+            await asyncio.wait([first])
+            assert fake.connections == 1
+
+    asyncio.run(run())
+
+
+def test_headers_of_an_answer_are_found_by_lower_case_names() -> None:
+    async def told(_: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(answer(b"ok", b"X-Amzn-RequestId: seven\r\n"))
+
+    async def run() -> None:
+        async with pool_to(told) as (pool, _):
+            assert (await ask(pool)).headers["x-amzn-requestid"] == "seven"
+
+    asyncio.run(run())
+
+
 def test_answer_that_is_no_http_is_an_error() -> None:
     async def garbage(_: bytes, writer: asyncio.StreamWriter) -> None:
         writer.write(b"220 mail.example ESMTP\r\n")
@@ -222,7 +284,7 @@ def test_nobody_listening_is_unreachable_with_a_remedy() -> None:
         server.close()
         await server.wait_closed()
         pool = Pool(Address.parse(f"http://127.0.0.1:{port}"))
-        with pytest.raises(Unreachable, match="dovemq serve"):
+        with pytest.raises(Unconnected, match="dovemq serve"):
             await ask(pool)
 
     asyncio.run(run())

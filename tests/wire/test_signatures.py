@@ -132,6 +132,23 @@ def test_our_own_signer_says_what_the_foreign_signer_says() -> None:
     assert ours["authorization"] == foreign.headers["authorization"]
 
 
+def test_form_signs_each_body_and_time_as_the_signer_would() -> None:
+    request = create()
+    signer = Signer(KEY, region=REGION)
+    form = signer.form("POST", "/", "", request.headers)
+    day_ms = 24 * 3_600 * 1_000
+    for now_ms in (
+        1_700_000_000_000,
+        1_700_000_000_999,
+        1_700_000_001_000,
+        1_700_000_000_000 + day_ms,
+    ):
+        for body in (b"{}", request.body, b""):
+            expected = signer.sign("POST", "/", "", request.headers, body, now_ms)
+            found = form.signed(body, now_ms)
+            assert found == (expected["x-amz-date"], expected["authorization"])
+
+
 @pytest.mark.parametrize("path", [QUEUE_PATH, "/123456789012/a%20b", "/x//y/./z/../w/"])
 def test_path_is_encoded_once_more_before_it_is_signed(path: str) -> None:
     request = signed(request_of(QUERY, "ListQueueTags", {}, path))

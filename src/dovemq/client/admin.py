@@ -168,12 +168,11 @@ class AdminClient:
         seconds_max: float,
         sink: Sink | None = None,
     ) -> Answer:
+        headers = {} if body is None else {"content-type": "application/json"}
+        given = urlencode({name: value for name, value in query.items() if value})
         answer = await self._session.ask(
-            method,
-            path,
-            {} if body is None else {"content-type": "application/json"},
+            self._session.form(method, path, headers, given),
             b"" if body is None else msgspec.json.encode(body),
-            query=urlencode({name: value for name, value in query.items() if value}),
             seconds_max=seconds_max,
             repeatable=method == "GET",
             sink=sink,

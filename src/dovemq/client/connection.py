@@ -20,8 +20,16 @@ class ConnectionBroken(Exception):
 
 class Answer(Struct, frozen=True):
     status: int
-    headers: dict[str, str]
+    raw_headers: list[tuple[bytes, bytes]]
     body: bytes
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """By lower-case names. Made on demand: hardly anybody asks."""
+        return {
+            name.decode("latin-1").lower(): value.decode("latin-1")
+            for name, value in self.raw_headers
+        }
 
     @property
     def outline(self) -> str:
@@ -39,9 +47,12 @@ class Connection(asyncio.Protocol):
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpResponseParser(self)
+        self._loop = asyncio.get_running_loop()
         self._waiter: asyncio.Future[Answer] | None = None
+        self._deadline = 0.0
+        self._alarm: asyncio.TimerHandle | None = None
         self._sink: Sink | None = None
-        self._headers: dict[str, str] = {}
+        self._headers: list[tuple[bytes, bytes]] = []
         self._parts: list[bytes] = []
         self._length = 0
 
@@ -49,12 +60,18 @@ class Connection(asyncio.Protocol):
     def usable(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
-    async def exchange(self, request: bytes, sink: Sink | None = None) -> Answer:
-        """The answer to `request`; its body goes to `sink` piece by piece if the status is 200."""
+    async def exchange(self, request: bytes, deadline: float, sink: Sink | None = None) -> Answer:
+        """The answer to `request`; its body goes to `sink` piece by piece if the status is 200.
+
+        A `TimeoutError` when it is not there at `deadline`, in seconds of the loop's clock.
+        """
         if self._transport is None or self._waiter is not None:
             raise ConnectionBroken("the connection is closed")
         self._sink = sink
-        self._waiter = asyncio.get_running_loop().create_future()
+        self._waiter = self._loop.create_future()
+        self._deadline = deadline
+        if self._alarm is None or self._alarm.when() > deadline:
+            self._set_alarm()
         self._transport.write(request)
         answer = None
         try:
@@ -70,12 +87,14 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
             self._transport = None
+        self._drop_alarm()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        self._drop_alarm()
         self._fail(ConnectionBroken(str(exc) if exc else "the server closed the connection"))
 
     def data_received(self, data: bytes) -> None:
@@ -86,12 +105,12 @@ class Connection(asyncio.Protocol):
             self.close()
 
     def on_message_begin(self) -> None:
-        self._headers = {}
+        self._headers = []
         self._parts = []
         self._length = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+        self._headers.append((name, value))
 
     def on_body(self, body: bytes) -> None:
         if self._sink is not None and self._parser.get_status_code() == 200:
@@ -110,6 +129,25 @@ class Connection(asyncio.Protocol):
         if self._waiter is not None and not self._waiter.done():
             body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
             self._waiter.set_result(Answer(self._parser.get_status_code(), self._headers, body))
+
+    def _set_alarm(self) -> None:
+        """One alarm serves many requests: setting one for each would cost more than they do."""
+        self._drop_alarm()
+        self._alarm = self._loop.call_at(self._deadline, self._look)
+
+    def _drop_alarm(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+
+    def _look(self) -> None:
+        self._alarm = None
+        if self._waiter is None:
+            return
+        if self._loop.time() < self._deadline:
+            self._set_alarm()
+        else:
+            self._fail(TimeoutError())
 
     def _take(self, body: bytes) -> None:
         assert self._sink is not None

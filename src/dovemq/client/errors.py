@@ -3,6 +3,7 @@
 ClientError
 ├── Refused             the server answered with an error
 ├── Unreachable         no connection, or it broke before the answer
+│   └── Unconnected     no connection: the request was certainly not sent
 ├── Untrusted           its certificate does not hold, or cannot be checked
 ├── TimedOut            no answer in time; the request may have been done
 └── AnswerMalformed     not the answer of a DoveMQ server
@@ -30,6 +31,10 @@ class Unreachable(ClientError):
     def __init__(self, url: str, found: str) -> None:
         super().__init__(f"{url}: {found}; is the server running? start it by `dovemq serve`")
         self.url = url
+
+
+class Unconnected(Unreachable):
+    pass
 
 
 class Untrusted(ClientError):

@@ -11,7 +11,13 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from dovemq.client.connection import Answer, Connection, ConnectionBroken, Sink
-from dovemq.client.errors import AnswerMalformed, TimedOut, Unreachable, Untrusted
+from dovemq.client.errors import (
+    AnswerMalformed,
+    TimedOut,
+    Unconnected,
+    Unreachable,
+    Untrusted,
+)
 
 CONNECTIONS_MAX: Final = 32
 CONNECT_SECONDS_MAX: Final = 5.0
@@ -50,8 +56,10 @@ class Pool:
         address: Address,
         connections_max: int = CONNECTIONS_MAX,
         ca_bundle: Path | None = None,
+        attempts_max: int = ATTEMPTS_MAX,
     ) -> None:
         self._address = address
+        self._attempts_max = attempts_max
         self._trust = _trust(address, ca_bundle) if address.secure else None
         self._idle: list[Connection] = []
         self._slots = asyncio.Semaphore(connections_max)
@@ -70,21 +78,32 @@ class Pool:
         A connection that breaks is tried anew only if the request may be done twice, or if it
         could not have been sent. Each attempt asks for a fresh request, since signatures age.
         """
+        deadline = asyncio.get_running_loop().time() + seconds_max
         try:
-            async with asyncio.timeout(seconds_max):
-                async with self._slots:
-                    return await self._attempts(make_request, repeatable, sink)
+            if self._slots.locked():
+                async with asyncio.timeout_at(deadline):
+                    await self._slots.acquire()
+            else:
+                await self._slots.acquire()
+            try:
+                return await self._attempts(make_request, deadline, repeatable, sink)
+            finally:
+                self._slots.release()
         except TimeoutError:
             raise TimedOut(self._address.url, seconds_max) from None
 
     async def _attempts(
-        self, make_request: Callable[[], bytes], repeatable: bool, sink: Sink | None
+        self,
+        make_request: Callable[[], bytes],
+        deadline: float,
+        repeatable: bool,
+        sink: Sink | None,
     ) -> Answer:
-        attempts_max = ATTEMPTS_MAX if repeatable and sink is None else 1
+        attempts_max = self._attempts_max if repeatable and sink is None else 1
         for attempt in range(attempts_max):
-            connection = await self._connection()
+            connection = self._idle_one() or await self._connection(deadline)
             try:
-                answer = await connection.exchange(make_request(), sink)
+                answer = await connection.exchange(make_request(), deadline, sink)
             except ConnectionBroken as error:
                 if attempt + 1 == attempts_max:
                     raise Unreachable(self._address.url, str(error)) from None
@@ -93,24 +112,27 @@ class Pool:
                 return answer
         raise AssertionError("the last attempt answers or raises")
 
-    async def _connection(self) -> Connection:
+    def _idle_one(self) -> Connection | None:
         while self._idle:
             connection = self._idle.pop()
             if connection.usable:
                 return connection
+        return None
+
+    async def _connection(self, deadline: float) -> Connection:
         address = self._address
         loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(CONNECT_SECONDS_MAX):
+            async with asyncio.timeout_at(min(deadline, loop.time() + CONNECT_SECONDS_MAX)):
                 _, connection = await loop.create_connection(
                     Connection, address.host, address.port, ssl=self._trust
                 )
         except TimeoutError:
-            raise Unreachable(address.url, "no connection in time") from None
+            raise Unconnected(address.url, "no connection in time") from None
         except ssl.SSLCertVerificationError as error:
             raise Untrusted(address.url, f"its certificate: {error.verify_message}") from None
         except OSError as error:
-            raise Unreachable(address.url, error.strerror or str(error)) from None
+            raise Unconnected(address.url, error.strerror or str(error)) from None
         return connection
 
     def _keep(self, connection: Connection) -> None:

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Final
 
 from dovemq.client.connection import Answer, Sink
-from dovemq.client.pool import CONNECTIONS_MAX, Address, Pool
+from dovemq.client.pool import ATTEMPTS_MAX, CONNECTIONS_MAX, Address, Pool
 from dovemq.core.access import AccessKey
 from dovemq.core.ports import Clock
 from dovemq.service.clock import SystemClock
-from dovemq.sqs.signature import Signer
+from dovemq.sqs.signature import SignatureForm, Signer
 
 ANSWER_SECONDS_MAX: Final = 30.0
 """Longer than the longest poll."""
@@ -28,43 +28,60 @@ class Session:
         clock: Clock | None = None,
         connections_max: int = CONNECTIONS_MAX,
         ca_bundle: Path | None = None,
+        attempts_max: int = ATTEMPTS_MAX,
     ) -> None:
         address = Address.parse(url)
         self.url = address.url
         self._host = address.authority
         self._signer = Signer(key, region=region, service=service) if key else None
         self._clock = clock or SystemClock()
-        self._pool = Pool(address, connections_max, ca_bundle)
+        self._pool = Pool(address, connections_max, ca_bundle, attempts_max)
+
+    def form(
+        self, method: str, path: str, headers: Mapping[str, str], query: str = ""
+    ) -> "RequestForm":
+        """For requests that are alike but for their body; header names are lower-case."""
+        sent = {"host": self._host, **headers}
+        signature = self._signer.form(method, path, query, sent) if self._signer else None
+        return RequestForm(method, f"{path}?{query}" if query else path, sent, signature)
 
     async def ask(
         self,
-        method: str,
-        path: str,
-        headers: Mapping[str, str],
+        form: "RequestForm",
         body: bytes = b"",
         *,
-        query: str = "",
         seconds_max: float = ANSWER_SECONDS_MAX,
         repeatable: bool = False,
         sink: Sink | None = None,
     ) -> Answer:
-        """The answer, whatever its status; header names are lower-case."""
+        """The answer, whatever its status."""
 
         def request() -> bytes:
-            return self._request(method, path, query, headers, body)
+            return form.request(body, self._clock.now_ms())
 
         return await self._pool.exchange(request, seconds_max, repeatable=repeatable, sink=sink)
 
     async def close(self) -> None:
         await self._pool.close()
 
-    def _request(
-        self, method: str, path: str, query: str, headers: Mapping[str, str], body: bytes
-    ) -> bytes:
-        sent: Mapping[str, str] = {"host": self._host, **headers}
-        if self._signer is not None:
-            sent = self._signer.sign(method, path, query, sent, body, self._clock.now_ms())
-        target = f"{path}?{query}" if query else path
-        lines = [f"{method} {target} HTTP/1.1", f"content-length: {len(body)}"]
-        lines += [f"{name}: {value}" for name, value in sent.items()]
-        return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
+
+class RequestForm:
+    __slots__ = ("_head", "_signature")
+
+    def __init__(
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        signature: SignatureForm | None,
+    ) -> None:
+        lines = [f"{method} {target} HTTP/1.1", *map(": ".join, headers.items())]
+        self._head = "\r\n".join(lines)
+        self._signature = signature
+
+    def request(self, body: bytes, now_ms: int) -> bytes:
+        head = f"{self._head}\r\ncontent-length: {len(body)}\r\n"
+        if self._signature is not None:
+            date, authorization = self._signature.signed(body, now_ms)
+            head += f"x-amz-date: {date}\r\nauthorization: {authorization}\r\n"
+        return f"{head}\r\n".encode("latin-1") + body

@@ -8,8 +8,8 @@ import msgspec
 
 from dovemq.client.connection import Answer
 from dovemq.client.errors import AnswerMalformed, Refused
-from dovemq.client.pool import CONNECTIONS_MAX
-from dovemq.client.session import ANSWER_SECONDS_MAX, Session
+from dovemq.client.pool import ATTEMPTS_MAX, CONNECTIONS_MAX
+from dovemq.client.session import ANSWER_SECONDS_MAX, RequestForm, Session
 from dovemq.core.access import AccessKey
 from dovemq.core.ports import Clock
 from dovemq.sqs import shapes
@@ -56,8 +56,14 @@ class SqsClient:
         connections_max: int = CONNECTIONS_MAX,
         session_token: str | None = None,
         ca_bundle: Path | None = None,
+        attempts_max: int = ATTEMPTS_MAX,
+        answer_seconds_max: float = ANSWER_SECONDS_MAX,
     ) -> None:
-        """`session_token` goes with keys that AWS gave for a while."""
+        """`session_token` goes with keys that AWS gave for a while.
+
+        `attempts_max`: how often an operation that may be repeated is asked when its connection
+        breaks. `answer_seconds_max` is for operations that have no longer time of their own.
+        """
         self._session = Session(
             endpoint_url,
             key,
@@ -66,7 +72,10 @@ class SqsClient:
             clock=clock,
             connections_max=connections_max,
             ca_bundle=ca_bundle,
+            attempts_max=attempts_max,
         )
+        self._answer_seconds_max = answer_seconds_max
+        self._forms: dict[str, RequestForm] = {}
         self._decoders: dict[type, msgspec.json.Decoder[Any]] = {}
         self._encode = msgspec.json.Encoder().encode
         self._headers = {"content-type": "application/x-amz-json-1.0"}
@@ -74,7 +83,7 @@ class SqsClient:
             self._headers["x-amz-security-token"] = session_token
 
     async def call(
-        self, operation: str, params: Mapping[str, Any], seconds_max: float = ANSWER_SECONDS_MAX
+        self, operation: str, params: Mapping[str, Any], seconds_max: float | None = None
     ) -> dict[str, Any]:
         """Any operation under its wire names."""
         answer: dict[str, Any] = await self._ask(operation, params, dict, seconds_max)
@@ -148,14 +157,17 @@ class SqsClient:
         *,
         wait_seconds: int | None = None,
         lease_seconds: int | None = None,
+        names: Sequence[str] = _ALL,
+        attribute_names: Sequence[str] = _ALL,
     ) -> list[shapes.ReceivedMessage]:
-        """With all attributes of the messages."""
+        """With what is asked of the system's (`names`) and the messages' own attributes."""
+        system_names = list(names) or None
         request = shapes.ReceiveMessageRequest(
             queue,
             # The older name as well, for servers that know no other.
-            attribute_names=_ALL,
-            message_system_attribute_names=_ALL,
-            message_attribute_names=_ALL,
+            attribute_names=system_names,
+            message_system_attribute_names=system_names,
+            message_attribute_names=list(attribute_names) or None,
             max_number_of_messages=count_max,
             visibility_timeout=lease_seconds,
             wait_time_seconds=wait_seconds,
@@ -214,14 +226,16 @@ class SqsClient:
         operation: str,
         request: object,
         shape: type[T],
-        seconds_max: float = ANSWER_SECONDS_MAX,
+        seconds_max: float | None = None,
     ) -> T:
+        form = self._forms.get(operation)
+        if form is None:
+            target = {"x-amz-target": f"AmazonSQS.{operation}"}
+            form = self._forms[operation] = self._session.form("POST", "/", self._headers | target)
         answer = await self._session.ask(
-            "POST",
-            "/",
-            {**self._headers, "x-amz-target": "AmazonSQS." + operation},
+            form,
             self._encode(request),
-            seconds_max=seconds_max,
+            seconds_max=seconds_max or self._answer_seconds_max,
             repeatable=operation in REPEATABLE,
         )
         if answer.status != 200:

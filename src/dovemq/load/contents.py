@@ -1,16 +1,21 @@
-"""What a message of a load run carries: who sent it as which number, and filler up to a length.
+"""What a message of a load run carries: who sent it as which number, and random filler.
 
-The label stands at the head of the body, so that it goes through any SQS endpoint and a receiver
-needs no other word about a message.
+Label and checksum stand at the head of the body, so that they go through any SQS endpoint and a
+receiver needs no other word about a message.
 """
 
+import base64
 import binascii
+import random
 from typing import Final
 
 from msgspec import Struct
 
 _SEPARATOR: Final = ":"
 _FIELD: Final = "."
+_CHECKSUM_LENGTH: Final = 8
+STARTS_MIN: Final = 65_536
+"""How many different pieces there are at least."""
 
 
 class Label(Struct, frozen=True):
@@ -22,16 +27,40 @@ class Label(Struct, frozen=True):
 
 
 def new_body(label: Label, filler: str) -> str:
-    return f"{label.run}.{label.sender}.{label.send_seq}{_SEPARATOR}{filler}"
+    head = f"{label.run}.{label.sender}.{label.send_seq}"
+    return f"{head}.{crc32(filler):08x}{_SEPARATOR}{filler}"
+
+
+class Filler:
+    """Random text for bodies of up to `size` bytes: pieces of one long text, since drawing each
+    anew would cost a sender as much as signing it."""
+
+    def __init__(self, size: int, rng: random.Random) -> None:
+        self._rng = rng
+        self._starts = max(STARTS_MIN, size)
+        drawn = rng.randbytes(self._starts + size)
+        self._text = base64.b64encode(drawn).decode()
+
+    def body(self, label: Label, size: int) -> str:
+        """Of that many bytes, if the label leaves room for any filler."""
+        head = len(f"{label.run}.{label.sender}.{label.send_seq}.:") + _CHECKSUM_LENGTH
+        start = int(self._rng.random() * self._starts)
+        return new_body(label, self._text[start : start + max(0, size - head)])
 
 
 def label_of(body: str) -> Label | None:
     """None when the body was not made here, or its head did not survive."""
     head, separator, _ = body.partition(_SEPARATOR)
     fields = head.split(_FIELD)
-    if not separator or len(fields) != 3 or not (fields[1].isdecimal() and fields[2].isdecimal()):
+    if not separator or len(fields) != 4 or not (fields[1].isdecimal() and fields[2].isdecimal()):
         return None
     return Label(fields[0], int(fields[1]), int(fields[2]))
+
+
+def is_intact(body: str) -> bool:
+    """Whether the filler is the one that was sent, as far as a checksum tells."""
+    head, _, filler = body.partition(_SEPARATOR)
+    return head.endswith(f"{_FIELD}{crc32(filler):08x}")
 
 
 def crc32(body: str) -> int:

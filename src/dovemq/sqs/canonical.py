@@ -65,10 +65,16 @@ def canonical_request(
     body: bytes,
 ) -> bytes:
     """`query` is canonical already."""
+    top = canonical_top(method, path, query)
+    return f"{top}{signed.canonical(headers)}\n{sha256(body).hexdigest()}".encode(
+        "latin-1", "replace"
+    )
+
+
+def canonical_top(method: str, path: str, query: str) -> str:
+    """The lines above the headers; `query` is canonical already."""
     canonical = path if path == "/" else canonical_path(path)
-    return (
-        f"{method}\n{canonical}\n{query}\n{signed.canonical(headers)}\n{sha256(body).hexdigest()}"
-    ).encode("latin-1", "replace")
+    return f"{method}\n{canonical}\n{query}\n"
 
 
 def canonical_path(path: str) -> str:

@@ -9,6 +9,7 @@ import email.utils
 import hmac
 import re
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Final
 from urllib.parse import unquote
 
@@ -30,6 +31,7 @@ from dovemq.sqs.canonical import (
     SigningKey,
     canonical_query,
     canonical_request,
+    canonical_top,
     date_ms,
     date_text,
 )
@@ -213,7 +215,6 @@ class Signer:
         self._key = key
         self._tail = f"/{region}/{service}/{TERMINATOR}"
         self._keys: Remembered[str, SigningKey] = Remembered()
-        self._signed: Remembered[tuple[str, ...], SignedHeaders] = Remembered()
 
     def sign(
         self,
@@ -228,20 +229,61 @@ class Signer:
 
         Names must be lower-case; `path` and `query` are as they go over the wire.
         """
-        date = date_text(now_ms)
+        date, authorization = self.form(method, path, query, headers).signed(body, now_ms)
+        return {**headers, "x-amz-date": date, "authorization": authorization}
+
+    def form(
+        self, method: str, path: str, query: str, headers: Mapping[str, str]
+    ) -> "SignatureForm":
+        """For requests that are alike but for their body."""
+        return SignatureForm(self, method, path, query, headers)
+
+    def claimed(self, date: str) -> tuple[SigningKey, str]:
+        """The key of that day, and the credential that it stands for."""
         scope = date[:8] + self._tail
-        signed = {**headers, "x-amz-date": date}
-        names = tuple(sorted(signed))
-        known = self._signed.get(names) or self._signed.keep(names, SignedHeaders(names))
-        canonical = canonical_request(
-            method, path, canonical_query(query) if query else "", signed, known, body
-        )
         key = self._keys.get(scope) or self._keys.keep(scope, SigningKey(self._key.secret, scope))
-        signed["authorization"] = (
-            f"{ALGORITHM} Credential={self._key.key_id}/{scope}, "
-            f"SignedHeaders={known.text}, Signature={key.signature(date, canonical)}"
+        return key, f"{self._key.key_id}/{scope}"
+
+
+class SignatureForm:
+    """What signatures of like requests share is put together once a second."""
+
+    __slots__ = (
+        "_beginning",
+        "_canonical",
+        "_date",
+        "_headers",
+        "_key",
+        "_second",
+        "_signer",
+        "_top",
+    )
+
+    def __init__(
+        self, signer: Signer, method: str, path: str, query: str, headers: Mapping[str, str]
+    ) -> None:
+        self._signer = signer
+        self._top = canonical_top(method, path, canonical_query(query) if query else "")
+        self._headers = headers
+        self._second = -1
+
+    def signed(self, body: bytes, now_ms: int) -> tuple[str, str]:
+        """`x-amz-date` and `authorization`."""
+        if now_ms // 1_000 != self._second:
+            self._renew(now_ms)
+        canonical = self._canonical + sha256(body).hexdigest().encode()
+        return self._date, self._beginning + self._key.signature(self._date, canonical)
+
+    def _renew(self, now_ms: int) -> None:
+        self._second = now_ms // 1_000
+        self._date = date_text(now_ms)
+        dated = {**self._headers, "x-amz-date": self._date}
+        signed = SignedHeaders(sorted(dated))
+        self._key, credential = self._signer.claimed(self._date)
+        self._canonical = f"{self._top}{signed.canonical(dated)}\n".encode("latin-1", "replace")
+        self._beginning = (
+            f"{ALGORITHM} Credential={credential}, SignedHeaders={signed.text}, Signature="
         )
-        return signed
 
 
 def _presigned_values(query: str) -> dict[str, str]:

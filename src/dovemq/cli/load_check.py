@@ -1,0 +1,178 @@
+"""`dovemq load check`: the account of what became of every message of a run."""
+
+import argparse
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, count, number
+from dovemq.cli.output import Progress, print_json, print_pairs
+
+if TYPE_CHECKING:
+    from dovemq.load.checker import Rules
+    from dovemq.load.report import Report
+
+FAULTS: Final = ("lost", "corrupted", "strange", "returned", "collided", "doubled", "late")
+_EXTRA: Final = "this command needs numpy: pip install 'dovemq[models]'"
+
+
+def add(actions: Commands) -> None:
+    parser = add_command(
+        actions,
+        "check",
+        _check,
+        "account for every message from the journals of senders and receivers",
+        "dovemq load check ./journals --allow collided",
+    )
+    parser.add_argument(
+        "journals", nargs="+", type=_place, metavar="DIR", help="directory of journals, or a file"
+    )
+    add_rules(parser)
+    parser.add_argument(
+        "--rows-max",
+        type=count,
+        default=2_000_000,
+        metavar="N",
+        help="rows in memory at a time, at about 200 bytes each (default: %(default)s)",
+    )
+
+
+def add_rules(parser: argparse.ArgumentParser) -> None:
+    """Options that say what is held against the service."""
+    parser.add_argument(
+        "--in-order",
+        action="store_true",
+        help="each sender's messages must come in order, as they must on FIFO queues",
+    )
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        choices=FAULTS,
+        help="count such messages, but do not fail for them; may be repeated",
+    )
+    parser.add_argument(
+        "--clock-skew",
+        type=number,
+        default=0,
+        metavar="MS",
+        help="how far the clocks of the clients may be apart (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--histories",
+        type=number,
+        default=10,
+        metavar="N",
+        help="tell so many messages of each fault with all that was seen (default: %(default)s)",
+    )
+
+
+class _Reader:
+    """Counts what was read, and ends the thread that reads when nobody waits for it any more."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.stopped = False
+
+    def read(self, rows: int) -> None:
+        if self.stopped:
+            raise InterruptedError("nobody waits for the check any more")
+        self.rows += rows
+
+
+def _place(text: str) -> Path:
+    path = Path(text)
+    if not path.exists():
+        raise argparse.ArgumentTypeError(f"{text!r} does not exist")
+    return path
+
+
+def _check(args: argparse.Namespace) -> int:
+    report = asyncio.run(_checked(args))
+    if args.json:
+        print_json({**_as_dict(report), "failed": report.failed})
+    else:
+        print_pairs(report_lines(report))
+        print_culprits(report)
+    return FAILED if report.failed else OK
+
+
+@contextlib.contextmanager
+def missing_extra() -> Iterator[None]:
+    """Says what to install when a module is not there."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise WrongUse(_EXTRA) from error
+
+
+def chosen_rules(args: argparse.Namespace) -> "Rules":
+    from dovemq.load import checker, judgement
+
+    return checker.Rules(
+        in_order=args.in_order,
+        allowed=frozenset(map(judgement.Fault, args.allow)),
+        slack=judgement.Slack(clock_us=1_000 * args.clock_skew),
+        histories_max=args.histories,
+    )
+
+
+async def _checked(args: argparse.Namespace) -> "Report":
+    with missing_extra():
+        # Only now: no other command should wait for these, nor need them.
+        from dovemq.load import checker, reading
+    reader = _Reader()
+    async with Progress(lambda: f"{reader.rows} rows read"):
+        try:
+            return await asyncio.to_thread(
+                checker.check,
+                reading.open_journals(args.journals),
+                chosen_rules(args),
+                rows_max=args.rows_max,
+                progress=reader.read,
+            )
+        finally:
+            reader.stopped = True
+
+
+def _as_dict(report: "Report") -> dict[str, object]:
+    return {name: getattr(report, name) for name in report.__struct_fields__}
+
+
+def report_lines(report: "Report") -> Iterator[tuple[str, object]]:
+    yield from request_lines(report)
+    for name, rate in report.rates.items():
+        yield name.replace("_", " "), f"{rate:.6g}"
+    yield from fault_lines(report)
+
+
+def request_lines(report: "Report") -> Iterator[tuple[str, object]]:
+    for what, requests in (("sends", report.sends), ("settles", report.settles)):
+        yield (
+            what,
+            f"{requests.acknowledged} acknowledged, {requests.refused} refused, "
+            f"{requests.unknown} unknown",
+        )
+    yield "messages", f"{report.messages} ({report.in_doubt} more in doubt)"
+    yield "received", f"{report.received} in {report.receives} receives, {report.left} not settled"
+    duplicates = (f"{times} {cause}" for cause, times in report.duplicates.items() if times)
+    yield "duplicates", ", ".join(duplicates) or "none"
+
+
+def fault_lines(report: "Report") -> Iterator[tuple[str, object]]:
+    for fault, times in report.faults.items():
+        if times:
+            yield str(fault), f"{times} (allowed)" if fault in report.allowed else times
+    yield "verdict", "failed" if report.failed else "every message is accounted for"
+
+
+def print_culprits(report: "Report") -> None:
+    for culprit in report.culprits:
+        print(
+            f"\n{', '.join(culprit.faults)}: message {culprit.send_seq} of sender "
+            f"{culprit.sender} to {culprit.queue}"
+        )
+        for line in culprit.history:
+            print(f"  {line}")

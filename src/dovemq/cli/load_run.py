@@ -1,0 +1,169 @@
+"""`dovemq load run`: senders and receivers on any SQS endpoint, and the table of what came out."""
+
+import argparse
+import asyncio
+import importlib.util
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import uvloop
+
+from dovemq.cli.command import (
+    FAILED,
+    INTERRUPTED,
+    OK,
+    Commands,
+    WrongUse,
+    add_command,
+    add_target,
+)
+from dovemq.cli.load_check import (
+    add_rules,
+    chosen_rules,
+    fault_lines,
+    missing_extra,
+    print_culprits,
+    request_lines,
+)
+from dovemq.cli.load_options import add_options, plan_of
+from dovemq.cli.output import Progress, print_json, print_pairs, print_table
+from dovemq.cli.target import find_target
+from dovemq.service.clock import SystemClock
+
+if TYPE_CHECKING:
+    from dovemq.load.plan import Plan
+    from dovemq.load.results import Repetition, Result
+
+_UNITS: Final = {
+    "send rate": "messages/s",
+    "receive+delete rate": "messages/s",
+    "rate": "per message",
+    "p50": "ms",
+    "p95": "ms",
+    "p99": "ms",
+    "CPU": "µs per message",
+    "displacement": "places",
+}
+"""By the whole name of a figure, or by its last word."""
+_TRACE_EXTRA: Final = "--trace needs pyarrow: pip install 'dovemq[trace]'"
+
+
+def add(actions: Commands) -> None:
+    parser = add_command(
+        actions,
+        "run",
+        _run,
+        "send and receive messages, measure it, and account for every one",
+        "dovemq load run --senders 8 --receivers 8 --messages 1000",
+    )
+    add_options(parser)
+    parser.add_argument(
+        "--journal", type=new_place, metavar="DIR", help="keep the journals in a new directory"
+    )
+    parser.add_argument(
+        "--trace", dest="traces", type=Path, metavar="DIR", help="write a lifecycle trace there"
+    )
+    add_rules(parser)
+    add_target(parser)
+
+
+def new_place(text: str) -> Path:
+    path = Path(text)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise argparse.ArgumentTypeError(f"{text!r} exists and is no empty directory")
+    return path
+
+
+def _run(args: argparse.Namespace) -> int:
+    with missing_extra():
+        from dovemq.load.plan import PlanInvalid
+    try:
+        plan = plan_of(args, find_target(args), SystemClock())
+    except PlanInvalid as error:
+        raise WrongUse(str(error)) from None
+    result = uvloop.run(_ran(args, plan))
+    if args.json:
+        print_json(document(plan, result))
+    else:
+        print_result(result)
+    if result.failed:
+        return FAILED
+    return INTERRUPTED if result.interrupted else OK
+
+
+async def _ran(args: argparse.Namespace, plan: "Plan") -> "Result":
+    from dovemq.load.run import Live, run
+
+    if args.traces is not None and importlib.util.find_spec("pyarrow") is None:
+        raise WrongUse(_TRACE_EXTRA)
+    stop, live = stop_on_interrupt(), Live()
+    async with Progress(lambda: str(live)):
+        return await run(
+            plan,
+            journals=args.journal,
+            traces=args.traces,
+            rules=chosen_rules(args),
+            stop=stop,
+            live=live,
+        )
+
+
+def stop_on_interrupt() -> asyncio.Event:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def interrupted() -> None:
+        stop.set()
+        # Who asks twice does not want to wait for the table.
+        loop.remove_signal_handler(signal.SIGINT)
+
+    loop.add_signal_handler(signal.SIGINT, interrupted)
+    return stop
+
+
+def document(plan: "Plan", result: "Result") -> dict[str, Any]:
+    return {
+        "run": result.run,
+        "endpoint_url": plan.endpoint.url,
+        "failed": result.failed,
+        "interrupted": result.interrupted,
+        "failure": result.failure,
+        "leftovers": result.leftovers,
+        "figures": result.figures,
+        "repetitions": result.repetitions,
+    }
+
+
+def print_result(result: "Result") -> None:
+    repeated = len(result.repetitions) > 1
+    heads = ("FIGURE", "MEDIAN", "LOW", "HIGH", "UNIT") if repeated else ("FIGURE", "VALUE", "UNIT")
+    rows = []
+    for name, figure in result.figures.items():
+        values = (figure.median, figure.low, figure.high) if repeated else (figure.median,)
+        unit = _UNITS.get(name) or _UNITS[name.rpartition(" ")[2]]
+        rows.append((name, *(f"{value:.6g}" for value in values), unit))
+    print_table(heads, rows)
+    for place, each in enumerate(result.repetitions, 1):
+        print(f"\nrepetition {place}" if repeated else "")
+        print_pairs(_counts(each))
+        print_culprits(each.report)
+    for url in result.leftovers:
+        print(f"\nnot removed: {url}")
+    if result.failure is not None:
+        print(f"\nended early: {result.failure}")
+    elif result.interrupted:
+        print("\ninterrupted: what has not come is not held against the service")
+
+
+def _counts(each: "Repetition") -> Iterator[tuple[str, object]]:
+    yield "seconds", f"{each.seconds:.3f}"
+    yield from request_lines(each.report)
+    yield from fault_lines(each.report)
+    if each.misses:
+        yield "empty receives", each.misses
+    if each.foreign:
+        yield "messages of others", each.foreign
+    for what, times in each.failures.items():
+        yield f"failed {what}", times

@@ -1,0 +1,149 @@
+"""All workers of a repetition: one in this process, or several in processes of their own."""
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+import msgspec
+
+from dovemq.core.errors import DoveError
+from dovemq.load import worker
+from dovemq.load.books import News, Tally
+from dovemq.load.receiver import Quits
+from dovemq.load.threads import Share
+from dovemq.load.worker import LINE_BYTES_MAX, Order, Told, Worker
+
+END_SECONDS_MAX: Final = 30.0
+
+
+class WorkerLost(DoveError):
+    def __init__(self, number: int, code: int | None) -> None:
+        super().__init__(f"process {number} of the load ended before its time (exit code {code})")
+
+
+class Crew(Protocol):
+    def send(self, starts_us: int) -> None: ...
+
+    def receive(self, starts_us: int) -> None: ...
+
+    def news(self) -> Sequence[News]:
+        """What has been heard since the last time; nothing, perhaps."""
+        ...
+
+    async def stop(self) -> Sequence[Tally]:
+        """After this there may be one more news of each worker."""
+        ...
+
+
+class LocalCrew:
+    def __init__(self, share: Share, quits: Quits | None) -> None:
+        self._worker = Worker(share, quits)
+
+    def send(self, starts_us: int) -> None:
+        self._worker.send(starts_us)
+
+    def receive(self, starts_us: int) -> None:
+        self._worker.receive(starts_us)
+
+    def news(self) -> Sequence[News]:
+        return [self._worker.news()]
+
+    async def stop(self) -> Sequence[Tally]:
+        return [await self._worker.stop()]
+
+
+class ProcessCrew:
+    def __init__(self, children: Sequence["_Child"]) -> None:
+        self._children = children
+
+    @classmethod
+    async def start(cls, shares: Sequence[Share]) -> "ProcessCrew":
+        """Its workers are ready to take orders."""
+        crew = cls([await _Child.start(share) for share in shares])
+        for child in crew._children:
+            await child.heard()
+        return crew
+
+    def send(self, starts_us: int) -> None:
+        self._order(Order("send", starts_us))
+
+    def receive(self, starts_us: int) -> None:
+        self._order(Order("receive", starts_us))
+
+    def news(self) -> Sequence[News]:
+        return [news for child in self._children for news in child.taken_news()]
+
+    async def stop(self) -> Sequence[Tally]:
+        self._order(Order("stop"))
+        return [await child.tally() for child in self._children]
+
+    def _order(self, order: Order) -> None:
+        for child in self._children:
+            child.order(order)
+
+
+class _Child:
+    def __init__(self, number: int, process: asyncio.subprocess.Process) -> None:
+        self._number = number
+        self._process = process
+        self._news: list[News] = []
+        self._speaks = asyncio.Event()
+        self._listening = asyncio.get_running_loop().create_task(self._listen())
+
+    @classmethod
+    async def start(cls, share: Share) -> "_Child":
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            worker.__name__,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            limit=LINE_BYTES_MAX,
+            # A terminal interrupts all processes of a session; when to stop is decided by one.
+            start_new_session=True,
+        )
+        child = cls(share.number, process)
+        child._write(msgspec.json.encode(share))
+        return child
+
+    def order(self, order: Order) -> None:
+        self._write(msgspec.json.encode(order))
+
+    def taken_news(self) -> list[News]:
+        news, self._news = self._news, []
+        if self._listening.done():
+            self._listening.result()
+        return news
+
+    async def heard(self) -> None:
+        """Until its first news, or its end."""
+        await self._speaks.wait()
+
+    async def tally(self) -> Tally:
+        try:
+            async with asyncio.timeout(END_SECONDS_MAX):
+                return await self._listening
+        finally:
+            if self._process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    self._process.kill()
+            await self._process.wait()
+
+    async def _listen(self) -> Tally:
+        assert self._process.stdout is not None
+        while line := await self._process.stdout.readline():
+            told = msgspec.json.decode(line, type=Told)
+            if told.news is not None:
+                self._news.append(told.news)
+                self._speaks.set()
+            if told.tally is not None:
+                await self._process.wait()
+                return told.tally
+        self._speaks.set()
+        raise WorkerLost(self._number, await self._process.wait())
+
+    def _write(self, line: bytes) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + b"\n")

@@ -1,0 +1,177 @@
+"""What a load run shall do: the paper's parameters, and those that it did not need."""
+
+import enum
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from dovemq.core import limits
+from dovemq.core.access import AccessKey
+from dovemq.core.errors import DoveError
+
+BODY_BYTES_MIN: Final = 64
+"""Room for the label at the head of a body."""
+ATTRIBUTE_BYTES_MAX: Final = 64
+"""Room for the number that a message carries as an attribute."""
+NAME_LENGTH_MAX: Final = 24
+DRAIN_SPARE_MS: Final = 5_000
+INTERVALS_MAX: Final = 20
+"""Of drawn arrivals: hardly one in a billion is longer than so many times the mean."""
+
+_NO_ATTRIBUTES: Final[Mapping[str, str]] = {}
+
+
+class Phases(enum.StrEnum):
+    TOGETHER = "together"
+    APART = "apart"
+    """Receivers begin when the last sender has ended, as in the paper."""
+
+
+class Arrivals(enum.StrEnum):
+    POISSON = "poisson"
+    CONSTANT = "constant"
+
+
+class PlanInvalid(DoveError):
+    """The text says which field, and what it may be."""
+
+
+class Endpoint(Struct, frozen=True):
+    """A service, and how to get in. Without a key requests go out unsigned."""
+
+    url: str
+    key: AccessKey | None = None
+    region: str = "us-east-1"
+    ca_bundle: str | None = None
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """`applications` (q) each have a queue, `senders` (T_send) and `receivers` (T_recv).
+
+    A sender or receiver is a coroutine with a connection of its own: the paper's thread. Each
+    sender sends `messages` (m), or sends until `seconds_max`. `setup` is where queues are made and
+    removed, if not at the endpoint. `send_rate` and `receive_rate` are messages and requests per
+    second of all clients together; with a rate there is no pause.
+
+    `resend`: a send that was refused or whose outcome is unknown is made once more. `plain`:
+    messages go without attribute and receivers ask for none, as a client that only moves bodies.
+    `answer_ms_max`: then an answer counts as lost. `outage_ms_max`: a client that had no success
+    for so long gives up, and the run ends. `drain_ms_max`: what was acknowledged and has not come
+    is no longer waited for when nothing else has come for so long. `linger_ms`: receivers go on
+    for so long after everything has come. `warm_up_ms` at the start of each phase are left out of
+    rates and times. `server_pid`: the service's process on this machine, whose CPU is told.
+    """
+
+    endpoint: Endpoint
+    name: str
+    setup: Endpoint | None = None
+    seed: int = 0
+    applications: int = 1
+    senders: int = 8
+    receivers: int = 8
+    messages: int | None = 1_000
+    seconds_max: float | None = None
+    send_pause_ms: int = 0
+    receive_pause_ms: int = 0
+    body_bytes: int = 1_024
+    send_batch: int = 1
+    receive_batch: int = 10
+    wait_seconds: int = 1
+    lease_seconds: int = 30
+    phases: Phases = Phases.TOGETHER
+    send_rate: float | None = None
+    receive_rate: float | None = None
+    arrivals: Arrivals = Arrivals.POISSON
+    fifo: bool = False
+    queue_attributes: Mapping[str, str] = _NO_ATTRIBUTES
+    keep_queues: bool = False
+    resend: bool = False
+    plain: bool = False
+    quit_probability: float = 0.0
+    answer_ms_max: int = 30_000
+    outage_ms_max: int = 10_000
+    drain_ms_max: int | None = None
+    linger_ms: int = 0
+    warm_up_ms: int = 0
+    repetitions: int = 1
+    processes: int = 1
+    server_pid: int | None = None
+
+    def __post_init__(self) -> None:
+        _must(0 < len(self.name) <= NAME_LENGTH_MAX and _is_plain(self.name), "name", _NAME)
+        for field in ("applications", "receivers", "senders", "processes", "repetitions"):
+            _must(getattr(self, field) >= 1, field, "at least 1")
+        _must(
+            self.messages is not None or self.seconds_max is not None,
+            "messages",
+            "a number, unless seconds_max is one",
+        )
+        most = limits.BATCH_COUNT.most
+        for field in ("send_batch", "receive_batch"):
+            _must(1 <= getattr(self, field) <= most, field, f"1 to {most}")
+        body_bytes_max = limits.BATCH_BYTES_MAX // self.send_batch - ATTRIBUTE_BYTES_MAX
+        _must(
+            BODY_BYTES_MIN <= self.body_bytes <= body_bytes_max,
+            "body_bytes",
+            f"{BODY_BYTES_MIN} to {body_bytes_max}",
+        )
+        _must(self.lease_seconds >= 1, "lease_seconds", "at least 1")
+        for field in ("send_rate", "receive_rate"):
+            rate = getattr(self, field)
+            _must(rate is None or rate > 0, field, "more than 0")
+        _must(
+            self.answer_ms_max > 1_000 * self.wait_seconds,
+            "answer_ms_max",
+            "longer than a receive may wait",
+        )
+        _must(
+            not (self.fifo and self.resend) or self.send_batch == 1,
+            "send_batch",
+            "1 on FIFO queues with resend: what a batch left out would come late",
+        )
+        clients = self.applications * max(self.senders, self.receivers)
+        _must(self.processes <= clients, "processes", "at most as many as clients")
+
+    @property
+    def drain_ms(self) -> int:
+        if self.drain_ms_max is not None:
+            return self.drain_ms_max
+        return 2 * self.lease_ms + self.between_receives_ms + DRAIN_SPARE_MS
+
+    @property
+    def between_receives_ms(self) -> int:
+        """For so long it may be by plan that nobody asks for a message."""
+        intervals_ms = INTERVALS_MAX * 1_000 / self.receive_rate if self.receive_rate else 0
+        return self.receive_pause_ms + round(intervals_ms)
+
+    @property
+    def lease_ms(self) -> int:
+        return 1_000 * self.lease_seconds
+
+    @property
+    def senders_total(self) -> int:
+        return self.applications * self.senders
+
+    @property
+    def receivers_total(self) -> int:
+        return self.applications * self.receivers
+
+    def run_name(self, repetition: int) -> str:
+        return f"{self.name}-{repetition}"
+
+    def queue_name(self, repetition: int, application: int) -> str:
+        suffix = limits.FIFO_SUFFIX if self.fifo else ""
+        return f"{self.run_name(repetition)}-{application}{suffix}"
+
+
+_NAME: Final = f"up to {NAME_LENGTH_MAX} letters, digits and hyphens"
+
+
+def _is_plain(name: str) -> bool:
+    return name.isascii() and name.replace("-", "").isalnum()
+
+
+def _must(holds: bool, field: str, wanted: str) -> None:
+    if not holds:
+        raise PlanInvalid(f"{field} must be {wanted}")

@@ -1,0 +1,75 @@
+"""The queues of one repetition: made before it, removed after it, whatever came between."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+from dovemq.client import ClientError, SqsClient, Unreachable
+from dovemq.load.outage import GaveUp, Outage
+from dovemq.load.plan import Plan
+
+
+class RunQueues:
+    """`async with` gives the addresses. `leftovers` are those that could not be removed."""
+
+    def __init__(self, plan: Plan, repetition: int, now_us: Callable[[], int]) -> None:
+        self._plan = plan
+        self._repetition = repetition
+        self._now_us = now_us
+        self._urls: list[str] = []
+        self.leftovers: list[str] = []
+
+    async def __aenter__(self) -> tuple[str, ...]:
+        endpoint = self._plan.setup or self._plan.endpoint
+        self._client = SqsClient(
+            endpoint.url,
+            endpoint.key,
+            region=endpoint.region,
+            ca_bundle=Path(endpoint.ca_bundle) if endpoint.ca_bundle else None,
+        )
+        try:
+            for application in range(self._plan.applications):
+                name = self._plan.queue_name(self._repetition, application)
+                self._urls.append(await self._created(name))
+        except ClientError:
+            await self.__aexit__()
+            raise
+        return tuple(self._urls)
+
+    async def __aexit__(self, *error: object) -> None:
+        async with self._client:
+            for url in () if self._plan.keep_queues else self._urls:
+                if not await self._removed(url):
+                    self.leftovers.append(url)
+
+    async def _created(self, name: str) -> str:
+        """A server that is away is waited for, unless the run has only begun."""
+        plan, outage = self._plan, self._outage()
+        attributes = {"VisibilityTimeout": str(plan.lease_seconds), **plan.queue_attributes}
+        if plan.fifo:
+            attributes["FifoQueue"] = "true"
+        while True:
+            try:
+                return await self._client.create_queue(name, attributes, {})
+            except Unreachable as error:
+                if self._repetition == 1:
+                    raise
+                await outage.failed(error)
+
+    async def _removed(self, url: str) -> bool:
+        """A queue that cannot be removed must not cost the result of the run."""
+        outage = self._outage()
+        while True:
+            try:
+                await self._client.delete_queue(url)
+                return True
+            except Unreachable as error:
+                try:
+                    await outage.failed(error)
+                except GaveUp:
+                    return False
+            except ClientError:
+                return False
+
+    def _outage(self) -> Outage:
+        return Outage(self._plan.outage_ms_max, random.Random(self._plan.seed), self._now_us)

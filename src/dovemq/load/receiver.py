@@ -1,0 +1,164 @@
+"""The receiver program: receive, tell the journal, work for a while, settle, and again.
+
+It may quit in the middle, as a program that crashes would: what it had received comes back when
+the lease ends, and it starts anew over another connection.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from dovemq.client import ClientError
+from dovemq.load.books import Books, message_key
+from dovemq.load.contents import crc32, is_intact, label_of
+from dovemq.load.journals import ReceiverJournal
+from dovemq.load.pacing import ClosedPace, OpenPace, Pace
+from dovemq.load.rows import Slot
+from dovemq.load.threads import Share, Thread, is_certain
+from dovemq.sqs.shapes import FailedEntry, ReceivedMessage
+
+Quits = Callable[[int], bool]
+"""Asked after each receive that brought something, with the receiver's number."""
+
+_COUNT: Final = "ApproximateReceiveCount"
+_NOTHING: Final = ()
+
+
+class Receiver(Thread):
+    def __init__(
+        self,
+        share: Share,
+        number: int,
+        journal: ReceiverJournal,
+        books: Books,
+        now_us: Callable[[], int],
+        quits: Quits | None = None,
+    ) -> None:
+        super().__init__(share, "receiver", number, books, now_us)
+        self._run_name = share.run
+        self._queue_url = share.queue_urls[number // self.plan.receivers]
+        self._journal = journal
+        self._quits = quits or self._drawn
+        self._names = _NOTHING if self.plan.plain else (_COUNT,)
+
+    async def work(self, starts_us: int) -> None:
+        pace = self._pace(starts_us)
+        while not self.stopping:
+            await self._cycle(await pace.next_us())
+
+    def _pace(self, starts_us: int) -> Pace:
+        plan = self.plan
+        if plan.receive_rate is None:
+            return ClosedPace(0, self.now_us)
+        interval_us = 1e6 * plan.receivers_total / plan.receive_rate
+        return OpenPace(interval_us, plan.arrivals, starts_us, self.rng, self.now_us)
+
+    async def _cycle(self, from_us: int) -> None:
+        asked_us = self.now_us()
+        try:
+            messages = await self.client.receive(
+                self._queue_url,
+                self.plan.receive_batch,
+                wait_seconds=self.plan.wait_seconds,
+                names=self._names,
+                attribute_names=_NOTHING,
+            )
+        except ClientError as error:
+            self.books.failed("receive", error, self.now_us())
+            await self.outage.failed(error)
+            return
+        self.outage.over()
+        if not messages:
+            self.books.misses += 1
+            return
+        self.busy = True
+        try:
+            await self._take(messages, from_us, asked_us)
+        finally:
+            self.busy = False
+
+    async def _take(self, messages: Sequence[ReceivedMessage], from_us: int, asked_us: int) -> None:
+        now_us = self.books.eventful_us = self.now_us()
+        told = [self._tell(each, asked_us, now_us) for each in messages]
+        self.books.receives.done(len(messages), from_us, now_us)
+        if self._quits(self.number):
+            self.books.quits += 1
+            await self.client.close()
+            self.client = self.new_client()
+            return
+        if self.plan.receive_pause_ms:
+            await asyncio.sleep(self.plan.receive_pause_ms / 1_000)
+        ours = [
+            (message, *known)
+            for message, known in zip(messages, told, strict=True)
+            if known is not None
+        ]
+        if ours:
+            await self._settle(ours)
+
+    def _tell(
+        self, message: ReceivedMessage, asked_us: int, now_us: int
+    ) -> tuple[Slot, int] | None:
+        """The row and the key of a message of this run."""
+        body = message.body
+        label = label_of(body)
+        if label is None or label.run != self._run_name:
+            self.books.foreign += 1
+            return None
+        if not is_intact(body):
+            self.books.corrupted += 1
+        slot = self._journal.received(
+            label.sender // self.plan.senders,
+            self.number,
+            label.sender,
+            label.send_seq,
+            message.message_id,
+            crc32(body),
+            len(body),
+            int(message.attributes.get(_COUNT, 0)),
+            asked_us,
+            now_us,
+            1_000 * self.plan.lease_ms,
+        )
+        key = message_key(message.message_id)
+        self.books.received.append(key)
+        return slot, key
+
+    async def _settle(self, ours: Sequence[tuple[ReceivedMessage, Slot, int]]) -> None:
+        asked_us = self.now_us()
+        for _, slot, _ in ours:
+            self._journal.settling(slot, asked_us)
+        try:
+            failed = await self._failed_settles([message for message, _, _ in ours])
+        except ClientError as error:
+            # If it was not done, the message comes again.
+            if is_certain(error):
+                for _, slot, _ in ours:
+                    self._journal.settle_refused(slot, self.now_us())
+            self.books.failed("settle", error, self.now_us())
+            await self.outage.failed(error)
+            return
+        now_us = self.books.eventful_us = self.now_us()
+        for place, (_, slot, key) in enumerate(ours):
+            if place not in failed:
+                self._journal.settled(slot, now_us)
+                self.books.settled.append(key)
+            elif failed[place].sender_fault:
+                self._journal.settle_refused(slot, now_us)
+        self.books.settles.done(len(ours) - len(failed), asked_us, now_us)
+
+    async def _failed_settles(
+        self, messages: Sequence[ReceivedMessage]
+    ) -> Mapping[int, FailedEntry]:
+        receipts = [message.receipt_handle for message in messages]
+        if self.plan.receive_batch == 1:
+            await self.client.settle(self._queue_url, receipts[0])
+            return {}
+        answer = await self.client.settle_batch(self._queue_url, receipts)
+        for entry in answer.failed:
+            self.books.failures[f"settle: {entry.code}"] += 1
+        return {int(entry.id): entry for entry in answer.failed}
+
+    def _drawn(self, _: int) -> bool:
+        chance = self.plan.quit_probability
+        return chance > 0 and self.rng.random() < chance

@@ -1,0 +1,228 @@
+"""A load run: queues made, senders and receivers at work, every message accounted for at the end.
+
+Owns the order of things and nothing of what a client does.
+"""
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from dovemq.core.ports import Clock
+from dovemq.load.account import Account
+from dovemq.load.books import Tally
+from dovemq.load.checker import STRICT, Rules, check
+from dovemq.load.costs import ProcessUnknown, tree_cpu_seconds
+from dovemq.load.crew import Crew, LocalCrew, ProcessCrew
+from dovemq.load.judgement import Fault
+from dovemq.load.plan import Phases, Plan, PlanInvalid
+from dovemq.load.queues import RunQueues
+from dovemq.load.reading import open_journals
+from dovemq.load.receiver import Quits
+from dovemq.load.report import Report
+from dovemq.load.results import Repetition, Result, repetition
+from dovemq.load.threads import Share
+from dovemq.load.worker import NEWS_SECONDS
+from dovemq.load.worker import clock as shared_clock
+from dovemq.service.clock import SystemClock
+
+START_MS: Final = 50
+"""From the order to the start, so that all processes start together."""
+STARTING: Final = "starting"
+"""The phase in which there are no queues yet."""
+
+
+class Live:
+    """How far a run is, for whoever looks at it meanwhile. Rates are those of the last second."""
+
+    def __init__(self) -> None:
+        self.phase = STARTING
+        self.repetition = 0
+        self.sent = 0
+        self.settled = 0
+        self.missing = 0
+        self.send_rate = 0.0
+        self.settle_rate = 0.0
+        self._looked_us = 0
+        self._then = (0, 0)
+
+    def look(self, account: Account, now_us: int) -> None:
+        self.sent, self.settled, self.missing = account.sent, account.settled, account.missing
+        seconds = (now_us - self._looked_us) / 1e6
+        if seconds >= 1:
+            sent, settled = self._then
+            self.send_rate = max(0, self.sent - sent) / seconds
+            self.settle_rate = max(0, self.settled - settled) / seconds
+            self._then, self._looked_us = (self.sent, self.settled), now_us
+
+    def __str__(self) -> str:
+        return (
+            f"repetition {self.repetition}, {self.phase}: {self.sent} sent "
+            f"({self.send_rate:.0f}/s), {self.settled} received and deleted "
+            f"({self.settle_rate:.0f}/s)"
+        )
+
+
+async def run(
+    plan: Plan,
+    *,
+    journals: Path | None = None,
+    traces: Path | None = None,
+    rules: Rules = STRICT,
+    quits: Quits | None = None,
+    stop: asyncio.Event | None = None,
+    live: Live | None = None,
+    clock: Clock | None = None,
+) -> Result:
+    """`journals` is a directory that is kept, with one of its own for each repetition; `traces`
+    one that gets the run as lifecycle trace (needs the extra `trace`).
+
+    `quits` decides for receivers of this process, so there must be no other. When `stop` is set
+    the run ends soon, and its result tells what was done.
+    """
+    if quits is not None and plan.processes > 1:
+        raise PlanInvalid("processes must be 1 where a function decides who quits")
+    stop = stop or asyncio.Event()
+    live = live or Live()
+    done: list[Repetition] = []
+    leftovers: list[str] = []
+    failure = None
+    with contextlib.ExitStack() as stack:
+        folder = journals or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        for number in range(1, plan.repetitions + 1):
+            live.repetition = number
+            part = _Part(plan, number, folder / str(number), clock or SystemClock(), live)
+            done.append(await part.run(rules, quits, stop))
+            if traces is not None:
+                await asyncio.to_thread(part.trace, traces)
+            leftovers += part.leftovers
+            failure = part.failure
+            if stop.is_set() or failure:
+                break
+    return Result(plan.name, tuple(done), stop.is_set(), failure, tuple(leftovers))
+
+
+class _Part:
+    """One repetition."""
+
+    def __init__(self, plan: Plan, number: int, folder: Path, clock: Clock, live: Live) -> None:
+        self._plan = plan
+        self._number = number
+        self._folder = folder
+        self._live = live
+        monotonic_us = shared_clock(0)
+        self._offset_us = 1_000 * clock.now_ms() - monotonic_us()
+        self._now_us: Callable[[], int] = shared_clock(self._offset_us)
+        self._account = Account(plan.processes)
+        self._began_us = self._now_us()
+        self._queues = RunQueues(plan, number, self._now_us)
+        self._queue_labels: list[str] = []
+        self.failure: str | None = None
+
+    @property
+    def leftovers(self) -> list[str]:
+        return self._queues.leftovers
+
+    async def run(self, rules: Rules, quits: Quits | None, stop: asyncio.Event) -> Repetition:
+        self._folder.mkdir(parents=True)
+        async with self._queues as urls:
+            # `account/name`, the end of every queue's address.
+            self._queue_labels = ["/".join(url.split("/")[-2:]) for url in urls]
+            crew = await self._crew(urls, quits)
+            try:
+                cpu_then = self._server_cpu_seconds()
+                starts_us = await self._work(crew, stop)
+            finally:
+                tallies = await crew.stop()
+            for news in crew.news():
+                self._account.add(news)
+            cpu_seconds = self._cpu_since(cpu_then)
+        self.failure = self._account.failure
+        self._live.phase = "checking"
+        report = await self._checked(rules, cut=stop.is_set() or self.failure is not None)
+        seconds = (_last_us(tallies, starts_us) - starts_us) / 1e6
+        return repetition(tallies, seconds, cpu_seconds, report)
+
+    async def _crew(self, urls: tuple[str, ...], quits: Quits | None) -> Crew:
+        shares = [
+            Share(self._plan, self._number, each, urls, str(self._folder), self._offset_us)
+            for each in range(self._plan.processes)
+        ]
+        if len(shares) == 1:
+            return LocalCrew(shares[0], quits)
+        return await ProcessCrew.start(shares)
+
+    async def _work(self, crew: Crew, stop: asyncio.Event) -> int:
+        """Until everything has come, or nothing more is to be expected; answers the start."""
+        account, live = self._account, self._live
+        starts_us = account.eventful_us = self._now_us() + 1_000 * START_MS
+        crew.send(starts_us)
+        receiving = self._plan.phases is Phases.TOGETHER
+        if receiving:
+            crew.receive(starts_us)
+        live.phase = "sending and receiving" if receiving else "sending"
+        while not await _is_set(stop, NEWS_SECONDS):
+            for news in crew.news():
+                account.add(news)
+            live.look(account, self._now_us())
+            if account.failure is not None:
+                break
+            if account.sending:
+                continue
+            if not receiving:
+                receiving = True
+                account.eventful_us = self._now_us()
+                crew.receive(self._now_us() + 1_000 * START_MS)
+            live.phase = "receiving"
+            if self._is_over():
+                break
+        return starts_us
+
+    def _is_over(self) -> bool:
+        """Whether nothing more has to come, or would."""
+        plan, account = self._plan, self._account
+        idle_ms = (self._now_us() - account.eventful_us) // 1_000
+        if account.missing:
+            return idle_ms >= plan.drain_ms
+        # What was not settled may come again when its lease ends, and is seen then.
+        again_ms = plan.lease_ms + plan.between_receives_ms if account.open else 0
+        return idle_ms >= again_ms + plan.linger_ms
+
+    def trace(self, directory: Path) -> None:
+        # Only here: who wants no trace needs no Arrow.
+        from dovemq.load.traces import write_trace
+
+        run = self._plan.run_name(self._number)
+        journals = open_journals([self._folder])
+        write_trace(journals, self._queue_labels, run, self._began_us, directory)
+
+    async def _checked(self, rules: Rules, *, cut: bool) -> Report:
+        if cut:
+            rules = replace(rules, allowed=rules.allowed | {Fault.LOST})
+        return await asyncio.to_thread(check, open_journals([self._folder]), rules)
+
+    def _server_cpu_seconds(self) -> float | None:
+        pid = self._plan.server_pid
+        return None if pid is None else tree_cpu_seconds(pid)
+
+    def _cpu_since(self, then: float | None) -> float | None:
+        """None also where the server has ended meanwhile: that is no reason to fail now."""
+        with contextlib.suppress(ProcessUnknown):
+            now = self._server_cpu_seconds()
+            return None if now is None or then is None else now - then
+        return None
+
+
+def _last_us(tallies: Sequence[Tally], starts_us: int) -> int:
+    return max(starts_us, *(max(each.sends.last_us, each.settles.last_us) for each in tallies))
+
+
+async def _is_set(event: asyncio.Event, seconds_max: float) -> bool:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds_max):
+            await event.wait()
+    return event.is_set()

@@ -1,0 +1,172 @@
+"""The sender program: numbered messages of random bytes, each told to the journal before it goes.
+
+A send that fails is not forgotten: refused or unknown, as the journal says; with `resend` it is
+made once more under the same number, as a row of its own.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from dovemq.client import AnswerMalformed, ClientError, Refused
+from dovemq.load.books import Books, message_key
+from dovemq.load.contents import Filler, Label, crc32
+from dovemq.load.journals import SenderJournal
+from dovemq.load.pacing import ClosedPace, OpenPace, Pace
+from dovemq.load.rows import Slot
+from dovemq.load.threads import Share, Thread, is_certain
+from dovemq.sqs.shapes import AttributeValue, SendEntry, SendMessageRequest
+
+SEQUENCE_ATTRIBUTE: Final = "dovemq.seq"
+"""The lifecycle trace of a server takes a sender's number from there."""
+
+
+class Draft(Struct, frozen=True):
+    send_seq: int
+    body: str
+    body_crc32: int
+
+
+class Sender(Thread):
+    def __init__(
+        self,
+        share: Share,
+        number: int,
+        journal: SenderJournal,
+        books: Books,
+        now_us: Callable[[], int],
+    ) -> None:
+        super().__init__(share, "sender", number, books, now_us)
+        self._run_name = share.run
+        self._queue = number // self.plan.senders
+        self._queue_url = share.queue_urls[self._queue]
+        self._journal = journal
+        self._filler = Filler(self.plan.body_bytes, self.rng)
+
+    async def work(self, starts_us: int) -> None:
+        plan = self.plan
+        pace = self._pace(starts_us)
+        ends_us = None if plan.seconds_max is None else starts_us + int(plan.seconds_max * 1e6)
+        next_seq = 1
+        while plan.messages is None or next_seq <= plan.messages:
+            from_us = await pace.next_us()
+            if self.stopping or (ends_us is not None and self.now_us() >= ends_us):
+                return
+            last_seq = next_seq + plan.send_batch - 1
+            if plan.messages is not None:
+                last_seq = min(last_seq, plan.messages)
+            await self._send([self._draft(each) for each in range(next_seq, last_seq + 1)], from_us)
+            next_seq = last_seq + 1
+
+    def _pace(self, starts_us: int) -> Pace:
+        plan = self.plan
+        if plan.send_rate is None:
+            return ClosedPace(plan.send_pause_ms, self.now_us)
+        interval_us = 1e6 * plan.send_batch * plan.senders_total / plan.send_rate
+        return OpenPace(interval_us, plan.arrivals, starts_us, self.rng, self.now_us)
+
+    def _draft(self, send_seq: int) -> Draft:
+        label = Label(self._run_name, self.number, send_seq)
+        body = self._filler.body(label, self.plan.body_bytes)
+        return Draft(send_seq, body, crc32(body))
+
+    async def _send(self, drafts: Sequence[Draft], from_us: int) -> None:
+        """Until all are acknowledged, if sends are repeated; the outage bounds it."""
+        while drafts:
+            self.busy = True
+            try:
+                drafts, error = await self._attempt(drafts, from_us)
+            finally:
+                self.busy = False
+            if error is None:
+                self.outage.over()
+                continue
+            self.books.failed("send", error, self.now_us())
+            if self.stopping:
+                return
+            await self.outage.failed(error)
+            if not self.plan.resend:
+                return
+
+    async def _attempt(
+        self, drafts: Sequence[Draft], from_us: int
+    ) -> tuple[Sequence[Draft], ClientError | None]:
+        """Those that were not acknowledged, and why."""
+        now_us = self.now_us()
+        slots = [
+            self._journal.sending(
+                self._queue, self.number, each.send_seq, each.body_crc32, len(each.body), now_us
+            )
+            for each in drafts
+        ]
+        try:
+            if self.plan.send_batch == 1:
+                sent = await self.client.send(self._queue_url, self._request(drafts[0]))
+                self._acknowledged(slots[0], sent.message_id)
+                left: Sequence[Draft] = ()
+                error: ClientError | None = None
+            else:
+                left, error = await self._send_batch(drafts, slots)
+        except ClientError as failure:
+            if is_certain(failure):
+                for slot in slots:
+                    self._journal.refused(slot, self.now_us())
+            return drafts, failure
+        self.books.sends.done(len(drafts) - len(left), from_us, self.now_us())
+        return left, error
+
+    async def _send_batch(
+        self, drafts: Sequence[Draft], slots: Sequence[Slot]
+    ) -> tuple[Sequence[Draft], ClientError | None]:
+        entries = [self._entry(place, draft) for place, draft in enumerate(drafts)]
+        answer = await self.client.send_batch(self._queue_url, entries)
+        left = dict(enumerate(drafts))
+        for entry in answer.successful:
+            place = int(entry.id)
+            self._acknowledged(slots[place], entry.message_id)
+            del left[place]
+        error: ClientError | None = None
+        for failed in answer.failed:
+            error = Refused(200, failed.code, failed.message, "")
+            if failed.sender_fault:
+                self._journal.refused(slots[int(failed.id)], self.now_us())
+        if left and error is None:
+            error = AnswerMalformed(self._queue_url, "an entry of a batch without an answer")
+        return list(left.values()), error
+
+    def _acknowledged(self, slot: Slot, message_id: str) -> None:
+        now_us = self.books.eventful_us = self.now_us()
+        self._journal.acknowledged(slot, message_id, now_us)
+        self.books.acknowledged.append(message_key(message_id))
+
+    def _request(self, draft: Draft) -> SendMessageRequest:
+        return SendMessageRequest(
+            draft.body,
+            message_attributes=self._attributes(draft),
+            message_deduplication_id=self._deduplication_id(draft),
+            message_group_id=self._group,
+        )
+
+    def _entry(self, place: int, draft: Draft) -> SendEntry:
+        return SendEntry(
+            draft.body,
+            message_attributes=self._attributes(draft),
+            message_deduplication_id=self._deduplication_id(draft),
+            message_group_id=self._group,
+            id=str(place),
+        )
+
+    def _attributes(self, draft: Draft) -> dict[str, AttributeValue] | None:
+        if self.plan.plain:
+            return None
+        return {SEQUENCE_ATTRIBUTE: AttributeValue("Number", str(draft.send_seq))}
+
+    def _deduplication_id(self, draft: Draft) -> str | None:
+        if not self.plan.fifo:
+            return None
+        return f"{self._run_name}-{self.number}-{draft.send_seq}"
+
+    @property
+    def _group(self) -> str | None:
+        return str(self.number) if self.plan.fifo else None

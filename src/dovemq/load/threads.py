@@ -1,0 +1,126 @@
+"""A thread of the paper's programs: a coroutine with one connection, and how it is stopped."""
+
+import abc
+import asyncio
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from dovemq.client import ClientError, Refused, SqsClient
+from dovemq.client.errors import Unconnected
+from dovemq.load.books import Books
+from dovemq.load.outage import GaveUp, Outage
+from dovemq.load.plan import Plan
+
+_SERVER_ERROR: Final = 500
+
+
+class Share(Struct, frozen=True):
+    """One process's part of a repetition.
+
+    Threads are dealt to processes in turn. `journals` is a directory. `clock_offset_us` makes
+    microseconds since 1970 of the machine's monotonic clock, which all its processes share.
+    """
+
+    plan: Plan
+    repetition: int
+    number: int
+    queue_urls: tuple[str, ...]
+    journals: str
+    clock_offset_us: int
+
+    @property
+    def run(self) -> str:
+        return self.plan.run_name(self.repetition)
+
+    @property
+    def queue_names(self) -> tuple[str, ...]:
+        numbers = range(self.plan.applications)
+        return tuple(self.plan.queue_name(self.repetition, number) for number in numbers)
+
+    def rng(self, kind: str, number: int) -> random.Random:
+        return random.Random(f"{self.plan.seed}/{self.repetition}/{kind}/{number}")
+
+
+class Thread(abc.ABC):
+    """Connects at its first request, and anew after a connection has broken."""
+
+    def __init__(
+        self, share: Share, kind: str, number: int, books: Books, now_us: Callable[[], int]
+    ) -> None:
+        self.plan = share.plan
+        self.number = number
+        self.books = books
+        self.now_us = now_us
+        self.rng = share.rng(kind, number)
+        self.outage = Outage(self.plan.outage_ms_max, self.rng, now_us)
+        self.client = self.new_client()
+        self.stopping = False
+        self.busy = False
+        """A request is under way whose answer is worth waiting for."""
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self, starts_us: int) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run(starts_us))
+        self._task.add_done_callback(self._note_end)
+
+    @property
+    def running(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    def stop(self) -> None:
+        """What it is at is finished, unless that is only waiting."""
+        self.stopping = True
+        if self._task is not None and not self.busy:
+            self._task.cancel()
+
+    async def ended(self, seconds_max: float) -> None:
+        """Cut short after that time."""
+        if self._task is not None:
+            await asyncio.wait([self._task], timeout=seconds_max)
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        await self.client.close()
+
+    def must_be_well(self) -> None:
+        """Raises what it ended of, if that was no failure of the service."""
+        if self._task is not None and self._task.done() and not self._task.cancelled():
+            self._task.result()
+
+    def new_client(self) -> SqsClient:
+        endpoint = self.plan.endpoint
+        return SqsClient(
+            endpoint.url,
+            endpoint.key,
+            region=endpoint.region,
+            connections_max=1,
+            ca_bundle=Path(endpoint.ca_bundle) if endpoint.ca_bundle else None,
+            # What is asked once more must be known to whoever keeps the journal.
+            attempts_max=1,
+            answer_seconds_max=self.plan.answer_ms_max / 1_000,
+        )
+
+    async def _run(self, starts_us: int) -> None:
+        await asyncio.sleep(max(0, starts_us - self.now_us()) / 1e6)
+        try:
+            await self.work(starts_us)
+        except GaveUp as error:
+            self.books.failure = self.books.failure or str(error)
+
+    def _note_end(self, task: asyncio.Task[None]) -> None:
+        """The run must not wait for a thread that has broken down."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.books.failure = self.books.failure or f"{type(error).__name__} in a client"
+
+    @abc.abstractmethod
+    async def work(self, starts_us: int) -> None: ...
+
+
+def is_certain(error: ClientError) -> bool:
+    """Whether what was asked was certainly not done; a server that fails may have done it."""
+    if isinstance(error, Refused):
+        return error.status < _SERVER_ERROR
+    return isinstance(error, Unconnected)

@@ -1,0 +1,114 @@
+"""A load run as lifecycle trace: the product's schema, filled from the journals of clients.
+
+What the service alone knows is not there: no misses, no expiry. `sender` is the number of the
+sender, so that `send_seq` numbers its messages one by one; `client` the thread that asked; times
+are those of the client, and `latency_us` is its response time. A send or settle whose answer was
+lost has no row.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from dovemq.load.journals import Outcome
+from dovemq.load.reading import Rows, Source
+from dovemq.telemetry.columns import Origin
+from dovemq.telemetry.files import Rotation, TraceFiles
+from dovemq.telemetry.lanes import Chunk, Lane
+from dovemq.telemetry.schema import Event
+
+FILE_ROWS_MAX: Final = 2_000_000
+BLOCK_ROWS: Final = 20_000
+_NO_BOUND: Final = 1 << 62
+"""Files of a run are not removed for new ones."""
+_US_NS: Final = 1_000
+
+
+def write_trace(
+    journals: Sequence[Source], queues: Sequence[str], run: str, began_us: int, directory: Path
+) -> int:
+    """Answers the number of rows. `queues` are the trace's names of the run's queues."""
+    rotation = Rotation(FILE_ROWS_MAX, float("inf"), _NO_BOUND)
+    files = TraceFiles(directory, Origin(run, 0), rotation, lambda: began_us * _US_NS)
+    rows_total, leased = 0, 0
+    for journal in journals:
+        for rows in journal.blocks(BLOCK_ROWS):
+            chunk = Chunk()
+            if journal.heading.kind == "sender":
+                _add_sent(chunk.lanes[Event.SENT], rows, queues)
+            else:
+                _add_leased(chunk.lanes[Event.LEASED], rows, queues, leased)
+                _add_settled(chunk.lanes[Event.SETTLED], rows, queues)
+                leased += len(rows)
+            rows_total += chunk.rows
+            files.add(chunk)
+            if files.due:
+                files.finish()
+    files.finish()
+    return rows_total
+
+
+def _add_sent(lane: Lane, rows: Rows, queues: Sequence[str]) -> None:
+    for row in _values(rows[rows["outcome"] == Outcome.ACKNOWLEDGED]):
+        _add_message(lane, row)
+        sender = row["sender"]
+        _add_group(
+            lane,
+            queues[row["queue"]],
+            row["answered_us"],
+            f"sender {sender}",
+            row["sent_us"],
+            str(sender),
+        )
+
+
+def _add_leased(lane: Lane, rows: Rows, queues: Sequence[str], leased: int) -> None:
+    for row in _values(rows):
+        _add_message(lane, row)
+        lane.counts.append(row["receive_count"])
+        _add_group(
+            lane,
+            queues[row["queue"]],
+            row["received_us"],
+            f"receiver {row['receiver']}",
+            row["asked_us"],
+            str(row["sender"]),
+            1 + leased,
+        )
+
+
+def _add_settled(lane: Lane, rows: Rows, queues: Sequence[str]) -> None:
+    for row in _values(rows[rows["outcome"] == Outcome.ACKNOWLEDGED]):
+        lane.ids.append(row["message_id"].decode())
+        lane.numbers.append(row["send_seq"])
+        lane.counts.append(row["receive_count"])
+        # When the settle was asked is overwritten by when it was answered.
+        _add_group(lane, queues[row["queue"]], row["settled_us"], f"receiver {row['receiver']}")
+
+
+def _values(rows: Rows) -> list[dict[str, Any]]:
+    names = rows.dtype.names or ()
+    return [dict(zip(names, values, strict=True)) for values in rows.tolist()]
+
+
+def _add_message(lane: Lane, row: dict[str, Any]) -> None:
+    lane.ids.append(row["message_id"].decode())
+    lane.numbers.append(row["send_seq"])
+    lane.bodies_bytes.append(row["bytes"])
+    lane.bodies_crc.append(row["body_crc32"])
+
+
+def _add_group(
+    lane: Lane,
+    queue: str,
+    at_us: int,
+    client: str,
+    asked_us: int | None = None,
+    sender: str | None = None,
+    receives: int = 0,
+) -> None:
+    """One row; `receives` as `Lane` wants it: the first row's number less the rows before it."""
+    lane.rows += 1
+    at_ns = at_us * _US_NS
+    asked_ns = None if asked_us is None else asked_us * _US_NS
+    lane.groups.append((lane.rows, queue, 0, at_ns, client, asked_ns, at_ns, sender, receives))

@@ -1,0 +1,134 @@
+"""The senders and receivers of one process, and that process's conversation with the run.
+
+As a program of its own it reads its share and then orders, a line of JSON each, from standard
+input, and tells news and at last its tally on standard output: no key shows in a list of
+processes.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+import uvloop
+from msgspec import Struct
+
+from dovemq.load.books import Books, News, Tally
+from dovemq.load.journals import SUFFIX, ReceiverJournal, SenderJournal
+from dovemq.load.receiver import Quits, Receiver
+from dovemq.load.sender import Sender
+from dovemq.load.threads import Share, Thread
+
+NEWS_SECONDS: Final = 0.1
+STOP_SECONDS_MAX: Final = 2.0
+LINE_BYTES_MAX: Final = 64 << 20
+
+
+class Order(Struct, frozen=True):
+    """`send` and `receive` start the threads of that kind at `starts_us`; `stop` ends all."""
+
+    what: Literal["send", "receive", "stop"]
+    starts_us: int = 0
+
+
+class Told(Struct, frozen=True):
+    """A line of a worker: news, or the tally and nothing after it."""
+
+    news: News | None = None
+    tally: Tally | None = None
+
+
+def clock(offset_us: int) -> Callable[[], int]:
+    now_ns = time.monotonic_ns
+    return lambda: now_ns() // 1_000 + offset_us
+
+
+class Worker:
+    def __init__(self, share: Share, quits: Quits | None = None) -> None:
+        plan = share.plan
+        self._warm_up_us = 1_000 * plan.warm_up_ms
+        self._books = Books(share.number)
+        names, folder = share.queue_names, Path(share.journals)
+        self._sends = SenderJournal(share.run, names, folder / f"{share.number}-senders{SUFFIX}")
+        self._receives = ReceiverJournal(
+            share.run, names, folder / f"{share.number}-receivers{SUFFIX}"
+        )
+        now_us = clock(share.clock_offset_us)
+        self._senders: list[Thread] = [
+            Sender(share, number, self._sends, self._books, now_us)
+            for number in range(share.number, plan.senders_total, plan.processes)
+        ]
+        self._receivers: list[Thread] = [
+            Receiver(share, number, self._receives, self._books, now_us, quits)
+            for number in range(share.number, plan.receivers_total, plan.processes)
+        ]
+        self._cpu_then = time.process_time()
+
+    def send(self, starts_us: int) -> None:
+        self._books.sends.counts_from_us = starts_us + self._warm_up_us
+        for thread in self._senders:
+            thread.start(starts_us)
+
+    def receive(self, starts_us: int) -> None:
+        for activity in (self._books.receives, self._books.settles):
+            activity.counts_from_us = starts_us + self._warm_up_us
+        for thread in self._receivers:
+            thread.start(starts_us)
+
+    def news(self) -> News:
+        return self._books.news(sending=any(thread.running for thread in self._senders))
+
+    async def stop(self) -> Tally:
+        """Idempotent but for the tally's time."""
+        threads = [*self._senders, *self._receivers]
+        for thread in threads:
+            thread.stop()
+        try:
+            await asyncio.gather(*(thread.ended(STOP_SECONDS_MAX) for thread in threads))
+        finally:
+            self._sends.close()
+            self._receives.close()
+        for thread in threads:
+            thread.must_be_well()
+        return self._books.tally(time.process_time() - self._cpu_then)
+
+
+async def serve() -> None:
+    """One share from beginning to end, also when whoever gave it goes away."""
+    reader = asyncio.StreamReader(limit=LINE_BYTES_MAX)
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    worker = Worker(msgspec.json.decode(await reader.readline(), type=Share))
+    telling = loop.create_task(_tell(worker))
+    try:
+        while line := await reader.readline():
+            order = msgspec.json.decode(line, type=Order)
+            if order.what == "send":
+                worker.send(order.starts_us)
+            elif order.what == "receive":
+                worker.receive(order.starts_us)
+            else:
+                break
+    finally:
+        telling.cancel()
+        tally = await worker.stop()
+    _write(Told(worker.news()))
+    _write(Told(tally=tally))
+
+
+async def _tell(worker: Worker) -> None:
+    while True:
+        await asyncio.sleep(NEWS_SECONDS)
+        _write(Told(worker.news()))
+
+
+def _write(told: Told) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(told) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    uvloop.run(serve())

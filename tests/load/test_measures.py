@@ -1,0 +1,129 @@
+"""Response times, medians and their intervals, what is still missing, and CPU of processes."""
+
+import os
+import random
+import statistics
+
+import pytest
+
+from dovemq.load.account import Account
+from dovemq.load.books import Activity, Books, News, message_key
+from dovemq.load.costs import ProcessUnknown, tree_cpu_seconds
+from dovemq.load.results import figure, measured
+from dovemq.load.timings import Timings, joined
+
+
+def drawn_times(seed: int, count: int) -> list[int]:
+    rng = random.Random(seed)
+    return [int(rng.lognormvariate(7, 1.5)) for _ in range(count)]
+
+
+def timings_of(times: list[int]) -> Timings:
+    timings = Timings()
+    for each in times:
+        timings.add(each)
+    return timings
+
+
+@pytest.mark.parametrize("share", [0.5, 0.95, 0.99])
+@pytest.mark.parametrize("seed", range(5))
+def test_quantile_is_right_to_one_per_cent(seed: int, share: float) -> None:
+    times = drawn_times(seed, 10_000)
+    exact = sorted(times)[int(share * len(times))]
+    assert timings_of(times).quantile_us(share) == pytest.approx(exact, rel=0.02)
+
+
+def test_times_of_several_processes_add_up_to_those_of_one() -> None:
+    parts = [drawn_times(seed, 500) for seed in range(3)]
+    whole = timings_of([each for part in parts for each in part])
+    assert joined(timings_of(part).packed() for part in parts).times() == whole.times()
+
+
+def test_times_tell_count_mean_and_greatest_exactly() -> None:
+    times = timings_of([1_000, 2_000, 6_000]).times()
+    assert (times.count, times.mean, times.greatest) == (3, 3.0, 6.0)
+    assert times.p50 == pytest.approx(2.0, rel=0.01)
+    assert times.p99 <= times.greatest
+
+
+def test_nothing_measured_is_zero() -> None:
+    times = Timings().times()
+    assert (times.count, times.mean, times.p99) == (0, 0.0, 0.0)
+
+
+def test_interval_of_a_median_is_least_and_greatest_when_values_are_few() -> None:
+    found = figure([3.0, 1.0, 2.0])
+    assert (found.median, found.low, found.high) == (2.0, 1.0, 3.0)
+
+
+@pytest.mark.parametrize("count", [6, 9, 20, 51])
+def test_interval_of_a_median_holds_the_true_one_as_often_as_it_says(count: int) -> None:
+    rng = random.Random(count)
+    rounds = 2_000
+    holds = 0
+    for _ in range(rounds):
+        found = figure([rng.random() for _ in range(count)])
+        holds += found.low <= 0.5 <= found.high
+    # Three standard errors below 95 %.
+    assert holds / rounds > 0.95 - 3 * (0.95 * 0.05 / rounds) ** 0.5
+
+
+def test_interval_of_many_values_leaves_the_outer_ones_out() -> None:
+    values = [float(each) for each in range(101)]
+    found = figure(values)
+    assert found.median == statistics.median(values)
+    assert 35 < found.low < 45 < 55 < found.high < 65
+
+
+def test_rate_counts_from_the_end_of_the_warm_up_to_the_last_answer() -> None:
+    activity = Activity()
+    activity.counts_from_us = 1_000_000
+    activity.done(10, 900_000, 1_100_000)
+    activity.done(10, 1_200_000, 1_500_000)
+    activity.done(30, 2_000_000, 3_000_000)
+    found = measured([activity.tallied()])
+    assert (found.messages, found.rate, found.times.count) == (50, 20.0, 2)
+
+
+def news(worker: int = 0, *, sending: bool = False, **keys: list[int]) -> News:
+    books = Books(worker)
+    books.acknowledged = keys.get("acknowledged", [])
+    books.received = keys.get("received", [])
+    books.settled = keys.get("settled", [])
+    return books.news(sending=sending)
+
+
+def test_message_is_missing_from_its_acknowledgement_until_it_comes() -> None:
+    account = Account(1)
+    account.add(news(acknowledged=[1, 2, 3]))
+    account.add(news(received=[2, 3], settled=[3]))
+    assert (account.missing, account.open) == (1, 1)
+    account.add(news(received=[1], settled=[1, 2]))
+    assert (account.missing, account.open) == (0, 0)
+
+
+def test_message_may_come_before_its_acknowledgement_is_heard_of() -> None:
+    account = Account(2)
+    account.add(news(1, received=[7], settled=[7]))
+    account.add(news(0, acknowledged=[7]))
+    assert (account.missing, account.open) == (0, 0)
+
+
+def test_sending_is_over_when_it_is_in_every_process() -> None:
+    account = Account(2)
+    account.add(news(0, sending=False))
+    assert account.sending
+    account.add(news(1, sending=False))
+    assert not account.sending
+
+
+def test_keys_tell_messages_apart() -> None:
+    assert len({message_key(f"message-{number}") for number in range(2_500)}) == 2_500
+
+
+def test_cpu_of_a_process_grows_and_a_stranger_is_refused() -> None:
+    before = tree_cpu_seconds(os.getpid())
+    assert sum(range(200_000))
+    assert tree_cpu_seconds(os.getpid()) > before
+    with pytest.raises(ProcessUnknown, match="no process 999999999"):
+        tree_cpu_seconds(999_999_999)

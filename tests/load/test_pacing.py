@@ -1,0 +1,106 @@
+"""When clients ask: pauses, open loops, and patience with a service that fails."""
+
+import asyncio
+import itertools
+import random
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from dovemq.load.outage import PAUSE_MS_MAX, GaveUp, Outage
+from dovemq.load.pacing import TIMER_US_MAX, ClosedPace, OpenPace
+from dovemq.load.plan import Arrivals
+from dovemq.testing.virtual import VirtualLoop, run_virtually
+
+SECOND_US = 1_000_000
+
+
+def virtually(work: Callable[[Callable[[], int]], Coroutine[Any, Any, None]]) -> None:
+    loop = VirtualLoop()
+    run_virtually(work(lambda: 1_000 * loop.now_ms()), loop)
+
+
+def test_closed_pace_pauses_between_requests_and_not_before_the_first() -> None:
+    async def work(now_us: Callable[[], int]) -> None:
+        pace = ClosedPace(500, now_us)
+        began_us = now_us()
+        times = [await pace.next_us() - began_us for _ in range(3)]
+        assert times == [0, 500_000, 1_000_000]
+
+    virtually(work)
+
+
+def test_constant_arrivals_come_at_one_interval_from_a_drawn_start() -> None:
+    async def work(now_us: Callable[[], int]) -> None:
+        pace = OpenPace(10_000, Arrivals.CONSTANT, now_us(), random.Random(1), now_us)
+        began_us = now_us()
+        times = [await pace.next_us() for _ in range(100)]
+        gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
+        assert 0 <= times[0] - began_us <= 10_000 + TIMER_US_MAX
+        assert all(abs(gap - 10_000) <= TIMER_US_MAX for gap in gaps)
+        assert abs(sum(gaps) / len(gaps) - 10_000) < 20
+
+    virtually(work)
+
+
+def test_poisson_arrivals_have_the_mean_and_the_spread_of_their_law() -> None:
+    async def work(now_us: Callable[[], int]) -> None:
+        pace = OpenPace(10_000, Arrivals.POISSON, now_us(), random.Random(1), now_us)
+        times = [await pace.next_us() for _ in range(4_000)]
+        gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
+        mean = sum(gaps) / len(gaps)
+        variation = (sum((gap - mean) ** 2 for gap in gaps) / len(gaps)) ** 0.5 / mean
+        # Four standard errors of a mean and of a variation of 4,000 exponential gaps.
+        assert abs(mean - 10_000) < 4 * 10_000 / 4_000**0.5
+        assert abs(variation - 1) < 4 / 4_000**0.5 * 2**0.5
+
+    virtually(work)
+
+
+def test_late_client_asks_at_once_and_its_waiting_counts() -> None:
+    async def work(now_us: Callable[[], int]) -> None:
+        pace = OpenPace(10_000, Arrivals.CONSTANT, now_us(), random.Random(1), now_us)
+        first_us = await pace.next_us()
+        await asyncio.sleep(1)
+        asked_us = now_us()
+        times = [await pace.next_us() for _ in range(50)]
+        assert now_us() == asked_us
+        assert times[0] - first_us <= 10_000 + TIMER_US_MAX
+        assert times[-1] < asked_us
+
+    virtually(work)
+
+
+def test_pauses_of_an_outage_grow_up_to_a_bound() -> None:
+    async def work(now_us: Callable[[], int]) -> None:
+        outage = Outage(60_000, random.Random(1), now_us)
+        pauses = []
+        for _ in range(12):
+            then_us = now_us()
+            await outage.failed(ConnectionError("cut"))
+            pauses.append((now_us() - then_us) // 1_000)
+        assert pauses[0] <= 20 < 100 < pauses[4]
+        assert PAUSE_MS_MAX // 2 <= max(pauses[6:]) <= PAUSE_MS_MAX
+        outage.over()
+        then_us = now_us()
+        await outage.failed(ConnectionError("cut"))
+        assert now_us() - then_us <= 20_000
+
+    virtually(work)
+
+
+def test_outage_that_does_not_end_is_given_up_with_the_last_reason() -> None:
+    async def work(now_us: Callable[[], int]) -> None:
+        outage = Outage(2_000, random.Random(1), now_us)
+        began_us = now_us()
+
+        async def fail() -> None:
+            for number in range(100):
+                await outage.failed(ConnectionError(f"cut {number}"))
+
+        with pytest.raises(GaveUp, match="no success for 3 seconds; at last: cut 8"):
+            await fail()
+        assert 2 * SECOND_US <= now_us() - began_us <= 4 * SECOND_US
+
+    virtually(work)

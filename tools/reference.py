@@ -20,7 +20,7 @@ from dovemq.sqs.faults import FAULTS, NEVER_GIVEN
 from dovemq.sqs.operations import OPERATIONS
 from dovemq.telemetry.metrics import METRICS, OTHER
 from dovemq.telemetry.schema import COLUMNS, Column, Event
-from dovemq.telemetry.trace import LEASES_KNOWN_MAX, TICK_SECONDS
+from dovemq.telemetry.trace import CHUNK_TICKS_MAX, MESSAGES_KNOWN_MAX, TICK_SECONDS
 from tools.conformance import conformance_page
 from tools.markdown import code, fenced, page, section, table
 from tools.policies import policies_page
@@ -59,13 +59,14 @@ TRACE_PROMISES: Final = f"""\
   are null, as they are when a client took its answer later than {TICK_SECONDS:g} s after the event.
 - A file has its name only when it is whole. It is finished after `trace_rotate_rows` or
   `trace_rotate_seconds`, and at a stop. A kill -9 loses what was not finished: the rows of up to
-  `trace_rotate_seconds` and {2 * TICK_SECONDS:g} s.
+  `trace_rotate_seconds` and {(CHUNK_TICKS_MAX + 1) * TICK_SECONDS:g} s more.
 - The service does not wait for the trace. When it cannot follow, or its disk fails, rows are
   dropped, counted (`dovemq_trace_rows_total`) and logged.
 - Beyond `trace_bytes_max` the oldest files are removed.
-- `message_id` is null in `settled` and `expired` rows of messages that were leased before the
-  last start, or of more than {LEASES_KNOWN_MAX // 2:,} leases ago, or never; `send_seq` is then
-  the sequence in the store.
+- `message_id` is null in `settled` and `expired` rows of messages that this process neither took
+  nor handed out, or that more than {MESSAGES_KNOWN_MAX // 2:,} others came after; `send_seq` is
+  then the sequence in the store.
+- Times do not follow a change of the machine's clock while the server runs.
 - Messages that go with a deleted queue leave no row, nor do programs that use `dovemq.open`."""
 
 

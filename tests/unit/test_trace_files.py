@@ -46,16 +46,13 @@ def fill(lane: Lane, rng: random.Random, groups: int, *, answered: float = 1.0) 
         if rng.random() < answered:
             client, read_ns = f"127.0.0.1:{rng.randrange(40)}", first * 1_000
             written_ns = read_ns + rng.randrange(10_000) * 1_000
-        lane.rows += count
-        queue = f"0/q{rng.randrange(3)}"
+        end, queue = first + count, f"0/q{rng.randrange(3)}"
         lane.groups.append(
-            (lane.rows, queue, 0, first * 1_000, client, read_ns, written_ns, "000000000000", 0)
+            (end, queue, 0, first * 1_000, client, read_ns, written_ns, "000000000000", 0)
         )
-        for row in range(first, first + count):
-            lane.ids.append(f"{rng.getrandbits(128):032x}" if rng.random() < answered else None)
-            lane.numbers.append(row)
-            lane.bodies_bytes.append(rng.randrange(1 << 20))
-            lane.bodies_crc.append(rng.getrandbits(32))
+        for row in range(first, end):
+            message_id = f"{rng.getrandbits(128):032x}" if rng.random() < answered else None
+            lane.entries.append((message_id, row, rng.randrange(1 << 20), rng.getrandbits(32)))
 
 
 def chunk_of(groups: int, seed: int = 1, *, answered: float = 1.0) -> Chunk:
@@ -72,19 +69,19 @@ def expected_rows(lane: Lane) -> list[dict[str, Any]]:
         if read_ns is not None and written_ns is not None:
             latency_us = (written_ns - read_ns) // 1_000
             ot_us = START_US + written_ns // 1_000
-        for row in range(len(rows), end):
+        for message_id, number, size, crc in lane.entries[len(rows) : end]:
             known = {
                 "ts_us": START_US + time_ns // 1_000,
                 "event": "sent",
                 "queue": queue,
                 "partition": partition,
-                "message_id": lane.ids[row],
+                "message_id": message_id,
                 "sender": sender,
-                "send_seq": lane.numbers[row],
+                "send_seq": number,
                 "client": client,
                 "front_end": "front",
-                "bytes": lane.bodies_bytes[row],
-                "body_crc32": lane.bodies_crc[row],
+                "bytes": size,
+                "body_crc32": crc,
                 "latency_us": latency_us,
                 "at_us": START_US + time_ns // 1_000,
                 "ot_us": ot_us,

@@ -62,7 +62,7 @@ def table_of(event: Event, lane: Lane, origin: Origin) -> Any:
     if event is Event.LEASED:
         columns["it_us"] = times
         columns["receive_seq"] = _receive_numbers(receives, rows, spread)
-    columns.update(_own_columns(lane))
+    columns.update(_own_columns(event, lane))
     for name in _JOB_COLUMNS if lane.jobs else ():
         columns[name] = _jobs(lane, _JOB_COLUMNS.index(name))
     arrays = [columns.get(field.name) for field in SCHEMA]
@@ -83,16 +83,19 @@ def _microseconds(times_ns: Any) -> Any:
     return pc.divide(times_ns, 1_000)
 
 
-def _own_columns(lane: Lane) -> dict[str, Any]:
+def _own_columns(event: Event, lane: Lane) -> dict[str, Any]:
     """What each row has for itself."""
-    held = (
-        ("message_id", lane.ids, pa.string()),
-        ("send_seq", lane.numbers, pa.int64()),
-        ("receive_count", lane.counts, pa.int32()),
-        ("bytes", lane.bodies_bytes, pa.int64()),
-        ("body_crc32", lane.bodies_crc, pa.uint32()),
-    )
-    return {name: pa.array(values, form) for name, values, form in held if values}
+    columns = {}
+    if lane.entries:
+        ids, numbers, sizes, sums = zip(*lane.entries, strict=True)
+        columns["message_id"] = pa.array(ids, pa.string())
+        columns["send_seq"] = pa.array(numbers, pa.int64())
+        if event in (Event.SENT, Event.LEASED):
+            columns["bytes"] = pa.array(sizes, pa.int64())
+            columns["body_crc32"] = pa.array(sums, pa.uint32())
+    if lane.counts:
+        columns["receive_count"] = pa.array(lane.counts, pa.int32())
+    return columns
 
 
 def _spread(ends: Sequence[int], rows: int) -> Spread:

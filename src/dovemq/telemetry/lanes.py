@@ -9,6 +9,10 @@ from typing import Final
 
 from dovemq.telemetry.schema import Event
 
+Entry = tuple[str | None, int, int, int]
+"""What a row has of its message: id, `send_seq`, size in bytes, CRC-32 of the body. The rows of one
+message share it; those of a message that is not known any more have the sequence alone."""
+
 JobText = tuple[str | None, str | None, str | None]
 """job_type, job_id, task."""
 
@@ -19,20 +23,20 @@ the number of rows before it. Times are of the process's own clock, in nanosecon
 
 
 class Lane:
-    """One event's rows. Lists that an event has no use for stay empty."""
+    """One event's rows; `counts` are the receive counts where it has them."""
 
-    __slots__ = ("bodies_bytes", "bodies_crc", "counts", "groups", "ids", "jobs", "numbers", "rows")
+    __slots__ = ("counts", "entries", "groups", "jobs")
 
     def __init__(self) -> None:
-        self.rows = 0
         self.groups: list[Group] = []
-        self.ids: list[str | None] = []
-        self.numbers: list[int] = []
+        self.entries: list[Entry] = []
         self.counts: list[int] = []
-        self.bodies_bytes: list[int] = []
-        self.bodies_crc: list[int] = []
         self.jobs: dict[int, JobText] = {}
         """By row; hardly any message has them."""
+
+    @property
+    def rows(self) -> int:
+        return self.groups[-1][0] if self.groups else 0
 
 
 class Chunk:

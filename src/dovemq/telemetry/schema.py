@@ -74,7 +74,7 @@ COLUMNS: Final = (
     Column("client", "label", "address and port of who asked", _ANSWERED),
     Column("front_end", "label", "the process that wrote the row; new with every start", _ALL),
     Column("bytes", "int64", "size of body and attributes", _OF_BODIES),
-    Column("body_crc32", "uint32", "CRC-32 of the body in UTF-8", _OF_BODIES),
+    Column("body_crc32", "uint32", "CRC-32 of the body in UTF-8, as it was sent", _OF_BODIES),
     Column("latency_us", "int64", "from the request read to its answer written", _ANSWERED),
     Column("at_us", "int64", "when the send was committed", (Event.SENT,)),
     Column("it_us", "int64", "when the message was leased", (Event.LEASED,)),

@@ -15,7 +15,7 @@ from dovemq.core.commands import Duplicate, Lease, Receipt, Sent
 from dovemq.core.message import Attribute, Message
 from dovemq.core.queue import Queue
 from dovemq.core.sending import attribute_bytes
-from dovemq.telemetry.lanes import Chunk, JobText, Lane
+from dovemq.telemetry.lanes import Chunk, Entry, JobText, Lane
 from dovemq.telemetry.schema import Event
 
 log = logging.getLogger(__name__)
@@ -26,17 +26,16 @@ CHUNK_ROWS: Final = 20_000
 CHUNK_TICKS_MAX: Final = 5
 """Rows go to the writer when there are so many, or after so long: each time has its price."""
 ROWS_WAITING_MAX: Final = 400_000
-LEASES_KNOWN_MAX: Final = 200_000
-"""Messages whose id is remembered from their lease to their settle."""
+TOLD_MAX: Final = 10_000
+"""Sends, and settles, that wait for their answers to be written."""
+MESSAGES_KNOWN_MAX: Final = 200_000
+"""What is remembered of messages from their send, or first lease, to their settle."""
 QUEUE_NAMES_MAX: Final = 1_024
 SEQUENCE_ATTRIBUTE: Final = "dovemq.seq"
 SEQUENCE_DIGITS_MAX: Final = 18
 JOB_ATTRIBUTES: Final = ("dovemq.job_type", "dovemq.job_id", "dovemq.task")
 JOB_TEXT_LENGTH_MAX: Final = 128
 """A longer one is left out: an identifier is meant, not contents."""
-
-Known = dict[int, str | tuple[str, int]]
-"""By sequence the message's id, and the sender's own number where there may be one."""
 
 
 class Sink(Protocol):
@@ -68,8 +67,8 @@ class Trace:
         self._ticks = 0
         self._receive_next = 1
         self._names: dict[int, str] = {}
-        self._known: Known = {}
-        self._known_before: Known = {}
+        self._known: dict[int, Entry] = {}
+        self._known_before: dict[int, Entry] = {}
         self._sent: dict[int, tuple[int, Queue, int, Sequence[Message]]] = {}
         self._settled: dict[int, tuple[int, Queue, int, Sequence[Receipt]]] = {}
         self._timer = loop.call_later(TICK_SECONDS, self._tick)
@@ -78,29 +77,28 @@ class Trace:
         return RequestTrail(self, client, read_ns)
 
     def sent(self, queue: Queue, partition: int, messages: Sequence[Message]) -> None:
+        if len(self._sent) >= TOLD_MAX:
+            self._give_up(self.now_ns())
         self._sent[messages[0].sequence] = (self.now_ns(), queue, partition, messages)
 
     def settled(self, queue: Queue, partition: int, receipts: Sequence[Receipt]) -> None:
+        if len(self._settled) >= TOLD_MAX:
+            self._give_up(self.now_ns())
         self._settled[receipts[0].sequence] = (self.now_ns(), queue, partition, receipts)
 
     def expired(self, queue: Queue, partition: int, sequences: Sequence[int]) -> None:
         lane = self._chunk.lanes[Event.EXPIRED]
         if self._has_room(len(sequences)):
-            for sequence in sequences:
-                self._add_known(lane, sequence)
-            self._add_group(lane, len(lane.numbers), queue, partition, self.now_ns())
+            lane.entries += map(self._forgotten, sequences)
+            self._add_group(lane, len(lane.entries), queue, partition, self.now_ns())
 
     def redriven(self, queue: Queue, leases: Sequence[Lease]) -> None:
         lane = self._chunk.lanes[Event.REDRIVEN]
         if self._has_room(len(leases)):
-            for lease in leases:
-                message = lease.message
-                lane.ids.append(message.message_id)
-                lane.numbers.append(send_number(message))
-                lane.counts.append(lease.receive_count)
-            self._add_group(
-                lane, len(lane.numbers), queue, leases[0].receipt.partition, self.now_ns()
-            )
+            lane.entries += [_entry(lease.message) for lease in leases]
+            lane.counts += [lease.receive_count for lease in leases]
+            partition = leases[0].receipt.partition
+            self._add_group(lane, len(lane.entries), queue, partition, self.now_ns())
 
     def close(self) -> None:
         """Hand over all that is held."""
@@ -115,8 +113,14 @@ class Trace:
             return
         at_ns, queue, partition, messages = told
         lane = self._chunk.sent
-        _add_bodies(lane, messages)
-        self._add_group(lane, len(lane.numbers), queue, partition, at_ns, trail, messages[0].sender)
+        for message in messages:
+            if message.attributes:
+                _add_job(lane, message.attributes)
+            entry = self._known[message.sequence] = _entry(message)
+            lane.entries.append(entry)
+        self._bound_known()
+        end, sender = len(lane.entries), messages[0].sender
+        self._add_group(lane, end, queue, partition, at_ns, trail, sender)
 
     def record_settled(self, sequence: int, trail: "RequestTrail | None") -> bool:
         told = self._settled.pop(sequence, None)
@@ -126,43 +130,35 @@ class Trace:
         if self._has_room(len(receipts)):
             lane = self._chunk.settled
             for receipt in receipts:
-                self._add_known(lane, receipt.sequence)
+                lane.entries.append(self._forgotten(receipt.sequence))
                 lane.counts.append(receipt.receive_count)
-            self._add_group(lane, len(lane.numbers), queue, partition, settled_ns, trail)
+            self._add_group(lane, len(lane.entries), queue, partition, settled_ns, trail)
         return True
 
-    def number_leases(self, leases: Sequence[Lease]) -> int:
-        """The number of the first of these leases; their ids are known from now on."""
-        known = self._known
-        for lease in leases:
-            message = lease.message
-            if message.attributes:
-                known[message.sequence] = (message.message_id, send_number(message))
-            else:
-                known[message.sequence] = message.message_id
-        if len(known) > LEASES_KNOWN_MAX // 2:
-            self._known_before, self._known = known, {}
+    def number_leases(self, count: int) -> int:
+        """The number of the first of so many leases."""
         first = self._receive_next
-        self._receive_next += len(leases)
+        self._receive_next += count
         return first
 
     def record_leased(
         self, queue: Queue, leases: Sequence[Lease], first: int, it_ns: int, trail: "RequestTrail"
     ) -> None:
-        messages = [lease.message for lease in leases]
-        sender = messages[0].sender
-        if len(messages) > 1 and len({message.sender for message in messages}) > 1:
+        sender = leases[0].message.sender
+        if len(leases) > 1 and len({lease.message.sender for lease in leases}) > 1:
             for at, lease in enumerate(leases):
                 self.record_leased(queue, (lease,), first + at, it_ns, trail)
         elif self._has_room(len(leases)):
             lane = self._chunk.leased
-            _add_bodies(lane, messages)
-            lane.counts += [lease.receive_count for lease in leases]
-            partition = leases[0].receipt.partition
-            numbered = first - lane.rows
-            self._add_group(
-                lane, len(lane.numbers), queue, partition, it_ns, trail, sender, numbered
-            )
+            numbered = first - len(lane.entries)
+            for lease in leases:
+                message = lease.message
+                if message.attributes:
+                    _add_job(lane, message.attributes)
+                lane.entries.append(self._known.get(message.sequence) or self._learnt(message))
+                lane.counts.append(lease.receive_count)
+            end, partition = len(lane.entries), leases[0].receipt.partition
+            self._add_group(lane, end, queue, partition, it_ns, trail, sender, numbered)
 
     def record_missed(self, queue: Queue, trail: "RequestTrail") -> None:
         if self._has_room(1):
@@ -188,7 +184,6 @@ class Trace:
         receives: int = 0,
     ) -> None:
         """Of the rows since the last group; without a trail nobody took an answer."""
-        lane.rows = end
         name = self._names.get(queue.number) or self._name(queue)
         client = read_ns = written_ns = None
         if trail is not None:
@@ -197,14 +192,22 @@ class Trace:
             (end, name, partition, time_ns, client, read_ns, written_ns, sender, receives)
         )
 
-    def _add_known(self, lane: Lane, sequence: int) -> None:
+    def _learnt(self, message: Message) -> Entry:
+        """Of a message that was sent long ago, or before this process began."""
+        known = self._known_before.get(message.sequence)
+        if known is None:
+            known = self._known[message.sequence] = _entry(message)
+            self._bound_known()
+        return known
+
+    def _forgotten(self, sequence: int) -> Entry:
+        """What was known of a message that is gone."""
         known = self._known.pop(sequence, None) or self._known_before.pop(sequence, None)
-        if known is None or isinstance(known, str):
-            lane.ids.append(known)
-            lane.numbers.append(sequence)
-        else:
-            lane.ids.append(known[0])
-            lane.numbers.append(known[1])
+        return known or (None, sequence, 0, 0)
+
+    def _bound_known(self) -> None:
+        if len(self._known) > MESSAGES_KNOWN_MAX // 2:
+            self._known_before, self._known = self._known, {}
 
     def _name(self, queue: Queue) -> str:
         if len(self._names) >= QUEUE_NAMES_MAX:
@@ -275,7 +278,7 @@ class RequestTrail:
         self._queue = queue
         self._leases = leases
         self._it_ns = self._trace.now_ns()
-        self._first = self._trace.number_leases(leases)
+        self._first = self._trace.number_leases(len(leases))
 
     def missed(self, queue: Queue) -> None:
         self._queue = queue
@@ -317,22 +320,20 @@ def _older(told: Mapping[int, tuple[int, Queue, int, object]], until_ns: int) ->
     return found
 
 
-def _add_bodies(lane: Lane, messages: Sequence[Message]) -> None:
-    for message in messages:
-        encoded = message.body.encode()
-        size = len(encoded)
-        number = message.sequence
-        attributes = message.attributes
-        if attributes:
-            size += sum(map(attribute_bytes, attributes.items()))
-            number = send_number(message)
-            job = _job(attributes)
-            if any(job):
-                lane.jobs[len(lane.ids)] = job
-        lane.ids.append(message.message_id)
-        lane.numbers.append(number)
-        lane.bodies_bytes.append(size)
-        lane.bodies_crc.append(crc32(encoded))
+def _entry(message: Message) -> Entry:
+    encoded = message.body.encode()
+    attributes = message.attributes
+    if not attributes:
+        return message.message_id, message.sequence, len(encoded), crc32(encoded)
+    size = len(encoded) + sum(map(attribute_bytes, attributes.items()))
+    return message.message_id, send_number(message), size, crc32(encoded)
+
+
+def _add_job(lane: Lane, attributes: Mapping[str, Attribute]) -> None:
+    """For the row that comes next."""
+    job = _job(attributes)
+    if any(job):
+        lane.jobs[len(lane.entries)] = job
 
 
 def _job(attributes: Mapping[str, Attribute]) -> JobText:

@@ -27,31 +27,10 @@ _SEED_MASK: Final = 0xFFFF_FFFF
 _OLDER_MARK: Final = 0x99
 """How a record of an older release begins: an array of nine, without the place."""
 
-_Older = tuple[
-    str,
-    str,
-    int,
-    str,
-    dict[str, tuple[str, Any]],
-    str | None,
-    str | None,
-    str | None,
-    str | None,
-]
-
-_Record = tuple[
-    int,
-    int,
-    str,
-    str,
-    int,
-    str,
-    dict[str, tuple[str, Any]],
-    str | None,
-    str | None,
-    str | None,
-    str | None,
-]
+_Held = dict[str, tuple[str, Any]]
+_Text = str | None
+_Older = tuple[str, str, int, str, _Held, _Text, _Text, _Text, _Text]
+_Record = tuple[int, int, str, str, int, str, _Held, _Text, _Text, _Text, _Text]
 
 
 class DamagedRecord(Exception):

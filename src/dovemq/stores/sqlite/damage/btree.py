@@ -134,7 +134,18 @@ def _record(payload: bytes) -> Values:
         raise Nonsense
     values: Values = []
     body = header_bytes
+    length = len(payload)
     while at < header_bytes:
+        code = payload[at]
+        # Nearly all of them: a number or nothing, told by one byte.
+        if code < len(_INTEGER_BYTES):
+            at += 1
+            end = body + _INTEGER_BYTES[code]
+            if end > length:
+                raise Nonsense
+            values.append(int.from_bytes(payload[body:end], "big", signed=True) if code else None)
+            body = end
+            continue
         code, at = _varint(payload, at)
         value, body = _value(payload, body, code)
         values.append(value)
@@ -142,30 +153,21 @@ def _record(payload: bytes) -> Values:
 
 
 def _value(payload: bytes, at: int, code: int) -> tuple[Any, int]:
-    if code == 0:
-        return None, at
-    if code < len(_INTEGER_BYTES):
-        end = at + _INTEGER_BYTES[code]
-        _check_end(payload, end)
-        return int.from_bytes(payload[at:end], "big", signed=True), end
     if code == _REAL:
         return struct.unpack_from(">d", payload, at)[0], at + 8
     if code in (_ZERO, _ONE):
         return code - _ZERO, at
-    if code < _BLOB:
-        raise Nonsense
     end = at + (code - _BLOB) // 2
-    _check_end(payload, end)
+    if code < _BLOB or end > len(payload):
+        raise Nonsense
     piece = payload[at:end]
     return (piece.decode() if code % 2 else piece), end
 
 
-def _check_end(payload: bytes, end: int) -> None:
-    if end > len(payload):
-        raise Nonsense
-
-
 def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = data[at]
+    if value < 0x80:
+        return value, at + 1
     value = 0
     for count in range(1, _VARINT_BYTES_MAX):
         byte = data[at]

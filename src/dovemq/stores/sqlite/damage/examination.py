@@ -79,6 +79,7 @@ def examine(directory: Path, version_known: int, now_ms: int) -> Examined:
         if not damaged and not notes:
             return Examined(sealed, None)
         roots = sealed.roots if sealed is not None else {}
+        _log.error("%s is damaged: a new one is made of what is whole in it", database)
         stored = _stored(log, sealed)
         report = _rebuild(directory, Harvest(image, roots), damaged, notes, stored, now_ms)
     finally:

@@ -83,8 +83,12 @@ class Harvest:
         for number, data in self._image.older_pages():
             if kind_of(data, number) is None:
                 continue
-            for fetch in (self._image.data, self._image.raw_data):
-                for row in rows(data, number, fetch):
+            long = False
+            for row in rows(data, number, self._image.data):
+                long = long or bool(row.pages) or row.values is None
+                yield Found(row, number, False)
+            if long:
+                for row in rows(data, number, self._image.raw_data):
                     yield Found(row, number, False)
 
     def _walk(self, table: str, root: int) -> Iterator[Found]:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dovemq.load.faults import decisions
-from dovemq.load.faults.decisions import Courses, Decision, Drawn, Mishap, Replayed
+from dovemq.load.faults.decisions import Courses, Decision, Drawn, Fading, Mishap, Replayed
 from dovemq.load.faults.fault_log import FaultLog, Heading, read_log
 from dovemq.load.faults.spec import Network, Spec, SpecInvalid, parse_spec
 
@@ -157,3 +157,12 @@ def test_file_that_is_no_log_is_named(tmp_path: Path) -> None:
         read_log(path)
     with pytest.raises(SpecInvalid, match="No such file"):
         read_log(tmp_path / "none")
+
+
+def test_courses_that_have_ended_bring_nothing_more() -> None:
+    fading = Fading(Drawn(ALL, 1))
+    course = fading.course(decisions.KILL)
+    assert next(course) is not None
+    fading.end()
+    assert [next(course), next(course)] == [None, None]
+    assert set(first(fading, decisions.NETWORK)) == {None}

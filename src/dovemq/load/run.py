@@ -34,6 +34,8 @@ START_MS: Final = 50
 """From the order to the start, so that all processes start together."""
 STARTING: Final = "starting"
 """The phase in which there are no queues yet."""
+RECEIVING: Final = "receiving"
+"""The phase in which everything has been sent."""
 
 
 Named = Callable[[], Awaitable[frozenset[bytes]]]
@@ -186,7 +188,7 @@ class _Part:
                 receiving = True
                 account.eventful_us = self._now_us()
                 crew.receive(self._now_us() + 1_000 * START_MS)
-            live.phase = "receiving"
+            live.phase = RECEIVING
             if self._is_over():
                 break
         return starts_us

@@ -110,6 +110,20 @@ class Replayed:
         return (decisions.get(number) for number in itertools.count())
 
 
+class Fading:
+    """Courses that can be ended: from then on nothing goes wrong."""
+
+    def __init__(self, courses: Courses) -> None:
+        self._courses = courses
+        self._over = False
+
+    def end(self) -> None:
+        self._over = True
+
+    def course(self, name: str) -> Iterator[Decision | None]:
+        return (None if self._over else decision for decision in self._courses.course(name))
+
+
 def _exchanges(network: Network, rng: random.Random) -> Iterator[Decision | None]:
     bounds = list(itertools.accumulate((network.drop_request, network.drop_response, network.cut)))
     mishaps = (Mishap.DROP_REQUEST, Mishap.DROP_RESPONSE, Mishap.CUT)

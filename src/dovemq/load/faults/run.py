@@ -19,7 +19,7 @@ from dovemq.client import AdminClient, ClientError
 from dovemq.core.access import AccessKey
 from dovemq.core.errors import DoveError
 from dovemq.load.checker import STRICT, Rules
-from dovemq.load.faults.decisions import CLIENT, NETWORK, Courses, Decision
+from dovemq.load.faults.decisions import CLIENT, NETWORK, Courses, Decision, Fading
 from dovemq.load.faults.fault_log import FaultLog
 from dovemq.load.faults.process import Announcement
 from dovemq.load.faults.proxy import Proxy
@@ -30,13 +30,14 @@ from dovemq.load.judgement import Fault
 from dovemq.load.plan import DRAIN_SPARE_MS, Endpoint, Plan
 from dovemq.load.receiver import Quits
 from dovemq.load.results import Result
-from dovemq.load.run import STARTING, Live
+from dovemq.load.run import RECEIVING, STARTING, Live
 from dovemq.load.run import run as run_load
 
 ANSWER_MS: Final = 5_000
 """Beyond the longest wait of a receive: then an answer counts as lost."""
 OUTAGE_MS_MIN: Final = 120_000
 STARTED_POLL_SECONDS: Final = 0.01
+FADE_POLL_SECONDS: Final = 0.2
 NAMED_ATTEMPTS_MAX: Final = 100
 NAMED_AGAIN_SECONDS: Final = 0.2
 EVIDENCE: Final = "damage/"
@@ -91,6 +92,7 @@ async def run(
 ) -> Outcome:
     """`plan` names any endpoint: it is replaced by that of the stage."""
     _check(spec, plan, stage)
+    courses = Fading(courses)
     async with contextlib.AsyncExitStack() as ending:
         server: TroubledServer | None = None
         endpoint = stage.endpoint
@@ -109,7 +111,7 @@ async def run(
         plan = _tolerant(plan, spec, reached, endpoint, ours=server is not None)
         loaded = _Loaded(spec, courses, plan, stage, stop or asyncio.Event(), live or Live())
         if server is None:
-            return Outcome(endpoint.url, await loaded.run(None), _fired(stage.log), 0, ())
+            return Outcome(endpoint.url, await loaded.run(), _fired(stage.log), 0, ())
         admin = AdminClient(
             server.process.announced.admin_url, endpoint.key, region=endpoint.region
         )
@@ -126,13 +128,14 @@ class _Loaded:
     def __init__(
         self,
         spec: Spec,
-        courses: Courses,
+        courses: Fading,
         plan: Plan,
         stage: Stage,
         stop: asyncio.Event,
         live: Live,
     ) -> None:
         self._spec = spec
+        self._courses = courses
         self._plan = plan
         self._stage = stage
         self._stop = stop
@@ -140,23 +143,29 @@ class _Loaded:
         quitting = spec.client.quit > 0
         self._quits = _quits(courses, stage.log) if quitting else None
 
-    async def run(self, admin: AdminClient | None) -> Result:
+    async def run(
+        self, server: TroubledServer | None = None, admin: AdminClient | None = None
+    ) -> Result:
         named = None
         if admin is not None and self._spec.disk.flip_mttf_seconds:
             named = functools.partial(_named, admin)
-        return await run_load(
-            self._plan,
-            journals=self._stage.journals,
-            rules=_lenient(self._stage.rules, self._spec),
-            quits=self._quits,
-            named=named,
-            stop=self._stop,
-            live=self._live,
-        )
+        fading = asyncio.create_task(self._fade(server))
+        try:
+            return await run_load(
+                self._plan,
+                journals=self._stage.journals,
+                rules=_lenient(self._stage.rules, self._spec),
+                quits=self._quits,
+                named=named,
+                stop=self._stop,
+                live=self._live,
+            )
+        finally:
+            fading.cancel()
 
     async def beside(self, server: TroubledServer, admin: AdminClient) -> Result:
         trouble = asyncio.create_task(self._trouble(server))
-        load = asyncio.create_task(self.run(admin))
+        load = asyncio.create_task(self.run(server, admin))
         try:
             done, _ = await asyncio.wait((trouble, load), return_when=asyncio.FIRST_COMPLETED)
             if trouble in done and trouble.exception():
@@ -172,6 +181,23 @@ class _Loaded:
         if isinstance(ended[0], Exception):
             raise ended[0]
         return result
+
+    async def _fade(self, server: TroubledServer | None) -> None:
+        """When nothing comes any more, what is missing gets a calm in which to come.
+
+        Else a run that has lost a message would never end: as long as requests fail, there is
+        hope.
+        """
+        now = asyncio.get_running_loop().time
+        stalled_seconds = (2 * self._plan.lease_ms + self._spec.clock_ms_max) / 1_000
+        settled, since = -1, now()
+        while now() - since < stalled_seconds:
+            await asyncio.sleep(FADE_POLL_SECONDS)
+            if self._live.phase != RECEIVING or self._live.settled != settled:
+                settled, since = self._live.settled, now()
+        self._courses.end()
+        if server is not None:
+            server.end_trouble()
 
     async def _trouble(self, server: TroubledServer) -> None:
         while self._live.phase == STARTING:

@@ -65,9 +65,11 @@ class Worker:
             Receiver(share, number, self._receives, self._books, now_us, quits)
             for number in range(share.number, plan.receivers_total, plan.processes)
         ]
+        self._sends_to_come = True
         self._cpu_then = time.process_time()
 
     def send(self, starts_us: int) -> None:
+        self._sends_to_come = False
         self._books.sends.counts_from_us = starts_us + self._warm_up_us
         for thread in self._senders:
             thread.start(starts_us)
@@ -79,7 +81,8 @@ class Worker:
             thread.start(starts_us)
 
     def news(self) -> News:
-        return self._books.news(sending=any(thread.running for thread in self._senders))
+        running = any(thread.running for thread in self._senders)
+        return self._books.news(sending=self._sends_to_come or running)
 
     async def stop(self) -> Tally:
         """Idempotent but for the tally's time."""

@@ -10,13 +10,6 @@ where theory is; `ggm` and multi-class networks are approximations, and say by w
 """
 
 from dovemq.models.analytic.approximate import APPROXIMATIONS, ggm
-from dovemq.models.analytic.errors import (
-    ModelError,
-    NetworkInvalid,
-    ParameterInvalid,
-    TooLarge,
-    Unstable,
-)
 from dovemq.models.analytic.finite import FiniteStation, mmck
 from dovemq.models.analytic.headroom import (
     Headroom,
@@ -43,6 +36,13 @@ from dovemq.models.analytic.sensitivity import (
 )
 from dovemq.models.analytic.station import MarkovStation, Station, mm1, mmc
 from dovemq.models.analytic.vma import FAILURES, Vma, VmaMeasures, in_order_limit, vma
+from dovemq.models.errors import (
+    ModelError,
+    NetworkInvalid,
+    ParameterInvalid,
+    TooLarge,
+    Unstable,
+)
 
 __all__ = [
     "APPROXIMATIONS",

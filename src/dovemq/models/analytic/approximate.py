@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dovemq.models.analytic import parameters
-from dovemq.models.analytic.errors import ParameterInvalid
 from dovemq.models.analytic.parameters import Floats
 from dovemq.models.analytic.station import Station, mmc
+from dovemq.models.errors import ParameterInvalid
 
 Approximation: TypeAlias = Literal["allen-cunneen", "kraemer-langenbach-belz"]
 ALLEN_CUNNEEN: Final = "allen-cunneen"

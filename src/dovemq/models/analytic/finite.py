@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from dovemq.models.analytic import parameters
-from dovemq.models.analytic.errors import ParameterInvalid, TooLarge
 from dovemq.models.analytic.parameters import Floats
+from dovemq.models.errors import ParameterInvalid, TooLarge
 
 CELLS_MAX: Final = 50_000_000
 
@@ -61,7 +61,7 @@ def mmck(
         capacity=parameters.servers(capacity, "capacity"),
     )
     if (room < count).any():
-        place = tuple(axis[0] for axis in np.nonzero(room < count))
+        place = parameters.first_place(room < count)
         raise ParameterInvalid(
             "capacity", f"{room[place]:g}", f"room for the {count[place]:g} servers"
         )

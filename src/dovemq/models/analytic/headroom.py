@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dovemq.models.analytic import parameters
-from dovemq.models.analytic.errors import ParameterInvalid
 from dovemq.models.analytic.parameters import Flags, Floats
 from dovemq.models.analytic.station import mmc
 from dovemq.models.analytic.vma import Vma, vma
+from dovemq.models.errors import ParameterInvalid
 
 _HALVINGS: Final = 80
 SERVERS_TRIED_MAX: Final = 10_000

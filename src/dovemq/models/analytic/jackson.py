@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dovemq.models.analytic import parameters
-from dovemq.models.analytic.errors import NetworkInvalid
 from dovemq.models.analytic.parameters import Flags, Floats
 from dovemq.models.analytic.station import MarkovStation, mmc
+from dovemq.models.errors import NetworkInvalid
 
 _ROUNDING: Final = 1e-9
 

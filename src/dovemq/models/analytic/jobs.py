@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dovemq.models.analytic import parameters
-from dovemq.models.analytic.errors import NetworkInvalid, ParameterInvalid
+from dovemq.models.errors import NetworkInvalid, ParameterInvalid
 
 SHARES_ROUNDING: Final = 1e-9
 TASKS_MAX: Final = 10_000

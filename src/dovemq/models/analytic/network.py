@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike
 from dovemq.models.analytic import parameters
 from dovemq.models.analytic.approximate import ALLEN_CUNNEEN, ggm
 from dovemq.models.analytic.completion import Span, completion
-from dovemq.models.analytic.errors import NetworkInvalid
 from dovemq.models.analytic.flows import Flows, flows
 from dovemq.models.analytic.headroom import Headroom, headroom
 from dovemq.models.analytic.jobs import JobType, Network, Topic
 from dovemq.models.analytic.parameters import Flags, Floats
 from dovemq.models.analytic.station import Station
+from dovemq.models.errors import NetworkInvalid
 
 _STEP: Final = 1e-5
 """Relative step of the numerical slopes; their error is of its square."""

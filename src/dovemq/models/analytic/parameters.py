@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dovemq.models.analytic.errors import ParameterInvalid
+from dovemq.models.errors import ParameterInvalid
 
 Floats: TypeAlias = NDArray[np.float64]
 Flags: TypeAlias = NDArray[np.bool_]
@@ -79,6 +79,11 @@ def same_shape(**values: Floats) -> tuple[Floats, ...]:
     return tuple(np.broadcast_to(value, shape) for value in values.values())
 
 
+def first_place(found: Flags) -> tuple[int, ...]:
+    """Where the first true one lies; of an array of no dimension, nowhere in it."""
+    return tuple(int(axis) for axis in np.unravel_index(np.argmax(found), found.shape))
+
+
 def _checked(
     name: str, value: ArrayLike, allowed: Callable[[Floats], Flags], needed: str
 ) -> Floats:
@@ -90,6 +95,6 @@ def _checked(
     good = np.asarray(finite & allowed(np.where(finite, found, 0.0)))
     if good.all():
         return found
-    place = tuple(int(axis[0]) for axis in np.nonzero(~good))
+    place = first_place(~good)
     spelled = f"{name}[{', '.join(map(str, place))}]" if place else name
     raise ParameterInvalid(spelled, f"{found[place]:g}", needed)

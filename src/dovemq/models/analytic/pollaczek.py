@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from dovemq.models.analytic import parameters
-from dovemq.models.analytic.errors import TooLarge
 from dovemq.models.analytic.inversion import inverted
 from dovemq.models.analytic.parameters import Floats
 from dovemq.models.analytic.services import Service, fitted
 from dovemq.models.analytic.station import Station
+from dovemq.models.errors import TooLarge
 
 PERIODS_MAX: Final = 5_000
 """How many service times the tail of an M/D/1 wait is followed."""

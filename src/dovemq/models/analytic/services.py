@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dovemq.models.analytic import parameters
-from dovemq.models.analytic.errors import ParameterInvalid
+from dovemq.models.errors import ParameterInvalid
 
 Transform: TypeAlias = Callable[[NDArray[np.complex128]], NDArray[np.complex128]]
 STAGES_MAX: Final = 10_000

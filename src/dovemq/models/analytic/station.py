@@ -15,8 +15,8 @@ from scipy import special
 
 from dovemq.models.analytic import parameters
 from dovemq.models.analytic.erlang import erlang_c
-from dovemq.models.analytic.errors import Unstable
 from dovemq.models.analytic.parameters import Flags, Floats
+from dovemq.models.errors import Unstable
 
 _BISECTIONS: Final = 100
 _DOUBLINGS_MAX: Final = 1_000
@@ -46,7 +46,7 @@ class Station:
 
     def require_stable(self, place: str) -> None:
         if not self.stable.all():
-            first = tuple(axis[0] for axis in np.nonzero(~self.stable))
+            first = parameters.first_place(~self.stable)
             raise Unstable(place, float(self.load[first]), float(self.servers[first]))
 
 

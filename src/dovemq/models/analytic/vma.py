@@ -24,9 +24,9 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from dovemq.models.analytic import parameters
-from dovemq.models.analytic.errors import ParameterInvalid
 from dovemq.models.analytic.parameters import Flags, Floats
 from dovemq.models.analytic.station import MarkovStation, mmc
+from dovemq.models.errors import ParameterInvalid
 
 Failure: TypeAlias = Literal["ideal", "timer"]
 FAILURES: Final = ("ideal", "timer")

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovemq.models.analytic.errors import ParameterInvalid
 from dovemq.models.analytic.parameters import Floats, scv
+from dovemq.models.errors import ParameterInvalid
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 
 from dovemq.models.analytic import parameters
-from dovemq.models.analytic.errors import TooLarge
 from dovemq.models.analytic.parameters import Floats
+from dovemq.models.errors import TooLarge
 from dovemq.models.planning.costs import Cost
 from dovemq.models.planning.greedy import min_cost, min_time, progress_of
 from dovemq.models.planning.plan import Plan, plan_of

@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 
 from dovemq.models.analytic import parameters
-from dovemq.models.analytic.errors import NetworkInvalid
 from dovemq.models.analytic.parameters import Flags, Floats
+from dovemq.models.errors import NetworkInvalid
 from dovemq.models.planning.plan import Choice, Plan, Sketch
 from dovemq.models.planning.problem import Problem
 from dovemq.models.planning.progress import Progress

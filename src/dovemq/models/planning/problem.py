@@ -6,9 +6,9 @@ from typing import Final
 import numpy as np
 
 from dovemq.models.analytic import parameters
-from dovemq.models.analytic.errors import NetworkInvalid, ParameterInvalid
 from dovemq.models.analytic.jobs import Network
 from dovemq.models.analytic.parameters import Floats
+from dovemq.models.errors import NetworkInvalid, ParameterInvalid
 from dovemq.models.planning.costs import Cost, Prices
 
 CONSUMERS_MAX: Final = 10_000

@@ -156,7 +156,7 @@ def _sojourns(network: Network, topics: Station, found: Flows) -> dict[str, Span
     """The wait is taken as exponential for those who wait at all, as it is in M/M/m."""
     waits = np.where(topics.wait_probability > 0.0, topics.wait_probability, 1.0)
     known = np.where(topics.stable, topics.waiting_time, 0.0)
-    spread = known**2 * (2.0 / waits - 1.0) + found.service_scvs / found.service_rates**2
+    spread = known * (2.0 * (known / waits) - known) + found.service_scvs / found.service_rates**2
     variance = np.where(topics.stable, spread, np.inf)
     return {
         topic.name: Span(topics.sojourn_time[..., place], variance[..., place])

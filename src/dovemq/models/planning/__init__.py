@@ -12,21 +12,28 @@ from dovemq.models.planning.costs import Cost
 from dovemq.models.planning.exact import exact_cost, exact_time
 from dovemq.models.planning.greedy import min_cost, min_time, random_cost, random_time
 from dovemq.models.planning.plan import Plan, Shortage, Step
+from dovemq.models.planning.planner import Planned, planned
 from dovemq.models.planning.problem import Problem
 from dovemq.models.planning.routing import Routing, best_shares
+from dovemq.models.planning.spec import Goal, Spec, read_spec
 
 __all__ = [
     "Cost",
+    "Goal",
     "Plan",
+    "Planned",
     "Problem",
     "Routing",
     "Shortage",
+    "Spec",
     "Step",
     "best_shares",
     "exact_cost",
     "exact_time",
     "min_cost",
     "min_time",
+    "planned",
     "random_cost",
     "random_time",
+    "read_spec",
 ]

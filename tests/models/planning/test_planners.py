@@ -23,7 +23,7 @@ from tests.models.workload import paper_network, random_network
 MINUTE = 60.0
 NETWORKS = 500
 KNAPSACK_OPTIMAL_SHARE = 0.9
-"""Of unequal costs. No bound holds for the gap: `docs/explanation/models.md` tells what was seen."""
+"""Of unequal costs. No bound holds for the gap; `docs/explanation/models.md` tells what came."""
 
 
 def test_five_consumers_give_the_allocation_of_the_paper() -> None:

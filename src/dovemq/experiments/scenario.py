@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 from dovemq.experiments.figure import Effort
 from dovemq.models.analytic import Vma, VmaMeasures, vma
-from dovemq.models.errors import ParameterInvalid
+from dovemq.models.errors import NetworkInvalid
 
 Order: TypeAlias = Literal["out", "in"]
 ORDERS: Final = ("out", "in")
@@ -70,24 +70,25 @@ MEASURES: Final[Mapping[str, str]] = {
 """What every method answers, with units; utilisation is mean busy threads over all."""
 
 
-def measured(scenario: Scenario) -> VmaMeasures:
+def closed_form(scenario: Scenario) -> Vma:
     if scenario.order == "in":
-        raise ParameterInvalid("order", "in", "out, since delivery in order has no closed form: it")
-    return vma(
-        Vma(
-            arrival_rate=scenario.arrival_rate,
-            sender_rate=scenario.sender_rate,
-            broker_rate=scenario.broker_rate,
-            sender_threads=scenario.sender_threads,
-            broker_threads=scenario.broker_threads,
-            reliability=scenario.reliability,
-            link_delay=scenario.link_delay,
-            visibility_timeout=scenario.visibility_timeout,
-            gets_max=scenario.gets_max,
-            failure=scenario.failure,
-        ),
-        as_printed=scenario.as_printed,
+        raise NetworkInvalid("order", "delivery in order has no closed form; it can be simulated")
+    return Vma(
+        arrival_rate=scenario.arrival_rate,
+        sender_rate=scenario.sender_rate,
+        broker_rate=scenario.broker_rate,
+        sender_threads=scenario.sender_threads,
+        broker_threads=scenario.broker_threads,
+        reliability=scenario.reliability,
+        link_delay=scenario.link_delay,
+        visibility_timeout=scenario.visibility_timeout,
+        gets_max=scenario.gets_max,
+        failure=scenario.failure,
     )
+
+
+def measured(scenario: Scenario) -> VmaMeasures:
+    return vma(closed_form(scenario), as_printed=scenario.as_printed)
 
 
 def by_formula(scenario: Scenario, effort: Effort) -> Answer:

@@ -25,6 +25,8 @@ from dovemq.models.errors import NetworkInvalid
 
 _STEP: Final = 1e-5
 """Relative step of the numerical slopes; their error is of its square."""
+_FACTOR_MIN: Final = 1e-12
+"""Of the load that stands for none, since a time per job needs jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +72,7 @@ def network_measures(
     found = flows(network)
     servers = _consumers(network, consumers)
     times = parameters.positive(factor, "factor")[..., None]
-    scvs = found.arrival_scvs(servers, times)
-    topics = ggm(
-        found.rates * times, scvs, found.service_rates, found.service_scvs, servers, approximation
-    )
+    topics, scvs = _topics(found, servers, times, approximation)
     spans = _sojourns(network, topics, found)
     jobs = [_response(job, spans) for job in network.jobs]
     arriving = sum(job.arrival_rate for job in network.jobs) * times[..., 0]
@@ -96,12 +95,16 @@ def network_headroom(network: Network, time_per_job_max: float) -> Headroom:
     """By how much all arrival rates may grow together; `arrival_rate_max` is that of all jobs."""
     target = parameters.positive(time_per_job_max, "time_per_job_max")
     found = flows(network)
-    loads = found.rates / (found.service_rates * _consumers(network, None))
+    servers = _consumers(network, None)
+    loads = found.rates / (found.service_rates * servers)
     arriving = np.asarray(sum(job.arrival_rate for job in network.jobs))
+    if arriving <= 0.0:
+        raise NetworkInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
 
     def time_at(rate: Floats) -> Floats:
-        factor = np.maximum(rate / arriving, np.finfo(float).tiny)
-        return network_measures(network, factor=factor).time_per_job
+        factor = np.maximum(rate / arriving, _FACTOR_MIN)
+        topics, _ = _topics(found, servers, factor[..., None], ALLEN_CUNNEEN)
+        return np.asarray(topics.number.sum(axis=-1) / (arriving * factor))
 
     return headroom(time_at, arriving, np.asarray(arriving / loads.max()), target)
 
@@ -123,11 +126,26 @@ def network_sensitivity(network: Network) -> NetworkSensitivity:
     return NetworkSensitivity(np.array(per_job), np.array(per_topic), per_consumer)
 
 
+def _topics(
+    found: Flows, servers: Floats, factor: Floats, approximation: str
+) -> tuple[Station, Floats]:
+    scvs = found.arrival_scvs(servers, factor)
+    rates = found.rates * factor
+    topics = ggm(rates, scvs, found.service_rates, found.service_scvs, servers, approximation)
+    return topics, scvs
+
+
 def _slope(changed: Callable[[float], Network], value: float) -> float:
     step = _STEP * (value or 1.0)
     low, high = max(value - step, 0.0), value + step
-    wips = [float(network_measures(changed(at)).wip) for at in (low, high)]
+    wips = [_wip(changed(at)) for at in (low, high)]
     return (wips[1] - wips[0]) / (high - low)
+
+
+def _wip(network: Network) -> float:
+    servers = _consumers(network, None)
+    topics, _ = _topics(flows(network), servers, np.ones(1), ALLEN_CUNNEEN)
+    return float(topics.number.sum())
 
 
 def _with_job(network: Network, job: JobType, rate: float) -> Network:

@@ -80,10 +80,14 @@ def vma(model: Vma, *, as_printed: bool = False) -> VmaMeasures:
     failed = 1.0 - reliability
     gets, given_up = _gets(reliability, model.gets_max)
     sender = mmc(
-        rate, parameters.service_rate(model.sender_rate, "sender_rate"), model.sender_threads
+        rate,
+        parameters.service_rate(model.sender_rate, "sender_rate"),
+        parameters.servers(model.sender_threads, "sender_threads"),
     )
     broker = mmc(
-        rate * gets, parameters.service_rate(model.broker_rate, "broker_rate"), model.broker_threads
+        rate * gets,
+        parameters.service_rate(model.broker_rate, "broker_rate"),
+        parameters.servers(model.broker_threads, "broker_threads"),
     )
     stable = sender.stable & broker.stable
     station_time = sender.sojourn_time + gets * broker.sojourn_time

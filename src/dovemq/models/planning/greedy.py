@@ -88,7 +88,7 @@ def _reach(
     if floor >= target:
         return sketch.plan(
             feasible=False,
-            note=f"infeasible: service alone takes {floor:.6g} a job, the target is {target:g}",
+            note=f"infeasible: service alone takes {floor / target:.3g} times the target",
         )
     while sketch.time_per_job > target:
         allowed = sketch.consumers < problem.most
@@ -97,7 +97,7 @@ def _reach(
         if choice is None:
             return sketch.plan(feasible=False, note="infeasible: no further consumer helps")
         sketch.add(choice)
-    return sketch.plan(feasible=True, note=f"the target of {target:g} is reached")
+    return sketch.plan(feasible=True, note="the target is reached")
 
 
 def _greedy(problem: Problem, progress: Progress) -> Choose:

@@ -79,16 +79,21 @@ def chain(*topics: str) -> tuple[Task, ...]:
 
 def in_order(tasks: Sequence[Task], place: str = "tasks") -> Iterator[Task]:
     """Each task after all that it comes after; a circle is refused by name."""
-    waiting = {task.name: task for task in tasks}
-    done: set[str] = set()
-    while waiting:
-        ready = [task for task in waiting.values() if done.issuperset(task.after)]
-        if not ready:
-            raise NetworkInvalid(place, f"the tasks {', '.join(sorted(waiting))} wait in a circle")
-        for task in ready:
-            del waiting[task.name]
-            done.add(task.name)
-            yield task
+    missing = {task.name: len(set(task.after)) for task in tasks}
+    followers: dict[str, list[Task]] = {task.name: [] for task in tasks}
+    for task in tasks:
+        for name in set(task.after):
+            followers[name].append(task)
+    ready = [task for task in tasks if not task.after]
+    for task in ready:
+        del missing[task.name]
+        yield task
+        for follower in followers[task.name]:
+            missing[follower.name] -= 1
+            if not missing[follower.name]:
+                ready.append(follower)
+    if missing:
+        raise NetworkInvalid(place, f"the tasks {', '.join(sorted(missing))} wait in a circle")
 
 
 def _check_names(what: str, names: Sequence[str]) -> None:

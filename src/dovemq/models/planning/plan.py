@@ -63,7 +63,7 @@ class Choice:
 
 
 def whole(consumers: Floats) -> tuple[int, ...]:
-    return tuple(int(count) for count in consumers)
+    return tuple(consumers.astype(np.int64).tolist())
 
 
 class Sketch:

@@ -18,19 +18,19 @@ _ROWS_FIRST: Final = 32
 
 
 class Progress:
-    """Weighted work in progress Σ ν_j L_j; infinite where a topic is unstable."""
+    """Weighted work in progress Σ ν_j L_j; infinite where a topic is unstable.
+
+    `loads` are λ_j/μ_j, `job_rate` is that of all jobs, `floor` what is in progress when nobody
+    waits.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self._flows = flows(problem.network)
         self._weights = problem.weights
         self.loads: Floats = self._flows.rates / self._flows.service_rates
         self.job_rate = sum(job.arrival_rate for job in problem.network.jobs)
+        self.floor = float(self._weights @ self.loads)
         self._waiting = self._rows(_ROWS_FIRST)
-
-    @property
-    def floor(self) -> float:
-        """What is in progress when nobody waits."""
-        return float(self._weights @ self.loads)
 
     @property
     def stable_from(self) -> Floats:
@@ -62,9 +62,10 @@ class Progress:
         by_constant, by_slope = next_constant - constant, next_slope - slope
         changed = (scvs + own * by_constant) / (1.0 - own * by_slope)
         moved = scvs + spread.T * (by_constant + by_slope * changed)[:, None]
-        queued = np.tile(self._queued(consumers), (len(constant), 1))
-        np.fill_diagonal(queued, self._queued(consumers + 1.0))
-        return self._total(variability(moved, found.service_scvs), queued)
+        factors = variability(moved, found.service_scvs)
+        queued = self._queued(consumers)
+        shorter = (self._queued(consumers + 1.0) - queued) * np.diagonal(factors)
+        return self.floor + factors @ (self._weights * queued) + self._weights * shorter
 
     def _total(self, factors: Floats, queued: Floats) -> Floats:
         # An idle topic has no queue whatever its factor, and a full one an endless queue.

@@ -31,24 +31,17 @@ _NAMES: Final = (
     "service_scv",
     "approximation",
 )
-_SWEPT: Final = (
-    "arrival_rate",
-    "service_rate",
-    "servers",
-    "capacity",
-    "arrival_scv",
-    "service_scv",
+_SWEPT: Final = _NAMES[:-1]
+_COLUMNS: Final = (
+    "utilisation",
+    "wait_probability",
+    "waiting",
+    "number",
+    "waiting_time",
+    "sojourn_time",
+    "blocking_probability",
+    "throughput",
 )
-_COLUMNS: Final[Mapping[str, str]] = {
-    "utilisation": "utilisation",
-    "wait_probability": "wait_probability",
-    "waiting": "waiting",
-    "number": "number",
-    "waiting_time": "waiting_time",
-    "sojourn_time": "sojourn_time",
-    "blocking_probability": "blocking_probability",
-    "throughput": "throughput",
-}
 
 
 def add(commands: Commands) -> None:

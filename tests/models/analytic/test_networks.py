@@ -43,7 +43,7 @@ def test_approximation_is_exact_where_theory_is() -> None:
 
 @pytest.mark.parametrize("load", [0.3, 0.6, 0.9])
 def test_approximations_of_constant_arrivals_have_their_known_error(load: float) -> None:
-    """D/M/1: σ = exp(−(1 − σ)/ρ), W = σ/(1 − σ) of the service (Kleinrock 1975, §6.4)."""
+    """D/M/1: σ = exp(−(1 − σ)/ρ), W = σ/(1 − σ) of the service (Kleinrock 1975)."""
     root = optimize.brentq(lambda s: s - np.exp(-(1 - s) / load), 0, 1 - 1e-6)
     exact = root / (1 - root)
     plain = float(ggm(load, 0, 1, 1, 1).waiting_time)

@@ -34,7 +34,7 @@ def test_county_hospital_of_hillier_and_lieberman(
     sojourn_time: float,
     idle: float,
 ) -> None:
-    """Introduction to Operations Research, §17.6: 2 patients an hour, doctors of 3 an hour."""
+    """Introduction to Operations Research: 2 patients an hour, doctors of 3 an hour."""
     hospital = mmc(2, 3, servers)
     assert hospital.waiting == pytest.approx(waiting)
     assert hospital.number == pytest.approx(number)

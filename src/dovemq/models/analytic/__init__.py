@@ -27,7 +27,7 @@ from dovemq.models.analytic.network import (
     network_sensitivity,
 )
 from dovemq.models.analytic.pollaczek import SingleServer, mg1, single_server, single_server_of
-from dovemq.models.analytic.priority import PriorityStation, priority_mg1, priority_mmc
+from dovemq.models.analytic.priority import priority_mg1, priority_mmc
 from dovemq.models.analytic.sensitivity import (
     StationSensitivity,
     VmaSensitivity,
@@ -58,7 +58,6 @@ __all__ = [
     "NetworkMeasures",
     "NetworkSensitivity",
     "ParameterInvalid",
-    "PriorityStation",
     "Route",
     "SingleServer",
     "Station",

@@ -1,6 +1,6 @@
 """GI/G/m: any arrivals, any service, m servers, by two moments. Not exact: each form has a name.
 
-`allen-cunneen`: Lq = ((ca² + cs²)/2) · Lq of M/M/m (Allen 1990, §5.3.3). It is eq. 2 of 002 without
+`allen-cunneen`: Lq = ((ca² + cs²)/2) · Lq of M/M/m (Allen 1990). It is eq. 2 of 002 without
 its misprint, exact for M/M/m and M/G/1.
 `kraemer-langenbach-belz`: the same times a factor below 1 where arrivals vary less than Poisson
 ones (Kraemer and Langenbach-Belz 1976), which the first overrates.

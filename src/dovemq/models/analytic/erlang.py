@@ -1,7 +1,7 @@
 """Erlang's formulas: the share of arrivals that find every server busy.
 
-    B(c, a)  where such arrivals are lost   (Erlang 1917; Cooper 1981, §3.3)
-    C(c, a)  where they wait                (Erlang 1917; Cooper 1981, §3.4)
+    B(c, a)  where such arrivals are lost   (Erlang 1917; Cooper 1981)
+    C(c, a)  where they wait                (Erlang 1917; Cooper 1981)
 
 a is the offered load, arrival rate over service rate. B comes by its recursion over c, which adds
 only positive terms: exact to rounding for every load, where factorials would overflow.

@@ -1,6 +1,6 @@
 """M/M/c/K: c servers, room for K in all; an arrival that finds no room is lost.
 
-Exact by its birth–death chain (Gross and Harris 1998, §2.5). Stable for every load, since no more
+Exact by its birth–death chain (Gross and Harris 1998). Stable for every load, since no more
 than K are ever there; K = c is Erlang's loss system.
 """
 

@@ -1,6 +1,6 @@
 """M/G/1: Poisson arrivals, one server, any service time, first come first served.
 
-Means and variance by Pollaczek and Khinchine (Kleinrock 1975, §5.6–5.7). The distribution of the
+Means and variance by Pollaczek and Khinchine (Kleinrock 1975). The distribution of the
 wait is the inverse of their transform W*(s) = (1 − ρ)s / (s − λ + λS*(s)); where the service never
 varies (M/D/1) it is Erlang's sum in the form of Franx (2001), which has no term below 0.
 """

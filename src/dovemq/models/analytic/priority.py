@@ -2,40 +2,22 @@
 
 Class 0 goes first; within a class first come first served. `priority_mmc`: any number of servers,
 one exponential service for all classes. `priority_mg1`: one server, a service of its own for each
-class. Exact. The classes lie along the last axis. Where all classes together are too much, those
-whose load and that of all before them stays below the servers are stable all the same: the servers
-never rest, and the wait of the stable ones follows from that.
+class. Exact. The classes lie along the last axis of every figure, and each has the load and the
+utilisation that it brings. Where all classes together are too much, those whose load and that of
+all before them stays below the servers are stable all the same: the servers never rest, and the
+wait of the stable ones follows from that.
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dovemq.models.analytic import parameters
 from dovemq.models.analytic.erlang import erlang_c
-from dovemq.models.analytic.parameters import Flags, Floats
+from dovemq.models.analytic.parameters import Floats
+from dovemq.models.analytic.station import Station
 
 
-@dataclass(frozen=True, slots=True)
-class PriorityStation:
-    """Every figure has one value per class along its last axis, the most urgent first."""
-
-    arrival_rate: Floats
-    service_rate: Floats
-    servers: Floats
-    load: Floats
-    stable: Flags
-    wait_probability: Floats
-    waiting: Floats
-    waiting_time: Floats
-    number: Floats
-    sojourn_time: Floats
-
-
-def priority_mmc(
-    arrival_rates: ArrayLike, service_rate: ArrayLike, servers: ArrayLike
-) -> PriorityStation:
+def priority_mmc(arrival_rates: ArrayLike, service_rate: ArrayLike, servers: ArrayLike) -> Station:
     rates = _classes(arrival_rates)
     count = parameters.servers(servers)[..., None]
     speed = parameters.service_rate(service_rate)[..., None]
@@ -49,7 +31,7 @@ def priority_mmc(
 
 def priority_mg1(
     arrival_rates: ArrayLike, service_rates: ArrayLike, service_scvs: ArrayLike = 1.0
-) -> PriorityStation:
+) -> Station:
     rates, speeds, scvs = parameters.same_shape(
         arrival_rates=_classes(arrival_rates),
         service_rates=parameters.service_rate(service_rates, "service_rates"),
@@ -71,7 +53,7 @@ def _classes(arrival_rates: ArrayLike) -> Floats:
 
 def _station(
     rates: Floats, speeds: Floats, servers: Floats, waits: Floats, served: Floats
-) -> PriorityStation:
+) -> Station:
     """`served` is the mean time until a server is free, for those who find none free."""
     loads = rates / speeds
     until = np.cumsum(loads, axis=-1) / servers
@@ -80,11 +62,12 @@ def _station(
     spare = np.where(stable, (1.0 - before) * (1.0 - until), 1.0)
     waiting_time = np.where(stable, waits * served / spare, np.inf)
     waiting = np.where(stable, rates * np.where(stable, waiting_time, 0.0), np.inf)
-    return PriorityStation(
+    return Station(
         arrival_rate=rates,
         service_rate=speeds,
         servers=servers,
         load=loads,
+        utilisation=loads / servers,
         stable=stable,
         wait_probability=waits,
         waiting=waiting,

@@ -3,7 +3,7 @@
 Times are in the unit that the rates are per. Every figure is an array of the shape that the
 parameters have together. Where the load is not below the number of servers the station is
 unstable: `stable` is false there, times and numbers are infinite, and no tail falls below 1.
-Sources: Kleinrock 1975, §3.5; Gross and Harris 1998, §2.3 and §2.4.
+Sources: Kleinrock 1975; Gross and Harris 1998.
 """
 
 from dataclasses import dataclass

@@ -165,7 +165,7 @@ def _scenario(parameters: Mapping[str, Any]) -> "Scenario":
 
 async def _answered(args: argparse.Namespace, scenarios: Sequence["Scenario"]) -> list["Answer"]:
     from dovemq.experiments.figure import Effort
-    from dovemq.experiments.scenario import METHODS as ASKED
+    from dovemq.experiments.methods import METHODS as ASKED
 
     effort = Effort(args.replications, args.horizon, args.seed)
     answers: list[Answer] = []

@@ -115,6 +115,3 @@ def by_formula(scenario: Scenario, effort: Effort) -> Answer:
         {name: Estimate(value, value, value) for name, value in exact.items()},
         unstable,
     )
-
-
-METHODS: Final[Mapping[str, Method]] = {"analytic": by_formula}

@@ -1,17 +1,20 @@
 """Sweeps of the queue service of 000: one parameter moved, several settings and methods each.
 
-Every row of the data is one answer. Petri nets and kernels take part as soon as `METHODS` has them;
-claims that need a simulation are told as open until then.
+Every row of the data is one answer. Each point has chance of its own, so that the intervals of a
+curve are independent; at one point, both orders of delivery have the same.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from dovemq.experiments.figure import Column, Curve, Effort
-from dovemq.experiments.scenario import METHODS, Answer, Order, Scenario
+from dovemq.experiments.methods import METHODS
+from dovemq.experiments.scenario import Answer, Order, Scenario
 
 PAPER = Scenario(30.3, 10.0, 10.0, 5, 5, reliability=0.99)
 """λ = 30.3/s, μ = 10/s; §7.1 of 000."""
+SEEDS = 10_000
+"""So many points may a sweep have for one seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +38,11 @@ def points(
         for order in orders:
             if method == "analytic" and order == "in":
                 continue
-            for setting, places in settings.items():
-                for x, scenario in places:
-                    asked = replace(scenario, order=order)
-                    found.append(Point(setting, x, ask(asked, effort), asked))
+            places = ((name, *place) for name, own in settings.items() for place in own)
+            for number, (setting, x, scenario) in enumerate(places):
+                asked = replace(scenario, order=order)
+                own_effort = replace(effort, seed=SEEDS * effort.seed + number)
+                found.append(Point(setting, x, ask(asked, own_effort), asked))
     return found
 
 

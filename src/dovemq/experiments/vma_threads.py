@@ -40,8 +40,8 @@ def delivery_time(effort: Effort) -> Figure:
             "Failures are known at once (ideal), which is what eq. 8 computes; a timer would add "
             "p/q times the rest of the timeout.",
             "Eq. 8 is read with q for p in its third term.",
-            "About 50 %: a mean from 30 to 70 %. Agreement: within the interval, or 5 % beyond it, "
-            "since runs of 100 s start empty. The measures are ours.",
+            "About 50 %: a mean from 30 to 70 %. Agreement: no more points outside their interval "
+            "of 95 % than chance has it, at a level of 1 %. The measures are ours.",
         ),
     )
 

@@ -12,7 +12,7 @@ BASE_INSTALL = frozenset(("apsw", "argon2", "httptools", "msgspec", "prometheus_
 ONLY_FOR_TESTS = frozenset(("pytest",))
 EXTRAS: Mapping[str, frozenset[str]] = {
     "src/dovemq/load/": frozenset(("numpy",)),
-    "src/dovemq/models/": frozenset(("numba", "numpy")),
+    "src/dovemq/models/": frozenset(("numba", "numpy", "scipy")),
     "src/dovemq/telemetry/columns.py": frozenset(("pyarrow",)),
     "src/dovemq/telemetry/files.py": frozenset(("pyarrow",)),
 }

@@ -6,9 +6,11 @@ callees have changed in another file; so the name in the cache carries a digest 
 
 import functools
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar, cast
+
+import numpy as np
 
 try:
     import numba
@@ -23,6 +25,11 @@ R = TypeVar("R")
 _OPTIONS: Final[Mapping[str, Any]] = {"error_model": "numpy", "_nrt": False}
 """A kernel allocates nothing, so numba need not count references. It would count those of every
 array of the state at every part of every event, which costs five times the work itself."""
+
+
+def codes(first: int, end: int) -> Iterator[int]:
+    """Numbers that are values to numba: for each literal it would compile a function anew."""
+    return (cast(int, np.int64(number)) for number in range(first, end))
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:

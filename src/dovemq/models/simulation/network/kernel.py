@@ -8,7 +8,7 @@ that has one successor sifts once.
 
 from typing import Any, Final
 
-from dovemq.models.simulation.compiled import inlined, kernel, part
+from dovemq.models.simulation.compiled import codes, inlined, kernel, part
 from dovemq.models.simulation.histogram import bin_of
 from dovemq.models.simulation.network.state import (
     ARRIVALS,
@@ -23,7 +23,7 @@ from dovemq.models.simulation.runs import FULL, PAUSED
 from dovemq.models.simulation.sampling import Floats, Rows, draw
 from dovemq.models.simulation.streams import uniform
 
-ARRIVED, READY, STARTED, ENDED, DONE = range(5)
+ARRIVED, READY, STARTED, ENDED, DONE = codes(0, 5)
 STATION_WIDTH: Final = 7
 WAITING, BUSY, ANY_BUSY, READY_COUNT, STARTED_COUNT, ENDED_COUNT, WAIT = range(7)
 TYPE_WIDTH: Final = 5

@@ -10,13 +10,14 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dovemq.models.simulation.compiled import codes
 from dovemq.models.simulation.histogram import BINS
 from dovemq.models.simulation.network.model import Network, Path
 from dovemq.models.simulation.runs import Span
 from dovemq.models.simulation.sampling import Floats, Rows, Shapes
 from dovemq.models.simulation.streams import Words, seeded
 
-NONE: Final = -1
+(NONE,) = codes(-1, 0)
 ARRIVALS, PATHS, SERVICES = range(3)
 PURPOSES: Final = 3
 SLOTS_FIRST: Final = 256

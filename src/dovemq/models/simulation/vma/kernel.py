@@ -10,7 +10,7 @@ whatever the number of threads and the order.
 import math
 from typing import Any, Final
 
-from dovemq.models.simulation.compiled import inlined, kernel, part
+from dovemq.models.simulation.compiled import codes, inlined, kernel, part
 from dovemq.models.simulation.histogram import bin_of
 from dovemq.models.simulation.runs import ENDED, FULL, PAUSED
 from dovemq.models.simulation.sampling import Floats, Rows, draw
@@ -37,8 +37,10 @@ from dovemq.models.simulation.vma.state import (
     Whole,
 )
 
-WAITING, SEEN, SENDER_BUSY, BROKER_BUSY, SENDER_ANY, BROKER_ANY, IN_SYSTEM = range(7)
-ARRIVED, SEND_STARTED, SENT, LEASED, SERVED, LOST, EXPIRED, RECEIVED, REPEATED = range(7, 16)
+WAITING, SEEN, SENDER_BUSY, BROKER_BUSY, SENDER_ANY, BROKER_ANY, IN_SYSTEM = codes(0, 7)
+ARRIVED, SEND_STARTED, SENT, LEASED, SERVED, LOST, EXPIRED, RECEIVED, REPEATED = codes(7, 16)
+(UNDECIDED,) = codes(0, 1)
+(ARRIVAL_ROW,) = codes(0, 1)
 SUMS_FIRST: Final = 16
 SUMS_WIDTH: Final = 5
 
@@ -147,7 +149,7 @@ def _produce(held: Held, state: Any, now: float) -> float:
     message.copies = message.leases = message.listed = 0
     message.kind, message.level, message.stage = kind, row.level, SENDING
     state.serial += 1
-    state.next_arrival = now + draw(held.words[ARRIVAL], held.shapes, held.values, 0)
+    state.next_arrival = now + draw(held.words[ARRIVAL], held.shapes, held.values, ARRIVAL_ROW)
     state.in_system += 1
     _change(held.tally, state, now, IN_SYSTEM, 1.0)
     _note(held, state, now, message, ARRIVED)
@@ -193,7 +195,7 @@ def _end_sending(held: Held, state: Any, now: float) -> float:
         if state.sender_busy == 0:
             _change(held.tally, state, now, SENDER_ANY, -1.0)
     if state.link_delay > 0.0:
-        _delay(held, TO_BROKER, now + state.link_delay, slot, 0)
+        _delay(held, TO_BROKER, now + state.link_delay, slot, UNDECIDED)
     else:
         _arrive_at_broker(held, state, now, slot)
     return soonest
@@ -249,7 +251,7 @@ def _lease(held: Held, state: Any, now: float, slot: int) -> float:
     _change(held.tally, state, now, BROKER_BUSY, 1.0)
     _note(held, state, now, message, LEASED)
     if state.timed:
-        _delay(held, TIMER, now + state.visibility_timeout, slot, 0)
+        _delay(held, TIMER, now + state.visibility_timeout, slot, UNDECIDED)
     return end
 
 
@@ -375,7 +377,7 @@ def advance(held: Held, events_max: int) -> int:
     state = held.state[0]
     slices = held.series.shape[0]
     if state.next_arrival < 0.0:
-        state.next_arrival = draw(held.words[ARRIVAL], held.shapes, held.values, 0)
+        state.next_arrival = draw(held.words[ARRIVAL], held.shapes, held.values, ARRIVAL_ROW)
     sent = held.sender[state.sender_busy].end
     served = held.broker[state.broker_busy].end
     arrival = state.next_arrival

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dovemq.models.simulation.compiled import codes
 from dovemq.models.simulation.histogram import BINS
 from dovemq.models.simulation.runs import Span
 from dovemq.models.simulation.sampling import Floats, Rows, Shapes
@@ -19,9 +20,9 @@ from dovemq.models.simulation.vma.model import Tandem
 
 NONE: Final = -1
 SENDING, VISIBLE, INVISIBLE, DONE = range(4)
-TO_BROKER, TO_RECEIVER, TIMER = range(3)
+TO_BROKER, TO_RECEIVER, TIMER = codes(0, 3)
 RINGS: Final = 3
-SEND_HEAD, SEND_TAIL, LEASE_HEAD, LEASE_TAIL, AGAIN_HEAD = range(5)
+SEND_HEAD, SEND_TAIL, LEASE_HEAD, LEASE_TAIL, AGAIN_HEAD = codes(0, 5)
 LISTS: Final = 5
 ARRIVAL, CLASS, SENDER, BROKER, CHANCE, AGAIN = range(6)
 PURPOSES: Final = 6

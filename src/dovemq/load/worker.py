@@ -65,11 +65,9 @@ class Worker:
             Receiver(share, number, self._receives, self._books, now_us, quits)
             for number in range(share.number, plan.receivers_total, plan.processes)
         ]
-        self._sends_to_come = True
         self._cpu_then = time.process_time()
 
     def send(self, starts_us: int) -> None:
-        self._sends_to_come = False
         self._books.sends.counts_from_us = starts_us + self._warm_up_us
         for thread in self._senders:
             thread.start(starts_us)
@@ -81,8 +79,7 @@ class Worker:
             thread.start(starts_us)
 
     def news(self) -> News:
-        running = any(thread.running for thread in self._senders)
-        return self._books.news(sending=self._sends_to_come or running)
+        return self._books.news(sending=not all(thread.done for thread in self._senders))
 
     async def stop(self) -> Tally:
         """Idempotent but for the tally's time."""

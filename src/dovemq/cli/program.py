@@ -17,7 +17,10 @@ from dovemq.cli import (
     imports,
     load,
     messages,
+    model,
+    plan,
     queues,
+    reproduce,
     serve,
 )
 from dovemq.cli.command import FAILED, INTERRUPTED, WRONG_USE, WrongUse
@@ -47,6 +50,9 @@ _GROUPS: Final = (
     copies,
     load,
     faults,
+    model,
+    plan,
+    reproduce,
     audit,
     doctor,
 )

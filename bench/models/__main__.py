@@ -5,7 +5,7 @@
 An event is the production or arrival, the service start or the service end of one message, counted
 alike everywhere. Times are seconds of CPU of one core, the best of interleaved passes; numba has
 compiled before. A simulator that is not there is left out; --install gets it into the cache.
-Sections of other benches (planning, nets) are shown where those are there.
+Sections of other benches (planning, petri) are shown where those offer `rows`.
 """
 
 import importlib
@@ -26,7 +26,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     "linear": tandem.by_events,
     "network": networks.beside_others,
 }
-OTHERS: Final = ("planning", "petri", "nets")
+OTHERS: Final = ("planning", "petri")
 """Benches that offer `rows(quick)`."""
 
 

@@ -56,6 +56,7 @@ test-full: check suite
 	$(BIN)/python -m bench.polls
 	$(BIN)/python -m bench.trace
 	$(BIN)/python -m bench.quotas
+	$(BIN)/python -m bench.faults --quick
 
 coverage: setup
 	$(BIN)/coverage erase

@@ -49,6 +49,7 @@ from dovemq.telemetry.tracing import Tracing, open_tracing
 
 if TYPE_CHECKING:
     from dovemq.stores.sqlite import SqliteStore
+    from dovemq.stores.sqlite.damage.report import Report
     from dovemq.stores.sqlite.statistics import Statistics
     from dovemq.stores.sqlite.verification import Verification
 
@@ -118,14 +119,20 @@ class EmbeddedCare:
         await self._store.backup(target)
 
     async def verify(self) -> Findings:
-        return Findings(tuple(damage_lines(await self._store.verify())))
+        """What earlier starts had to give up is told as long as its evidence is there."""
+        earlier = [line for report in self.damage() for line in report.lines()]
+        return Findings((*earlier, *damage_lines(await self._store.verify())))
+
+    def damage(self) -> "list[Report]":
+        return self._store.damage()
 
 
 def damage_lines(found: "Verification") -> Iterator[str]:
     """One line for each damage; none when all is well."""
     yield from found.problems
     for each in found.damaged:
-        yield f"queue {each.queue}, message {each.sequence}: {each.reason}"
+        name = f"{each.message_id} (sequence {each.sequence})" if each.message_id else each.sequence
+        yield f"queue {each.queue}, message {name}: {each.reason}"
     if found.damaged_count > len(found.damaged):
         yield f"{found.damaged_count - len(found.damaged)} more damaged messages"
     if found.strays:

@@ -10,11 +10,11 @@ from typing import Final
 import apsw
 import pytest
 
-from dovemq.client import SqsClient
+from dovemq.client import BlockingAdminClient, SqsClient
 from dovemq.client.errors import Refused
+from dovemq.load.faults.powercut import Disk
 from dovemq.sqs.shapes import SendMessageRequest
 from dovemq.testing.local_server import LocalServer, StartFailed
-from tests.faults.powercut import Disk
 from tests.faults.traffic import PLAIN, client_of
 
 _RESUME_SECONDS_MAX: Final = 10.0
@@ -22,6 +22,7 @@ _TAKEN_MAX: Final = 1_000
 _PAGE_BYTES: Final = 4_096
 _BODY: Final = "b" * 60_000
 _DATABASE: Final = "dovemq.db"
+_SEALS: Final = "dovemq.seals"
 
 
 @pytest.fixture
@@ -99,20 +100,30 @@ def test_newer_schema_is_refused_and_left_alone(server: LocalServer) -> None:
     connection = apsw.Connection(str(database))
     connection.pragma("user_version", 9_999)
     connection.close()
+    (server.data / _SEALS).unlink()
     before = hashlib.sha256(database.read_bytes()).digest()
     assert "9999" in start_failure(server)
     assert hashlib.sha256(database.read_bytes()).digest() == before
 
 
 def test_database_that_is_none_is_refused_and_left_alone(server: LocalServer) -> None:
+    server.data.mkdir(parents=True)
+    database = server.data / _DATABASE
+    database.write_bytes(b"\xa5" * 3 * _PAGE_BYTES)
+    assert str(database) in start_failure(server)
+    assert database.read_bytes() == b"\xa5" * 3 * _PAGE_BYTES
+
+
+def test_database_with_a_broken_first_page_is_rebuilt_and_told(server: LocalServer) -> None:
     server.start()
     asyncio.run(filled(server, ["x"]))
     server.stop()
     database = server.data / _DATABASE
     damaged = b"\xa5" * _PAGE_BYTES + database.read_bytes()[_PAGE_BYTES:]
     database.write_bytes(damaged)
-    assert str(database) in start_failure(server)
-    assert database.read_bytes() == damaged
+    server.start()
+    assert asyncio.run(all_received(server)) == ["x"]
+    assert (server.data / "damage" / "0001" / _DATABASE).read_bytes() == damaged
 
 
 def test_damaged_body_is_not_delivered_and_does_not_hold_up_the_others(
@@ -129,6 +140,28 @@ def test_damaged_body_is_not_delivered_and_does_not_hold_up_the_others(
     server.start()
     expected = [body for body in bodies if not body.startswith("2-")]
     assert asyncio.run(all_received(server)) == expected
+
+
+def test_message_that_was_lost_is_named_by_the_admin_api_and_by_verify(
+    server: LocalServer,
+) -> None:
+    server.start()
+    asyncio.run(filled(server, ["kept" * 1_000, "lost" * 1_000]))
+    server.stop()
+    database = server.data / _DATABASE
+    data = database.read_bytes()
+    database.write_bytes(data.replace(b"lostlost", b"lastlost", 1))
+    server.start()
+    with BlockingAdminClient(server.admin_url, server.access_key) as admin:
+        assert admin.health()["ready"]
+        assert admin.health()["damage"] == 1
+        (report,) = admin.damage()["reports"]
+        (lost,) = report["lost"]
+        findings = admin.verify()["findings"]
+    assert lost["queue"].endswith(f"/{PLAIN}")
+    assert any(lost["message_id"] in finding for finding in findings)
+    assert "lastlost" not in str(report)
+    assert lost["message_id"] in server.log_tail()
 
 
 async def refused_status(client: SqsClient, body: str) -> int:

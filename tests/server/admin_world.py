@@ -22,6 +22,7 @@ from dovemq.service.failures import Failures
 from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.sqs.signature import Signer
 from dovemq.stores.memory import MemoryStore
+from dovemq.stores.sqlite.damage.report import Report
 from dovemq.stores.sqlite.statistics import Statistics
 from dovemq.telemetry.meter import Meter
 from dovemq.testing.clock import ManualClock
@@ -42,6 +43,7 @@ class FakeCare:
         self.statistics = Statistics()
         self.copy = b"a whole database" * 50_000
         self.findings: list[str] = []
+        self.reports: list[Report] = []
         self.go = asyncio.Event()
         self.go.set()
         self.failure: Exception | None = None
@@ -55,6 +57,9 @@ class FakeCare:
     async def verify(self) -> Verified:
         await self.go.wait()
         return Verified(self.findings)
+
+    def damage(self) -> list[Report]:
+        return self.reports
 
 
 class World:

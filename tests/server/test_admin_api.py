@@ -19,7 +19,7 @@ from tests.server.conftest import Run
 def test_health_tells_life_readiness_and_the_store(run: Run, tmp_path: Path) -> None:
     async def scenario() -> None:
         world = World(tmp_path)
-        expected = {"live": True, "ready": True, "store": "ok"}
+        expected = {"live": True, "ready": True, "store": "ok", "damage": 0}
         assert await world.get("/v1/health") == expected
         assert await world.get("/health/live") == {"live": True}
         assert await world.get("/health/ready") == {"ready": True}
@@ -38,7 +38,7 @@ def test_store_in_trouble_is_live_but_not_ready(
         status, document = await world.ask("GET", "/health/ready")
         assert (status, document["error"]["code"]) == (503, "NotReady")
         health = await world.get("/v1/health")
-        assert health == {"live": True, "ready": False, "store": state.value}
+        assert health == {"live": True, "ready": False, "store": state.value, "damage": 0}
 
     run(scenario())
 

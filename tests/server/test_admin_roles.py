@@ -22,6 +22,7 @@ LEAST = {
     "peek messages": Role.OPERATOR,
     "show counters": Role.VIEWER,
     "make backup": Role.ADMIN,
+    "show damage": Role.VIEWER,
     "verify store": Role.OPERATOR,
     "list accounts": Role.ADMIN,
     "add account": Role.ADMIN,

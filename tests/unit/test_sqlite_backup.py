@@ -11,6 +11,7 @@ import pytest
 from dovemq.core.commands import Settlement
 from dovemq.core.errors import StoreUnusable
 from dovemq.stores.sqlite import restore_backup
+from dovemq.stores.sqlite.seals import SEALS_NAME
 from dovemq.stores.sqlite.verification import DamagedMessage
 from tests.unit.embedded import Line, Place, in_loop
 
@@ -174,27 +175,30 @@ async def test_verification_names_damaged_messages_and_strays(place: Place) -> N
     connection.execute("DELETE FROM body WHERE sequence = 3")
     connection.execute("DELETE FROM entry WHERE sequence = 4")
     connection.close()
+    (place.directory / SEALS_NAME).unlink()
     found = await (await place.open()).verify()
     key = str(line.queue.key)
     assert found.damaged == (
-        DamagedMessage(key, 2, "its checksum is wrong"),
-        DamagedMessage(key, 3, "its body is missing or unreadable"),
+        DamagedMessage(key, 2, "its checksum is wrong", "m-2"),
+        DamagedMessage(key, 3, "its body is missing or unreadable", "m-3"),
     )
     assert (found.messages, found.damaged_count, found.strays) == (3, 2, 1)
     assert not found.sound
 
 
 @in_loop
-async def test_verification_reports_a_broken_structure(place: Place) -> None:
+async def test_verification_reports_a_page_that_broke_since_the_start(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send(*("x" * 3_000 for _ in range(20)))
     await line.store.close()
     connection = apsw.Connection(str(place.database))
     page = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'body'").get
-    connection.close()
+    connection.close(True)
+    store = await place.open()
     with place.database.open("r+b") as file:
         file.seek((page - 1) * 4_096)
         file.write(b"\xff" * 4_096)
-    found = await (await place.open()).verify()
-    assert found.problems
+    found = await store.verify()
+    sentence = f"page {page} is not as it was written; a restart saves what can be saved"
+    assert sentence in found.problems
     assert found.damaged_count == 20

@@ -9,6 +9,7 @@ import pytest
 from dovemq.core import limits
 from dovemq.core.errors import StoreUnusable
 from dovemq.stores.sqlite import schema
+from dovemq.stores.sqlite.seals import SEALS_NAME
 from tests.unit.embedded import Place, in_loop, read_rows
 
 OLDER = ["PRAGMA application_id = 1146050117; CREATE TABLE thing (a INTEGER)"]
@@ -64,6 +65,7 @@ async def test_newer_schema_is_refused_and_left_alone(place: Place) -> None:
     connection = apsw.Connection(str(place.database))
     connection.pragma("user_version", 99)
     connection.close()
+    _seals_of(place).unlink()
     before = hashlib.sha256(place.database.read_bytes()).digest()
     with pytest.raises(StoreUnusable, match=r"schema version 99, this release knows \d+; use"):
         await place.open()
@@ -90,6 +92,7 @@ async def test_sizes_of_older_messages_come_from_their_records(place: Place) -> 
     now_bytes = (await line.partition.counts(line.now_ms)).bytes
     await line.store.close()
     _as_first_version(place.database)
+    _seals_of(place).unlink()
     store = await place.open()
     counts = await store.partition(line.queue, 0).counts(line.now_ms)
     assert counts.visible == len(bodies)
@@ -97,8 +100,26 @@ async def test_sizes_of_older_messages_come_from_their_records(place: Place) -> 
     assert await store.catalogue.accounts() == []
 
 
+def _seals_of(place: Place) -> Path:
+    """Only we write seals: a file that somebody else wrote has none, or wrong ones."""
+    return place.directory / SEALS_NAME
+
+
+_TRIGGERS = [
+    f"{table}_{what}"
+    for table in ("meta", "queue", "move", "account")
+    for what in ("added", "changed", "removed")
+]
+
+
 def _as_first_version(database: Path) -> None:
     connection = apsw.Connection(str(database))
-    connection.execute("ALTER TABLE entry DROP COLUMN units; DROP TABLE account")
+    for trigger in _TRIGGERS:
+        connection.execute(f"DROP TRIGGER {trigger}")
+    for table in ("meta", "queue", "move", "account"):
+        connection.execute(f"DROP TABLE {table}_twin")
+    for column in ("units", "message_id", "crc32"):
+        connection.execute(f"ALTER TABLE entry DROP COLUMN {column}")
+    connection.execute("DROP TABLE account")
     connection.pragma("user_version", 1)
     connection.close()

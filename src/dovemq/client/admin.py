@@ -64,6 +64,9 @@ class AdminClient:
         """A consistent copy of the store, handed to `sink` piece by piece."""
         await self._ask("POST", "/v1/backups", {}, seconds_max=LONG_SECONDS_MAX, sink=sink)
 
+    async def damage(self) -> Document:
+        return await self._get("/v1/damage")
+
     async def verify(self) -> Document:
         return await self._document("POST", "/v1/verifications", seconds_max=LONG_SECONDS_MAX)
 

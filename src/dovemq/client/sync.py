@@ -69,6 +69,7 @@ class BlockingAdminClient(Face[AdminClient]):
     messages = blocking(AdminClient.messages)
     counters = blocking(AdminClient.counters)
     backup = blocking(AdminClient.backup)
+    damage = blocking(AdminClient.damage)
     verify = blocking(AdminClient.verify)
     accounts = blocking(AdminClient.accounts)
     account = blocking(AdminClient.account)

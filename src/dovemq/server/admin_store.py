@@ -28,7 +28,13 @@ async def ready(desk: Desk, asked: Asked) -> Document:
 
 
 async def health(desk: Desk, asked: Asked) -> Document:
-    return {"live": True, "ready": desk.ready, "store": desk.store_state}
+    damage = len(desk.care.damage()) if desk.care else 0
+    return {"live": True, "ready": desk.ready, "store": desk.store_state, "damage": damage}
+
+
+async def show_damage(desk: Desk, asked: Asked) -> Document:
+    reports = desk.care.damage() if desk.care else ()
+    return {"reports": msgspec.to_builtins(list(reports))}
 
 
 async def show_counters(desk: Desk, asked: Asked) -> Document:
@@ -85,7 +91,7 @@ HEALTH_ROUTES: Final = (
         "health",
         "GET",
         "/v1/health",
-        "Both of them, and the state of the store.",
+        "Both of them, the state of the store, and how often it was damaged and rebuilt.",
         health,
         Role.VIEWER,
     ),
@@ -117,6 +123,14 @@ STORE_ROUTES: Final = (
         make_backup,
         Role.ADMIN,
         audited=True,
+    ),
+    Route(
+        "show damage",
+        "GET",
+        "/v1/damage",
+        "What was lost when a damaged store was rebuilt, by queue and message id.",
+        show_damage,
+        Role.VIEWER,
     ),
     Route(
         "verify store",

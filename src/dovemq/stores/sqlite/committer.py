@@ -14,6 +14,8 @@ from dovemq.core.commands import Duplicate, Sent
 from dovemq.stores.sqlite.connection import out_of_space
 from dovemq.stores.sqlite.directory import Reserve
 from dovemq.stores.sqlite.group import SEQUENCES_RESERVED, Group, Sending
+from dovemq.stores.sqlite.guards import entry_crc32
+from dovemq.stores.sqlite.seals import SealFile
 from dovemq.stores.sqlite.statements import Statements
 
 CHECKPOINT_PAGES: Final = 2_000
@@ -38,15 +40,24 @@ class Result(Struct, frozen=True):
 
 class Committer:
     def __init__(
-        self, connection: apsw.Connection, sql: Statements, reserve: Reserve, reserved: int
+        self,
+        connection: apsw.Connection,
+        sql: Statements,
+        reserve: Reserve,
+        reserved: int,
+        seals: SealFile,
+        messages: int,
     ) -> None:
         self._connection = connection
         self._sql = sql
         self._reserve = reserve
         self._reserved = reserved
+        self._seals = seals
+        self._messages = messages
         self._short_of_space = False
         self._wal_pages = 0
         self._wal_pages_checkpointed = 0
+        self._log_copied = False
         connection.set_wal_hook(self._note_wal_pages)
 
     def commit(self, group: Group) -> Result:
@@ -74,6 +85,9 @@ class Committer:
 
     def finish(self) -> Result:
         """Leave one file behind and an empty log, for a quick next start."""
+        result = self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
+        if not self._log_copied:
+            return result
         return self._checkpoint(apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def close(self) -> None:
@@ -97,7 +111,12 @@ class Committer:
 
     def _checkpoint(self, mode: int) -> Result:
         try:
-            self._connection.wal_checkpoint(mode=mode)
+            self._log_copied = False
+            frames, copied = self._connection.wal_checkpoint(mode=mode)
+            self._seals.checkpointed(copied)
+            self._log_copied = frames == copied
+        except OSError as error:
+            return Result(Outcome.FAILED, f"pages cannot be sealed: {error.strerror}")
         except apsw.BusyError:
             return Result(Outcome.COMMITTED)
         except apsw.Error as error:
@@ -110,6 +129,7 @@ class Committer:
         if not group.writes:
             return
         connection = self._connection
+        messages = self._messages
         connection.execute("BEGIN IMMEDIATE")
         try:
             # Deletes first: a message that was settled here may be adopted again.
@@ -123,6 +143,7 @@ class Committer:
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+            self._messages = messages
             raise
         self._reserved = reserved
 
@@ -135,6 +156,7 @@ class Committer:
             group.swept = len(swept)
             keys += swept
         if keys:
+            self._messages -= len(keys)
             self._connection.executemany(self._sql.delete_entry, keys)
             self._connection.executemany(self._sql.delete_body, [(key[2],) for key in keys])
 
@@ -150,13 +172,16 @@ class Committer:
                 continue
             if sending.keys is not None:
                 self._deduplicate(sending, sending.keys)
-            queue, partition = sending.place
+            place = sending.place
             for at in _accepted(sending):
                 entry = sending.entries[at]
                 bodies.append(sending.bodies[at])
-                row = (queue, partition, entry.sequence, entry.visible_ms, entry.sent_ms)
-                entries.append((*row, entry.group, entry.units))
+                sequence = entry.sequence
+                row = (*place, sequence, entry.visible_ms, entry.sent_ms, entry.group, entry.units)
+                message_id = sending.messages[at].message_id
+                entries.append((*row, message_id, entry_crc32(place, entry)))
         if bodies:
+            self._messages += len(bodies)
             self._connection.executemany(self._sql.insert_body, bodies)
             self._connection.executemany(self._sql.insert_entry, entries)
         self._expire_deduplication(group.sendings)
@@ -204,10 +229,13 @@ class Committer:
                 entry.group,
                 entry.units,
                 message_id,
+                message_id,
+                entry_crc32(sending.place, entry),
             )
             if self._connection.execute(self._sql.adopt_entry, row).get is not None:
                 self._connection.execute(self._sql.insert_body, sending.bodies[at])
                 sending.accepted.append(at)
+                self._messages += 1
                 continue
             key = (*sending.place, message_id)
             sequence = self._connection.execute(self._sql.find_adopted, key).get
@@ -219,6 +247,7 @@ class Committer:
 
     def _note_wal_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         self._wal_pages = pages
+        self._seals.committed(pages, self._messages)
         return apsw.SQLITE_OK
 
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 from dovemq.core.commands import Duplicate, Sent
 from dovemq.core.entry import DEAD, Entry
 from dovemq.core.message import Message
+from dovemq.stores.sqlite.guards import entry_crc32
 from dovemq.stores.sqlite.rows import BodyRow
 
 Place = tuple[int, int]
@@ -22,7 +23,7 @@ Place = tuple[int, int]
 EntryKey = tuple[int, int, int]
 """Queue number, partition number, sequence."""
 
-UpdateRow = tuple[int, int, int, int, int, int]
+UpdateRow = tuple[int, int, int, int, int, int, int]
 
 Touched = dict[int, tuple[Place, Entry]]
 """By sequence the entries whose newest state is not on disk."""
@@ -128,6 +129,7 @@ class Group:
                 entry.visible_ms,
                 entry.receive_count,
                 entry.first_received_ms,
+                entry_crc32(place, entry),
                 place[0],
                 place[1],
                 sequence,

@@ -5,7 +5,6 @@ read when they are handed out.
 """
 
 import asyncio
-import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
@@ -13,7 +12,6 @@ import apsw
 import msgspec
 
 from dovemq.core import limits
-from dovemq.core.choosing import deduplication_key
 from dovemq.core.commands import (
     Ask,
     Counts,
@@ -38,6 +36,7 @@ from dovemq.stores.sqlite.ground import Ground
 from dovemq.stores.sqlite.group import Place, Sending
 from dovemq.stores.sqlite.handout import Handout
 from dovemq.stores.sqlite.peeking import peeking
+from dovemq.stores.sqlite.rows import deduplication_digest
 
 DAMAGED_ROUNDS_MAX: Final = 16
 """How often a receive that met only damaged messages looks for others."""
@@ -67,13 +66,14 @@ class SqlitePartition:
             sequence = next(self._ground.sequences)
             message = accepted(draft, sequence, now_ms)
             sending.messages.append(message)
-            sending.bodies.append(row(message))
+            sending.bodies.append(row(message, self._place))
             visible_ms = now_ms + draft.delay_ms
             units = stored_units(draft)
             sending.entries.append(Entry(sequence, visible_ms, now_ms, 0, 0, draft.group, units))
             sending.answers.append(Sent(draft.message_id, sequence))
         if self.queue.settings.fifo:
-            sending.keys = [self._deduplication_key(message) for message in sending.messages]
+            settings = self.queue.settings
+            sending.keys = [deduplication_digest(settings, each) for each in sending.messages]
         return await self._writer.send(sending)
 
     async def adopt(self, transfers: Sequence[Transfer], now_ms: int) -> list[Sent]:
@@ -86,7 +86,7 @@ class SqlitePartition:
         for transfer in transfers:
             message = self._adopted(transfer.message, now_ms)
             sending.messages.append(message)
-            sending.bodies.append(row(message))
+            sending.bodies.append(row(message, self._place))
             sending.entries.append(
                 Entry(
                     message.sequence,
@@ -254,12 +254,6 @@ class SqlitePartition:
         sent_ms = now_ms if self.queue.settings.fifo else message.sent_ms
         sequence = next(self._ground.sequences)
         return msgspec.structs.replace(message, sequence=sequence, sent_ms=sent_ms)
-
-    def _deduplication_key(self, message: Message) -> bytes:
-        text = deduplication_key(
-            self.queue.settings, message.group or "", message.deduplication_id or ""
-        )
-        return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
     def _sending(self, now_ms: int) -> Sending:
         return Sending(self._place, now_ms, self._published, self._ground.loop.create_future())

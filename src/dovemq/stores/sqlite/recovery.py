@@ -20,10 +20,13 @@ from dovemq.core.index import Index, index_for
 from dovemq.core.queue import Queue
 from dovemq.stores.sqlite.committer import SEQUENCE_KEY
 from dovemq.stores.sqlite.connection import open_reader, open_writer, start_log
+from dovemq.stores.sqlite.damage.examination import examine
+from dovemq.stores.sqlite.damage.report import Report
 from dovemq.stores.sqlite.directory import sync_directory
 from dovemq.stores.sqlite.group import Place
 from dovemq.stores.sqlite.rows import account_from_row, move_from_record, queue_from_row
 from dovemq.stores.sqlite.schema import check_version, load_steps, migrate
+from dovemq.stores.sqlite.seals import SealFile
 from dovemq.stores.sqlite.statements import Statements
 
 RECEIPT_KEY: Final = "receipt_key"
@@ -41,14 +44,23 @@ class Recovered(Struct, frozen=True):
     """Numbers of removed queues of which rows are left."""
     sequence_reserved: int
     receipt_key: bytes
+    seals: SealFile
+    messages: int
+    """Rows of messages, also of removed queues."""
+    report: Report | None
+    """What this start had to rebuild."""
 
 
-def recover(path: Path, sql: Statements, rng: random.Random, vfs: str | None) -> Recovered:
-    """Raises apsw's errors and `StoreUnusable`."""
+def recover(
+    path: Path, sql: Statements, rng: random.Random, vfs: str | None, now_ms: int
+) -> Recovered:
+    """What is damaged is rebuilt first. Raises apsw's errors and `StoreUnusable`."""
     steps = load_steps()
+    examined = examine(path.parent, len(steps), now_ms)
     if path.exists() and path.stat().st_size:
         _check_untouched(path, len(steps), vfs)
     writing = open_writer(path, vfs)
+    seals = None
     try:
         check_version(writing, path, len(steps))
         start_log(writing, path)
@@ -58,14 +70,30 @@ def recover(path: Path, sql: Statements, rng: random.Random, vfs: str | None) ->
         queues = [queue_from_row(row) for row in writing.execute(sql.select_queues)]
         moves = [move_from_record(record) for (record,) in writing.execute(sql.select_moves)]
         accounts = [account_from_row(*row) for row in writing.execute(sql.select_accounts)]
-        indexes, orphans = _indexes(writing, sql, {q.number: q for q in queues}, rng)
-        reserved = writing.execute(sql.get_meta, (SEQUENCE_KEY,)).get or 0
+        indexes, orphans, messages = _indexes(writing, sql, {q.number: q for q in queues}, rng)
+        reserved = int(writing.execute(sql.get_meta, (SEQUENCE_KEY,)).get or 0)
+        seals = SealFile(path)
+        seals.begin(examined.sealed, int(writing.pragma("page_size")))
+        seals.describe(len(steps), dict(writing.execute(sql.select_roots)))
         reading = open_reader(path, vfs)
     except BaseException:
         writing.close(True)
+        if seals is not None:
+            seals.close()
         raise
     return Recovered(
-        writing, reading, queues, moves, accounts, indexes, orphans, int(reserved), receipt_key
+        writing,
+        reading,
+        queues,
+        moves,
+        accounts,
+        indexes,
+        orphans,
+        reserved,
+        receipt_key,
+        seals,
+        messages,
+        examined.report,
     )
 
 
@@ -95,8 +123,9 @@ def _indexes(
     sql: Statements,
     queues: Mapping[int, Queue],
     rng: random.Random,
-) -> tuple[dict[Place, Index], list[int]]:
+) -> tuple[dict[Place, Index], list[int], int]:
     indexes: dict[Place, Index] = {}
+    messages = 0
     orphans: list[int] = []
     place: Place | None = None
     add = None
@@ -110,6 +139,7 @@ def _indexes(
                 add = indexes[place].add
             elif number not in orphans[-1:]:
                 orphans.append(number)
+        messages += 1
         if add is not None:
             add(Entry(*state))
-    return indexes, orphans
+    return indexes, orphans, messages

@@ -1,9 +1,10 @@
 """Messages, queues, moves and accounts as rows, and back.
 
-A message's unchanging part is one MessagePack record. Its crc32 starts from the sequence, so a
-sound record under the wrong sequence is found out too.
+A message's unchanging part is one MessagePack record, behind the place where it is queued. Its
+crc32 starts from the sequence, so a sound record under the wrong sequence is found out too.
 """
 
+import hashlib
 import zlib
 from collections.abc import Mapping
 from typing import Any, Final
@@ -11,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from dovemq.core.accounts import Account
+from dovemq.core.choosing import deduplication_key
 from dovemq.core.commands import Move
 from dovemq.core.message import Attribute, Message
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
@@ -22,17 +24,13 @@ QueueRow = tuple[int, str, str, str, str, int, int, int]
 
 _SEED_MASK: Final = 0xFFFF_FFFF
 
-_Record = tuple[
-    str,
-    str,
-    int,
-    str,
-    dict[str, tuple[str, Any]],
-    str | None,
-    str | None,
-    str | None,
-    str | None,
-]
+_OLDER_MARK: Final = 0x99
+"""How a record of an older release begins: an array of nine, without the place."""
+
+_Held = dict[str, tuple[str, Any]]
+_Text = str | None
+_Older = tuple[str, str, int, str, _Held, _Text, _Text, _Text, _Text]
+_Record = tuple[int, int, str, str, int, str, _Held, _Text, _Text, _Text, _Text]
 
 
 class DamagedRecord(Exception):
@@ -43,11 +41,14 @@ class RecordCodec:
     def __init__(self) -> None:
         self._encode = msgspec.msgpack.Encoder().encode
         self._decode = msgspec.msgpack.Decoder(_Record).decode
+        self._decode_older = msgspec.msgpack.Decoder(_Older).decode
 
-    def row(self, message: Message) -> BodyRow:
+    def row(self, message: Message, place: tuple[int, int]) -> BodyRow:
         attributes = message.attributes
         record = self._encode(
             (
+                place[0],
+                place[1],
                 message.message_id,
                 message.body,
                 message.sent_ms,
@@ -65,15 +66,31 @@ class RecordCodec:
         return sequence, zlib.crc32(record, sequence & _SEED_MASK), record
 
     def message(self, row: BodyRow) -> Message:
+        return self.placed(row)[1]
+
+    def placed(self, row: BodyRow) -> tuple[tuple[int, int] | None, Message]:
+        """The message, and its queue and partition unless an older release wrote it."""
         sequence, crc32, record = row
         if zlib.crc32(record, sequence & _SEED_MASK) != crc32:
             raise DamagedRecord
+        place = None
         try:
-            message_id, body, sent_ms, sender, held, *rest = self._decode(record)
-        except msgspec.DecodeError:
+            if record[0] == _OLDER_MARK:
+                message_id, body, sent_ms, sender, held, *rest = self._decode_older(record)
+            else:
+                queue, partition, message_id, body, sent_ms, sender, held, *rest = self._decode(
+                    record
+                )
+                place = (queue, partition)
+        except (msgspec.DecodeError, IndexError):
             raise DamagedRecord from None
         attributes = {name: Attribute(*pair) for name, pair in held.items()} if held else {}
-        return Message(message_id, sequence, body, sent_ms, sender, attributes, *rest)
+        return place, Message(message_id, sequence, body, sent_ms, sender, attributes, *rest)
+
+
+def deduplication_digest(settings: QueueSettings, message: Message) -> bytes:
+    text = deduplication_key(settings, message.group or "", message.deduplication_id or "")
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 def queue_columns(queue: Queue) -> tuple[str, str]:

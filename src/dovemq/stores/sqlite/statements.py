@@ -30,6 +30,7 @@ class Statements(Struct, frozen=True):
     sweep_select: str
     get_meta: str
     set_meta: str
+    select_roots: str
     insert_queue: str
     select_queue: str
     select_queues: str
@@ -46,9 +47,13 @@ class Statements(Struct, frozen=True):
 
 
 def load_statements() -> Statements:
-    text = resources.files(__package__).joinpath("statements.sql").read_text("utf-8")
+    return Statements(**read_sections("statements.sql"))
+
+
+def read_sections(*path: str) -> dict[str, str]:
+    text = resources.files(__package__).joinpath(*path).read_text("utf-8")
     sections: dict[str, str] = {}
     for section in text.split(_MARK)[1:]:
         name, _, sql = section.partition("\n")
         sections[name.strip()] = sql.strip()
-    return Statements(**sections)
+    return sections

@@ -4,14 +4,15 @@
 INSERT INTO body (sequence, crc32, record) VALUES (?, ?, ?)
 
 -- name: insert_entry
-INSERT INTO entry (queue, partition, sequence, visible_ms, sent_ms, grp, units)
-VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO entry
+    (queue, partition, sequence, visible_ms, sent_ms, grp, units, message_id, crc32)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: adopt_entry
 INSERT INTO entry
     (queue, partition, sequence, visible_ms, sent_ms, receive_count, first_received_ms, grp,
-     units, adopted_id)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     units, adopted_id, message_id, crc32)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (queue, partition, adopted_id) WHERE adopted_id IS NOT NULL DO NOTHING
 RETURNING sequence
 
@@ -19,7 +20,7 @@ RETURNING sequence
 SELECT sequence FROM entry WHERE queue = ? AND partition = ? AND adopted_id = ?
 
 -- name: update_entry
-UPDATE entry SET visible_ms = ?, receive_count = ?, first_received_ms = ?
+UPDATE entry SET visible_ms = ?, receive_count = ?, first_received_ms = ?, crc32 = ?
 WHERE queue = ? AND partition = ? AND sequence = ?
 
 -- name: delete_entry
@@ -65,8 +66,9 @@ SELECT sequence, visible_ms, receive_count, first_received_ms
 FROM entry WHERE queue = ? AND partition = ? AND sequence > ? ORDER BY sequence LIMIT ?
 
 -- name: page_entries
-SELECT queue, partition, sequence FROM entry
-WHERE (queue, partition, sequence) > (?, ?, ?) ORDER BY queue, partition, sequence LIMIT ?
+SELECT queue, partition, sequence, visible_ms, sent_ms, receive_count, first_received_ms, grp,
+    units, message_id, crc32
+FROM entry WHERE (queue, partition, sequence) > (?, ?, ?) ORDER BY queue, partition, sequence LIMIT ?
 
 -- name: count_entries
 SELECT count(*) FROM entry
@@ -83,6 +85,9 @@ SELECT value FROM meta WHERE key = ?
 -- name: set_meta
 INSERT INTO meta (key, value) VALUES (?, ?)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value
+
+-- name: select_roots
+SELECT name, rootpage FROM sqlite_schema WHERE rootpage > 0
 
 -- name: insert_queue
 INSERT INTO queue (account, name, settings, tags, created_ms, modified_ms, version)

@@ -23,6 +23,8 @@ from dovemq.stores.sqlite.bodies import CACHE_BYTES_DEFAULT, Bodies, BodyCache
 from dovemq.stores.sqlite.catalogue import SqliteCatalogue
 from dovemq.stores.sqlite.committer import Committer
 from dovemq.stores.sqlite.connection import check_library, open_reader, unusable
+from dovemq.stores.sqlite.damage.evidence import read_reports
+from dovemq.stores.sqlite.damage.report import Report
 from dovemq.stores.sqlite.directory import (
     DATABASE_NAME,
     DirectoryLock,
@@ -37,7 +39,13 @@ from dovemq.stores.sqlite.recovery import Recovered, recover
 from dovemq.stores.sqlite.rows import RecordCodec
 from dovemq.stores.sqlite.statements import Statements, load_statements
 from dovemq.stores.sqlite.statistics import Statistics
-from dovemq.stores.sqlite.verification import Progress, Verification, no_progress, verify
+from dovemq.stores.sqlite.verification import (
+    Progress,
+    Verification,
+    no_progress,
+    verify,
+    with_damaged_pages,
+)
 from dovemq.stores.sqlite.writer import Writer
 
 T = TypeVar("T")
@@ -64,6 +72,8 @@ class SqliteStore:
     ) -> None:
         self.receipt_key = recovered.receipt_key
         self.statistics = Statistics()
+        self.statistics.damaged = recovered.report.lost_count if recovered.report else 0
+        self._reports = read_reports(directory)
         self._path = directory / DATABASE_NAME
         self._vfs = vfs
         self._lock = lock
@@ -75,7 +85,15 @@ class SqliteStore:
         self._partitions: dict[Place, SqlitePartition] = {}
         reserve = Reserve(directory)
         reserve.make()
-        committer = Committer(recovered.writing, sql, reserve, recovered.sequence_reserved)
+        self._seals = recovered.seals
+        committer = Committer(
+            recovered.writing,
+            sql,
+            reserve,
+            recovered.sequence_reserved,
+            recovered.seals,
+            recovered.messages,
+        )
         self._writer = Writer(
             self._loop, committer, reserve, self.statistics, recovered.orphans, self._committed
         )
@@ -110,6 +128,7 @@ class SqliteStore:
             await self._writer.close()
             self._reader.stop()
             await asyncio.to_thread(self._reader.join)
+            self._seals.close()
             self._lock.release()
 
     def abandon(self) -> None:
@@ -118,6 +137,7 @@ class SqliteStore:
         self._writer.abandon()
         self._reader.stop()
         self._reader.join()
+        self._seals.close()
         self._lock.release()
 
     async def backup(self, target: Path, progress: Progress = no_progress) -> None:
@@ -129,11 +149,19 @@ class SqliteStore:
         """Read everything and check it, while the store goes on."""
         await self._writer.flush()
         ground = self._ground
-        return await self._aside(
+        found = await self._aside(
             lambda connection: verify(
                 connection, ground.sql, ground.body_reader, ground.codec, progress
             )
         )
+        unsound = await asyncio.to_thread(self._seals.unsound)
+        still = await self._writer.work(lambda _: self._seals.still_unsound(unsound), _nothing)
+        return with_damaged_pages(found, still)
+
+    def damage(self) -> list[Report]:
+        """What was lost at this start and earlier ones, as long as the evidence is there."""
+        directory = self._path.parent
+        return [each for each in self._reports if (directory / each.evidence).is_dir()]
 
     async def _aside(self, read: Callable[[apsw.Connection], T]) -> T:
         """On a thread and a connection of its own: the reader has receives to serve."""
@@ -213,7 +241,9 @@ async def open_store(
     """
     check_library(apsw.sqlite_lib_version())
     sql = load_statements()
-    opening = asyncio.ensure_future(asyncio.to_thread(_open, directory, sql, rng, vfs))
+    opening = asyncio.ensure_future(
+        asyncio.to_thread(_open, directory, sql, rng, vfs, clock.now_ms())
+    )
     try:
         lock, recovered = await asyncio.shield(opening)
     except asyncio.CancelledError:
@@ -233,23 +263,28 @@ async def open_store(
     )
 
 
+def _nothing(_: object) -> None:
+    pass
+
+
 def _give_up(opening: "asyncio.Future[tuple[DirectoryLock, Recovered]]") -> None:
     if opening.cancelled() or opening.exception() is not None:
         return
     lock, recovered = opening.result()
     recovered.writing.close(True)
     recovered.reading.close(True)
+    recovered.seals.close()
     lock.release()
 
 
 def _open(
-    directory: Path, sql: Statements, rng: random.Random, vfs: str | None
+    directory: Path, sql: Statements, rng: random.Random, vfs: str | None, now_ms: int
 ) -> tuple[DirectoryLock, Recovered]:
     make_directory(directory)
     lock = DirectoryLock(directory)
     path = directory / DATABASE_NAME
     try:
-        return lock, recover(path, sql, rng, vfs)
+        return lock, recover(path, sql, rng, vfs, now_ms)
     except apsw.Error as error:
         lock.release()
         raise unusable(path, error) from error

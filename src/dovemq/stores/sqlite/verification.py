@@ -1,18 +1,24 @@
 """Reads a whole database and tells what is wrong with it; changes nothing."""
 
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
 
 import apsw
+import msgspec
 from msgspec import Struct
 
+from dovemq.core.entry import Entry
+from dovemq.stores.sqlite.guards import entry_crc32
 from dovemq.stores.sqlite.reader import BodyReader
-from dovemq.stores.sqlite.rows import DamagedRecord, RecordCodec
+from dovemq.stores.sqlite.rows import BodyRow, DamagedRecord, RecordCodec
 from dovemq.stores.sqlite.statements import Statements
 
 PROBLEMS_MAX: Final = 100
 DAMAGED_LISTED_MAX: Final = 1_000
 PAGE_ROWS: Final = 500
+
+_MESSAGE_ID: Final = 9
+_CRC32: Final = 10
 
 Progress = Callable[[int, int], None]
 """Called now and then, on the working thread, with what is done and what there is in all."""
@@ -23,6 +29,8 @@ class DamagedMessage(Struct, frozen=True):
     """As `account/name`; the bare number when the queue is gone."""
     sequence: int
     reason: str
+    message_id: str | None = None
+    """None when an older release wrote it."""
 
 
 class Verification(Struct, frozen=True):
@@ -41,6 +49,14 @@ class Verification(Struct, frozen=True):
     @property
     def sound(self) -> bool:
         return not (self.problems or self.damaged_count or self.strays)
+
+
+def with_damaged_pages(found: Verification, pages: Sequence[int]) -> Verification:
+    lines = [
+        f"page {page} is not as it was written; a restart saves what can be saved" for page in pages
+    ]
+    problems = (*found.problems, *lines)[:PROBLEMS_MAX]
+    return msgspec.structs.replace(found, problems=problems)
 
 
 def no_progress(_done: int, _total: int) -> None:
@@ -88,20 +104,15 @@ def _messages(
     done = damaged_count = missing = 0
     for page in _pages(connection, sql):
         rows = {row[0]: row for row in body_reader.rows(connection, [key[2] for key in page])}
-        for number, _, sequence in page:
-            reason = ""
-            if sequence not in rows:
-                reason = "its body is missing or unreadable"
-                missing += 1
-            else:
-                try:
-                    codec.message(rows[sequence])
-                except DamagedRecord:
-                    reason = "its checksum is wrong"
+        for entry in page:
+            number, _, sequence = entry[:3]
+            missing += sequence not in rows
+            reason = _entry_reason(entry) or _body_reason(entry, rows.get(sequence), codec)
             if reason:
                 damaged_count += 1
                 if len(damaged) < DAMAGED_LISTED_MAX:
-                    damaged.append(DamagedMessage(names.get(number, str(number)), sequence, reason))
+                    name = names.get(number, str(number))
+                    damaged.append(DamagedMessage(name, sequence, reason, entry[_MESSAGE_ID]))
         done += len(page)
         progress(done, total)
     # Nobody can count the bodies of a broken table.
@@ -110,8 +121,25 @@ def _messages(
     return Verification(total, problems, tuple(damaged), damaged_count, strays)
 
 
-def _pages(connection: apsw.Connection, sql: Statements) -> Iterator[list[tuple[int, int, int]]]:
-    last = (-1, -1, -1)
+def _entry_reason(row: tuple[Any, ...]) -> str:
+    crc32 = row[_CRC32]
+    if crc32 is None or crc32 == entry_crc32(row[:2], Entry(*row[2:_MESSAGE_ID])):
+        return ""
+    return "the checksum of its entry is wrong"
+
+
+def _body_reason(entry: tuple[Any, ...], row: BodyRow | None, codec: RecordCodec) -> str:
+    if row is None:
+        return "its body is missing or unreadable"
+    try:
+        place, _ = codec.placed(row)
+    except DamagedRecord:
+        return "its checksum is wrong"
+    return "" if place in (None, entry[:2]) else "its body is that of another queue"
+
+
+def _pages(connection: apsw.Connection, sql: Statements) -> Iterator[list[tuple[Any, ...]]]:
+    last: tuple[int, ...] = (-1, -1, -1)
     while page := list(connection.execute(sql.page_entries, (*last, PAGE_ROWS))):
         yield page
-        last = page[-1]
+        last = page[-1][:3]

@@ -1,0 +1,1 @@
+"""What becomes of a damaged database: found out, read page by page, rebuilt, told."""

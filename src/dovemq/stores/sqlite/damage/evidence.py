@@ -1,0 +1,77 @@
+"""The damaged files, kept beside the database that took their place, with the report on them.
+
+The new database is whole under a name of its own before the old one is touched; a start that was
+interrupted in between is carried on by the next.
+"""
+
+import os
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from dovemq.stores.sqlite.damage.report import Report
+from dovemq.stores.sqlite.directory import DATABASE_NAME, sync_directory
+from dovemq.stores.sqlite.seals import SEALS_NAME
+
+EVIDENCE_NAME: Final = "damage"
+REPORT_NAME: Final = "report.json"
+REBUILT_NAME: Final = DATABASE_NAME + ".rebuilt"
+REPORTS_MAX: Final = 100
+"""How many are read; the newest ones."""
+
+_MOVED: Final = (DATABASE_NAME, f"{DATABASE_NAME}-wal", f"{DATABASE_NAME}-journal", SEALS_NAME)
+_SHARED_MEMORY: Final = f"{DATABASE_NAME}-shm"
+
+
+def new_evidence(directory: Path) -> str:
+    """A directory for the damaged files, by its path within the data directory."""
+    number = 1 + max(map(int, _numbers(directory)), default=0)
+    name = f"{EVIDENCE_NAME}/{number:04d}"
+    (directory / name).mkdir(mode=0o700, parents=True)
+    return name
+
+
+def save_report(directory: Path, report: Report) -> None:
+    path = directory / report.evidence / REPORT_NAME
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(msgspec.json.encode(report))
+        file.flush()
+        os.fsync(file.fileno())
+    sync_directory(path.parent)
+
+
+def read_reports(directory: Path) -> list[Report]:
+    """Oldest first. Whoever removes an evidence directory has taken note of it."""
+    reports = []
+    for number in _numbers(directory)[-REPORTS_MAX:]:
+        try:
+            data = (directory / EVIDENCE_NAME / number / REPORT_NAME).read_bytes()
+            reports.append(msgspec.json.decode(data, type=Report))
+        except (FileNotFoundError, msgspec.DecodeError):
+            # Made by a start that was interrupted before it knew what to report.
+            continue
+    return reports
+
+
+def change_places(directory: Path) -> None:
+    """Put the rebuilt database in the place of the damaged one; nothing, if there is none."""
+    rebuilt = directory / REBUILT_NAME
+    if not rebuilt.exists():
+        return
+    evidence = directory / EVIDENCE_NAME / _numbers(directory)[-1]
+    for name in _MOVED:
+        damaged = directory / name
+        if damaged.exists():
+            damaged.rename(evidence / name)
+    (directory / _SHARED_MEMORY).unlink(missing_ok=True)
+    sync_directory(evidence)
+    rebuilt.rename(directory / DATABASE_NAME)
+    sync_directory(directory)
+
+
+def _numbers(directory: Path) -> list[str]:
+    evidence = directory / EVIDENCE_NAME
+    if not evidence.is_dir():
+        return []
+    return sorted(each.name for each in evidence.iterdir() if each.name.isdigit())

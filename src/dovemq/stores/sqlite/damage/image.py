@@ -1,0 +1,134 @@
+"""A database as its pages: the file, the log over it, and which of them can be trusted."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from dovemq.stores.sqlite.damage.frames import Frame, Log
+from dovemq.stores.sqlite.seals import Mark, Sealed, page_seal
+
+_FREELIST_AT = 32
+
+
+class Page(Struct, frozen=True):
+    data: bytes
+    sound: bool
+
+
+class Image:
+    """Holds the file open; closing it must wait until no connection of the process is open."""
+
+    def __init__(
+        self, database: Path, page_bytes: int, sealed: Sealed | None, log: Log | None
+    ) -> None:
+        self._page_bytes = page_bytes
+        self._sealed = sealed
+        self._log = log
+        synced = sealed.synced if sealed is not None else None
+        self._kept = log.kept(synced) if log is not None else 0
+        self._copied = _copied(sealed.checkpointed if sealed is not None else None, log)
+        self._file = os.open(database, os.O_RDONLY | os.O_CLOEXEC) if database.exists() else -1
+        size = os.fstat(self._file).st_size if self._file >= 0 else 0
+        sealed_pages = len(sealed.seals) if sealed is not None else 0
+        pages = max(-(-size // page_bytes), sealed_pages)
+        self._newest = _newest(log, self._kept, pages)
+        self.page_count = max(pages, *self._newest, 0)
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def page(self, number: int) -> Page | None:
+        """The newest that is known of the page; None when nothing is."""
+        raw = self._raw(number)
+        frame = self._newest.get(number)
+        if frame is None:
+            if raw is None:
+                return None
+            return Page(raw, self._sealed is None or self._sealed.vouches(number, raw))
+        if frame.number <= self._copied and raw is not None and self._is_sealed(number, raw):
+            # Frames that nobody can tell any more may have come after this one.
+            return Page(raw, True)
+        assert self._log is not None
+        return Page(self._log.page(frame), frame.whole)
+
+    def data(self, number: int) -> bytes | None:
+        page = self.page(number)
+        return None if page is None else page.data
+
+    def raw_data(self, number: int) -> bytes | None:
+        """As the file has it, whatever the log says."""
+        return self._raw(number)
+
+    def unsound(self) -> Iterator[int]:
+        """Pages that SQLite would read from the file, and that are not there as they were sealed.
+
+        Those that it would read from the log are vouched for by the log's own checksums.
+        """
+        if self._sealed is None:
+            return
+        replayed = self._log.frames[: self._log.replayed] if self._log is not None else []
+        logged = {frame.page_number for frame in replayed}
+        for number in range(1, len(self._sealed.seals) + 1):
+            if number in logged:
+                continue
+            raw = self._raw(number)
+            if not self._sealed.vouches(number, raw or b""):
+                yield number
+
+    def older_pages(self) -> Iterator[tuple[int, bytes]]:
+        """Every page that is there in any version, also those that are free or were replaced."""
+        for number in range(1, self.page_count + 1):
+            raw = self._raw(number)
+            if raw is not None:
+                yield number, raw
+        if self._log is not None:
+            for frame in self._log.frames:
+                yield frame.page_number, self._log.page(frame)
+
+    def free_pages(self) -> set[int] | None:
+        """None when the list of free pages cannot be followed to its end."""
+        first = self.page(1)
+        if first is None or not first.sound:
+            return None
+        free: set[int] = set()
+        trunk = int.from_bytes(first.data[_FREELIST_AT : _FREELIST_AT + 4], "big")
+        while trunk:
+            page = self.page(trunk)
+            if page is None or not page.sound or trunk in free:
+                return None
+            free.add(trunk)
+            count = int.from_bytes(page.data[4:8], "big")
+            for at in range(8, min(8 + 4 * count, self._page_bytes), 4):
+                free.add(int.from_bytes(page.data[at : at + 4], "big"))
+            trunk = int.from_bytes(page.data[:4], "big")
+        return free
+
+    def _raw(self, number: int) -> bytes | None:
+        if self._file < 0 or number < 1:
+            return None
+        data = os.pread(self._file, self._page_bytes, (number - 1) * self._page_bytes)
+        return data if len(data) == self._page_bytes else None
+
+    def _is_sealed(self, number: int, data: bytes) -> bool:
+        sealed = self._sealed
+        if sealed is None or number > len(sealed.seals):
+            return False
+        return sealed.seals[number - 1] == page_seal(data)
+
+
+def _newest(log: Log | None, kept: int, pages: int) -> dict[int, Frame]:
+    """By page the last kept frame with it; a number that cannot have been is passed over."""
+    if log is None:
+        return {}
+    most = pages + len(log.frames)
+    return {each.page_number: each for each in log.frames[:kept] if 0 < each.page_number <= most}
+
+
+def _copied(checkpointed: Mark | None, log: Log | None) -> int:
+    if checkpointed is None or log is None or checkpointed.salts != log.salts:
+        return 0
+    return checkpointed.frames

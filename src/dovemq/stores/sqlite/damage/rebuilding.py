@@ -1,0 +1,359 @@
+"""A new database from what can be read of a damaged one.
+
+A message is alive when its entry or its body stands on a page that is reached and its checksum is
+right, since the two are deleted together. A missing body is then looked for in every older version
+of every page: bodies never change, and its checksum tells. A missing entry is made anew.
+"""
+
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+from msgspec import Struct
+
+from dovemq.core import limits
+from dovemq.core.entry import Entry
+from dovemq.core.message import Message
+from dovemq.core.queue import Queue, QueueKey, QueueSettings
+from dovemq.core.sending import stored_units
+from dovemq.stores.sqlite.committer import SEQUENCE_KEY
+from dovemq.stores.sqlite.damage.harvest import Found, Harvest
+from dovemq.stores.sqlite.damage.report import Ledger, Named
+from dovemq.stores.sqlite.group import Place
+from dovemq.stores.sqlite.guards import entry_crc32
+from dovemq.stores.sqlite.rows import (
+    BodyRow,
+    DamagedRecord,
+    RecordCodec,
+    deduplication_digest,
+    queue_columns,
+    queue_from_row,
+)
+from dovemq.stores.sqlite.schema import load_steps, migrate
+from dovemq.stores.sqlite.statements import read_sections
+
+SEQUENCES_SKIPPED: Final = 1 << 32
+"""Numbers that were given out may have been lost; they must not be given out again."""
+
+NUMBERS_SKIPPED: Final = 1_000_000
+"""Of queues and moves, for the same reason."""
+
+TABLES: Final = ("meta", "queue", "move", "account", "body", "entry", "deduplication")
+_TWINS: Final = tuple(f"{name}_twin" for name in TABLES[:4])
+_ROWID_TABLES: Final = ("queue", "move")
+_CATALOGUE_COLUMNS: Final = {"meta": 2, "queue": 8, "move": 4, "account": 4}
+_BODY_COLUMNS: Final = 3
+_ENTRY_COLUMNS_MIN: Final = 9
+_ENTRY_COLUMNS: Final = 12
+_DEDUPLICATION_COLUMNS: Final = 5
+_UNITS_OF_OLD: Final = 2
+_UNKNOWN_ACCOUNT: Final = "000000000000"
+
+
+class _Statements(Struct, frozen=True):
+    keep_meta: str
+    keep_queue: str
+    keep_move: str
+    keep_account: str
+    keep_body: str
+    keep_entry: str
+    keep_deduplication: str
+    entries_without_body: str
+    note_entries: str
+    index_noted: str
+    bodies_without_entry: str
+    remove_entry: str
+    remove_body: str
+    all_bodies: str
+    first_bodies: str
+    one_body: str
+    set_id: str
+    select_queues: str
+    select_meta: str
+    newest_sequence: str
+    count_entries: str
+    raise_numbers: str
+    set_meta: str
+
+
+class KeptEntry(Struct, frozen=True):
+    place: Place
+    entry: Entry
+    adopted_id: str | None
+    message_id: str | None
+
+    def row(self) -> tuple[Any, ...]:
+        entry = self.entry
+        return (
+            *self.place,
+            entry.sequence,
+            entry.visible_ms,
+            entry.sent_ms,
+            entry.receive_count,
+            entry.first_received_ms,
+            entry.group,
+            entry.units,
+            self.adopted_id,
+            self.message_id,
+            entry_crc32(self.place, entry),
+        )
+
+
+class Rebuilding:
+    def __init__(self, harvest: Harvest, target: Path, ledger: Ledger) -> None:
+        self._harvest = harvest
+        self._ledger = ledger
+        self._sql = _Statements(**read_sections("damage", "rebuilding.sql"))
+        self._codec = RecordCodec()
+        self._broken: dict[int, int] = {}
+        """By sequence the page on which a body is damaged."""
+        self._doubtful: dict[int, Place] = {}
+        """By sequence the place of entries of which everything but the id is proven."""
+        self._queues: dict[int, Queue] = {}
+        self._connection = apsw.Connection(str(target))
+        # Nobody reads it before it is whole and synced.
+        self._connection.pragma("journal_mode", "off")
+        self._connection.pragma("synchronous", "off")
+
+    def run(self) -> int:
+        """How many messages the new database has."""
+        connection = self._connection
+        try:
+            migrate(connection, load_steps())
+            connection.execute("BEGIN")
+            catalogue_whole = self._keep_catalogue()
+            self._keep_messages()
+            self._find_bodies()
+            self._make_entries(catalogue_whole)
+            if not catalogue_whole:
+                self._make_queues()
+            self._make_deduplication()
+            self._set_ids()
+            self._skip_numbers()
+            connection.execute("COMMIT")
+            return int(connection.execute(self._sql.count_entries).get)
+        finally:
+            connection.close(True)
+
+    def _keep_catalogue(self) -> bool:
+        """Whether every row of it is known, from one of its two places."""
+        whole = True
+        for table, count in _CATALOGUE_COLUMNS.items():
+            keep = getattr(self._sql, f"keep_{table}")
+            names = (table, f"{table}_twin")
+            doubtful: list[set[tuple[Any, ...]]] = [set(), set()]
+            for name, rows in zip(names, doubtful, strict=True):
+                for found in self._harvest.rows(name):
+                    row = _catalogue_row(table, found)
+                    if len(row) == count and found.sound:
+                        self._connection.execute(keep, row)
+                    elif len(row) == count:
+                        rows.add(row)
+            # No damage does the same to both.
+            self._connection.executemany(keep, doubtful[0] & doubtful[1])
+            if all(map(self._harvest.is_damaged, names)):
+                whole = False
+                self._ledger.note(f"both copies of the table {table} are damaged")
+        known = self._connection.execute(self._sql.select_queues)
+        self._queues = {row[0]: queue_from_row(row) for row in known}
+        return whole
+
+    def _keep_messages(self) -> None:
+        for found in self._harvest.rows("body"):
+            self._keep_body(found)
+        for found in self._harvest.rows("entry"):
+            self._keep_entry(found)
+        for found in self._harvest.rows("deduplication"):
+            values = found.row.values
+            # Rows of damaged pages have nothing to prove them.
+            if found.sound and values is not None and len(values) == _DEDUPLICATION_COLUMNS:
+                self._connection.execute(self._sql.keep_deduplication, values)
+        self._harvest.reach_others((*TABLES, *_TWINS))
+        if self._harvest.is_damaged("body") or self._harvest.is_damaged("entry"):
+            for found in self._harvest.unreached():
+                self._keep_body(found)
+                self._keep_entry(found)
+
+    def _keep_body(self, found: Found) -> None:
+        row = _body_row(found)
+        if row is None:
+            return
+        try:
+            self._codec.placed(row)
+        except DamagedRecord:
+            damaged = [each for each in found.row.pages if each in self._harvest.damaged]
+            self._broken[row[0]] = damaged[0] if damaged else found.page
+            return
+        self._connection.execute(self._sql.keep_body, row)
+
+    def _keep_entry(self, found: Found) -> None:
+        kept = _entry_of(found)
+        if kept is not None:
+            self._connection.execute(self._sql.keep_entry, kept.row())
+            if not found.sound:
+                self._doubtful[kept.entry.sequence] = kept.place
+
+    def _make_deduplication(self) -> None:
+        """Those of living messages are known from them."""
+        if not self._harvest.is_damaged("deduplication"):
+            return
+        self._ledger.note("deduplication ids of messages that were deleted may be lost")
+        for row in list(self._connection.execute(self._sql.all_bodies)):
+            place, message = self._codec.placed(row)
+            queue = self._queues.get(place[0]) if place is not None else None
+            if queue is None or not queue.settings.fifo:
+                continue
+            key = deduplication_digest(queue.settings, message)
+            expires_ms = message.sent_ms + limits.DEDUPLICATION_MS
+            claim = (queue.number, key, expires_ms, message.message_id, message.sequence)
+            self._connection.execute(self._sql.keep_deduplication, claim)
+
+    def _find_bodies(self) -> None:
+        """Bodies of living entries, wherever a copy is left; else the message is lost."""
+        wanted = {row[2] for row in self._connection.execute(self._sql.entries_without_body)}
+        if wanted:
+            for found in self._harvest.older():
+                if found.row.rowid in wanted:
+                    self._keep_body(found)
+        lost = list(self._connection.execute(self._sql.entries_without_body))
+        for queue, partition, sequence, message_id in lost:
+            page = self._broken.get(sequence)
+            where = "a page that is gone" if page is None else f"page {page}"
+            reason = f"lost, its body was damaged on {where}"
+            if sequence in self._doubtful:
+                reason += ", and its id stood on a damaged page too"
+            self._ledger.lost(Named(self._queue_name(queue), message_id, sequence, reason))
+            self._connection.execute(self._sql.remove_entry, (queue, partition, sequence))
+
+    def _make_entries(self, catalogue_whole: bool) -> None:
+        self._connection.execute(self._sql.note_entries)
+        self._connection.execute(self._sql.index_noted)
+        lone = list(self._connection.execute(self._sql.bodies_without_entry))
+        states = self._older_states({row[0] for row in lone})
+        for row in lone:
+            place, message = self._codec.placed(row)
+            if place is not None and self._is_queue(place[0], message, catalogue_whole):
+                self._return(place, message, states.get(message.sequence))
+                continue
+            self._connection.execute(self._sql.remove_body, (message.sequence,))
+            if place is None:
+                reason = "lost, nothing tells which queue it was in"
+                named = Named("unknown", message.message_id, message.sequence, reason)
+                self._ledger.lost(named)
+
+    def _older_states(self, wanted: set[int]) -> dict[int, KeptEntry]:
+        """The state that was received most often, of the versions that are left."""
+        states: dict[int, KeptEntry] = {}
+        if not wanted:
+            return states
+        for found in self._harvest.older():
+            kept = _entry_of(found)
+            if kept is None or kept.entry.sequence not in wanted:
+                continue
+            held = states.get(kept.entry.sequence)
+            if held is None or _age(kept) > _age(held):
+                states[kept.entry.sequence] = kept
+        return states
+
+    def _return(self, place: Place, message: Message, state: KeptEntry | None) -> None:
+        if state is None or state.place != place:
+            units = stored_units(message)
+            sent_ms, sequence = message.sent_ms, message.sequence
+            entry = Entry(sequence, sent_ms, sent_ms, 0, 0, message.group, units)
+            state = KeptEntry(place, entry, None, message.message_id)
+            reason = "its lease, delay and receive count were lost; it is visible again"
+        else:
+            reason = "its lease and receive count may be older than they were"
+        self._connection.execute(self._sql.keep_entry, state.row())
+        name = self._queue_name(place[0])
+        self._ledger.returned(Named(name, message.message_id, message.sequence, reason))
+
+    def _is_queue(self, number: int, message: Message, catalogue_whole: bool) -> bool:
+        """Whether the queue is there; one that was removed had rows that were about to follow."""
+        if number not in self._queues and not catalogue_whole:
+            self._make_queue(number, message)
+        return number in self._queues
+
+    def _make_queues(self) -> None:
+        for row in list(self._connection.execute(self._sql.first_bodies)):
+            place, message = self._codec.placed(row)
+            if place is not None and place[0] not in self._queues:
+                self._make_queue(place[0], message)
+
+    def _make_queue(self, number: int, message: Message) -> None:
+        """Under another name, since its own is lost."""
+        fifo = message.deduplication_id is not None
+        name = f"recovered-{number}{limits.FIFO_SUFFIX if fifo else ''}"
+        now_ms = message.sent_ms
+        key = QueueKey(_UNKNOWN_ACCOUNT, name)
+        queue = Queue(number, key, QueueSettings(fifo=fifo), now_ms, now_ms)
+        row = (number, key.account, name, *queue_columns(queue), now_ms, now_ms, queue.version)
+        self._connection.execute(self._sql.keep_queue, row)
+        self._queues[number] = queue
+        self._ledger.note(f"queue {number} lost its name and settings; it is now {key}")
+
+    def _set_ids(self) -> None:
+        for sequence, place in self._doubtful.items():
+            for row in list(self._connection.execute(self._sql.one_body, (sequence,))):
+                message_id = self._codec.message(row).message_id
+                self._connection.execute(self._sql.set_id, (message_id, *place, sequence))
+
+    def _skip_numbers(self) -> None:
+        known = dict(self._connection.execute(self._sql.select_meta))
+        newest = int(self._connection.execute(self._sql.newest_sequence).get)
+        reserved = max(int(known.get(SEQUENCE_KEY, 0)), newest) + SEQUENCES_SKIPPED
+        self._connection.execute(self._sql.set_meta, (SEQUENCE_KEY, reserved))
+        for table in _ROWID_TABLES:
+            self._connection.execute(self._sql.raise_numbers, (table, 0, NUMBERS_SKIPPED))
+
+    def _queue_name(self, number: int) -> str:
+        queue = self._queues.get(number)
+        return str(queue.key) if queue is not None else str(number)
+
+
+def _catalogue_row(table: str, found: Found) -> tuple[Any, ...]:
+    values = found.row.values or []
+    return (found.row.rowid, *values[1:]) if table in _ROWID_TABLES else tuple(values)
+
+
+def _body_row(found: Found) -> BodyRow | None:
+    rowid, values = found.row.rowid, found.row.values
+    if rowid is None:
+        return None
+    if values is None:
+        return (rowid, -1, b"")
+    if len(values) != _BODY_COLUMNS or not isinstance(values[2], bytes):
+        return None
+    return (rowid, values[1] if isinstance(values[1], int) else -1, values[2])
+
+
+def _entry_of(found: Found) -> KeptEntry | None:
+    """The entry, if its checksum is right; one of an older release has only its page to trust."""
+    values = found.row.values
+    if found.row.rowid is not None or values is None or len(values) < _ENTRY_COLUMNS_MIN:
+        return None
+    if not _is_entry(values):
+        return None
+    queue, partition, sequence, visible_ms, sent_ms, receive_count, first_ms = values[:7]
+    group, adopted_id = values[7:9]
+    units, message_id, crc32 = (*values[9:12], None, None, None)[:3]
+    units = units if isinstance(units, int) else _UNITS_OF_OLD
+    entry = Entry(sequence, visible_ms, sent_ms, receive_count, first_ms, group, units)
+    if crc32 is None and not found.sound:
+        return None
+    if crc32 is not None and crc32 != entry_crc32((queue, partition), entry):
+        return None
+    return KeptEntry((queue, partition), entry, adopted_id, message_id)
+
+
+def _is_entry(values: list[object]) -> bool:
+    texts = (*values[7:9], *values[10:11])
+    return (
+        len(values) <= _ENTRY_COLUMNS
+        and all(isinstance(value, int) for value in values[:7])
+        and all(value is None or isinstance(value, str) for value in texts)
+    )
+
+
+def _age(kept: KeptEntry) -> tuple[int, int]:
+    return kept.entry.receive_count, kept.entry.visible_ms

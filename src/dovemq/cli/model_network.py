@@ -2,7 +2,7 @@
 
 import argparse
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.command import FAILED, OK, Commands, add_command, existing_file, number
 from dovemq.cli.modelling import modelling, print_parts, read_toml, real, shown, told
@@ -11,6 +11,11 @@ from dovemq.cli.output import Progress, print_json, print_table
 if TYPE_CHECKING:
     from dovemq.models.analytic import Network, NetworkMeasures
     from dovemq.models.planning import Spec
+
+_OFFERED: Final = (
+    "while a topic is unstable, figures of the others are for the rates that are offered to them, "
+    "not for what that topic passes on"
+)
 
 
 def add(commands: Commands) -> None:
@@ -113,6 +118,7 @@ def report_of(network: "Network", found: "NetworkMeasures", unit_seconds: float)
     ]
     return {
         "stable": bool(found.stable),
+        "note": None if found.stable else _OFFERED,
         "work_in_progress": told(float(found.wip)),
         "time_per_job_s": told(float(found.time_per_job) * unit_seconds),
         "topics": topics,
@@ -128,6 +134,8 @@ def print_report(report: dict[str, Any]) -> None:
         print()
     for name in ("work_in_progress", "time_per_job_s"):
         print(f"{name}  {_cell(report[name])}")
+    if report["note"] is not None:
+        print(f"note: {report['note']}")
     print_parts({name: report[name] for name in ("headroom", "sensitivity") if name in report})
 
 

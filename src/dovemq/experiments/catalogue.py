@@ -6,6 +6,7 @@ from typing import Final
 
 from dovemq.experiments import (
     allocation_steps,
+    decomposition,
     vma_arrival_rate,
     vma_service_time,
     vma_threads,
@@ -27,4 +28,5 @@ EXPERIMENTS: Final[Mapping[str, Experiment]] = {
     "000-fig14": Experiment("all three by service time", vma_service_time.service_time),
     "000-fig15": Experiment("all three by arrival rate", vma_arrival_rate.arrival_rate),
     "002-fig4": Experiment("MinTime and Random, step by step", allocation_steps.work_in_progress),
+    "002-model": Experiment("decomposition and simulation by class", decomposition.by_class),
 }

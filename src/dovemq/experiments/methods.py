@@ -4,5 +4,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from dovemq.experiments.scenario import Method, by_formula
+from dovemq.experiments.simulated import by_kernel
 
-METHODS: Final[Mapping[str, Method]] = {"analytic": by_formula}
+METHODS: Final[Mapping[str, Method]] = {"analytic": by_formula, "kernel": by_kernel}

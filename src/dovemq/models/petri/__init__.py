@@ -1,0 +1,1 @@
+"""Timed coloured Petri nets with pages: built in Python or read from files, run and explored."""

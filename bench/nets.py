@@ -39,8 +39,9 @@ def fms(parts: int) -> Net:
     for name in ("P1", "P2", "P3"):
         page.place(name, initial=parts)
     for name in (
-        "P1wM1 P1M1 P1d P1s P1wP2 P2wM2 P2M2 P2d P2s P2wP1 P3M2 P3s P12 P12wM3 P12M3 P12s".split()
-    ):
+        "P1wM1", "P1M1", "P1d", "P1s", "P1wP2", "P2wM2", "P2M2", "P2d", "P2s", "P2wP1", "P3M2",
+        "P3s", "P12", "P12wM3", "P12M3", "P12s",
+    ):  # fmt: skip
         page.place(name)
     for name, count in (("M1", 3), ("M2", 1), ("M3", 2)):
         page.place(name, initial=count)

@@ -178,7 +178,9 @@ class ExplorerWriter:
         """Each marking is unpacked once; what leaves it is appended in the order of markings."""
         code, count = self.code, len(self._net.places)
         with code.block("def explore(states, index, targets, labels, offsets, states_max, rest):"):
-            code.line("at, put, go, mark = len(offsets) - 1, states.append, targets.append, labels.append")
+            code.line(
+                "at, put, go, mark = len(offsets) - 1, states.append, targets.append, labels.append"
+            )
             with code.block("while at < len(states) and len(states) < states_max and rest:"):
                 code.lines("rest -= 1", "key, state = states[at]")
                 names = ", ".join(f"p{place}" for place in range(count))

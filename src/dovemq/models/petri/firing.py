@@ -41,8 +41,17 @@ class Compiled:
     objects: Mapping[str, Any]
 
 
-def compiled(net: CheckedNet, probes: Sequence[Probe] = (), *, traced: bool = False) -> Compiled:
-    """`traced`: each firing leaves its transition and binding in the list `last`."""
+def compiled(
+    net: CheckedNet,
+    probes: Sequence[Probe] = (),
+    first: Sequence[str] = (),
+    *,
+    traced: bool = False,
+) -> Compiled:
+    """`first` are lines that tell monitors of the initial marking.
+
+    `traced`: each firing leaves its transition and binding in the list `last`.
+    """
     writer = _Writer(net, probes, traced)
     for definition in net.declared.definitions:
         parameters = ", ".join(f"v_{name}" for name in definition.parameters)
@@ -53,6 +62,8 @@ def compiled(net: CheckedNet, probes: Sequence[Probe] = (), *, traced: bool = Fa
     for place in net.places:
         if place.colour.timed:
             writer.due(place.number)
+    with writer.code.block("def begin():"):
+        writer.code.lines(*first, "return")
     return Compiled(
         net, writer.code.compiled(), tuple(writer.forms), writer.levels, writer.names.objects
     )

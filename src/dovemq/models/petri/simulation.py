@@ -100,6 +100,7 @@ class Simulation:
         self._due: list[Callable[[Any], None] | None] = [
             names.get(f"due_{place.number}") for place in self.net.places
         ]
+        self.begin: Callable[[], None] = names["begin"]
         self._ask_time = [each.number for each in self.net.transitions if each.asks_time]
 
     def _fill(self) -> None:

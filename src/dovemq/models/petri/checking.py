@@ -6,6 +6,7 @@ binds. Refuses to run anything but initial markings.
 """
 
 import ast
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -129,7 +130,7 @@ def _place(net: Net, known: Declared, flat: Flat, number: int) -> CheckedPlace:
     with telling(where.at(part="initial marking")):
         bag = bag_of(parse(spot.place.initial), colour, known.scope)
         initial = Multiset(_values(bag, known, colour))
-    if not spot.place.at >= 0:
+    if not 0 <= spot.place.at < math.inf:
         raise NetInvalid(where, f"tokens cannot be there from time {spot.place.at} on")
     return CheckedPlace(number, spot.name, colour, initial, spot.place.at, spot.members)
 

@@ -5,7 +5,6 @@ a function that calls itself: it sees only those declared before it, so every ca
 """
 
 import functools
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -66,8 +65,6 @@ def runtime_value(value: Any) -> Any:
 
 def _constant(net: Net, name: str, value: Any) -> Colour:
     where = net.where.at(part=f"constant {name}")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise NetInvalid(where, f"{value} is not a number to reckon with")
     try:
         return colour_of(value)
     except ExpressionInvalid as error:

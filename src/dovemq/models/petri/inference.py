@@ -7,6 +7,7 @@ rules of colours in expressions. Refuses multisets, which are the words of arcs 
 """
 
 import ast
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -385,7 +386,7 @@ def colour_of(value: Any) -> Colour:
         return Bool()
     if isinstance(value, int):
         return Int(value, value)
-    if isinstance(value, float):
+    if isinstance(value, float) and math.isfinite(value):
         return Real()
     if isinstance(value, str):
         return Enum(names=(value,))

@@ -27,7 +27,8 @@ MARGIN: Final = 60.0
 STYLE: Final = """
 text{font:11px sans-serif;text-anchor:middle;fill:#222}
 .place{fill:#fff;stroke:#2b5d8a;stroke-width:1.5}.transition{fill:#f4f1ea;stroke:#444;stroke-width:1.5}
-.arc{fill:none;stroke:#666;stroke-width:1}.inscription{font-size:9.5px;fill:#555}
+.arc{fill:none;stroke:#666;stroke-width:1}
+.inscription,.guard{paint-order:stroke;stroke:#fff;stroke-width:3px}.inscription{font-size:9.5px;fill:#555}
 .colour{font-size:9px;fill:#2b5d8a;font-style:italic}.guard{font-size:9.5px;fill:#8a4b08}
 .tag{font-size:8.5px;fill:#fff}.port{fill:#2b5d8a}.fusion{fill:#7a3f8f}.page{fill:#444}
 .badge{fill:#2e7d32}.count{font-size:10px;fill:#fff}.tokens{font-size:9px;fill:#2e7d32;text-anchor:start}

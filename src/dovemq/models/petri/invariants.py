@@ -30,8 +30,11 @@ class Invariant:
     weights: tuple[tuple[str, int], ...]
 
     def __str__(self) -> str:
-        parts = [name if weight == 1 else f"{weight}·{name}" for name, weight in self.weights]
-        return " + ".join(parts).replace("+ -", "− ")
+        parts = [
+            ("−" if weight < 0 else "+", name if abs(weight) == 1 else f"{abs(weight)}·{name}")
+            for name, weight in self.weights
+        ]
+        return " ".join(f"{sign} {text}" for sign, text in parts).removeprefix("+ ")
 
 
 def incidence(net: CheckedNet) -> Matrix:

@@ -137,12 +137,12 @@ class Simulation:
         while last is None or self.steps < last:
             limit = STEPS_AT_ONE_TIME_MAX if last is None else last - self.steps
             try:
-                fired = self._fire_now(min(limit, STEPS_AT_ONE_TIME_MAX))
+                fired = self._fire_now(limit)
             except Halt as halt:
                 return Ending(halt.name, self.steps, self.now)
-            if fired == STEPS_AT_ONE_TIME_MAX:
-                raise NetFailed(self.net.net.where, f"time stands still at {self.now}")
             if fired == limit:
+                if last is None:
+                    raise NetFailed(self.net.net.where, f"time stands still at {self.now}")
                 break
             if not self._advance(until):
                 reason = "until" if self._agenda else "dead"

@@ -1,7 +1,10 @@
 """A coloured net with finite colour sets as the P/T net that behaves alike.
 
 A place becomes one place for each value, a transition one for each binding that its guard allows.
-Owns that translation and its limit. Refuses nets that draw by chance, and colour sets without end.
+A binding that would put a value outside the colour set of its place, for which the coloured net
+fails if it is ever enabled, puts a token into the place `outside` instead: where that stays empty,
+both nets behave alike. Owns that translation and its limit. Refuses nets that draw by chance, and
+colour sets without end.
 """
 
 import itertools
@@ -21,6 +24,7 @@ from dovemq.models.petri.searching import write_bag
 from dovemq.models.petri.writing import FAILURES, Code
 
 BINDINGS_MAX: Final = 200_000
+OUTSIDE: Final = "outside"
 
 
 def unfolded(net: Net | CheckedNet) -> Net:
@@ -43,13 +47,19 @@ def unfolded(net: Net | CheckedNet) -> Net:
             page.transition(name, priority=transition.priority)
             for inward, amounts in ((True, taken), (False, put)):
                 for (place_number, value), count in amounts.items():
-                    place_name = names.of(net.places[place_number].name, value)
+                    if place_number is None:
+                        if OUTSIDE not in page.places:
+                            page.place(OUTSIDE)
+                        place_name = OUTSIDE
+                    else:
+                        place_name = names.of(net.places[place_number].name, value)
                     ends = (place_name, name) if inward else (name, place_name)
                     page.arc(*ends, weight=count)
     return made
 
 
-Amounts = dict[tuple[int, Any], int]
+Amounts = dict[tuple[int | None, Any], int]
+"""(place, or None for `outside`; value) → tokens."""
 
 
 def _bindings(net: CheckedNet, transition: CheckedTransition) -> Iterator[tuple[Amounts, Amounts]]:
@@ -65,8 +75,11 @@ def _bindings(net: CheckedNet, transition: CheckedTransition) -> Iterator[tuple[
     effect = _effect(net, transition)
     for binding in itertools.product(*sets):
         found = effect(*binding)
-        if found is not None:
-            yield _amounts(net, found[0]), _amounts(net, found[1])
+        if found is None:
+            continue
+        taken, put = _amounts(net, found[0]), _amounts(net, found[1])
+        if (None, ()) not in taken:
+            yield taken, put
 
 
 def _amounts(net: CheckedNet, parts: list[tuple[int, Any, int]]) -> Amounts:
@@ -74,11 +87,10 @@ def _amounts(net: CheckedNet, parts: list[tuple[int, Any, int]]) -> Amounts:
     for place, value, count in parts:
         held = net.places[place]
         known = held.colour.values() or ()
-        key = (place, known[0] if held.counted else value)
-        if value in known or held.counted:
-            total[key] = total.get(key, 0) + count
-        else:
-            raise NetInvalid(net.net.where.at(place=held.name), f"{value!r} is not {held.colour}")
+        key: tuple[int | None, Any] = (place, known[0] if held.counted else value)
+        if not held.counted and value not in known:
+            key = (None, ())
+        total[key] = total.get(key, 0) + count
     return {key: count for key, count in total.items() if count}
 
 
@@ -139,7 +151,7 @@ class _Names:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, Any], str] = {}
-        self._taken: set[str] = set()
+        self._taken: set[str] = {OUTSIDE}
 
     def of(self, place: str, value: Any) -> str:
         key = (place, value)

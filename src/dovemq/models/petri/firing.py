@@ -274,7 +274,7 @@ class _Writer:
         elif count == "1":
             self.code.line(f"L{place}.append({value})")
         else:
-            self.code.line(f"L{place} += [{value}] * {count}")
+            self.code.line(f"L{place}.extend([{value}] * {count})")
 
     def _wake(self, places: Sequence[int], own: int | None) -> None:
         woken = dict.fromkeys(t for place in places for t in self._followers[place] if t != own)

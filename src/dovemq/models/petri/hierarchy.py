@@ -95,15 +95,16 @@ def _instances(net: Net) -> Iterator[Instance]:
         instance = Instance(net.pages[name], path)
         yield instance
         for below in instance.page.substitutions.values():
+            if below.page not in net.pages:
+                where = instance.page.where.at(transition=below.name)
+                raise NetInvalid(where, f"no page is named {below.page!r}")
             waiting.append((below.page, instance.named(below.name), (*above, name)))
 
 
 def _join_sockets(net: Net, instance: Instance, union: "_Union") -> None:
     for below in instance.page.substitutions.values():
-        page = net.pages.get(below.page)
+        page = net.pages[below.page]
         where = instance.page.where.at(transition=below.name)
-        if page is None:
-            raise NetInvalid(where, f"no page is named {below.page!r}")
         ports = {name for name, place in page.places.items() if place.port is not None}
         assigned = [port for port, _ in below.sockets]
         if missing := sorted(ports - set(assigned)):

@@ -1,6 +1,6 @@
 """Classical nets in several sizes, for tests of the state space and for its speed."""
 
-from dovemq.models.petri.colours import Bool, Enum, Int, List, Product
+from dovemq.models.petri.colours import Bool, Enum, Int, List, Product, Real, Unit
 from dovemq.models.petri.nets import Net, Page
 
 
@@ -208,3 +208,50 @@ def _answer(net: Net, page: Page) -> None:
     page.transition("Answer", guard="len(q) < full")
     page.flow("Receiver", "Answer", "c", "c")
     page.flow("Back", "Answer", "q", "[*q, not c]")
+
+
+def tandem(arrivals: float, rate: float, servers: int, reliability: float) -> Net:
+    """The VMA tandem with one token for each message: what any engine for coloured nets can say."""
+    net = Net("tandem")
+    net.colour("Number", Int())
+    net.colour("Stamp", Real())
+    net.colour("Ok", Bool())
+    net.colour("Message", Product((Int(), Real())))
+    net.colour("Sent", Product((Int(), Real()), timed=True))
+    net.colour("Got", Product((Int(), Real(), Bool()), timed=True))
+    net.colour("Tick", Unit(timed=True))
+    net.variable("n", "Number")
+    net.variable("at", "Stamp")
+    page = net.page("Main")
+    page.place("Next", "Tick", initial="()")
+    page.place("Ids", "Number", initial="1")
+    page.place("SendQueue", "Message")
+    page.place("Senders", initial=servers)
+    page.place("Sending", "Sent")
+    page.place("Queue", "Message")
+    page.place("Threads", initial=servers)
+    page.place("Processing", "Got")
+    page.transition("Produce")
+    page.flow("Next", "Produce", "()", "()", delay=f"exponential({arrivals})")
+    page.flow("Ids", "Produce", "n", "n + 1")
+    page.arc("Produce", "SendQueue", "(n, now)")
+    page.transition("StartSend")
+    page.arc("SendQueue", "StartSend", "(n, at)")
+    page.arc("Senders", "StartSend")
+    page.arc("StartSend", "Sending", "(n, at)", delay=f"exponential({rate})")
+    page.transition("EndSend")
+    page.arc("Sending", "EndSend", "(n, at)")
+    page.arc("EndSend", "Senders")
+    page.arc("EndSend", "Queue", "(n, at)")
+    page.transition("Get")
+    page.arc("Queue", "Get", "(n, at)")
+    page.arc("Threads", "Get")
+    page.arc(
+        "Get", "Processing", f"(n, at, bernoulli({reliability}))", delay=f"exponential({rate})"
+    )
+    for name, outcome in (("Deliver", "True"), ("Lose", "False")):
+        page.transition(name)
+        page.arc("Processing", name, f"(n, at, {outcome})")
+        page.arc(name, "Threads")
+    page.arc("Lose", "Queue", "(n, at)")
+    return net

@@ -74,7 +74,8 @@ def simple_protocol(packets: int, capacity: int) -> int:
             yield send, receive, there, without(back, one)
             yield max(send, one), receive, there, without(back, one)
 
-    return reachable((1, 1, (), ()), after)[0]
+    empty: Ways = ()
+    return reachable((1, 1, empty, empty), after)[0]
 
 
 def alternating_bit(capacity: int) -> int:
@@ -94,6 +95,7 @@ def alternating_bit(capacity: int) -> int:
             yield sent, bit, wanted, there, back[1:]
             if sent:
                 right = back[0] == bit
-                yield sent and not right, bit ^ right, wanted, there, back[1:]
+                yield not right, bit ^ right, wanted, there, back[1:]
 
-    return reachable((False, False, False, (), ()), after)[0]
+    empty: Way = ()
+    return reachable((False, False, False, empty, empty), after)[0]

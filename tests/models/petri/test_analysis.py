@@ -78,9 +78,13 @@ def _effects(net: Net) -> dict[str, dict[str, int]]:
     return found
 
 
+def _matrices(width: int) -> st.SearchStrategy[list[list[int]]]:
+    row = st.lists(st.integers(-4, 4), min_size=width, max_size=width)
+    return st.lists(row, min_size=1, max_size=6)
+
+
 @settings(deadline=None)
-@given(st.integers(1, 5).flatmap(lambda width: st.lists(
-    st.lists(st.integers(-4, 4), min_size=width, max_size=width), min_size=1, max_size=6)))  # fmt: skip
+@given(st.integers(1, 5).flatmap(_matrices))
 def test_nullspace_is_whole(rows: list[list[int]]) -> None:
     basis = nullspace(rows)
     for vector in basis:

@@ -187,10 +187,10 @@ def test_arc_against_a_port_is_refused() -> None:
         checked(_below(change))
 
 
-def _running(expression: str, colour: str = "Small", **arc: str) -> Simulation:
+def _running(expression: str, colour: str = "Small", delay: str = "0") -> Simulation:
     def change(net: Net, page: Page) -> None:
         page.place("End", colour)
-        page.arc("Serve", "End", expression, **arc)
+        page.arc("Serve", "End", expression, delay=delay)
 
     return Simulation(_net(change), seed=1)
 

@@ -6,8 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dovemq.models.petri import Bool, Enum, Int, List, NetInvalid, Product, Real, String, Unit
-from dovemq.models.petri import netfiles
+from dovemq.models.petri import (
+    Bool,
+    Enum,
+    Int,
+    List,
+    NetInvalid,
+    Product,
+    Real,
+    String,
+    Unit,
+    netfiles,
+)
 from dovemq.models.petri.checking import checked
 from dovemq.models.petri.colours import Colour, Fit, Nothing, Record, fits, joined
 from dovemq.models.petri.errors import ExpressionInvalid
@@ -127,9 +137,11 @@ def test_guard_is_taken_apart_at_and() -> None:
 @given(st.text(alphabet="abn()[]{}.,'\"+-*/%<>=!:; \n_0123456789mqokifelsr@\\#", max_size=40))
 def test_any_text_is_an_expression_or_refused(text: str) -> None:
     try:
-        infer(parse(text), SCOPE)
-    except ExpressionInvalid as error:
-        assert str(error)
+        found = infer(parse(text), SCOPE)
+    except ExpressionInvalid:
+        return
+    tree = ast.Expression(ast.fix_missing_locations(found.node))
+    assert compile(tree, "<text>", "eval").co_filename == "<text>"
 
 
 @given(st.text(max_size=2_000))
@@ -145,9 +157,9 @@ def test_deep_and_long_expressions_are_refused() -> None:
 
 
 COLOURS = [
-    Unit(), Int(), Int(0, 3), Int(2, 9), Int(7, 8), Bool(), String(), Real(), Enum(names=("a", "b")),
-    Enum(names=("b",)), Product((Int(), Bool())), Product((Int(0, 3), Bool())), MESSAGE,
-    List(Int()), List(Int(0, 3)), Nothing(),
+    Unit(), Int(), Int(0, 3), Int(2, 9), Int(7, 8), Bool(), String(), Real(),
+    Enum(names=("a", "b")), Enum(names=("b",)), Product((Int(), Bool())),
+    Product((Int(0, 3), Bool())), MESSAGE, List(Int()), List(Int(0, 3)), Nothing(),
 ]  # fmt: skip
 
 

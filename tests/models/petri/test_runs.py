@@ -15,6 +15,7 @@ from dovemq.models.petri import (
     List,
     ListLength,
     MarkingSize,
+    Monitor,
     Net,
     NetInvalid,
     Watch,
@@ -54,7 +55,7 @@ def test_monitors_see_what_can_be_reckoned_by_hand() -> None:
 
 
 def test_warm_up_is_not_counted() -> None:
-    monitors = [Count("arrivals", "Arrive"), MarkingSize("serving", "Serving")]
+    monitors: list[Monitor] = [Count("arrivals", "Arrive"), MarkingSize("serving", "Serving")]
     run = Laboratory(_clockwork(), monitors).run(until=20, warmup=4)
     assert run.duration == 16
     assert run.figures["arrivals"].count == 8
@@ -62,7 +63,10 @@ def test_warm_up_is_not_counted() -> None:
 
 
 def test_breakpoint_ends_the_run_after_its_firing() -> None:
-    monitors = [Count("arrivals", "Arrive"), Breakpoint("third", "n == 2", ("Arrive",))]
+    monitors: list[Monitor] = [
+        Count("arrivals", "Arrive"),
+        Breakpoint("third", "n == 2", ("Arrive",)),
+    ]
     run = Laboratory(_clockwork(), monitors).run(until=100)
     assert run.ending.reason == "third"
     assert run.ending.now == 4
@@ -118,7 +122,11 @@ def test_monitor_that_makes_no_sense_is_refused_by_name() -> None:
 
 def test_monitors_change_nothing() -> None:
     net = station(2, "exponential(1.5)", "exponential(1.0)")
-    monitors = [Collector("t", "End", "now - at"), MarkingSize("q", "Queue"), Count("c", "End")]
+    monitors: list[Monitor] = [
+        Collector("t", "End", "now - at"),
+        MarkingSize("q", "Queue"),
+        Count("c", "End"),
+    ]
     bare, watched = Laboratory(net), Laboratory(net, monitors)
     assert bare.run(3, until=200).ending == watched.run(3, until=200).ending
 
@@ -126,7 +134,7 @@ def test_monitors_change_nothing() -> None:
 @pytest.mark.parametrize(("servers", "arrivals"), [(1, 0.7), (3, 2.4), (6, 4.5)])
 def test_station_agrees_with_theory(servers: int, arrivals: float) -> None:
     net = station(servers, f"exponential({arrivals})", "exponential(1.0)")
-    monitors = [
+    monitors: list[Monitor] = [
         Collector("sojourn", "End", "now - at"),
         MarkingSize("busy", "Serving"),
         MarkingSize("queue", "Queue"),

@@ -7,6 +7,7 @@ import pytest
 from dovemq.models.petri import Collector, Laboratory, NetInvalid, Simulation, checked
 from dovemq.models.petri.vma import (
     MessageClass,
+    Order,
     VmaFigures,
     VmaParameters,
     deterministic,
@@ -22,6 +23,7 @@ from dovemq.models.petri.vma import (
 from tests.models.petri.queueing import sojourn, vma_delivery
 
 RATE = 10.0
+ORDERS: tuple[Order, Order] = ("in", "out")
 
 
 def _simulated(given: VmaParameters, seconds: float = 60, count: int = 6) -> VmaFigures:
@@ -58,10 +60,10 @@ def test_every_message_is_somewhere() -> None:
 
 
 def test_messages_start_in_order_only_where_order_is_kept() -> None:
-    for order in ("in", "out"):
-        given = VmaParameters(order=order, reliability=1.0)  # type: ignore[arg-type]
+    for order in ORDERS:
+        given = VmaParameters(order=order, reliability=1.0)
         simulation = Simulation(vma_net(given), seed=3, traced=True)
-        got = []
+        got: list[int] = []
         while len(got) < 400:
             event = simulation.step()
             assert event is not None
@@ -88,10 +90,7 @@ def test_order_with_many_threads_costs_what_theory_says() -> None:
 
 
 def test_order_raises_delivery_time_and_not_the_work_of_the_broker() -> None:
-    kept, free = (
-        _simulated(VmaParameters(order=order))  # type: ignore[arg-type]
-        for order in ("in", "out")
-    )
+    kept, free = (_simulated(VmaParameters(order=order)) for order in ORDERS)
     assert kept.delivery_time_s.mean is not None
     assert free.delivery_time_s.mean is not None
     assert kept.delivery_time_s.mean > 1.3 * free.delivery_time_s.mean

@@ -10,9 +10,9 @@ code. Refuses to draw conclusions (`statespace.py`).
 from collections.abc import Sequence
 from typing import Any, Final
 
-from dovemq.models.petri.bags import Choice, Each
+from dovemq.models.petri.bags import Choice, Each, Some
 from dovemq.models.petri.bindings import Enough, Scan
-from dovemq.models.petri.checking import CheckedNet, CheckedTransition
+from dovemq.models.petri.checking import CheckedNet, CheckedTransition, Put
 from dovemq.models.petri.errors import NetInvalid
 from dovemq.models.petri.firing import levels_of
 from dovemq.models.petri.searching import (
@@ -26,6 +26,10 @@ from dovemq.models.petri.writing import Code
 
 COUNT_BITS: Final = 24
 """Bits of a place of one value within a key: it may hold so many tokens and no more."""
+MEMO_MAX: Final = 50_000
+"""What a transition can do is remembered for so many combinations of its places."""
+CHANGES_MAX: Final = 1_000_000
+"""And what becomes of a place for so many changes."""
 KIND_BITS: Final = 40
 """Bits of a place of many values: it may have so many markings."""
 
@@ -150,29 +154,52 @@ class ExplorerWriter:
             with code.restored():
                 write_search(code, transition, self._view, self.names)
                 self._effect(transition, places)
-            code.line(f"memo_{transition.number}[({numbers},)] = found")
+            memo = f"memo_{transition.number}"
+            code.line(f"if len({memo}) < {MEMO_MAX}: {memo}[({numbers},)] = found")
             code.line("return found")
 
     def _effect(self, transition: CheckedTransition, places: Sequence[int]) -> None:
-        code = self.code
+        """What one binding does to each place: found once for what is taken and put there."""
+        code, number = self.code, transition.number
         for name, typed in transition.code:
             code.line(f"v_{name} = {typed.code}")
-        code.line("gone = {" + ", ".join(f"{place}: []" for place in places) + "}")
-        code.line("come = {" + ", ".join(f"{place}: []" for place in places) + "}")
+        taken: dict[int, list[str]] = {place: [] for place in places}
         for step in transition.plan.steps:
             if isinstance(step, Enough):
-                code.line(f"gone[{step.place}].append(((), {step.count}))")
+                taken[step.place].append(f"((), {step.count})")
         for take, subject in taken_values(transition):
-            code.line(f"gone[{take.place}].append(({subject}, {take.count}))")
-        for number, part in enumerate(transition.plan.reckoned):
-            code.line(f"gone[{part.place}] += r{number}")
-        for put in transition.puts:
-            with code.at(transition.where.at(arc=put.arc)):
-                code.line(f"into = come[{put.place}]")
-                write_bag(code, put.bag, "into")
-        label = f"label({transition.number}, {binding_text(transition)})"
-        old = "(" + ", ".join(f"p{place}" for place in places) + ",)"
-        code.line(f"found.append(({label}, *effect_{transition.number}({old}, gone, come)))")
+            taken[take.place].append(f"({subject}, {take.count})")
+        for at, part in enumerate(transition.plan.reckoned):
+            taken[part.place].append(f"*r{at}")
+        for place in places:
+            puts = [put for put in transition.puts if put.place == place]
+            code.line(f"gone = ({', '.join(taken[place])}{',' if taken[place] else ''})")
+            self._come(transition, puts)
+            code.line(f"key = (p{place}, gone, come)")
+            code.line(f"c{place} = changes_{place}.get(key)")
+            with code.block(f"if c{place} is None:"):
+                code.line(f"c{place} = change_{place}(key)")
+        values = "".join(f"v_{name}, " for name in transition.variables)
+        code.line(f"name = labels_{number}.get(({values}))")
+        with code.block("if name is None:"):
+            code.line(f"name = label({number}, ({values}), {binding_text(transition)})")
+        delta = " + ".join(f"c{place}[1]" for place in places) or "0"
+        news = "".join(f"c{place}[0], " for place in places)
+        code.line(f"found.append((name, {delta}, ({news})))")
+
+    def _come(self, transition: CheckedTransition, puts: Sequence[Put]) -> None:
+        """`come`: (value, count) of all that a place gets."""
+        parts = [part for put in puts for part in put.bag]
+        if all(isinstance(part, Some) for part in parts):
+            texts = [f"({p.value.code}, {p.count.code})" for p in parts if isinstance(p, Some)]
+            with self.code.at(transition.where.at(arc=puts[0].arc if puts else "")):
+                self.code.line(f"come = ({', '.join(texts)}{',' if texts else ''})")
+            return
+        self.code.line("into = []")
+        for put in puts:
+            with self.code.at(transition.where.at(arc=put.arc)):
+                write_bag(self.code, put.bag, "into")
+        self.code.line("come = tuple(into)")
 
     def _explore(self) -> None:
         """Each marking is unpacked once; what leaves it is appended in the order of markings."""
@@ -216,10 +243,7 @@ class ExplorerWriter:
             code.line(f"other = key + {delta}")
             moved = {place: f"p{place} + {amount}" for place, amount in change.items()}
             self._arrive(moved, grown=[place for place, amount in change.items() if amount > 0])
-            code.line(f"mark({self._label(transition)})")
-
-    def _label(self, transition: CheckedTransition) -> int:
-        return transition.number
+            code.line(f"mark({transition.number})")
 
     def _remembered(self, transition: CheckedTransition) -> None:
         code, places = self.code, touched(transition)

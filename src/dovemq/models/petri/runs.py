@@ -133,6 +133,8 @@ class Laboratory:
     ) -> Report:
         if replications < 1:
             raise ValueError("at least one replication")
+        if not 0 < confidence < 1:
+            raise ValueError(f"a confidence lies between 0 and 1, not at {confidence}")
         if not 0 <= warmup < until:
             raise ValueError(f"a warm-up of {warmup} is not within a run until {until}")
         runs = []

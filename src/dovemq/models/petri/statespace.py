@@ -13,7 +13,13 @@ from typing import Any, Final
 
 from dovemq.models.petri.checking import CheckedNet, checked
 from dovemq.models.petri.errors import NetInvalid, TooLarge
-from dovemq.models.petri.exploring import COUNT_BITS, ExplorerWriter, refuse_chance, shifts, touched
+from dovemq.models.petri.exploring import (
+    CHANGES_MAX,
+    COUNT_BITS,
+    ExplorerWriter,
+    refuse_chance,
+    shifts,
+)
 from dovemq.models.petri.functions import PURE_CALLS
 from dovemq.models.petri.graph import Graph
 from dovemq.models.petri.multisets import Multiset
@@ -25,6 +31,8 @@ TOKENS_MAX: Final = 2**COUNT_BITS - 1
 CHUNK: Final = 20_000
 """Markings between two calls of `progress`."""
 
+Amounts = tuple[tuple[Any, int], ...]
+"""(value, count) of what is taken or put."""
 Progress = Callable[[int, int], bool]
 """(markings found, markings expanded) → whether to go on."""
 
@@ -183,8 +191,12 @@ class _Exploration:
         names |= {**net.declared.environment, **writer.names.objects}
         names |= {f"kinds_{place}": kinds for place, kinds in self._kinds.items()}
         names |= {f"memo_{each.number}": {} for each in net.transitions}
-        for each in net.transitions:
-            names[f"effect_{each.number}"] = functools.partial(self._effect, touched(each))
+        self._labels: list[dict[Any, int]] = [{} for _ in net.transitions]
+        names |= {f"labels_{number}": known for number, known in enumerate(self._labels)}
+        for place in net.places:
+            known: dict[Any, tuple[int, int]] = {}
+            names[f"changes_{place.number}"] = known
+            names[f"change_{place.number}"] = functools.partial(self._change, place.number, known)
         names |= {"holds": _holds, "label": self._label, "tokens_max": limits.tokens_max}
         names["overflow"] = self._overflow
         self._explore = self._program.loaded(names)["explore"]
@@ -222,28 +234,23 @@ class _Exploration:
             self._kinds[place].append(held)
         return number
 
-    def _label(self, transition: int, binding: dict[str, Any]) -> int:
+    def _label(self, transition: int, values: Any, binding: dict[str, Any]) -> int:
         self._bindings.append((transition, binding))
-        return len(self._bindings) - 1
+        number = self._labels[transition][values] = len(self._bindings) - 1
+        return number
 
-    def _effect(
-        self,
-        places: list[int],
-        old: tuple[int, ...],
-        gone: dict[int, list[tuple[Any, int]]],
-        come: dict[int, list[tuple[Any, int]]],
-    ) -> tuple[int, tuple[int, ...]]:
-        """(what is added to the key, the places' new numbers)."""
-        delta, news = 0, []
-        for place, number in zip(places, old, strict=True):
-            new = self._changed(place, number, gone[place], come[place])
-            delta += (new - number) << self._shifts[place]
-            news.append(new)
-        return delta, tuple(news)
+    def _change(
+        self, place: int, known: dict[Any, tuple[int, int]], key: tuple[int, Amounts, Amounts]
+    ) -> tuple[int, int]:
+        """(the place's new number, what is added to the key of the marking)."""
+        number, gone, come = key
+        new = self._changed(place, number, gone, come)
+        change = (new, (new - number) << self._shifts[place])
+        if len(known) < CHANGES_MAX:
+            known[key] = change
+        return change
 
-    def _changed(
-        self, place: int, number: int, gone: list[tuple[Any, int]], come: list[tuple[Any, int]]
-    ) -> int:
+    def _changed(self, place: int, number: int, gone: Amounts, come: Amounts) -> int:
         if place not in self._kinds:
             new = number + sum(count for _, count in come) - sum(count for _, count in gone)
             if new > self._limits.tokens_max:

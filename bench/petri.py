@@ -9,6 +9,7 @@ SNAKES into the environment that runs this. Times are CPU seconds of one core; e
 the rounds.
 """
 
+import functools
 import subprocess
 import sys
 import time
@@ -82,7 +83,7 @@ def _vma_rows(seconds: float) -> list[Row]:
     rows: list[Row] = []
     for name, monitors in (("no monitors", ()), ("26 monitors", vma_monitors(given, stop_ms))):
         laboratory = Laboratory(vma_net(given), monitors)
-        spent, run = timed(lambda lab=laboratory: lab.run(SEED, until=stop_ms))  # type: ignore[misc]
+        spent, run = timed(functools.partial(laboratory.run, SEED, until=stop_ms))
         figure = run.figures.get("Msg_Delivery_Latency")
         mean = figure.mean if figure is not None else None
         rows.append(
@@ -105,12 +106,12 @@ def space_rows(quick: bool) -> list[Row]:
         ("P/T", nets.fms(3 if quick else 4)),
         ("P/T", nets.philosophers(9 if quick else 14)),
         ("coloured", nets.coloured_philosophers(9 if quick else 14)),
-        ("coloured", nets.simple_protocol(6, 2) if quick else nets.simple_protocol(9, 4)),
-        ("coloured", nets.alternating_bit(6 if quick else 120)),
+        ("coloured", nets.simple_protocol(6, 2) if quick else nets.simple_protocol(8, 4)),
+        ("coloured", nets.alternating_bit(6 if quick else 60)),
     ]
     rows: list[Row] = []
     for kind, net in chosen:
-        spent, space = timed(lambda net=net: state_space(net), 1)  # type: ignore[misc]
+        spent, space = timed(functools.partial(state_space, net), 1)
         rows.append(
             {
                 "net": net.name,

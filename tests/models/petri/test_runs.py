@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from dovemq.models.petri import (
     Watch,
 )
 from dovemq.models.petri.intervals import interval, t_quantile
+from dovemq.models.petri.monitors import Call
 from tests.models.petri.queueing import erlang_c, sojourn, station
 
 
@@ -91,14 +93,18 @@ def test_list_length_follows_the_list() -> None:
 
 
 def test_watch_calls_a_function_of_its_own_for_each_run() -> None:
-    made = []
+    made: list[list[float]] = []
 
-    def make() -> dict[str, object]:
+    def make() -> dict[str, Call]:
         seen: list[float] = []
         made.append(seen)
-        return {"Arrive": lambda now, binding: seen.append(now), "End": lambda now, b: b["n"]}
 
-    laboratory = Laboratory(_clockwork(), [Watch("w", ("Arrive", "End"), make)])  # type: ignore[arg-type]
+        def arrived(now: float, binding: dict[str, Any]) -> None:
+            seen.append(now)
+
+        return {"Arrive": arrived, "End": lambda now, binding: float(binding["n"])}
+
+    laboratory = Laboratory(_clockwork(), [Watch("w", ("Arrive", "End"), make)])
     report = laboratory.replicate(2, until=5)
     assert made == [[0, 2, 4], [0, 2, 4]]
     assert report.interval("w").mean == 0.5

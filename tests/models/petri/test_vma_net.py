@@ -8,6 +8,7 @@ from dovemq.models.petri import Collector, Laboratory, NetInvalid, Simulation, c
 from dovemq.models.petri.vma import (
     MessageClass,
     Order,
+    Service,
     VmaFigures,
     VmaParameters,
     deterministic,
@@ -165,8 +166,8 @@ def test_urgent_class_waits_less_by_cobham() -> None:
     ],
     ids=lambda service: service.expression.partition("(")[0],
 )
-def test_any_service_keeps_the_broker_busy_by_its_mean(service: object) -> None:
-    given = VmaParameters(broker=service, broker_threads=8, reliability=1.0)  # type: ignore[arg-type]
+def test_any_service_keeps_the_broker_busy_by_its_mean(service: Service) -> None:
+    given = VmaParameters(broker=service, broker_threads=8, reliability=1.0)
     figures = _simulated(given, seconds=40, count=4)
     busy = 30.3 * given.broker.mean_ms / 1_000 / 8
     assert figures.broker_utilisation.mean == pytest.approx(busy, rel=0.06)

@@ -26,12 +26,15 @@ LABEL_LENGTH_MAX: Final = 44
 MARGIN: Final = 60.0
 STYLE: Final = """
 text{font:11px sans-serif;text-anchor:middle;fill:#222}
-.place{fill:#fff;stroke:#2b5d8a;stroke-width:1.5}.transition{fill:#f4f1ea;stroke:#444;stroke-width:1.5}
+.place{fill:#fff;stroke:#2b5d8a;stroke-width:1.5}
+.transition{fill:#f4f1ea;stroke:#444;stroke-width:1.5}
 .arc{fill:none;stroke:#666;stroke-width:1}
-.inscription,.guard{paint-order:stroke;stroke:#fff;stroke-width:3px}.inscription{font-size:9.5px;fill:#555}
-.colour{font-size:9px;fill:#2b5d8a;font-style:italic}.guard{font-size:9.5px;fill:#8a4b08}
+.inscription,.guard{font-size:9.5px;paint-order:stroke;stroke:#fff;stroke-width:3px}
+.inscription{fill:#555}.guard{fill:#8a4b08}
+.colour{font-size:9px;fill:#2b5d8a;font-style:italic}
 .tag{font-size:8.5px;fill:#fff}.port{fill:#2b5d8a}.fusion{fill:#7a3f8f}.page{fill:#444}
-.badge{fill:#2e7d32}.count{font-size:10px;fill:#fff}.tokens{font-size:9px;fill:#2e7d32;text-anchor:start}
+.badge{fill:#2e7d32}.count{font-size:10px;fill:#fff}
+.tokens{font-size:9px;fill:#2e7d32;text-anchor:start}
 .fired{fill:#ffd54f}
 """
 

@@ -20,6 +20,7 @@ from dovemq.models.petri.searching import (
     binding_text,
     taken_values,
     write_bag,
+    write_definitions,
     write_search,
 )
 from dovemq.models.petri.writing import Code
@@ -133,10 +134,7 @@ class ExplorerWriter:
         self._shifts = shifts(net)
 
     def write(self) -> None:
-        for definition in self._net.declared.definitions:
-            parameters = ", ".join(f"v_{name}" for name in definition.parameters)
-            with self.code.block(f"def f_{definition.name}({parameters}):"):
-                self.code.line(f"return {definition.body.code}")
+        write_definitions(self.code, self._net)
         for transition in self._net.transitions:
             if constant_effect(transition, self._net) is None:
                 self._expansion(transition)

@@ -16,7 +16,13 @@ from dovemq.models.petri.bags import Bag, Choice, Each, Some
 from dovemq.models.petri.bindings import Enough, Scan
 from dovemq.models.petri.checking import CheckedNet, CheckedTransition, Put
 from dovemq.models.petri.containers import Form, forms
-from dovemq.models.petri.searching import Names, binding_text, taken_values, write_search
+from dovemq.models.petri.searching import (
+    Names,
+    binding_text,
+    taken_values,
+    write_definitions,
+    write_search,
+)
 from dovemq.models.petri.writing import Code, Program
 
 NEVER: Final = float("inf")
@@ -53,10 +59,7 @@ def compiled(
     `traced`: each firing leaves its transition and binding in the list `last`.
     """
     writer = _Writer(net, probes, traced)
-    for definition in net.declared.definitions:
-        parameters = ", ".join(f"v_{name}" for name in definition.parameters)
-        with writer.code.block(f"def f_{definition.name}({parameters}):"):
-            writer.code.line(f"return {definition.body.code}")
+    write_definitions(writer.code, net)
     for transition in net.transitions:
         writer.fire(transition)
     for place in net.places:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from dovemq.models.petri.bags import Bag, Choice, Each, Some
 from dovemq.models.petri.bindings import Assign, Draw, Enough, LookUp, Scan, Take, Test
-from dovemq.models.petri.checking import CheckedTransition
+from dovemq.models.petri.checking import CheckedNet, CheckedTransition
 from dovemq.models.petri.writing import Code
 
 
@@ -125,6 +125,14 @@ def write_bag(code: Code, bag: Bag, into: str) -> None:
             code.line(f"{into} += [(each, 1) for each in {part.items.code}]")
         elif isinstance(part, Some):
             code.line(f"{into}.append(({part.value.code}, {part.count.code}))")
+
+
+def write_definitions(code: Code, net: CheckedNet) -> None:
+    """The functions that the net declares."""
+    for definition in net.declared.definitions:
+        parameters = ", ".join(f"v_{name}" for name in definition.parameters)
+        with code.block(f"def f_{definition.name}({parameters}):"):
+            code.line(f"return {definition.body.code}")
 
 
 def taken_values(transition: CheckedTransition) -> list[tuple[Take, str]]:

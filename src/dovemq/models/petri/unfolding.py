@@ -20,7 +20,7 @@ from dovemq.models.petri.exploring import refuse_chance
 from dovemq.models.petri.functions import PURE_CALLS
 from dovemq.models.petri.inference import Scope, infer
 from dovemq.models.petri.nets import Net
-from dovemq.models.petri.searching import write_bag
+from dovemq.models.petri.searching import write_bag, write_definitions
 from dovemq.models.petri.writing import FAILURES, Code
 
 BINDINGS_MAX: Final = 200_000
@@ -98,10 +98,7 @@ def _effect(net: CheckedNet, transition: CheckedTransition) -> Any:
     """A function of the binding: None if the guard forbids it, else what is taken and put."""
     scope = _scope(net)
     code = Code(net.name)
-    for definition in net.declared.definitions:
-        parameters = ", ".join(f"v_{name}" for name in definition.parameters)
-        with code.block(f"def f_{definition.name}({parameters}):"):
-            code.line(f"return {definition.body.code}")
+    write_definitions(code, net)
     parameters = ", ".join(f"v_{name}" for name in transition.plan.order)
     with code.at(transition.where), code.block(f"def effect({parameters}):"):
         for guard in transition.guards:

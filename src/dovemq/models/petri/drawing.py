@@ -29,8 +29,8 @@ text{font:11px sans-serif;text-anchor:middle;fill:#222}
 .place{fill:#fff;stroke:#2b5d8a;stroke-width:1.5}
 .transition{fill:#f4f1ea;stroke:#444;stroke-width:1.5}
 .arc{fill:none;stroke:#666;stroke-width:1}
-.inscription,.guard{font-size:9.5px;paint-order:stroke;stroke:#fff;stroke-width:3px}
-.inscription{fill:#555}.guard{fill:#8a4b08}
+.inscription,.guard,.halo{font-size:9.5px}.inscription{fill:#555}.guard{fill:#8a4b08}
+.halo{fill:#fff;stroke:#fff;stroke-width:3px}
 .colour{font-size:9px;fill:#2b5d8a;font-style:italic}
 .tag{font-size:8.5px;fill:#fff}.port{fill:#2b5d8a}.fusion{fill:#7a3f8f}.page{fill:#444}
 .badge{fill:#2e7d32}.count{font-size:10px;fill:#fff}
@@ -109,9 +109,10 @@ class _Drawing:
         self._points = positions(net.net, page)
 
     def svg(self) -> str:
-        parts = [self._arcs(), *map(self._place, self._page.places)]
+        lines, labels = self._arcs()
+        parts = [*lines, *map(self._place, self._page.places)]
         parts += [*map(self._transition, self._page.transitions)]
-        parts += [*map(self._substitution, self._page.substitutions)]
+        parts += [*map(self._substitution, self._page.substitutions), *labels]
         xs, ys = [x for x, _ in self._points.values()], [y for _, y in self._points.values()]
         left, top = min(xs, default=0) - MARGIN - PLACE_X, min(ys, default=0) - MARGIN
         width = max(xs, default=0) - left + MARGIN + PLACE_X
@@ -172,20 +173,22 @@ class _Drawing:
         tag = _tag(x - 30, y + TRANSITION_Y, below.page, "page")
         return _box(x, y, "transition") + inner + _text(x, y + 4, name) + tag
 
-    def _arcs(self) -> str:
+    def _arcs(self) -> tuple[list[str], list[str]]:
+        """Lines, which go beneath the nodes, and labels, which go above them."""
         edges = edges_of(self._net.net, self._page)
         labels: dict[tuple[str, str], list[str]] = {}
         for arc in self._page.arcs:
             ends = (arc.place, arc.transition) if arc.inward else (arc.transition, arc.place)
             delay = f" @+{arc.delay}" if arc.delay != "0" else ""
             text = "" if arc.expression == "()" else arc.expression
-            labels.setdefault(ends, []).append(text + delay)
-        return "".join(
+            labels.setdefault(ends, []).append(short(text + delay, LABEL_LENGTH_MAX))
+        drawn = [
             self._arc(source, target, labels.get((source, target), []), (target, source) in edges)
             for source, target in edges
-        )
+        ]
+        return [line for line, _ in drawn], [text for _, text in drawn]
 
-    def _arc(self, source: str, target: str, labels: list[str], both: bool) -> str:
+    def _arc(self, source: str, target: str, labels: list[str], both: bool) -> tuple[str, str]:
         bend = 14.0 if both else 0.0
         start, end = self._points[source], self._points[target]
         middle = _beside((start[0] + end[0]) / 2, (start[1] + end[1]) / 2, start, end, bend)
@@ -194,12 +197,11 @@ class _Drawing:
         curve = f"M{from_x:.1f} {from_y:.1f}Q{middle[0]:.1f} {middle[1]:.1f} {to_x:.1f} {to_y:.1f}"
         drawn = f'<path class="arc" marker-end="url(#head)" d="{curve}"/>'
         spot = _beside((from_x + to_x) / 2, (from_y + to_y) / 2, start, end, bend * 0.9)
-        lines = [short(label, LABEL_LENGTH_MAX) for label in labels if label]
         texts = (
-            _text(spot[0], spot[1] + 3 + 10 * at, line, "inscription")
-            for at, line in enumerate(lines)
+            _text(spot[0], spot[1] - 3 - 10 * at, label, "inscription")
+            for at, label in enumerate(filter(None, labels))
         )
-        return drawn + "".join(texts)
+        return drawn, "".join(texts)
 
     def _edge(self, name: str, towards: Point) -> Point:
         """Where the line from a node towards a point leaves the node."""
@@ -227,7 +229,11 @@ def _beside(x: float, y: float, start: Point, end: Point, by: float) -> Point:
 
 
 def _text(x: float, y: float, text: str, kind: str = "name") -> str:
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
+    drawn = f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
+    if kind not in ("inscription", "guard"):
+        return drawn
+    # A pale copy beneath keeps the text readable where it crosses a line.
+    return drawn.replace(f'class="{kind}"', 'class="halo"', 1) + drawn
 
 
 def _box(x: float, y: float, kind: str, more: str = "") -> str:

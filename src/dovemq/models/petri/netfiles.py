@@ -254,7 +254,7 @@ def _page_form(page: Page) -> dict[str, Any]:
             name: {
                 "page": below.page,
                 "sockets": dict(below.sockets),
-                **({"position": list(below.position)} if below.position else {}),
+                **_position_form(below.position),
             }
             for name, below in page.substitutions.items()
         },
@@ -272,11 +272,11 @@ def _page_form(page: Page) -> dict[str, Any]:
 def _place_form(place: Place) -> dict[str, Any]:
     usual = Place(place.name, "")
     form: dict[str, Any] = {"colour": place.colour}
-    for key in ("initial", "at", "port", "fusion", "position"):
+    for key in ("initial", "at", "port", "fusion"):
         value = getattr(place, key)
         if value != getattr(usual, key):
             form[key] = value
-    return form
+    return {**form, **_position_form(place.position)}
 
 
 def _transition_form(transition: Transition) -> dict[str, Any]:
@@ -289,6 +289,8 @@ def _transition_form(transition: Transition) -> dict[str, Any]:
         form["delay"] = transition.delay
     if transition.code:
         form["code"] = dict(transition.code)
-    if transition.position is not None:
-        form["position"] = transition.position
-    return form
+    return {**form, **_position_form(transition.position)}
+
+
+def _position_form(point: tuple[float, float] | None) -> dict[str, Any]:
+    return {} if point is None else {"position": [float(part) for part in point]}

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from dovemq.models.petri.intervals import Interval, interval
 from dovemq.models.petri.runs import Laboratory, Report
+from dovemq.models.petri.vma.figures import page_figures
 from dovemq.models.petri.vma.monitors import vma_monitors
 from dovemq.models.petri.vma.pages import vma_net
 from dovemq.models.petri.vma.parameters import (
@@ -43,6 +44,7 @@ __all__ = [
     "exponential",
     "gamma",
     "hyperexponential",
+    "page_figures",
     "simulate_vma",
     "vma_monitors",
     "vma_net",

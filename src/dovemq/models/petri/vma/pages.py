@@ -14,6 +14,7 @@ from dovemq.models.petri.colours import Int
 from dovemq.models.petri.nets import Net, Page
 from dovemq.models.petri.vma.declarations import declare
 from dovemq.models.petri.vma.parameters import VmaParameters
+from dovemq.models.petri.vma.positions import put_in_place
 
 TIMER = "Timer"
 URGENT = 0
@@ -30,11 +31,17 @@ def vma_net(given: VmaParameters | None = None) -> Net:
     _broker(net.page("Broker"), in_order=given.order == "in")
     _visibility_timeout(net.page("Visibility_Timeout"), in_order=given.order == "in")
     _recv_proc(net.page("Recv_Proc"))
+    in_order = given.order == "in"
+    put_in_place(net, index=_index_place(in_order), get=_get_transition(in_order))
     return net
 
 
 def _index_place(in_order: bool) -> str:
     return "Queue_Index" if in_order else "Msg_Vis"
+
+
+def _get_transition(in_order: bool) -> str:
+    return "Get_Oldest_Msg" if in_order else "Get_Msg"
 
 
 def _system(page: Page) -> None:
@@ -103,7 +110,7 @@ def _produce(page: Page, given: VmaParameters) -> None:
 
 
 def _broker(page: Page, *, in_order: bool) -> None:
-    index, get = _index_place(in_order), "Get_Oldest_Msg" if in_order else "Get_Msg"
+    index, get = _index_place(in_order), _get_transition(in_order)
     page.place("Queue", "Msgs", port="io")
     page.place(index, "LIdxVis", port="io")
     page.place("Outgoing", "MsgTimed", port="out")

@@ -8,7 +8,7 @@ be bound. Refuses to write code.
 """
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -143,7 +143,11 @@ class _Planner:
         waiting = takes
         while waiting:
             ready = [take for take in waiting if self._names(take.tree) <= self._known]
-            chosen = ready[0] if ready else self._best(waiting)
+            solvable = [take for take in waiting if not self._unsolved(take)]
+            if not ready and not solvable:
+                self._try_values(waiting[0])
+                continue
+            chosen = ready[0] if ready else max(solvable, key=self._knowledge)
             waiting = [take for take in waiting if take is not chosen]
             subject = f"s{len(self.plan.steps)}"
             if ready:
@@ -163,9 +167,7 @@ class _Planner:
                     "too many values to try"
                 )
             name = min(finite, key=lambda each: (each not in self._in_guards(), len(finite[each])))
-            self.plan.steps.append(Draw(name, finite[name]))
-            self._bound(name)
-            self._settle()
+            self._draw(name, finite)
 
     def _in_guards(self) -> set[str]:
         return {name for guard in self._guards for name in self._names(guard)}
@@ -173,15 +175,21 @@ class _Planner:
     def _names(self, tree: ast.AST) -> set[str]:
         return {name for name in names_in(tree) if name in self._scope.variables}
 
-    def _best(self, takes: list[Take]) -> Take:
-        solvable = [take for take in takes if not self._unsolved(take)]
-        if not solvable:
-            take = takes[0]
-            names = ", ".join(sorted(self._unsolved(take)))
+    def _try_values(self, take: Take) -> None:
+        """A pattern that cannot be solved for its variables: one of them takes every value."""
+        sets = {name: self._scope.variables[name].values() for name in self._unsolved(take)}
+        finite = {name: values for name, values in sets.items() if values is not None}
+        if len(finite) < len(sets):
+            names = ", ".join(sorted(set(sets) - set(finite)))
             raise ExpressionInvalid(
                 f"{ast.unparse(take.tree)} cannot be solved for {names}: bind it by another arc"
             )
-        return max(solvable, key=self._knowledge)
+        self._draw(min(finite, key=lambda name: (len(finite[name]), name)), finite)
+
+    def _draw(self, name: str, values: Mapping[str, tuple[Any, ...]]) -> None:
+        self.plan.steps.append(Draw(name, values[name]))
+        self._bound(name)
+        self._settle()
 
     def _unsolved(self, take: Take) -> set[str]:
         """Variables that stand only inside a computed part."""

@@ -92,10 +92,6 @@ def _defined(net: Net, name: str, function: Defined, scope: Scope) -> tuple[Func
     except ExpressionInvalid as error:
         raise NetInvalid(where, str(error)) from None
     result = takes(*parameters.values(), gives=body.colour)
-    made = Function(result, _draws(body, scope))
+    draws = any(other.chance for each, other in scope.functions.items() if each in body.calls)
+    made = Function(result, draws)
     return made, Definition(name, tuple(parameters), body)
-
-
-def _draws(body: Typed, scope: Scope) -> bool:
-    code = body.code
-    return any(f"f_{name}(" in code for name, other in scope.functions.items() if other.chance)

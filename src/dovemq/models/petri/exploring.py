@@ -8,13 +8,14 @@ code. Refuses to draw conclusions (`statespace.py`).
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-from dovemq.models.petri.bags import Choice, Each, Some
+from dovemq.models.petri.bags import Bag, Choice, Each, Some
 from dovemq.models.petri.bindings import Enough, Scan
 from dovemq.models.petri.checking import CheckedNet, CheckedTransition, Put
 from dovemq.models.petri.errors import NetInvalid
 from dovemq.models.petri.firing import levels_of
+from dovemq.models.petri.inference import Typed
 from dovemq.models.petri.searching import (
     Names,
     binding_text,
@@ -37,32 +38,30 @@ KIND_BITS: Final = 40
 
 def refuse_chance(net: CheckedNet) -> None:
     """Chance and the clock have no place in a state space."""
-    drawing = [f"f_{n}(" for n, function in net.declared.scope.functions.items() if function.chance]
+    functions = net.declared.scope.functions
+    drawing = {name for name, function in functions.items() if function.chance}
     for transition in net.transitions:
-        texts = [typed.code for _, typed in transition.code]
-        texts += [code for put in transition.puts for code in _codes(put.bag)]
-        for text in texts:
-            for name in drawing:
-                if name in text:
-                    raise NetInvalid(
-                        transition.where,
-                        f"{name[2:-1]} draws by chance, which a state space cannot follow; let a "
-                        "variable of a small colour set, which nothing binds, take every value",
-                    )
-        read = any("now" in text.replace("(", " ").split() for text in texts)
-        if transition.asks_time or read:
+        parts = [typed for _, typed in transition.code]
+        parts += [typed for put in transition.puts for typed in _parts(put.bag)]
+        for name in sorted(drawing & {name for typed in parts for name in typed.calls}):
+            raise NetInvalid(
+                transition.where,
+                f"{name} draws by chance, which a state space cannot follow; let a "
+                "variable of a small colour set, which nothing binds, take every value",
+            )
+        if transition.asks_time or any(typed.asks_time for typed in parts):
             raise NetInvalid(transition.where, "a state space has no time, and this asks for it")
 
 
-def _codes(bag: Any) -> list[str]:
-    found: list[str] = []
+def _parts(bag: Bag) -> list[Typed]:
+    found: list[Typed] = []
     for part in bag:
         if isinstance(part, Choice):
-            found += [part.test.code, *_codes(part.then), *_codes(part.other)]
+            found += [part.test, *_parts(part.then), *_parts(part.other)]
         elif isinstance(part, Each):
-            found.append(part.items.code)
+            found.append(part.items)
         else:
-            found += [part.value.code, part.count.code]
+            found += [part.value, part.count]
     return found
 
 

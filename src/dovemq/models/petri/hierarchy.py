@@ -67,10 +67,12 @@ def flattened(net: Net) -> Flat:
     flat = Flat()
     _add_spots(net, instances, union, flat)
     for instance in instances:
+        of: dict[str, list[Arc]] = {name: [] for name in instance.page.transitions}
+        for arc in instance.page.arcs:
+            of[arc.transition].append(arc)
         for transition in instance.page.transitions.values():
             arcs = tuple(
-                (arc, flat.number_of[instance.named(arc.place)])
-                for arc in instance.page.arcs_of(transition.name)
+                (arc, flat.number_of[instance.named(arc.place)]) for arc in of[transition.name]
             )
             flat.steps.append(
                 Step(instance.named(transition.name), transition, instance.page, arcs)

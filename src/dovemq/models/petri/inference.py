@@ -31,6 +31,8 @@ from dovemq.models.petri.colours import (
 from dovemq.models.petri.errors import ExpressionInvalid
 from dovemq.models.petri.functions import BAG_WORDS, FUNCTIONS, Function
 
+_WORDS: Final = (ast.Name, ast.Constant, ast.Call, ast.Subscript, ast.Tuple)
+
 
 @dataclass(frozen=True, slots=True)
 class Typed:
@@ -41,7 +43,20 @@ class Typed:
 
     @property
     def code(self) -> str:
-        return ast.unparse(self.node)
+        """In brackets where it is not one word, so that it can stand within other code."""
+        text = ast.unparse(self.node)
+        return text if isinstance(self.node, _WORDS) else f"({text})"
+
+    @property
+    def calls(self) -> set[str]:
+        """The functions that it calls, by the names that the net has for them."""
+        made = (each.func for each in ast.walk(self.node) if isinstance(each, ast.Call))
+        names = (each.id for each in made if isinstance(each, ast.Name))
+        return {name[2:] for name in names if name.startswith("f_")}
+
+    @property
+    def asks_time(self) -> bool:
+        return any(isinstance(each, ast.Name) and each.id == "now" for each in ast.walk(self.node))
 
 
 Marking = Callable[[str, str], ast.expr]

@@ -14,7 +14,7 @@ Owns names and what can be told without looking at colours. Refuses to judge exp
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -156,9 +156,6 @@ class Page:
         """Two arcs: a token is taken, and another put back into the same place."""
         self.arc(place, transition, taken)
         self.arc(transition, place, put, **options)
-
-    def arcs_of(self, transition: str) -> Sequence[Arc]:
-        return [arc for arc in self.arcs if arc.transition == transition]
 
     def _claim(self, name: str) -> None:
         if not NAME.fullmatch(name):

@@ -8,8 +8,7 @@ Owns these forms and the code that adds and takes. Refuses time: tokens that can
 wait in the agenda of the simulation and reach these forms when they are due.
 """
 
-import random
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
 
@@ -85,9 +84,3 @@ class TokenBag:
         for value, count in wanted:
             total[value] = total.get(value, 0) + count
         return all(self.count(value) >= count for value, count in total.items())
-
-
-def drawer(rng: random.Random) -> Callable[[int], int]:
-    """Where a scan of so many tokens begins."""
-    draw = rng.random
-    return lambda count: int(draw() * count)

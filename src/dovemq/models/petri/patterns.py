@@ -9,7 +9,7 @@ import ast
 from dataclasses import dataclass, field
 
 from dovemq.models.petri.colours import Colour, List, Product, Record
-from dovemq.models.petri.inference import Scope, infer
+from dovemq.models.petri.inference import Scope
 
 
 @dataclass(slots=True)
@@ -72,7 +72,3 @@ def _take_list(tree: ast.List, colour: List, scope: Scope, at: str, into: Patter
 
 def _makes_record(tree: ast.Call, scope: Scope) -> bool:
     return isinstance(tree.func, ast.Name) and tree.func.id in scope.records
-
-
-def compiled(tree: ast.expr, scope: Scope) -> str:
-    return infer(tree, scope).code

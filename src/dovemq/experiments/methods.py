@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from dovemq.experiments.net_runs import by_petri_net
 from dovemq.experiments.scenario import Method, by_formula
 
-METHODS: Final[Mapping[str, Method]] = {"analytic": by_formula}
+METHODS: Final[Mapping[str, Method]] = {"analytic": by_formula, "petri": by_petri_net}

@@ -13,8 +13,8 @@ from bench import nets
 from dovemq.models.petri import (
     Net,
     NetInvalid,
+    NetTooLarge,
     Simulation,
-    TooLarge,
     place_basis,
     read_net,
     read_pnml,
@@ -116,7 +116,7 @@ def test_value_outside_its_colour_set_shows_in_the_unfolding() -> None:
 
 def test_unfolding_has_a_limit() -> None:
     net = nets.simple_protocol(2_000, 1)
-    with pytest.raises(TooLarge, match="200000 bindings"):
+    with pytest.raises(NetTooLarge, match="200000 bindings"):
         unfolded(net)
 
 

@@ -9,8 +9,8 @@ from dovemq.models.petri import (
     Multiset,
     Net,
     NetInvalid,
+    NetTooLarge,
     Simulation,
-    TooLarge,
     checked,
     state_space,
     unfolded,
@@ -136,7 +136,7 @@ def test_limit_of_markings_stops_and_says_so() -> None:
     space = state_space(nets.kanban(2), Limits(markings_max=1_000))
     assert not space.complete
     assert "limit of 1000 markings" in space.stopped
-    with pytest.raises(TooLarge, match="limit of 1000 markings"):
+    with pytest.raises(NetTooLarge, match="limit of 1000 markings"):
         space.bounds()
 
 

@@ -30,7 +30,7 @@ from dovemq.models.petri.colours import (
     Unit,
 )
 from dovemq.models.petri.drawing import hierarchy_svg, page_svg
-from dovemq.models.petri.errors import NetError, NetFailed, NetInvalid, TooLarge
+from dovemq.models.petri.errors import NetError, NetFailed, NetInvalid, NetTooLarge
 from dovemq.models.petri.intervals import Interval
 from dovemq.models.petri.invariants import (
     Invariant,
@@ -83,6 +83,7 @@ __all__ = [
     "NetError",
     "NetFailed",
     "NetInvalid",
+    "NetTooLarge",
     "Page",
     "Product",
     "Real",
@@ -93,7 +94,6 @@ __all__ = [
     "Simulation",
     "StateSpace",
     "String",
-    "TooLarge",
     "Unit",
     "Watch",
     "checked",

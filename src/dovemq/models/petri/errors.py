@@ -1,14 +1,17 @@
 """What can be wrong with a net, and where: net, page, transition, arc.
 
-    NetError
-    ├── NetInvalid      the net, its file or a question about it makes no sense as written
-    ├── NetFailed       an expression failed, or gave a wrong value, while the net ran
-    └── TooLarge        an analysis would need more than its limit allows
+    ModelError
+    └── NetError
+        ├── NetInvalid      the net, its file or a question about it makes no sense as written
+        ├── NetFailed       an expression failed, or gave a wrong value, while the net ran
+        └── NetTooLarge     an analysis would need more than its limit allows
 
 Owns the form of the texts. Refuses to hide a cause: the first error of an expression is told whole.
 """
 
 from dataclasses import dataclass, replace
+
+from dovemq.models.errors import ModelError
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Where:
         return ", ".join([*told, *([self.part] if self.part else [])])
 
 
-class NetError(Exception):
+class NetError(ModelError):
     def __init__(self, where: Where, problem: str) -> None:
         super().__init__(f"{where}: {problem}")
         self.where = where
@@ -48,7 +51,7 @@ class NetFailed(NetError):
     """The net ran into something that its colours or delays do not allow."""
 
 
-class TooLarge(NetError):
+class NetTooLarge(NetError):
     """The analysis was given up at its limit; the text names the limit."""
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from dovemq.models.petri.checking import CheckedNet, checked
-from dovemq.models.petri.errors import NetInvalid, TooLarge
+from dovemq.models.petri.errors import NetInvalid, NetTooLarge
 from dovemq.models.petri.exploring import constant_effect
 from dovemq.models.petri.nets import Net
 
@@ -130,7 +130,7 @@ def _farkas(rows: Matrix, net: CheckedNet) -> Matrix:
         minus = [row for row in joined if row[column] < 0]
         kept = [row for row in joined if not row[column]]
         if len(kept) + len(plus) * len(minus) > ROWS_MAX:
-            raise TooLarge(net.net.where, f"minimal invariants need more than {ROWS_MAX} rows")
+            raise NetTooLarge(net.net.where, f"minimal invariants need more than {ROWS_MAX} rows")
         for up in plus:
             for down in minus:
                 mixed = [-down[column] * a + up[column] * b for a, b in zip(up, down, strict=True)]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from dovemq.models.petri.checking import CheckedNet, checked
-from dovemq.models.petri.errors import NetInvalid, TooLarge
+from dovemq.models.petri.errors import NetInvalid, NetTooLarge
 from dovemq.models.petri.exploring import (
     CHANGES_MAX,
     COUNT_BITS,
@@ -160,7 +160,9 @@ class StateSpace:
 
     def _need_all(self, what: str) -> None:
         if self.stopped:
-            raise TooLarge(self.net.net.where, f"{what} need the whole graph, but {self.stopped}")
+            raise NetTooLarge(
+                self.net.net.where, f"{what} need the whole graph, but {self.stopped}"
+            )
 
 
 def state_space(

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from dovemq.models.petri.bags import Bag
 from dovemq.models.petri.checking import CheckedNet, CheckedTransition, checked
-from dovemq.models.petri.errors import NetInvalid, TooLarge
+from dovemq.models.petri.errors import NetInvalid, NetTooLarge
 from dovemq.models.petri.exploring import refuse_chance
 from dovemq.models.petri.functions import PURE_CALLS
 from dovemq.models.petri.inference import Scope, infer
@@ -71,7 +71,7 @@ def _bindings(net: CheckedNet, transition: CheckedTransition) -> Iterator[tuple[
             raise NetInvalid(transition.where, f"the colour set of {name} has no end")
         sets.append(values)
     if math.prod(map(len, sets)) > BINDINGS_MAX:
-        raise TooLarge(transition.where, f"more than {BINDINGS_MAX} bindings to unfold")
+        raise NetTooLarge(transition.where, f"more than {BINDINGS_MAX} bindings to unfold")
     effect = _effect(net, transition)
     for binding in itertools.product(*sets):
         found = effect(*binding)

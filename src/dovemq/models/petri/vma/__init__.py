@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from dovemq.models.petri.intervals import Interval, interval
 from dovemq.models.petri.runs import Laboratory, Report
-from dovemq.models.petri.vma.figures import page_figures
+from dovemq.models.petri.vma.figures import PageFigure, page_figures
 from dovemq.models.petri.vma.monitors import vma_monitors
 from dovemq.models.petri.vma.pages import vma_net
 from dovemq.models.petri.vma.parameters import (
@@ -35,6 +35,7 @@ __all__ = [
     "MessageClass",
     "Mode",
     "Order",
+    "PageFigure",
     "Service",
     "VmaFigures",
     "VmaParameters",

@@ -1,6 +1,9 @@
 """Figures 3 to 10 of 000 as our net has them: the tree of pages, and the pages."""
 
+from dataclasses import dataclass
+
 from dovemq.models.petri.drawing import hierarchy_svg, page_svg
+from dovemq.models.petri.nets import Net
 from dovemq.models.petri.vma.pages import vma_net
 from dovemq.models.petri.vma.parameters import Order, VmaParameters
 
@@ -15,10 +18,20 @@ _PAGES: tuple[tuple[str, str, str, Order], ...] = (
 )
 
 
-def page_figures() -> dict[str, tuple[str, str]]:
-    """Figure → (title, SVG)."""
-    found = {"000-fig3": ("The hierarchy of pages", hierarchy_svg(vma_net()))}
+@dataclass(frozen=True, slots=True)
+class PageFigure:
+    """`page` is empty where all of them are meant."""
+
+    title: str
+    net: Net
+    page: str
+    svg: str
+
+
+def page_figures() -> dict[str, PageFigure]:
+    tree = vma_net()
+    found = {"000-fig3": PageFigure("The hierarchy of pages", tree, "", hierarchy_svg(tree))}
     for figure, title, page, order in _PAGES:
         net = vma_net(VmaParameters(order=order, mode="timer"))
-        found[figure] = (title, page_svg(net, page))
+        found[figure] = PageFigure(title, net, page, page_svg(net, page))
     return found

@@ -168,12 +168,17 @@ def _value(text: str) -> int | float | bool | str:
     return text
 
 
-def _working(text: Callable[[], str], work: Callable[[], Result]) -> Result:
-    """Work in a thread, so that a line about it can be shown meanwhile."""
+def _working(
+    text: Callable[[], str], work: Callable[[], Result], stop: Callable[[], None]
+) -> Result:
+    """Work in a thread, so that a line about it can be shown, and that it can be interrupted."""
 
     async def run() -> Result:
         async with Progress(text):
-            return await asyncio.to_thread(work)
+            try:
+                return await asyncio.to_thread(work)
+            finally:
+                stop()
 
     return asyncio.run(run())
 
@@ -226,6 +231,7 @@ def _simulate(args: argparse.Namespace) -> int:
                 confidence=args.confidence,
                 progress=lambda finished: done.__setitem__(0, finished),
             ),
+            laboratory.stop,
         )
         if args.player is not None:
             recording = record(net, steps=args.player_steps, seed=f"{args.seed}/0")
@@ -292,19 +298,33 @@ def _text(value: float | None) -> str:
     return "-" if value is None else f"{value:.6g}"
 
 
+class _Search:
+    """How far a search is, and whether anybody still waits for it."""
+
+    def __init__(self) -> None:
+        self.found = 0
+        self._wanted = True
+
+    def progress(self, found: int, expanded: int) -> bool:
+        self.found = found
+        return self._wanted
+
+    def stop(self) -> None:
+        self._wanted = False
+
+
 def _statespace(args: argparse.Namespace) -> int:
     from dovemq.models.petri import Limits, checked, state_space
 
     with _told():
         net = checked(_read(args))
-        seen = [0]
-
-        def progress(found: int, expanded: int) -> bool:
-            seen[0] = found
-            return True
-
+        search = _Search()
         limits = Limits(args.markings_max, args.tokens_max)
-        space = _working(lambda: f"{seen[0]} markings", lambda: state_space(net, limits, progress))
+        space = _working(
+            lambda: f"{search.found} markings",
+            lambda: state_space(net, limits, search.progress),
+            search.stop,
+        )
         found = _space_facts(space)
         if args.invariants:
             found |= _invariants(net)

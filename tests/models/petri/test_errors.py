@@ -5,7 +5,19 @@ from collections.abc import Callable
 
 import pytest
 
-from dovemq.models.petri import Int, List, Net, NetFailed, NetInvalid, Page, Real, Simulation, Unit
+from dovemq.models.petri import (
+    Enum,
+    Int,
+    List,
+    Net,
+    NetFailed,
+    NetInvalid,
+    Page,
+    Real,
+    Record,
+    Simulation,
+    Unit,
+)
 from dovemq.models.petri.checking import checked
 
 Change = Callable[[Net, Page], object]
@@ -88,6 +100,16 @@ BAD: list[tuple[str, Change, str]] = [
         "place X, initial marking: the place holds int 0..5",
     ),
     (
+        "more tokens than can be held",
+        lambda n, p: p.place("X", "Small", initial="times(1000000000, 3)"),
+        "more than 1000000 tokens",
+    ),
+    (
+        "negative count of tokens",
+        lambda n, p: p.place("X", "Small", initial="times(2 - len([1, 2, 3]), 3)"),
+        "a negative count of tokens",
+    ),
+    (
         "code for what is no variable",
         lambda n, p: p.transition("Bad", code={"z": "1"}),
         "transition Bad, code segment: 'z' is not a variable",
@@ -140,6 +162,10 @@ def test_bad_net_is_refused_with_the_spot(change: Change, text: str) -> None:
         lambda n, p: n.constant("exponential", 1),
         lambda n, p: n.page("Desk"),
         lambda n, p: n.with_constants(nope=1),
+        lambda n, p: n.colour("R", Record(fields=(("__class__", Int()),))),
+        lambda n, p: n.colour("R", List(Record(fields=(("a", Int()), ("a", Int()))))),
+        lambda n, p: n.colour("E", Enum()),
+        lambda n, p: n.colour("I", Int(3, 2)),
     ],
 )
 def test_wrong_building_is_refused_at_once(change: Change) -> None:
@@ -219,6 +245,7 @@ def test_delay_that_is_no_time_fails_with_its_arc(delay: str) -> None:
 
 def test_net_in_which_time_stands_still_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dovemq.models.petri.simulation.STEPS_AT_ONE_TIME_MAX", 1_000)
+    monkeypatch.setattr("dovemq.models.petri.simulation.CHUNK", 100)
     net = Net("busy")
     page = net.page("Main")
     page.place("a", initial=1)
@@ -250,3 +277,14 @@ def test_colours_of_time_are_those_of_the_clock() -> None:
     page.flow("p", "t", "()", "()", delay="0.5")
     with pytest.raises(NetInvalid, match="a delay must be int"):
         checked(net)
+
+
+def test_plain_tokens_may_be_many() -> None:
+    net = Net("many")
+    page = net.page("Main")
+    page.place("a", initial=2_000_000_000)
+    page.transition("t")
+    page.arc("a", "t")
+    simulation = Simulation(net)
+    simulation.run(steps=5)
+    assert simulation.marking("a").size == 1_999_999_995

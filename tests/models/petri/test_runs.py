@@ -2,6 +2,8 @@
 
 import math
 import statistics
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -208,3 +210,15 @@ def test_report_of_wrong_questions_is_refused() -> None:
         laboratory.replicate(2, until=5, warmup=6)
     with pytest.raises(ValueError, match="confidence"):
         interval([1.0, 2.0], 1.5)
+
+
+def test_run_can_be_stopped_from_another_thread() -> None:
+    laboratory = Laboratory(_clockwork(), [Count("c", "End")])
+    with ThreadPoolExecutor(1) as pool:
+        begun = threading.Event()
+        work = pool.submit(laboratory.replicate, 2, until=1e12, progress=lambda _: None)
+        begun.wait(0.05)
+        laboratory.stop()
+        report = work.result()
+    assert {run.ending.reason for run in report.runs} <= {"stopped"}
+    assert len(report.runs) < 2

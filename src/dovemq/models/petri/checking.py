@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from dovemq.models.petri.bags import Bag, Choice, Each, Some, bag_of
 from dovemq.models.petri.bindings import Plan, Reckoned, Take, planned
@@ -23,6 +23,9 @@ from dovemq.models.petri.hierarchy import Flat, Step, flattened
 from dovemq.models.petri.inference import Scope, Typed, infer, require
 from dovemq.models.petri.multisets import Multiset
 from dovemq.models.petri.nets import Arc, Net
+
+TOKENS_INITIAL_MAX: Final = 1_000_000
+"""Of a place whose tokens are held one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,24 +132,35 @@ def _place(net: Net, known: Declared, flat: Flat, number: int) -> CheckedPlace:
         raise NetInvalid(where, f"unknown colour {spot.place.colour!r}")
     with telling(where.at(part="initial marking")):
         bag = bag_of(parse(spot.place.initial), colour, known.scope)
-        initial = Multiset(_values(bag, known, colour))
+        initial = _tokens(bag, known, colour)
     if not 0 <= spot.place.at < math.inf:
         raise NetInvalid(where, f"tokens cannot be there from time {spot.place.at} on")
     return CheckedPlace(number, spot.name, colour, initial, spot.place.at, spot.members)
 
 
-def _values(bag: Bag, known: Declared, colour: Colour) -> Iterator[Any]:
+def _tokens(bag: Bag, known: Declared, colour: Colour) -> Multiset:
+    counts: dict[Any, int] = {}
+    for value, count in _amounts(bag, known, colour):
+        counts[value] = counts.get(value, 0) + count
+    if min(counts.values(), default=0) < 0:
+        raise ExpressionInvalid("a negative count of tokens")
+    one_by_one = colour.timed or not one_value(colour)
+    if one_by_one and sum(counts.values()) > TOKENS_INITIAL_MAX:
+        raise ExpressionInvalid(f"more than {TOKENS_INITIAL_MAX} tokens")
+    return Multiset(counts)
+
+
+def _amounts(bag: Bag, known: Declared, colour: Colour) -> Iterator[tuple[Any, int]]:
     run = _Evaluation(known)
     for part in bag:
         if isinstance(part, Choice):
-            yield from _values(part.then if run(part.test) else part.other, known, colour)
+            yield from _amounts(part.then if run(part.test) else part.other, known, colour)
             continue
         count = run(part.count) if isinstance(part, Some) else 1
-        items = run(part.items) if isinstance(part, Each) else (run(part.value),)
-        for value in items:
+        for value in run(part.items) if isinstance(part, Each) else (run(part.value),):
             if not colour.admits(value):
                 raise ExpressionInvalid(f"the place holds {colour}, not {value!r}")
-            yield from (value for _ in range(count))
+            yield value, count
 
 
 class _Evaluation:

@@ -40,7 +40,7 @@ class Multiset(Mapping[Any, int]):
         return sum(self._counts.values())
 
     def __add__(self, other: "Multiset") -> "Multiset":
-        return Multiset([*self.elements(), *other.elements()])
+        return Multiset({value: self[value] + other[value] for value in {**self, **other}})
 
     def __sub__(self, other: "Multiset") -> "Multiset":
         return Multiset({value: self[value] - other[value] for value in {**self, **other}})

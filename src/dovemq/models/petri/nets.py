@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from dovemq.models.petri.colours import Colour, Unit
+from dovemq.models.petri.colours import Colour, Enum, Int, List, Product, Record, Unit
 from dovemq.models.petri.errors import NetInvalid, Where
 from dovemq.models.petri.functions import WORDS
 
@@ -184,8 +184,29 @@ class Net:
     def colour(self, name: str, colour: Colour) -> Colour:
         if name != "Unit":
             self._claim(name, "colour set")
+        self._check(name, colour)
         self.colours[name] = colour
         return colour
+
+    def _check(self, name: str, colour: Colour) -> None:
+        """Sets without a value, and fields that no expression could name."""
+        where = self.where.at(part=f"colour {name}")
+        if isinstance(colour, Record):
+            for field_name in colour.names:
+                if not NAME.fullmatch(field_name) or colour.names.count(field_name) > 1:
+                    raise NetInvalid(where, f"{field_name!r} cannot be a field, or is one twice")
+        if isinstance(colour, Record | Product):
+            for part in colour.parts:
+                self._check(name, part)
+        elif isinstance(colour, List):
+            self._check(name, colour.element)
+        ends = (colour.least, colour.most) if isinstance(colour, Int) else (None, None)
+        if ends[0] is not None and ends[1] is not None and ends[0] > ends[1]:
+            raise NetInvalid(where, f"no number is in {colour}")
+        if isinstance(colour, Enum | Product | Record) and not (
+            colour.names if isinstance(colour, Enum) else colour.parts
+        ):
+            raise NetInvalid(where, "it has no values")
 
     def variable(self, names: str, colour: str) -> None:
         """One name, or several with spaces between them."""

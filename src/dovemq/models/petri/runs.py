@@ -86,6 +86,14 @@ class Laboratory:
             raise NetInvalid(self.net.net.where, "two monitors have one name")
         probes, first = probes_of(self.net, self.monitors)
         self._compiled = compiled(self.net, probes, first)
+        self._simulation: Simulation | None = None
+        self._stopped = False
+
+    def stop(self) -> None:
+        """From another thread: what runs ends soon, and nothing new is begun."""
+        self._stopped = True
+        if self._simulation is not None:
+            self._simulation.stopped = True
 
     def run(
         self,
@@ -98,6 +106,8 @@ class Laboratory:
         """What happens before `warmup` is not counted."""
         records = records_of(self.monitors)
         simulation = Simulation(self._compiled, seed=seed, names=names_of(self.monitors, records))
+        simulation.stopped = self._stopped
+        self._simulation = simulation
         simulation.begin()
         if warmup > 0:
             simulation.run(until=warmup)
@@ -139,6 +149,8 @@ class Laboratory:
             raise ValueError(f"a warm-up of {warmup} is not within a run until {until}")
         runs = []
         for number in range(replications):
+            if self._stopped:
+                break
             runs.append(self.run(f"{seed}/{number}", until=until, steps=steps, warmup=warmup))
             if progress is not None:
                 progress(number + 1)

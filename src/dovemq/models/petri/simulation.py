@@ -25,6 +25,8 @@ from dovemq.models.petri.writing import FAILURES
 
 STEPS_AT_ONE_TIME_MAX: Final = 10_000_000
 """More firings than this without time going on: the net never lets time pass."""
+CHUNK: Final = 100_000
+"""Firings after which a run looks whether it is to stop."""
 
 
 class Halt(Exception):
@@ -37,7 +39,8 @@ class Halt(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Why a run stopped: `until`, `steps`, `dead` (nothing can ever fire), or a breakpoint."""
+    """Why a run ended: `until`, `steps`, `dead` (nothing can ever fire), `stopped` by another
+    thread, or the name of a breakpoint."""
 
     reason: str
     steps: int
@@ -70,6 +73,8 @@ class Simulation:
         self.net = self._compiled.net
         self.now: float = 0
         self.steps = 0
+        self.stopped = False
+        """Set from another thread: the run ends soon."""
         self._rng = random.Random(seed)
         self._agenda: list[tuple[float, int, int, Any]] = []
         self._counts = [0] * len(self.net.places)
@@ -106,24 +111,25 @@ class Simulation:
     def _fill(self) -> None:
         order = itertools.count(-sum(place.initial.size for place in self.net.places))
         for place in self.net.places:
-            for value in place.initial.elements():
-                if place.colour.timed and place.at > 0:
-                    self._future[place.number] += 1
+            if place.colour.timed and place.at > 0:
+                self._future[place.number] = place.initial.size
+                for value in place.initial.elements():
                     entry = (place.at, next(order), place.number, value)
                     heapq.heappush(self._agenda, entry)
-                else:
-                    self._add(place.number, value)
+            else:
+                for value, count in place.initial.items():
+                    self._add(place.number, value, count)
         for transition in self.net.transitions:
             self._wake(transition.number)
 
-    def _add(self, place: int, value: Any) -> None:
+    def _add(self, place: int, value: Any, count: int) -> None:
         form = self._compiled.forms[place]
         if form is Form.COUNTER:
-            self._counts[place] += 1
+            self._counts[place] += count
         elif form is Form.PILE:
-            self._tokens[place].append(value)
+            self._tokens[place].extend([value] * count)
         else:
-            self._tokens[place].add(value)
+            self._tokens[place].add(value, count)
 
     def _wake(self, number: int) -> None:
         if not self._queued[number]:
@@ -134,21 +140,26 @@ class Simulation:
     def run(self, *, until: float = NEVER, steps: int | None = None) -> Ending:
         """Fires until time would pass `until`, after `steps` firings, or until nothing can fire."""
         last = self.steps + steps if steps is not None else None
+        standing = 0
         while last is None or self.steps < last:
-            limit = STEPS_AT_ONE_TIME_MAX if last is None else last - self.steps
+            if self.stopped:
+                return Ending("stopped", self.steps, self.now)
+            limit = CHUNK if last is None else min(CHUNK, last - self.steps)
             try:
                 fired = self._fire_now(limit)
             except Halt as halt:
                 return Ending(halt.name, self.steps, self.now)
+            standing += fired
             if fired == limit:
-                if last is None:
+                if last is None and standing >= STEPS_AT_ONE_TIME_MAX:
                     raise NetFailed(self.net.net.where, f"time stands still at {self.now}")
-                break
+                continue
             if not self._advance(until):
                 reason = "until" if self._agenda else "dead"
                 if self._agenda:
                     self.now = until
                 return Ending(reason, self.steps, self.now)
+            standing = 0
         return Ending("steps", self.steps, self.now)
 
     def step(self) -> Event | None:
@@ -207,25 +218,18 @@ class Simulation:
 
     def marking(self, name: str) -> Multiset:
         """All tokens of a place, also those that cannot be taken yet."""
-        place = self.net.place(name)
-        waiting = [value for _, _, number, value in self._agenda if number == place.number]
-        return Multiset([*self._ready(place.number), *self._shaped(place.number, waiting)])
-
-    def _shaped(self, place: int, values: list[Any]) -> list[Any]:
-        if self._compiled.forms[place] is Form.COUNTER:
-            return self._only_value(place) * len(values)
-        return values
-
-    def _only_value(self, place: int) -> list[Any]:
-        return list(self.net.places[place].colour.values() or ())
-
-    def _ready(self, place: int) -> list[Any]:
+        place = self.net.place(name).number
         form, tokens = self._compiled.forms[place], self._tokens[place]
         if form is Form.COUNTER:
-            return self._only_value(place) * self._counts[place]
+            return Multiset({self._only_value(place): self._counts[place] + self._future[place]})
+        waiting = Multiset(value for _, _, number, value in self._agenda if number == place)
         if form is Form.PILE:
-            return list(tokens)
-        return list(Multiset(dict(zip(tokens.keys, tokens.counts, strict=True))).elements())
+            return Multiset(tokens) + waiting
+        return Multiset(dict(zip(tokens.keys, tokens.counts, strict=True))) + waiting
+
+    def _only_value(self, place: int) -> Any:
+        (value,) = self.net.places[place].colour.values() or ((),)
+        return value
 
     def markings(self) -> dict[str, Multiset]:
         """Of every place of the flat net."""
@@ -234,6 +238,9 @@ class Simulation:
     def timed_marking(self, name: str) -> list[tuple[float, Any]]:
         """The tokens that cannot be taken yet, each with the time from which it can."""
         place = self.net.place(name).number
-        found = [(at, value) for at, _, number, value in sorted(self._agenda) if number == place]
-        values = self._shaped(place, [value for _, value in found])
-        return [(at, value) for (at, _), value in zip(found, values, strict=True)]
+        counted = self._compiled.forms[place] is Form.COUNTER
+        return [
+            (at, self._only_value(place) if counted else value)
+            for at, _, number, value in sorted(self._agenda)
+            if number == place
+        ]

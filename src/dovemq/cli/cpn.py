@@ -5,7 +5,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from dovemq.cli.command import (
     FAILED,
@@ -19,14 +19,14 @@ from dovemq.cli.command import (
     number,
     pair,
 )
-from dovemq.cli.output import Progress, print_json, print_pairs, print_table
+from dovemq.cli.cpn_reports import invariants, listed, print_report, space_facts
+from dovemq.cli.output import Progress, print_json, print_pairs
 from dovemq.core.errors import DoveError
 
 if TYPE_CHECKING:
-    from dovemq.models.petri import CheckedNet, Monitor, Net, Report, StateSpace
+    from dovemq.models.petri import CheckedNet, Monitor, Net
 
 Result = TypeVar("Result")
-LISTED_MAX = 20
 
 
 class RunFailed(DoveError):
@@ -236,7 +236,7 @@ def _simulate(args: argparse.Namespace) -> int:
         if args.player is not None:
             recording = record(net, steps=args.player_steps, seed=f"{args.seed}/0")
             args.player.write_text(player_html(recording), encoding="utf-8")
-    _print_report(report, as_json=args.json)
+    print_report(report, as_json=args.json)
     return OK
 
 
@@ -249,53 +249,6 @@ def _monitors(net: "CheckedNet", args: argparse.Namespace) -> "list[Monitor]":
     made += [Collector(f"{name}: {text}", name, text) for name, text in args.collect]
     made += [Level(text, text) for text in args.level]
     return [*made, *([Breakpoint("stop", args.stop)] if args.stop else [])]
-
-
-def _print_report(report: "Report", *, as_json: bool) -> None:
-    ends = [run.ending for run in report.runs]
-    if as_json:
-        figures = [
-            {
-                "monitor": each.monitor,
-                "kind": each.kind,
-                "replications": each.interval.count,
-                "mean": each.interval.mean,
-                "half_width": each.interval.half_width,
-                "least": each.interval.least,
-                "most": each.interval.most,
-            }
-            for each in report.summaries
-        ]
-        runs = [{"reason": end.reason, "steps": end.steps, "time": end.now} for end in ends]
-        print_json(
-            {
-                "net": report.net,
-                "confidence": report.confidence,
-                "firings": report.steps,
-                "runs": runs,
-                "figures": figures,
-            }
-        )
-        return
-    reasons = ", ".join(sorted({end.reason for end in ends}))
-    print_pairs(
-        (
-            ("net", report.net),
-            ("runs", f"{len(ends)}, {report.steps} firings, ended by {reasons}"),
-            ("model time", ", ".join(sorted({f"{end.now:.6g}" for end in ends})[:3])),
-        )
-    )
-    share = f"± ({report.confidence:.0%})"
-    rows = [
-        (each.monitor, _text(each.interval.mean), _text(each.interval.half_width))
-        for each in report.summaries
-    ]
-    print()
-    print_table(("monitor", "mean", share), rows)
-
-
-def _text(value: float | None) -> str:
-    return "-" if value is None else f"{value:.6g}"
 
 
 class _Search:
@@ -325,60 +278,14 @@ def _statespace(args: argparse.Namespace) -> int:
             lambda: state_space(net, limits, search.progress),
             search.stop,
         )
-        found = _space_facts(space)
+        found = space_facts(space)
         if args.invariants:
-            found |= _invariants(net)
+            found |= invariants(net)
     if args.json:
         print_json(found)
     else:
-        print_pairs((key.replace("_", " "), _listed(value)) for key, value in found.items())
+        print_pairs((key.replace("_", " "), listed(value)) for key, value in found.items())
     return OK if space.complete else FAILED
-
-
-def _space_facts(space: "StateSpace") -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "net": space.net.name,
-        "markings": space.markings,
-        "firings": space.edges,
-        "complete": space.complete,
-    }
-    if not space.complete:
-        return {**found, "stopped": space.stopped}
-    dead = space.dead_markings()
-    bounds = space.bounds()
-    return {
-        **found,
-        "components": len(set(space.components())),
-        "dead_markings": len(dead),
-        "first_dead_marking": _marking_text(space, dead[0]) if dead else None,
-        "home_markings": len(space.home_markings()),
-        "dead_transitions": space.dead_transitions(),
-        "live_transitions": space.live_transitions(),
-        "bounds": {name: f"{least}..{most}" for name, (least, most) in bounds.items()},
-    }
-
-
-def _marking_text(space: "StateSpace", at: int) -> dict[str, str]:
-    return {name: str(held) for name, held in space.marking(at).items() if held.size}
-
-
-def _invariants(net: "CheckedNet") -> dict[str, Any]:
-    from dovemq.models.petri import checked, place_basis, transition_basis, unfolded
-
-    plain = net if net.is_pt else checked(unfolded(net))
-    return {
-        "place_invariants": [str(each) for each in place_basis(plain)],
-        "transition_invariants": [str(each) for each in transition_basis(plain)],
-    }
-
-
-def _listed(value: object) -> object:
-    if isinstance(value, dict):
-        value = [f"{name} {text}" for name, text in value.items()]
-    if not isinstance(value, list):
-        return "none" if value is None else value
-    more = f" and {len(value) - LISTED_MAX} more" if len(value) > LISTED_MAX else ""
-    return (", ".join(value[:LISTED_MAX]) or "none") + more
 
 
 def _draw(args: argparse.Namespace) -> int:

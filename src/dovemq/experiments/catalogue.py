@@ -1,5 +1,6 @@
 """Every figure and table that can be reproduced, by its id: the paper's number and its own."""
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -8,6 +9,7 @@ from dovemq.experiments import (
     allocation_steps,
     decomposition,
     vma_arrival_rate,
+    vma_pages,
     vma_service_time,
     vma_threads,
     vma_waiting,
@@ -22,6 +24,10 @@ class Experiment:
 
 
 EXPERIMENTS: Final[Mapping[str, Experiment]] = {
+    **{
+        name: Experiment(title, functools.partial(vma_pages.page_figure, name))
+        for name, title in vma_pages.TITLES.items()
+    },
     "000-fig11": Experiment("delivery time by threads", vma_threads.delivery_time),
     "000-fig12": Experiment("waiting messages by threads", vma_waiting.waiting_number),
     "000-fig13": Experiment("utilisation by threads", vma_threads.utilisation),

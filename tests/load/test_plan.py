@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dovemq.core.access import AccessKey
-from dovemq.load.contents import Filler, Label, is_intact, label_of
+from dovemq.load.contents import Filler, Label, crc32, is_intact, label_of
 from dovemq.load.plan import BODY_BYTES_MIN, Endpoint, Plan, PlanInvalid
 
 ENDPOINT = Endpoint("http://127.0.0.1:9324", AccessKey("AKIA", "hush-hush", ""))
@@ -56,8 +56,9 @@ def test_queue_names_tell_run_repetition_and_application() -> None:
 @pytest.mark.parametrize("size", [BODY_BYTES_MIN, 65, 66, 67, 1_024, 200_000])
 def test_body_has_its_size_label_and_checksum(size: int) -> None:
     label = Label("load-19a8b3c4d5e-1", 4_095, 1_000_000)
-    body = Filler(size, random.Random(size)).body(label, size)
+    body, checksum = Filler(size, random.Random(size)).body(label, size)
     assert len(body) == size
+    assert checksum == crc32(body)
     assert label_of(body) == label
     assert is_intact(body)
     assert not is_intact(body[:-1] + "?")

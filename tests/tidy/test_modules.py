@@ -11,8 +11,9 @@ CORE_MAY_IMPORT = frozenset(("msgspec",))
 BASE_INSTALL = frozenset(("apsw", "argon2", "httptools", "msgspec", "prometheus_client", "uvloop"))
 ONLY_FOR_TESTS = frozenset(("pytest",))
 EXTRAS: Mapping[str, frozenset[str]] = {
+    "src/dovemq/experiments/": frozenset(("matplotlib", "numpy", "pyarrow")),
     "src/dovemq/load/": frozenset(("numpy",)),
-    "src/dovemq/models/": frozenset(("numba", "numpy")),
+    "src/dovemq/models/": frozenset(("numba", "numpy", "scipy")),
     "src/dovemq/telemetry/columns.py": frozenset(("pyarrow",)),
     "src/dovemq/telemetry/files.py": frozenset(("pyarrow",)),
 }

@@ -16,7 +16,10 @@ from dovemq.cli import (
     imports,
     load,
     messages,
+    model,
+    plan,
     queues,
+    reproduce,
     serve,
 )
 from dovemq.cli.command import FAILED, INTERRUPTED, WRONG_USE, WrongUse
@@ -45,6 +48,9 @@ _GROUPS: Final = (
     imports,
     copies,
     load,
+    model,
+    plan,
+    reproduce,
     audit,
     doctor,
 )

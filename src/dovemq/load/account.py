@@ -7,14 +7,17 @@ from dovemq.load.books import News
 
 
 class Account:
-    """Holds what is under way, not what is done."""
+    """Holds what is under way, not what is done.
+
+    By id, not by number: a send that is repeated may make two messages, and both are awaited.
+    """
 
     def __init__(self, workers: int) -> None:
-        self._missing: set[int] = set()
+        self._missing: set[str] = set()
         """Acknowledged, and has not come."""
-        self._early: set[int] = set()
+        self._early: set[str] = set()
         """Came, and no acknowledgement has been heard of since."""
-        self._open: set[int] = set()
+        self._open: set[str] = set()
         """Came, and its settle was not acknowledged: it may come again."""
         self._sending = [True] * workers
         self._sent_counts = [0] * workers

@@ -4,20 +4,11 @@ The journals hold what became of each message; here is what rates and times are 
 messages the run still has to wait for.
 """
 
-import hashlib
 from collections import Counter
-from typing import Final
 
 from msgspec import Struct
 
 from dovemq.load.timings import Packed, Timings
-
-KEY_BYTES: Final = 8
-
-
-def message_key(message_id: str) -> int:
-    """Of the message, not of what it carries: a send that is repeated may make two of them."""
-    return int.from_bytes(hashlib.blake2b(message_id.encode(), digest_size=KEY_BYTES).digest())
 
 
 class Activity:
@@ -56,14 +47,14 @@ class ActivityTally(Struct, frozen=True):
 
 
 class News(Struct, frozen=True):
-    """From the worker of that number. Keys of messages are those since its last news: whose send
+    """From the worker of that number. Ids of messages are those since its last news: whose send
     was acknowledged, that came, that were settled; counts are of all that was acknowledged.
     `eventful_us`: when something last came, was acknowledged, or failed."""
 
     worker: int
-    acknowledged: list[int]
-    received: list[int]
-    settled: list[int]
+    acknowledged: list[str]
+    received: list[str]
+    settled: list[str]
     sent_count: int
     settled_count: int
     sending: bool
@@ -96,9 +87,9 @@ class Books:
         self.foreign = 0
         self.corrupted = 0
         self.failures: Counter[str] = Counter()
-        self.acknowledged: list[int] = []
-        self.received: list[int] = []
-        self.settled: list[int] = []
+        self.acknowledged: list[str] = []
+        self.received: list[str] = []
+        self.settled: list[str] = []
         self.eventful_us = 0
         self.failure: str | None = None
 

@@ -38,14 +38,17 @@ class Filler:
     def __init__(self, size: int, rng: random.Random) -> None:
         self._rng = rng
         self._starts = max(STARTS_MIN, size)
-        drawn = rng.randbytes(self._starts + size)
-        self._text = base64.b64encode(drawn).decode()
+        self._text = base64.b64encode(rng.randbytes(self._starts + size))
 
-    def body(self, label: Label, size: int) -> str:
-        """Of that many bytes, if the label leaves room for any filler."""
-        head = len(f"{label.run}.{label.sender}.{label.send_seq}.:") + _CHECKSUM_LENGTH
+    def body(self, label: Label, size: int) -> tuple[str, int]:
+        """Of that many bytes, if the label leaves room for any filler; and its checksum."""
+        begin = f"{label.run}.{label.sender}.{label.send_seq}."
+        room = max(0, size - len(begin) - len(_SEPARATOR) - _CHECKSUM_LENGTH)
         start = int(self._rng.random() * self._starts)
-        return new_body(label, self._text[start : start + max(0, size - head)])
+        filler = self._text[start : start + room]
+        head = f"{begin}{binascii.crc32(filler):08x}{_SEPARATOR}"
+        checksum = binascii.crc32(filler, binascii.crc32(head.encode()))
+        return head + filler.decode("ascii"), checksum
 
 
 def label_of(body: str) -> Label | None:

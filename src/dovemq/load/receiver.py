@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from dovemq.client import ClientError
-from dovemq.load.books import Books, message_key
+from dovemq.load.books import Books
 from dovemq.load.contents import crc32, is_intact, label_of
 from dovemq.load.journals import ReceiverJournal
 from dovemq.load.pacing import ClosedPace, OpenPace, Pace
@@ -89,17 +89,15 @@ class Receiver(Thread):
         if self.plan.receive_pause_ms:
             await asyncio.sleep(self.plan.receive_pause_ms / 1_000)
         ours = [
-            (message, *known)
-            for message, known in zip(messages, told, strict=True)
-            if known is not None
+            (message, slot)
+            for message, slot in zip(messages, told, strict=True)
+            if slot is not None
         ]
         if ours:
             await self._settle(ours)
 
-    def _tell(
-        self, message: ReceivedMessage, asked_us: int, now_us: int
-    ) -> tuple[Slot, int] | None:
-        """The row and the key of a message of this run."""
+    def _tell(self, message: ReceivedMessage, asked_us: int, now_us: int) -> Slot | None:
+        """The row of a message of this run."""
         body = message.body
         label = label_of(body)
         if label is None or label.run != self._run_name:
@@ -120,29 +118,28 @@ class Receiver(Thread):
             now_us,
             1_000 * self.plan.lease_ms,
         )
-        key = message_key(message.message_id)
-        self.books.received.append(key)
-        return slot, key
+        self.books.received.append(message.message_id)
+        return slot
 
-    async def _settle(self, ours: Sequence[tuple[ReceivedMessage, Slot, int]]) -> None:
+    async def _settle(self, ours: Sequence[tuple[ReceivedMessage, Slot]]) -> None:
         asked_us = self.now_us()
-        for _, slot, _ in ours:
+        for _, slot in ours:
             self._journal.settling(slot, asked_us)
         try:
-            failed = await self._failed_settles([message for message, _, _ in ours])
+            failed = await self._failed_settles([message for message, _ in ours])
         except ClientError as error:
             # If it was not done, the message comes again.
             if is_certain(error):
-                for _, slot, _ in ours:
+                for _, slot in ours:
                     self._journal.settle_refused(slot, self.now_us())
             self.books.failed("settle", error, self.now_us())
             await self.outage.failed(error)
             return
         now_us = self.books.eventful_us = self.now_us()
-        for place, (_, slot, key) in enumerate(ours):
+        for place, (message, slot) in enumerate(ours):
             if place not in failed:
                 self._journal.settled(slot, now_us)
-                self.books.settled.append(key)
+                self.books.settled.append(message.message_id)
             elif failed[place].sender_fault:
                 self._journal.settle_refused(slot, now_us)
         self.books.settles.done(len(ours) - len(failed), asked_us, now_us)

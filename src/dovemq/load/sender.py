@@ -10,8 +10,8 @@ from typing import Final
 from msgspec import Struct
 
 from dovemq.client import AnswerMalformed, ClientError, Refused
-from dovemq.load.books import Books, message_key
-from dovemq.load.contents import Filler, Label, crc32
+from dovemq.load.books import Books
+from dovemq.load.contents import Filler, Label
 from dovemq.load.journals import SenderJournal
 from dovemq.load.pacing import ClosedPace, OpenPace, Pace
 from dovemq.load.rows import Slot
@@ -68,8 +68,7 @@ class Sender(Thread):
 
     def _draft(self, send_seq: int) -> Draft:
         label = Label(self._run_name, self.number, send_seq)
-        body = self._filler.body(label, self.plan.body_bytes)
-        return Draft(send_seq, body, crc32(body))
+        return Draft(send_seq, *self._filler.body(label, self.plan.body_bytes))
 
     async def _send(self, drafts: Sequence[Draft], from_us: int) -> None:
         """Until all are acknowledged, if sends are repeated; the outage bounds it."""
@@ -138,7 +137,7 @@ class Sender(Thread):
     def _acknowledged(self, slot: Slot, message_id: str) -> None:
         now_us = self.books.eventful_us = self.now_us()
         self._journal.acknowledged(slot, message_id, now_us)
-        self.books.acknowledged.append(message_key(message_id))
+        self.books.acknowledged.append(message_id)
 
     def _request(self, draft: Draft) -> SendMessageRequest:
         return SendMessageRequest(

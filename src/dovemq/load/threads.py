@@ -68,8 +68,9 @@ class Thread(abc.ABC):
         self._task.add_done_callback(self._note_end)
 
     @property
-    def running(self) -> bool:
-        return self._task is not None and not self._task.done()
+    def done(self) -> bool:
+        """Not one that is still to be started."""
+        return self._task is not None and self._task.done()
 
     def stop(self) -> None:
         """What it is at is finished, unless that is only waiting."""
@@ -87,7 +88,7 @@ class Thread(abc.ABC):
 
     def must_be_well(self) -> None:
         """Raises what it ended of, if that was no failure of the service."""
-        if self._task is not None and self._task.done() and not self._task.cancelled():
+        if self._task is not None and self.done and not self._task.cancelled():
             self._task.result()
 
     def new_client(self) -> SqsClient:

@@ -79,8 +79,7 @@ def _add_leased(lane: Lane, rows: Rows, queues: Sequence[str], leased: int) -> N
 
 def _add_settled(lane: Lane, rows: Rows, queues: Sequence[str]) -> None:
     for row in _values(rows[rows["outcome"] == Outcome.ACKNOWLEDGED]):
-        lane.ids.append(row["message_id"].decode())
-        lane.numbers.append(row["send_seq"])
+        _add_message(lane, row)
         lane.counts.append(row["receive_count"])
         # When the settle was asked is overwritten by when it was answered.
         _add_group(lane, queues[row["queue"]], row["settled_us"], f"receiver {row['receiver']}")
@@ -92,10 +91,8 @@ def _values(rows: Rows) -> list[dict[str, Any]]:
 
 
 def _add_message(lane: Lane, row: dict[str, Any]) -> None:
-    lane.ids.append(row["message_id"].decode())
-    lane.numbers.append(row["send_seq"])
-    lane.bodies_bytes.append(row["bytes"])
-    lane.bodies_crc.append(row["body_crc32"])
+    message_id = row["message_id"].decode()
+    lane.entries.append((message_id, row["send_seq"], row["bytes"], row["body_crc32"]))
 
 
 def _add_group(
@@ -108,7 +105,7 @@ def _add_group(
     receives: int = 0,
 ) -> None:
     """One row; `receives` as `Lane` wants it: the first row's number less the rows before it."""
-    lane.rows += 1
+    end = lane.rows + 1
     at_ns = at_us * _US_NS
     asked_ns = None if asked_us is None else asked_us * _US_NS
-    lane.groups.append((lane.rows, queue, 0, at_ns, client, asked_ns, at_ns, sender, receives))
+    lane.groups.append((end, queue, 0, at_ns, client, asked_ns, at_ns, sender, receives))

@@ -79,7 +79,7 @@ class Worker:
             thread.start(starts_us)
 
     def news(self) -> News:
-        return self._books.news(sending=any(thread.running for thread in self._senders))
+        return self._books.news(sending=not all(thread.done for thread in self._senders))
 
     async def stop(self) -> Tally:
         """Idempotent but for the tally's time."""

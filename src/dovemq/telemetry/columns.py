@@ -4,6 +4,7 @@ What a group of rows shares is spread over them by Arrow, outside the interprete
 """
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 import pyarrow as pa
@@ -40,8 +41,8 @@ class Origin(Struct, frozen=True):
 def table_of(event: Event, lane: Lane, origin: Origin) -> Any:
     """The lane's rows under the whole schema."""
     rows = lane.rows
-    ends, queues, partitions, times_ns, clients, reads_ns, written_ns, senders, receives = zip(
-        *lane.groups, strict=True
+    ends, queues, partitions, times_ns, clients, reads_ns, written_ns, senders, receives = _fields(
+        lane.groups
     )
     spread = _spread(ends, rows)
     times = spread(_moments(times_ns, origin))
@@ -87,7 +88,7 @@ def _own_columns(event: Event, lane: Lane) -> dict[str, Any]:
     """What each row has for itself."""
     columns = {}
     if lane.entries:
-        ids, numbers, sizes, sums = zip(*lane.entries, strict=True)
+        ids, numbers, sizes, sums = _fields(lane.entries)
         columns["message_id"] = pa.array(ids, pa.string())
         columns["send_seq"] = pa.array(numbers, pa.int64())
         if event in (Event.SENT, Event.LEASED):
@@ -96,6 +97,12 @@ def _own_columns(event: Event, lane: Lane) -> dict[str, Any]:
     if lane.counts:
         columns["receive_count"] = pa.array(lane.counts, pa.int32())
     return columns
+
+
+def _fields(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
+    """Column by column: `zip` of all rows makes an iterator for each, and takes five times as long
+    under the interpreter's lock."""
+    return [list(map(itemgetter(at), rows)) for at in range(len(rows[0]))]
 
 
 def _spread(ends: Sequence[int], rows: int) -> Spread:

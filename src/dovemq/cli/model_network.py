@@ -1,0 +1,124 @@
+"""`dovemq model network`: topics and jobs of a planning file, as they are."""
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from dovemq.cli.command import FAILED, OK, Commands, add_command, existing_file
+from dovemq.cli.modelling import modelling, print_parts, read_toml, real, shown, told
+from dovemq.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from dovemq.models.analytic import Network, NetworkMeasures
+    from dovemq.models.planning import Spec
+
+
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "network",
+        _run,
+        "topics, consumers and jobs of a planning file: load, work in progress, response times",
+        "dovemq model network plan.toml --factor 1.2",
+    )
+    parser.add_argument("file", type=existing_file, metavar="SPEC.toml", help="as for dovemq plan")
+    parser.add_argument(
+        "--factor", type=real, default=1.0, help="multiplies every arrival rate (default: 1)"
+    )
+    parser.add_argument(
+        "--approximation",
+        choices=("allen-cunneen", "kraemer-langenbach-belz"),
+        default="allen-cunneen",
+        help="of GI/G/m topics (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--target", type=real, metavar="SECONDS", help="by how much load may grow to keep this"
+    )
+    parser.add_argument(
+        "--sensitivity", action="store_true", help="change of the work in progress by each part"
+    )
+
+
+def _run(args: argparse.Namespace) -> int:
+    with modelling():
+        from dovemq.models.analytic import network_measures
+        from dovemq.models.planning import read_spec
+
+        spec = read_spec(read_toml(args.file))
+        network = spec.problem.network
+        found = network_measures(network, factor=args.factor, approximation=args.approximation)
+        report = report_of(network, found, spec.unit_seconds) | _extra(args, spec)
+    if args.json:
+        print_json(report)
+    else:
+        print_report(report)
+    return OK if report["stable"] else FAILED
+
+
+def report_of(network: "Network", found: "NetworkMeasures", unit_seconds: float) -> dict[str, Any]:
+    """Times in seconds; what is unstable is null."""
+    topics = [
+        {
+            "topic": topic.name,
+            "consumers": int(found.topics.servers[place]),
+            "load": float(found.topics.load[place]),
+            "utilisation": float(found.topics.utilisation[place]),
+            "stable": bool(found.topics.stable[place]),
+            "arrival_scv": float(found.arrival_scvs[place]),
+            "work_in_progress": told(float(found.topics.number[place])),
+            "time_s": told(float(found.topics.sojourn_time[place]) * unit_seconds),
+        }
+        for place, topic in enumerate(network.topics)
+    ]
+    jobs = [
+        {
+            "job": job.name,
+            "response_time_s": told(float(found.response_time[place]) * unit_seconds),
+            "deviation_s": told(float(found.response_time_deviation[place]) * unit_seconds),
+        }
+        for place, job in enumerate(network.jobs)
+    ]
+    return {
+        "stable": bool(found.stable),
+        "work_in_progress": told(float(found.wip)),
+        "time_per_job_s": told(float(found.time_per_job) * unit_seconds),
+        "topics": topics,
+        "jobs": jobs,
+    }
+
+
+def print_report(report: dict[str, Any]) -> None:
+    for name in ("topics", "jobs"):
+        rows = report[name]
+        heads = [head for head in rows[0] if head != "stable"]
+        print_table(heads, [[_cell(row[head]) for head in heads] for row in rows])
+        print()
+    for name in ("work_in_progress", "time_per_job_s"):
+        print(f"{name}  {_cell(report[name])}")
+    print_parts({name: report[name] for name in ("headroom", "sensitivity") if name in report})
+
+
+def _cell(value: Any) -> str:
+    return "unstable" if value is None else shown(value)
+
+
+def _extra(args: argparse.Namespace, spec: "Spec") -> dict[str, Any]:
+    from dovemq.models.analytic import network_headroom, network_sensitivity
+
+    network = spec.problem.network
+    extra: dict[str, Any] = {}
+    if args.target is not None:
+        room = network_headroom(network, args.target / spec.unit_seconds)
+        extra["headroom"] = {"met": bool(room.met), "factor": told(float(room.factor))}
+    if args.sensitivity:
+        slopes = network_sensitivity(network)
+        extra["sensitivity"] = {
+            **_named("arrival_rate of job", network.jobs, slopes.per_arrival_rate),
+            **_named("service_rate of topic", network.topics, slopes.per_service_rate),
+            **_named("one consumer more at topic", network.topics, slopes.per_consumer),
+        }
+    return extra
+
+
+def _named(what: str, parts: Any, values: Any) -> dict[str, float | None]:
+    pairs = zip(parts, values, strict=True)
+    return {f"{what} {part.name}": told(float(value)) for part, value in pairs}

@@ -1,0 +1,260 @@
+"""`dovemq model queue`: one station by the closed form that fits what is given of it."""
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command
+from dovemq.cli.modelling import (
+    add_source,
+    add_sweep,
+    check_sweep,
+    given,
+    modelling,
+    number,
+    numbers,
+    plain,
+    print_parts,
+    real,
+    reals,
+    required,
+    shown,
+)
+from dovemq.cli.output import print_json, print_pairs, print_table
+
+_NAMES: Final = (
+    "arrival_rate",
+    "service_rate",
+    "servers",
+    "capacity",
+    "arrival_scv",
+    "service_scv",
+    "approximation",
+)
+_SWEPT: Final = _NAMES[:-1]
+_COLUMNS: Final = (
+    "utilisation",
+    "wait_probability",
+    "waiting",
+    "number",
+    "waiting_time",
+    "sojourn_time",
+    "blocking_probability",
+    "throughput",
+)
+
+
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "queue",
+        _run,
+        "one station: M/M/c, M/M/c/K, M/G/1, GI/G/m or priorities; times in the unit of the rates",
+        "dovemq model queue --arrival-rate 30 --service-rate 10 --servers 4 --quantile 0.95",
+    )
+    add = parser.add_argument
+    add(
+        "--arrival-rate",
+        type=reals,
+        metavar="RATE",
+        help="arrivals; several make classes of priority, the most urgent first",
+    )
+    add("--service-rate", type=reals, metavar="RATE", help="of one server; one, or one per class")
+    add("--servers", type=real, metavar="N", help="default: 1")
+    add("--capacity", type=real, metavar="K", help="room in all; who finds none is lost (M/M/c/K)")
+    add("--arrival-scv", type=real, metavar="C2", help="squared coefficient of variation (GI/G/m)")
+    add("--service-scv", type=real, metavar="C2", help="of the service; 1 is exponential (M/G/1)")
+    add(
+        "--approximation",
+        choices=("allen-cunneen", "kraemer-langenbach-belz"),
+        help="for GI/G/m (default: allen-cunneen)",
+    )
+    add("--quantile", type=reals, metavar="P,…", help="quantiles of wait and sojourn (M/M/c)")
+    add("--tail", type=reals, metavar="T,…", help="P(wait > T)")
+    add("--target", type=real, metavar="TIME", help="largest arrival rate that keeps this (M/M/c)")
+    add("--level", type=real, metavar="P", help="of --target: a quantile instead of the mean")
+    add("--sensitivity", action="store_true", help="slopes of the mean sojourn (M/M/c)")
+    add_sweep(parser, "servers=3:8")
+    add_source(parser)
+
+
+def _run(args: argparse.Namespace) -> int:
+    check_sweep(args, ("quantile", "tail", "target", "sensitivity"))
+    with modelling():
+        found = given(args, _NAMES)
+        if args.sweep is None:
+            model, rows = _answer(found)
+            extra = _extra(args, found, model)
+        else:
+            model, rows, extra = *_swept(args, found), {}
+        if args.plot is not None:
+            _plot(args, model, rows)
+    _print(args, model, rows, extra)
+    unstable = any(not row["stable"] for row in rows)
+    return FAILED if args.sweep is None and unstable else OK
+
+
+def _swept(args: argparse.Namespace, found: Mapping[str, Any]) -> tuple[str, list[dict[str, Any]]]:
+    name, values = args.sweep
+    if name not in _SWEPT:
+        raise WrongUse(f"--sweep: {name} is none of {', '.join(_SWEPT)}")
+    model, rows = "", []
+    for value in values:
+        model, answered = _answer({**found, name: value})
+        rows += [{name: value, **row} for row in answered]
+    return model, rows
+
+
+def _answer(found: Mapping[str, Any]) -> tuple[str, list[dict[str, Any]]]:
+    model, ask = _model(found)
+    station = ask()
+    if model == "priority":
+        classes = len(station.arrival_rate)
+        return model, [{"class": place + 1, **_row(station, place)} for place in range(classes)]
+    return model, [_row(station, None)]
+
+
+def _model(found: Mapping[str, Any]) -> tuple[str, Callable[[], Any]]:
+    from dovemq.models import analytic
+
+    rates = numbers("arrival_rate", required(found, "arrival_rate"))
+    speeds = numbers("service_rate", required(found, "service_rate"))
+    servers = number("servers", found.get("servers", 1))
+    names = [name for name in ("arrival_scv", "service_scv") if name in found]
+    scvs = {name: number(name, found[name]) for name in names}
+    if len(rates) > 1 or len(speeds) > 1:
+        return "priority", lambda: _priority(rates, speeds, servers, scvs, found)
+    rate, speed = rates[0], speeds[0]
+    if "capacity" in found:
+        if scvs:
+            raise WrongUse("capacity is for exponential arrivals and services: leave the scvs out")
+        capacity = number("capacity", found["capacity"])
+        return "M/M/c/K", lambda: analytic.mmck(rate, speed, servers, capacity)
+    if "arrival_scv" in found or (servers != 1 and scvs):
+        name = found.get("approximation", "allen-cunneen")
+        arrivals, services = scvs.get("arrival_scv", 1.0), scvs.get("service_scv", 1.0)
+        return f"GI/G/m by {name}", lambda: analytic.ggm(
+            rate, arrivals, speed, services, servers, name
+        )
+    if scvs:
+        return "M/G/1", lambda: analytic.mg1(rate, speed, scvs["service_scv"])
+    return "M/M/c", lambda: analytic.mmc(rate, speed, servers)
+
+
+def _priority(
+    rates: Sequence[float],
+    speeds: Sequence[float],
+    servers: float,
+    scvs: Mapping[str, float],
+    found: Mapping[str, Any],
+) -> Any:
+    from dovemq.models import analytic
+
+    if "capacity" in found or "arrival_scv" in scvs:
+        raise WrongUse("classes of priority need Poisson arrivals and endless room")
+    if servers == 1:
+        return analytic.priority_mg1(rates, speeds, scvs.get("service_scv", 1.0))
+    if len(set(speeds)) > 1 or scvs:
+        raise WrongUse("classes on several servers need one exponential service: one service rate")
+    return analytic.priority_mmc(rates, speeds[0], servers)
+
+
+def _row(station: Any, place: int | None) -> dict[str, Any]:
+    row: dict[str, Any] = {"stable": True}
+    if hasattr(station, "stable"):
+        row["stable"] = bool(station.stable if place is None else station.stable[place])
+    for name in _COLUMNS:
+        if hasattr(station, name):
+            value = getattr(station, name)
+            row[name] = float(value if place is None else value[place])
+    return row
+
+
+def _extra(args: argparse.Namespace, found: Mapping[str, Any], model: str) -> dict[str, Any]:
+    extra: dict[str, Any] = {}
+    if args.quantile or args.target is not None or args.sensitivity:
+        if model != "M/M/c":
+            raise WrongUse(f"quantiles, targets and sensitivities are known for M/M/c, not {model}")
+        extra |= _known_of_markov(args, found)
+    if args.tail:
+        station = _tailed(found, model)
+        tails = ((time, float(station.wait_tail(time))) for time in args.tail)
+        extra["wait_tail"] = {f"P(wait > {time:g})": tail for time, tail in tails}
+    return extra
+
+
+def _known_of_markov(args: argparse.Namespace, found: Mapping[str, Any]) -> dict[str, Any]:
+    from dovemq.models import analytic
+
+    rate, speed = (numbers(name, found[name])[0] for name in ("arrival_rate", "service_rate"))
+    servers = number("servers", found.get("servers", 1))
+    station = analytic.mmc(rate, speed, servers)
+    extra: dict[str, Any] = {}
+    for level in args.quantile or ():
+        extra[f"quantile {level:g}"] = {
+            "wait": float(station.wait_quantile(level)),
+            "sojourn": float(station.sojourn_quantile(level)),
+        }
+    if args.target is not None:
+        room = analytic.station_headroom(rate, speed, servers, args.target, args.level)
+        extra["headroom"] = {
+            "met": bool(room.met),
+            "arrival_rate_max": float(room.arrival_rate_max),
+            "factor": float(room.factor),
+            "servers_needed": analytic.servers_needed(rate, speed, args.target, args.level),
+        }
+    if args.sensitivity:
+        slopes = analytic.station_sensitivity(station)
+        extra["sensitivity"] = {
+            name: float(getattr(slopes, name)) for name in type(slopes).__dataclass_fields__
+        }
+    return extra
+
+
+def _tailed(found: Mapping[str, Any], model: str) -> Any:
+    from dovemq.models import analytic
+
+    if model == "M/G/1":
+        rate, speed = (numbers(name, found[name])[0] for name in ("arrival_rate", "service_rate"))
+        return analytic.single_server_of(rate, speed, number("service_scv", found["service_scv"]))
+    if model not in ("M/M/c", "M/M/c/K"):
+        raise WrongUse(f"the distribution of the wait is not known for {model}")
+    return _model(found)[1]()
+
+
+def _plot(args: argparse.Namespace, model: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    from dovemq.experiments.drawing import draw
+    from dovemq.experiments.figure import Curve, Panel
+
+    name = args.sweep[0]
+    panels = [
+        Panel(column, name, column, (Curve(model, *_series(rows, name, column)),))
+        for column in ("sojourn_time", "number", "utilisation")
+        if column in rows[0]
+    ]
+    draw(f"dovemq model queue: {model}", panels, [args.plot])
+
+
+def _series(
+    rows: Sequence[Mapping[str, Any]], name: str, column: str
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    return tuple(row[name] for row in rows), tuple(row[column] for row in rows)
+
+
+def _print(
+    args: argparse.Namespace, model: str, rows: Sequence[dict[str, Any]], extra: dict[str, Any]
+) -> None:
+    if args.json:
+        others = {name: plain(each) for name, each in extra.items()}
+        units = {"time": "as the rates", "waiting": "in the line", "number": "with those served"}
+        print_json({"model": model, "units": units, "results": list(map(plain, rows)), **others})
+        return
+    print(model)
+    if len(rows) == 1:
+        print_pairs((name, shown(value)) for name, value in rows[0].items())
+    else:
+        heads = list(rows[0])
+        print_table(heads, [[shown(row[head]) for head in heads] for row in rows])
+    if not all(row["stable"] for row in rows):
+        print("unstable: where it says so, more arrives than the servers can do")
+    print_parts(extra)

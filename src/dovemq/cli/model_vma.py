@@ -1,0 +1,267 @@
+"""`dovemq model vma`: the queue service of 000, sender → broker → receiver with retransmission."""
+
+import argparse
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, count, number
+from dovemq.cli.modelling import (
+    add_source,
+    add_sweep,
+    check_sweep,
+    given,
+    modelling,
+    one_or_pair,
+    plain,
+    print_parts,
+    real,
+    reals,
+    required,
+    shown,
+)
+from dovemq.cli.modelling import number as as_number
+from dovemq.cli.output import Progress, print_json, print_pairs, print_table
+
+if TYPE_CHECKING:
+    from dovemq.experiments.scenario import Answer, Scenario
+
+METHODS: Final = ("analytic",)
+_NAMES: Final = (
+    "arrival_rate",
+    "service_rate",
+    "threads",
+    "reliability",
+    "order",
+    "failure",
+    "visibility_timeout",
+    "link_delay",
+    "gets_max",
+)
+_SWEPT: Final = (
+    "arrival_rate",
+    "service_rate",
+    "sender_rate",
+    "broker_rate",
+    "threads",
+    "sender_threads",
+    "broker_threads",
+    "reliability",
+    "visibility_timeout",
+    "link_delay",
+)
+_BOTH: Final[Mapping[str, tuple[str, ...]]] = {
+    "service_rate": ("sender_rate", "broker_rate"),
+    "threads": ("sender_threads", "broker_threads"),
+}
+_UNPRINTED: Final = ("parameters", "unstable")
+_COLUMNS: Final[Mapping[str, str]] = {
+    "delivery_time": "delivery_time_s",
+    "waiting": "waiting_messages",
+    "sender_utilisation": "sender_utilisation",
+    "broker_utilisation": "broker_utilisation",
+    "sender_any_busy": "sender_any_busy",
+    "broker_any_busy": "broker_any_busy",
+}
+
+
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "vma",
+        _run,
+        "a queue service with retransmission: sender, broker, receiver (rates per second)",
+        "dovemq model vma --arrival-rate 30.3 --service-rate 10,10 --threads 5,5 "
+        "--reliability 0.99 --order out --method analytic --json",
+    )
+    add = parser.add_argument
+    add("--arrival-rate", type=real, metavar="RATE", help="messages produced per second")
+    add("--service-rate", type=reals, metavar="A,B", help="of one thread: sender, broker")
+    add("--threads", type=reals, metavar="A,B", help="numbers of threads: sender, broker")
+    add("--reliability", type=real, metavar="Q", help="share of gets that succeed (default: 1)")
+    add("--order", choices=("out", "in"), help="delivery in any order, or in order (default: out)")
+    add(
+        "--failure",
+        choices=("ideal", "timer"),
+        help="a failed get is known at once, or by the timeout (default: ideal)",
+    )
+    add("--visibility-timeout", type=real, metavar="SECONDS", help="from the get (default: 0)")
+    add("--link-delay", type=real, metavar="SECONDS", help="of one passage (default: 0)")
+    add("--gets-max", type=real, metavar="N", help="a message is given up after so many gets")
+    add("--method", choices=METHODS, default="analytic", help="default: %(default)s")
+    add("--as-printed", action="store_true", help="eq. 8 and 9 of the paper with their misprints")
+    add("--target", type=real, metavar="SECONDS", help="largest arrival rate that keeps this mean")
+    add("--sensitivity", action="store_true", help="change of the mean per unit of each parameter")
+    _add_effort(parser)
+    add_sweep(parser, "threads=4:10")
+    add_source(parser)
+
+
+def _add_effort(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("simulation", "For methods that simulate.")
+    group.add_argument("--replications", type=count, default=20, help="default: %(default)s")
+    group.add_argument(
+        "--horizon", type=real, default=100.0, metavar="SECONDS", help="default: %(default)s"
+    )
+    group.add_argument("--seed", type=number, default=0, help="default: %(default)s")
+
+
+def _run(args: argparse.Namespace) -> int:
+    check_sweep(args, ("target", "sensitivity"))
+    with modelling():
+        found = given(args, _NAMES)
+        scenarios = _scenarios(args, found)
+        answers = asyncio.run(_answered(args, [scenario for _, scenario in scenarios]))
+        rows = [
+            _row(args, value, scenario, answer)
+            for (value, scenario), answer in zip(scenarios, answers, strict=True)
+        ]
+        if args.plot is not None:
+            _plot(args, [value for value, _ in scenarios], answers)
+        extra = _extra(args, scenarios[0][1])
+    _print(args, rows, extra)
+    return FAILED if args.sweep is None and answers[0].unstable else OK
+
+
+def _scenarios(
+    args: argparse.Namespace, found: Mapping[str, Any]
+) -> list[tuple[float | None, "Scenario"]]:
+    parameters = _parameters(args, found)
+    if args.sweep is None:
+        return [(None, _scenario(parameters))]
+    name, values = args.sweep
+    if name not in _SWEPT:
+        raise WrongUse(f"--sweep: {name} is none of {', '.join(_SWEPT)}")
+    return [
+        (value, _scenario({**parameters, **dict.fromkeys(_BOTH.get(name, (name,)), value)}))
+        for value in values
+    ]
+
+
+def _parameters(args: argparse.Namespace, found: Mapping[str, Any]) -> dict[str, Any]:
+    swept = set(_BOTH.get(args.sweep[0], (args.sweep[0],))) if args.sweep else set()
+    parameters: dict[str, Any] = {"as_printed": args.as_printed}
+    for name in ("service_rate", "threads"):
+        if name not in found and swept.issuperset(_BOTH[name]):
+            continue
+        pair = one_or_pair(name, required(found, name))
+        parameters.update(zip(_BOTH[name], pair, strict=True))
+    for name in ("reliability", "visibility_timeout", "link_delay", "gets_max"):
+        if name in found:
+            parameters[name] = as_number(name, found[name])
+    for name in ("order", "failure"):
+        if name in found:
+            parameters[name] = found[name]
+    if "arrival_rate" in found or "arrival_rate" not in swept:
+        parameters["arrival_rate"] = as_number("arrival_rate", required(found, "arrival_rate"))
+    return parameters
+
+
+def _scenario(parameters: Mapping[str, Any]) -> "Scenario":
+    from dovemq.experiments.scenario import Scenario
+
+    return Scenario(**parameters)
+
+
+async def _answered(args: argparse.Namespace, scenarios: Sequence["Scenario"]) -> list["Answer"]:
+    from dovemq.experiments.figure import Effort
+    from dovemq.experiments.methods import METHODS as ASKED
+
+    effort = Effort(args.replications, args.horizon, args.seed)
+    answers: list[Answer] = []
+    async with Progress(lambda: f"{len(answers)} of {len(scenarios)} configurations"):
+        for scenario in scenarios:
+            answers.append(await asyncio.to_thread(ASKED[args.method], scenario, effort))
+    return answers
+
+
+def _row(
+    args: argparse.Namespace, value: float | None, scenario: "Scenario", answer: "Answer"
+) -> dict[str, Any]:
+    row: dict[str, Any] = {} if value is None else {args.sweep[0]: value}
+    row["parameters"] = plain(
+        {name: getattr(scenario, name) for name in type(scenario).__dataclass_fields__}
+    )
+    row["stable"] = not answer.unstable
+    row["unstable"] = list(answer.unstable)
+    for name, column in _COLUMNS.items():
+        estimate = answer.measures[name]
+        row[column] = estimate.mean
+        if args.method != "analytic":
+            row |= {f"{column}_low": estimate.low, f"{column}_high": estimate.high}
+    if args.method == "analytic":
+        row |= _parts(scenario)
+    return row
+
+
+def _parts(scenario: "Scenario") -> dict[str, float]:
+    from dovemq.experiments.scenario import measured
+
+    found = measured(scenario)
+    return {
+        "station_time_s": float(found.station_time),
+        "link_time_s": float(found.link_time),
+        "timer_time_s": float(found.timer_time),
+        "gets_per_message": float(found.gets),
+        "delivered_share": float(found.delivered_share),
+        "early_expiry_probability": float(found.early_expiry_probability),
+    }
+
+
+def _extra(args: argparse.Namespace, scenario: "Scenario") -> dict[str, Any]:
+    from dovemq.experiments.scenario import closed_form
+    from dovemq.models.analytic import vma_headroom, vma_sensitivity
+
+    found: dict[str, Any] = {}
+    if args.target is not None:
+        room = vma_headroom(closed_form(scenario), args.target)
+        found["headroom"] = {
+            "target_s": args.target,
+            "met": bool(room.met),
+            "arrival_rate_max": float(room.arrival_rate_max),
+            "factor": float(room.factor),
+        }
+    if args.sensitivity:
+        slopes = vma_sensitivity(closed_form(scenario))
+        found["sensitivity_s"] = {
+            name: float(getattr(slopes, name)) for name in type(slopes).__dataclass_fields__
+        }
+    return found
+
+
+def _plot(
+    args: argparse.Namespace, values: Sequence[float | None], answers: Sequence["Answer"]
+) -> None:
+    from dovemq.experiments.drawing import draw
+    from dovemq.experiments.figure import Curve, Panel
+
+    places = tuple(float(value) for value in values if value is not None)
+    panels = [
+        Panel(column, args.sweep[0], column, (Curve(args.method, places, means),))
+        for name, column in list(_COLUMNS.items())[:4]
+        for means in [tuple(answer.measures[name].mean for answer in answers)]
+    ]
+    draw("dovemq model vma", panels, [args.plot])
+
+
+def _print(args: argparse.Namespace, rows: Sequence[dict[str, Any]], extra: dict[str, Any]) -> None:
+    if args.json:
+        print_json(
+            {
+                "model": "vma",
+                "method": args.method,
+                "units": {"time": "s", "rate": "1/s"},
+                "results": list(map(plain, rows)),
+                **{name: plain(found) for name, found in extra.items()},
+            }
+        )
+        return
+    kept = [{name: row[name] for name in row if name not in _UNPRINTED} for row in rows]
+    if args.sweep is None:
+        print_pairs((name, shown(value)) for name, value in kept[0].items())
+        for station in rows[0]["unstable"]:
+            print(f"unstable: more arrives at the {station} than its threads can do")
+    else:
+        heads = [name for name in kept[0] if not name.endswith(("_any_busy", "_probability"))][:9]
+        print_table(heads, [[shown(row[head]) for head in heads] for row in kept])
+    print_parts(extra)

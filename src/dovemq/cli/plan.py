@@ -1,0 +1,194 @@
+"""`dovemq plan`: consumers for each topic, for a budget or a target; and what if."""
+
+import argparse
+import copy
+from typing import TYPE_CHECKING, Any
+
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, existing_file, pair
+from dovemq.cli.model_network import print_report, report_of
+from dovemq.cli.modelling import modelling, read_toml, real, shown, told
+from dovemq.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from dovemq.models.planning import Planned, Spec
+
+
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "plan",
+        _run,
+        "how many consumers each topic needs, for a budget or for a target of time",
+        "dovemq plan plan.toml --what-if load=1.5 --what-if topics.A.service_rate=6",
+    )
+    parser.add_argument("file", type=existing_file, metavar="SPEC.toml", help="topics, jobs, goal")
+    goal = parser.add_mutually_exclusive_group()
+    goal.add_argument("--budget", type=real, metavar="COST", help="may be spent over the start")
+    goal.add_argument("--target", type=real, metavar="SECONDS", help="mean time of a job to keep")
+    parser.add_argument(
+        "--method", choices=("greedy", "exact", "random"), help="default: as the file says, greedy"
+    )
+    parser.add_argument(
+        "--optimise-routes", action="store_true", help="choose the shares of routes as well"
+    )
+    parser.add_argument(
+        "--what-if",
+        type=pair,
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a second plan with another value in the file, or load=FACTOR for all arrival rates; "
+        "may be repeated",
+    )
+
+
+def _run(args: argparse.Namespace) -> int:
+    with modelling():
+        text = _with_flags(read_toml(args.file), args)
+        plans = {"plan": _planned(text)}
+        if args.what_if:
+            plans["what_if"] = _planned(_changed(text, args.what_if))
+    if args.json:
+        print_json({name: _as_dict(*each) for name, each in plans.items()})
+    else:
+        for name, each in plans.items():
+            if len(plans) > 1:
+                print(f"{name.replace('_', ' ')}:")
+            _print(*each)
+    return OK if all(found.plan.feasible for _, found in plans.values()) else FAILED
+
+
+def _planned(text: dict[str, Any]) -> tuple["Spec", "Planned"]:
+    from dovemq.models.planning import planned, read_spec
+
+    spec = read_spec(text)
+    return spec, planned(spec)
+
+
+def _with_flags(text: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
+    goal = text.get("goal", {})
+    if not isinstance(goal, dict):
+        return text
+    flags = {"budget": args.budget, "target_seconds": args.target, "method": args.method}
+    asked = {name: value for name, value in flags.items() if value is not None}
+    if asked.keys() & {"budget", "target_seconds"}:
+        goal = {key: goal[key] for key in goal if key not in ("budget", "target_seconds")}
+    if args.optimise_routes:
+        asked["optimise_routes"] = True
+    return {**text, "goal": {**goal, **asked}}
+
+
+def _changed(text: dict[str, Any], changes: list[tuple[str, str]]) -> dict[str, Any]:
+    other = copy.deepcopy(text)
+    for key, value in changes:
+        if key == "load":
+            _multiply(other, _value(key, value))
+            continue
+        *folders, last = key.split(".")
+        table: Any = other
+        for folder in folders:
+            table = table.get(folder) if isinstance(table, dict) else None
+        if not isinstance(table, dict):
+            raise WrongUse(f"--what-if {key}: the file has no table {'.'.join(folders)}")
+        if key in ("goal.budget", "goal.target_seconds"):
+            table.pop("target_seconds" if last == "budget" else "budget", None)
+        table[last] = _value(key, value)
+    return other
+
+
+def _multiply(text: dict[str, Any], factor: Any) -> None:
+    jobs = text.get("jobs")
+    if not isinstance(factor, int | float) or not isinstance(jobs, dict):
+        raise WrongUse("--what-if load: a factor is needed, and jobs in the file")
+    for job in jobs.values():
+        if isinstance(job, dict) and isinstance(job.get("arrival_rate"), int | float):
+            job["arrival_rate"] *= factor
+
+
+def _value(key: str, text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    if text in ("true", "false"):
+        return text == "true"
+    if not text:
+        raise WrongUse(f"--what-if {key}: a value is needed")
+    return text
+
+
+def _as_dict(spec: "Spec", found: "Planned") -> dict[str, Any]:
+    plan, seconds = found.plan, spec.unit_seconds
+    return {
+        "method": plan.method,
+        "feasible": plan.feasible,
+        "note": plan.note,
+        "cost": plan.cost,
+        "start": dict(zip(plan.topics, plan.start, strict=True)),
+        "consumers": dict(zip(plan.topics, plan.consumers, strict=True)),
+        "work_in_progress": told(plan.wip),
+        "time_per_job_s": told(plan.time_per_job * seconds),
+        "steps": [
+            {
+                "number": step.number,
+                "topic": step.topic,
+                "consumers": step.consumers,
+                "cost": step.cost,
+                "work_in_progress": told(step.wip),
+                "time_per_job_s": told(step.time_per_job * seconds),
+                "reason": step.reason,
+            }
+            for step in plan.steps
+        ],
+        "missing": {each.topic: each.missing for each in plan.shortages},
+        "shares": _shares(found),
+        "network": _network(spec, found),
+    }
+
+
+def _shares(found: "Planned") -> dict[str, list[float]]:
+    """Of jobs that have a choice."""
+    return {
+        job.name: [route.share for route in job.routes]
+        for job in found.network.jobs
+        if len(job.routes) > 1
+    }
+
+
+def _network(spec: "Spec", found: "Planned") -> dict[str, Any]:
+    from dovemq.models.analytic import network_measures
+
+    return report_of(found.network, network_measures(found.network), spec.unit_seconds)
+
+
+def _print(spec: "Spec", found: "Planned") -> None:
+    plan = found.plan
+    if plan.steps:
+        print_table(
+            ("step", "topic", "consumers", "cost", "in progress", "time_per_job_s", "why"),
+            [
+                (
+                    step.number,
+                    step.topic,
+                    " ".join(map(str, step.consumers)),
+                    f"{step.cost:g}",
+                    shown(step.wip),
+                    shown(step.time_per_job * spec.unit_seconds),
+                    step.reason,
+                )
+                for step in plan.steps
+            ],
+        )
+        print()
+    print(f"{plan.method}: {plan.note}; cost {plan.cost:g}")
+    for each in plan.shortages:
+        print(
+            f"  {each.topic} lacks {each.missing} consumers: load {each.load:.3g}, "
+            f"{each.consumers} there"
+        )
+    for job, shares in _shares(found).items():
+        print(f"  job {job} takes its routes by {', '.join(f'{share:.4f}' for share in shares)}")
+    print()
+    print_report(_network(spec, found))
+    print()

@@ -1,0 +1,91 @@
+"""`dovemq reproduce …`: figures and tables of the papers, with a verdict on each claim."""
+
+import argparse
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dovemq.cli.command import OK, Commands, WrongUse, add_command, count, number
+from dovemq.cli.modelling import modelling
+from dovemq.cli.output import Progress, print_json, print_table
+
+if TYPE_CHECKING:
+    from dovemq.experiments.figure import Figure
+
+
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "reproduce",
+        _run,
+        "reproduce figures and tables of the papers: data, plots, and whether each claim holds",
+        "dovemq reproduce list\ndovemq reproduce 002-fig4 --out ./figures",
+    )
+    parser.add_argument(
+        "ids", nargs="+", metavar="ID", help="such as 002-fig4, or all; list shows them"
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer replications and runs")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write data, plots and verdicts")
+    parser.add_argument("--seed", type=number, default=0, help="default: %(default)s")
+    parser.add_argument(
+        "--workers", type=count, default=1, help="of simulations (default: %(default)s)"
+    )
+
+
+def _run(args: argparse.Namespace) -> int:
+    with modelling():
+        from dovemq.experiments.catalogue import EXPERIMENTS
+
+        if args.ids == ["list"]:
+            return _list(args)
+        ids = list(EXPERIMENTS) if args.ids == ["all"] else args.ids
+        for name in ids:
+            if name not in EXPERIMENTS:
+                raise WrongUse(f"{name}: no such id; dovemq reproduce list shows them")
+        reports = [asyncio.run(_reproduced(args, name)) for name in ids]
+    if args.json:
+        print_json(reports)
+    return OK
+
+
+def _list(args: argparse.Namespace) -> int:
+    from dovemq.experiments.catalogue import EXPERIMENTS
+
+    if args.json:
+        print_json([{"id": name, "title": each.title} for name, each in EXPERIMENTS.items()])
+    else:
+        print_table(("id", "title"), [(name, each.title) for name, each in EXPERIMENTS.items()])
+    return OK
+
+
+async def _reproduced(args: argparse.Namespace, name: str) -> dict[str, Any]:
+    from dovemq.experiments.catalogue import EXPERIMENTS
+    from dovemq.experiments.figure import REPLICATIONS, REPLICATIONS_QUICK, Effort
+    from dovemq.experiments.publishing import publish, summary
+
+    effort = Effort(
+        replications=REPLICATIONS_QUICK if args.quick else REPLICATIONS,
+        seed=args.seed,
+        workers=args.workers,
+    )
+    async with Progress(lambda: f"{name} is under way"):
+        figure = await asyncio.to_thread(EXPERIMENTS[name].run, effort)
+        files = []
+        if args.out is not None:
+            files = await asyncio.to_thread(publish, name, figure, args.out)
+    if not args.json:
+        _print(name, figure, files)
+    return {**summary(name, figure), "files": [str(path) for path in files]}
+
+
+def _print(name: str, figure: "Figure", files: list[Path]) -> None:
+    from dovemq.experiments.publishing import VERDICT_WORDS
+
+    print(f"{name}: {figure.title}")
+    for verdict in figure.verdicts:
+        print(f"  {VERDICT_WORDS[verdict.holds]}: {verdict.claim}")
+        print(f"      {verdict.found}")
+    for reading in figure.readings:
+        print(f"  reading: {reading}")
+    for path in files:
+        print(f"  wrote {path}")

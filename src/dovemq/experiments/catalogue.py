@@ -1,0 +1,30 @@
+"""Every figure and table that can be reproduced, by its id: the paper's number and its own."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from dovemq.experiments import (
+    allocation_steps,
+    vma_arrival_rate,
+    vma_service_time,
+    vma_threads,
+    vma_waiting,
+)
+from dovemq.experiments.figure import Effort, Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    title: str
+    run: Callable[[Effort], Figure]
+
+
+EXPERIMENTS: Final[Mapping[str, Experiment]] = {
+    "000-fig11": Experiment("delivery time by threads", vma_threads.delivery_time),
+    "000-fig12": Experiment("waiting messages by threads", vma_waiting.waiting_number),
+    "000-fig13": Experiment("utilisation by threads", vma_threads.utilisation),
+    "000-fig14": Experiment("all three by service time", vma_service_time.service_time),
+    "000-fig15": Experiment("all three by arrival rate", vma_arrival_rate.arrival_rate),
+    "002-fig4": Experiment("MinTime and Random, step by step", allocation_steps.work_in_progress),
+}

@@ -1,0 +1,46 @@
+"""Files of a figure: data as Parquet and CSV, panels as PNG and SVG, verdicts as JSON."""
+
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+from pyarrow import csv, parquet
+
+from dovemq.experiments.drawing import draw
+from dovemq.experiments.figure import Figure
+
+
+def publish(name: str, figure: Figure, folder: Path) -> list[Path]:
+    """Writes all of them; those of an earlier run are replaced."""
+    folder.mkdir(parents=True, exist_ok=True)
+    table = pa.table({column: list(values) for column, values in figure.data.items()})
+    written = [folder / f"{name}.parquet", folder / f"{name}.csv", folder / f"{name}.json"]
+    parquet.write_table(table, written[0])
+    csv.write_csv(table, written[1])
+    written[2].write_bytes(msgspec.json.format(msgspec.json.encode(summary(name, figure))))
+    if figure.panels:
+        pictures = [folder / f"{name}.png", folder / f"{name}.svg"]
+        draw(figure.title, figure.panels, pictures)
+        written += pictures
+    for drawing in figure.drawings:
+        path = folder / f"{name}-{drawing.name}.svg"
+        path.write_text(drawing.svg)
+        written.append(path)
+    return written
+
+
+def summary(name: str, figure: Figure) -> dict[str, object]:
+    return {
+        "id": name,
+        "title": figure.title,
+        "rows": len(next(iter(figure.data.values()), ())),
+        "verdicts": [
+            {"claim": each.claim, "holds": each.holds, "found": each.found}
+            for each in figure.verdicts
+        ],
+        "readings": list(figure.readings),
+    }
+
+
+VERDICT_WORDS: Final = {True: "holds", False: "does not hold", None: "not told here"}

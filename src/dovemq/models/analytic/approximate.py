@@ -1,0 +1,72 @@
+"""GI/G/m: any arrivals, any service, m servers, by two moments. Not exact: each form has a name.
+
+`allen-cunneen`: Lq = ((ca² + cs²)/2) · Lq of M/M/m (Allen 1990). It is eq. 2 of 002 without
+its misprint, exact for M/M/m and M/G/1.
+`kraemer-langenbach-belz`: the same times a factor below 1 where arrivals vary less than Poisson
+ones (Kraemer and Langenbach-Belz 1976), which the first overrates.
+"""
+
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dovemq.models.analytic import parameters
+from dovemq.models.analytic.parameters import Floats
+from dovemq.models.analytic.station import Station, mmc
+from dovemq.models.errors import ParameterInvalid
+
+Approximation: TypeAlias = Literal["allen-cunneen", "kraemer-langenbach-belz"]
+ALLEN_CUNNEEN: Final = "allen-cunneen"
+KRAEMER_LANGENBACH_BELZ: Final = "kraemer-langenbach-belz"
+APPROXIMATIONS: Final = (ALLEN_CUNNEEN, KRAEMER_LANGENBACH_BELZ)
+
+
+def ggm(
+    arrival_rate: ArrayLike,
+    arrival_scv: ArrayLike,
+    service_rate: ArrayLike,
+    service_scv: ArrayLike,
+    servers: ArrayLike,
+    approximation: str = ALLEN_CUNNEEN,
+) -> Station:
+    if approximation not in APPROXIMATIONS:
+        raise ParameterInvalid("approximation", approximation, f"one of {APPROXIMATIONS}")
+    markov = mmc(arrival_rate, service_rate, servers)
+    arrivals = parameters.scv(arrival_scv, "arrival_scv")
+    services = parameters.scv(service_scv, "service_scv")
+    factor = variability(arrivals, services)
+    if approximation == KRAEMER_LANGENBACH_BELZ:
+        factor = factor * _regularity(arrivals, services, markov)
+    waiting_time, waiting = (
+        np.where(markov.stable, factor * np.where(markov.stable, mean, 0.0), np.inf)
+        for mean in (markov.waiting_time, markov.waiting)
+    )
+    shape = waiting.shape
+    return Station(
+        arrival_rate=np.broadcast_to(markov.arrival_rate, shape),
+        service_rate=np.broadcast_to(markov.service_rate, shape),
+        servers=np.broadcast_to(markov.servers, shape),
+        load=np.broadcast_to(markov.load, shape),
+        utilisation=np.broadcast_to(markov.utilisation, shape),
+        stable=np.broadcast_to(markov.stable, shape),
+        wait_probability=np.broadcast_to(markov.wait_probability, shape),
+        waiting=waiting,
+        waiting_time=waiting_time,
+        number=waiting + markov.load,
+        sojourn_time=waiting_time + 1.0 / markov.service_rate,
+    )
+
+
+def variability(arrival_scv: Floats, service_scv: Floats) -> Floats:
+    return 0.5 * (arrival_scv + service_scv)
+
+
+def _regularity(arrivals: Floats, services: Floats, markov: Station) -> Floats:
+    both = np.where(arrivals + services > 0.0, arrivals + services, 1.0)
+    waits = np.where(markov.stable & (markov.wait_probability > 0.0), markov.wait_probability, 1.0)
+    spare = np.where(markov.stable, 1.0 - markov.utilisation, 0.0)
+    below = np.exp(-2.0 * spare * (1.0 - arrivals) ** 2 / (3.0 * waits * both))
+    spread = np.where(arrivals < 1.0, 1.0, arrivals + 4.0 * services)
+    above = np.exp(-spare * np.maximum(arrivals - 1.0, 0.0) / spread)
+    return np.where(arrivals < 1.0, below, above)

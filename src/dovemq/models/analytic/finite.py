@@ -1,0 +1,114 @@
+"""M/M/c/K: c servers, room for K in all; an arrival that finds no room is lost.
+
+Exact by its birth–death chain (Gross and Harris 1998). Stable for every load, since no more
+than K are ever there; K = c is Erlang's loss system.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from dovemq.models.analytic import parameters
+from dovemq.models.analytic.parameters import Floats
+from dovemq.models.errors import ParameterInvalid, TooLarge
+
+CELLS_MAX: Final = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class FiniteStation:
+    """Waiting and sojourn are those of arrivals that found room.
+
+    `probabilities[k]` is that of k in the station, along the first axis up to the largest
+    capacity. `utilisation` is the share of the servers that is busy, below 1 whatever the load.
+    """
+
+    arrival_rate: Floats
+    service_rate: Floats
+    servers: Floats
+    capacity: Floats
+    load: Floats
+    probabilities: Floats
+    blocking_probability: Floats
+    throughput: Floats
+    utilisation: Floats
+    wait_probability: Floats
+    waiting: Floats
+    waiting_time: Floats
+    number: Floats
+    sojourn_time: Floats
+
+    def wait_tail(self, time: ArrayLike) -> Floats:
+        """P(wait > time) of those who found room: k in the way make k − c + 1 stages."""
+        after = parameters.duration(time, "time")
+        seen = _probabilities(self.load, self.servers, self.capacity - 1.0)
+        stages = _along_first(seen) - self.servers + 1.0
+        tails = special.gammaincc(np.maximum(stages, 1.0), self.servers * self.service_rate * after)
+        tail: Floats = np.sum(np.where(stages >= 1.0, seen * tails, 0.0), axis=0)
+        return tail
+
+
+def mmck(
+    arrival_rate: ArrayLike, service_rate: ArrayLike, servers: ArrayLike, capacity: ArrayLike
+) -> FiniteStation:
+    rate, speed, count, room = parameters.same_shape(
+        arrival_rate=parameters.arrival_rate(arrival_rate),
+        service_rate=parameters.service_rate(service_rate),
+        servers=parameters.servers(servers),
+        capacity=parameters.servers(capacity, "capacity"),
+    )
+    if (room < count).any():
+        place = parameters.first_place(room < count)
+        raise ParameterInvalid(
+            "capacity", f"{room[place]:g}", f"room for the {count[place]:g} servers"
+        )
+    load = rate / speed
+    probabilities = _probabilities(load, count, room)
+    counts = _along_first(probabilities)
+    blocking = np.sum(np.where(counts == room, probabilities, 0.0), axis=0)
+    throughput = rate * (1.0 - blocking)
+    busy = np.sum(np.minimum(counts, count) * probabilities, axis=0)
+    waiting = np.sum(np.maximum(counts - count, 0.0) * probabilities, axis=0)
+    # Poisson arrivals see time averages: one that finds room sees a station with one place less.
+    seen = _probabilities(load, count, room - 1.0)
+    before = _along_first(seen) - count + 1.0
+    waiting_time = np.sum(np.maximum(before, 0.0) * seen, axis=0) / (count * speed)
+    return FiniteStation(
+        arrival_rate=rate,
+        service_rate=speed,
+        servers=count,
+        capacity=room,
+        load=load,
+        probabilities=probabilities,
+        blocking_probability=blocking,
+        throughput=throughput,
+        utilisation=busy / count,
+        wait_probability=np.sum(np.where(before > 0, seen, 0.0), axis=0),
+        waiting=waiting,
+        waiting_time=waiting_time,
+        number=waiting + busy,
+        sojourn_time=waiting_time + 1.0 / speed,
+    )
+
+
+def _probabilities(load: Floats, servers: Floats, capacity: Floats) -> Floats:
+    """In logarithms, so that no capacity overflows."""
+    levels = int(capacity.max(initial=0)) + 1
+    if levels * load.size > CELLS_MAX:
+        raise TooLarge("probabilities", levels * load.size, CELLS_MAX, "ask for fewer at a time")
+    counts = np.arange(levels, dtype=np.float64).reshape(-1, *([1] * load.ndim))
+    below = np.minimum(counts, servers)
+    above = counts - below
+    logs = special.xlogy(counts, load) - special.gammaln(below + 1.0) - above * np.log(servers)
+    logs = np.where(counts <= capacity, logs, -np.inf)
+    weights = np.exp(logs - logs.max(axis=0))
+    normal: Floats = weights / weights.sum(axis=0)
+    return normal
+
+
+def _along_first(probabilities: Floats) -> Floats:
+    counts = np.arange(len(probabilities), dtype=np.float64)
+    return counts.reshape(-1, *([1] * (probabilities.ndim - 1)))

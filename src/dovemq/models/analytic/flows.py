@@ -1,0 +1,104 @@
+"""How variability flows through a network: parametric decomposition (002, appendix A).
+
+Per visit v of a class at topic j, with share s = λ_v/λ̃_j of what arrives there:
+
+    merge           λ̃_j = Σ λ_v,  ca_j² = Σ s·ca_v²                             (eq. 3, 4)
+    follow through  cd_j² = 1 + (1 − ρ_j²)(ca_j² − 1) + ρ_j²(cs_j² − 1)/√m_j     (eq. 5)
+    split           cd_v² = s·cd_j² + (1 − s)(s + (1 − s)·ca_v²)                 (eq. 6)
+
+All of it is linear in the scvs, and only eq. 5 knows the numbers of consumers. So the visits are
+eliminated once: ca² = E + G·cd² with E and G the same for every allocation, and an allocation
+costs one linear system of the size of the topics. Circles of topics need no iteration.
+
+Readings. Eq. 4 prints λ̃_i for λ̃_j. ρ is cut at 1, since an overloaded topic sends on what its
+consumers finish. Tasks that follow one task see its stream each. A task that joins several sees
+the mean of their scvs. A route that is taken with probability w has scv w·c² + 1 − w.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dovemq.models.analytic.jobs import Network, Route, in_order
+from dovemq.models.analytic.parameters import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Flows:
+    """Arrays along topics. `outside` is E and `coupling` is G."""
+
+    rates: Floats
+    outside: Floats
+    coupling: Floats
+    service_rates: Floats
+    service_scvs: Floats
+
+    def arrival_scvs(self, consumers: Floats, factor: Floats | float = 1.0) -> Floats:
+        """For allocations along the last axis; `factor` multiplies every arrival rate."""
+        constant, slope = self.departures(consumers, factor)
+        matrix = np.eye(len(self.rates)) - self.coupling * slope[..., None, :]
+        right = self.outside + constant @ self.coupling.T
+        solved = np.linalg.solve(matrix, right[..., None])
+        return np.asarray(solved[..., 0], dtype=np.float64)
+
+    def departures(self, consumers: Floats, factor: Floats | float = 1.0) -> tuple[Floats, Floats]:
+        """Eq. 5 as cd² = constant + slope·ca²."""
+        busy = np.minimum(factor * self.rates / (self.service_rates * consumers), 1.0) ** 2
+        return busy * (1.0 + (self.service_scvs - 1.0) / np.sqrt(consumers)), 1.0 - busy
+
+
+def flows(network: Network) -> Flows:
+    rates = topic_rates(network)
+    count = len(rates)
+    outside, coupling = np.zeros(count), np.zeros((count, count))
+    for rate, scv, route in _streams(network):
+        for topic, share, own, of_topics in _visits(network, route, rate, scv, rates):
+            outside[topic] += share * own
+            coupling[topic] += share * of_topics
+    # Nothing comes to an idle topic; any scv will do, and that of Poisson arrivals is harmless.
+    outside[rates == 0.0] = 1.0
+    return Flows(
+        rates=rates,
+        outside=outside,
+        coupling=coupling,
+        service_rates=np.array([topic.service_rate for topic in network.topics], dtype=float),
+        service_scvs=np.array([topic.service_scv for topic in network.topics], dtype=float),
+    )
+
+
+def topic_rates(network: Network) -> Floats:
+    places = network.places
+    rates = np.zeros(len(places))
+    for rate, _, route in _streams(network):
+        for task in route.tasks:
+            rates[places[task.topic]] += rate
+    return rates
+
+
+def _streams(network: Network) -> Iterator[tuple[float, float, Route]]:
+    for job in network.jobs:
+        for route in job.routes:
+            thinned = route.share * job.arrival_scv + 1.0 - route.share
+            yield job.arrival_rate * route.share, thinned, route
+
+
+def _visits(
+    network: Network, route: Route, rate: float, scv: float, rates: Floats
+) -> Iterator[tuple[int, float, float, Floats]]:
+    """Each visit: its topic, its share there, and its ca² as a constant and parts of each cd²."""
+    places = network.places
+    departed: dict[str, tuple[float, Floats]] = {}
+    for task in in_order(route.tasks):
+        topic = places[task.topic]
+        if task.after:
+            own = sum(departed[name][0] for name in task.after) / len(task.after)
+            of_topics = np.mean([departed[name][1] for name in task.after], axis=0)
+        else:
+            own, of_topics = scv, np.zeros(len(rates))
+        share = rate / rates[topic] if rates[topic] > 0.0 else 0.0
+        yield topic, share, own, of_topics
+        others = 1.0 - share
+        leaving = others**2 * of_topics
+        leaving[topic] += share
+        departed[task.name] = (others * share + others**2 * own, leaving)

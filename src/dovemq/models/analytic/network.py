@@ -1,0 +1,194 @@
+"""Multi-class open networks of GI/G/m topics: what 002 asks of a workload and an allocation.
+
+Each topic is a GI/G/m station (`approximate.py`) whose arrivals' variability comes from the flows
+(`flows.py`); classes that meet at a topic wait alike. Exact for Poisson arrivals and exponential
+service; else an approximation, whose error against simulation is told in the docs.
+"""
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dovemq.models.analytic import parameters
+from dovemq.models.analytic.approximate import ALLEN_CUNNEEN, ggm
+from dovemq.models.analytic.completion import Span, completion
+from dovemq.models.analytic.flows import Flows, flows
+from dovemq.models.analytic.headroom import Headroom, headroom
+from dovemq.models.analytic.jobs import JobType, Network, Topic
+from dovemq.models.analytic.parameters import Flags, Floats
+from dovemq.models.analytic.station import Station
+from dovemq.models.errors import NetworkInvalid
+
+_STEP: Final = 1e-5
+"""Relative step of the numerical slopes; their error is of its square."""
+_FACTOR_MIN: Final = 1e-12
+"""Of the load that stands for none, since a time per job needs jobs."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkMeasures:
+    """Topics, then jobs, lie along the last axis in the order of the network.
+
+    `wip` is Σ L_j, the tasks in progress; `time_per_job` is wip over the rate of all jobs, which
+    for chains is the mean response time. `response_time` is from the arrival of a job to the end
+    of its last task.
+    """
+
+    topics: Station
+    arrival_scvs: Floats
+    wip: Floats
+    time_per_job: Floats
+    response_time: Floats
+    response_time_deviation: Floats
+
+    @property
+    def stable(self) -> Flags:
+        return np.asarray(self.topics.stable.all(axis=-1))
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkSensitivity:
+    """Change of the work in progress, by numerical slope; per consumer: by one more at a topic."""
+
+    per_arrival_rate: Floats
+    per_service_rate: Floats
+    per_consumer: Floats
+
+
+def network_measures(
+    network: Network,
+    consumers: ArrayLike | None = None,
+    factor: ArrayLike = 1.0,
+    approximation: str = ALLEN_CUNNEEN,
+) -> NetworkMeasures:
+    """For the allocation of the network, or for others along the last axis of `consumers`.
+
+    `factor` multiplies every arrival rate.
+    """
+    found = flows(network)
+    servers = _consumers(network, consumers)
+    times = parameters.positive(factor, "factor")[..., None]
+    topics, scvs = _topics(found, servers, times, approximation)
+    spans = _sojourns(network, topics, found)
+    jobs = [_response(job, spans) for job in network.jobs]
+    arriving = sum(job.arrival_rate for job in network.jobs) * times[..., 0]
+    if not np.all(arriving > 0.0):
+        raise NetworkInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
+    wip = np.sum(topics.number, axis=-1)
+    return NetworkMeasures(
+        topics=topics,
+        arrival_scvs=scvs,
+        wip=wip,
+        time_per_job=wip / arriving,
+        response_time=np.stack([np.broadcast_to(job.mean, wip.shape) for job in jobs], axis=-1),
+        response_time_deviation=np.stack(
+            [np.sqrt(np.broadcast_to(job.variance, wip.shape)) for job in jobs], axis=-1
+        ),
+    )
+
+
+def network_headroom(network: Network, time_per_job_max: float) -> Headroom:
+    """By how much all arrival rates may grow together; `arrival_rate_max` is that of all jobs."""
+    target = parameters.positive(time_per_job_max, "time_per_job_max")
+    found = flows(network)
+    servers = _consumers(network, None)
+    loads = found.rates / (found.service_rates * servers)
+    arriving = np.asarray(sum(job.arrival_rate for job in network.jobs))
+    if arriving <= 0.0:
+        raise NetworkInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
+
+    def time_at(rate: Floats) -> Floats:
+        factor = np.maximum(rate / arriving, _FACTOR_MIN)
+        topics, _ = _topics(found, servers, factor[..., None], ALLEN_CUNNEEN)
+        return np.asarray(topics.number.sum(axis=-1) / (arriving * factor))
+
+    return headroom(time_at, arriving, np.asarray(arriving / loads.max()), target)
+
+
+def network_sensitivity(network: Network) -> NetworkSensitivity:
+    """Where the network is unstable there is none: not a number."""
+    now = network_measures(network).wip
+    more = _consumers(network, None) + np.eye(len(network.topics))
+    with np.errstate(invalid="ignore"):
+        per_job = [
+            _slope(functools.partial(_with_job, network, job), job.arrival_rate)
+            for job in network.jobs
+        ]
+        per_topic = [
+            _slope(functools.partial(_with_topic, network, topic), topic.service_rate)
+            for topic in network.topics
+        ]
+        per_consumer = network_measures(network, more).wip - now
+    return NetworkSensitivity(np.array(per_job), np.array(per_topic), per_consumer)
+
+
+def _topics(
+    found: Flows, servers: Floats, factor: Floats, approximation: str
+) -> tuple[Station, Floats]:
+    scvs = found.arrival_scvs(servers, factor)
+    rates = found.rates * factor
+    topics = ggm(rates, scvs, found.service_rates, found.service_scvs, servers, approximation)
+    return topics, scvs
+
+
+def _slope(changed: Callable[[float], Network], value: float) -> float:
+    step = _STEP * (value or 1.0)
+    low, high = max(value - step, 0.0), value + step
+    wips = [_wip(changed(at)) for at in (low, high)]
+    return (wips[1] - wips[0]) / (high - low)
+
+
+def _wip(network: Network) -> float:
+    servers = _consumers(network, None)
+    topics, _ = _topics(flows(network), servers, np.ones(1), ALLEN_CUNNEEN)
+    return float(topics.number.sum())
+
+
+def _with_job(network: Network, job: JobType, rate: float) -> Network:
+    other = replace(job, arrival_rate=rate)
+    return replace(network, jobs=tuple(other if each is job else each for each in network.jobs))
+
+
+def _with_topic(network: Network, topic: Topic, rate: float) -> Network:
+    other = replace(topic, service_rate=rate)
+    kept = tuple(other if each is topic else each for each in network.topics)
+    return replace(network, topics=kept)
+
+
+def _consumers(network: Network, consumers: ArrayLike | None) -> Floats:
+    if consumers is None:
+        return np.array([topic.consumers for topic in network.topics], dtype=np.float64)
+    found = np.atleast_1d(parameters.servers(consumers, "consumers"))
+    if found.shape[-1] != len(network.topics):
+        raise NetworkInvalid(
+            "consumers", f"{found.shape[-1]} were given for {len(network.topics)} topics"
+        )
+    return found
+
+
+def _sojourns(network: Network, topics: Station, found: Flows) -> dict[str, Span]:
+    """The wait is taken as exponential for those who wait at all, as it is in M/M/m."""
+    waits = np.where(topics.wait_probability > 0.0, topics.wait_probability, 1.0)
+    known = np.where(topics.stable, topics.waiting_time, 0.0)
+    spread = known * (2.0 * (known / waits) - known) + found.service_scvs / found.service_rates**2
+    variance = np.where(topics.stable, spread, np.inf)
+    return {
+        topic.name: Span(topics.sojourn_time[..., place], variance[..., place])
+        for place, topic in enumerate(network.topics)
+    }
+
+
+def _response(job: JobType, spans: Mapping[str, Span]) -> Span:
+    """Over the routes that are taken; one of share 0 counts for nothing, stable or not."""
+    taken = [(route.share, completion(route.tasks, spans)) for route in job.routes if route.share]
+    mean = sum((share * span.mean for share, span in taken), start=np.zeros(()))
+    finite = np.isfinite(mean)
+    second = sum(
+        (share * (span.variance + span.mean**2) for share, span in taken), start=np.zeros(())
+    )
+    known = np.where(finite, mean, 0.0)
+    return Span(mean, np.where(finite, np.where(finite, second, 0.0) - known**2, np.inf))

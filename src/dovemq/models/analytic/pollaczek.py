@@ -1,0 +1,136 @@
+"""M/G/1: Poisson arrivals, one server, any service time, first come first served.
+
+Means and variance by Pollaczek and Khinchine (Kleinrock 1975). The distribution of the
+wait is the inverse of their transform W*(s) = (1 − ρ)s / (s − λ + λS*(s)); where the service never
+varies (M/D/1) it is Erlang's sum in the form of Franx (2001), which has no term below 0.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from dovemq.models.analytic import parameters
+from dovemq.models.analytic.inversion import inverted
+from dovemq.models.analytic.parameters import Floats
+from dovemq.models.analytic.services import Service, fitted
+from dovemq.models.analytic.station import Station
+from dovemq.models.errors import TooLarge
+
+PERIODS_MAX: Final = 5_000
+"""How many service times the tail of an M/D/1 wait is followed."""
+
+
+def mg1(arrival_rate: ArrayLike, service_rate: ArrayLike, service_scv: ArrayLike) -> Station:
+    """Means need two moments of the service only."""
+    rate, speed, scv = parameters.same_shape(
+        arrival_rate=parameters.arrival_rate(arrival_rate),
+        service_rate=parameters.service_rate(service_rate),
+        service_scv=parameters.scv(service_scv, "service_scv"),
+    )
+    load = rate / speed
+    stable = load < 1.0
+    spare = np.where(stable, 1.0 - load, 1.0)
+    waiting_time = np.where(stable, load * (1.0 + scv) / (2.0 * spare * speed), np.inf)
+    waiting = np.where(stable, rate * np.where(stable, waiting_time, 0.0), np.inf)
+    return Station(
+        arrival_rate=rate,
+        service_rate=speed,
+        servers=np.ones_like(rate),
+        load=load,
+        utilisation=load,
+        stable=stable,
+        wait_probability=np.minimum(load, 1.0),
+        waiting=waiting,
+        waiting_time=waiting_time,
+        number=waiting + load,
+        sojourn_time=waiting_time + 1.0 / speed,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SingleServer:
+    """An M/G/1 station whose service distribution is known as a whole."""
+
+    station: Station
+    service: Service
+
+    @property
+    def waiting_time_variance(self) -> Floats:
+        rate = self.station.arrival_rate
+        _, second, third = self.service.moments
+        stable = self.station.stable
+        spare = np.where(stable, 1.0 - self.station.load, 1.0)
+        variance = rate * third / (3.0 * spare) + (rate * second / (2.0 * spare)) ** 2
+        return np.where(stable, variance, np.inf)
+
+    def wait_tail(self, time: ArrayLike) -> Floats:
+        """P(wait > time)."""
+        rates, after = parameters.same_shape(
+            arrival_rate=self.station.arrival_rate, time=parameters.duration(time, "time")
+        )
+        tails = [
+            self._tail(float(rate), float(at))
+            for rate, at in zip(rates.ravel(), after.ravel(), strict=True)
+        ]
+        return np.asarray(tails, dtype=np.float64).reshape(rates.shape)
+
+    def _tail(self, rate: float, time: float) -> float:
+        load = rate * self.service.mean
+        if load >= 1.0:
+            return 1.0
+        if time == 0.0 or load == 0.0:
+            return load
+        if self.service.constant is not None:
+            return _constant_tail(rate, self.service.constant, time)
+        transform = self.service.transform
+
+        def tail_transform(s: NDArray[np.complex128]) -> NDArray[np.complex128]:
+            return (1.0 - (1.0 - load) * s / (s - rate + rate * transform(s))) / s
+
+        found = inverted(tail_transform, np.asarray(time))
+        return float(np.clip(found, 0.0, load))
+
+
+def single_server(arrival_rate: ArrayLike, service: Service) -> SingleServer:
+    return SingleServer(mg1(arrival_rate, 1.0 / service.mean, service.scv), service)
+
+
+def single_server_of(arrival_rate: ArrayLike, service_rate: float, scv: float) -> SingleServer:
+    """With the service distribution that is usual for its scv."""
+    return single_server(arrival_rate, fitted(1.0 / service_rate, scv))
+
+
+def _constant_tail(rate: float, service: float, time: float) -> float:
+    """P(W ≤ (k−1)D + u) = Σ_j Q_(k−1−j) · P(Poisson(λ(D − u)) = j), 0 ≤ u < D.
+
+    Q_n = P(at most n are queued, those in service left out) comes from the chain of the number at
+    departures.
+    """
+    periods = int(time // service) + 1
+    if periods > PERIODS_MAX:
+        raise TooLarge("service times within the asked time", periods, PERIODS_MAX, "ask earlier")
+    queued = np.cumsum(_queued(rate * service, periods))
+    rest = rate * (service * periods - time)
+    arrivals = np.arange(periods)
+    chances = np.exp(special.xlogy(arrivals, rest) - rest - special.gammaln(arrivals + 1.0))
+    return float(np.clip(1.0 - chances @ queued[periods - 1 - arrivals], 0.0, 1.0))
+
+
+def _queued(load: float, count: int) -> Floats:
+    """P(n wait) for n below `count`: the number at departures moves by Poisson arrivals."""
+    numbers = np.arange(count + 2)
+    arrivals = np.exp(special.xlogy(numbers, load) - load - special.gammaln(numbers + 1.0))
+    beyond = special.gammainc(numbers + 1.0, load)
+    present = np.zeros(count + 1)
+    present[0] = 1.0 - load
+    # p(n+1)·P(no arrival) = p(0)·P(> n arrivals) + Σ p(k)·P(> n+1−k arrivals): rates up and down.
+    for number in range(count):
+        crossing = present[0] * beyond[number]
+        crossing += present[1 : number + 1] @ beyond[number:0:-1]
+        present[number + 1] = crossing / arrivals[0]
+    waiting = present[1 : count + 1].copy()
+    waiting[0] += present[0]
+    return waiting

@@ -1,0 +1,77 @@
+"""Stations whose waiting line has priorities, without interruption of service (Cobham 1954).
+
+Class 0 goes first; within a class first come first served. `priority_mmc`: any number of servers,
+one exponential service for all classes. `priority_mg1`: one server, a service of its own for each
+class. Exact. The classes lie along the last axis of every figure, and each has the load and the
+utilisation that it brings. Where all classes together are too much, those whose load and that of
+all before them stays below the servers are stable all the same: the servers never rest, and the
+wait of the stable ones follows from that.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dovemq.models.analytic import parameters
+from dovemq.models.analytic.erlang import erlang_c
+from dovemq.models.analytic.parameters import Floats
+from dovemq.models.analytic.station import Station
+
+
+def priority_mmc(arrival_rates: ArrayLike, service_rate: ArrayLike, servers: ArrayLike) -> Station:
+    rates = _classes(arrival_rates)
+    count = parameters.servers(servers)[..., None]
+    speed = parameters.service_rate(service_rate)[..., None]
+    rates, speed, count = parameters.same_shape(
+        arrival_rates=rates, service_rate=speed, servers=count
+    )
+    loads = rates / speed
+    waits = erlang_c(loads.sum(axis=-1), count[..., 0])[..., None]
+    return _station(rates, speed, count, np.broadcast_to(waits, rates.shape), 1.0 / (count * speed))
+
+
+def priority_mg1(
+    arrival_rates: ArrayLike, service_rates: ArrayLike, service_scvs: ArrayLike = 1.0
+) -> Station:
+    rates, speeds, scvs = parameters.same_shape(
+        arrival_rates=_classes(arrival_rates),
+        service_rates=parameters.service_rate(service_rates, "service_rates"),
+        service_scvs=parameters.scv(service_scvs, "service_scvs"),
+    )
+    loads = rates / speeds
+    room = np.maximum(1.0 - (np.cumsum(loads, axis=-1) - loads), 0.0)
+    # What the server is busy with: a class that is too much takes what those before it left.
+    busy = np.minimum(loads, room)
+    residual = np.sum(busy * (1.0 + scvs) / (2.0 * speeds), axis=-1, keepdims=True)
+    waits = np.broadcast_to(np.minimum(loads.sum(axis=-1, keepdims=True), 1.0), rates.shape)
+    served = residual / np.where(waits > 0.0, waits, 1.0)
+    return _station(rates, speeds, np.ones_like(rates), waits, served)
+
+
+def _classes(arrival_rates: ArrayLike) -> Floats:
+    return np.atleast_1d(parameters.arrival_rate(arrival_rates, "arrival_rates"))
+
+
+def _station(
+    rates: Floats, speeds: Floats, servers: Floats, waits: Floats, served: Floats
+) -> Station:
+    """`served` is the mean time until a server is free, for those who find none free."""
+    loads = rates / speeds
+    until = np.cumsum(loads, axis=-1) / servers
+    before = until - loads / servers
+    stable = until < 1.0
+    spare = np.where(stable, (1.0 - before) * (1.0 - until), 1.0)
+    waiting_time = np.where(stable, waits * served / spare, np.inf)
+    waiting = np.where(stable, rates * np.where(stable, waiting_time, 0.0), np.inf)
+    return Station(
+        arrival_rate=rates,
+        service_rate=speeds,
+        servers=servers,
+        load=loads,
+        utilisation=loads / servers,
+        stable=stable,
+        wait_probability=waits,
+        waiting=waiting,
+        waiting_time=waiting_time,
+        number=waiting + loads,
+        sojourn_time=waiting_time + 1.0 / speeds,
+    )

@@ -1,0 +1,101 @@
+"""How much a mean time changes with each parameter: exact derivatives, and one server more.
+
+From B′(a) = B·(c/a − 1 + B) (Jagerman 1974) by the chain rule. `elasticity` is the change in per
+cent for one per cent more of the parameter.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dovemq.models.analytic.erlang import erlang_b
+from dovemq.models.analytic.parameters import Floats
+from dovemq.models.analytic.station import Station, mmc
+from dovemq.models.analytic.vma import Vma, vma
+
+
+@dataclass(frozen=True, slots=True)
+class StationSensitivity:
+    """Of the mean sojourn time of an M/M/c station. `per_server` is the change by one more."""
+
+    per_arrival_rate: Floats
+    per_service_rate: Floats
+    per_server: Floats
+    arrival_rate_elasticity: Floats
+    service_rate_elasticity: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class VmaSensitivity:
+    """Of the station time of the VMA: W of eq. 8."""
+
+    per_arrival_rate: Floats
+    per_sender_rate: Floats
+    per_broker_rate: Floats
+    per_sender_thread: Floats
+    per_broker_thread: Floats
+    per_reliability: Floats
+
+
+def station_sensitivity(station: Station) -> StationSensitivity:
+    """Where the station is unstable there is none: not a number."""
+    rate, speed, servers = station.arrival_rate, station.service_rate, station.servers
+    slope = _wait_slope(station)
+    known = np.where(station.stable, station.sojourn_time, np.nan)
+    waiting_time = np.where(station.stable, station.waiting_time, np.nan)
+    # W = w(a)/μ + 1/μ with a = λ/μ, so μ enters by the load and by the unit of time.
+    per_rate = slope / speed**2
+    per_speed = -(waiting_time + station.load * slope / speed + 1.0 / speed) / speed
+    more = mmc(rate, speed, servers + 1.0).sojourn_time
+    return StationSensitivity(
+        per_arrival_rate=per_rate,
+        per_service_rate=per_speed,
+        per_server=more - known,
+        arrival_rate_elasticity=per_rate * rate / known,
+        service_rate_elasticity=per_speed * speed / known,
+    )
+
+
+def vma_sensitivity(model: Vma) -> VmaSensitivity:
+    found = vma(model)
+    sender, broker = station_sensitivity(found.sender), station_sensitivity(found.broker)
+    gets = found.gets
+    arrivals = found.sender.arrival_rate
+    # W = W1(λ) + A·W2(A·λ), and A falls as q rises.
+    per_gets = found.broker.sojourn_time + gets * arrivals * broker.per_arrival_rate
+    return VmaSensitivity(
+        per_arrival_rate=sender.per_arrival_rate + gets**2 * broker.per_arrival_rate,
+        per_sender_rate=sender.per_service_rate,
+        per_broker_rate=gets * broker.per_service_rate,
+        per_sender_thread=sender.per_server,
+        per_broker_thread=gets * broker.per_server,
+        per_reliability=np.where(found.stable, per_gets, np.nan) * _gets_slope(model),
+    )
+
+
+def _wait_slope(station: Station) -> Floats:
+    """d/da of C(c, a)/(c − a): the wait in units of the service time."""
+    load, servers = station.load, station.servers
+    safe = np.where(load > 0.0, load, 1.0)
+    blocked = erlang_b(load, servers)
+    blocked_slope = np.where(load > 0.0, blocked * (servers / safe - 1.0 + blocked), servers == 1.0)
+    free = servers - load
+    kept = np.where(station.stable, free + load * blocked, 1.0)
+    kept_slope = -1.0 + blocked + load * blocked_slope
+    waits = servers * blocked / kept
+    waits_slope = servers * (blocked_slope * kept - blocked * kept_slope) / kept**2
+    rest = np.where(station.stable, free, 1.0)
+    return np.where(station.stable, waits_slope / rest + waits / rest**2, np.nan)
+
+
+def _gets_slope(model: Vma) -> Floats:
+    """dA/dq of A = (1 − p^R)/q."""
+    reliability = np.asarray(model.reliability, dtype=np.float64)
+    most = np.asarray(model.gets_max, dtype=np.float64)
+    failed = 1.0 - reliability
+    endless = np.isinf(most)
+    count = np.where(endless, 1.0, most)
+    given_up = np.where(endless, 0.0, failed**count)
+    given_up_slope = np.where(endless, 0.0, -count * failed ** (count - 1.0))
+    slope: Floats = -given_up_slope / reliability - (1.0 - given_up) / reliability**2
+    return slope

@@ -1,0 +1,39 @@
+"""How many consumers each topic needs: for a budget, or for a target of time (002, §V).
+
+    from dovemq.models.planning import Problem, min_time
+
+    plan = min_time(Problem(network), budget=5)
+    plan.consumers, plan.time_per_job, [step.reason for step in plan.steps]
+
+Greedy planners explain each step; `exact_time` and `exact_cost` look at every allocation.
+"""
+
+from dovemq.models.planning.costs import Cost
+from dovemq.models.planning.exact import exact_cost, exact_time
+from dovemq.models.planning.greedy import min_cost, min_time, random_cost, random_time
+from dovemq.models.planning.plan import Plan, Shortage, Step
+from dovemq.models.planning.planner import Planned, planned
+from dovemq.models.planning.problem import Problem
+from dovemq.models.planning.routing import Routing, best_shares
+from dovemq.models.planning.spec import Goal, Spec, read_spec
+
+__all__ = [
+    "Cost",
+    "Goal",
+    "Plan",
+    "Planned",
+    "Problem",
+    "Routing",
+    "Shortage",
+    "Spec",
+    "Step",
+    "best_shares",
+    "exact_cost",
+    "exact_time",
+    "min_cost",
+    "min_time",
+    "planned",
+    "random_cost",
+    "random_time",
+    "read_spec",
+]

@@ -1,0 +1,61 @@
+"""What consumers cost: F_j of 002, a growing convex function of their number."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dovemq.models.analytic.parameters import Floats, scv
+from dovemq.models.errors import ParameterInvalid
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """F(m) = linear·m + quadratic·m², or the listed F(1), F(2), …, whose last step goes on.
+
+    Each consumer must cost something, and none less than the one before it.
+    """
+
+    linear: float = 1.0
+    quadratic: float = 0.0
+    listed: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.listed:
+            steps = np.diff(np.array([0.0, *self.listed]))
+            if not np.isfinite(steps).all() or (steps[1:] <= 0).any() or steps[0] < 0:
+                raise ParameterInvalid("cost", list(self.listed), "a list that grows")
+            if len(self.listed) < 2 or (np.diff(steps[1:]) < 0).any():
+                raise ParameterInvalid(
+                    "cost", list(self.listed), "two or more, with steps that never shrink,"
+                )
+            return
+        scv(self.linear, "cost: linear")
+        scv(self.quadratic, "cost: quadratic")
+        if self.linear + self.quadratic <= 0.0:
+            raise ParameterInvalid("cost", 0, "a number above 0")
+
+    def of(self, consumers: Floats) -> Floats:
+        if not self.listed:
+            return self.linear * consumers + self.quadratic * consumers**2
+        listed = np.asarray(self.listed)
+        last = np.minimum(consumers, len(listed)).astype(np.int64)
+        further = listed[-1] - listed[-2]
+        total: Floats = listed[last - 1] + (consumers - last) * further
+        return total
+
+
+class Prices:
+    """The costs of all topics at once, for allocations along the last axis."""
+
+    def __init__(self, costs: Sequence[Cost]) -> None:
+        self._costs = tuple(costs)
+        self._linear = np.array([cost.linear for cost in costs])
+        self._quadratic = np.array([cost.quadratic for cost in costs])
+        self._listed = tuple(place for place, cost in enumerate(costs) if cost.listed)
+
+    def of(self, consumers: Floats) -> Floats:
+        prices = self._linear * consumers + self._quadratic * consumers**2
+        for place in self._listed:
+            prices[..., place] = self._costs[place].of(consumers[..., place])
+        return prices

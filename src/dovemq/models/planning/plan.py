@@ -1,0 +1,162 @@
+"""The answer of a planner: an allocation, how it was reached, and what it lacks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dovemq.models.analytic.parameters import Floats
+from dovemq.models.planning.problem import Problem
+from dovemq.models.planning.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """A topic that stays unstable, and how many consumers more would make it stable."""
+
+    topic: str
+    load: float
+    consumers: int
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One consumer more at a topic. Infinite figures mean that a topic is still unstable."""
+
+    number: int
+    topic: str
+    consumers: tuple[int, ...]
+    cost: float
+    wip: float
+    time_per_job: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`cost` is what is spent over the start. `time_per_job` is wip over the rate of all jobs.
+
+    Not `feasible`: the budget cannot make every topic stable, or the target cannot be reached;
+    `note` says which, `shortages` what is missing. The allocation is then the best that was found.
+    """
+
+    method: str
+    topics: tuple[str, ...]
+    start: tuple[int, ...]
+    consumers: tuple[int, ...]
+    cost: float
+    wip: float
+    time_per_job: float
+    steps: tuple[Step, ...]
+    feasible: bool
+    note: str
+    shortages: tuple[Shortage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The topic that gets the next consumer, and the work in progress then, where it is known."""
+
+    place: int
+    reason: str
+    wip: float | None = None
+
+
+def whole(consumers: Floats) -> tuple[int, ...]:
+    return tuple(consumers.astype(np.int64).tolist())
+
+
+class Sketch:
+    """A plan that is being made: the allocation so far, with every step and its reason."""
+
+    def __init__(self, method: str, problem: Problem, progress: Progress) -> None:
+        self._method = method
+        self._problem = problem
+        self._progress = progress
+        self._prices = problem.prices
+        self._names = tuple(topic.name for topic in problem.network.topics)
+        self._steps: list[Step] = []
+        self.consumers = problem.start
+        self.cost = 0.0
+        self.wip = float(progress.wip(self.consumers))
+
+    @property
+    def time_per_job(self) -> float:
+        return self.wip / self._progress.job_rate
+
+    @property
+    def count(self) -> int:
+        return len(self._steps)
+
+    @property
+    def steps(self) -> Floats:
+        """What one consumer more costs at each topic."""
+        return self._prices.of(self.consumers + 1.0) - self._prices.of(self.consumers)
+
+    def add(self, choice: Choice) -> None:
+        place = choice.place
+        self.cost += float(self.steps[place])
+        self.consumers = self.consumers.copy()
+        self.consumers[place] += 1.0
+        self.wip = (
+            choice.wip if choice.wip is not None else float(self._progress.wip(self.consumers))
+        )
+        self._steps.append(
+            Step(
+                number=len(self._steps) + 1,
+                topic=self._names[place],
+                consumers=whole(self.consumers),
+                cost=self.cost,
+                wip=self.wip,
+                time_per_job=self.time_per_job,
+                reason=choice.reason,
+            )
+        )
+
+    def plan(self, *, feasible: bool, note: str) -> Plan:
+        return plan_of(
+            self._method,
+            self._problem,
+            self._progress,
+            self.consumers,
+            steps=tuple(self._steps),
+            feasible=feasible,
+            note=note,
+        )
+
+
+def plan_of(
+    method: str,
+    problem: Problem,
+    progress: Progress,
+    consumers: Floats,
+    *,
+    feasible: bool,
+    note: str,
+    steps: tuple[Step, ...] = (),
+) -> Plan:
+    wip = float(progress.wip(consumers))
+    return Plan(
+        method=method,
+        topics=tuple(topic.name for topic in problem.network.topics),
+        start=whole(problem.start),
+        consumers=whole(consumers),
+        cost=float(problem.extra_cost(consumers)),
+        wip=wip,
+        time_per_job=wip / progress.job_rate,
+        steps=steps,
+        feasible=feasible,
+        note=note,
+        shortages=shortages(problem, progress, consumers),
+    )
+
+
+def shortages(problem: Problem, progress: Progress, consumers: Floats) -> tuple[Shortage, ...]:
+    missing = np.maximum(progress.stable_from - consumers, 0.0)
+    return tuple(
+        Shortage(
+            topic.name, float(progress.loads[place]), int(consumers[place]), int(missing[place])
+        )
+        for place, topic in enumerate(problem.network.topics)
+        if missing[place] > 0.0
+    )

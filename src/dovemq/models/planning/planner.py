@@ -1,0 +1,79 @@
+"""From a spec to its plan: which planner, and where jobs may choose routes, their shares too."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from dovemq.models.analytic.jobs import Network
+from dovemq.models.errors import NetworkInvalid
+from dovemq.models.planning.exact import exact_cost, exact_time
+from dovemq.models.planning.greedy import min_cost, min_time, random_cost, random_time
+from dovemq.models.planning.plan import Plan
+from dovemq.models.planning.problem import Problem
+from dovemq.models.planning.routing import best_shares
+from dovemq.models.planning.spec import Goal, Spec
+
+ROUNDS_MAX: Final = 10
+_GAIN_MIN: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan, and the network as it would be then: its consumers, and its shares if they moved."""
+
+    plan: Plan
+    network: Network
+
+
+def planned(spec: Spec) -> Planned:
+    found = _allocated(spec.problem, spec)
+    if not spec.goal.optimise_routes:
+        return found
+    for _ in range(ROUNDS_MAX):
+        if not found.plan.feasible:
+            return found
+        routing = best_shares(_with_network(spec.problem, found.network))
+        shared = _starting_as(spec.problem, routing.network)
+        better = _allocated(shared, spec)
+        if not better.plan.feasible or not _improves(better.plan, found.plan):
+            return found
+        found = better
+    return found
+
+
+def _allocated(problem: Problem, spec: Spec) -> Planned:
+    plan = _plan(problem, spec.goal, spec.unit_seconds)
+    topics = tuple(
+        replace(topic, consumers=count)
+        for topic, count in zip(problem.network.topics, plan.consumers, strict=True)
+    )
+    return Planned(plan, replace(problem.network, topics=topics))
+
+
+def _plan(problem: Problem, goal: Goal, unit_seconds: float) -> Plan:
+    if goal.budget is not None:
+        if goal.method == "random":
+            return random_time(problem, goal.budget, np.random.default_rng(goal.seed))
+        return (exact_time if goal.method == "exact" else min_time)(problem, goal.budget)
+    if goal.target_seconds is not None:
+        target = goal.target_seconds / unit_seconds
+        if goal.method == "random":
+            return random_cost(problem, target, np.random.default_rng(goal.seed))
+        return (exact_cost if goal.method == "exact" else min_cost)(problem, target)
+    raise NetworkInvalid("goal", "budget or target_seconds is needed")
+
+
+def _with_network(problem: Problem, network: Network) -> Problem:
+    return replace(problem, network=network)
+
+
+def _starting_as(problem: Problem, network: Network) -> Problem:
+    """The new shares, with the consumers that the plan began with."""
+    return replace(problem, network=replace(problem.network, jobs=network.jobs))
+
+
+def _improves(new: Plan, old: Plan) -> bool:
+    if new.cost < old.cost - _GAIN_MIN:
+        return True
+    return new.cost <= old.cost + _GAIN_MIN and new.wip < old.wip * (1.0 - _GAIN_MIN)

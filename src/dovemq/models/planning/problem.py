@@ -1,0 +1,66 @@
+"""What is to be planned: a network, what its jobs are worth at each topic, what consumers cost."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from dovemq.models.analytic import parameters
+from dovemq.models.analytic.jobs import Network
+from dovemq.models.analytic.parameters import Floats
+from dovemq.models.errors import NetworkInvalid, ParameterInvalid
+from dovemq.models.planning.costs import Cost, Prices
+
+CONSUMERS_MAX: Final = 10_000
+"""At one topic, unless the problem says less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The plan starts from the consumers of the network's topics and only adds to them.
+
+    `values` (ν_j), `costs` (F_j) and `consumers_max` are in the order of the topics; empty means
+    1, one per consumer, and `CONSUMERS_MAX`.
+    """
+
+    network: Network
+    values: tuple[float, ...] = ()
+    costs: tuple[Cost, ...] = ()
+    consumers_max: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        count = len(self.network.topics)
+        for name in ("values", "costs", "consumers_max"):
+            given = len(getattr(self, name))
+            if given not in (0, count):
+                raise NetworkInvalid(name, f"{given} were given for {count} topics")
+        parameters.duration(self.values, "values")
+        for topic, most in zip(self.network.topics, self.consumers_max, strict=False):
+            if not topic.consumers <= most <= CONSUMERS_MAX:
+                raise ParameterInvalid(
+                    f"topic {topic.name}: consumers_max",
+                    most,
+                    f"a whole number from {topic.consumers} to {CONSUMERS_MAX}",
+                )
+
+    @property
+    def start(self) -> Floats:
+        return np.array([topic.consumers for topic in self.network.topics], dtype=np.float64)
+
+    @property
+    def most(self) -> Floats:
+        return np.array(self.consumers_max or [CONSUMERS_MAX] * len(self.network.topics), float)
+
+    @property
+    def weights(self) -> Floats:
+        return np.array(self.values or [1.0] * len(self.network.topics), dtype=np.float64)
+
+    @property
+    def prices(self) -> Prices:
+        return Prices(self.costs or (Cost(),) * len(self.network.topics))
+
+    def extra_cost(self, consumers: Floats) -> Floats:
+        """Of allocations along the last axis, over the cost of the start."""
+        prices = self.prices
+        total: Floats = np.sum(prices.of(consumers) - prices.of(self.start), axis=-1)
+        return total

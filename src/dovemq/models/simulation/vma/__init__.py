@@ -1,0 +1,1 @@
+"""The tandem of 000 by event simulation: model, state, kernel, result."""

@@ -1,0 +1,233 @@
+"""The state of one run of the tandem as its kernel holds it: plain arrays that can grow.
+
+A message lives in a slot of `pool`; lists are links between slots (−1 ends one). The ends of
+service are sorted, the soonest last, above a bound at infinity in place 0. Delays that are the
+same for every message (two passages of the link, the timeout) are first-in first-out `rings`.
+What is measured has a row per slice of time; row 0 is the warm-up.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dovemq.models.simulation.compiled import codes
+from dovemq.models.simulation.histogram import BINS
+from dovemq.models.simulation.runs import Span
+from dovemq.models.simulation.sampling import Floats, Rows, Shapes
+from dovemq.models.simulation.streams import Words, seeded
+from dovemq.models.simulation.vma.model import Tandem
+
+NONE: Final = -1
+SENDING, VISIBLE, INVISIBLE, DONE = range(4)
+TO_BROKER, TO_RECEIVER, TIMER = codes(0, 3)
+RINGS: Final = 3
+SEND_HEAD, SEND_TAIL, LEASE_HEAD, LEASE_TAIL, AGAIN_HEAD = codes(0, 5)
+LISTS: Final = 5
+ARRIVAL, CLASS, SENDER, BROKER, CHANCE, AGAIN = range(6)
+PURPOSES: Final = 6
+SLOTS_FIRST: Final = 256
+SLOTS_MAX: Final = 1 << 26
+
+AREAS: Final = (
+    "sender_waiting",
+    "visible",
+    "sender_busy",
+    "broker_busy",
+    "sender_any_busy",
+    "broker_any_busy",
+    "in_system",
+)
+"""Numbers over time: messages waiting, threads busy, 1 while any is, messages not yet received."""
+EVENTS: Final = (
+    "arrived",
+    "send_started",
+    "sent",
+    "leased",
+    "served",
+    "lost",
+    "expired",
+    "received",
+    "repeated",
+)
+"""What is counted and can be recorded. `repeated` is a receive of what was received before."""
+SUMS: Final = ("received", "sojourn", "sojourn_square", "sending", "resting")
+"""Per class, of the messages received: until sent, from sent to the first lease."""
+
+_STATE = np.dtype(
+    [
+        ("now", np.float64),
+        ("next_arrival", np.float64),
+        ("next_other", np.float64),
+        ("slice_end", np.float64),
+        ("slice_length", np.float64),
+        ("reliability", np.float64),
+        ("visibility_timeout", np.float64),
+        ("link_delay", np.float64),
+        ("per_scale", np.float64),
+        ("sender_threads", np.int64),
+        ("broker_threads", np.int64),
+        ("in_order", np.int64),
+        ("timed", np.int64),
+        ("slice", np.int64),
+        ("sender_waiting", np.int64),
+        ("visible", np.int64),
+        ("sender_busy", np.int64),
+        ("broker_busy", np.int64),
+        ("in_system", np.int64),
+        ("free", np.int64),
+        ("serial", np.int64),
+        ("rows", np.int64),
+        ("rows_max", np.int64),
+        ("full", np.int64),
+    ]
+)
+_KIND = np.dtype(
+    [("share", np.float64), ("level", np.int64), ("sender", np.int64), ("broker", np.int64)]
+)
+_MESSAGE = np.dtype(
+    [
+        ("arrived", np.float64),
+        ("sent", np.float64),
+        ("leased", np.float64),
+        ("sender_time", np.float64),
+        ("broker_time", np.float64),
+        ("chance", np.float64),
+        ("serial", np.int64),
+        ("link", np.int32),
+        ("after", np.int32),
+        ("copies", np.int32),
+        ("leases", np.int32),
+        ("kind", np.int16),
+        ("level", np.int16),
+        ("stage", np.int16),
+        ("listed", np.int16),
+    ]
+)
+_THREAD = np.dtype([("end", np.float64), ("slot", np.int64)])
+_DELAYED = np.dtype(
+    [("due", np.float64), ("serial", np.int64), ("slot", np.int64), ("lost", np.int64)]
+)
+RECORD = np.dtype(
+    [("time", np.float64), ("message", np.int64), ("event", np.int64), ("kind", np.int64)]
+)
+
+Whole = NDArray[np.int64]
+
+
+class Held(NamedTuple):
+    """Everything the kernel reads and writes.
+
+    `lists` has five rows of a slot per level: head and tail of what waits to be sent, head and
+    tail of what may be leased in turn, and the head of what is visible again. `tally` is the
+    current row of `series`: areas, counts, sums per class. `turns` is head and length per ring.
+    """
+
+    state: Rows
+    kinds: Rows
+    shapes: Rows
+    values: Floats
+    words: Words
+    pool: Rows
+    lists: Whole
+    sender: Rows
+    broker: Rows
+    rings: Rows
+    turns: Whole
+    tally: Floats
+    series: Floats
+    histogram: Whole
+    record: Rows
+
+
+def scale_of(tandem: Tandem) -> float:
+    """Sojourns are counted relative to it."""
+    total = sum(
+        each.share * (tandem.sender_of(each).mean + tandem.broker_of(each).mean)
+        for each in tandem.classes
+    )
+    return total or tandem.arrival.mean
+
+
+def held(tandem: Tandem, span: Span, seed: int, replication: int) -> Held:
+    levels = sorted({each.priority for each in tandem.classes})
+    shapes = Shapes(tandem.arrival)
+    kinds = _kinds(tandem, levels, shapes)
+    table, values = shapes.tables()
+    state = _state(tandem, span)
+    pool = np.zeros(SLOTS_FIRST, _MESSAGE)
+    _set_free(pool, state, 0)
+    width = len(AREAS) + len(EVENTS) + len(SUMS) * len(kinds)
+    return Held(
+        state=state,
+        kinds=kinds,
+        shapes=table,
+        values=values,
+        words=seeded(seed, ((replication, purpose) for purpose in range(PURPOSES))),
+        pool=pool,
+        lists=np.full((LISTS, len(levels)), NONE),
+        sender=_threads(tandem.sender_threads),
+        broker=_threads(tandem.broker_threads),
+        rings=np.zeros((RINGS, SLOTS_FIRST), _DELAYED),
+        turns=np.zeros((RINGS, 2), np.int64),
+        tally=np.zeros(width),
+        series=np.zeros((span.slices + 1, width)),
+        histogram=np.zeros((len(kinds), BINS), np.int64),
+        record=np.zeros(span.record_rows_max, RECORD),
+    )
+
+
+def _state(tandem: Tandem, span: Span) -> Rows:
+    state = np.zeros(1, _STATE)
+    state["next_arrival"] = NONE
+    state["slice"] = 0 if span.warm_up else 1
+    state["slice_end"] = state["next_other"] = span.warm_up or span.slice_length
+    state["slice_length"] = span.slice_length
+    state["per_scale"] = 1.0 / scale_of(tandem)
+    for name in ("reliability", "visibility_timeout", "link_delay"):
+        state[name] = getattr(tandem, name)
+    for name in ("sender_threads", "broker_threads"):
+        state[name] = getattr(tandem, name)
+    state["in_order"] = tandem.order == "in"
+    state["timed"] = tandem.recovery == "timer"
+    state["rows_max"] = span.record_rows_max
+    return state
+
+
+def _threads(count: int) -> Rows:
+    threads = np.zeros(count + 1, _THREAD)
+    threads["end"][0] = np.inf
+    return threads
+
+
+def _kinds(tandem: Tandem, levels: list[int], shapes: Shapes) -> Rows:
+    kinds = np.zeros(len(tandem.classes), _KIND)
+    cumulated = np.cumsum([each.share for each in tandem.classes])
+    cumulated[-1] = np.inf
+    for place, each in enumerate(tandem.classes):
+        sender, broker = tandem.sender_of(each), tandem.broker_of(each)
+        level = levels.index(each.priority)
+        kinds[place] = (cumulated[place], level, shapes.place(sender), shapes.place(broker))
+    return kinds
+
+
+def _set_free(pool: Rows, state: Rows, first: int) -> None:
+    pool["link"][first:] = np.arange(first + 1, len(pool) + 1)
+    pool["link"][-1] = state["free"][0] if first else NONE
+    pool["stage"][first:] = DONE
+    state["free"] = first
+
+
+def grown(held: Held) -> Held:
+    """With twice the room for messages and delays."""
+    slots = len(held.pool)
+    if slots >= SLOTS_MAX:
+        raise MemoryError(f"more than {SLOTS_MAX:,} messages wait: the model is unstable")
+    pool = np.concatenate((held.pool, np.zeros(slots, _MESSAGE)))
+    _set_free(pool, held.state, slots)
+    rings = np.zeros((RINGS, 2 * slots), _DELAYED)
+    for ring, (head, length) in enumerate(held.turns):
+        rings[ring, :length] = held.rings[ring].take(np.arange(head, head + length) % slots)
+    held.turns[:, 0] = 0
+    held.state["full"] = 0
+    return held._replace(pool=pool, rings=rings)

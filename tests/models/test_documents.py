@@ -1,0 +1,40 @@
+"""The plans of the how-to are made as it says."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dovemq.cli import main
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "plan-capacity.md"
+
+
+def _blocks() -> list[str]:
+    return re.findall(r"^```toml\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def _planned(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], *args: str) -> Any:
+    path = tmp_path / "plan.toml"
+    path.write_text(text)
+    assert main(["plan", str(path), "--json", *args]) == 0
+    return json.loads(capsys.readouterr().out)["plan"]
+
+
+def test_plan_of_the_how_to_ends_as_it_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = _planned(_blocks()[0], tmp_path, capsys)
+    assert plan["consumers"] == {"A": 2, "B": 2, "C": 1, "D": 4}
+    assert f"{plan['time_per_job_s']:.1f} s a job" in PAGE.read_text()
+
+
+def test_other_jobs_of_the_how_to_are_planned_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, branches, ways = _blocks()
+    text = f"{first}\n[jobs.report]\narrival_rate = 1.0\n{branches}\n{ways}"
+    plan = _planned(text, tmp_path, capsys, "--optimise-routes", "--budget", "9")
+    assert plan["feasible"]

@@ -50,6 +50,7 @@ test-full: export DOVETEST_POWER_ROUNDS := 60
 test-full: export DOVETEST_SCHEDULES := 500
 test-full: export DOVETEST_TRACE := 1000000
 test-full: export DOVETEST_DECAYS := 1000
+test-full: export DOVETEST_NETS := 2000
 test-full: PYTEST += --timeout 3600 -o faulthandler_timeout=0
 test-full: check suite
 	$(BIN)/python -m bench.flat
@@ -57,6 +58,7 @@ test-full: check suite
 	$(BIN)/python -m bench.polls
 	$(BIN)/python -m bench.trace
 	$(BIN)/python -m bench.quotas
+	$(BIN)/python -m bench.faults --quick
 
 coverage: setup
 	$(BIN)/coverage erase

@@ -82,6 +82,15 @@ def quality(networks: int, *, equal: bool) -> Row:
     }
 
 
+def rows(quick: bool) -> list[Row]:
+    """The section of `python -m bench.models`."""
+    networks = 50 if quick else 500
+    return [
+        *(speed(tasks) for tasks in TASKS),
+        *(quality(networks, equal=equal) for equal in (True, False)),
+    ]
+
+
 def main() -> None:
     parser = parser_of("planning", __doc__)
     parser.add_argument("--networks", type=int, default=500)

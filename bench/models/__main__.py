@@ -5,7 +5,7 @@
 An event is the production or arrival, the service start or the service end of one message, counted
 alike everywhere. Times are seconds of CPU of one core, the best of interleaved passes; numba has
 compiled before. A simulator that is not there is left out; --install gets it into the cache.
-Sections of other benches (planning, petri) are shown where those offer `rows`.
+Sections of other benches (planning, petri, statespaces) are shown where those offer `rows`.
 """
 
 import importlib
@@ -26,7 +26,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     "linear": tandem.by_events,
     "network": networks.beside_others,
 }
-OTHERS: Final = ("planning", "petri")
+OTHERS: Final = ("planning", "petri", "statespaces")
 """Benches that offer `rows(quick)`."""
 
 
@@ -45,7 +45,9 @@ def main() -> None:
     parser = parser_of("models", __doc__)
     parser.add_argument("--sections", default=",".join(known), help="a list with commas")
     parser.add_argument("--quick", action="store_true", help="shorter runs, wider intervals")
-    parser.add_argument("--install", action="store_true", help="get SimPy and Ciw into the cache")
+    parser.add_argument(
+        "--install", action="store_true", help="get the other simulators into the cache"
+    )
     args = parser.parse_args()
     if unknown := set(args.sections.split(",")) - known.keys():
         parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(known)}")

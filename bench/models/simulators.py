@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 CACHE: Final = Path(__file__).resolve().parents[2] / ".cache" / "models"
-VERSIONS: Final = {"simpy": "4.1.2", "ciw": "3.2.7"}
+VERSIONS: Final = {"simpy": "4.1.2", "ciw": "3.2.7", "snakes": "0.9.33"}
 _INSTALL_SECONDS_MAX: Final = 300
 
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.powercut import Disk, build_shim
+from dovemq.load.faults.powercut import Disk
+from dovemq.load.faults.shim import build_shim
 
 
 @pytest.fixture(scope="session")

@@ -12,9 +12,9 @@ import pytest
 
 from dovemq.client import BlockingAdminClient, SqsClient
 from dovemq.client.errors import Refused
+from dovemq.load.faults.powercut import Disk
 from dovemq.sqs.shapes import SendMessageRequest
 from dovemq.testing.local_server import LocalServer, StartFailed
-from tests.faults.powercut import Disk
 from tests.faults.traffic import PLAIN, client_of
 
 _RESUME_SECONDS_MAX: Final = 10.0

@@ -15,10 +15,10 @@ from typing import Final, NamedTuple
 import pytest
 
 from dovemq.core.errors import DoveError
+from dovemq.load.faults.powercut import Damage, Disk
 from tests.faults.inspection import broken_promises
 from tests.faults.ledger import Ledger
 from tests.faults.power_driver import later_release
-from tests.faults.powercut import Damage, Disk
 
 SEEDS: Final = range(int(os.environ.get("DOVETEST_POWER_ROUNDS", "12")))
 MIGRATION_SEEDS: Final = range(4)

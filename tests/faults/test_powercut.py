@@ -5,9 +5,11 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
-from tests.faults.powercut import SECTOR_BYTES, Damage, Disk
+from dovemq.load.faults.powercut import SECTOR_BYTES, Damage, Disk, Effects
+from dovemq.load.faults.shim import SkewedClock
 
 _SEEDS = 40
 _PRELUDE = """
@@ -129,3 +131,58 @@ def test_strike_tells_which_files_were_at_risk(disk: Disk) -> None:
     damage = disk.strike(random.Random(1))
     assert isinstance(damage, Damage)
     assert damage.unsynced_files == {"b"}
+
+
+def test_journal_of_synced_writes_starts_anew_and_a_later_write_is_still_at_risk(
+    tmp_path: Path, shim: Path
+) -> None:
+    script = """
+f = write('a', b'o' * 2048); os.fsync(f); sync('.')
+for _ in range(200):
+    os.pwrite(f, b's' * 65536, 0); os.fsync(f)
+write('a', b'n' * 512)
+"""
+    found = set()
+    for seed in range(10):
+        disk = Disk(tmp_path / str(seed), shim)
+        run(disk, script)
+        assert (tmp_path / str(seed) / "journal" / "journal").stat().st_size < 9 << 20
+        disk.strike(random.Random(seed))
+        found.add(contents(disk, "a"))
+    assert found == {b"s" * 65536, b"n" * 512 + b"s" * 65024}
+
+
+def test_effects_of_switches_are_counted_over_processes(disk: Disk) -> None:
+    script = """
+file = os.open('a', os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+for act in (lambda: os.write(file, b'x'), lambda: os.fsync(file)):
+    try: act()
+    except OSError: pass
+"""
+    disk.switch("fail-sync", on=True)
+    run(disk, script)
+    disk.switch("full", on=True)
+    disk.forget()
+    run(disk, script)
+    assert disk.effects() == Effects(syncs_failed=2, writes_refused=1)
+
+
+def test_clock_of_a_process_can_be_set_while_it_runs(tmp_path: Path, shim: Path) -> None:
+    clock = SkewedClock(tmp_path, shim)
+    script = "import time; print(time.time_ns() - int(input()), flush=True); " * 2
+    process = subprocess.Popen(
+        [sys.executable, "-S", "-c", script],
+        env={**os.environ, **clock.environment()},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    seen = []
+    for offset_ms in (0, -3_600_000):
+        clock.set(offset_ms)
+        process.stdin.write(b"%d\n" % time.time_ns())
+        process.stdin.flush()
+        seen.append(int(process.stdout.readline()) // 3_600_000_000_000)
+    process.communicate()
+    assert seen == [0, -1]

@@ -166,3 +166,24 @@ def test_message_that_was_neither_acknowledged_nor_received_counts_for_nothing()
     assert not judge([sent(Outcome.UNKNOWN)], [], EXACT).stored
     assert judge([sent(Outcome.UNKNOWN)], [received(500)], EXACT).stored
     assert judge([sent()], [], EXACT).stored
+
+
+def named(attempts: list[Attempt], deliveries: list[Delivery], *ids: bytes) -> set[Fault]:
+    return set(judge(attempts, deliveries, EXACT, named=frozenset(ids)).faults)
+
+
+def test_loss_that_the_service_names_is_told_apart() -> None:
+    assert named([sent()], [], b"m1") == {Fault.NAMED}
+    assert named([sent()], [], b"m2") == {Fault.LOST}
+
+
+def test_loss_of_another_copy_than_the_named_one_is_a_loss() -> None:
+    attempts = [sent(), sent(message_id=b"m2")]
+    assert named(attempts, [], b"m1") == {Fault.LOST}
+    assert named(attempts, [received(500)], b"m2") == {Fault.NAMED}
+
+
+def test_return_that_the_service_names_is_told_apart() -> None:
+    deliveries = [received(500, settled_us=900), received(2_000)]
+    assert named([sent()], deliveries, b"m1") == {Fault.NAMED}
+    assert named([sent()], deliveries, b"m2") == {Fault.RETURNED}

@@ -256,6 +256,24 @@ def test_clients_are_dealt_to_processes(tmp_path: Path) -> None:
 _KINDS = ("receivers", "senders")
 
 
+def test_worker_is_sending_until_its_senders_have_ended_also_before_they_start(
+    tmp_path: Path,
+) -> None:
+    async def whole() -> list[bool]:
+        async with serving() as (service, endpoint):
+            service.queues["url"] = {}
+            worker = Worker(Share(plan(endpoint, messages=1), 1, 0, ("url",), str(tmp_path), 0))
+            told = [worker.news().sending]
+            worker.send(0)
+            told.append(worker.news().sending)
+            while worker.news().sending:
+                await asyncio.sleep(0.001)
+            assert (await worker.stop()).sends.messages == 2
+            return told
+
+    assert asyncio.run(whole()) == [True, True]
+
+
 def test_messages_of_others_are_left_alone_and_counted() -> None:
     async def disturbed() -> Result:
         async with serving() as (service, endpoint):

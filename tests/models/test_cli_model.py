@@ -213,6 +213,9 @@ def test_what_if_plans_again_with_other_values(ask: Ask, plan_file: Path) -> Non
     found = json.loads(ask("plan", plan_file, *changes, "--json"))
     assert found["what_if"]["work_in_progress"] < found["plan"]["work_in_progress"] / 2
     assert "what if:" in ask("plan", plan_file, "--what-if", "goal.budget=6")
+    path = plan_file.with_suffix(".svg")
+    ask("plan", plan_file, "--what-if", "load=1.2", "--target", 50, "--plot", path)
+    assert "what if: MinCost" in path.read_text()
     assert "no table topics.X" in ask("plan", plan_file, "--what-if", "topics.X.y=1", code=2)
 
 
@@ -240,7 +243,9 @@ def test_network_of_a_file_is_told_topic_by_topic(ask: Ask, tmp_path: Path) -> N
 
 
 def test_overloaded_network_fails_the_check(ask: Ask, plan_file: Path) -> None:
-    assert "unstable" in ask("model", "network", plan_file, code=1)
+    out = ask("model", "network", plan_file, code=1)
+    assert "unstable" in out
+    assert "for the rates that are offered" in out
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,21 @@ import msgspec
 ROOT = Path(__file__).resolve().parents[2]
 CODE_FOLDERS = ("src", "tests", "tools", "bench", "examples")
 TEXT_SUFFIXES = frozenset(
-    (".c", ".cfg", ".ini", ".js", ".json", ".md", ".mjs", ".py", ".sh", ".sql", ".toml", ".txt")
+    (
+        ".c",
+        ".cfg",
+        ".html",
+        ".ini",
+        ".js",
+        ".json",
+        ".md",
+        ".mjs",
+        ".py",
+        ".sh",
+        ".sql",
+        ".toml",
+        ".txt",
+    )
 )
 TEXT_NAMES = frozenset(("Makefile", "run", ".gitignore"))
 PASSED_OVER = frozenset(("__pycache__", "build", "dist", "node_modules"))

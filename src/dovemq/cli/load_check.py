@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dovemq.load.checker import Rules
     from dovemq.load.report import Report
 
-FAULTS: Final = ("lost", "corrupted", "strange", "returned", "collided", "doubled", "late")
+FAULTS: Final = ("lost", "corrupted", "strange", "returned", "collided", "doubled", "named", "late")
 _EXTRA: Final = "this command needs numpy: pip install 'dovemq[models]'"
 
 

@@ -47,6 +47,7 @@ _UNITS: Final = {
     "displacement": "places",
 }
 """By the whole name of a figure, or by its last word."""
+_INTERRUPTIONS: Final = (signal.SIGINT, signal.SIGTERM)
 _TRACE_EXTRA: Final = "--trace needs pyarrow: pip install 'dovemq[trace]'"
 
 
@@ -117,9 +118,11 @@ def stop_on_interrupt() -> asyncio.Event:
     def interrupted() -> None:
         stop.set()
         # Who asks twice does not want to wait for the table.
-        loop.remove_signal_handler(signal.SIGINT)
+        for number in _INTERRUPTIONS:
+            loop.remove_signal_handler(number)
 
-    loop.add_signal_handler(signal.SIGINT, interrupted)
+    for number in _INTERRUPTIONS:
+        loop.add_signal_handler(number, interrupted)
     return stop
 
 

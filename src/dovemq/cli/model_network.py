@@ -1,15 +1,21 @@
 """`dovemq model network`: topics and jobs of a planning file, as they are."""
 
 import argparse
-from typing import TYPE_CHECKING, Any
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import FAILED, OK, Commands, add_command, existing_file
+from dovemq.cli.command import FAILED, OK, Commands, add_command, existing_file, number
 from dovemq.cli.modelling import modelling, print_parts, read_toml, real, shown, told
-from dovemq.cli.output import print_json, print_table
+from dovemq.cli.output import Progress, print_json, print_table
 
 if TYPE_CHECKING:
     from dovemq.models.analytic import Network, NetworkMeasures
     from dovemq.models.planning import Spec
+
+_OFFERED: Final = (
+    "while a topic is unstable, figures of the others are for the rates that are offered to them, "
+    "not for what that topic passes on"
+)
 
 
 def add(commands: Commands) -> None:
@@ -31,6 +37,16 @@ def add(commands: Commands) -> None:
         help="of GI/G/m topics (default: %(default)s)",
     )
     parser.add_argument(
+        "--method",
+        choices=("analytic", "kernel"),
+        default="analytic",
+        help="closed form, or simulation (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--horizon", type=real, default=10_000.0, help="of a simulation, in the unit of the rates"
+    )
+    parser.add_argument("--seed", type=number, default=0, help="of a simulation")
+    parser.add_argument(
         "--target", type=real, metavar="SECONDS", help="by how much load may grow to keep this"
     )
     parser.add_argument(
@@ -47,11 +63,34 @@ def _run(args: argparse.Namespace) -> int:
         network = spec.problem.network
         found = network_measures(network, factor=args.factor, approximation=args.approximation)
         report = report_of(network, found, spec.unit_seconds) | _extra(args, spec)
+        if args.method == "kernel":
+            report["jobs"] = asyncio.run(_simulated(args, spec))
     if args.json:
         print_json(report)
     else:
         print_report(report)
     return OK if report["stable"] else FAILED
+
+
+async def _simulated(args: argparse.Namespace, spec: "Spec") -> list[dict[str, Any]]:
+    """Response times with their intervals, after a tenth of the horizon as warm-up."""
+    from dovemq.experiments.simulated_jobs import multiplied, simulated_jobs
+    from dovemq.models.simulation import Run
+
+    run = Run(args.horizon, warm_up=args.horizon / 10, seed=args.seed)
+    network = multiplied(spec.problem.network, args.factor)
+    async with Progress(lambda: "the simulation is under way"):
+        found = await asyncio.to_thread(simulated_jobs, network, run)
+    return [
+        {
+            "job": name,
+            "response_time_s": told(each.mean * spec.unit_seconds),
+            "low_s": told(each.low * spec.unit_seconds),
+            "high_s": told(each.high * spec.unit_seconds),
+            "p95_s": told(found.quantile(0.95, name).mean * spec.unit_seconds),
+        }
+        for name, each in found.sojourn_of.items()
+    ]
 
 
 def report_of(network: "Network", found: "NetworkMeasures", unit_seconds: float) -> dict[str, Any]:
@@ -79,6 +118,7 @@ def report_of(network: "Network", found: "NetworkMeasures", unit_seconds: float)
     ]
     return {
         "stable": bool(found.stable),
+        "note": None if found.stable else _OFFERED,
         "work_in_progress": told(float(found.wip)),
         "time_per_job_s": told(float(found.time_per_job) * unit_seconds),
         "topics": topics,
@@ -94,6 +134,8 @@ def print_report(report: dict[str, Any]) -> None:
         print()
     for name in ("work_in_progress", "time_per_job_s"):
         print(f"{name}  {_cell(report[name])}")
+    if report["note"] is not None:
+        print(f"note: {report['note']}")
     print_parts({name: report[name] for name in ("headroom", "sensitivity") if name in report})
 
 

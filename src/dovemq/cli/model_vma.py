@@ -26,7 +26,7 @@ from dovemq.cli.output import Progress, print_json, print_pairs, print_table
 if TYPE_CHECKING:
     from dovemq.experiments.scenario import Answer, Scenario
 
-METHODS: Final = ("analytic",)
+METHODS: Final = ("analytic", "kernel", "petri")
 _NAMES: Final = (
     "arrival_rate",
     "service_rate",

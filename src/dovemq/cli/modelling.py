@@ -15,6 +15,7 @@ from dovemq.models.errors import ModelError
 EXTRA: Final = "this command needs more packages: pip install 'dovemq[models]'"
 FILE_BYTES_MAX: Final = 1 << 20
 SWEEP_POINTS_MAX: Final = 10_000
+_PICTURES: Final = (".png", ".svg", ".pdf")
 _PACKAGES: Final = frozenset(("matplotlib", "numba", "numpy", "pyarrow", "scipy"))
 
 
@@ -54,6 +55,13 @@ def real(text: str) -> float:
 def reals(text: str) -> list[float]:
     """`10` or `10,12.5`."""
     return [real(part) for part in text.split(",")]
+
+
+def picture(text: str) -> Path:
+    path = Path(text)
+    if path.suffix not in _PICTURES:
+        raise argparse.ArgumentTypeError(f"{text!r} does not end in {', '.join(_PICTURES)}")
+    return path
 
 
 def sweep(text: str) -> tuple[str, list[float]]:
@@ -162,7 +170,7 @@ def add_sweep(parser: argparse.ArgumentParser, example: str) -> None:
         help=f"one row for each value of a parameter, e.g. {example}; also NAME=V1,V2,…",
     )
     parser.add_argument(
-        "--plot", type=Path, metavar="FILE", help="draw the sweep as .png, .svg or .pdf"
+        "--plot", type=picture, metavar="FILE", help="draw the sweep as .png, .svg or .pdf"
     )
 
 
@@ -172,5 +180,3 @@ def check_sweep(args: argparse.Namespace, alone: Sequence[str]) -> None:
         raise WrongUse(f"--{asked[0]} is about one configuration: leave --sweep out")
     if args.plot is not None and args.sweep is None:
         raise WrongUse("--plot draws a sweep: add --sweep NAME=FROM:TO:STEP")
-    if args.plot is not None and args.plot.suffix not in (".png", ".svg", ".pdf"):
-        raise WrongUse(f"--plot {args.plot}: the name must end in .png, .svg or .pdf")

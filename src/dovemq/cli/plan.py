@@ -2,11 +2,12 @@
 
 import argparse
 import copy
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, existing_file, pair
 from dovemq.cli.model_network import print_report, report_of
-from dovemq.cli.modelling import modelling, read_toml, real, shown, told
+from dovemq.cli.modelling import modelling, picture, read_toml, real, shown, told
 from dovemq.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ def add(commands: Commands) -> None:
         "--optimise-routes", action="store_true", help="choose the shares of routes as well"
     )
     parser.add_argument(
+        "--plot", type=picture, metavar="FILE", help="draw the steps as .png, .svg or .pdf"
+    )
+    parser.add_argument(
         "--what-if",
         type=pair,
         action="append",
@@ -48,6 +52,8 @@ def _run(args: argparse.Namespace) -> int:
         plans = {"plan": _planned(text)}
         if args.what_if:
             plans["what_if"] = _planned(_changed(text, args.what_if))
+        if args.plot is not None:
+            _plot(args.plot, plans)
     if args.json:
         print_json({name: _as_dict(*each) for name, each in plans.items()})
     else:
@@ -160,6 +166,20 @@ def _network(spec: "Spec", found: "Planned") -> dict[str, Any]:
     from dovemq.models.analytic import network_measures
 
     return report_of(found.network, network_measures(found.network), spec.unit_seconds)
+
+
+def _plot(path: Path, plans: dict[str, tuple["Spec", "Planned"]]) -> None:
+    from dovemq.experiments.drawing import draw
+    from dovemq.experiments.figure import Curve, Panel
+
+    curves = []
+    for name, (spec, found) in plans.items():
+        steps = found.plan.steps
+        times = tuple(step.time_per_job * spec.unit_seconds for step in steps)
+        costs = tuple(step.cost for step in steps)
+        curves.append(Curve(f"{name.replace('_', ' ')}: {found.plan.method}", costs, times))
+    panel = Panel("time of a job", "cost over the start", "seconds", tuple(curves))
+    draw("dovemq plan", [panel], [path])
 
 
 def _print(spec: "Spec", found: "Planned") -> None:

@@ -1,12 +1,15 @@
 """Every figure and table that can be reproduced, by its id: the paper's number and its own."""
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from dovemq.experiments import (
     allocation_steps,
+    decomposition,
     vma_arrival_rate,
+    vma_pages,
     vma_service_time,
     vma_threads,
     vma_waiting,
@@ -21,10 +24,15 @@ class Experiment:
 
 
 EXPERIMENTS: Final[Mapping[str, Experiment]] = {
+    **{
+        name: Experiment(title, functools.partial(vma_pages.page_figure, name))
+        for name, title in vma_pages.TITLES.items()
+    },
     "000-fig11": Experiment("delivery time by threads", vma_threads.delivery_time),
     "000-fig12": Experiment("waiting messages by threads", vma_waiting.waiting_number),
     "000-fig13": Experiment("utilisation by threads", vma_threads.utilisation),
     "000-fig14": Experiment("all three by service time", vma_service_time.service_time),
     "000-fig15": Experiment("all three by arrival rate", vma_arrival_rate.arrival_rate),
     "002-fig4": Experiment("MinTime and Random, step by step", allocation_steps.work_in_progress),
+    "002-model": Experiment("decomposition and simulation by class", decomposition.by_class),
 }

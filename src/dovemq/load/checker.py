@@ -68,12 +68,14 @@ class Rules(Struct, frozen=True):
 
     `in_order`: on every queue; FIFO queues are always asked for it. `allowed` faults are counted
     and told, and are no failure. `histories_max`: how many culprits are told with their history.
+    `named`: ids of messages that the service has told to be lost or returned, as journals keep ids.
     """
 
     in_order: bool = False
     allowed: frozenset[Fault] = frozenset()
     slack: Slack = Slack()
     histories_max: int = HISTORIES_MAX
+    named: frozenset[bytes] = frozenset()
 
 
 STRICT: Final = Rules()
@@ -182,7 +184,11 @@ class _Check:
     def _judge(self, attempts: Sequence[Attempt], deliveries: Sequence[Delivery]) -> Judgement:
         row: Attempt | Delivery = attempts[0] if attempts else deliveries[0]
         judgement = judge(
-            attempts, deliveries, self._rules.slack, deduplicated=self._is_fifo(row.queue)
+            attempts,
+            deliveries,
+            self._rules.slack,
+            deduplicated=self._is_fifo(row.queue),
+            named=self._rules.named,
         )
         self._causes.update(judgement.causes)
         self._faults.update(judgement.faults)

@@ -32,6 +32,8 @@ class Fault(enum.StrEnum):
     """Received while somebody else's lease of it was still running."""
     DOUBLED = "doubled"
     """One send became two messages; on a FIFO queue, also a send that was repeated in time."""
+    NAMED = "named"
+    """Lost or returned, as the service itself has said by its id."""
     LATE = "late"
     """First received after a later message of its sender, where order is promised."""
 
@@ -113,11 +115,12 @@ def judge(
     slack: Slack,
     *,
     deduplicated: bool = False,
+    named: frozenset[bytes] = frozenset(),
 ) -> Judgement:
     """`deliveries` are in the order of receiving.
 
     `deduplicated`: a send that is repeated within the interval of FIFO queues makes no second
-    message.
+    message. `named`: ids of messages whose loss or return the service has told of.
     """
     taken = [attempt for attempt in attempts if attempt.outcome != Outcome.REFUSED]
     acknowledged = {
@@ -130,8 +133,11 @@ def judge(
     faults = {_FAULTS_OF_CAUSES[cause] for cause in causes if cause in _FAULTS_OF_CAUSES}
     if deliveries and not taken:
         faults.add(Fault.STRANGE)
-    if acknowledged - {delivery.message_id for delivery in deliveries}:
-        faults.add(Fault.LOST)
+    received = {delivery.message_id for delivery in deliveries}
+    if missing := acknowledged - received:
+        faults.add(Fault.NAMED if missing <= named else Fault.LOST)
+    if not named.isdisjoint(received) and Fault.RETURNED in faults:
+        faults = faults - {Fault.RETURNED} | {Fault.NAMED}
     if attempts and not all(right):
         faults.add(Fault.CORRUPTED)
     stored = bool(acknowledged) or bool(taken and deliveries)

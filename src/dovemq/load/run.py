@@ -6,7 +6,7 @@ Owns the order of things and nothing of what a client does.
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +34,11 @@ START_MS: Final = 50
 """From the order to the start, so that all processes start together."""
 STARTING: Final = "starting"
 """The phase in which there are no queues yet."""
+RECEIVING: Final = "receiving"
+"""The phase in which everything has been sent."""
+
+
+Named = Callable[[], Awaitable[frozenset[bytes]]]
 
 
 class Live:
@@ -74,6 +79,7 @@ async def run(
     traces: Path | None = None,
     rules: Rules = STRICT,
     quits: Quits | None = None,
+    named: Named | None = None,
     stop: asyncio.Event | None = None,
     live: Live | None = None,
     clock: Clock | None = None,
@@ -81,8 +87,9 @@ async def run(
     """`journals` is a directory that is kept, with one of its own for each repetition; `traces`
     one that gets the run as lifecycle trace (needs the extra `trace`).
 
-    `quits` decides for receivers of this process, so there must be no other. When `stop` is set
-    the run ends soon, and its result tells what was done.
+    `quits` decides for receivers of this process, so there must be no other. `named` is asked at
+    the end for messages that the service has told to be lost. When `stop` is set the run ends
+    soon, and its result tells what was done.
     """
     if quits is not None and plan.processes > 1:
         raise PlanInvalid("processes must be 1 where a function decides who quits")
@@ -96,7 +103,7 @@ async def run(
         for number in range(1, plan.repetitions + 1):
             live.repetition = number
             part = _Part(plan, number, folder / str(number), clock or SystemClock(), live)
-            done.append(await part.run(rules, quits, stop))
+            done.append(await part.run(rules, quits, named, stop))
             if traces is not None:
                 await asyncio.to_thread(part.trace, traces)
             leftovers += part.leftovers
@@ -127,7 +134,9 @@ class _Part:
     def leftovers(self) -> list[str]:
         return self._queues.leftovers
 
-    async def run(self, rules: Rules, quits: Quits | None, stop: asyncio.Event) -> Repetition:
+    async def run(
+        self, rules: Rules, quits: Quits | None, named: Named | None, stop: asyncio.Event
+    ) -> Repetition:
         self._folder.mkdir(parents=True)
         async with self._queues as urls:
             # `account/name`, the end of every queue's address.
@@ -143,6 +152,8 @@ class _Part:
             cpu_seconds = self._cpu_since(cpu_then)
         self.failure = self._account.failure
         self._live.phase = "checking"
+        if named is not None:
+            rules = replace(rules, named=await named())
         report = await self._checked(rules, cut=stop.is_set() or self.failure is not None)
         seconds = (_last_us(tallies, starts_us) - starts_us) / 1e6
         return repetition(tallies, seconds, cpu_seconds, report)
@@ -177,7 +188,7 @@ class _Part:
                 receiving = True
                 account.eventful_us = self._now_us()
                 crew.receive(self._now_us() + 1_000 * START_MS)
-            live.phase = "receiving"
+            live.phase = RECEIVING
             if self._is_over():
                 break
         return starts_us

@@ -4,7 +4,8 @@
     ├── ParameterInvalid    a number is absent, no number, or outside its range
     ├── NetworkInvalid      topics, tasks or routes do not fit together
     ├── Unstable            more work arrives than the servers can do
-    └── TooLarge            the answer would need more room or time than a named bound
+    ├── TooLarge            the answer would need more room or time than a named bound
+    └── NetError            a Petri net makes no sense or fails; its leaves are in `petri/errors.py`
 
 They are ValueErrors, so that `models` can be used without the rest of DoveMQ.
 """

@@ -18,8 +18,12 @@ Flags: TypeAlias = NDArray[np.bool_]
 SERVERS_MAX: Final = 100_000
 
 
-def arrival_rate(value: ArrayLike, name: str = "arrival_rate") -> Floats:
+def not_negative(value: ArrayLike, name: str) -> Floats:
     return _checked(name, value, lambda found: found >= 0, "a finite number of at least 0")
+
+
+def arrival_rate(value: ArrayLike, name: str = "arrival_rate") -> Floats:
+    return not_negative(value, name)
 
 
 def positive(value: ArrayLike, name: str) -> Floats:
@@ -36,7 +40,7 @@ def duration(value: ArrayLike, name: str) -> Floats:
 
 def scv(value: ArrayLike, name: str) -> Floats:
     """A squared coefficient of variation."""
-    return _checked(name, value, lambda found: found >= 0, "a finite number of at least 0")
+    return not_negative(value, name)
 
 
 def servers(value: ArrayLike, name: str = "servers") -> Floats:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovemq.models.analytic.parameters import Floats, scv
+from dovemq.models.analytic.parameters import Floats, not_negative
 from dovemq.models.errors import ParameterInvalid
 
 
@@ -30,8 +30,8 @@ class Cost:
                     "cost", list(self.listed), "two or more, with steps that never shrink,"
                 )
             return
-        scv(self.linear, "cost: linear")
-        scv(self.quadratic, "cost: quadratic")
+        not_negative(self.linear, "cost: linear")
+        not_negative(self.quadratic, "cost: quadratic")
         if self.linear + self.quadratic <= 0.0:
             raise ParameterInvalid("cost", 0, "a number above 0")
 

@@ -57,7 +57,7 @@ def progress_of(problem: Problem) -> Progress:
 def _spend(
     method: str, problem: Problem, progress: Progress, budget: float, choose: Choose
 ) -> Plan:
-    most = float(parameters.duration(budget, "budget"))
+    most = float(parameters.not_negative(budget, "budget"))
     sketch = Sketch(method, problem, progress)
     least = float(problem.extra_cost(np.maximum(progress.stable_from, problem.start)))
     if least > most + _ROUNDING:

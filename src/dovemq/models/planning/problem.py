@@ -34,7 +34,7 @@ class Problem:
             given = len(getattr(self, name))
             if given not in (0, count):
                 raise NetworkInvalid(name, f"{given} were given for {count} topics")
-        parameters.duration(self.values, "values")
+        parameters.not_negative(self.values, "values")
         for topic, most in zip(self.network.topics, self.consumers_max, strict=False):
             if not topic.consumers <= most <= CONSUMERS_MAX:
                 raise ParameterInvalid(

@@ -1,6 +1,6 @@
-"""A power cut for a real process: builds the shim, and leaves the files as a disk might.
+"""A power cut for a real process: leaves its files as a disk might.
 
-The shim (tests/faults/shim) writes through and journals what is not synced yet. `strike` reads
+The shim writes through and journals what is not synced yet. `strike` reads
 that journal after the process has died and picks, by a seed, one of the states that the disk
 could have been in: each unsynced sector holds any of the contents it had since its last sync,
 each file any of its sizes, and each unsynced create, unlink or rename is kept or undone.
@@ -9,16 +9,15 @@ each file any of its sizes, and each unsynced create, unlink or rename is kept o
 import contextlib
 import os
 import random
-import shutil
 import struct
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
 SECTOR_BYTES: Final = 512
-_SOURCES: Final = Path(__file__).parent / "shim"
 _RECORD: Final = struct.Struct("<cQQQI")
+_EFFECTS: Final = struct.Struct("<qq")
+_RECORDS: Final = "journal"
 _GARBAGE_BYTES: Final = 32 * 1024
 
 
@@ -45,12 +44,11 @@ class Damage(NamedTuple):
     """Names of the files that held unsynced sectors."""
 
 
-def build_shim(directory: Path) -> Path:
-    shim = directory / "powercut.so"
-    sources = sorted(str(source) for source in _SOURCES.glob("*.c"))
-    flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
-    subprocess.run(["cc", *flags, "-o", str(shim), *sources, "-ldl", "-lpthread"], check=True)
-    return shim
+class Effects(NamedTuple):
+    """What came of the switches, over all processes so far."""
+
+    syncs_failed: int
+    writes_refused: int
 
 
 class Disk:
@@ -61,6 +59,7 @@ class Disk:
         self._journal = (place / "journal").resolve()
         self._shim = shim
         self.root.mkdir(parents=True, exist_ok=True)
+        self._journal.mkdir(exist_ok=True)
         self.forget()
 
     def environment(
@@ -84,37 +83,45 @@ class Disk:
 
     def forget(self) -> None:
         """Start a new journal: all that is on the disk now counts as synced."""
-        shutil.rmtree(self._journal, ignore_errors=True)
-        self._journal.mkdir()
+        for path in (self._journal / _RECORDS, *self._journal.glob("kept-*")):
+            path.unlink(missing_ok=True)
+
+    def effects(self) -> Effects:
+        try:
+            return Effects(*_EFFECTS.unpack((self._journal / "effects").read_bytes()))
+        except (FileNotFoundError, struct.error):
+            return Effects(0, 0)
 
     def operations(self) -> int:
-        """How many operations of the last process a cut could have struck at."""
+        """How many operations of the last process a cut could have struck at.
+
+        Only of a short life: a journal that starts anew forgets them.
+        """
         return sum(record.kind == b"." for record in self._records())
 
     def strike(self, rng: random.Random) -> Damage:
         """The process has died: turn the files into what the disk might hold."""
         unsynced = _unsynced(self._records())
-        names = {record.inode: record.paths[0] for record in self._records() if record.kind == b"O"}
         sectors, undone = 0, 0
         by_inode: dict[int, list[Record]] = {}
         for record in unsynced:
             if record.kind in b"WZ":
                 by_inode.setdefault(record.inode, []).append(record)
         found = _paths_by_inode(self.root, self._journal)
-        for inode, records in sorted(by_inode.items()):
-            if inode in found:
-                counted = _undo_contents(found[inode], records, rng)
-                sectors, undone = sectors + counted[0], undone + counted[1]
+        at_risk = {inode: path for inode, path in found.items() if inode in by_inode}
+        for inode, path in sorted(at_risk.items()):
+            counted = _undo_contents(path, by_inode[inode], rng)
+            sectors, undone = sectors + counted[0], undone + counted[1]
         named = _undo_names(
             [record for record in unsynced if record.kind in b"CUR"], rng, self._journal
         )
         _garble_shared_memory(self.root, rng)
         self.forget()
-        return Damage(sectors, undone, named, frozenset(names[inode].name for inode in by_inode))
+        return Damage(sectors, undone, named, frozenset(path.name for path in at_risk.values()))
 
     def _records(self) -> Iterator[Record]:
         with contextlib.suppress(FileNotFoundError):
-            yield from _parse((self._journal / "journal").read_bytes())
+            yield from _parse((self._journal / _RECORDS).read_bytes())
 
 
 def _parse(data: bytes) -> Iterator[Record]:

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -31,6 +32,18 @@ struct record {
     uint32_t payload_bytes;
 } __attribute__((packed));
 
+/* The last record of a file, or of a directory's names, that no sync has made void yet. */
+struct unsynced {
+    uint64_t inode;
+    uint64_t end;
+};
+
+/* Shared with whoever started the process; counts go on over restarts. */
+struct effects {
+    int64_t syncs_failed;
+    int64_t writes_refused;
+};
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct watched files[FILES_MAX];
 static char root[PATH_BYTES];
@@ -38,6 +51,11 @@ static char journal_path[PATH_BYTES];
 static size_t root_length;
 static int journal = -1;
 static uint64_t journal_bytes;
+static uint64_t journal_restarts;
+static struct unsynced unsynced[UNSYNCED_MAX];
+static unsigned unsynced_count;
+static bool unsynced_overflow;
+static struct effects *effects;
 static uint64_t operations;
 static uint64_t cut_at;
 static uint64_t kept;
@@ -45,6 +63,20 @@ static bool sync_lies;
 static unsigned sync_us;
 static bool full;
 static int64_t room_bytes;
+
+static struct effects *map_effects(const char *beside)
+{
+    char path[PATH_BYTES + 16];
+    snprintf(path, sizeof path, "%s/effects", beside);
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || syscall(SYS_ftruncate, fd, sizeof(struct effects)) != 0)
+        abort();
+    void *place = mmap(NULL, sizeof(struct effects), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    syscall(SYS_close, fd);
+    if (place == MAP_FAILED)
+        abort();
+    return place;
+}
 
 void shim_start(void)
 {
@@ -65,6 +97,7 @@ void shim_start(void)
     sync_us = us ? (unsigned)strtoul(us, NULL, 10) : 0;
     journal = (int)syscall(SYS_openat, AT_FDCWD, path,
                            O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    effects = map_effects(beside);
 }
 
 static bool switched(const char *name)
@@ -94,6 +127,42 @@ static void append(enum kind kind, uint64_t inode, uint64_t first, uint64_t seco
     if (syscall(SYS_write, journal, buffer, total) != (long)total)
         abort();
     journal_bytes += total;
+}
+
+/* To be called after a record that a sync of this inode would make void. */
+static void note_unsynced(uint64_t inode)
+{
+    unsigned place = 0;
+    while (place < unsynced_count && unsynced[place].inode != inode)
+        place++;
+    if (place == UNSYNCED_MAX) {
+        unsynced_overflow = true;
+        return;
+    }
+    if (place == unsynced_count)
+        unsynced_count++;
+    unsynced[place] = (struct unsynced){inode, journal_bytes};
+}
+
+static void note_synced(uint64_t inode, uint64_t covered)
+{
+    for (unsigned place = 0; place < unsynced_count; place++) {
+        if (unsynced[place].inode == inode && unsynced[place].end <= covered) {
+            unsynced[place] = unsynced[--unsynced_count];
+            return;
+        }
+    }
+}
+
+/* A journal of void records alone tells nothing: it need not grow with all that is written. */
+static void restart_journal(void)
+{
+    if (unsynced_count > 0 || unsynced_overflow || journal_bytes < JOURNAL_BYTES_MIN)
+        return;
+    if (syscall(SYS_ftruncate, journal, 0) != 0)
+        abort();
+    journal_bytes = 0;
+    journal_restarts++;
 }
 
 static void tick(void)
@@ -146,8 +215,11 @@ void shim_opened(int fd, bool created, int flags)
         return;
     pthread_mutex_lock(&lock);
     append(OPENED, status.st_ino, 0, 0, path, (size_t)length + 1);
-    if (created)
-        append(CREATED, status.st_ino, directory_inode(path), 0, path, (size_t)length + 1);
+    if (created) {
+        uint64_t directory = directory_inode(path);
+        append(CREATED, status.st_ino, directory, 0, path, (size_t)length + 1);
+        note_unsynced(directory);
+    }
     files[fd] = (struct watched){true, (flags & O_APPEND) != 0, status.st_ino};
     if (created)
         tick();
@@ -197,6 +269,7 @@ void shim_before_write(struct watched *file, int fd, off_t offset, size_t count)
     keep_sectors(file->inode, fd, offset, end);
     if (end > size)
         append(SIZE, file->inode, (uint64_t)size, (uint64_t)end, "", 0);
+    note_unsynced(file->inode);
 }
 
 void shim_before_resize(struct watched *file, int fd, off_t size)
@@ -206,6 +279,7 @@ void shim_before_resize(struct watched *file, int fd, off_t size)
     if (size < old)
         keep_sectors(file->inode, fd, size, old);
     append(SIZE, file->inode, (uint64_t)old, (uint64_t)size, "", 0);
+    note_unsynced(file->inode);
     if (full && size < old)
         room_bytes += old - size;
 }
@@ -226,8 +300,9 @@ void shim_before_unlink(const char *path)
         return;
     if (full)
         room_bytes += status.st_size;
-    append(UNLINKED, status.st_ino, directory_inode(path), keep_file(path), path,
-           strlen(path) + 1);
+    uint64_t directory = directory_inode(path);
+    append(UNLINKED, status.st_ino, directory, keep_file(path), path, strlen(path) + 1);
+    note_unsynced(directory);
 }
 
 void shim_before_rename(const char *from, const char *to)
@@ -240,7 +315,9 @@ void shim_before_rename(const char *from, const char *to)
     uint64_t inode = status.st_ino;
     uint64_t replaced = stat(to, &status) == 0 ? keep_file(to) : 0;
     int length = snprintf(names, sizeof names, "%s%c%s", from, '\0', to);
-    append(RENAMED, inode, directory_inode(to), replaced, names, (size_t)length + 1);
+    uint64_t directory = directory_inode(to);
+    append(RENAMED, inode, directory, replaced, names, (size_t)length + 1);
+    note_unsynced(directory);
 }
 
 void shim_after(void)
@@ -270,6 +347,8 @@ bool shim_has_room(int fd, off_t size)
     bool fits = !full || growth <= 0 || growth <= room_bytes;
     if (full && fits && growth > 0)
         room_bytes -= growth;
+    if (!fits)
+        effects->writes_refused++;
     pthread_mutex_unlock(&lock);
     return fits;
 }
@@ -289,18 +368,22 @@ int shim_sync(struct watched *file)
 {
     pthread_mutex_lock(&lock);
     uint64_t covered = journal_bytes;
+    uint64_t restarts = journal_restarts;
     tick();
     pthread_mutex_unlock(&lock);
     if (sync_us > 0)
         usleep(sync_us);
-    if (switched("fail-sync")) {
-        errno = EIO;
-        return -1;
-    }
-    if (sync_lies)
-        return 0;
+    bool fails = switched("fail-sync");
     pthread_mutex_lock(&lock);
-    append(SYNCED, file->inode, covered, 0, "", 0);
+    if (fails) {
+        effects->syncs_failed++;
+    } else if (!sync_lies && restarts == journal_restarts) {
+        append(SYNCED, file->inode, covered, 0, "", 0);
+        note_synced(file->inode, covered);
+        restart_journal();
+    }
     pthread_mutex_unlock(&lock);
-    return 0;
+    if (fails)
+        errno = EIO;
+    return fails ? -1 : 0;
 }

@@ -1,10 +1,11 @@
-/* Power loss for an unsuspecting process, by LD_PRELOAD.
+/* A disk that fails and a clock that is wrong, for an unsuspecting process, by LD_PRELOAD.
  *
  * Writes go through to the real files. What a power cut could still undo is kept in a journal
  * beside them: the old contents of every 512-byte sector, old sizes, and the names that were
  * created, unlinked or renamed. A sync of a file (or of its directory, for names) makes the
- * earlier records of it void. After the process has died, tests/faults/powercut.py turns the
- * files into one of the states that the disk could have been in.
+ * earlier records of it void; a journal of void records alone starts anew once it is long. After
+ * the process has died, powercut.py turns the files into one of the states that the disk could
+ * have been in.
  *
  * Not covered: memory-mapped writes (SQLite maps only its -shm file, which is left alone here
  * and garbled by powercut.py), hard links and mkdir (taken as durable).
@@ -15,11 +16,14 @@
  *   POWERCUT_AT       die at the N-th watched operation; 0 or absent: never
  *   POWERCUT_SYNC     honest (default) or lie: a sync answers success and does nothing
  *   POWERCUT_SYNC_US  how long a sync takes
+ *   SKEW_FILE         8 bytes, added to the wall clock as nanoseconds; see clock.c
  *
  * Switches, files in the journal directory that may come and go while the process runs
  *   fail-sync         syncs fail with EIO
  *   read-only         opening for writing, unlinking and renaming fail with EROFS
  *   full              the disk has no free space beyond what the process itself gives back
+ *
+ * The file `effects` there counts what came of the switches: syncs that failed, writes refused.
  */
 #ifndef POWERCUT_SHIM_H
 #define POWERCUT_SHIM_H
@@ -31,6 +35,8 @@
 #define SECTOR_BYTES 512
 #define FILES_MAX 65536
 #define PATH_BYTES 4096
+#define UNSYNCED_MAX 64
+#define JOURNAL_BYTES_MIN (8 << 20)
 
 struct watched {
     bool on;

@@ -1,0 +1,315 @@
+"""`dovemq cpn …`: coloured Petri nets from files: checked, run, explored and drawn."""
+
+import argparse
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from dovemq.cli.command import (
+    FAILED,
+    OK,
+    Commands,
+    WrongUse,
+    add_command,
+    add_group,
+    count,
+    existing_file,
+    number,
+    pair,
+)
+from dovemq.cli.cpn_reports import invariants, listed, print_report, space_facts
+from dovemq.cli.output import Progress, print_json, print_pairs
+from dovemq.core.errors import DoveError
+
+if TYPE_CHECKING:
+    from dovemq.models.petri import CheckedNet, Monitor, Net
+
+Result = TypeVar("Result")
+
+
+class RunFailed(DoveError):
+    """A net ran into something, or an analysis into its limit; the text says where."""
+
+
+def add(commands: Commands) -> None:
+    parser = add_group(
+        commands,
+        "cpn",
+        "check, run, explore and draw coloured Petri nets",
+        "dovemq cpn simulate net.json --until 1000 --replications 20",
+    )
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    _add_check(actions)
+    _add_simulate(actions)
+    _add_statespace(actions)
+    _add_draw(actions)
+
+
+def _add_net(
+    actions: Commands, name: str, run: Callable[[argparse.Namespace], int], summary: str, more: str
+) -> argparse.ArgumentParser:
+    example = f"dovemq cpn {name} net.json{more}"
+    parser = add_command(actions, name, run, summary, example)
+    parser.add_argument(
+        "net", type=existing_file, metavar="NET", help="the net: .json, or .pnml for a P/T net"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        type=pair,
+        metavar="NAME=VALUE",
+        help="another value of a constant of the net; may be repeated",
+    )
+    return parser
+
+
+def _add_check(actions: Commands) -> None:
+    _add_net(actions, "check", _check, "check colours, variables, guards and arcs of a net", "")
+
+
+def _add_simulate(actions: Commands) -> None:
+    parser = _add_net(
+        actions, "simulate", _simulate, "run a net and report what its monitors saw", " --until 100"
+    )
+    parser.add_argument("--until", type=float, metavar="T", help="model time at which a run ends")
+    parser.add_argument("--steps", type=count, metavar="N", help="firings after which a run ends")
+    parser.add_argument("--warmup", type=float, default=0.0, metavar="T", help="not counted")
+    parser.add_argument(
+        "--replications", type=count, default=1, metavar="N", help="runs (default: %(default)s)"
+    )
+    parser.add_argument("--seed", type=number, default=0, metavar="N", help="(default: 0)")
+    parser.add_argument(
+        "--confidence", type=float, default=0.95, metavar="P", help="(default: %(default)s)"
+    )
+    parser.add_argument(
+        "--collect",
+        action="append",
+        default=[],
+        type=pair,
+        metavar="TRANSITION=EXPR",
+        help="collect a value at each firing, over the binding and now; may be repeated",
+    )
+    parser.add_argument(
+        "--level",
+        action="append",
+        default=[],
+        metavar="EXPR",
+        help="a figure of the marking weighted by time, as \"size('Queue')\"; may be repeated",
+    )
+    parser.add_argument("--stop", metavar="EXPR", help="end the run when this holds")
+    parser.add_argument(
+        "--player", type=Path, metavar="FILE", help="also write the first firings as an HTML player"
+    )
+    parser.add_argument(
+        "--player-steps", type=count, default=500, metavar="N", help="(default: %(default)s)"
+    )
+
+
+def _add_statespace(actions: Commands) -> None:
+    parser = _add_net(
+        actions, "statespace", _statespace, "explore the markings that a net can reach", ""
+    )
+    parser.add_argument(
+        "--markings-max", type=count, default=1_000_000, metavar="N", help="(default: %(default)s)"
+    )
+    parser.add_argument(
+        "--tokens-max",
+        type=count,
+        default=10_000,
+        metavar="N",
+        help="a place with more is taken for one without bound (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--invariants", action="store_true", help="also place and transition invariants"
+    )
+
+
+def _add_draw(actions: Commands) -> None:
+    parser = _add_net(actions, "draw", _draw, "draw each page of a net as SVG", " --out drawings")
+    parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="where to")
+    parser.add_argument("--page", metavar="NAME", help="this page alone")
+    parser.add_argument(
+        "--after", type=number, default=0, metavar="N", help="with the tokens after N firings"
+    )
+    parser.add_argument("--seed", type=number, default=0, metavar="N", help="(default: 0)")
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    from dovemq.models.petri import NetError, NetInvalid
+
+    try:
+        yield
+    except NetInvalid as error:
+        raise WrongUse(str(error)) from error
+    except NetError as error:
+        raise RunFailed(str(error)) from error
+    except ValueError as error:
+        raise WrongUse(str(error)) from error
+
+
+def _read(args: argparse.Namespace) -> "Net":
+    from dovemq.models.petri import read_net, read_pnml
+
+    text = args.net.read_text(encoding="utf-8")
+    net = (read_pnml if args.net.suffix == ".pnml" else read_net)(text, args.net.name)
+    return net.with_constants(**{name: _value(text) for name, text in args.set})
+
+
+def _value(text: str) -> int | float | bool | str:
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return text
+
+
+def _working(
+    text: Callable[[], str], work: Callable[[], Result], stop: Callable[[], None]
+) -> Result:
+    """Work in a thread, so that a line about it can be shown, and that it can be interrupted."""
+
+    async def run() -> Result:
+        async with Progress(text):
+            try:
+                return await asyncio.to_thread(work)
+            finally:
+                stop()
+
+    return asyncio.run(run())
+
+
+def _check(args: argparse.Namespace) -> int:
+    from dovemq.models.petri import NetError, checked
+
+    try:
+        net = checked(_read(args))
+    except NetError as error:
+        if args.json:
+            print_json({"net": args.net.name, "valid": False, "problem": str(error)})
+        else:
+            print(error)
+        return FAILED
+    found = {
+        "net": net.name,
+        "valid": True,
+        "kind": "P/T" if net.is_pt else "coloured",
+        "timed": any(place.colour.timed for place in net.places),
+        "pages": len(net.net.pages),
+        "places": len(net.places),
+        "transitions": len(net.transitions),
+        "colours": len(net.net.colours),
+    }
+    if args.json:
+        print_json(found)
+    else:
+        print_pairs((key, value) for key, value in found.items() if key != "valid")
+    return OK
+
+
+def _simulate(args: argparse.Namespace) -> int:
+    from dovemq.models.petri import Laboratory, checked, player_html, record
+
+    if args.until is None and args.steps is None and args.stop is None:
+        raise WrongUse("say when a run ends: --until, --steps or --stop")
+    with _told():
+        net = checked(_read(args))
+        laboratory = Laboratory(net, _monitors(net, args))
+        done = [0]
+        report = _working(
+            lambda: f"{done[0]} of {args.replications} replications",
+            lambda: laboratory.replicate(
+                args.replications,
+                until=float("inf") if args.until is None else args.until,
+                steps=args.steps,
+                warmup=args.warmup,
+                seed=args.seed,
+                confidence=args.confidence,
+                progress=lambda finished: done.__setitem__(0, finished),
+            ),
+            laboratory.stop,
+        )
+        if args.player is not None:
+            recording = record(net, steps=args.player_steps, seed=f"{args.seed}/0")
+            args.player.write_text(player_html(recording), encoding="utf-8")
+    print_report(report, as_json=args.json)
+    return OK
+
+
+def _monitors(net: "CheckedNet", args: argparse.Namespace) -> "list[Monitor]":
+    """What every net has, counts and sizes, and what was asked for."""
+    from dovemq.models.petri import Breakpoint, Collector, Count, Level, MarkingSize
+
+    made: list[Monitor] = [Count(f"count {each.name}", each.name) for each in net.transitions]
+    made += [MarkingSize(f"size {place.name}", place.name) for place in net.places]
+    made += [Collector(f"{name}: {text}", name, text) for name, text in args.collect]
+    made += [Level(text, text) for text in args.level]
+    return [*made, *([Breakpoint("stop", args.stop)] if args.stop else [])]
+
+
+class _Search:
+    """How far a search is, and whether anybody still waits for it."""
+
+    def __init__(self) -> None:
+        self.found = 0
+        self._wanted = True
+
+    def progress(self, found: int, expanded: int) -> bool:
+        self.found = found
+        return self._wanted
+
+    def stop(self) -> None:
+        self._wanted = False
+
+
+def _statespace(args: argparse.Namespace) -> int:
+    from dovemq.models.petri import Limits, checked, state_space
+
+    with _told():
+        net = checked(_read(args))
+        search = _Search()
+        limits = Limits(args.markings_max, args.tokens_max)
+        space = _working(
+            lambda: f"{search.found} markings",
+            lambda: state_space(net, limits, search.progress),
+            search.stop,
+        )
+        found = space_facts(space)
+        if args.invariants:
+            found |= invariants(net)
+    if args.json:
+        print_json(found)
+    else:
+        print_pairs((key.replace("_", " "), listed(value)) for key, value in found.items())
+    return OK if space.complete else FAILED
+
+
+def _draw(args: argparse.Namespace) -> int:
+    from dovemq.models.petri import Simulation, checked, hierarchy_svg, page_svg
+
+    with _told():
+        net = checked(_read(args))
+        simulation = Simulation(net, seed=args.seed)
+        if args.after:
+            simulation.run(steps=args.after)
+        drawn = {
+            page: page_svg(net, page, markings=simulation.markings())
+            for page in ([args.page] if args.page else net.net.pages)
+        }
+        if not args.page and len(net.net.pages) > 1:
+            drawn["hierarchy"] = hierarchy_svg(net.net)
+    args.out.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, svg in drawn.items():
+        path = args.out / f"{name}.svg"
+        path.write_text(svg, encoding="utf-8")
+        written.append(str(path))
+    if args.json:
+        print_json({"net": net.name, "files": written})
+    else:
+        print("\n".join(written))
+    return OK

@@ -1,0 +1,176 @@
+"""`dovemq faults run`: a load run in which network, clients, server, disk and clock fail."""
+
+import argparse
+import contextlib
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import uvloop
+
+from dovemq.cli.command import (
+    FAILED,
+    INTERRUPTED,
+    OK,
+    Commands,
+    WrongUse,
+    add_command,
+    add_group,
+    add_target,
+    existing_file,
+)
+from dovemq.cli.load_check import add_rules, chosen_rules, missing_extra
+from dovemq.cli.load_options import add_options, plan_of
+from dovemq.cli.load_run import document, new_place, print_result, stop_on_interrupt
+from dovemq.cli.output import Progress, print_json, print_pairs
+from dovemq.cli.target import find_target
+from dovemq.core.access import AccessKey
+from dovemq.server.access import key_path, read_key
+from dovemq.service.clock import SystemClock
+from dovemq.settings import read_toml
+
+if TYPE_CHECKING:
+    from dovemq.load.faults.decisions import Courses
+    from dovemq.load.faults.fault_log import Heading
+    from dovemq.load.faults.process import Announcement
+    from dovemq.load.faults.run import Outcome
+    from dovemq.load.plan import Plan
+
+
+def add(commands: Commands) -> None:
+    parser = add_group(
+        commands,
+        "faults",
+        "make things fail under load, and see that no message is lost",
+        "dovemq faults run storm.toml --messages 10000",
+    )
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    _add_run(actions)
+
+
+def _add_run(actions: Commands) -> None:
+    parser = add_command(
+        actions,
+        "run",
+        _run,
+        "a load run under the faults of a file; all options of `load run` but --trace",
+        "dovemq faults run storm.toml --messages 10000 --send-batch 10 --log storm.log",
+    )
+    parser.add_argument(
+        "spec", nargs="?", type=existing_file, metavar="SPEC", help="what may fail, as TOML"
+    )
+    parser.add_argument(
+        "--log", type=_new_file, metavar="FILE", help="write what failed and when, to a new file"
+    )
+    parser.add_argument(
+        "--replay",
+        type=existing_file,
+        metavar="LOG",
+        help="take the decisions of an earlier run's log instead of drawing them",
+    )
+    parser.add_argument(
+        "--server",
+        dest="place",
+        type=new_place,
+        metavar="DIR",
+        help="keep data and log of the server that the run starts, in a new directory; "
+        "it starts one unless --endpoint-url, --port or --data names another",
+    )
+    parser.add_argument(
+        "--journal", type=new_place, metavar="DIR", help="keep the journals in a new directory"
+    )
+    add_options(parser)
+    add_rules(parser)
+    add_target(parser)
+
+
+def _new_file(text: str) -> Path:
+    path = Path(text)
+    if path.exists() or not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} exists, or its directory does not")
+    return path
+
+
+def _run(args: argparse.Namespace) -> int:
+    if (args.spec is None) == (args.replay is None):
+        raise WrongUse("name either a file of faults or, by --replay, the log of an earlier run")
+    with missing_extra():
+        from dovemq.load.plan import PlanInvalid
+    try:
+        plan = plan_of(args, find_target(args), SystemClock())
+    except PlanInvalid as error:
+        raise WrongUse(str(error)) from None
+    outcome = uvloop.run(_ran(args, plan))
+    if args.json:
+        print_json({**document(plan, outcome.result), **_document(outcome)})
+    else:
+        print_result(outcome.result)
+        print()
+        print_pairs(_lines(outcome))
+    if outcome.failed:
+        return FAILED
+    return INTERRUPTED if outcome.result.interrupted else OK
+
+
+async def _ran(args: argparse.Namespace, plan: "Plan") -> "Outcome":
+    from dovemq.load.faults.fault_log import FaultLog
+    from dovemq.load.faults.run import Stage, run
+    from dovemq.load.run import Live
+
+    heading, courses = _courses(args)
+    with contextlib.ExitStack() as ending:
+        place = args.place
+        if place is None:
+            place = Path(ending.enter_context(tempfile.TemporaryDirectory())) / "server"
+        log = ending.enter_context(FaultLog(heading, args.log))
+        stage = Stage(
+            place,
+            _key_of,
+            log,
+            plan.endpoint if _names_server(args) else None,
+            args.journal,
+            chosen_rules(args),
+        )
+        stop, live = stop_on_interrupt(), Live()
+        async with Progress(lambda: f"{live}; {log.fired.total()} faults"):
+            return await run(heading.spec, courses, plan, stage, stop=stop, live=live)
+
+
+def _courses(args: argparse.Namespace) -> tuple["Heading", "Courses"]:
+    from dovemq.load.faults.decisions import Drawn, Replayed
+    from dovemq.load.faults.fault_log import Heading, read_log
+    from dovemq.load.faults.spec import parse_spec
+
+    if args.replay is not None:
+        heading, logged = read_log(args.replay)
+        return heading, Replayed(logged)
+    spec = parse_spec(read_toml(args.spec, "name another file"), str(args.spec))
+    return Heading(spec, args.seed), Drawn(spec, args.seed)
+
+
+def _names_server(args: argparse.Namespace) -> bool:
+    return bool(args.endpoint_url or args.data or args.port)
+
+
+def _key_of(announced: "Announcement") -> AccessKey:
+    return read_key(key_path(Path(announced.data)), announced.account)
+
+
+def _document(outcome: "Outcome") -> dict[str, object]:
+    return {
+        "endpoint_url": outcome.endpoint_url,
+        "failed": outcome.failed,
+        "faults_fired": outcome.fired,
+        "server_starts": outcome.starts,
+        "verification": outcome.findings,
+    }
+
+
+def _lines(outcome: "Outcome") -> list[tuple[str, object]]:
+    fired = ", ".join(f"{count} {mishap}" for mishap, count in outcome.fired.items())
+    lines: list[tuple[str, object]] = [("faults fired", fired or "none")]
+    if outcome.starts:
+        lines.append(("server starts", outcome.starts))
+        lines.append(("store", "sound" if not outcome.findings else "damaged"))
+    lines += [("found", finding) for finding in outcome.findings]
+    return lines

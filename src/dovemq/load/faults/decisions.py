@@ -1,0 +1,168 @@
+"""What goes wrong next: drawn from a seed, or taken from the log of an earlier run.
+
+Each kind of trouble has a course of its own, a sequence of decisions that does not depend on what
+the others do: the n-th exchange meets the same fate in every run of a seed, whatever the server is
+doing then. Which request is the n-th is up to the machine.
+"""
+
+import enum
+import itertools
+import random
+from collections.abc import Iterator, Mapping
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from dovemq.load.faults.spec import Clock, Network, Spec
+
+_SECOND_MS: Final = 1_000
+_SEED_BITS: Final = 48
+
+NETWORK: Final = "network"
+CLIENT: Final = "client"
+"""One course for each receiver: `client/3`."""
+KILL: Final = "kill"
+PAUSE: Final = "pause"
+FAIL_SYNC: Final = "fail_sync"
+FULL: Final = "full"
+FLIP: Final = "flip"
+SKEW: Final = "skew"
+JUMP: Final = "jump"
+
+
+class Mishap(enum.StrEnum):
+    DROP_REQUEST = "drop_request"
+    DROP_RESPONSE = "drop_response"
+    CUT = "cut"
+    DELAY = "delay"
+    QUIT = "quit"
+    KILL = "kill"
+    POWER_CUT = "power_cut"
+    PAUSE = "pause"
+    FAIL_SYNC = "fail_sync"
+    FULL = "full"
+    FLIP = "flip"
+    SKEW = "skew"
+    JUMP = "jump"
+
+
+class Decision(Struct, frozen=True, omit_defaults=True):
+    """`after_ms`: since the last of its course ended. `offset_ms`: of the clock.
+
+    `seed` decides what the mishap leaves open, such as which sectors a power cut undoes.
+    """
+
+    mishap: Mishap
+    after_ms: int = 0
+    for_ms: int = 0
+    offset_ms: int = 0
+    seed: int = 0
+
+
+class Courses(Protocol):
+    def course(self, name: str) -> Iterator[Decision | None]:
+        """Without end. None: this time nothing goes wrong; of a course in time: never again."""
+
+
+class Drawn:
+    def __init__(self, spec: Spec, seed: int) -> None:
+        self._spec = spec
+        self._seed = seed
+
+    def course(self, name: str) -> Iterator[Decision | None]:
+        rng = random.Random(f"{self._seed}/{name}")
+        return self._drawn(name.partition("/")[0], rng)
+
+    def _drawn(self, kind: str, rng: random.Random) -> Iterator[Decision | None]:
+        server, disk, clock = self._spec.server, self._spec.disk, self._spec.clock
+        match kind:
+            case "network":
+                return _exchanges(self._spec.network, rng)
+            case "client":
+                return _receives(self._spec.client.quit, rng)
+            case "kill":
+                mishap = Mishap.POWER_CUT if disk.power_cut else Mishap.KILL
+                return _failures(mishap, server.kill_mttf_seconds, server.kill_mttr_ms, rng)
+            case "pause":
+                return _failures(Mishap.PAUSE, server.pause_mttf_seconds, server.pause_ms, rng)
+            case "fail_sync":
+                mttf = disk.fail_sync_mttf_seconds
+                return _failures(Mishap.FAIL_SYNC, mttf, disk.fail_sync_ms, rng)
+            case "full":
+                return _failures(Mishap.FULL, disk.full_mttf_seconds, disk.full_ms, rng)
+            case "flip":
+                return _failures(Mishap.FLIP, disk.flip_mttf_seconds, 0, rng)
+            case "skew":
+                return _skews(clock.skew_ms, rng)
+            case "jump":
+                return _jumps(clock, rng)
+        raise ValueError(f"no course is called {kind!r}")
+
+
+class Replayed:
+    """Decisions by course and place in it, as a log tells them."""
+
+    def __init__(self, logged: Mapping[str, Mapping[int, Decision]]) -> None:
+        self._logged = logged
+
+    def course(self, name: str) -> Iterator[Decision | None]:
+        decisions = self._logged.get(name, {})
+        return (decisions.get(number) for number in itertools.count())
+
+
+class Fading:
+    """Courses that can be ended: from then on nothing goes wrong."""
+
+    def __init__(self, courses: Courses) -> None:
+        self._courses = courses
+        self._over = False
+
+    def end(self) -> None:
+        self._over = True
+
+    def course(self, name: str) -> Iterator[Decision | None]:
+        return (None if self._over else decision for decision in self._courses.course(name))
+
+
+def _exchanges(network: Network, rng: random.Random) -> Iterator[Decision | None]:
+    bounds = list(itertools.accumulate((network.drop_request, network.drop_response, network.cut)))
+    mishaps = (Mishap.DROP_REQUEST, Mishap.DROP_RESPONSE, Mishap.CUT)
+    while True:
+        drawn = rng.random()
+        if drawn >= network.total:
+            yield None
+            continue
+        mishap = next(
+            (each for each, bound in zip(mishaps, bounds, strict=True) if drawn < bound),
+            Mishap.DELAY,
+        )
+        for_ms = network.delay_ms if mishap is Mishap.DELAY else 0
+        yield Decision(mishap, for_ms=for_ms, seed=rng.getrandbits(_SEED_BITS))
+
+
+def _receives(chance: float, rng: random.Random) -> Iterator[Decision | None]:
+    while True:
+        yield Decision(Mishap.QUIT) if rng.random() < chance else None
+
+
+def _failures(
+    mishap: Mishap, mean_seconds: float, for_ms: int, rng: random.Random
+) -> Iterator[Decision | None]:
+    while mean_seconds:
+        after_ms = round(_SECOND_MS * rng.expovariate(1 / mean_seconds))
+        yield Decision(mishap, after_ms, for_ms, seed=rng.getrandbits(_SEED_BITS))
+    yield from itertools.repeat(None)
+
+
+def _skews(bound_ms: int, rng: random.Random) -> Iterator[Decision | None]:
+    while bound_ms:
+        yield Decision(Mishap.SKEW, offset_ms=rng.randint(-bound_ms, bound_ms))
+    yield from itertools.repeat(None)
+
+
+def _jumps(clock: Clock, rng: random.Random) -> Iterator[Decision | None]:
+    while mean_seconds := clock.jump_mttf_seconds:
+        after_ms = round(_SECOND_MS * rng.expovariate(1 / mean_seconds))
+        offset_ms = rng.randint(-clock.jump_ms, clock.jump_ms)
+        yield Decision(Mishap.JUMP, after_ms, offset_ms=offset_ms)
+    yield from itertools.repeat(None)

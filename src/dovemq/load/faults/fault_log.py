@@ -1,0 +1,91 @@
+"""The log of a run's mishaps: when each came, in which course, as what decision.
+
+One JSON document a line, the spec at the head. Reads such a log back, for a replay.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Final, Self
+
+import msgspec
+from msgspec import Struct
+
+from dovemq.load.faults.decisions import Decision, Mishap
+from dovemq.load.faults.spec import Spec, SpecInvalid
+
+LINE_BYTES_MAX: Final = 65_536
+
+
+class Heading(Struct, frozen=True):
+    spec: Spec
+    seed: int
+
+
+class Entry(Struct, frozen=True):
+    """`number`: its place in the course, counted from 0. `effect`: what came of it, in words.
+
+    `fired` is false of a mishap that met nothing: syncs that would have failed, had there been any.
+    """
+
+    at_ms: int
+    course: str
+    number: int
+    decision: Decision
+    effect: str = ""
+    fired: bool = True
+
+
+class FaultLog:
+    """In a new file, or only counted when it is given no path."""
+
+    def __init__(
+        self,
+        heading: Heading,
+        path: Path | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.fired: Counter[Mishap] = Counter()
+        self._monotonic = monotonic
+        self._start = monotonic()
+        self._file: IO[bytes] | None = path.open("xb") if path else None
+        self._encode = msgspec.json.Encoder().encode
+        self._write(heading)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._file:
+            self._file.close()
+
+    def note(
+        self, course: str, number: int, decision: Decision, effect: str = "", *, fired: bool = True
+    ) -> None:
+        self.fired[decision.mishap] += fired
+        at_ms = round(1_000 * (self._monotonic() - self._start))
+        self._write(Entry(at_ms, course, number, decision, effect, fired))
+
+    def _write(self, value: Heading | Entry) -> None:
+        if self._file:
+            self._file.write(self._encode(value) + b"\n")
+            self._file.flush()
+
+
+def read_log(path: Path) -> tuple[Heading, Mapping[str, Mapping[int, Decision]]]:
+    """A last line that was cut short is passed over."""
+    logged: dict[str, dict[int, Decision]] = {}
+    decode = msgspec.json.Decoder(Entry).decode
+    try:
+        with path.open("rb") as file:
+            heading = msgspec.json.decode(file.readline(LINE_BYTES_MAX), type=Heading)
+            for line in file:
+                if line.endswith(b"\n"):
+                    entry = decode(line)
+                    logged.setdefault(entry.course, {})[entry.number] = entry.decision
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise SpecInvalid(str(path), f"not a log of faults ({error})") from None
+    except OSError as error:
+        raise SpecInvalid(str(path), error.strerror or str(error)) from None
+    return heading, logged

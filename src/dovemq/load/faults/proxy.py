@@ -1,0 +1,280 @@
+"""A proxy on the loopback interface that loses, delays and cuts what goes through it.
+
+Knows HTTP only as far as to tell where a request or an answer ends; bytes pass unchanged. One
+decision is taken for each exchange, when its request begins. Each client's connection has one of
+its own to the server and one exchange at a time, which bounds what is held back.
+"""
+
+import asyncio
+import random
+from collections.abc import Iterator
+from typing import Final, cast
+
+import httptools
+
+from dovemq.load.faults.decisions import NETWORK, Decision, Mishap
+from dovemq.load.faults.fault_log import FaultLog
+
+HOST: Final = "127.0.0.1"
+CONNECTIONS_MAX: Final = 10_000
+CONNECT_SECONDS_MAX: Final = 5.0
+BACKLOG: Final = 1_024
+
+
+class Proxy:
+    def __init__(
+        self, host: str, port: int, course: Iterator[Decision | None], log: FaultLog
+    ) -> None:
+        """`host` and `port` are the server's."""
+        self.server = (host, port)
+        self._course = course
+        self._log = log
+        self._number = 0
+        self._closed = False
+        self._links: set[_Link] = set()
+        self._openings: set[asyncio.Task[None]] = set()
+        self._listener: asyncio.Server | None = None
+
+    async def start(self) -> str:
+        """The URL for clients."""
+        loop = asyncio.get_running_loop()
+        self._listener = await loop.create_server(lambda: _Link(self), HOST, 0, backlog=BACKLOG)
+        port = self._listener.sockets[0].getsockname()[1]
+        return f"http://{HOST}:{port}"
+
+    async def close(self) -> None:
+        self._closed = True
+        if self._listener is not None:
+            self._listener.close()
+        for opening in list(self._openings):
+            opening.cancel()
+        await asyncio.gather(*self._openings, return_exceptions=True)
+        for link in list(self._links):
+            link.cut()
+        # Lets the loop forget the closed transports before it is closed itself.
+        await asyncio.sleep(0)
+
+    def decide(self) -> tuple[int, Decision | None]:
+        number = self._number
+        self._number += 1
+        return number, next(self._course)
+
+    def note(self, number: int, decision: Decision) -> None:
+        if not self._closed:
+            self._log.note(NETWORK, number, decision)
+
+    def admits(self, link: "_Link") -> bool:
+        if len(self._links) >= CONNECTIONS_MAX:
+            return False
+        self._links.add(link)
+        opening = asyncio.get_running_loop().create_task(link.open())
+        self._openings.add(opening)
+        opening.add_done_callback(self._openings.discard)
+        return True
+
+    def forget(self, link: "_Link") -> None:
+        self._links.discard(link)
+
+
+class _Exchange:
+    """One request and its answer, and what is to become of them."""
+
+    def __init__(self, number: int, decision: Decision | None) -> None:
+        self.number = number
+        self.decision = decision
+        self.mishap = decision.mishap if decision else None
+        rng = random.Random(decision.seed) if decision else None
+        self.in_answer = bool(rng and rng.random() < 0.5)
+        """Of a cut or a delay: whether it meets the answer or the request."""
+        self.held: list[bytes] = []
+        self.due = False
+        """It is held back whole, until its time comes."""
+        self.answered = False
+
+
+class _Messages:
+    """Tells where messages begin and end, in whatever pieces they come."""
+
+    def __init__(self, parser: type) -> None:
+        self._parser = parser(self)
+        self.begun = False
+        self.complete = False
+
+    def feed(self, data: bytes) -> None:
+        self.begun = self.complete = False
+        self._parser.feed_data(data)
+
+    def on_message_begin(self) -> None:
+        self.begun = True
+
+    def on_message_complete(self) -> None:
+        self.complete = True
+
+
+class _Link(asyncio.Protocol):
+    """The connection of a client, together with the one to the server that answers it."""
+
+    def __init__(self, proxy: Proxy) -> None:
+        self._proxy = proxy
+        self._client: asyncio.Transport | None = None
+        self._upstream = _Upstream(self)
+        self._requests = _Messages(httptools.HttpRequestParser)
+        self._answers = _Messages(httptools.HttpResponseParser)
+        self._exchange = _Exchange(0, None)
+        self._struck = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._client = cast(asyncio.Transport, transport)
+        if not self._proxy.admits(self):
+            self.cut()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._client = None
+        if not (self._struck or self._request_is_under_way):
+            self.cut()
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._requests.feed(data)
+        except httptools.HttpParserError:
+            self.cut()
+            return
+        if self._requests.begun:
+            self._exchange = _Exchange(*self._proxy.decide())
+        exchange = self._exchange
+        match exchange.mishap:
+            case Mishap.DROP_REQUEST:
+                if self._requests.complete:
+                    self._strike()
+            case Mishap.CUT if not exchange.in_answer:
+                self._upstream.write(data[: len(data) // 2])
+                self._strike()
+            case Mishap.DELAY if not exchange.in_answer:
+                self._hold(data, complete=self._requests.complete)
+            case _:
+                self._upstream.write(data)
+
+    def answer_received(self, data: bytes) -> None:
+        try:
+            self._answers.feed(data)
+        except httptools.HttpParserError:
+            self.cut()
+            return
+        exchange = self._exchange
+        exchange.answered = True
+        if self._client is None:
+            self.cut()
+            return
+        match exchange.mishap:
+            case Mishap.DROP_RESPONSE:
+                if self._answers.complete:
+                    self._strike()
+            case Mishap.CUT if exchange.in_answer:
+                self._answer(data[: len(data) // 2])
+                self._strike()
+            case Mishap.DELAY if exchange.in_answer:
+                self._hold(data, complete=self._answers.complete)
+            case _:
+                self._answer(data)
+
+    def cut(self) -> None:
+        self._proxy.forget(self)
+        self._upstream.cut()
+        if self._client is not None:
+            self._client.abort()
+            self._client = None
+
+    def server_left(self) -> None:
+        """What the client is owed is still written, as a kernel would."""
+        self._proxy.forget(self)
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    async def open(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS_MAX):
+                await loop.create_connection(lambda: self._upstream, *self._proxy.server)
+        except (OSError, TimeoutError):
+            self.cut()
+
+    def _strike(self) -> None:
+        """What was let through is to arrive before the connection breaks."""
+        self._note()
+        self._struck = True
+        self._upstream.close()
+        self.server_left()
+
+    @property
+    def _request_is_under_way(self) -> bool:
+        """One that was held back arrives, even if nobody waits for its answer any more."""
+        exchange = self._exchange
+        return exchange.due and not exchange.in_answer and not exchange.answered
+
+    def _hold(self, data: bytes, *, complete: bool) -> None:
+        exchange = self._exchange
+        exchange.held.append(data)
+        if complete and exchange.decision is not None:
+            exchange.due = True
+            loop = asyncio.get_running_loop()
+            loop.call_later(exchange.decision.for_ms / 1_000, self._let_go, exchange)
+
+    def _let_go(self, exchange: _Exchange) -> None:
+        self._note()
+        data = b"".join(exchange.held)
+        if exchange.in_answer:
+            self._answer(data)
+        else:
+            self._upstream.write(data)
+
+    def _answer(self, data: bytes) -> None:
+        if self._client is not None:
+            self._client.write(data)
+
+    def _note(self) -> None:
+        exchange = self._exchange
+        if exchange.decision is not None:
+            self._proxy.note(exchange.number, exchange.decision)
+
+
+class _Upstream(asyncio.Protocol):
+    """The connection to the server; keeps what comes before it is made."""
+
+    def __init__(self, link: _Link) -> None:
+        self._link = link
+        self._transport: asyncio.Transport | None = None
+        self._early: list[bytes] = []
+        self._ended = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.writelines(self._early)
+        self._early.clear()
+        if self._ended:
+            self._transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._link.server_left()
+
+    def data_received(self, data: bytes) -> None:
+        self._link.answer_received(data)
+
+    def write(self, data: bytes) -> None:
+        if self._transport is not None:
+            self._transport.write(data)
+        elif not self._ended:
+            self._early.append(data)
+
+    def close(self) -> None:
+        self._ended = True
+        if self._transport is not None:
+            self._transport.close()
+
+    def cut(self) -> None:
+        self._ended = True
+        self._early.clear()
+        if self._transport is not None:
+            self._transport.abort()
+            self._transport = None

@@ -1,0 +1,296 @@
+"""A load run under faults: who is put between its clients and the server, and what came of it.
+
+Owns the order of things: a server, a proxy before it, clients that may quit, trouble from when the
+queues are there until all messages are accounted for.
+"""
+
+import asyncio
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dovemq.client import AdminClient, ClientError
+from dovemq.core.access import AccessKey
+from dovemq.core.errors import DoveError
+from dovemq.load.checker import STRICT, Rules
+from dovemq.load.faults.decisions import CLIENT, NETWORK, Courses, Decision, Fading
+from dovemq.load.faults.fault_log import FaultLog
+from dovemq.load.faults.process import Announcement
+from dovemq.load.faults.proxy import Proxy
+from dovemq.load.faults.server import TroubledServer
+from dovemq.load.faults.spec import Spec
+from dovemq.load.journals import kept_id
+from dovemq.load.judgement import Fault
+from dovemq.load.plan import DRAIN_SPARE_MS, Endpoint, Plan
+from dovemq.load.receiver import Quits
+from dovemq.load.results import Result
+from dovemq.load.run import RECEIVING, STARTING, Live
+from dovemq.load.run import run as run_load
+
+ANSWER_MS: Final = 5_000
+"""Beyond the longest wait of a receive: then an answer counts as lost."""
+OUTAGE_MS_MIN: Final = 120_000
+STARTED_POLL_SECONDS: Final = 0.01
+FADE_POLL_SECONDS: Final = 0.2
+NAMED_ATTEMPTS_MAX: Final = 100
+NAMED_AGAIN_SECONDS: Final = 0.2
+EVIDENCE: Final = "damage/"
+"""How a verification begins a line about what was found at an earlier start."""
+
+
+class FaultsImpossible(DoveError):
+    """The text says what the faults asked for would need."""
+
+
+class Outcome(Struct, frozen=True):
+    """`fired`: how often each mishap took effect. `starts`: of the server, if it was ours.
+
+    `findings` is what a verification of the store found afterwards.
+    """
+
+    endpoint_url: str
+    result: Result
+    fired: Mapping[str, int]
+    starts: int
+    findings: tuple[str, ...]
+
+    @property
+    def failed(self) -> bool:
+        return self.result.failed or bool(self.findings)
+
+
+class Stage(Struct, frozen=True):
+    """Where a run takes place.
+
+    `endpoint` is somebody else's server; without one a server is started in `place`, whose key
+    `key_of` then reads. `log` tells what happened, `journals` what the clients saw. `rules` hold
+    but for leases that end early, where the faults are such that they must.
+    """
+
+    place: Path
+    key_of: Callable[[Announcement], AccessKey]
+    log: FaultLog
+    endpoint: Endpoint | None = None
+    journals: Path | None = None
+    rules: Rules = STRICT
+
+
+async def run(
+    spec: Spec,
+    courses: Courses,
+    plan: Plan,
+    stage: Stage,
+    *,
+    stop: asyncio.Event | None = None,
+    live: Live | None = None,
+) -> Outcome:
+    """`plan` names any endpoint: it is replaced by that of the stage."""
+    _check(spec, plan, stage)
+    courses = Fading(courses)
+    async with contextlib.AsyncExitStack() as ending:
+        server: TroubledServer | None = None
+        endpoint = stage.endpoint
+        if endpoint is None:
+            server = TroubledServer(stage.place, spec, courses, stage.log)
+            ending.push_async_callback(server.close)
+            await server.start()
+            announced = server.process.announced
+            key = stage.key_of(announced)
+            endpoint = Endpoint(announced.endpoint_url, key, announced.region)
+        reached = endpoint
+        if spec.network.total:
+            proxy = _proxy(endpoint, courses, stage.log)
+            ending.push_async_callback(proxy.close)
+            reached = replace(endpoint, url=await proxy.start())
+        plan = _tolerant(plan, spec, reached, endpoint, ours=server is not None)
+        loaded = _Loaded(spec, courses, plan, stage, stop or asyncio.Event(), live or Live())
+        if server is None:
+            return Outcome(endpoint.url, await loaded.run(), _fired(stage.log), 0, ())
+        admin = AdminClient(
+            server.process.announced.admin_url, endpoint.key, region=endpoint.region
+        )
+        ending.push_async_callback(admin.close)
+        result = await loaded.beside(server, admin)
+        await server.calm()
+        findings = await _findings(admin)
+        return Outcome(endpoint.url, result, _fired(stage.log), server.starts, findings)
+
+
+class _Loaded:
+    """The load, and the trouble of its server beside it."""
+
+    def __init__(
+        self,
+        spec: Spec,
+        courses: Fading,
+        plan: Plan,
+        stage: Stage,
+        stop: asyncio.Event,
+        live: Live,
+    ) -> None:
+        self._spec = spec
+        self._courses = courses
+        self._plan = plan
+        self._stage = stage
+        self._stop = stop
+        self._live = live
+        quitting = spec.client.quit > 0
+        self._quits = _quits(courses, stage.log) if quitting else None
+
+    async def run(
+        self, server: TroubledServer | None = None, admin: AdminClient | None = None
+    ) -> Result:
+        named = None
+        if admin is not None and self._spec.disk.flip_mttf_seconds:
+            named = functools.partial(_named, admin)
+        fading = asyncio.create_task(self._fade(server))
+        try:
+            return await run_load(
+                self._plan,
+                journals=self._stage.journals,
+                rules=_lenient(self._stage.rules, self._spec),
+                quits=self._quits,
+                named=named,
+                stop=self._stop,
+                live=self._live,
+            )
+        finally:
+            fading.cancel()
+
+    async def beside(self, server: TroubledServer, admin: AdminClient) -> Result:
+        trouble = asyncio.create_task(self._trouble(server))
+        load = asyncio.create_task(self.run(server, admin))
+        try:
+            done, _ = await asyncio.wait((trouble, load), return_when=asyncio.FIRST_COMPLETED)
+            if trouble in done and trouble.exception():
+                # Without its server the load would only wait until it gives up.
+                self._stop.set()
+            result = await load
+        finally:
+            server.end_trouble()
+            if self._live.phase == STARTING:
+                trouble.cancel()
+            load.cancel()
+            ended = await asyncio.gather(trouble, load, return_exceptions=True)
+        if isinstance(ended[0], Exception):
+            raise ended[0]
+        return result
+
+    async def _fade(self, server: TroubledServer | None) -> None:
+        """When nothing comes any more, what is missing gets a calm in which to come.
+
+        Else a run that has lost a message would never end: as long as requests fail, there is
+        hope.
+        """
+        now = asyncio.get_running_loop().time
+        stalled_seconds = (2 * self._plan.lease_ms + self._spec.clock_ms_max) / 1_000
+        settled, since = -1, now()
+        while now() - since < stalled_seconds:
+            await asyncio.sleep(FADE_POLL_SECONDS)
+            if self._live.phase != RECEIVING or self._live.settled != settled:
+                settled, since = self._live.settled, now()
+        self._courses.end()
+        if server is not None:
+            server.end_trouble()
+
+    async def _trouble(self, server: TroubledServer) -> None:
+        while self._live.phase == STARTING:
+            await asyncio.sleep(STARTED_POLL_SECONDS)
+        await server.trouble()
+
+
+def _check(spec: Spec, plan: Plan, stage: Stage) -> None:
+    if stage.endpoint is not None and spec.needs_server:
+        raise FaultsImpossible(
+            "faults of [server], [disk] and [clock] need a server of their own: name none"
+        )
+    if plan.processes > 1 and spec.client.quit:
+        raise FaultsImpossible("receivers that quit need --processes 1")
+    if stage.endpoint is None or not spec.network.total:
+        return
+    if urlsplit(stage.endpoint.url).scheme != "http":
+        raise FaultsImpossible("faults of [network] need an http:// address")
+
+
+def _tolerant(plan: Plan, spec: Spec, reached: Endpoint, direct: Endpoint, *, ours: bool) -> Plan:
+    """The plan of clients that live through all this: they repeat, and they wait."""
+    answer_ms = min(plan.answer_ms_max, 1_000 * plan.wait_seconds + ANSWER_MS)
+    patience_ms = spec.clock_ms_max + spec.downtime_ms_max + answer_ms
+    drain_ms = 2 * plan.lease_ms + DRAIN_SPARE_MS + patience_ms
+    return replace(
+        plan,
+        endpoint=reached,
+        setup=direct,
+        resend=True,
+        keep_queues=plan.keep_queues or ours,
+        answer_ms_max=answer_ms,
+        outage_ms_max=max(plan.outage_ms_max, OUTAGE_MS_MIN),
+        drain_ms_max=max(plan.drain_ms_max or 0, drain_ms),
+    )
+
+
+def _lenient(rules: Rules, spec: Spec) -> Rules:
+    """A server that dies may forget a young lease, and a clock that jumps ends leases early.
+
+    What is on a damaged page may be lost, if it is named.
+    """
+    allowed = set(rules.allowed)
+    if spec.needs_server:
+        allowed.add(Fault.COLLIDED)
+    if spec.disk.flip_mttf_seconds:
+        allowed.add(Fault.NAMED)
+    return replace(rules, allowed=frozenset(allowed))
+
+
+def _quits(courses: Courses, log: FaultLog) -> Quits:
+    started: dict[int, Iterator[tuple[int, Decision | None]]] = {}
+
+    def quits(receiver: int) -> bool:
+        name = f"{CLIENT}/{receiver}"
+        if receiver not in started:
+            started[receiver] = enumerate(courses.course(name))
+        number, decision = next(started[receiver])
+        if decision is not None:
+            log.note(name, number, decision)
+        return decision is not None
+
+    return quits
+
+
+def _proxy(endpoint: Endpoint, courses: Courses, log: FaultLog) -> Proxy:
+    parts = urlsplit(endpoint.url)
+    return Proxy(parts.hostname or "", parts.port or 80, courses.course(NETWORK), log)
+
+
+async def _named(admin: AdminClient) -> frozenset[bytes]:
+    """Ids that the store gave up when it was rebuilt; asked until the server is back."""
+    for attempt in range(NAMED_ATTEMPTS_MAX):
+        try:
+            document = await admin.damage()
+            break
+        except ClientError:
+            if attempt + 1 == NAMED_ATTEMPTS_MAX:
+                raise
+            await asyncio.sleep(NAMED_AGAIN_SECONDS)
+    told = (each for report in document["reports"] for each in _told(report))
+    return frozenset(kept_id(each["message_id"]) for each in told if each["message_id"])
+
+
+def _told(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [*report["lost"], *report["returned"]]
+
+
+async def _findings(admin: AdminClient) -> tuple[str, ...]:
+    """Without damage that was mended: what that cost is judged by the checker."""
+    findings = (await admin.verify())["findings"]
+    return tuple(each for each in findings if not each.startswith(EVIDENCE))
+
+
+def _fired(log: FaultLog) -> dict[str, int]:
+    return {str(mishap): count for mishap, count in sorted(log.fired.items()) if count}

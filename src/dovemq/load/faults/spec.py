@@ -1,0 +1,137 @@
+"""What may go wrong in a run, how often and for how long: a TOML file as values.
+
+Chances are per exchange (network) or per receive (client). What happens to the server is spread
+over time: the time to the next failure is exponential, the time it lasts is fixed.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta, Struct
+
+from dovemq.core.errors import DoveError
+
+CLOCK_MS_MAX: Final = 600_000
+"""Signatures are refused when the clocks of client and server are 15 minutes apart."""
+
+Chance = Annotated[float, Meta(ge=0, le=1)]
+MeanSeconds = Annotated[float, Meta(ge=0)]
+"""Zero: never."""
+Span = Annotated[int, Meta(ge=0, le=600_000)]
+Offset = Annotated[int, Meta(ge=0, le=CLOCK_MS_MAX)]
+
+
+class SpecInvalid(DoveError):
+    def __init__(self, place: str, found: str) -> None:
+        super().__init__(f"{place}: {found}; docs/how-to/faults.md lists what may be set")
+
+
+class _Table(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A table of the file."""
+
+
+class Network(_Table, frozen=True):
+    """A dropped request or answer also ends its connection, so that its client need not wait."""
+
+    drop_request: Chance = 0.0
+    drop_response: Chance = 0.0
+    cut: Chance = 0.0
+    delay: Chance = 0.0
+    delay_ms: Span = 200
+
+    @property
+    def total(self) -> float:
+        return self.drop_request + self.drop_response + self.cut + self.delay
+
+
+class Client(_Table, frozen=True):
+    """`quit`: a receiver goes away with what it has received, and starts anew."""
+
+    quit: Chance = 0.0
+
+
+class Server(_Table, frozen=True):
+    kill_mttf_seconds: MeanSeconds = 0.0
+    kill_mttr_ms: Span = 1_000
+    pause_mttf_seconds: MeanSeconds = 0.0
+    pause_ms: Span = 1_000
+
+
+class Disk(_Table, frozen=True):
+    """`power_cut`: a kill also takes what was written and not synced.
+
+    Syncs that fail are followed by a power cut: a server must not be restarted on what the
+    system still holds in memory and the disk does not. `sync_lies`: syncs do nothing and say that
+    they did; no service can live with that. A flip changes one bit of a file while the server is
+    down for it.
+    """
+
+    power_cut: bool = False
+    fail_sync_mttf_seconds: MeanSeconds = 0.0
+    fail_sync_ms: Span = 500
+    full_mttf_seconds: MeanSeconds = 0.0
+    full_ms: Span = 2_000
+    flip_mttf_seconds: MeanSeconds = 0.0
+    sync_lies: bool = False
+
+
+class Clock(_Table, frozen=True):
+    """Offsets are even within ± the bound: `skew_ms` from each start on, `jump_ms` at a jump."""
+
+    skew_ms: Offset = 0
+    jump_mttf_seconds: MeanSeconds = 0.0
+    jump_ms: Offset = 5_000
+
+
+class Spec(_Table, frozen=True):
+    network: Network = Network()
+    client: Client = Client()
+    server: Server = Server()
+    disk: Disk = Disk()
+    clock: Clock = Clock()
+
+    @property
+    def needs_disk(self) -> bool:
+        disk = self.disk
+        return disk.power_cut or bool(disk.fail_sync_mttf_seconds or disk.full_mttf_seconds)
+
+    @property
+    def needs_clock(self) -> bool:
+        return bool(self.clock.skew_ms or self.clock.jump_mttf_seconds)
+
+    @property
+    def needs_server(self) -> bool:
+        """Only a server of one's own can be killed, paused, or given another disk or clock."""
+        server = self.server
+        return bool(
+            server.kill_mttf_seconds
+            or server.pause_mttf_seconds
+            or self.disk.flip_mttf_seconds
+            or self.needs_disk
+            or self.needs_clock
+        )
+
+    @property
+    def clock_ms_max(self) -> int:
+        """How far two clocks of the run, or one clock at two times, may be apart."""
+        jump_ms = self.clock.jump_ms if self.clock.jump_mttf_seconds else 0
+        return 2 * max(self.clock.skew_ms, jump_ms)
+
+    @property
+    def downtime_ms_max(self) -> int:
+        """How long the server may be away, or take no message, at a time."""
+        server, disk = self.server, self.disk
+        return max(server.kill_mttr_ms, server.pause_ms, disk.fail_sync_ms, disk.full_ms)
+
+
+def parse_spec(document: Mapping[str, Any], place: str) -> Spec:
+    try:
+        spec = msgspec.convert(document, Spec)
+    except msgspec.ValidationError as error:
+        raise SpecInvalid(place, str(error)) from None
+    if spec.network.total > 1:
+        raise SpecInvalid(place, "the chances of [network] add up to more than 1")
+    if spec.disk.power_cut and not spec.server.kill_mttf_seconds:
+        raise SpecInvalid(place, "power_cut says what a kill does, and [server] asks for none")
+    return spec

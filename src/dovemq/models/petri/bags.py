@@ -1,0 +1,124 @@
+"""Multiset expressions: what an arc puts or takes, as a tree of parts.
+
+    x                       one token
+    tokens(x, y, y)         three
+    times(3, x)             three equal ones
+    all_of(items)           one for each element of a list
+    times(1, x) + tokens(y) both
+    tokens(x) if ok else none
+
+Owns these words. Refuses to look for bindings (`bindings.py`).
+"""
+
+import ast
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from dovemq.models.petri.colours import Anything, Bool, Colour, Fit, Int, List, fits
+from dovemq.models.petri.errors import ExpressionInvalid
+from dovemq.models.petri.inference import Scope, Typed, infer, require
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """`count` tokens of one value. `judged`: only when it runs can it be told whether it fits.
+
+    `tree` is the value as it was written: an input arc reads it as a pattern.
+    """
+
+    value: Typed
+    count: Typed
+    judged: bool
+    tree: ast.expr
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """One token for each element of a list."""
+
+    items: Typed
+    judged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    test: Typed
+    then: "Bag"
+    other: "Bag"
+
+
+Part: TypeAlias = Some | Each | Choice
+Bag: TypeAlias = tuple[Part, ...]
+
+_ONE = Typed(Int(1, 1), ast.Constant(1))
+
+
+def bag_of(tree: ast.expr, colour: Colour, scope: Scope) -> Bag:
+    """The parts of a multiset over `colour`."""
+    if isinstance(tree, ast.Name) and tree.id == "none":
+        return ()
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Add) and _is_bag(tree):
+        return bag_of(tree.left, colour, scope) + bag_of(tree.right, colour, scope)
+    if isinstance(tree, ast.IfExp) and _is_bag(tree):
+        test = require(infer(tree.test, scope), Bool(), "a condition")
+        then, other = (bag_of(part, colour, scope) for part in (tree.body, tree.orelse))
+        return (Choice(test, then, other),)
+    word = _word(tree)
+    if word == "tokens" and isinstance(tree, ast.Call):
+        _refuse_names(tree)
+        return tuple(_some(part, _ONE, colour, scope) for part in tree.args)
+    if word == "times" and isinstance(tree, ast.Call):
+        return (_times(tree, colour, scope),)
+    if word == "all_of" and isinstance(tree, ast.Call):
+        return (_each(tree, colour, scope),)
+    return (_some(tree, _ONE, colour, scope),)
+
+
+def _word(tree: ast.expr) -> str:
+    return tree.func.id if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) else ""
+
+
+def _is_bag(tree: ast.expr) -> bool:
+    if isinstance(tree, ast.Name):
+        return tree.id == "none"
+    if isinstance(tree, ast.BinOp):
+        return _is_bag(tree.left) or _is_bag(tree.right)
+    if isinstance(tree, ast.IfExp):
+        return _is_bag(tree.body) or _is_bag(tree.orelse)
+    return _word(tree) in ("tokens", "times", "all_of")
+
+
+def _refuse_names(call: ast.Call) -> None:
+    if call.keywords:
+        raise ExpressionInvalid("multisets take their parts in order, without names")
+
+
+def _times(call: ast.Call, colour: Colour, scope: Scope) -> Some:
+    _refuse_names(call)
+    if len(call.args) != 2:
+        raise ExpressionInvalid("times takes a count and a value")
+    count = require(infer(call.args[0], scope), Int(0), "a count of tokens")
+    return _some(call.args[1], count, colour, scope)
+
+
+def _each(call: ast.Call, colour: Colour, scope: Scope) -> Each:
+    _refuse_names(call)
+    if len(call.args) != 1:
+        raise ExpressionInvalid("all_of takes one list")
+    items = infer(call.args[0], scope)
+    if not isinstance(items.colour, List | Anything):
+        raise ExpressionInvalid(f"all_of takes a list, not {items.colour}")
+    element = items.colour.element if isinstance(items.colour, List) else items.colour
+    return Each(items, _judged(element, colour))
+
+
+def _some(tree: ast.expr, count: Typed, colour: Colour, scope: Scope) -> Some:
+    value = infer(tree, scope)
+    return Some(value, count, _judged(value.colour, colour), tree)
+
+
+def _judged(found: Colour, wanted: Colour) -> bool:
+    fit = fits(found, wanted)
+    if fit is Fit.NO:
+        raise ExpressionInvalid(f"the place holds {wanted}, and this is {found}")
+    return fit is Fit.MAYBE

@@ -1,0 +1,254 @@
+"""In which order a transition looks for a binding.
+
+A plan is a list of steps, most selective first: counts of tokens that have only one value, tests
+and look-ups whose variables are known, then the scan of the place whose pattern knows most, and
+last the values of variables that no arc binds. Both engines follow it: the simulator stops at the
+first binding, the state space takes all. Owns the order and the finding that a variable can never
+be bound. Refuses to write code.
+"""
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from dovemq.models.petri.bags import Bag
+from dovemq.models.petri.colours import Colour, Fit, fits, one_value
+from dovemq.models.petri.errors import ExpressionInvalid
+from dovemq.models.petri.expressions import names_in
+from dovemq.models.petri.inference import Scope, Typed, infer
+from dovemq.models.petri.patterns import Pattern, taken_apart
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """An arc asks for `count` tokens that match `tree`."""
+
+    place: int
+    colour: Colour
+    count: int
+    tree: ast.expr
+    value: Typed
+    arc: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reckoned:
+    """An arc whose multiset is known only when all variables are."""
+
+    place: int
+    bag: Bag
+    names: frozenset[str]
+    arc: str
+
+
+@dataclass(frozen=True, slots=True)
+class Enough:
+    """The place must hold so many tokens of its only value."""
+
+    place: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Any token of the place that matches; `subject` names its value in the code."""
+
+    take: Take
+    subject: str
+    pattern: Pattern
+    known: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """The token of a value that is known by now."""
+
+    take: Take
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`judged` is the colour that the value may turn out not to have."""
+
+    variable: str
+    value: str
+    judged: Colour | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A variable that no arc binds takes any value of its colour set."""
+
+    variable: str
+    values: tuple[Any, ...]
+
+
+Step: TypeAlias = Enough | Scan | LookUp | Assign | Test | Draw
+
+
+@dataclass(slots=True)
+class Plan:
+    steps: list[Step] = field(default_factory=list)
+    reckoned: list[Reckoned] = field(default_factory=list)
+    order: list[str] = field(default_factory=list)
+    """The variables, in the order in which they are bound."""
+
+
+def planned(
+    takes: Iterable[Take],
+    reckoned: Iterable[Reckoned],
+    guards: Iterable[ast.expr],
+    needed: Iterable[str],
+    scope: Scope,
+) -> Plan:
+    """`needed` are variables that what is put or computed uses."""
+    planner = _Planner(scope, list(guards))
+    planner.count([take for take in takes if one_value(take.colour)])
+    planner.search([take for take in takes if not one_value(take.colour)])
+    wanted = {name for part in reckoned for name in part.names} | set(needed)
+    planner.draw(wanted)
+    planner.plan.reckoned = list(reckoned)
+    return planner.plan
+
+
+class _Planner:
+    def __init__(self, scope: Scope, guards: list[ast.expr]) -> None:
+        self.plan = Plan()
+        self._scope = scope
+        self._guards = guards
+        self._known: set[str] = set()
+
+    def count(self, takes: list[Take]) -> None:
+        totals: dict[int, int] = {}
+        for take in takes:
+            totals[take.place] = totals.get(take.place, 0) + take.count
+        self.plan.steps += [Enough(place, total) for place, total in totals.items()]
+        for take in takes:
+            values = take.colour.values()
+            assert values is not None
+            if isinstance(take.tree, ast.Name) and take.tree.id in self._scope.variables:
+                self._assign(take.tree.id, repr(values[0]))
+            elif self._names(take.tree):
+                self._guards.append(_equal(take.tree, values[0]))
+        self._settle()
+
+    def search(self, takes: list[Take]) -> None:
+        waiting = takes
+        while waiting:
+            ready = [take for take in waiting if self._names(take.tree) <= self._known]
+            solvable = [take for take in waiting if not self._unsolved(take)]
+            if not ready and not solvable:
+                self._try_values(waiting[0])
+                continue
+            chosen = ready[0] if ready else max(solvable, key=self._knowledge)
+            waiting = [take for take in waiting if take is not chosen]
+            subject = f"s{len(self.plan.steps)}"
+            if ready:
+                self.plan.steps.append(LookUp(chosen, subject))
+            else:
+                self._scan(chosen, subject)
+            self._settle()
+
+    def draw(self, needed: set[str]) -> None:
+        """Free variables: those of guards first, smallest colour set first."""
+        while free := sorted((needed | self._in_guards()) - self._known):
+            sets = {name: self._scope.variables[name].values() for name in free}
+            finite = {name: values for name, values in sets.items() if values is not None}
+            if not finite:
+                raise ExpressionInvalid(
+                    f"nothing binds the variable {free[0]}: no input arc, and its colour set has "
+                    "too many values to try"
+                )
+            name = min(finite, key=lambda each: (each not in self._in_guards(), len(finite[each])))
+            self._draw(name, finite)
+
+    def _in_guards(self) -> set[str]:
+        return {name for guard in self._guards for name in self._names(guard)}
+
+    def _names(self, tree: ast.AST) -> set[str]:
+        return {name for name in names_in(tree) if name in self._scope.variables}
+
+    def _try_values(self, take: Take) -> None:
+        """A pattern that cannot be solved for its variables: one of them takes every value."""
+        sets = {name: self._scope.variables[name].values() for name in self._unsolved(take)}
+        finite = {name: values for name, values in sets.items() if values is not None}
+        if len(finite) < len(sets):
+            names = ", ".join(sorted(set(sets) - set(finite)))
+            raise ExpressionInvalid(
+                f"{ast.unparse(take.tree)} cannot be solved for {names}: bind it by another arc"
+            )
+        self._draw(min(finite, key=lambda name: (len(finite[name]), name)), finite)
+
+    def _draw(self, name: str, values: Mapping[str, tuple[Any, ...]]) -> None:
+        self.plan.steps.append(Draw(name, values[name]))
+        self._bound(name)
+        self._settle()
+
+    def _unsolved(self, take: Take) -> set[str]:
+        """Variables that stand only inside a computed part."""
+        pattern = taken_apart(take.tree, take.colour, self._scope, "s")
+        return self._names(take.tree) - set(pattern.binds) - self._known
+
+    def _knowledge(self, take: Take) -> int:
+        pattern = taken_apart(take.tree, take.colour, self._scope, "s")
+        return sum(name in self._known for name in pattern.binds) + len(pattern.computed)
+
+    def _scan(self, take: Take, subject: str) -> None:
+        pattern = taken_apart(take.tree, take.colour, self._scope, subject)
+        self.plan.steps.append(Scan(take, subject, pattern, frozenset(self._known)))
+        for name in pattern.binds:
+            if name not in self._known:
+                self._bound(name)
+
+    def _bound(self, name: str) -> None:
+        self._known.add(name)
+        self.plan.order.append(name)
+
+    def _assign(self, name: str, value: str, judged: Colour | None = None) -> None:
+        if name not in self._known:
+            self.plan.steps.append(Assign(name, value, judged))
+            self._bound(name)
+
+    def _settle(self) -> None:
+        """Tests as soon as they can be made; `x == …` binds x where it can."""
+        again = True
+        while again:
+            again = False
+            for guard in list(self._guards):
+                if self._names(guard) <= self._known:
+                    self._guards.remove(guard)
+                    self.plan.steps.append(Test(infer(guard, self._scope).code))
+                elif found := self._solved(guard):
+                    self._guards.remove(guard)
+                    self._assign(*found)
+                    again = True
+
+    def _solved(self, guard: ast.expr) -> tuple[str, str, Colour | None] | None:
+        if not isinstance(guard, ast.Compare) or len(guard.ops) != 1:
+            return None
+        if not isinstance(guard.ops[0], ast.Eq):
+            return None
+        for name, value in (
+            (guard.left, guard.comparators[0]),
+            (guard.comparators[0], guard.left),
+        ):
+            if not isinstance(name, ast.Name) or name.id not in self._scope.variables:
+                continue
+            if name.id not in self._known and self._names(value) <= self._known:
+                typed = infer(value, self._scope)
+                colour = self._scope.variables[name.id]
+                sure = fits(typed.colour, colour) is Fit.YES
+                return name.id, typed.code, None if sure else colour
+        return None
+
+
+def _equal(tree: ast.expr, value: Any) -> ast.expr:
+    constant = ast.Tuple([], ast.Load()) if value == () else ast.Constant(value)
+    return ast.Compare(tree, [ast.Eq()], [constant])

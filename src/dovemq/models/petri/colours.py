@@ -1,0 +1,357 @@
+"""Colour sets: which values a token may have.
+
+    unit ()            int 3             bool True        string 'a'       real 0.5
+    enum 'visible'     product (1, 'a')  record m.id      list [1, 2] (a tuple inside)
+
+Values are plain hashable Python values; a record is a named tuple. Owns membership and the
+comparison of colour sets (`fits`), which the check of expressions stands on. Refuses to hold
+tokens.
+"""
+
+import functools
+import itertools
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from operator import itemgetter
+from typing import Any, Final, Self
+
+VALUES_MAX: Final = 100_000
+"""A colour set with more values than this is not enumerated."""
+
+
+class Fit(IntEnum):
+    NO = 0
+    MAYBE = 1
+    YES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Colour:
+    """A set of values. `timed` says that tokens carry the time from which they can be taken."""
+
+    timed: bool = field(default=False, kw_only=True, compare=False)
+
+    def with_time(self) -> Self:
+        return replace(self, timed=True)
+
+    def admits(self, value: Any) -> bool:
+        return True
+
+    def values(self) -> tuple[Any, ...] | None:
+        """All values, in order; None if there are too many."""
+        return None
+
+    def shaped(self, value: Any) -> Any:
+        """`value` in the form that tokens have: lists as tuples, mappings as records."""
+        return value
+
+    def __str__(self) -> str:
+        return type(self).__name__.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Unit(Colour):
+    def admits(self, value: Any) -> bool:
+        return isinstance(value, tuple) and not value
+
+    def values(self) -> tuple[Any, ...]:
+        return ((),)
+
+    def shaped(self, value: Any) -> Any:
+        return () if value == [] else value
+
+
+@dataclass(frozen=True, slots=True)
+class Int(Colour):
+    least: int | None = None
+    most: int | None = None
+
+    def admits(self, value: Any) -> bool:
+        if not isinstance(value, int) or isinstance(value, bool):
+            return False
+        return (self.least is None or value >= self.least) and (
+            self.most is None or value <= self.most
+        )
+
+    def values(self) -> tuple[Any, ...] | None:
+        if self.least is None or self.most is None or self.most - self.least >= VALUES_MAX:
+            return None
+        return tuple(range(self.least, self.most + 1))
+
+    def __str__(self) -> str:
+        if self.least is None and self.most is None:
+            return "int"
+        if self.least == self.most:
+            return f"int {self.least}"
+        ends = ("" if end is None else str(end) for end in (self.least, self.most))
+        return f"int {'..'.join(ends)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bool(Colour):
+    def admits(self, value: Any) -> bool:
+        return isinstance(value, bool)
+
+    def values(self) -> tuple[Any, ...]:
+        return (False, True)
+
+
+@dataclass(frozen=True, slots=True)
+class String(Colour):
+    def admits(self, value: Any) -> bool:
+        return isinstance(value, str)
+
+
+@dataclass(frozen=True, slots=True)
+class Real(Colour):
+    def admits(self, value: Any) -> bool:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        return math.isfinite(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Enum(Colour):
+    names: tuple[str, ...] = ()
+
+    def admits(self, value: Any) -> bool:
+        return isinstance(value, str) and value in self.names
+
+    def values(self) -> tuple[Any, ...]:
+        return self.names
+
+    def __str__(self) -> str:
+        return f"enum {' | '.join(self.names)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Product(Colour):
+    parts: tuple[Colour, ...] = ()
+
+    def admits(self, value: Any) -> bool:
+        return _admits_all(self.parts, value)
+
+    def values(self) -> tuple[Any, ...] | None:
+        return _combined(self.parts)
+
+    def shaped(self, value: Any) -> Any:
+        if not isinstance(value, list | tuple) or len(value) != len(self.parts):
+            return value
+        return tuple(part.shaped(item) for part, item in zip(self.parts, value, strict=True))
+
+    def __str__(self) -> str:
+        return f"({' * '.join(map(str, self.parts))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Record(Colour):
+    fields: tuple[tuple[str, Colour], ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.fields)
+
+    @property
+    def parts(self) -> tuple[Colour, ...]:
+        return tuple(part for _, part in self.fields)
+
+    @property
+    def maker(self) -> type[Any]:
+        return record_class(self.names)
+
+    def admits(self, value: Any) -> bool:
+        return getattr(value, "_fields", None) == self.names and _admits_all(self.parts, value)
+
+    def values(self) -> tuple[Any, ...] | None:
+        found = _combined(self.parts)
+        return None if found is None else tuple(self.maker(*value) for value in found)
+
+    def shaped(self, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            if set(value) != set(self.names):
+                return value
+            value = tuple(value[name] for name in self.names)
+        if not isinstance(value, list | tuple) or len(value) != len(self.fields):
+            return value
+        return self.maker(*map(_shape_one, self.parts, value))
+
+    def __str__(self) -> str:
+        return f"record({', '.join(f'{name}: {part}' for name, part in self.fields)})"
+
+
+@dataclass(frozen=True, slots=True)
+class List(Colour):
+    element: Colour = field(default_factory=Colour)
+    length_max: int | None = None
+
+    def admits(self, value: Any) -> bool:
+        if not isinstance(value, tuple):
+            return False
+        if self.length_max is not None and len(value) > self.length_max:
+            return False
+        return all(map(self.element.admits, value))
+
+    def values(self) -> tuple[Any, ...] | None:
+        element = self.element.values()
+        if element is None or self.length_max is None:
+            return None
+        lengths = range(self.length_max + 1)
+        if sum(len(element) ** length for length in lengths) > VALUES_MAX:
+            return None
+        return tuple(v for length in lengths for v in itertools.product(element, repeat=length))
+
+    def shaped(self, value: Any) -> Any:
+        return tuple(map(self.element.shaped, value)) if isinstance(value, list | tuple) else value
+
+    def __str__(self) -> str:
+        return f"list of {self.element}"
+
+
+@dataclass(frozen=True, slots=True)
+class Anything(Colour):
+    """What a Python function returns that does not say what: judged when it has returned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing(Colour):
+    """The element of an empty list: fits everything."""
+
+    def admits(self, value: Any) -> bool:
+        return False
+
+
+@functools.lru_cache(maxsize=1_024)
+def record_class(names: tuple[str, ...]) -> type[Any]:
+    """Named tuples, one class for each list of names, so that equal records are of one class."""
+    body: dict[str, Any] = {name: property(itemgetter(at)) for at, name in enumerate(names)}
+    body |= {
+        "__slots__": (),
+        "_fields": names,
+        "__new__": lambda cls, *values: tuple.__new__(cls, values),
+        "__repr__": _record_text,
+    }
+    return type("record", (tuple,), body)
+
+
+def one_value(colour: Colour) -> bool:
+    """Tokens of such a place need only be counted."""
+    if isinstance(colour, Unit) or (isinstance(colour, Enum) and len(colour.names) == 1):
+        return True
+    return isinstance(colour, Int) and colour.least is not None and colour.least == colour.most
+
+
+def fits(found: Colour, wanted: Colour) -> Fit:
+    """Whether every, some or no value of `found` is one of `wanted`, as far as can be told."""
+    if isinstance(found, Nothing):
+        return Fit.YES
+    if isinstance(found, Anything) or isinstance(wanted, Anything):
+        return Fit.MAYBE if isinstance(found, Anything) else Fit.YES
+    if isinstance(wanted, Real):
+        return Fit.YES if isinstance(found, Int | Real) else Fit.NO
+    if isinstance(wanted, String):
+        return Fit.YES if isinstance(found, String | Enum) else Fit.NO
+    if isinstance(found, Enum) and isinstance(wanted, Enum):
+        return _fit_of_sets(set(found.names), set(wanted.names))
+    if isinstance(found, String) and isinstance(wanted, Enum):
+        return Fit.MAYBE
+    if type(found) is not type(wanted):
+        return Fit.NO
+    if isinstance(found, Int) and isinstance(wanted, Int):
+        return _fit_of_ranges(found, wanted)
+    return _fit_of_compounds(found, wanted)
+
+
+def joined(one: Colour, other: Colour) -> Colour | None:
+    """A colour set that holds both, or None."""
+    if isinstance(one, Int) and isinstance(other, Int):
+        return Int(
+            None if one.least is None or other.least is None else min(one.least, other.least),
+            None if one.most is None or other.most is None else max(one.most, other.most),
+        )
+    if isinstance(one, Enum) and isinstance(other, Enum):
+        return Enum(tuple(dict.fromkeys(one.names + other.names)))
+    for wide, narrow in ((one, other), (other, one)):
+        if fits(narrow, wide) is Fit.YES:
+            return wide
+    return _joined_compounds(one, other)
+
+
+def _joined_compounds(one: Colour, other: Colour) -> Colour | None:
+    if isinstance(one, Anything) or isinstance(other, Anything):
+        return Anything()
+    if isinstance(one, List) and isinstance(other, List):
+        element = joined(one.element, other.element)
+        return None if element is None else List(element)
+    if isinstance(one, Product) and isinstance(other, Product):
+        parts = _joined_parts(one.parts, other.parts)
+        return None if parts is None else Product(parts)
+    if isinstance(one, Record) and isinstance(other, Record) and one.names == other.names:
+        parts = _joined_parts(one.parts, other.parts)
+        return None if parts is None else Record(tuple(zip(one.names, parts, strict=True)))
+    return None
+
+
+def _joined_parts(
+    ones: tuple[Colour, ...], others: tuple[Colour, ...]
+) -> tuple[Colour, ...] | None:
+    if len(ones) != len(others):
+        return None
+    parts = [part for part in map(joined, ones, others) if part is not None]
+    return tuple(parts) if len(parts) == len(ones) else None
+
+
+def _fit_of_sets(found: set[str], wanted: set[str]) -> Fit:
+    if found <= wanted:
+        return Fit.YES
+    return Fit.MAYBE if found & wanted else Fit.NO
+
+
+def _fit_of_ranges(found: Int, wanted: Int) -> Fit:
+    low, high = -math.inf, math.inf
+    least, most = found.least if found.least is not None else low, found.most
+    top = most if most is not None else high
+    wanted_least = wanted.least if wanted.least is not None else low
+    wanted_most = wanted.most if wanted.most is not None else high
+    if wanted_least <= least and top <= wanted_most:
+        return Fit.YES
+    return Fit.MAYBE if least <= wanted_most and top >= wanted_least else Fit.NO
+
+
+def _fit_of_compounds(found: Colour, wanted: Colour) -> Fit:
+    if isinstance(found, List) and isinstance(wanted, List):
+        inner = fits(found.element, wanted.element)
+        if inner is Fit.NO:
+            return Fit.MAYBE  # An empty list fits still.
+        bounded = wanted.length_max is not None and found.length_max != wanted.length_max
+        return min(inner, Fit.MAYBE) if bounded else inner
+    if isinstance(found, Record) and isinstance(wanted, Record) and found.names != wanted.names:
+        return Fit.NO
+    if isinstance(found, Product | Record) and isinstance(wanted, Product | Record):
+        if len(found.parts) != len(wanted.parts):
+            return Fit.NO
+        return min(map(fits, found.parts, wanted.parts), default=Fit.YES)
+    return Fit.YES
+
+
+def _admits_all(parts: tuple[Colour, ...], value: Any) -> bool:
+    if not isinstance(value, tuple) or len(value) != len(parts):
+        return False
+    return all(part.admits(item) for part, item in zip(parts, value, strict=True))
+
+
+def _combined(parts: Iterable[Colour]) -> tuple[Any, ...] | None:
+    sets = [part.values() for part in parts]
+    known = [values for values in sets if values is not None]
+    if len(known) < len(sets) or math.prod(map(len, known)) > VALUES_MAX:
+        return None
+    return tuple(itertools.product(*known))
+
+
+def _shape_one(part: Colour, item: Any) -> Any:
+    return part.shaped(item)
+
+
+def _record_text(record: Any) -> str:
+    return f"({', '.join(f'{n}={v!r}' for n, v in zip(record._fields, record, strict=True))})"

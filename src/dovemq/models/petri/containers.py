@@ -1,0 +1,86 @@
+"""How the simulator holds the tokens of each place, chosen by how its arcs reach for them.
+
+    counter   tokens of one value: a number
+    pile      tokens that are only ever scanned: a list, in no order
+    bag       tokens that are also looked up by value: distinct values with counts
+
+Owns these forms and the code that adds and takes. Refuses time: tokens that cannot be taken yet
+wait in the agenda of the simulation and reach these forms when they are due.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Any
+
+from dovemq.models.petri.bindings import LookUp, Scan
+from dovemq.models.petri.checking import CheckedNet
+
+
+class Form(StrEnum):
+    COUNTER = "counter"
+    PILE = "pile"
+    BAG = "bag"
+
+
+def forms(net: CheckedNet) -> list[Form]:
+    found = [Form.COUNTER if place.counted else Form.PILE for place in net.places]
+    for transition in net.transitions:
+        taken: list[int] = [part.place for part in transition.plan.reckoned]
+        for step in transition.plan.steps:
+            if isinstance(step, LookUp) or (isinstance(step, Scan) and step.take.count != 1):
+                found[step.take.place] = Form.BAG
+            if isinstance(step, LookUp | Scan):
+                taken.append(step.take.place)
+        for part in transition.plan.reckoned:
+            if found[part.place] is Form.PILE:
+                found[part.place] = Form.BAG
+        for place in taken:
+            if taken.count(place) > 1 and found[place] is Form.PILE:
+                found[place] = Form.BAG
+    return found
+
+
+class TokenBag:
+    """Distinct values in a list, so that one can be drawn by its position, and their counts."""
+
+    __slots__ = ("counts", "keys", "places", "size")
+
+    def __init__(self) -> None:
+        self.keys: list[Any] = []
+        self.counts: list[int] = []
+        self.places: dict[Any, int] = {}
+        self.size = 0
+
+    def add(self, value: Any, count: int = 1) -> None:
+        place = self.places.get(value)
+        if place is None:
+            self.places[value] = len(self.keys)
+            self.keys.append(value)
+            self.counts.append(count)
+        else:
+            self.counts[place] += count
+        self.size += count
+
+    def count(self, value: Any) -> int:
+        place = self.places.get(value)
+        return 0 if place is None else self.counts[place]
+
+    def take(self, value: Any, count: int = 1) -> None:
+        place = self.places[value]
+        self.size -= count
+        if self.counts[place] > count:
+            self.counts[place] -= count
+            return
+        del self.places[value]
+        last_key, last_count = self.keys.pop(), self.counts.pop()
+        if place < len(self.keys):
+            self.keys[place] = last_key
+            self.counts[place] = last_count
+            self.places[last_key] = place
+
+    def holds(self, wanted: Iterable[tuple[Any, int]]) -> bool:
+        """Whether all of them can be taken together."""
+        total: dict[Any, int] = {}
+        for value, count in wanted:
+            total[value] = total.get(value, 0) + count
+        return all(self.count(value) >= count for value, count in total.items())

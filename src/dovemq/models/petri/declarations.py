@@ -1,0 +1,97 @@
+"""What a net declares, judged: constants, records and functions as expressions may use them.
+
+Owns the names of compiled code: `c_` constants, `k_` makers of records, `f_` functions. Refuses
+a function that calls itself: it sees only those declared before it, so every call ends.
+"""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dovemq.models.petri.colours import Anything, Colour, Record
+from dovemq.models.petri.errors import ExpressionInvalid, NetInvalid
+from dovemq.models.petri.expressions import parse
+from dovemq.models.petri.functions import FUNCTIONS, Function, takes
+from dovemq.models.petri.inference import Scope, Typed, colour_of, infer
+from dovemq.models.petri.nets import Defined, Foreign, Net
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A function of the net, ready to be written as code."""
+
+    name: str
+    parameters: tuple[str, ...]
+    body: Typed
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    scope: Scope
+    environment: Mapping[str, Any]
+    definitions: tuple[Definition, ...]
+
+
+def declared(net: Net) -> Declared:
+    records = {name: c for name, c in net.colours.items() if isinstance(c, Record)}
+    environment: dict[str, Any] = {
+        f"k_{name}": functools.partial(tuple.__new__, record.maker)
+        for name, record in records.items()
+    }
+    constants = {}
+    for name, value in net.constants.items():
+        constants[name] = _constant(net, name, value)
+        environment[f"c_{name}"] = runtime_value(value)
+    scope = Scope({}, constants, records, dict(FUNCTIONS))
+    definitions = []
+    for name, function in net.functions.items():
+        if isinstance(function, Foreign):
+            environment[f"f_{name}"] = function.call
+            made = _foreign(net, name, function)
+        else:
+            made, definition = _defined(net, name, function, scope)
+            definitions.append(definition)
+        scope = Scope({}, constants, records, {**scope.functions, name: made})
+    return Declared(scope, environment, tuple(definitions))
+
+
+def runtime_value(value: Any) -> Any:
+    """Lists as tuples, all the way down."""
+    if isinstance(value, list):
+        return tuple(map(runtime_value, value))
+    return value
+
+
+def _constant(net: Net, name: str, value: Any) -> Colour:
+    where = net.where.at(part=f"constant {name}")
+    try:
+        return colour_of(value)
+    except ExpressionInvalid as error:
+        raise NetInvalid(where, str(error)) from None
+
+
+def _foreign(net: Net, name: str, function: Foreign) -> Function:
+    colour: Colour = Anything()
+    if function.returns is not None:
+        if function.returns not in net.colours:
+            raise NetInvalid(net.where, f"function {name}: unknown colour {function.returns!r}")
+        colour = net.colours[function.returns]
+    return Function(lambda _name, _found: colour, function.chance)
+
+
+def _defined(net: Net, name: str, function: Defined, scope: Scope) -> tuple[Function, Definition]:
+    where = net.where.at(part=f"function {name}")
+    unknown = [colour for _, colour in function.parameters if colour not in net.colours]
+    if unknown:
+        raise NetInvalid(where, f"unknown colour {unknown[0]!r}")
+    parameters = {parameter: net.colours[colour] for parameter, colour in function.parameters}
+    try:
+        tree = parse(function.body)
+        body = infer(tree, Scope(parameters, scope.constants, scope.records, scope.functions, True))
+    except ExpressionInvalid as error:
+        raise NetInvalid(where, str(error)) from None
+    result = takes(*parameters.values(), gives=body.colour)
+    draws = any(other.chance for each, other in scope.functions.items() if each in body.calls)
+    made = Function(result, draws)
+    return made, Definition(name, tuple(parameters), body)

@@ -1,0 +1,266 @@
+"""The code that explores a state space: one function for a net, breadth first.
+
+A marking is a tuple of one number for each place: the count of tokens where they have one value,
+else the number of the place's own marking, each of which is kept once. A transition sees only the
+places that it touches, so what it can do is found once for each combination of their numbers and
+remembered. The key of a marking is one integer, to which a firing adds a constant. Owns this
+code. Refuses to draw conclusions (`statespace.py`).
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from dovemq.models.petri.bags import Bag, Choice, Each, Some
+from dovemq.models.petri.bindings import Enough, Scan
+from dovemq.models.petri.checking import CheckedNet, CheckedTransition, Put
+from dovemq.models.petri.errors import NetInvalid
+from dovemq.models.petri.firing import levels_of
+from dovemq.models.petri.inference import Typed
+from dovemq.models.petri.searching import (
+    Names,
+    binding_text,
+    taken_values,
+    write_bag,
+    write_definitions,
+    write_search,
+)
+from dovemq.models.petri.writing import Code
+
+COUNT_BITS: Final = 24
+"""Bits of a place of one value within a key: it may hold so many tokens and no more."""
+MEMO_MAX: Final = 50_000
+"""What a transition can do is remembered for so many combinations of its places."""
+CHANGES_MAX: Final = 1_000_000
+"""And what becomes of a place for so many changes."""
+KIND_BITS: Final = 40
+"""Bits of a place of many values: it may have so many markings."""
+
+
+def refuse_chance(net: CheckedNet) -> None:
+    """Chance and the clock have no place in a state space."""
+    functions = net.declared.scope.functions
+    drawing = {name for name, function in functions.items() if function.chance}
+    for transition in net.transitions:
+        parts = [typed for _, typed in transition.code]
+        parts += [typed for put in transition.puts for typed in _parts(put.bag)]
+        for name in sorted(drawing & {name for typed in parts for name in typed.calls}):
+            raise NetInvalid(
+                transition.where,
+                f"{name} draws by chance, which a state space cannot follow; let a "
+                "variable of a small colour set, which nothing binds, take every value",
+            )
+        if transition.asks_time or any(typed.asks_time for typed in parts):
+            raise NetInvalid(transition.where, "a state space has no time, and this asks for it")
+
+
+def _parts(bag: Bag) -> list[Typed]:
+    found: list[Typed] = []
+    for part in bag:
+        if isinstance(part, Choice):
+            found += [part.test, *_parts(part.then), *_parts(part.other)]
+        elif isinstance(part, Each):
+            found.append(part.items)
+        else:
+            found += [part.value, part.count]
+    return found
+
+
+def shifts(net: CheckedNet) -> list[int]:
+    """Where the number of each place begins within a key."""
+    found, at = [], 0
+    for place in net.places:
+        found.append(at)
+        at += COUNT_BITS if place.counted else KIND_BITS
+    return found
+
+
+def touched(transition: CheckedTransition) -> list[int]:
+    places = {take.place for take in transition.takes}
+    places |= {part.place for part in transition.plan.reckoned}
+    return sorted(places | {put.place for put in transition.puts})
+
+
+def constant_effect(transition: CheckedTransition, net: CheckedNet) -> dict[int, int] | None:
+    """What firing adds to each place, if that is a constant that hangs on counts alone."""
+    simple = all(isinstance(step, Enough) for step in transition.plan.steps)
+    if not simple or transition.plan.reckoned or transition.code:
+        return None
+    change: dict[int, int] = {}
+    for put in transition.puts:
+        for part in put.bag:
+            if isinstance(part, Choice | Each) or not net.places[put.place].counted:
+                return None
+            if not part.count.code.isdecimal():
+                return None
+            change[put.place] = change.get(put.place, 0) + int(part.count.code)
+    for take in transition.takes:
+        change[take.place] = change.get(take.place, 0) - take.count
+    return {place: amount for place, amount in change.items() if amount}
+
+
+class _LocalView:
+    """Looks at dictionaries of value → count, one for each place that a transition touches."""
+
+    def enough(self, place: int, count: int) -> str:
+        return f"p{place} >= {count}"
+
+    def scan(self, code: Code, step: Scan) -> None:
+        place = step.take.place
+        if step.take.count == 1:
+            code.open(f"for {step.subject} in b{place}:")
+        else:
+            code.open(f"for {step.subject}, n{step.subject} in b{place}.items():")
+            code.open(f"if n{step.subject} >= {step.take.count}:")
+
+    def holds(self, place: int, wanted: str) -> str:
+        return f"holds(b{place}, p{place}, {wanted})"
+
+    def has(self, place: int, value: str, count: int) -> str:
+        return f"b{place}.get({value}, 0) >= {count}"
+
+    def draw(self, code: Code, variable: str, values: str) -> None:
+        code.open(f"for v_{variable} in {values}:")
+
+
+class ExplorerWriter:
+    """Writes `explore(states, index, targets, labels, offsets, states_max)` and what it calls."""
+
+    def __init__(self, net: CheckedNet) -> None:
+        self.code = Code(net.name)
+        self.names = Names()
+        self._net = net
+        self._view = _LocalView()
+        self._shifts = shifts(net)
+
+    def write(self) -> None:
+        write_definitions(self.code, self._net)
+        for transition in self._net.transitions:
+            if constant_effect(transition, self._net) is None:
+                self._expansion(transition)
+        self._explore()
+
+    def _expansion(self, transition: CheckedTransition) -> None:
+        """`expand_3(p0, p4)`: all bindings of a transition, given the places it touches."""
+        code, places = self.code, touched(transition)
+        numbers = ", ".join(f"p{place}" for place in places)
+        with code.at(transition.where), code.block(f"def expand_{transition.number}({numbers}):"):
+            code.line("found = []")
+            for place in places:
+                kinds = "None" if self._net.places[place].counted else f"kinds_{place}[p{place}]"
+                code.line(f"b{place} = {kinds}")
+            with code.restored():
+                write_search(code, transition, self._view, self.names)
+                self._effect(transition, places)
+            memo = f"memo_{transition.number}"
+            code.line(f"if len({memo}) < {MEMO_MAX}: {memo}[({numbers},)] = found")
+            code.line("return found")
+
+    def _effect(self, transition: CheckedTransition, places: Sequence[int]) -> None:
+        """What one binding does to each place: found once for what is taken and put there."""
+        code, number = self.code, transition.number
+        for name, typed in transition.code:
+            code.line(f"v_{name} = {typed.code}")
+        taken: dict[int, list[str]] = {place: [] for place in places}
+        for step in transition.plan.steps:
+            if isinstance(step, Enough):
+                taken[step.place].append(f"((), {step.count})")
+        for take, subject in taken_values(transition):
+            taken[take.place].append(f"({subject}, {take.count})")
+        for at, part in enumerate(transition.plan.reckoned):
+            taken[part.place].append(f"*r{at}")
+        for place in places:
+            puts = [put for put in transition.puts if put.place == place]
+            code.line(f"gone = ({', '.join(taken[place])}{',' if taken[place] else ''})")
+            self._come(transition, puts)
+            code.line(f"key = (p{place}, gone, come)")
+            code.line(f"c{place} = changes_{place}.get(key)")
+            with code.block(f"if c{place} is None:"):
+                code.line(f"c{place} = change_{place}(key)")
+        values = "".join(f"v_{name}, " for name in transition.variables)
+        code.line(f"name = labels_{number}.get(({values}))")
+        with code.block("if name is None:"):
+            code.line(f"name = label({number}, ({values}), {binding_text(transition)})")
+        delta = " + ".join(f"c{place}[1]" for place in places) or "0"
+        news = "".join(f"c{place}[0], " for place in places)
+        code.line(f"found.append((name, {delta}, ({news})))")
+
+    def _come(self, transition: CheckedTransition, puts: Sequence[Put]) -> None:
+        """`come`: (value, count) of all that a place gets."""
+        parts = [part for put in puts for part in put.bag]
+        if all(isinstance(part, Some) for part in parts):
+            texts = [f"({p.value.code}, {p.count.code})" for p in parts if isinstance(p, Some)]
+            with self.code.at(transition.where.at(arc=puts[0].arc if puts else "")):
+                self.code.line(f"come = ({', '.join(texts)}{',' if texts else ''})")
+            return
+        self.code.line("into = []")
+        for put in puts:
+            with self.code.at(transition.where.at(arc=put.arc)):
+                write_bag(self.code, put.bag, "into")
+        self.code.line("come = tuple(into)")
+
+    def _explore(self) -> None:
+        """Each marking is unpacked once; what leaves it is appended in the order of markings."""
+        code, count = self.code, len(self._net.places)
+        with code.block("def explore(states, index, targets, labels, offsets, states_max, rest):"):
+            code.line(
+                "at, put, go, mark = len(offsets) - 1, states.append, targets.append, labels.append"
+            )
+            with code.block("while at < len(states) and len(states) < states_max and rest:"):
+                code.lines("rest -= 1", "key, state = states[at]")
+                names = ", ".join(f"p{place}" for place in range(count))
+                code.line(f"{names}{',' if count == 1 else ''} = state")
+                code.line("start = len(targets)")
+                self._levels()
+                code.lines("offsets.append(len(targets))", "at += 1")
+            code.line("return at")
+
+    def _levels(self) -> None:
+        """Less urgent transitions only where no more urgent one is enabled."""
+        with self.code.restored():
+            for level in levels_of(self._net):
+                for transition in self._net.transitions:
+                    if transition.priority == level:
+                        self._transition(transition)
+                if level != levels_of(self._net)[-1]:
+                    self.code.open("if len(targets) == start:")
+
+    def _transition(self, transition: CheckedTransition) -> None:
+        change = constant_effect(transition, self._net)
+        if change is None:
+            self._remembered(transition)
+            return
+        code = self.code
+        tests = [
+            f"p{step.place} >= {step.count}" if step.count > 1 else f"p{step.place}"
+            for step in transition.plan.steps
+            if isinstance(step, Enough)
+        ]
+        delta = sum(amount << self._shifts[place] for place, amount in change.items())
+        with code.block(f"if {' and '.join(tests) or '1'}:"):
+            code.line(f"other = key + {delta}")
+            moved = {place: f"p{place} + {amount}" for place, amount in change.items()}
+            self._arrive(moved, grown=[place for place, amount in change.items() if amount > 0])
+            code.line(f"mark({transition.number})")
+
+    def _remembered(self, transition: CheckedTransition) -> None:
+        code, places = self.code, touched(transition)
+        numbers = ", ".join(f"p{place}" for place in places)
+        code.line(f"found = memo_{transition.number}.get(({numbers},))")
+        with code.block("if found is None:"):
+            code.line(f"found = expand_{transition.number}({numbers})")
+        news = ", ".join(f"n{place}" for place in places)
+        with code.block(f"for name, delta, ({news},) in found:"):
+            code.line("other = key + delta")
+            self._arrive({place: f"n{place}" for place in places}, grown=[])
+            code.line("mark(name)")
+
+    def _arrive(self, moved: dict[int, str], grown: Sequence[int]) -> None:
+        code = self.code
+        code.line("to = index.get(other)")
+        with code.block("if to is None:"):
+            for place in grown:
+                code.line(f"if {moved[place]} > tokens_max: overflow({place})")
+            code.line("to = index[other] = len(states)")
+            parts = [moved.get(place, f"p{place}") for place in range(len(self._net.places))]
+            code.line(f"put((other, ({', '.join(parts)},)))")
+        code.line("go(to)")

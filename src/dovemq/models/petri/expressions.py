@@ -1,0 +1,107 @@
+"""The text of an expression becomes a syntax tree that holds nothing but what is listed here.
+
+An expression is Python's: numbers, strings, tuples, lists, comparison, arithmetic, `if … else`,
+comprehensions, fields of records, and calls of functions by their plain names. There is no way to
+write an import, an attribute of an object, a call of anything that was not declared, or a loop
+that does not end. Owns that list. Refuses to judge colours (`inference.py`) and to run anything.
+"""
+
+import ast
+from typing import Final
+
+from dovemq.models.petri.errors import ExpressionInvalid
+
+LENGTH_MAX: Final = 4_000
+DEPTH_MAX: Final = 40
+INT_DIGITS_MAX: Final = 30
+
+_NODES: Final = (
+    ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd,
+    ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod,
+    ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn,
+    ast.IfExp, ast.Name, ast.Load, ast.Store, ast.Constant, ast.Tuple, ast.List, ast.Starred,
+    ast.Subscript, ast.Slice, ast.Attribute, ast.Call, ast.keyword,
+    ast.ListComp, ast.GeneratorExp, ast.comprehension,
+)  # fmt: skip
+
+
+def parse(text: str) -> ast.expr:
+    """The checked tree of an expression."""
+    if len(text) > LENGTH_MAX:
+        raise ExpressionInvalid(f"longer than {LENGTH_MAX} characters")
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        problem = error.msg if isinstance(error, SyntaxError) else "cannot be read"
+        raise ExpressionInvalid(f"{text!r} is not an expression: {problem}") from None
+    _check(tree, 0)
+    return tree
+
+
+def _check(node: ast.AST, depth: int) -> None:
+    if depth > DEPTH_MAX:
+        raise ExpressionInvalid(f"nested deeper than {DEPTH_MAX}")
+    if not isinstance(node, _NODES):
+        raise ExpressionInvalid(f"{type(node).__name__} is not allowed in an expression")
+    if isinstance(node, ast.Constant):
+        _check_constant(node.value)
+    elif isinstance(node, ast.Call):
+        _check_call(node)
+    elif isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+        raise ExpressionInvalid(f"no field is named {node.attr}")
+    elif isinstance(node, ast.Name) and node.id.startswith("_"):
+        raise ExpressionInvalid(f"no name begins with an underscore: {node.id}")
+    elif isinstance(node, ast.comprehension) and node.is_async:
+        raise ExpressionInvalid("async is not allowed in an expression")
+    for child in ast.iter_child_nodes(node):
+        _check(child, depth + 1)
+
+
+def _check_constant(value: object) -> None:
+    if not isinstance(value, bool | int | float | str):
+        raise ExpressionInvalid(f"{value!r} is not a value that tokens can have")
+    if isinstance(value, int) and len(str(abs(value))) > INT_DIGITS_MAX:
+        raise ExpressionInvalid(f"a number of more than {INT_DIGITS_MAX} digits")
+
+
+def _check_call(node: ast.Call) -> None:
+    if not isinstance(node.func, ast.Name):
+        raise ExpressionInvalid("only functions by their plain names can be called")
+    if any(isinstance(argument, ast.Starred) for argument in node.args):
+        raise ExpressionInvalid("arguments cannot be starred")
+    if any(keyword.arg is None for keyword in node.keywords):
+        raise ExpressionInvalid("arguments cannot be starred")
+
+
+def names_in(tree: ast.AST) -> set[str]:
+    """Names that an expression reads; those that a comprehension binds are its own."""
+    found: set[str] = set()
+    _collect(tree, frozenset(), found)
+    return found
+
+
+def _collect(node: ast.AST, own: frozenset[str], found: set[str]) -> None:
+    if isinstance(node, ast.ListComp | ast.GeneratorExp):
+        bound = own
+        for part in node.generators:
+            _collect(part.iter, bound, found)
+            bound |= {name.id for name in ast.walk(part.target) if isinstance(name, ast.Name)}
+            for test in part.ifs:
+                _collect(test, bound, found)
+        _collect(node.elt, bound, found)
+        return
+    if isinstance(node, ast.Call):
+        for child in (*node.args, *node.keywords):
+            _collect(child, own, found)
+        return
+    if isinstance(node, ast.Name) and node.id not in own:
+        found.add(node.id)
+    for child in ast.iter_child_nodes(node):
+        _collect(child, own, found)
+
+
+def conjuncts(tree: ast.expr) -> list[ast.expr]:
+    """The parts that must all hold: a search tests each as soon as it can."""
+    if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
+        return [part for value in tree.values for part in conjuncts(value)]
+    return [tree]

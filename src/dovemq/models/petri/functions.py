@@ -1,0 +1,162 @@
+"""The functions that expressions of a net may call: a fixed table, so that a file calls no other.
+
+Owns their meaning and the colours of their results. Functions of chance draw from the generator
+that a simulation is given; guards and the state space refuse them.
+"""
+
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dovemq.models.petri.colours import Bool, Colour, Fit, Int, List, Nothing, Real, fits, joined
+from dovemq.models.petri.errors import ExpressionInvalid
+
+Colours = Sequence[Colour]
+NUMBERS: Final = List(Real())
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """`result` judges the colours of the arguments: the colour of the value, or what is wrong."""
+
+    result: Callable[[str, Colours], Colour]
+    chance: bool = False
+
+
+def takes(*wanted: Colour, gives: Colour) -> Callable[[str, Colours], Colour]:
+    def result(name: str, found: Colours) -> Colour:
+        if len(found) != len(wanted):
+            raise ExpressionInvalid(f"{name} takes {len(wanted)} arguments, not {len(found)}")
+        for number, (one, other) in enumerate(zip(found, wanted, strict=True), 1):
+            if fits(one, other) is Fit.NO:
+                raise ExpressionInvalid(f"argument {number} of {name} is {one}, not {other}")
+        return gives
+
+    return result
+
+
+def _list_of(name: str, found: Colours) -> List:
+    if len(found) != 1 or not isinstance(found[0], List):
+        raise ExpressionInvalid(f"{name} takes one list")
+    return found[0]
+
+
+def _length(name: str, found: Colours) -> Colour:
+    _list_of(name, found)
+    return Int(0)
+
+
+def _truth(name: str, found: Colours) -> Colour:
+    if fits(_list_of(name, found).element, Bool()) is Fit.NO:
+        raise ExpressionInvalid(f"{name} takes a list of bool, not {found[0]}")
+    return Bool()
+
+
+def _sum(name: str, found: Colours) -> Colour:
+    element = _list_of(name, found).element
+    if fits(element, Real()) is Fit.NO:
+        raise ExpressionInvalid(f"{name} takes a list of numbers, not {found[0]}")
+    return Int() if isinstance(element, Int | Nothing) else Real()
+
+
+def _extreme(name: str, found: Colours) -> Colour:
+    """Of two or more values, or of one list."""
+    parts: Colours = [_list_of(name, found).element] if len(found) == 1 else found
+    colour = parts[0] if parts else Nothing()
+    for part in parts[1:]:
+        both = joined(colour, part)
+        if both is None:
+            raise ExpressionInvalid(f"{name} cannot compare {colour} and {part}")
+        colour = both
+    return colour
+
+
+def _number(name: str, found: Colours) -> Colour:
+    takes(Real(), gives=Int())(name, found)
+    return Int() if isinstance(found[0], Int) else Real()
+
+
+def _drawn(name: str, found: Colours) -> Colour:
+    return _list_of(name, found).element
+
+
+PURE: Final[Mapping[str, Function]] = {
+    "abs": Function(_number),
+    "all": Function(_truth),
+    "any": Function(_truth),
+    "len": Function(_length),
+    "max": Function(_extreme),
+    "min": Function(_extreme),
+    "round": Function(takes(Real(), gives=Int())),
+    "sum": Function(_sum),
+}
+CHANCE: Final[Mapping[str, Function]] = {
+    "bernoulli": Function(takes(Real(), gives=Bool()), chance=True),
+    "discrete": Function(takes(Int(), Int(), gives=Int()), chance=True),
+    "erlang": Function(takes(Int(1), Real(), gives=Real()), chance=True),
+    "exponential": Function(takes(Real(), gives=Real()), chance=True),
+    "gamma": Function(takes(Real(), Real(), gives=Real()), chance=True),
+    "hyperexponential": Function(takes(NUMBERS, NUMBERS, gives=Real()), chance=True),
+    "pick": Function(_drawn, chance=True),
+    "uniform": Function(takes(Real(), Real(), gives=Real()), chance=True),
+}
+"""`erlang(k, rate)`, `gamma(shape, rate)`, `hyperexponential(shares, rates)`; `pick` draws one
+element of a list, `discrete(a, b)` a whole number of a to b."""
+FUNCTIONS: Final = {**PURE, **CHANCE}
+BAG_WORDS: Final = frozenset(("tokens", "times", "all_of"))
+"""`tokens(a, b)`, `times(3, a)`, `all_of(list)`: multisets; only arcs and initial markings."""
+WORDS: Final = frozenset((*FUNCTIONS, *BAG_WORDS, "none", "now", "replace", "size", "length"))
+"""Names that a net may not declare."""
+
+PURE_CALLS: Final[Mapping[str, Callable[..., Any]]] = {
+    "abs": abs,
+    "all": all,
+    "any": any,
+    "len": len,
+    "max": max,
+    "min": min,
+    "round": round,
+    "sum": sum,
+}
+
+
+def chance_calls(rng: random.Random) -> dict[str, Callable[..., Any]]:
+    """The functions of chance over one generator."""
+    draw = rng.random
+    log = math.log
+
+    def exponential(rate: float) -> float:
+        if not rate > 0:
+            raise ValueError(f"exponential needs a rate above 0, not {rate}")
+        return -log(1.0 - draw()) / rate
+
+    def gamma(shape: float, rate: float) -> float:
+        if not (shape > 0 and rate > 0):
+            raise ValueError(f"gamma needs shape and rate above 0, not {shape} and {rate}")
+        return rng.gammavariate(shape, 1.0 / rate)
+
+    def hyperexponential(shares: Sequence[float], rates: Sequence[float]) -> float:
+        if len(shares) != len(rates) or not rates or not abs(sum(shares) - 1) < 1e-9:
+            raise ValueError("hyperexponential needs a share for each rate, 1 in all")
+        return exponential(rng.choices(rates, shares)[0])
+
+    def uniform(least: float, most: float) -> float:
+        return least + (most - least) * draw()
+
+    def bernoulli(share: float) -> bool:
+        if not 0 <= share <= 1:
+            raise ValueError(f"bernoulli needs a probability, not {share}")
+        return draw() < share
+
+    return {
+        "bernoulli": bernoulli,
+        "discrete": rng.randint,
+        "erlang": gamma,
+        "exponential": exponential,
+        "gamma": gamma,
+        "hyperexponential": hyperexponential,
+        "pick": rng.choice,
+        "uniform": uniform,
+    }

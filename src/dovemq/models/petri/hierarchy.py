@@ -1,0 +1,195 @@
+"""Pages put together: every instance of every page in one flat net.
+
+A substitution transition stands for an instance of its page; a port of that page *is* the socket
+it is assigned to; the places of a fusion set are one place. Owns that identity of places and the
+rules of ports. Refuses to judge expressions.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from dovemq.models.petri.errors import NetInvalid
+from dovemq.models.petri.nets import Arc, Net, Page, Place, Substitution, Transition
+
+INSTANCES_MAX: Final = 10_000
+DEPTH_MAX: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A page as it stands at one spot of the hierarchy; the root's path is empty."""
+
+    page: Page
+    path: str
+
+    def named(self, name: str) -> str:
+        return f"{self.path}.{name}" if self.path else name
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place of the flat net: all places that are one, the first of them giving the name."""
+
+    name: str
+    place: Place
+    page: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A transition of the flat net; arcs name places as their page does."""
+
+    name: str
+    transition: Transition
+    page: Page
+    arcs: tuple[tuple[Arc, int], ...]
+
+
+@dataclass(slots=True)
+class Flat:
+    spots: list[Spot] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    number_of: dict[str, int] = field(default_factory=dict)
+    """Every instance name of every place → its number."""
+
+
+def flattened(net: Net) -> Flat:
+    instances = list(_instances(net))
+    union = _Union()
+    for instance in instances:
+        for name in instance.page.places:
+            union.add(instance.named(name))
+    for instance in instances:
+        _join_sockets(net, instance, union)
+    _join_fusions(net, instances, union)
+    flat = Flat()
+    _add_spots(net, instances, union, flat)
+    for instance in instances:
+        of: dict[str, list[Arc]] = {name: [] for name in instance.page.transitions}
+        for arc in instance.page.arcs:
+            of[arc.transition].append(arc)
+        for transition in instance.page.transitions.values():
+            arcs = tuple(
+                (arc, flat.number_of[instance.named(arc.place)]) for arc in of[transition.name]
+            )
+            flat.steps.append(
+                Step(instance.named(transition.name), transition, instance.page, arcs)
+            )
+    return flat
+
+
+def _instances(net: Net) -> Iterator[Instance]:
+    """Top down, each page before what stands below it."""
+    count = 0
+    waiting: list[tuple[str, str, tuple[str, ...]]] = [(net.root_page, "", ())]
+    while waiting:
+        name, path, above = waiting.pop(0)
+        if name not in net.pages:
+            raise NetInvalid(net.where, f"no page is named {name!r}")
+        if name in above:
+            chain = " → ".join((*above[above.index(name) :], name))
+            raise NetInvalid(net.where.at(page=name), f"the hierarchy is cyclic: {chain}")
+        count += 1
+        if count > INSTANCES_MAX or len(above) > DEPTH_MAX:
+            raise NetInvalid(net.where, f"more than {INSTANCES_MAX} instances of pages")
+        instance = Instance(net.pages[name], path)
+        yield instance
+        for below in instance.page.substitutions.values():
+            if below.page not in net.pages:
+                where = instance.page.where.at(transition=below.name)
+                raise NetInvalid(where, f"no page is named {below.page!r}")
+            waiting.append((below.page, instance.named(below.name), (*above, name)))
+
+
+def _join_sockets(net: Net, instance: Instance, union: "_Union") -> None:
+    for below in instance.page.substitutions.values():
+        page = net.pages[below.page]
+        where = instance.page.where.at(transition=below.name)
+        ports = {name for name, place in page.places.items() if place.port is not None}
+        assigned = [port for port, _ in below.sockets]
+        if missing := sorted(ports - set(assigned)):
+            raise NetInvalid(where, f"port {missing[0]} of page {page.name} has no socket")
+        for port, socket in below.sockets:
+            _check_socket(net, instance.page, below, port, socket)
+            inner = Instance(page, instance.named(below.name)).named(port)
+            union.join(instance.named(socket), inner)
+
+
+def _check_socket(net: Net, page: Page, below: Substitution, port: str, socket: str) -> None:
+    where = page.where.at(transition=below.name)
+    inner = net.pages[below.page].places.get(port)
+    if inner is None or inner.port is None:
+        raise NetInvalid(where, f"page {below.page} has no port {port!r}")
+    outer = page.places.get(socket)
+    if outer is None:
+        raise NetInvalid(
+            where, f"socket {socket!r} of port {port} is not a place of page {page.name}"
+        )
+    _check_alike(net, outer, inner, f"socket {socket} and port {port}", page)
+
+
+def _join_fusions(net: Net, instances: list[Instance], union: "_Union") -> None:
+    first: dict[str, tuple[str, Place]] = {}
+    for instance in instances:
+        for name, place in instance.page.places.items():
+            if not place.fusion:
+                continue
+            known = first.setdefault(place.fusion, (instance.named(name), place))
+            if known[1] is not place:
+                _check_alike(net, known[1], place, f"fusion set {place.fusion}", instance.page)
+            union.join(known[0], instance.named(name))
+
+
+def _check_alike(net: Net, one: Place, other: Place, what: str, page: Page) -> None:
+    where = page.where.at(place=other.name)
+    ours, theirs = net.colours.get(one.colour), net.colours.get(other.colour)
+    for place, colour in ((one, ours), (other, theirs)):
+        if colour is None:
+            raise NetInvalid(where, f"place {place.name}: unknown colour {place.colour!r}")
+    if ours != theirs or (ours and ours.timed) != (theirs and theirs.timed):
+        raise NetInvalid(where, f"{what} differ: {one.colour} and {other.colour}")
+
+
+def _add_spots(net: Net, instances: list[Instance], union: "_Union", flat: Flat) -> None:
+    members: dict[str, list[tuple[str, Place, str]]] = {}
+    for instance in instances:
+        for name, place in instance.page.places.items():
+            full = instance.named(name)
+            members.setdefault(union.root(full), []).append((full, place, instance.page.name))
+    for same in members.values():
+        full, place, page = same[0]
+        with_tokens = [other for _, other, _ in same if other.initial != "none"]
+        if len({(other.initial, other.at) for other in with_tokens}) > 1:
+            raise NetInvalid(
+                net.where.at(page=page, place=full),
+                "places that are one have different initial markings: "
+                + ", ".join(f"{other.name} {other.initial}" for other in with_tokens),
+            )
+        chosen = with_tokens[0] if with_tokens else place
+        for name, _, _ in same:
+            flat.number_of[name] = len(flat.spots)
+        names = tuple(name for name, _, _ in same)
+        flat.spots.append(Spot(full, chosen, page, names))
+
+
+class _Union:
+    """Which places are one; the one added first speaks for the others."""
+
+    def __init__(self) -> None:
+        self._parent: dict[str, str] = {}
+        self._order: dict[str, int] = {}
+
+    def add(self, name: str) -> None:
+        self._order[name] = len(self._order)
+        self._parent[name] = name
+
+    def root(self, name: str) -> str:
+        while self._parent[name] != name:
+            name = self._parent[name]
+        return name
+
+    def join(self, one: str, other: str) -> None:
+        first, second = sorted((self.root(one), self.root(other)), key=self._order.__getitem__)
+        self._parent[second] = first

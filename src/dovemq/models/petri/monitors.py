@@ -1,0 +1,313 @@
+"""Monitors: what is looked at while a net runs, without changing what it does.
+
+    Count        how often a transition fires
+    Collector    a value at each firing of a transition: mean, least, most
+    Level        a figure of the marking, weighted by the time for which it lasts
+    MarkingSize  a Level: how many tokens a place holds
+    ListLength   a Level: how long the list is that a place holds
+    Watch        a Python function, called at firings; what it returns is collected
+    Breakpoint   ends the run when a condition holds after a firing
+
+Expressions of monitors read the binding of the transition, `now`, `size('Place')` and
+`length('Place')`. Owns the figures of one run. Refuses those over several runs (`runs.py`).
+"""
+
+import ast
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from dovemq.models.petri.checking import CheckedNet, CheckedTransition, telling
+from dovemq.models.petri.colours import Bool, Colour, Fit, List, Real, fits
+from dovemq.models.petri.containers import Form, forms
+from dovemq.models.petri.errors import ExpressionInvalid, Where
+from dovemq.models.petri.exploring import touched
+from dovemq.models.petri.expressions import parse
+from dovemq.models.petri.firing import Probe
+from dovemq.models.petri.inference import Scope, Typed, infer
+from dovemq.models.petri.searching import binding_text
+
+Call: TypeAlias = Callable[[float, dict[str, Any]], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    name: str
+    transition: str
+    when: str = "True"
+
+
+@dataclass(frozen=True, slots=True)
+class Collector:
+    """`value` is an expression; a firing for which `when` is false is passed over."""
+
+    name: str
+    transition: str
+    value: str
+    when: str = "True"
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class MarkingSize:
+    name: str
+    place: str
+
+    @property
+    def value(self) -> str:
+        return f"size({self.place!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class ListLength:
+    name: str
+    place: str
+
+    @property
+    def value(self) -> str:
+        return f"length({self.place!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """`make` gives a new function for each run, so that runs share nothing."""
+
+    name: str
+    transitions: tuple[str, ...]
+    make: Callable[[], dict[str, Call]]
+
+
+@dataclass(frozen=True, slots=True)
+class Breakpoint:
+    """After the firings of `transitions`, or of any if there are none."""
+
+    name: str
+    when: str
+    transitions: tuple[str, ...] = ()
+
+
+Monitor: TypeAlias = Count | Collector | Level | MarkingSize | ListLength | Watch | Breakpoint
+
+
+class Sample:
+    """Values that count alike."""
+
+    __slots__ = ("count", "least", "most", "squares", "total")
+
+    def __init__(self) -> None:
+        self.reset(0)
+
+    def reset(self, now: float) -> None:
+        self.count = 0
+        self.total = self.squares = 0.0
+        self.least, self.most = math.inf, -math.inf
+
+    def see(self, value: float) -> None:
+        self.count += 1
+        self.total += value
+        self.squares += value * value
+        if value < self.least:
+            self.least = value
+        if value > self.most:
+            self.most = value
+
+    def mean(self, now: float) -> float | None:
+        return self.total / self.count if self.count else None
+
+
+class Weighted:
+    """A value that lasts until the next one."""
+
+    __slots__ = ("area", "began", "count", "least", "most", "since", "value")
+
+    def __init__(self) -> None:
+        self.value = 0.0
+        self.reset(0)
+
+    def reset(self, now: float) -> None:
+        self.area, self.count = 0.0, 0
+        self.began = self.since = now
+        self.least = self.most = self.value
+
+    def see(self, now: float, value: float) -> None:
+        self.area += self.value * (now - self.since)
+        self.since = now
+        self.value = value
+        self.count += 1
+        if value < self.least:
+            self.least = value
+        if value > self.most:
+            self.most = value
+
+    def mean(self, now: float) -> float | None:
+        if now <= self.began:
+            return None
+        return (self.area + self.value * (now - self.since)) / (now - self.began)
+
+
+class Tally:
+    """How often something was."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def reset(self, now: float) -> None:
+        self.count = 0
+
+    def see(self) -> None:
+        self.count += 1
+
+    def mean(self, now: float) -> float | None:
+        return float(self.count)
+
+
+Record: TypeAlias = Sample | Weighted | Tally
+
+
+def records_of(monitors: Iterable[Monitor]) -> dict[str, Record]:
+    """A fresh record for each monitor that has figures."""
+    made: dict[str, Record] = {}
+    for monitor in monitors:
+        if isinstance(monitor, Count):
+            made[monitor.name] = Tally()
+        elif isinstance(monitor, Collector | Watch):
+            made[monitor.name] = Sample()
+        elif not isinstance(monitor, Breakpoint):
+            made[monitor.name] = Weighted()
+    return made
+
+
+def names_of(monitors: Sequence[Monitor], records: dict[str, Record]) -> Iterable[tuple[str, Any]]:
+    """What the code of the probes refers to, for one run."""
+    for number, monitor in enumerate(monitors):
+        if isinstance(monitor, Watch):
+            record = records[monitor.name]
+            assert isinstance(record, Sample)
+            for transition, call in monitor.make().items():
+                yield f"w{number}_{monitor.transitions.index(transition)}", _watched(call, record)
+        elif not isinstance(monitor, Breakpoint):
+            yield f"m{number}", records[monitor.name].see
+
+
+def _watched(call: Call, record: Sample) -> Callable[[float, dict[str, Any]], None]:
+    def see(now: float, binding: dict[str, Any]) -> None:
+        value = call(now, binding)
+        if value is not None:
+            record.see(value)
+
+    return see
+
+
+def probes_of(net: CheckedNet, monitors: Sequence[Monitor]) -> tuple[list[Probe], list[str]]:
+    """The code of all monitors, and the lines that set the levels of the initial marking."""
+    writer = _ProbeWriter(net)
+    probes: list[Probe] = []
+    first: list[str] = []
+    # A breakpoint ends the run, so it comes after all that must have seen the firing.
+    order = sorted(enumerate(monitors), key=lambda pair: isinstance(pair[1], Breakpoint))
+    for number, monitor in order:
+        probes += writer.probes(number, monitor)
+        if isinstance(monitor, Level | MarkingSize | ListLength):
+            first.append(f"m{number}(0, {writer.level(monitor)[0].code})")
+    return probes, first
+
+
+class _ProbeWriter:
+    def __init__(self, net: CheckedNet) -> None:
+        self._net = net
+        self._forms = forms(net)
+        self._seen: set[int] = set()
+
+    def probes(self, number: int, monitor: Monitor) -> list[Probe]:
+        if isinstance(monitor, Count | Collector):
+            return [self._seen_firing(number, monitor)]
+        if isinstance(monitor, Watch):
+            return [
+                self._at(found, f"w{number}_{at}(now, {binding_text(found)})")
+                for at, found in enumerate(map(self._net.transition, monitor.transitions))
+            ]
+        if isinstance(monitor, Breakpoint):
+            return self._breakpoint(monitor)
+        typed, places = self.level(monitor)
+        near = [each.number for each in self._net.transitions if places & set(touched(each))]
+        return [Probe(frozenset(near), (f"m{number}(now, {typed.code})",))]
+
+    def level(self, monitor: Level | MarkingSize | ListLength) -> tuple[Typed, set[int]]:
+        """The expression, and the places that it looks at."""
+        self._seen = set()
+        typed = self._number(monitor.name, monitor.value, None)
+        return typed, set(self._seen)
+
+    @staticmethod
+    def _at(transition: CheckedTransition, *lines: str) -> Probe:
+        return Probe(frozenset((transition.number,)), lines)
+
+    def _seen_firing(self, number: int, monitor: Count | Collector) -> Probe:
+        transition = self._net.transition(monitor.transition)
+        value = ""
+        if isinstance(monitor, Collector):
+            value = self._number(monitor.name, monitor.value, transition).code
+        line = f"m{number}({value})"
+        if monitor.when != "True":
+            line = f"if {self._truth(monitor.name, monitor.when, transition).code}: {line}"
+        return self._at(transition, line)
+
+    def _breakpoint(self, monitor: Breakpoint) -> list[Probe]:
+        chosen = [self._net.transition(name) for name in monitor.transitions]
+        only = chosen[0] if len(chosen) == 1 else None
+        test = self._truth(monitor.name, monitor.when, only).code
+        numbers = frozenset(each.number for each in chosen or self._net.transitions)
+        return [Probe(numbers, (f"if {test}: raise Halt({monitor.name!r})",))]
+
+    def _number(self, name: str, text: str, transition: CheckedTransition | None) -> Typed:
+        return self._typed(name, text, transition, (Real(), Bool()))
+
+    def _truth(self, name: str, text: str, transition: CheckedTransition | None) -> Typed:
+        return self._typed(name, text, transition, (Bool(),))
+
+    def _typed(
+        self, name: str, text: str, transition: CheckedTransition | None, wanted: Sequence[Colour]
+    ) -> Typed:
+        with telling(Where(self._net.name, part=f"monitor {name}")):
+            typed = infer(parse(text), self._scope(transition))
+            if all(fits(typed.colour, colour) is Fit.NO for colour in wanted):
+                raise ExpressionInvalid(f"{wanted[0]} is wanted, but this is {typed.colour}")
+            return typed
+
+    def _scope(self, transition: CheckedTransition | None) -> Scope:
+        net, known = self._net.net, self._net.declared.scope
+        names = transition.variables if transition is not None else ()
+        variables = {name: net.colours[net.variables[name]] for name in names}
+        clock = net.time or Real()
+        return Scope(
+            variables, known.constants, known.records, known.functions,
+            clock=clock, marking=self._marking,
+        )  # fmt: skip
+
+    def _marking(self, word: str, name: str) -> ast.expr:
+        if name not in self._net.number_of:
+            raise ExpressionInvalid(f"no place is named {name!r}")
+        place = self._net.place(name)
+        self._seen.add(place.number)
+        number, form = place.number, self._forms[place.number]
+        if word == "length":
+            if not isinstance(place.colour, List) or place.colour.timed:
+                raise ExpressionInvalid(f"{name} does not hold a list")
+            tokens = f"L{number}" if form is Form.PILE else f"B{number}.keys"
+            return ast.parse(f"(len({tokens}[0]) if {tokens} else 0)", mode="eval").body
+        text = {
+            Form.COUNTER: f"M[{number}]",
+            Form.PILE: f"len(L{number})",
+            Form.BAG: f"B{number}.size",
+        }[form]
+        if place.colour.timed:
+            text = f"({text} + F[{number}])"
+        return ast.parse(text, mode="eval").body

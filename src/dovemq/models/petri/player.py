@@ -1,0 +1,87 @@
+"""A recorded run as one HTML file that plays in any browser, without a network.
+
+Owns the recording and the file. The page's script is in `player.html`; what is put into it is
+data and drawings, escaped so that no name or token can end the script.
+"""
+
+import json
+from dataclasses import dataclass
+from html import escape
+from importlib import resources
+from typing import Final
+
+from dovemq.models.petri.checking import CheckedNet, checked
+from dovemq.models.petri.drawing import instances, page_svg, short, tokens_text
+from dovemq.models.petri.exploring import touched
+from dovemq.models.petri.firing import compiled
+from dovemq.models.petri.nets import Net
+from dovemq.models.petri.simulation import Event, Simulation
+
+STEPS_MAX: Final = 100_000
+BINDING_LENGTH_MAX: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One firing, and what the places that it touched hold afterwards: (count, text)."""
+
+    event: Event
+    held: dict[str, tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    net: CheckedNet
+    seed: int | str
+    frames: tuple[Frame, ...]
+
+
+def record(net: Net | CheckedNet, *, steps: int, seed: int | str = 0) -> Recording:
+    if not 1 <= steps <= STEPS_MAX:
+        raise ValueError(f"between 1 and {STEPS_MAX} steps are recorded, not {steps}")
+    whole = checked(net) if isinstance(net, Net) else net
+    simulation = Simulation(compiled(whole, traced=True), seed=seed)
+    near = {each.name: touched(each) for each in whole.transitions}
+    frames = []
+    for _ in range(steps):
+        event = simulation.step()
+        if event is None:
+            break
+        names = [whole.places[place].name for place in near[event.transition]]
+        held = {name: simulation.marking(name) for name in names}
+        texts = {name: (each.size, tokens_text(each)) for name, each in held.items()}
+        frames.append(Frame(event, texts))
+    return Recording(whole, seed, tuple(frames))
+
+
+def player_html(recording: Recording) -> str:
+    """The whole file."""
+    net = recording.net
+    pages = [
+        {"name": f"{page}{f' ({path})' if path else ''}", "svg": page_svg(net, page, path=path)}
+        for page, paths in instances(net.net).items()
+        for path in paths
+    ]
+    data = {
+        "pages": pages,
+        "initial": {
+            place.name: (place.initial.size, tokens_text(place.initial)) for place in net.places
+        },
+        "frames": [
+            {
+                "now": frame.event.now,
+                "transition": frame.event.transition,
+                "binding": _binding_text(frame.event),
+                "held": frame.held,
+            }
+            for frame in recording.frames
+        ],
+    }
+    text = resources.files("dovemq.models.petri").joinpath("player.html").read_text()
+    safe = json.dumps(data, ensure_ascii=True).replace("<", "\\u003c").replace(">", "\\u003e")
+    return text.replace("@@TITLE@@", escape(net.name)).replace("@@DATA@@", safe)
+
+
+def _binding_text(event: Event) -> str:
+    parts = (f"{name} = {value!r}" for name, value in event.binding.items())
+    return short(", ".join(parts), BINDING_LENGTH_MAX)

@@ -1,0 +1,157 @@
+"""Runs with monitors, one or many, and their performance report.
+
+Each replication has a seed of its own, made from the seed of the whole and its number, so that a
+report is the same whenever it is made again, and a single run of it can be looked at alone. Owns
+warm-up, replications and intervals. Refuses to stop early by looking at the results.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dovemq.models.petri.checking import CheckedNet, checked
+from dovemq.models.petri.errors import NetInvalid
+from dovemq.models.petri.firing import NEVER, compiled
+from dovemq.models.petri.intervals import Interval, interval
+from dovemq.models.petri.monitors import Breakpoint, Monitor, names_of, probes_of, records_of
+from dovemq.models.petri.nets import Net
+from dovemq.models.petri.simulation import Ending, Simulation
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """What one monitor saw in one run; `mean` is None if it saw nothing."""
+
+    monitor: str
+    kind: str
+    count: int
+    mean: float | None
+    least: float | None
+    most: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    seed: str
+    ending: Ending
+    duration: float
+    """Model time after the warm-up."""
+    figures: dict[str, Figure]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    monitor: str
+    kind: str
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    net: str
+    confidence: float
+    runs: tuple[Run, ...]
+
+    @property
+    def steps(self) -> int:
+        return sum(run.ending.steps for run in self.runs)
+
+    def interval(self, monitor: str) -> Interval:
+        """Of the means of the runs: a count's mean is the count."""
+        values = [run.figures[monitor].mean for run in self.runs]
+        return interval([value for value in values if value is not None], self.confidence)
+
+    def rate(self, monitor: str) -> Interval:
+        """Of a count: how many in a unit of model time."""
+        values = [
+            run.figures[monitor].count / run.duration for run in self.runs if run.duration > 0
+        ]
+        return interval(values, self.confidence)
+
+    @property
+    def summaries(self) -> list[Summary]:
+        if not self.runs:
+            return []
+        figures = self.runs[0].figures.values()
+        return [Summary(each.monitor, each.kind, self.interval(each.monitor)) for each in figures]
+
+
+class Laboratory:
+    """A net with its monitors, compiled once, run as often as wanted."""
+
+    def __init__(self, net: Net | CheckedNet, monitors: Sequence[Monitor] = ()) -> None:
+        self.net = checked(net) if isinstance(net, Net) else net
+        self.monitors = tuple(monitors)
+        names = [monitor.name for monitor in self.monitors]
+        if len(set(names)) < len(names):
+            raise NetInvalid(self.net.net.where, "two monitors have one name")
+        probes, first = probes_of(self.net, self.monitors)
+        self._compiled = compiled(self.net, probes, first)
+        self._simulation: Simulation | None = None
+        self._stopped = False
+
+    def stop(self) -> None:
+        """From another thread: what runs ends soon, and nothing new is begun."""
+        self._stopped = True
+        if self._simulation is not None:
+            self._simulation.stopped = True
+
+    def run(
+        self,
+        seed: int | str = 0,
+        *,
+        until: float = NEVER,
+        steps: int | None = None,
+        warmup: float = 0,
+    ) -> Run:
+        """What happens before `warmup` is not counted."""
+        records = records_of(self.monitors)
+        simulation = Simulation(self._compiled, seed=seed, names=names_of(self.monitors, records))
+        simulation.stopped = self._stopped
+        self._simulation = simulation
+        simulation.begin()
+        if warmup > 0:
+            simulation.run(until=warmup)
+            for record in records.values():
+                record.reset(warmup)
+        ending = simulation.run(until=until, steps=steps)
+        figures = {}
+        for monitor in self.monitors:
+            if isinstance(monitor, Breakpoint):
+                continue
+            record = records[monitor.name]
+            seen = record.count > 0
+            figures[monitor.name] = Figure(
+                monitor.name,
+                type(monitor).__name__,
+                record.count,
+                record.mean(ending.now),
+                getattr(record, "least", None) if seen else None,
+                getattr(record, "most", None) if seen else None,
+            )
+        return Run(str(seed), ending, ending.now - warmup, figures)
+
+    def replicate(
+        self,
+        replications: int,
+        *,
+        until: float = NEVER,
+        steps: int | None = None,
+        warmup: float = 0,
+        seed: int = 0,
+        confidence: float = 0.95,
+        progress: Callable[[int], None] | None = None,
+    ) -> Report:
+        if replications < 1:
+            raise ValueError("at least one replication")
+        if not 0 < confidence < 1:
+            raise ValueError(f"a confidence lies between 0 and 1, not at {confidence}")
+        if not 0 <= warmup < until:
+            raise ValueError(f"a warm-up of {warmup} is not within a run until {until}")
+        runs = []
+        for number in range(replications):
+            if self._stopped:
+                break
+            runs.append(self.run(f"{seed}/{number}", until=until, steps=steps, warmup=warmup))
+            if progress is not None:
+                progress(number + 1)
+        return Report(self.net.name, confidence, tuple(runs))

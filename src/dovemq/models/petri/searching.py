@@ -1,0 +1,149 @@
+"""The code that finds a binding: one nest of loops and tests for each transition.
+
+`write_search` follows a plan; what differs between simulator and state space is how a place is
+looked at, which a `View` writes. Owns the nest. Refuses to say what happens once a binding is
+found: the caller writes that at the innermost spot.
+"""
+
+from typing import Any, Protocol
+
+from dovemq.models.petri.bags import Bag, Choice, Each, Some
+from dovemq.models.petri.bindings import Assign, Draw, Enough, LookUp, Scan, Take, Test
+from dovemq.models.petri.checking import CheckedNet, CheckedTransition
+from dovemq.models.petri.writing import Code
+
+
+class View(Protocol):
+    """How code looks at the tokens of a place."""
+
+    def enough(self, place: int, count: int) -> str:
+        """The test for so many tokens of the only value."""
+
+    def scan(self, code: Code, step: Scan) -> None:
+        """Opens a loop over the values of a place."""
+
+    def holds(self, place: int, wanted: str) -> str:
+        """The test for all of several (value, count) together."""
+
+    def has(self, place: int, value: str, count: int) -> str:
+        """The test for one value."""
+
+    def draw(self, code: Code, variable: str, values: str) -> None:
+        """Opens a loop over the values of a variable that nothing binds."""
+
+
+class Names:
+    """Python objects that generated code refers to, each under a name of its own."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, Any] = {}
+
+    def name(self, prefix: str, value: Any) -> str:
+        for name, known in self.objects.items():
+            if known is value and name.startswith(prefix):
+                return name
+        name = f"{prefix}{len(self.objects)}"
+        self.objects[name] = value
+        return name
+
+
+def write_search(code: Code, transition: CheckedTransition, view: View, names: Names) -> None:
+    """Opens blocks up to the innermost spot, where every variable is bound."""
+    enough = [step for step in transition.plan.steps if isinstance(step, Enough)]
+    if enough:
+        tests = " and ".join(view.enough(step.place, step.count) for step in enough)
+        code.open(f"if {tests}:")
+    for step in transition.plan.steps:
+        if isinstance(step, Scan):
+            _write_scan(code, step, transition, view)
+        elif isinstance(step, LookUp):
+            with code.at(transition.where.at(arc=step.take.arc)):
+                code.line(f"{step.subject} = {step.take.value.code}")
+                code.open(f"if {view.has(step.take.place, step.subject, step.take.count)}:")
+        elif isinstance(step, Assign):
+            code.line(f"v_{step.variable} = {step.value}")
+            if step.judged is not None:
+                admits = names.name("admits_", step.judged)
+                code.open(f"if {admits}.admits(v_{step.variable}):")
+        elif isinstance(step, Test):
+            with code.at(transition.where.at(part="guard")):
+                code.open(f"if {step.code}:")
+        elif isinstance(step, Draw):
+            view.draw(code, step.variable, names.name("values_", step.values))
+    _write_together(code, transition, view)
+
+
+def _write_scan(code: Code, step: Scan, transition: CheckedTransition, view: View) -> None:
+    with code.at(transition.where.at(arc=step.take.arc)):
+        view.scan(code, step)
+        pattern = step.pattern
+        for shape in pattern.shapes:
+            code.open(f"if {shape}:")
+        tests = [f"v_{name} == {at}" for name, at in pattern.repeats]
+        for name, at in pattern.binds.items():
+            if name in step.known:
+                tests.append(f"v_{name} == {at}")
+            else:
+                code.line(f"v_{name} = {at}")
+        if pattern.computed:
+            # The whole value is computed anew: its parts may be lists that only match as one.
+            tests.append(f"{step.subject} == {step.take.value.code}")
+        if tests:
+            code.open(f"if {' and '.join(tests)}:")
+
+
+def _write_together(code: Code, transition: CheckedTransition, view: View) -> None:
+    """Several arcs may reach for equal tokens of one place: then there must be enough for all."""
+    wanted: dict[int, list[str]] = {}
+    for take, subject in taken_values(transition):
+        wanted.setdefault(take.place, []).append(f"({subject}, {take.count})")
+    reckoned = {part.place for part in transition.plan.reckoned}
+    for number, part in enumerate(transition.plan.reckoned):
+        with code.at(transition.where.at(arc=part.arc)):
+            code.line(f"r{number} = []")
+            write_bag(code, part.bag, f"r{number}")
+        wanted.setdefault(part.place, []).append(f"*r{number}")
+    counted = {step.place: step.count for step in transition.plan.steps if isinstance(step, Enough)}
+    for place, parts in wanted.items():
+        if place in counted and place in reckoned:
+            parts.append(f"((), {counted[place]})")
+        if place in reckoned or len(parts) > 1:
+            code.open(f"if {view.holds(place, '(' + ', '.join(parts) + ',)')}:")
+
+
+def write_bag(code: Code, bag: Bag, into: str) -> None:
+    """Appends (value, count) for each part of a multiset."""
+    for part in bag:
+        if isinstance(part, Choice):
+            with code.block(f"if {part.test.code}:"):
+                write_bag(code, part.then, into)
+                code.line("pass")
+            with code.block("else:"):
+                write_bag(code, part.other, into)
+                code.line("pass")
+        elif isinstance(part, Each):
+            code.line(f"{into} += [(each, 1) for each in {part.items.code}]")
+        elif isinstance(part, Some):
+            code.line(f"{into}.append(({part.value.code}, {part.count.code}))")
+
+
+def write_definitions(code: Code, net: CheckedNet) -> None:
+    """The functions that the net declares."""
+    for definition in net.declared.definitions:
+        parameters = ", ".join(f"v_{name}" for name in definition.parameters)
+        with code.block(f"def f_{definition.name}({parameters}):"):
+            code.line(f"return {definition.body.code}")
+
+
+def taken_values(transition: CheckedTransition) -> list[tuple[Take, str]]:
+    """What is taken from places of many values, with the name of its value in the code."""
+    return [
+        (step.take, step.subject)
+        for step in transition.plan.steps
+        if isinstance(step, Scan | LookUp)
+    ]
+
+
+def binding_text(transition: CheckedTransition) -> str:
+    """Code of a dictionary of all variables."""
+    return "{" + ", ".join(f"{name!r}: v_{name}" for name in transition.variables) + "}"

@@ -1,0 +1,246 @@
+"""A net that runs: which transition is next, and when time goes on.
+
+Transitions that may be enabled are candidates. One of the most urgent candidates is drawn by
+chance and tried; one that cannot fire is dropped until a place that it takes from gains a token,
+so nothing is looked at twice for nothing. When no candidate is left, time goes to the next entry
+of the agenda of delayed tokens. Under one seed a run is always the same. Owns clock, agenda,
+candidates and markings. Refuses to collect figures (`monitors.py`).
+"""
+
+import heapq
+import itertools
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dovemq.models.petri.checking import CheckedNet, checked
+from dovemq.models.petri.containers import Form, TokenBag
+from dovemq.models.petri.errors import NetFailed
+from dovemq.models.petri.firing import NEVER, Compiled, compiled
+from dovemq.models.petri.functions import PURE_CALLS, chance_calls
+from dovemq.models.petri.multisets import Multiset
+from dovemq.models.petri.nets import Net
+from dovemq.models.petri.writing import FAILURES
+
+STEPS_AT_ONE_TIME_MAX: Final = 10_000_000
+"""More firings than this without time going on: the net never lets time pass."""
+CHUNK: Final = 100_000
+"""Firings after which a run looks whether it is to stop."""
+
+
+class Halt(Exception):
+    """A breakpoint was met; raised by the code of a monitor after the firing is complete."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why a run ended: `until`, `steps`, `dead` (nothing can ever fire), `stopped` by another
+    thread, or the name of a breakpoint."""
+
+    reason: str
+    steps: int
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One firing."""
+
+    now: float
+    transition: str
+    binding: dict[str, Any]
+
+
+class Simulation:
+    """One run of a net from its initial marking."""
+
+    def __init__(
+        self,
+        net: Net | CheckedNet | Compiled,
+        *,
+        seed: int | str = 0,
+        names: Iterable[tuple[str, Any]] = (),
+        traced: bool = False,
+    ) -> None:
+        if isinstance(net, Net):
+            net = checked(net)
+        self._compiled = net if isinstance(net, Compiled) else compiled(net, traced=traced)
+        self.net = self._compiled.net
+        self.now: float = 0
+        self.steps = 0
+        self.stopped = False
+        """Set from another thread: the run ends soon."""
+        self._rng = random.Random(seed)
+        self._agenda: list[tuple[float, int, int, Any]] = []
+        self._counts = [0] * len(self.net.places)
+        self._future = [0] * len(self.net.places)
+        self._queued = bytearray(len(self.net.transitions))
+        self._candidates: list[list[int]] = [[] for _ in self._compiled.levels]
+        self._last: list[Any] = []
+        self._tokens: list[Any] = [None] * len(self.net.places)
+        self._load(dict(names))
+        self._fill()
+
+    def _load(self, extra: dict[str, Any]) -> None:
+        made: dict[str, Any] = {f"f_{name}": call for name, call in PURE_CALLS.items()}
+        made |= {f"f_{name}": call for name, call in chance_calls(self._rng).items()}
+        made |= {**self.net.declared.environment, **self._compiled.objects, **extra}
+        made |= {"M": self._counts, "F": self._future, "Q": self._queued, "A": self._agenda}
+        made |= {f"C{level}": each for level, each in enumerate(self._candidates)}
+        made |= {"random": self._rng.random, "tick": itertools.count().__next__}
+        made |= {"push": heapq.heappush, "never": NEVER, "last": self._last, "Halt": Halt}
+        made["sum_counts"] = lambda parts: sum(count for _, count in parts)
+        for place, form in enumerate(self._compiled.forms):
+            if form is Form.PILE:
+                made[f"L{place}"] = self._tokens[place] = []
+            elif form is Form.BAG:
+                made[f"B{place}"] = self._tokens[place] = TokenBag()
+        names = self._compiled.program.loaded(made)
+        self._fire = [names[f"fire_{each.number}"] for each in self.net.transitions]
+        self._due: list[Callable[[Any], None] | None] = [
+            names.get(f"due_{place.number}") for place in self.net.places
+        ]
+        self.begin: Callable[[], None] = names["begin"]
+        self._ask_time = [each.number for each in self.net.transitions if each.asks_time]
+
+    def _fill(self) -> None:
+        order = itertools.count(-sum(place.initial.size for place in self.net.places))
+        for place in self.net.places:
+            if place.colour.timed and place.at > 0:
+                self._future[place.number] = place.initial.size
+                for value in place.initial.elements():
+                    entry = (place.at, next(order), place.number, value)
+                    heapq.heappush(self._agenda, entry)
+            else:
+                for value, count in place.initial.items():
+                    self._add(place.number, value, count)
+        for transition in self.net.transitions:
+            self._wake(transition.number)
+
+    def _add(self, place: int, value: Any, count: int) -> None:
+        form = self._compiled.forms[place]
+        if form is Form.COUNTER:
+            self._counts[place] += count
+        elif form is Form.PILE:
+            self._tokens[place].extend([value] * count)
+        else:
+            self._tokens[place].add(value, count)
+
+    def _wake(self, number: int) -> None:
+        if not self._queued[number]:
+            self._queued[number] = 1
+            level = self._compiled.levels.index(self.net.transitions[number].priority)
+            self._candidates[level].append(number)
+
+    def run(self, *, until: float = NEVER, steps: int | None = None) -> Ending:
+        """Fires until time would pass `until`, after `steps` firings, or until nothing can fire."""
+        last = self.steps + steps if steps is not None else None
+        standing = 0
+        while last is None or self.steps < last:
+            if self.stopped:
+                return Ending("stopped", self.steps, self.now)
+            limit = CHUNK if last is None else min(CHUNK, last - self.steps)
+            try:
+                fired = self._fire_now(limit)
+            except Halt as halt:
+                return Ending(halt.name, self.steps, self.now)
+            standing += fired
+            if fired == limit:
+                if last is None and standing >= STEPS_AT_ONE_TIME_MAX:
+                    raise NetFailed(self.net.net.where, f"time stands still at {self.now}")
+                continue
+            if not self._advance(until):
+                reason = "until" if self._agenda else "dead"
+                if self._agenda:
+                    self.now = until
+                return Ending(reason, self.steps, self.now)
+            standing = 0
+        return Ending("steps", self.steps, self.now)
+
+    def step(self) -> Event | None:
+        """The next firing, or None; the net must be compiled as traced."""
+        if self.run(steps=1).reason == "dead":
+            return None
+        number, binding = self._last
+        return Event(self.now, self.net.transitions[number].name, dict(binding))
+
+    def _fire_now(self, limit: int) -> int:
+        """Fires all that can fire at this time, most urgent first; how often."""
+        fired = 0
+        now, fire, queued, draw = self.now, self._fire, self._queued, self._rng.random
+        levels = self._candidates
+        urgent, only = levels[0] if levels else [], len(levels) < 2
+        try:
+            while fired < limit:
+                candidates = urgent
+                if not only and not urgent:
+                    for candidates in levels:
+                        if candidates:
+                            break
+                count = len(candidates)
+                if not count:
+                    break
+                at = int(draw() * count) if count > 1 else 0
+                number = candidates[at]
+                if fire[number](now):
+                    fired += 1
+                else:
+                    queued[number] = 0
+                    candidates[at] = candidates[-1]
+                    candidates.pop()
+        except Halt:
+            fired += 1
+            raise
+        except FAILURES as error:
+            raise self._compiled.program.failed(error) from error
+        finally:
+            self.steps += fired
+        return fired
+
+    def _advance(self, until: float) -> bool:
+        """Time goes to the next delayed token; False if there is none by `until`."""
+        agenda = self._agenda
+        if not agenda or agenda[0][0] > until:
+            return False
+        self.now = now = agenda[0][0]
+        pop, due = heapq.heappop, self._due
+        while agenda and agenda[0][0] == now:
+            _, _, place, value = pop(agenda)
+            due[place](value)  # type: ignore[misc]  # Only timed places have entries.
+        for number in self._ask_time:
+            self._wake(number)
+        return True
+
+    def marking(self, name: str) -> Multiset:
+        """All tokens of a place, also those that cannot be taken yet."""
+        place = self.net.place(name).number
+        form, tokens = self._compiled.forms[place], self._tokens[place]
+        if form is Form.COUNTER:
+            return Multiset({self._only_value(place): self._counts[place] + self._future[place]})
+        waiting = Multiset(value for _, _, number, value in self._agenda if number == place)
+        if form is Form.PILE:
+            return Multiset(tokens) + waiting
+        return Multiset(dict(zip(tokens.keys, tokens.counts, strict=True))) + waiting
+
+    def _only_value(self, place: int) -> Any:
+        (value,) = self.net.places[place].colour.values() or ((),)
+        return value
+
+    def markings(self) -> dict[str, Multiset]:
+        """Of every place of the flat net."""
+        return {place.name: self.marking(place.name) for place in self.net.places}
+
+    def timed_marking(self, name: str) -> list[tuple[float, Any]]:
+        """The tokens that cannot be taken yet, each with the time from which it can."""
+        place = self.net.place(name).number
+        counted = self._compiled.forms[place] is Form.COUNTER
+        return [
+            (at, self._only_value(place) if counted else value)
+            for at, _, number, value in sorted(self._agenda)
+            if number == place
+        ]

@@ -1,0 +1,299 @@
+"""The markings that a net can reach, and how: explored breadth first, within limits.
+
+Time is left out: a delayed token can be taken at once, so every marking of the timed net is among
+these (and maybe more). Priorities are kept. Owns the graph and its limits. Refuses to hide that a
+limit was met: `StateSpace.stopped` says so, and figures that need the whole graph are then refused.
+"""
+
+import contextlib
+import functools
+import gc
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from dovemq.models.petri.checking import CheckedNet, checked
+from dovemq.models.petri.errors import NetInvalid, NetTooLarge
+from dovemq.models.petri.exploring import (
+    CHANGES_MAX,
+    COUNT_BITS,
+    ExplorerWriter,
+    refuse_chance,
+    shifts,
+)
+from dovemq.models.petri.functions import PURE_CALLS
+from dovemq.models.petri.graph import Graph
+from dovemq.models.petri.multisets import Multiset
+from dovemq.models.petri.nets import Net
+from dovemq.models.petri.writing import FAILURES
+
+MARKINGS_MAX: Final = 1_000_000
+TOKENS_MAX: Final = 2**COUNT_BITS - 1
+CHUNK: Final = 20_000
+"""Markings between two calls of `progress`."""
+
+Amounts = tuple[tuple[Any, int], ...]
+"""(value, count) of what is taken or put."""
+Progress = Callable[[int, int], bool]
+"""(markings found, markings expanded) → whether to go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    markings_max: int = MARKINGS_MAX
+    tokens_max: int = 10_000
+    """Of one place whose tokens have one value: more is taken for a place without bound."""
+
+    def __post_init__(self) -> None:
+        if self.markings_max < 1 or not 1 <= self.tokens_max <= TOKENS_MAX:
+            raise ValueError(f"limits are at least 1, and tokens at most {TOKENS_MAX}")
+
+
+class _Overflow(Exception):
+    pass
+
+
+@dataclass(slots=True)
+class StateSpace:
+    """Marking 0 is the initial one. `stopped` is empty if the whole graph is there."""
+
+    net: CheckedNet
+    stopped: str
+    states: list[tuple[int, tuple[int, ...]]]
+    graph: Graph
+    labels: "array[int]"
+    bindings: list[tuple[int, dict[str, Any]]]
+    kinds: dict[int, list[dict[Any, int]]] = field(repr=False)
+
+    @property
+    def complete(self) -> bool:
+        return not self.stopped
+
+    @property
+    def markings(self) -> int:
+        return len(self.states)
+
+    @property
+    def edges(self) -> int:
+        return len(self.graph.targets)
+
+    def marking(self, number: int) -> dict[str, Multiset]:
+        numbers = self.states[number][1]
+        return {place.name: self._held(place.number, numbers) for place in self.net.places}
+
+    def _held(self, place: int, numbers: tuple[int, ...]) -> Multiset:
+        if place in self.kinds:
+            return Multiset(self.kinds[place][numbers[place]])
+        (value,) = self.net.places[place].colour.values() or ((),)
+        return Multiset({value: numbers[place]})
+
+    def leaving(self, number: int) -> Iterator[tuple[str, dict[str, Any], int]]:
+        """(transition, binding, next marking) of each firing that a marking enables."""
+        for at in self.graph.edges_of(number):
+            transition, binding = self.bindings[self.labels[at]]
+            yield self.net.transitions[transition].name, binding, self.graph.targets[at]
+
+    def bounds(self) -> dict[str, tuple[int, int]]:
+        """Fewest and most tokens that each place ever holds."""
+        self._need_all("bounds")
+        found = {}
+        for place in self.net.places:
+            numbers = {state[place.number] for _, state in self.states}
+            sizes = numbers
+            if place.number in self.kinds:
+                kinds = self.kinds[place.number]
+                sizes = {sum(kinds[number].values()) for number in numbers}
+            found[place.name] = (min(sizes), max(sizes))
+        return found
+
+    def upper_multisets(self) -> dict[str, Multiset]:
+        """For each place and value, the most that it ever holds."""
+        self._need_all("bounds")
+        found = {}
+        for place in self.net.places:
+            most: dict[Any, int] = {}
+            for number in {state[place.number] for _, state in self.states}:
+                held = self._held(place.number, {place.number: number})  # type: ignore[arg-type]
+                for value, count in held.items():
+                    most[value] = max(most.get(value, 0), count)
+            found[place.name] = Multiset(most)
+        return found
+
+    def dead_markings(self) -> list[int]:
+        self._need_all("dead markings")
+        return self.graph.leaves()
+
+    def components(self) -> list[int]:
+        """The number of the strongly connected component of each marking."""
+        self._need_all("components")
+        return self.graph.components
+
+    def home_markings(self) -> list[int]:
+        """Markings that can be reached from every marking."""
+        self._need_all("home markings")
+        last = self.graph.last_components()
+        if len(last) != 1:
+            return []
+        (only,) = last
+        return [at for at, each in enumerate(self.graph.components) if each == only]
+
+    def dead_transitions(self) -> list[str]:
+        """Those that never fire."""
+        self._need_all("dead transitions")
+        seen = {self.bindings[label][0] for label in set(self.labels)}
+        return [each.name for each in self.net.transitions if each.number not in seen]
+
+    def live_transitions(self) -> list[str]:
+        """Those that can fire again, whatever happens: they fire in every last component."""
+        self._need_all("liveness")
+        last = self.graph.last_components()
+        seen: dict[int, set[int]] = {component: set() for component in last}
+        components = self.graph.components
+        for state in range(len(self.states)):
+            component = components[state]
+            if component in last:
+                for at in self.graph.edges_of(state):
+                    seen[component].add(self.bindings[self.labels[at]][0])
+        always = set.intersection(*seen.values()) if seen else set()
+        return [each.name for each in self.net.transitions if each.number in always]
+
+    def _need_all(self, what: str) -> None:
+        if self.stopped:
+            raise NetTooLarge(
+                self.net.net.where, f"{what} need the whole graph, but {self.stopped}"
+            )
+
+
+def state_space(
+    net: Net | CheckedNet, limits: Limits | None = None, progress: Progress | None = None
+) -> StateSpace:
+    """All markings reachable from the initial one, or as many as the limits allow."""
+    net = checked(net) if isinstance(net, Net) else net
+    if not net.places:
+        raise NetInvalid(net.net.where, "a net without places has no markings")
+    refuse_chance(net)
+    with _uncollected():
+        return _Exploration(net, limits or Limits()).run(progress)
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """No search for cycles meanwhile: millions of tuples without one would be gone through again
+    and again, which takes a third of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+class _Exploration:
+    def __init__(self, net: CheckedNet, limits: Limits) -> None:
+        self._net = net
+        self._limits = limits
+        self._shifts = shifts(net)
+        self._kinds: dict[int, list[dict[Any, int]]] = {
+            place.number: [] for place in net.places if not place.counted
+        }
+        self._numbers: dict[int, dict[frozenset[Any], int]] = {place: {} for place in self._kinds}
+        self._bindings: list[tuple[int, dict[str, Any]]] = [
+            (transition.number, {}) for transition in net.transitions
+        ]
+        writer = ExplorerWriter(net)
+        writer.write()
+        self._program = writer.code.compiled()
+        names: dict[str, Any] = {f"f_{name}": call for name, call in PURE_CALLS.items()}
+        names |= {**net.declared.environment, **writer.names.objects}
+        names |= {f"kinds_{place}": kinds for place, kinds in self._kinds.items()}
+        names |= {f"memo_{each.number}": {} for each in net.transitions}
+        self._labels: list[dict[Any, int]] = [{} for _ in net.transitions]
+        names |= {f"labels_{number}": known for number, known in enumerate(self._labels)}
+        for place in net.places:
+            known: dict[Any, tuple[int, int]] = {}
+            names[f"changes_{place.number}"] = known
+            names[f"change_{place.number}"] = functools.partial(self._change, place.number, known)
+        names |= {"holds": _holds, "label": self._label, "tokens_max": limits.tokens_max}
+        names["overflow"] = self._overflow
+        self._explore = self._program.loaded(names)["explore"]
+
+    def run(self, progress: Progress | None) -> StateSpace:
+        state = tuple(self._initial(place.number) for place in self._net.places)
+        key = sum(number << shift for number, shift in zip(state, self._shifts, strict=True))
+        states, index = [(key, state)], {key: 0}
+        targets, labels, offsets = array("i"), array("i"), array("q", [0])
+        stopped, expanded = "", 0
+        most = self._limits.markings_max
+        try:
+            while expanded < len(states) and not stopped:
+                expanded = self._explore(states, index, targets, labels, offsets, most, CHUNK)
+                if expanded < len(states) >= most:
+                    stopped = f"the limit of {most} markings was met"
+                elif progress is not None and not progress(len(states), expanded):
+                    stopped = f"it was stopped at {len(states)} markings"
+        except _Overflow as full:
+            stopped = str(full)
+        except FAILURES as error:
+            raise self._program.failed(error) from error
+        graph = Graph(offsets, targets, len(states))
+        return StateSpace(self._net, stopped, states, graph, labels, self._bindings, self._kinds)
+
+    def _initial(self, place: int) -> int:
+        held = self._net.places[place].initial
+        return self._number(place, dict(held)) if place in self._kinds else held.size
+
+    def _number(self, place: int, held: dict[Any, int]) -> int:
+        key = frozenset(held.items())
+        number = self._numbers[place].get(key)
+        if number is None:
+            number = self._numbers[place][key] = len(self._kinds[place])
+            self._kinds[place].append(held)
+        return number
+
+    def _label(self, transition: int, values: Any, binding: dict[str, Any]) -> int:
+        self._bindings.append((transition, binding))
+        number = self._labels[transition][values] = len(self._bindings) - 1
+        return number
+
+    def _change(
+        self, place: int, known: dict[Any, tuple[int, int]], key: tuple[int, Amounts, Amounts]
+    ) -> tuple[int, int]:
+        """(the place's new number, what is added to the key of the marking)."""
+        number, gone, come = key
+        new = self._changed(place, number, gone, come)
+        change = (new, (new - number) << self._shifts[place])
+        if len(known) < CHANGES_MAX:
+            known[key] = change
+        return change
+
+    def _changed(self, place: int, number: int, gone: Amounts, come: Amounts) -> int:
+        if place not in self._kinds:
+            new = number + sum(count for _, count in come) - sum(count for _, count in gone)
+            if new > self._limits.tokens_max:
+                self._overflow(place)
+            return new
+        held = dict(self._kinds[place][number])
+        colour = self._net.places[place].colour
+        for value, count in gone:
+            held[value] = held.get(value, 0) - count
+        for value, count in come:
+            if count < 0 or not colour.admits(value):
+                name = self._net.places[place].name
+                raise ValueError(f"{name} holds {colour}, not {count} of {value!r}")
+            held[value] = held.get(value, 0) + count
+        return self._number(place, {value: count for value, count in held.items() if count})
+
+    def _overflow(self, place: int) -> None:
+        name = self._net.places[place].name
+        raise _Overflow(f"place {name} came to hold more than {self._limits.tokens_max} tokens")
+
+
+def _holds(held: dict[Any, int] | None, count: int, wanted: Iterable[tuple[Any, int]]) -> bool:
+    if held is None:
+        return count >= sum(each for _, each in wanted)
+    total: dict[Any, int] = {}
+    for value, each in wanted:
+        total[value] = total.get(value, 0) + each
+    return all(held.get(value, 0) >= each for value, each in total.items())

@@ -1,0 +1,76 @@
+"""The 26 monitors of the VMA net. 000 mentions that many and describes two; the rest is a reading.
+
+One breakpoint; four latencies, in milliseconds; four lengths; busy threads and whether any is
+busy, for sender and broker; nine counts; the gaps between arrivals, delete requests under way,
+sends beyond the first of each message, and messages that wait for an older one although a thread
+is idle. Throughput is the rate of `delivered`.
+"""
+
+from typing import Any, Final
+
+from dovemq.models.petri.monitors import (
+    Breakpoint,
+    Call,
+    Collector,
+    Count,
+    Level,
+    ListLength,
+    MarkingSize,
+    Monitor,
+    Watch,
+)
+from dovemq.models.petri.vma.parameters import VmaParameters
+
+SEND: Final = "cloud_queue.Send_Proc"
+BROKER: Final = "cloud_queue.Broker"
+RECEIVE: Final = "cloud_queue.Recv_Proc"
+TIMEOUT: Final = f"{BROKER}.Visibility_Timeout"
+WAITING: Final = f"length('cloud_queue.Queue') - length('{BROKER}.Invisible')"
+"""Visible and not started: what is in the queue and not with a thread or a receiver."""
+
+
+def vma_monitors(given: VmaParameters, stop_ms: int) -> tuple[Monitor, ...]:
+    get = f"{BROKER}.Get_Oldest_Msg" if given.order == "in" else f"{BROKER}.Get_Msg"
+    deliver = f"{RECEIVE}.Deliver"
+    return (
+        Breakpoint("stop", f"now >= {stop_ms}"),
+        Collector("Msg_Delivery_Latency", deliver, "recvtime - m.AT"),
+        Collector("latency_send", f"{SEND}.Enqueue", "now - m.AT"),
+        Collector("latency_queue", get, "now - m.IT"),
+        Collector("latency_receive", deliver, "recvtime - m.OT"),
+        ListLength("sender_queue", f"{SEND}.Send_Queue"),
+        Level("visible", WAITING),
+        ListLength("invisible", f"{BROKER}.Invisible"),
+        MarkingSize("timers", f"{BROKER}.Timer"),
+        MarkingSize("sender_busy", f"{SEND}.Sending"),
+        Level("sender_any_busy", f"size('{SEND}.Sending') > 0"),
+        MarkingSize("broker_busy", f"{BROKER}.Processing"),
+        Level("broker_any_busy", f"size('{BROKER}.Processing') > 0"),
+        Count("produced", f"{SEND}.Produce"),
+        Count("enqueued", f"{SEND}.Enqueue"),
+        Count("got", get),
+        Count("sent", f"{BROKER}.Send"),
+        Count("lost", f"{RECEIVE}.Lose"),
+        Count("triggered", f"{TIMEOUT}.Trigger", "isIn(inv, i)"),
+        Count("cancelled", f"{TIMEOUT}.Cancel", "ifMsgArrived(msgs, m.id)"),
+        Count("delivered", deliver),
+        Count("duplicate", f"{TIMEOUT}.Cancel", "not ifMsgArrived(msgs, m.id)"),
+        Collector("inter_arrival", f"{SEND}.Produce", "gap"),
+        MarkingSize("delete_requests", "cloud_queue.Delete_Req"),
+        Watch("retransmissions", (get, deliver), lambda: _retransmissions(get, deliver)),
+        Level("blocked", f"({WAITING}) if size('{BROKER}.Threads') > 0 else 0"),
+    )
+
+
+def _retransmissions(get: str, deliver: str) -> dict[str, Call]:
+    """How often a message was got before it was first delivered, beyond once."""
+    times: dict[int, int] = {}
+
+    def got(now: float, binding: dict[str, Any]) -> None:
+        times[binding["i"]] = times.get(binding["i"], 0) + 1
+
+    def delivered(now: float, binding: dict[str, Any]) -> float | None:
+        found = times.pop(binding["m"].id, None)
+        return None if found is None else found - 1
+
+    return {get: got, deliver: delivered}

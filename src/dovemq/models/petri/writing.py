@@ -1,0 +1,93 @@
+"""Code as it is written for one net: lines, their indentation, and the spot that each came from.
+
+Owns the way from a line of generated code back to net, page, transition and arc. Refuses text
+that does not come from a checked tree: callers unparse trees, and never paste an expression.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any, Final
+
+from dovemq.models.petri.errors import NetFailed, Where
+
+ALLOWED: Final = {
+    name: getattr(__import__("builtins"), name)
+    for name in ("len", "range", "tuple", "dict", "int", "ValueError")
+}
+"""All of Python's own names that generated code can reach."""
+FAILURES: Final = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
+
+
+class Code:
+    def __init__(self, name: str) -> None:
+        self.name = f"<net {name}>"
+        self._lines: list[str] = []
+        self._spots: list[Where] = []
+        self._depth = 0
+        self._where = Where(name)
+
+    def line(self, text: str) -> None:
+        self._lines.append("    " * self._depth + text)
+        self._spots.append(self._where)
+
+    def lines(self, *texts: str) -> None:
+        for text in texts:
+            self.line(text)
+
+    @contextlib.contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        self.line(head)
+        self._depth += 1
+        yield
+        self._depth -= 1
+
+    def open(self, head: str) -> None:
+        """A block that `restored` ends."""
+        self.line(head)
+        self._depth += 1
+
+    @contextlib.contextmanager
+    def restored(self) -> Iterator[None]:
+        """All blocks opened within end here."""
+        depth = self._depth
+        yield
+        self._depth = depth
+
+    @contextlib.contextmanager
+    def at(self, where: Where) -> Iterator[None]:
+        before, self._where = self._where, where
+        yield
+        self._where = before
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._lines) + "\n"
+
+    def compiled(self) -> "Program":
+        return Program(compile(self.text, self.name, "exec"), self.name, tuple(self._spots))
+
+
+class Program:
+    """Compiled code of one net; `loaded` gives it names of its own."""
+
+    def __init__(self, code: CodeType, name: str, spots: tuple[Where, ...]) -> None:
+        self._code = code
+        self._name = name
+        self._spots = spots
+
+    def loaded(self, names: dict[str, Any]) -> dict[str, Any]:
+        names["__builtins__"] = ALLOWED
+        exec(self._code, names)
+        return names
+
+    def failed(self, error: BaseException) -> NetFailed:
+        """The same failure, with the spot of the net whose code failed."""
+        line = 0
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == self._name:
+                line = trace.tb_lineno
+            trace = trace.tb_next
+        where = self._spots[line - 1] if line else self._spots[0]
+        return NetFailed(where, f"{type(error).__name__}: {error}")

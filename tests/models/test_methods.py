@@ -1,0 +1,94 @@
+"""Closed form and simulations answer one question alike."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dovemq.cli import main
+from dovemq.experiments.figure import Effort
+from dovemq.experiments.methods import METHODS
+from dovemq.experiments.scenario import MEASURES, Scenario
+from dovemq.experiments.simulated_jobs import multiplied, simulated_jobs
+from dovemq.models.analytic import network_measures
+from dovemq.models.errors import NetworkInvalid
+from dovemq.models.simulation import Run
+from tests.models.test_cli_model import PLAN
+from tests.models.workload import paper_network
+
+SIMULATIONS = [method for method in METHODS if method != "analytic"]
+SCENARIO = Scenario(30.3, 10.0, 10.0, 6, 6, reliability=0.88)
+EFFORT = Effort(replications=6, horizon_seconds=100.0, seed=3)
+WIDTHS = 3.0
+"""How many half widths of 95 % the closed form may be away: some figures of six runs each."""
+
+
+@pytest.mark.parametrize("method", SIMULATIONS)
+def test_simulation_holds_the_closed_form(method: str) -> None:
+    exact = METHODS["analytic"](SCENARIO, EFFORT).measures
+    found = METHODS[method](SCENARIO, EFFORT).measures
+    for name in MEASURES:
+        width = found[name].high - found[name].mean
+        assert abs(found[name].mean - exact[name].mean) < WIDTHS * width
+
+
+@pytest.mark.parametrize("method", SIMULATIONS)
+def test_delivery_in_order_takes_longer_and_leaves_the_work_as_it_is(method: str) -> None:
+    free = METHODS[method](SCENARIO, EFFORT).measures
+    ordered = METHODS[method](replace(SCENARIO, order="in"), EFFORT).measures
+    assert ordered["delivery_time"].mean > 1.3 * free["delivery_time"].mean
+    assert ordered["broker_utilisation"].mean == pytest.approx(
+        free["broker_utilisation"].mean, rel=0.1
+    )
+
+
+@pytest.mark.parametrize("method", SIMULATIONS)
+def test_overload_is_named_though_it_can_be_run(method: str) -> None:
+    crowded = replace(SCENARIO, broker_threads=3)
+    assert METHODS[method](crowded, replace(EFFORT, replications=2)).unstable == ("broker",)
+
+
+@pytest.mark.parametrize("method", SIMULATIONS)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"gets_max": 3.0},
+        {"as_printed": True},
+        {"arrival_rate": 0.0},
+        {"sender_threads": 2.5},
+        {"reliability": 1.5},
+        {"broker_rate": -1.0},
+    ],
+)
+def test_what_a_simulation_cannot_do_is_refused(method: str, wrong: dict[str, float]) -> None:
+    with pytest.raises(NetworkInvalid):
+        METHODS[method](replace(SCENARIO, **wrong), EFFORT)  # type: ignore[arg-type]
+
+
+def test_decomposition_is_near_the_kernel_for_each_class() -> None:
+    network = paper_network(consumers=(2, 2, 1, 4))
+    model = network_measures(network).response_time
+    found = simulated_jobs(network, Run(2_000.0, warm_up=200.0, replications=4, seed=1))
+    for place, job in enumerate(network.jobs):
+        assert float(model[place]) == pytest.approx(found.sojourn_of[job.name].mean, rel=0.12)
+
+
+def test_network_is_simulated_at_a_multiple_of_its_load() -> None:
+    network = multiplied(paper_network(), 0.1)
+    assert [job.arrival_rate for job in network.jobs] == pytest.approx([0.3, 0.35, 0.3])
+
+
+def test_commands_take_the_method(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    asked = "model vma --arrival-rate 30 --service-rate 10 --threads 6 --order in --method kernel"
+    assert main([*asked.split(), "--replications", "3", "--json"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)["results"]
+    assert (
+        result["delivery_time_s_low"] < result["delivery_time_s"] < result["delivery_time_s_high"]
+    )
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    args = ["--factor", "0.2", "--method", "kernel", "--horizon", "2000", "--json"]
+    assert main(["model", "network", str(path), *args]) == 0
+    jobs = json.loads(capsys.readouterr().out)["jobs"]
+    assert all(job["low_s"] < job["response_time_s"] < job["high_s"] for job in jobs)

@@ -33,6 +33,14 @@ def test_simulation_holds_the_closed_form(method: str) -> None:
         assert abs(found[name].mean - exact[name].mean) < WIDTHS * width
 
 
+def test_timeout_and_link_of_the_kernel_are_those_of_the_closed_form() -> None:
+    timed = replace(SCENARIO, failure="timer", visibility_timeout=1.0, link_delay=0.05)
+    effort = replace(EFFORT, replications=20, horizon_seconds=400.0)
+    exact = METHODS["analytic"](timed, effort).measures["delivery_time"].mean
+    found = METHODS["kernel"](timed, effort).measures["delivery_time"]
+    assert found.low < exact < found.high
+
+
 @pytest.mark.parametrize("method", SIMULATIONS)
 def test_delivery_in_order_takes_longer_and_leaves_the_work_as_it_is(method: str) -> None:
     free = METHODS[method](SCENARIO, EFFORT).measures

@@ -12,7 +12,7 @@ from dovemq.experiments.methods import METHODS
 from dovemq.experiments.scenario import MEASURES, Scenario
 from dovemq.experiments.simulated_jobs import multiplied, simulated_jobs
 from dovemq.models.analytic import network_measures
-from dovemq.models.errors import NetworkInvalid
+from dovemq.models.errors import ModelError
 from dovemq.models.simulation import Run
 from tests.models.test_cli_model import PLAN
 from tests.models.workload import paper_network
@@ -70,7 +70,7 @@ def test_overload_is_named_though_it_can_be_run(method: str) -> None:
     ],
 )
 def test_what_a_simulation_cannot_do_is_refused(method: str, wrong: dict[str, float]) -> None:
-    with pytest.raises(NetworkInvalid):
+    with pytest.raises(ModelError):
         METHODS[method](replace(SCENARIO, **wrong), EFFORT)  # type: ignore[arg-type]
 
 

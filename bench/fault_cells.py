@@ -16,6 +16,7 @@ FIRED_MIN: Final = 5
 AREAS: Final[Mapping[str, tuple[str, ...]]] = {
     "network": ("drop_request", "drop_response", "cut", "delay"),
     "client": ("quit",),
+    "chance": ("drop_request", "drop_response", "cut", "delay", "quit"),
     "kill": ("kill", "power_cut"),
     "pause": ("pause",),
     "fail_sync": ("fail_sync",),
@@ -25,7 +26,7 @@ AREAS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Mishaps that count together."""
 
-TOGETHER: Final = tuple(area for area in AREAS if area != "flip")
+TOGETHER: Final = ("chance", "kill", "pause", "fail_sync", "full", "clock")
 """A flipped bit may cost the messages of its page; it is shown by itself."""
 
 Document = dict[str, dict[str, Any]]
@@ -70,7 +71,7 @@ def cells() -> Iterator[Cell]:
     yield from _disk()
     yield from _clock()
     for p in CHANCES:
-        load = {**(_SINGLE_RECEIVES if p < 0.001 else _BATCHES), "send_rate": 900.0}
+        load = {**(_SINGLE_SENDS if p < 0.001 else _BATCHES), "send_rate": 900.0}
         yield Cell("all together", TOGETHER, everything(p), load, p, 5)
     load = {**_SINGLE_SENDS, "send_rate": 900.0, "fifo": True}
     yield Cell("all together, FIFO queue", TOGETHER, everything(0.01), load, 0.01, 5)
@@ -85,7 +86,7 @@ def everything(p: float) -> Document:
         "network": network(p),
         "client": {"quit": p},
         "server": {"kill_mttf_seconds": 5, "pause_mttf_seconds": 10},
-        "disk": {"power_cut": True, "fail_sync_mttf_seconds": 15, "full_mttf_seconds": 10},
+        "disk": {"power_cut": True, "fail_sync_mttf_seconds": 15, "full_mttf_seconds": 15},
         "clock": {"skew_ms": 2_000, "jump_mttf_seconds": 10, "jump_ms": 3_000},
     }
 

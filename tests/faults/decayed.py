@@ -112,7 +112,8 @@ def broken_promises_of_a_cut(made: Made, outcome: Outcome) -> Iterator[str]:
     yield from _wrong_contents(made, outcome)
     served = {message_id for message_id, _, _ in outcome.served}
     missing = made.stored.keys() - served
-    back = served & made.settled
+    # The log told of their end, and the end of the log is gone.
+    back = made.settled & (served | outcome.lost)
     if not outcome.reports and (missing or back):
         yield f"nothing was said of {len(missing)} lost and {len(back)} returned"
     unnamed = sum(report.unnamed_count or 0 for report in outcome.reports)

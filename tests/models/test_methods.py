@@ -12,7 +12,7 @@ from dovemq.experiments.methods import METHODS
 from dovemq.experiments.scenario import MEASURES, Scenario
 from dovemq.experiments.simulated_jobs import multiplied, simulated_jobs
 from dovemq.models.analytic import network_measures
-from dovemq.models.errors import NetworkInvalid
+from dovemq.models.errors import ModelError
 from dovemq.models.simulation import Run
 from tests.models.test_cli_model import PLAN
 from tests.models.workload import paper_network
@@ -31,6 +31,14 @@ def test_simulation_holds_the_closed_form(method: str) -> None:
     for name in MEASURES:
         width = found[name].high - found[name].mean
         assert abs(found[name].mean - exact[name].mean) < WIDTHS * width
+
+
+def test_timeout_and_link_of_the_kernel_are_those_of_the_closed_form() -> None:
+    timed = replace(SCENARIO, failure="timer", visibility_timeout=1.0, link_delay=0.05)
+    effort = replace(EFFORT, replications=20, horizon_seconds=400.0)
+    exact = METHODS["analytic"](timed, effort).measures["delivery_time"].mean
+    found = METHODS["kernel"](timed, effort).measures["delivery_time"]
+    assert found.low < exact < found.high
 
 
 @pytest.mark.parametrize("method", SIMULATIONS)
@@ -62,7 +70,7 @@ def test_overload_is_named_though_it_can_be_run(method: str) -> None:
     ],
 )
 def test_what_a_simulation_cannot_do_is_refused(method: str, wrong: dict[str, float]) -> None:
-    with pytest.raises(NetworkInvalid):
+    with pytest.raises(ModelError):
         METHODS[method](replace(SCENARIO, **wrong), EFFORT)  # type: ignore[arg-type]
 
 

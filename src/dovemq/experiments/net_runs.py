@@ -4,25 +4,21 @@ Runs start empty and last for the horizon, as the paper's do; intervals are of 9
 rounded to the milliseconds of the net.
 """
 
-import math
-
 from dovemq.experiments.figure import Effort
-from dovemq.experiments.scenario import Answer, Estimate, Scenario
-from dovemq.models.errors import NetworkInvalid
-from dovemq.models.petri import Interval
+from dovemq.experiments.scenario import Answer, Scenario
+from dovemq.experiments.simulated import check_simulable, estimate, whole
 from dovemq.models.petri.vma import VmaParameters, exponential, simulate_vma
 
 
 def by_petri_net(scenario: Scenario, effort: Effort) -> Answer:
-    if scenario.as_printed or not math.isinf(scenario.gets_max):
-        raise NetworkInvalid("gets_max, as_printed", "only the closed form knows these")
+    check_simulable(scenario)
     found = simulate_vma(
         VmaParameters(
             arrival_rate=scenario.arrival_rate,
             send=exponential(scenario.sender_rate),
             broker=exponential(scenario.broker_rate),
-            sender_threads=_whole("sender_threads", scenario.sender_threads),
-            broker_threads=_whole("broker_threads", scenario.broker_threads),
+            sender_threads=whole("sender_threads", scenario.sender_threads),
+            broker_threads=whole("broker_threads", scenario.broker_threads),
             reliability=scenario.reliability,
             order=scenario.order,
             mode=scenario.failure,
@@ -41,7 +37,7 @@ def by_petri_net(scenario: Scenario, effort: Effort) -> Answer:
         "sender_any_busy": found.sender_any_busy,
         "broker_any_busy": found.broker_any_busy,
     }
-    estimates = {name: _estimate(interval) for name, interval in measures.items()}
+    estimates = {name: estimate(found.mean, found.half_width) for name, found in measures.items()}
     return Answer("petri", estimates, _overloaded(scenario))
 
 
@@ -55,16 +51,3 @@ def _overloaded(scenario: Scenario) -> tuple[str, ...]:
         / scenario.broker_threads,
     }
     return tuple(station for station, load in loads.items() if load >= 1)
-
-
-def _estimate(interval: Interval) -> Estimate:
-    if interval.mean is None:
-        return Estimate(math.nan, math.nan, math.nan)
-    width = math.nan if interval.half_width is None else interval.half_width
-    return Estimate(interval.mean, interval.mean - width, interval.mean + width)
-
-
-def _whole(name: str, value: float) -> int:
-    if value != int(value):
-        raise NetworkInvalid(name, f"{value:g} is no whole number")
-    return int(value)

@@ -140,17 +140,24 @@ def test_passages_of_the_link_are_two_and_the_odds_of_failure() -> None:
 
 def test_timer_adds_the_rest_of_the_timeout_per_failure() -> None:
     rng = np.random.default_rng(3)
-    reliability, timeout = 0.8, 0.6
+    reliability, timeout, link = 0.8, 0.7, 0.1
     gets = rng.geometric(reliability, 100_000)
-    rests = np.maximum(timeout - rng.exponential(0.1, gets.sum() - len(gets)), 0)
+    rests = np.maximum(timeout - link - rng.exponential(0.1, gets.sum() - len(gets)), 0)
     added = np.zeros(len(gets))
     np.add.at(added, np.repeat(np.arange(len(gets)), gets - 1), rests)
-    model = replace(PAPER, reliability=reliability, visibility_timeout=timeout, failure="timer")
+    model = replace(
+        PAPER,
+        reliability=reliability,
+        visibility_timeout=timeout,
+        link_delay=link,
+        failure="timer",
+    )
     found = vma(model)
     mean, width = interval(added)
     assert abs(mean - float(found.timer_time)) < width
     assert found.early_expiry_probability == pytest.approx(np.exp(-6))
-    assert found.delivery_time == pytest.approx(found.station_time + found.timer_time)
+    parts = found.station_time + found.link_time + found.timer_time
+    assert found.delivery_time == pytest.approx(parts)
     assert vma(replace(model, failure="ideal")).timer_time == 0
 
 

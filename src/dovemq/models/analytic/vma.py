@@ -2,16 +2,18 @@
 
     Λ1 = λ, Λ2 = λ·A; each station is M/M/n_i                          (000, eq. 1–6)
     W = (L1 + L2)/λ                                                    (eq. 7–8)
-    T = W + passages · D_link + retransmissions · E[(V − S2)⁺]         (eq. 9, and the timer)
+    T = W + passages · D_link + retransmissions · E[(V − D_link − S2)⁺]    (eq. 9, and the timer)
 
 A = (1 − p^R)/q is the mean number of gets of a message that is given up after R of them; R is
 unbounded in the paper, then A = 1/q. A message passes the link once to the broker and once a get:
 1 + A times. A get fails with p = 1 − q. `ideal`: the broker knows at once. `timer`: a message whose
-get failed is visible again when the timeout V, counted from the get, has passed.
+get failed is visible again when the timeout V has passed, counted from the get; its service and its
+passage are within that time.
 
 The station part is exact for delivery in any order (a Jackson network; a bound on the gets only
-gives the visits a class each). The timer part is exact when no service outlasts V; the share that
-does is told as `early_expiry_probability`, and the work that it adds is left out.
+gives the visits a class each). The timer part takes what comes back by timers as if it came at any
+time, and leaves out the work that gets add which outlast V; their share is told as
+`early_expiry_probability`.
 `as_printed=True` computes eq. 8 and 9 with their misprints: p for q in the third term, and 2 + p
 passages. For delivery in order only a limit is known: `in_order_limit`.
 """
@@ -95,8 +97,9 @@ def vma(model: Vma, *, as_printed: bool = False) -> VmaMeasures:
     if as_printed:
         station_time = _printed_time(sender, broker, failed)
         passages = 2.0 + failed
-    link_time = passages * parameters.duration(model.link_delay, "link_delay")
-    timer_time, early = _timer(model, broker, gets)
+    link_delay = parameters.duration(model.link_delay, "link_delay")
+    link_time = passages * link_delay
+    timer_time, early = _timer(model, broker, gets, link_delay)
     delivery_time = station_time + link_time + timer_time
     return VmaMeasures(
         sender=sender,
@@ -153,15 +156,18 @@ def _gets(reliability: Floats, gets_max: ArrayLike) -> tuple[Floats, Floats]:
     return (1.0 - given_up) / reliability, given_up
 
 
-def _timer(model: Vma, broker: MarkovStation, gets: Floats) -> tuple[Floats, Floats]:
+def _timer(
+    model: Vma, broker: MarkovStation, gets: Floats, link_delay: Floats
+) -> tuple[Floats, Floats]:
     if model.failure not in FAILURES:
         raise ParameterInvalid("failure", model.failure, f"one of {FAILURES}")
     timeout = parameters.duration(model.visibility_timeout, "visibility_timeout")
-    early = np.exp(-broker.service_rate * timeout)
+    left = np.maximum(timeout - link_delay, 0.0)
+    early = np.exp(-broker.service_rate * left)
     if model.failure == "ideal":
-        shape = np.broadcast_shapes(timeout.shape, gets.shape)
+        shape = np.broadcast_shapes(left.shape, gets.shape)
         return np.zeros(shape), np.zeros(shape)
-    rest = timeout - (1.0 - early) / broker.service_rate
+    rest = left - (1.0 - early) / broker.service_rate
     return (gets - 1.0) * rest, early
 
 

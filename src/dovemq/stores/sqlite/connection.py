@@ -107,7 +107,7 @@ def out_of_space(error: BaseException) -> bool:
     return getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
 
 
-def unusable(path: Path, error: apsw.Error) -> StoreUnusable:
+def unusable(path: Path, error: apsw.Error | OSError) -> StoreUnusable:
     if isinstance(error, apsw.NotADBError | apsw.CorruptError):
         remedy = "restore a backup into an empty directory; the file was left as it is"
     elif isinstance(error, apsw.FullError):

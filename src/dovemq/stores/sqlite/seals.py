@@ -127,8 +127,9 @@ class SealFile:
         self._void = False
         path = database.with_name(SEALS_NAME)
         is_new = not path.exists()
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._file = -1
         try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             if is_new:
                 sync_directory(database.parent)
             self._map = self._grown(0)

@@ -285,7 +285,7 @@ def _open(
     path = directory / DATABASE_NAME
     try:
         return lock, recover(path, sql, rng, vfs, now_ms)
-    except apsw.Error as error:
+    except (apsw.Error, OSError) as error:
         lock.release()
         raise unusable(path, error) from error
     except BaseException:

@@ -45,14 +45,13 @@ class Image:
         """The newest that is known of the page; None when nothing is."""
         raw = self._raw(number)
         frame = self._newest.get(number)
-        if frame is None:
+        if frame is None or self._log is None:
             if raw is None:
                 return None
             return Page(raw, self._sealed is None or self._sealed.vouches(number, raw))
         if frame.number <= self._copied and raw is not None and self._is_sealed(number, raw):
             # Frames that nobody can tell any more may have come after this one.
             return Page(raw, True)
-        assert self._log is not None
         return Page(self._log.page(frame), frame.whole)
 
     def data(self, number: int) -> bytes | None:
@@ -110,7 +109,11 @@ class Image:
     def _raw(self, number: int) -> bytes | None:
         if self._file < 0 or number < 1:
             return None
-        data = os.pread(self._file, self._page_bytes, (number - 1) * self._page_bytes)
+        try:
+            data = os.pread(self._file, self._page_bytes, (number - 1) * self._page_bytes)
+        except OSError:
+            # The disk cannot read it any more; the rest of the file may be well.
+            return None
         return data if len(data) == self._page_bytes else None
 
     def _is_sealed(self, number: int, data: bytes) -> bool:

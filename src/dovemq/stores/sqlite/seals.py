@@ -143,6 +143,7 @@ class SealFile:
         self._page_bytes = page_bytes
         # Closed after the last connection is: to close it earlier would let go of their locks.
         self._database = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        self._log = os.open(self._log_path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             if known is not None and known.page_bytes == page_bytes:
                 self._pages = len(known.seals)
@@ -248,8 +249,6 @@ class SealFile:
         _MARK.pack_into(self._map, at, self._salts, frames, messages, crc32)
 
     def _read_salts(self) -> None:
-        if self._log < 0:
-            self._log = os.open(self._log_path, os.O_RDONLY | os.O_CLOEXEC)
         salts = os.pread(self._log, SALTS_BYTES, SALTS_OFFSET)
         if salts != self._salts:
             self._salts = salts

@@ -137,6 +137,7 @@ def is_noticed(spec: Spec, place: Path) -> bool:
         return True
 
 
+@pytest.mark.timeout(240)  # Where the queue itself is gone, clients try on for a minute.
 def test_disk_that_lies_about_syncs_is_found_out(tmp_path: Path) -> None:
     """So the silence of the other tests means something."""
     disk = {"power_cut": True, "sync_lies": True}

@@ -35,7 +35,7 @@ from dovemq.load.run import run as run_load
 
 ANSWER_MS: Final = 5_000
 """Beyond the longest wait of a receive: then an answer counts as lost."""
-OUTAGE_MS_MIN: Final = 120_000
+OUTAGE_MS_MIN: Final = 60_000
 STARTED_POLL_SECONDS: Final = 0.01
 FADE_POLL_SECONDS: Final = 0.2
 NAMED_ATTEMPTS_MAX: Final = 100

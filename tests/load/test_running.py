@@ -294,15 +294,3 @@ def test_warm_up_is_left_out_of_rates_but_not_of_the_account() -> None:
     done = only(result)
     assert (done.sends.rate, done.sends.times.count) == (0, 0)
     assert done.sends.messages == done.report.received == MESSAGES
-
-
-def test_process_that_was_not_told_to_send_yet_is_still_to_send(tmp_path: Path) -> None:
-    async def is_sending() -> bool:
-        async with serving() as (_, endpoint):
-            share = Share(plan(endpoint), 1, 0, (f"{endpoint.url}/0/q",), str(tmp_path), 0)
-            worker = Worker(share)
-            sending = worker.news().sending
-            await worker.stop()
-            return sending
-
-    assert asyncio.run(is_sending())

@@ -22,13 +22,12 @@ from dovemq.models.simulation import (
     Tandem,
     difference,
     in_sequence,
+    runs,
     simulate_network,
     simulate_tandem,
 )
 from dovemq.models.simulation.histogram import BINS
-from dovemq.models.simulation.network import simulating as network_runs
 from dovemq.models.simulation.settling import settled_from
-from dovemq.models.simulation.vma import simulating as tandem_runs
 from dovemq.models.simulation.vma import state
 from tests.models.simulation import theory
 from tests.models.simulation.records import events_of, times_of
@@ -193,8 +192,7 @@ def test_quantiles_of_a_single_exponential_queue_are_exponential() -> None:
 
 def test_run_that_pauses_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = [simulate_tandem(TANDEM, RUN).sojourn, simulate_network(NETWORK, RUN).sojourn]
-    monkeypatch.setattr(tandem_runs, "EVENTS_AT_ONCE_MAX", 17)
-    monkeypatch.setattr(network_runs, "EVENTS_AT_ONCE_MAX", 17)
+    monkeypatch.setattr(runs, "EVENTS_AT_ONCE_MAX", 17)
     found = [simulate_tandem(TANDEM, RUN).sojourn, simulate_network(NETWORK, RUN).sojourn]
     assert found == expected
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dovemq.models.simulation.checking import refuse
 from dovemq.models.simulation.compiled import inlined
-from dovemq.models.simulation.estimates import Estimate
+from dovemq.models.simulation.estimates import Estimate, Floats
 
 PER_DOUBLING: Final = 128
 LEAST_EXPONENT: Final = -12
@@ -23,7 +23,6 @@ _MANTISSA_SHIFT: Final = 52 - 7
 _FIRST: Final = (1023 + LEAST_EXPONENT) * PER_DOUBLING
 
 Whole = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @inlined

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dovemq.models.simulation.checking import not_negative, positive, refuse, whole
+from dovemq.models.simulation.estimates import Floats
 from dovemq.models.simulation.settling import PILOTS, settled_from
-
-Floats = NDArray[np.float64]
 
 WarmUp: TypeAlias = float | Literal["auto"]
 
@@ -87,6 +85,13 @@ class Span:
 Progress: TypeAlias = Callable[[int], None]
 Replication: TypeAlias = Callable[[int, Span], T]
 """Runs the replication of a number over a span."""
+
+
+def run_to_end(state: T, advance: Callable[[T, int], int], grown: Callable[[T], T]) -> T:
+    """A kernel's state at the end of its span; `grown` gives it more room where it asks for it."""
+    while (outcome := advance(state, EVENTS_AT_ONCE_MAX)) != ENDED:
+        state = grown(state) if outcome == FULL else state
+    return state
 
 
 def replicated(run: Run, warm_up: float, one: Replication[T], progress: Progress | None) -> list[T]:

@@ -22,6 +22,7 @@ from dovemq.models.simulation.distributions import (
     Gamma,
     HyperExponential,
 )
+from dovemq.models.simulation.estimates import Floats
 from dovemq.models.simulation.streams import Words, uniform, word
 
 EXPONENTIAL, DETERMINISTIC, STAGES, GAMMA, PHASES, EMPIRICAL = range(6)
@@ -43,7 +44,6 @@ _SHAPE = np.dtype(
         ("shape", np.float64),
     ]
 )
-Floats = NDArray[np.float64]
 Rows = NDArray[np.void]
 
 

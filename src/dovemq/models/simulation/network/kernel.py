@@ -9,6 +9,7 @@ that has one successor sifts once.
 from typing import Any, Final
 
 from dovemq.models.simulation.compiled import codes, inlined, kernel, part
+from dovemq.models.simulation.estimates import Floats
 from dovemq.models.simulation.histogram import bin_of
 from dovemq.models.simulation.network.state import (
     ARRIVALS,
@@ -20,7 +21,7 @@ from dovemq.models.simulation.network.state import (
 )
 from dovemq.models.simulation.runs import ENDED as RUN_ENDED
 from dovemq.models.simulation.runs import FULL, PAUSED
-from dovemq.models.simulation.sampling import Floats, Rows, draw
+from dovemq.models.simulation.sampling import Rows, draw
 from dovemq.models.simulation.streams import uniform
 
 ARRIVED, READY, STARTED, ENDED, DONE = codes(0, 5)

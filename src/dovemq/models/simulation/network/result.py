@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dovemq.models.simulation.estimates import Estimate, ratio
+from dovemq.models.simulation.estimates import Estimate, Floats, ratio
 from dovemq.models.simulation.histogram import Histogram, Whole
 from dovemq.models.simulation.network.model import Network
 from dovemq.models.simulation.network.state import OF_STATION, OF_TYPE, Held, scale_of
 from dovemq.models.simulation.runs import Run
-from dovemq.models.simulation.sampling import Floats, Rows
+from dovemq.models.simulation.sampling import Rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dovemq.models.simulation.compiled import codes
+from dovemq.models.simulation.estimates import Floats
 from dovemq.models.simulation.histogram import BINS
 from dovemq.models.simulation.network.model import Network, Path
 from dovemq.models.simulation.runs import Span
-from dovemq.models.simulation.sampling import Floats, Rows, Shapes
+from dovemq.models.simulation.sampling import Rows, Shapes
 from dovemq.models.simulation.streams import Words, seeded
 
 (NONE,) = codes(-1, 0)

@@ -11,9 +11,10 @@ import math
 from typing import Any, Final
 
 from dovemq.models.simulation.compiled import codes, inlined, kernel, part
+from dovemq.models.simulation.estimates import Floats
 from dovemq.models.simulation.histogram import bin_of
 from dovemq.models.simulation.runs import ENDED, FULL, PAUSED
-from dovemq.models.simulation.sampling import Floats, Rows, draw
+from dovemq.models.simulation.sampling import Rows, draw
 from dovemq.models.simulation.streams import uniform
 from dovemq.models.simulation.vma.state import (
     AGAIN,

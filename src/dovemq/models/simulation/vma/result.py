@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dovemq.models.simulation.estimates import Estimate, ratio
+from dovemq.models.simulation.estimates import Estimate, Floats, ratio
 from dovemq.models.simulation.histogram import Histogram, Whole
 from dovemq.models.simulation.runs import Run
-from dovemq.models.simulation.sampling import Floats, Rows
+from dovemq.models.simulation.sampling import Rows
 from dovemq.models.simulation.vma.model import Tandem
 from dovemq.models.simulation.vma.state import AREAS, EVENTS, SUMS, Held, scale_of
 

@@ -1,16 +1,7 @@
 """Runs of the tandem: the pilots that find the warm-up, and the replications."""
 
-from dovemq.models.simulation.runs import (
-    ENDED,
-    EVENTS_AT_ONCE_MAX,
-    FULL,
-    Progress,
-    Run,
-    Span,
-    replicated,
-    warm_up_of,
-)
-from dovemq.models.simulation.sampling import Floats
+from dovemq.models.simulation.estimates import Floats
+from dovemq.models.simulation.runs import Progress, Run, Span, replicated, run_to_end, warm_up_of
 from dovemq.models.simulation.vma.kernel import advance
 from dovemq.models.simulation.vma.model import Tandem
 from dovemq.models.simulation.vma.result import TandemResult, result_of
@@ -21,10 +12,7 @@ def simulate_tandem(tandem: Tandem, run: Run, progress: Progress | None = None) 
     """Calls `progress` with the number of replications done, from this thread."""
 
     def one(replication: int, span: Span) -> Held:
-        state = held(tandem, span, run.seed, replication)
-        while (outcome := advance(state, EVENTS_AT_ONCE_MAX)) != ENDED:
-            state = grown(state) if outcome == FULL else state
-        return state
+        return run_to_end(held(tandem, span, run.seed, replication), advance, grown)
 
     def in_system(state: Held) -> Floats:
         column: Floats = state.series[1:, AREAS.index("in_system")]

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dovemq.models.simulation.compiled import codes
+from dovemq.models.simulation.estimates import Floats
 from dovemq.models.simulation.histogram import BINS
 from dovemq.models.simulation.runs import Span
-from dovemq.models.simulation.sampling import Floats, Rows, Shapes
+from dovemq.models.simulation.sampling import Rows, Shapes
 from dovemq.models.simulation.streams import Words, seeded
 from dovemq.models.simulation.vma.model import Tandem
 

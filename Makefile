@@ -15,16 +15,26 @@ TEST_STAMP := .venv/.installed-test
 JS_STAMP := $(JS)/node_modules/.installed
 
 PYTEST := $(BIN)/python -m pytest -n 2
-PROCESS_TESTS := tests/acceptance tests/faults
+PROCESS_TESTS := tests/acceptance tests/faults tests/pipeline
 
 # Variables, so that what builds the package is pinned too; relative, since pip splits them at
 # white space.
 PINNED := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt
 INSTALL := $(PINNED) $(BIN)/pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: setup serve test test-full check suite coverage bench peers docs clean
+.PHONY: setup java serve test test-full check suite coverage bench peers docs clean
 
-setup: $(TEST_STAMP) $(JS_STAMP)
+setup: $(TEST_STAMP) $(JS_STAMP) java
+
+# Spark runs on it. Only root can install it; others are told, and their tests with Spark skip.
+java:
+	@if [ -z "$$JAVA_HOME" ] && ! command -v java >/dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && apt-get install -y -qq openjdk-17-jre-headless; \
+		else \
+			echo "java not found: tests with Spark will be skipped (and fail in CI)"; \
+		fi; \
+	fi
 
 serve: $(BASE_STAMP)
 	@exec $(BIN)/dovemq serve $(ARGS)

@@ -14,6 +14,9 @@ EXTRAS: Mapping[str, frozenset[str]] = {
     "src/dovemq/experiments/": frozenset(("matplotlib", "numpy", "pyarrow")),
     "src/dovemq/load/": frozenset(("numpy",)),
     "src/dovemq/models/": frozenset(("numba", "numpy", "scipy")),
+    "src/dovemq/pipeline/": frozenset(
+        ("duckdb", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "scipy")
+    ),
     "src/dovemq/telemetry/columns.py": frozenset(("pyarrow",)),
     "src/dovemq/telemetry/files.py": frozenset(("pyarrow",)),
 }

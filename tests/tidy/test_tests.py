@@ -11,6 +11,7 @@ CHECKS = re.compile(r"assert|raises|check|expect|verif|fail|warns|run_state_mach
 CALL_DEPTH_MAX = 2
 MAY_SKIP: Mapping[str, str] = {
     "tests/acceptance/programs.py": "programs of other languages; fails under CI=true",
+    "tests/pipeline/conftest.py": "a machine without Java; fails under CI=true",
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

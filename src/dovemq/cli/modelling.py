@@ -12,22 +12,24 @@ from dovemq.cli.command import WrongUse
 from dovemq.cli.output import print_pairs
 from dovemq.models.errors import ModelError
 
-EXTRA: Final = "this command needs more packages: pip install 'dovemq[models]'"
+EXTRA: Final = "this command needs more packages: pip install 'dovemq[{}]'"
 FILE_BYTES_MAX: Final = 1 << 20
 SWEEP_POINTS_MAX: Final = 10_000
 _PICTURES: Final = (".png", ".svg", ".pdf")
-_PACKAGES: Final = frozenset(("matplotlib", "numba", "numpy", "pyarrow", "scipy"))
+_PACKAGES: Final = frozenset(
+    ("duckdb", "matplotlib", "numba", "numpy", "pandas", "pyarrow", "pyspark", "scipy")
+)
 
 
 @contextlib.contextmanager
-def modelling() -> Iterator[None]:
+def modelling(extra: str = "models") -> Iterator[None]:
     """Around the imports and the work: a missing extra and a wrong question become wrong use."""
     try:
         yield
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _PACKAGES:
             raise
-        raise WrongUse(EXTRA) from error
+        raise WrongUse(EXTRA.format(extra)) from error
     except ModelError as error:
         raise WrongUse(str(error)) from error
 

@@ -1,0 +1,46 @@
+"""What the commands of the pipeline share: their extra, where Spark runs, and with how much."""
+
+import argparse
+import contextlib
+from typing import TYPE_CHECKING
+
+from dovemq.cli.command import pair
+from dovemq.cli.modelling import modelling
+
+if TYPE_CHECKING:
+    from dovemq.pipeline.session import SparkPlan
+
+
+def piping() -> contextlib.AbstractContextManager[None]:
+    """Around the imports and the work: a missing extra and a wrong question become wrong use."""
+    return modelling("spark")
+
+
+def add_spark(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Spark")
+    group.add_argument(
+        "--master",
+        default="local[*]",
+        metavar="URL",
+        help="where it runs, such as local[2] or spark://host:7077 (default: %(default)s)",
+    )
+    group.add_argument(
+        "--memory",
+        default="2g",
+        metavar="SIZE",
+        help="of this process on a local master, else of an executor (default: %(default)s)",
+    )
+    group.add_argument(
+        "--spark",
+        type=pair,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of Spark; may be repeated",
+    )
+
+
+def spark_plan(args: argparse.Namespace) -> "SparkPlan":
+    from dovemq.pipeline.session import SparkPlan
+
+    return SparkPlan(args.master, args.memory, more=dict(args.spark))

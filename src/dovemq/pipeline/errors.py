@@ -1,0 +1,31 @@
+"""What stops a job of the pipeline, beside what its data says.
+
+PipelineError
+├── JavaUnfit       no Java that Spark can run on
+└── SparkMissing    the extra is not installed
+"""
+
+from collections.abc import Sequence
+
+from dovemq.core.errors import DoveError
+
+
+class PipelineError(DoveError):
+    """The root; never raised itself."""
+
+
+class JavaUnfit(PipelineError):
+    def __init__(self, found: str, versions: Sequence[int]) -> None:
+        needed = " or ".join(map(str, versions))
+        super().__init__(
+            f"Spark needs Java {needed}, and {found}: install openjdk-{versions[0]}-jre-headless "
+            "(Debian, Ubuntu) or another JDK of that version, or name one by JAVA_HOME"
+        )
+        self.found = found
+        self.versions = tuple(versions)
+
+
+class SparkMissing(PipelineError):
+    def __init__(self, package: str) -> None:
+        super().__init__(f"{package} is not installed: pip install 'dovemq[spark]'")
+        self.package = package

@@ -1,0 +1,86 @@
+"""A Spark session: on this machine, or on a cluster that gets the package from here."""
+
+import contextlib
+import importlib.util
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from dovemq.pipeline.errors import SparkMissing
+from dovemq.pipeline.java import check_java
+from dovemq.pipeline.shipping import pack
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL: Final = "local[*]"
+_LOG_SETTINGS: Final = Path(__file__).with_name("log4j2.properties")
+_THIS_MACHINE: Final = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class SparkPlan:
+    """`memory` is that of the driver on a local master, else of each executor.
+
+    `more` are settings of Spark's own names, which come last.
+    """
+
+    master: str = LOCAL
+    memory: str = "2g"
+    name: str = "dovemq"
+    more: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def local(self) -> bool:
+        return self.master.startswith("local")
+
+
+@contextlib.contextmanager
+def spark_session(plan: SparkPlan) -> Iterator["SparkSession"]:
+    """One at a time in a process; stopped at the end, with all that it kept on disk."""
+    check_java()
+    if importlib.util.find_spec("pyspark") is None:
+        raise SparkMissing("pyspark")
+    from pyspark.sql import SparkSession
+
+    with tempfile.TemporaryDirectory(prefix="dovemq-spark-") as folder:
+        _prepare_environment()
+        builder = SparkSession.builder.master(plan.master).appName(plan.name)
+        for name, value in {**_settings(plan, Path(folder)), **plan.more}.items():
+            builder = builder.config(name, value)
+        session = builder.getOrCreate()
+        try:
+            if not plan.local:
+                session.sparkContext.addPyFile(str(pack(Path(folder))))
+            yield session
+        finally:
+            session.stop()
+
+
+def _prepare_environment() -> None:
+    """Else Spark's Python workers run another interpreter, and a host name's address is taken."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ.setdefault("SPARK_LOCAL_IP", _THIS_MACHINE)
+
+
+def _settings(plan: SparkPlan, folder: Path) -> dict[str, str]:
+    memory = "spark.driver.memory" if plan.local else "spark.executor.memory"
+    settings = {
+        memory: plan.memory,
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
+        "spark.local.dir": str(folder),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if plan.local or _THIS_MACHINE in plan.master:
+        settings["spark.driver.host"] = _THIS_MACHINE
+        settings["spark.driver.bindAddress"] = _THIS_MACHINE
+    return settings

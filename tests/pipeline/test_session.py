@@ -1,0 +1,69 @@
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dovemq.pipeline.errors import JavaUnfit
+from dovemq.pipeline.java import check_java
+from dovemq.pipeline.shipping import pack
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def _java(folder: Path, text: str) -> dict[str, str]:
+    program = folder / "bin" / "java"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho '{text}' >&2\n")
+    program.chmod(0o755)
+    return {"JAVA_HOME": str(folder)}
+
+
+def test_java_of_a_version_that_spark_knows_is_taken(tmp_path: Path) -> None:
+    environment = _java(tmp_path, 'openjdk version "17.0.15" 2025-04-15')
+    assert check_java(environment) == tmp_path / "bin" / "java"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('openjdk version "11.0.2"', "is Java 11"),
+        ('java version "1.8.0_392"', "is Java 8"),
+        ("nonsense", "does not tell its version"),
+    ],
+)
+def test_another_java_is_refused_with_what_to_install(
+    tmp_path: Path, text: str, found: str
+) -> None:
+    with pytest.raises(JavaUnfit, match=found) as refused:
+        check_java(_java(tmp_path, text))
+    assert "openjdk-17-jre-headless" in str(refused.value)
+
+
+def test_a_missing_java_is_told(tmp_path: Path) -> None:
+    with pytest.raises(JavaUnfit, match="no java is found"):
+        check_java({"PATH": str(tmp_path)})
+    with pytest.raises(JavaUnfit, match="cannot be run"):
+        check_java({"JAVA_HOME": str(tmp_path)})
+
+
+def test_workers_run_the_interpreter_of_the_session(spark: "SparkSession") -> None:
+    def interpreter(_: int) -> str:
+        return sys.executable
+
+    found = spark.sparkContext.parallelize(range(2), 2).map(interpreter).collect()
+    assert found == [sys.executable] * 2
+
+
+def test_the_package_can_be_imported_from_what_is_sent_to_executors(tmp_path: Path) -> None:
+    archive = pack(tmp_path)
+    assert not [name for name in zipfile.ZipFile(archive).namelist() if "__pycache__" in name]
+    program = "import dovemq.models.consistency as found; print(found.__file__)"
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(
+        command, env={"PYTHONPATH": str(archive)}, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.startswith(str(archive))

@@ -17,7 +17,7 @@ EXTRAS: Mapping[str, frozenset[str]] = {
     "src/dovemq/pipeline/": frozenset(
         ("duckdb", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "scipy")
     ),
-    "src/dovemq/telemetry/columns.py": frozenset(("pyarrow",)),
+    "src/dovemq/telemetry/columns.py": frozenset(("numpy", "pyarrow")),
     "src/dovemq/telemetry/files.py": frozenset(("pyarrow",)),
 }
 """What only modules that are imported on demand may need."""

@@ -11,7 +11,7 @@ import pytest
 
 from dovemq.telemetry.columns import SCHEMA, Origin, table_of
 from dovemq.telemetry.files import PARTIAL, Rotation, TraceFiles
-from dovemq.telemetry.lanes import Chunk, Lane
+from dovemq.telemetry.lanes import Chunk, entry_of
 from dovemq.telemetry.schema import COLUMNS, VERSION, Event
 from dovemq.telemetry.writing import TraceWriter
 
@@ -38,66 +38,60 @@ class Shelf:
         return sorted(self.directory.glob("*" + PARTIAL))
 
 
-def fill(lane: Lane, rng: random.Random, groups: int, *, answered: float = 1.0) -> None:
-    """Groups of one to ten rows, some of them without anybody who asked."""
-    for _ in range(groups):
-        count, first = rng.randrange(1, 11), lane.rows
-        client = read_ns = written_ns = None
+class Filled:
+    """A chunk of sends, and the rows that it must become."""
+
+    def __init__(self, groups: int, seed: int = 1, *, answered: float = 1.0) -> None:
+        self.chunk = Chunk()
+        self.rows: list[dict[str, Any]] = []
+        rng = random.Random(seed)
+        for _ in range(groups):
+            self._add_group(rng, answered)
+
+    def _add_group(self, rng: random.Random, answered: float) -> None:
+        """One to ten rows, some of them without anybody who asked."""
+        lane, count, time_us = self.chunk.sent, rng.randrange(1, 11), len(self.rows)
+        client = read_us = written_us = None
         if rng.random() < answered:
-            client, read_ns = f"127.0.0.1:{rng.randrange(40)}", first * 1_000
-            written_ns = read_ns + rng.randrange(10_000) * 1_000
-        end, queue = first + count, f"0/q{rng.randrange(3)}"
-        lane.groups.append(
-            (end, queue, 0, first * 1_000, client, read_ns, written_ns, "000000000000", 0)
-        )
-        for row in range(first, end):
-            message_id = f"{rng.getrandbits(128):032x}" if rng.random() < answered else None
-            lane.entries.append((message_id, row, rng.randrange(1 << 20), rng.getrandbits(32)))
+            client, read_us = f"127.0.0.1:{rng.randrange(40)}", time_us
+            written_us = read_us + rng.randrange(10_000)
+        queue, sender = f"0/q{rng.randrange(3)}", "000000000000"
+        shared = {
+            "ts_us": START_US + time_us,
+            "at_us": START_US + time_us,
+            "event": "sent",
+            "queue": queue,
+            "partition": 0,
+            "sender": sender,
+            "client": client,
+            "front_end": "front",
+        }
+        if read_us is not None and written_us is not None:
+            shared |= {"latency_us": written_us - read_us, "ot_us": START_US + written_us}
+        for number in range(time_us, time_us + count):
+            known = rng.random() < answered
+            message_id = f"{rng.getrandbits(128):032x}" if known else None
+            size, crc = rng.randrange(1 << 20), rng.getrandbits(32)
+            lane.entries += entry_of(message_id or "", number, size, crc)
+            own = {"message_id": message_id, "send_seq": number, "bytes": size, "body_crc32": crc}
+            row = shared | own
+            self.rows.append({column.name: row.get(column.name) for column in COLUMNS})
+        read_ns, written_ns = (None if us is None else us * 1_000 for us in (read_us, written_us))
+        lane.end_group(count, queue, 0, time_us * 1_000, client, read_ns, written_ns, sender)
 
 
-def chunk_of(groups: int, seed: int = 1, *, answered: float = 1.0) -> Chunk:
-    chunk = Chunk()
-    fill(chunk.sent, random.Random(seed), groups, answered=answered)
-    return chunk
-
-
-def expected_rows(lane: Lane) -> list[dict[str, Any]]:
-    """The rows of a lane of sends, spread by hand."""
-    rows: list[dict[str, Any]] = []
-    for end, queue, partition, time_ns, client, read_ns, written_ns, sender, _ in lane.groups:
-        latency_us = ot_us = None
-        if read_ns is not None and written_ns is not None:
-            latency_us = (written_ns - read_ns) // 1_000
-            ot_us = START_US + written_ns // 1_000
-        for message_id, number, size, crc in lane.entries[len(rows) : end]:
-            known = {
-                "ts_us": START_US + time_ns // 1_000,
-                "event": "sent",
-                "queue": queue,
-                "partition": partition,
-                "message_id": message_id,
-                "sender": sender,
-                "send_seq": number,
-                "client": client,
-                "front_end": "front",
-                "bytes": size,
-                "body_crc32": crc,
-                "latency_us": latency_us,
-                "at_us": START_US + time_ns // 1_000,
-                "ot_us": ot_us,
-            }
-            rows.append({column.name: known.get(column.name) for column in COLUMNS})
-    return rows
+def chunk_of(groups: int, seed: int = 1) -> Chunk:
+    return Filled(groups, seed).chunk
 
 
 @pytest.mark.parametrize("answered", [1.0, 0.9, 0.0])
 @pytest.mark.parametrize("seed", range(5))
 def test_file_holds_what_was_recorded(tmp_path: Path, seed: int, answered: float) -> None:
     shelf = Shelf(tmp_path, rows_max=10**9)
-    chunks = [chunk_of(groups, seed + groups, answered=answered) for groups in (1, 7, 200)]
-    expected = [row for chunk in chunks for row in expected_rows(chunk.sent)]
-    for chunk in chunks:
-        shelf.files.add(chunk)
+    filled = [Filled(groups, seed + groups, answered=answered) for groups in (1, 7, 200)]
+    expected = [row for each in filled for row in each.rows]
+    for each in filled:
+        shelf.files.add(each.chunk)
     assert shelf.files.finish() == len(expected)
     [file] = shelf.whole()
     assert pq.read_table(file).to_pylist() == expected
@@ -105,7 +99,7 @@ def test_file_holds_what_was_recorded(tmp_path: Path, seed: int, answered: float
 
 def test_label_that_is_null_points_nowhere_outside_its_dictionary() -> None:
     """Arrow follows the index of a null too when it unites dictionaries: garbage is a crash."""
-    lane = chunk_of(3_000, answered=0.5).sent
+    lane = Filled(3_000, answered=0.5).chunk.sent
     garbage = [pa.array([0x7F7F7F7F] * size, pa.int32()) for size in range(1, 2 * lane.rows, 997)]
     del garbage
     table = table_of(SENT, lane, ORIGIN)

@@ -85,7 +85,7 @@ class TracedWorld(World):
         rows: list[Row] = []
         for chunk in self.shelf.chunks:
             for kind, lane in chunk.lanes.items():
-                if lane.groups:
+                if lane.rows:
                     table = table_of(kind, lane, ORIGIN)
                     table.validate(full=True)
                     rows += table.to_pylist()

@@ -14,7 +14,7 @@ from dovemq.load.journals import Outcome
 from dovemq.load.reading import Rows, Source
 from dovemq.telemetry.columns import Origin
 from dovemq.telemetry.files import Rotation, TraceFiles
-from dovemq.telemetry.lanes import Chunk, Lane
+from dovemq.telemetry.lanes import Chunk, Lane, entry_of
 from dovemq.telemetry.schema import Event
 
 FILE_ROWS_MAX: Final = 2_000_000
@@ -52,7 +52,7 @@ def _add_sent(lane: Lane, rows: Rows, queues: Sequence[str]) -> None:
     for row in _values(rows[rows["outcome"] == Outcome.ACKNOWLEDGED]):
         _add_message(lane, row)
         sender = row["sender"]
-        _add_group(
+        _end_row(
             lane,
             queues[row["queue"]],
             row["answered_us"],
@@ -63,17 +63,17 @@ def _add_sent(lane: Lane, rows: Rows, queues: Sequence[str]) -> None:
 
 
 def _add_leased(lane: Lane, rows: Rows, queues: Sequence[str], leased: int) -> None:
-    for row in _values(rows):
+    for number, row in enumerate(_values(rows), 1 + leased):
         _add_message(lane, row)
         lane.counts.append(row["receive_count"])
-        _add_group(
+        _end_row(
             lane,
             queues[row["queue"]],
             row["received_us"],
             f"receiver {row['receiver']}",
             row["asked_us"],
             str(row["sender"]),
-            1 + leased,
+            number,
         )
 
 
@@ -82,7 +82,7 @@ def _add_settled(lane: Lane, rows: Rows, queues: Sequence[str]) -> None:
         _add_message(lane, row)
         lane.counts.append(row["receive_count"])
         # When the settle was asked is overwritten by when it was answered.
-        _add_group(lane, queues[row["queue"]], row["settled_us"], f"receiver {row['receiver']}")
+        _end_row(lane, queues[row["queue"]], row["settled_us"], f"receiver {row['receiver']}")
 
 
 def _values(rows: Rows) -> list[dict[str, Any]]:
@@ -92,10 +92,10 @@ def _values(rows: Rows) -> list[dict[str, Any]]:
 
 def _add_message(lane: Lane, row: dict[str, Any]) -> None:
     message_id = row["message_id"].decode()
-    lane.entries.append((message_id, row["send_seq"], row["bytes"], row["body_crc32"]))
+    lane.entries += entry_of(message_id, row["send_seq"], row["bytes"], row["body_crc32"])
 
 
-def _add_group(
+def _end_row(
     lane: Lane,
     queue: str,
     at_us: int,
@@ -104,8 +104,6 @@ def _add_group(
     sender: str | None = None,
     receives: int = 0,
 ) -> None:
-    """One row; `receives` as `Lane` wants it: the first row's number less the rows before it."""
-    end = lane.rows + 1
     at_ns = at_us * _US_NS
     asked_ns = None if asked_us is None else asked_us * _US_NS
-    lane.groups.append((end, queue, 0, at_ns, client, asked_ns, at_ns, sender, receives))
+    lane.end_group(1, queue, 0, at_ns, client, asked_ns, at_ns, sender, receives)

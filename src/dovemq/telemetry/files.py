@@ -84,7 +84,7 @@ class TraceFiles:
             self._number += 1
             self._file = _GrowingFile(self._directory / self._name())
         for event, lane in chunk.lanes.items():
-            if lane.groups:
+            if lane.rows:
                 self._file.add(event, table_of(event, lane, self._origin))
 
     def finish(self) -> int:

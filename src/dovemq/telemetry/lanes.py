@@ -1,42 +1,88 @@
 """Rows of the trace on their way: filled by the event loop, one lane for each kind of event.
 
-Most values are the same for all messages of a request. They are kept once for each group of rows,
-in a tuple; `columns.py` turns them round and spreads them. A row costs the loop little more than
-what it alone has.
+Rows are packed at once, and nothing of a request is kept alive: objects that wait for the writer
+take the caches from the work of the loop, which costs more than packing them. Most values are
+the same for all messages of a request and are kept once for each group of rows; `columns.py`
+spreads them.
 """
 
+from array import array
+from struct import Struct
 from typing import Final
 
 from dovemq.telemetry.schema import Event
 
-Entry = tuple[str | None, int, int, int]
-"""What a row has of its message: id, `send_seq`, size in bytes, CRC-32 of the body. The rows of one
-message share it; those of a message that is not known any more have the sequence alone."""
+ID_BYTES: Final = 36
+"""Of a message id; shorter ones are filled up with zeros, and none at all is unknown."""
+NEVER: Final = -(1 << 63)
+"""A time that there is not."""
+NOBODY: Final = -1
+"""A label that there is not."""
+
+ENTRY: Final = Struct(f"<{ID_BYTES}sqqI")
+GROUP: Final = Struct("<iiiqiqqiq")
 
 JobText = tuple[str | None, str | None, str | None]
 """job_type, job_id, task."""
 
-Group = tuple[int, str, int, int, str | None, int | None, int | None, str | None, int]
-"""The lane's rows up to and with this group; queue; partition; when it happened; client; when its
-request was read; when its answer was written; sender; and the `receive_seq` of its first row, less
-the number of rows before it. Times are of the process's own clock, in nanoseconds."""
+
+def entry_of(message_id: str, number: int, size_bytes: int, crc32: int) -> bytes:
+    """What a row has of its message; the rows of one message share it."""
+    return ENTRY.pack(message_id.encode(), number, size_bytes, crc32)
+
+
+def entry_unknown(number: int) -> bytes:
+    """Of a message of which nothing is known any more but its number."""
+    return ENTRY.pack(b"", number, 0, 0)
 
 
 class Lane:
-    """One event's rows; `counts` are the receive counts where it has them."""
+    """One event's rows. `counts` are the receive counts where it has them.
 
-    __slots__ = ("counts", "entries", "groups", "jobs")
+    Who adds entries must end them with a group.
+    """
+
+    __slots__ = ("clients", "counts", "entries", "groups", "jobs", "queues", "rows", "senders")
 
     def __init__(self) -> None:
-        self.groups: list[Group] = []
-        self.entries: list[Entry] = []
-        self.counts: list[int] = []
+        self.rows = 0
+        self.entries = bytearray()
+        self.counts = array("i")
+        self.groups = bytearray()
+        self.queues: dict[str, int] = {}
+        self.clients: dict[str, int] = {}
+        self.senders: dict[str, int] = {}
         self.jobs: dict[int, JobText] = {}
         """By row; hardly any message has them."""
 
-    @property
-    def rows(self) -> int:
-        return self.groups[-1][0] if self.groups else 0
+    def end_group(
+        self,
+        rows: int,
+        queue: str,
+        partition: int,
+        time_ns: int,
+        client: str | None = None,
+        read_ns: int | None = None,
+        written_ns: int | None = None,
+        sender: str | None = None,
+        receives: int = 0,
+    ) -> None:
+        """Of so many rows; `receives` is the number of the first lease among them.
+
+        Times are of the process's own clock.
+        """
+        self.rows += rows
+        self.groups += GROUP.pack(
+            rows,
+            self.queues.setdefault(queue, len(self.queues)),
+            partition,
+            time_ns,
+            NOBODY if client is None else self.clients.setdefault(client, len(self.clients)),
+            NEVER if read_ns is None else read_ns,
+            NEVER if written_ns is None else written_ns,
+            NOBODY if sender is None else self.senders.setdefault(sender, len(self.senders)),
+            receives,
+        )
 
 
 class Chunk:

@@ -15,7 +15,7 @@ from dovemq.core.commands import Duplicate, Lease, Receipt, Sent
 from dovemq.core.message import Attribute, Message
 from dovemq.core.queue import Queue
 from dovemq.core.sending import attribute_bytes
-from dovemq.telemetry.lanes import Chunk, Entry, JobText, Lane
+from dovemq.telemetry.lanes import Chunk, JobText, Lane, entry_of, entry_unknown
 from dovemq.telemetry.schema import Event
 
 log = logging.getLogger(__name__)
@@ -67,8 +67,8 @@ class Trace:
         self._ticks = 0
         self._receive_next = 1
         self._names: dict[int, str] = {}
-        self._known: dict[int, Entry] = {}
-        self._known_before: dict[int, Entry] = {}
+        self._known: dict[int, bytes] = {}
+        self._known_before: dict[int, bytes] = {}
         self._sent: dict[int, tuple[int, Queue, int, Sequence[Message]]] = {}
         self._settled: dict[int, tuple[int, Queue, int, Sequence[Receipt]]] = {}
         self._timer = loop.call_later(TICK_SECONDS, self._tick)
@@ -89,16 +89,16 @@ class Trace:
     def expired(self, queue: Queue, partition: int, sequences: Sequence[int]) -> None:
         lane = self._chunk.lanes[Event.EXPIRED]
         if self._has_room(len(sequences)):
-            lane.entries += map(self._forgotten, sequences)
-            self._add_group(lane, len(lane.entries), queue, partition, self.now_ns())
+            lane.entries += b"".join(map(self._forgotten, sequences))
+            self._end_group(lane, len(sequences), queue, partition, self.now_ns())
 
     def redriven(self, queue: Queue, leases: Sequence[Lease]) -> None:
         lane = self._chunk.lanes[Event.REDRIVEN]
         if self._has_room(len(leases)):
-            lane.entries += [_entry(lease.message) for lease in leases]
-            lane.counts += [lease.receive_count for lease in leases]
+            lane.entries += b"".join(_entry(lease.message) for lease in leases)
+            lane.counts.extend(lease.receive_count for lease in leases)
             partition = leases[0].receipt.partition
-            self._add_group(lane, len(lane.entries), queue, partition, self.now_ns())
+            self._end_group(lane, len(leases), queue, partition, self.now_ns())
 
     def close(self) -> None:
         """Hand over all that is held."""
@@ -113,14 +113,14 @@ class Trace:
             return
         at_ns, queue, partition, messages = told
         lane = self._chunk.sent
-        for message in messages:
+        for row, message in enumerate(messages, lane.rows):
             if message.attributes:
-                _add_job(lane, message.attributes)
+                _add_job(lane, row, message.attributes)
             entry = self._known[message.sequence] = _entry(message)
-            lane.entries.append(entry)
+            lane.entries += entry
         self._bound_known()
-        end, sender = len(lane.entries), messages[0].sender
-        self._add_group(lane, end, queue, partition, at_ns, trail, sender)
+        sender = messages[0].sender
+        self._end_group(lane, len(messages), queue, partition, at_ns, trail, sender)
 
     def record_settled(self, sequence: int, trail: "RequestTrail | None") -> bool:
         told = self._settled.pop(sequence, None)
@@ -130,9 +130,9 @@ class Trace:
         if self._has_room(len(receipts)):
             lane = self._chunk.settled
             for receipt in receipts:
-                lane.entries.append(self._forgotten(receipt.sequence))
+                lane.entries += self._forgotten(receipt.sequence)
                 lane.counts.append(receipt.receive_count)
-            self._add_group(lane, len(lane.entries), queue, partition, settled_ns, trail)
+            self._end_group(lane, len(receipts), queue, partition, settled_ns, trail)
         return True
 
     def number_leases(self, count: int) -> int:
@@ -150,20 +150,19 @@ class Trace:
                 self.record_leased(queue, (lease,), first + at, it_ns, trail)
         elif self._has_room(len(leases)):
             lane = self._chunk.leased
-            numbered = first - len(lane.entries)
-            for lease in leases:
+            for row, lease in enumerate(leases, lane.rows):
                 message = lease.message
                 if message.attributes:
-                    _add_job(lane, message.attributes)
-                lane.entries.append(self._known.get(message.sequence) or self._learnt(message))
+                    _add_job(lane, row, message.attributes)
+                lane.entries += self._known.get(message.sequence) or self._learnt(message)
                 lane.counts.append(lease.receive_count)
-            end, partition = len(lane.entries), leases[0].receipt.partition
-            self._add_group(lane, end, queue, partition, it_ns, trail, sender, numbered)
+            partition = leases[0].receipt.partition
+            self._end_group(lane, len(leases), queue, partition, it_ns, trail, sender, first)
 
     def record_missed(self, queue: Queue, trail: "RequestTrail") -> None:
         if self._has_room(1):
             lane = self._chunk.lanes[Event.MISSED]
-            self._add_group(lane, lane.rows + 1, queue, 0, self.now_ns(), trail)
+            self._end_group(lane, 1, queue, 0, self.now_ns(), trail)
 
     def _has_room(self, count: int) -> bool:
         self._room -= count
@@ -172,10 +171,10 @@ class Trace:
         self.rows_dropped += count
         return False
 
-    def _add_group(
+    def _end_group(
         self,
         lane: Lane,
-        end: int,
+        rows: int,
         queue: Queue,
         partition: int,
         time_ns: int,
@@ -183,16 +182,16 @@ class Trace:
         sender: str | None = None,
         receives: int = 0,
     ) -> None:
-        """Of the rows since the last group; without a trail nobody took an answer."""
+        """Without a trail nobody took an answer."""
         name = self._names.get(queue.number) or self._name(queue)
         client = read_ns = written_ns = None
         if trail is not None:
             client, read_ns, written_ns = trail.client, trail.read_ns, self.now_ns()
-        lane.groups.append(
-            (end, name, partition, time_ns, client, read_ns, written_ns, sender, receives)
+        lane.end_group(
+            rows, name, partition, time_ns, client, read_ns, written_ns, sender, receives
         )
 
-    def _learnt(self, message: Message) -> Entry:
+    def _learnt(self, message: Message) -> bytes:
         """Of a message that was sent long ago, or before this process began."""
         known = self._known_before.get(message.sequence)
         if known is None:
@@ -200,10 +199,10 @@ class Trace:
             self._bound_known()
         return known
 
-    def _forgotten(self, sequence: int) -> Entry:
+    def _forgotten(self, sequence: int) -> bytes:
         """What was known of a message that is gone."""
         known = self._known.pop(sequence, None) or self._known_before.pop(sequence, None)
-        return known or (None, sequence, 0, 0)
+        return known or entry_unknown(sequence)
 
     def _bound_known(self) -> None:
         if len(self._known) > MESSAGES_KNOWN_MAX // 2:
@@ -231,7 +230,7 @@ class Trace:
 
     def _hand_over(self) -> None:
         self._ticks = 0
-        if any(lane.groups for lane in self._chunk.lanes.values()):
+        if self._chunk.rows:
             self._sink.put(self._chunk)
             self._chunk = Chunk()
         self._room = ROWS_WAITING_MAX - self._sink.rows_waiting
@@ -320,20 +319,19 @@ def _older(told: Mapping[int, tuple[int, Queue, int, object]], until_ns: int) ->
     return found
 
 
-def _entry(message: Message) -> Entry:
+def _entry(message: Message) -> bytes:
     encoded = message.body.encode()
     attributes = message.attributes
     if not attributes:
-        return message.message_id, message.sequence, len(encoded), crc32(encoded)
+        return entry_of(message.message_id, message.sequence, len(encoded), crc32(encoded))
     size = len(encoded) + sum(map(attribute_bytes, attributes.items()))
-    return message.message_id, send_number(message), size, crc32(encoded)
+    return entry_of(message.message_id, send_number(message), size, crc32(encoded))
 
 
-def _add_job(lane: Lane, attributes: Mapping[str, Attribute]) -> None:
-    """For the row that comes next."""
+def _add_job(lane: Lane, row: int, attributes: Mapping[str, Attribute]) -> None:
     job = _job(attributes)
     if any(job):
-        lane.jobs[len(lane.entries)] = job
+        lane.jobs[row] = job
 
 
 def _job(attributes: Mapping[str, Attribute]) -> JobText:

@@ -20,7 +20,8 @@ PROCESS_TESTS := tests/acceptance tests/faults tests/pipeline
 # Variables, so that what builds the package is pinned too; relative, since pip splits them at
 # white space.
 PINNED := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt
-INSTALL := $(PINNED) $(BIN)/pip install --quiet --disable-pip-version-check --editable
+INSTALL := $(PINNED) $(BIN)/pip install --quiet --disable-pip-version-check \
+	--use-pep517 --editable
 
 .PHONY: setup java serve test test-full check suite coverage bench peers docs clean
 

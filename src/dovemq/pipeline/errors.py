@@ -2,10 +2,12 @@
 
 PipelineError
 ├── JavaUnfit       no Java that Spark can run on
-└── SparkMissing    the extra is not installed
+├── SparkMissing    the extra is not installed
+└── TracesMissing   no trace where one was looked for
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from dovemq.core.errors import DoveError
 
@@ -29,3 +31,13 @@ class SparkMissing(PipelineError):
     def __init__(self, package: str) -> None:
         super().__init__(f"{package} is not installed: pip install 'dovemq[spark]'")
         self.package = package
+
+
+class TracesMissing(PipelineError):
+    def __init__(self, places: Sequence[Path]) -> None:
+        found = ", ".join(map(str, places))
+        super().__init__(
+            f"no trace (*.parquet) in {found}: name a directory of dovemq serve --trace or of "
+            "dovemq load run --trace"
+        )
+        self.places = tuple(places)

@@ -1,0 +1,16 @@
+"""`dovemq pipeline …`: jobs on traces and models, by Spark or on this machine alone."""
+
+from dovemq.cli import pipeline_metrics
+from dovemq.cli.command import Commands, add_group
+
+
+def add(commands: Commands) -> None:
+    parser = add_group(
+        commands,
+        "pipeline",
+        "turn traces into figures and models, by Spark or on this machine",
+        "dovemq pipeline metrics ./trace",
+    )
+    kinds = parser.add_subparsers(metavar="JOB", required=True)
+    for kind in (pipeline_metrics,):
+        kind.add(kinds)

@@ -12,6 +12,7 @@ from dovemq.cli import (
     backups,
     copies,
     cpn,
+    dev,
     doctor,
     env,
     faults,
@@ -56,6 +57,7 @@ _GROUPS: Final = (
     plan,
     reproduce,
     audit,
+    dev,
     doctor,
 )
 

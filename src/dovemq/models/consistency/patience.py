@@ -9,6 +9,7 @@ import functools
 import importlib.util
 from bisect import bisect_left
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -56,8 +57,10 @@ def extend_compiled() -> Extend:
     import numba
 
     signature = numba.int64(numba.int64[::1], numba.int64, numba.int64[::1])
+    # Inside an archive numba would cache anew for each place of the archive.
+    cached = Path(__file__).exists()
     try:
-        compiled: Extend = numba.njit(signature, cache=True)(_loop)
+        compiled: Extend = numba.njit(signature, cache=cached)(_loop)
     except RuntimeError:
         # Neither the package's folder nor the user's cache can be written to.
         compiled = numba.njit(signature)(_loop)

@@ -40,8 +40,16 @@ def columns(rows: Iterable[Row]) -> Rows:
     if not found:
         return Rows.none()
     at, kind, message, seq, sender, crc, front_end, receive_seq = found
-    numbers = (np.array(column, np.int64) for column in (at, kind, message, sender, seq, crc))
-    return Rows(*numbers, np.array(front_end, np.str_), np.array(receive_seq, np.int64))
+    return Rows(
+        moment_us=np.array(at, np.int64),
+        kind=np.array(kind, np.int64),
+        message=np.array(message, np.int64),
+        stream=np.array(sender, np.int64),
+        seq=np.array(seq, np.int64),
+        crc=np.array(crc, np.int64),
+        front_end=np.array(front_end, np.str_),
+        receive_seq=np.array(receive_seq, np.int64),
+    )
 
 
 def expected(rows: Sequence[Row]) -> Consistency:

@@ -2,16 +2,14 @@
 
 import argparse
 import contextlib
-import signal
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
 
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, add_group, count
 from dovemq.cli.output import print_json, print_pairs
-from dovemq.cli.pipelining import piping
+from dovemq.cli.pipelining import ended_by_sigterm, piping
 
 
 def add(commands: Commands) -> None:
@@ -56,7 +54,7 @@ def _spark_up(args: argparse.Namespace) -> int:
         from dovemq.testing.spark_cluster import ClusterFailed, SparkCluster
     try:
         with (
-            _ended_by(signal.SIGTERM),
+            ended_by_sigterm(),
             _place(args.directory) as place,
             SparkCluster(place, args.workers, args.cores, args.worker_memory) as cluster,
         ):
@@ -68,20 +66,6 @@ def _spark_up(args: argparse.Namespace) -> int:
         raise WrongUse(str(error)) from None
     print("dovemq: the master of the cluster has ended", file=sys.stderr)
     return FAILED
-
-
-@contextlib.contextmanager
-def _ended_by(number: signal.Signals) -> Iterator[None]:
-    """As by Ctrl-C, so that what was started is stopped."""
-
-    def interrupt(*_: object) -> NoReturn:
-        raise KeyboardInterrupt
-
-    before = signal.signal(number, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(number, before)
 
 
 @contextlib.contextmanager

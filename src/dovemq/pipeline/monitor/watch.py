@@ -77,9 +77,10 @@ class Watch:
         messages, order = ended._messages, ended._streams.result()
         counts = ended._counts + fates(messages)
         open_now = int(np.count_nonzero(messages.sent & ~messages.received))
+        placed = self._head.last_us > _NEVER_US
         return {
-            "first_us": self._head.first_us,
-            "last_us": self._head.last_us,
+            "first_us": self._head.first_us if placed else 0,
+            "last_us": self._head.last_us if placed else 0,
             "watermark_us": self._head.told_us,
             "sent": counts["sent"],
             "messages": counts["messages"],

@@ -1,17 +1,23 @@
 """Queues that were watched, as rows: what tests of the monitor tell and expect."""
 
+import os
 import random
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from dovemq.models.consistency import Consistency
 from dovemq.pipeline.monitor.columns import LEASED, SENT, Rows
+from dovemq.telemetry.columns import SCHEMA
 from tests.models import oracle
 
 SECOND_US = 1_000_000
+START_US = 1_700_000_000 * SECOND_US
 
 
 class Row(NamedTuple):
@@ -72,6 +78,19 @@ def expected(rows: Sequence[Row]) -> Consistency:
     return total
 
 
+def found(figures: Mapping[str, Any]) -> Consistency:
+    """Of a queue's row; what is still open would be absent if the trace ended here."""
+    return Consistency(
+        messages=figures["messages"],
+        duplicates=figures["duplicates"],
+        absent=figures["absent"] + figures["open"],
+        corrupted=figures["corrupted"],
+        ordered=figures["ordered"],
+        out_of_order=figures["out_of_order"],
+        displacement=figures["displacement"],
+    )
+
+
 def history(seed: int, messages: int = 60, senders: int = 3) -> list[Row]:
     """A queue that loses, repeats, alters and reorders; moments are unique but for some ties."""
     rng = random.Random(seed)
@@ -87,3 +106,44 @@ def history(seed: int, messages: int = 60, senders: int = 3) -> list[Row]:
                 front_end = rng.choice("ab")
                 rows.append(Row(later, LEASED, message, seq, sender, crc, front_end, len(rows)))
     return rows
+
+
+def write_trace(folder: Path, number: int, rows: Mapping[str, Sequence[Row]]) -> None:
+    """One file of the trace, whole when it gets its name; `rows` by queue."""
+    found = [
+        {
+            "ts_us": START_US + row.at,
+            "event": ("sent", "leased")[row.kind],
+            "queue": queue,
+            "partition": 0,
+            "message_id": str(row.message),
+            "sender": str(row.sender),
+            "send_seq": row.seq,
+            "receive_seq": row.receive_seq if row.kind == LEASED else None,
+            "front_end": row.front_end,
+            "body_crc32": row.crc,
+            "at_us": START_US + row.at if row.kind == SENT else None,
+            "it_us": START_US + row.at if row.kind == LEASED else None,
+        }
+        for queue, listed in rows.items()
+        for row in listed
+    ]
+    folder.mkdir(exist_ok=True)
+    part = folder / f"{number}.partial"
+    pq.write_table(pa.Table.from_pylist(found, SCHEMA), part)
+    # Spark takes files by their age, to the second at worst.
+    os.utime(part, (number, number))
+    part.rename(folder / f"trace-{number:04d}.parquet")
+
+
+def write_traces(
+    folder: Path, histories: Mapping[str, Sequence[Row]], files: Sequence[int]
+) -> None:
+    """Histories cut by time into ten files, of which these are written."""
+    span = 1 + max(row.at for rows in histories.values() for row in rows) // 10
+    for number in files:
+        chosen = {
+            queue: [row for row in rows if row.at // span == number]
+            for queue, rows in histories.items()
+        }
+        write_trace(folder, number, chosen)

@@ -29,6 +29,7 @@ from dovemq.server.audit_files import AuditFiles
 from dovemq.server.care import StoreCare
 from dovemq.server.certificates import Certificates
 from dovemq.server.limits import HttpLimits
+from dovemq.server.measurements import Measurements
 from dovemq.server.metrics import Metrics, request_samples, store_samples
 from dovemq.server.proxies import Proxies
 from dovemq.server.run import Server, allow_connections, reload_on_hangup, until_stopped
@@ -345,6 +346,7 @@ def _build_server(
         yield Sample("dovemq_connections", server.connections)
         yield from _samples(opened, endpoint, tracing)
 
+    measurements = Measurements()
     logins = Failures(settings.failures_max, settings.failure_seconds * 1_000, "logins")
     desk = Desk(
         service,
@@ -355,7 +357,8 @@ def _build_server(
         region=settings.region,
         audit=audit,
         failures=logins,
-        metrics=Metrics(service, meter, settings.metrics_queues_max, [samples]),
+        metrics=Metrics(service, meter, settings.metrics_queues_max, [samples], measurements),
+        measurements=measurements,
     )
     admin = AdminApi(
         desk,

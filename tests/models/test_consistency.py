@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovemq.models.consistency import (
+    LOWEST_SEQ,
     METRICS,
     Consistency,
     ConsistencyTally,
@@ -152,6 +153,35 @@ def test_message_that_never_comes_keeps_what_came_after_it_open() -> None:
     tally.add(np.array([1]))
     assert len(tally.seen.open) == 0
     assert tally.result() == Consistency(ordered=101, out_of_order=1, displacement=200)
+
+
+def test_what_is_given_up_frees_what_came_after_it_and_does_not_count() -> None:
+    tally = OrderTally()
+    tally.add(np.array([2, 4, 3, 7]))
+    tally.give_up(6)
+    assert tally.seen.open.tolist() == [7]
+    tally.add(np.array([5, 6, 1]))
+    assert len(tally.seen.open) == 0
+    assert tally.result() == order_of([2, 4, 3, 7, 6]) + Consistency(duplicates=2)
+
+
+@given(
+    values=st.lists(st.integers(1, 40), unique=True),
+    places=cuts,
+    lags=st.lists(st.integers(0, 30), min_size=8, max_size=8),
+)
+@settings(max_examples=200, deadline=None)
+def test_order_kept_between_processes_equals_the_oracle(
+    values: list[int], places: list[int], lags: list[int]
+) -> None:
+    tally = OrderTally(LOWEST_SEQ)
+    for part, lag in zip(split(len(values), places), lags, strict=False):
+        tally = OrderTally.resumed(tally.kept())
+        tally.add(np.array(values[part], np.int64))
+        # Nothing that still comes is given up, so that nothing may change.
+        tally.give_up(min(values[part.stop :], default=40) - lag)
+    expected = oracle.consistency([], [(value, True) for value in values])
+    assert tally.result() == expected
 
 
 def test_columns_of_arrow_are_taken_as_they_are() -> None:

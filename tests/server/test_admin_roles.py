@@ -20,6 +20,8 @@ LEAST = {
     "list queues": Role.VIEWER,
     "show queue": Role.VIEWER,
     "peek messages": Role.OPERATOR,
+    "show consistency": Role.VIEWER,
+    "tell consistency": Role.OPERATOR,
     "show counters": Role.VIEWER,
     "make backup": Role.ADMIN,
     "show damage": Role.VIEWER,
@@ -116,7 +118,7 @@ def test_denied_change_is_recorded(run: Run, tmp_path: Path) -> None:
 
 def test_every_route_that_is_no_look_is_recorded() -> None:
     looks = {route.name for route in ROUTES if route.method != "GET" and not route.audited}
-    assert looks == {"verify store"}
+    assert looks == {"verify store", "tell consistency"}
     assert not [route.name for route in ROUTES if route.method == "GET" and route.audited]
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import importlib.util
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -11,6 +12,8 @@ from dovemq.cli.output import print_json, print_table
 from dovemq.cli.target import Target, find_target, resolved_settings
 from dovemq.client.errors import ClientError, Refused
 from dovemq.core.errors import DoveError
+from dovemq.pipeline.errors import JavaUnfit, SparkMissing
+from dovemq.pipeline.java import check_java
 from dovemq.settings import FILE_FLAG, Resolved, all_settings
 
 
@@ -35,7 +38,7 @@ def add(commands: Commands) -> None:
 def _run(args: argparse.Namespace) -> int:
     resolved = resolved_settings(args)
     settings = list(_settings(resolved))
-    checks = asyncio.run(_checks(args))
+    checks = [*asyncio.run(_checks(args)), _spark()]
     if args.json:
         print_json({"settings": settings, "checks": checks})
     else:
@@ -97,3 +100,14 @@ async def _admin(target: Target) -> Check:
     except ClientError as error:
         return Check(name, False, str(error))
     return Check(name, health["ready"], f"the store is {health['store']}")
+
+
+def _spark() -> Check:
+    """Never a fault: the service itself needs neither Spark nor Java."""
+    name = "Spark, for `dovemq pipeline`"
+    if importlib.util.find_spec("pyspark") is None:
+        return Check(name, True, str(SparkMissing("pyspark")))
+    try:
+        return Check(name, True, f"runs on {check_java()}")
+    except JavaUnfit as error:
+        return Check(name, True, str(error))

@@ -1,6 +1,6 @@
 """`dovemq pipeline …`: jobs on traces and models, by Spark or on this machine alone."""
 
-from dovemq.cli import pipeline_metrics
+from dovemq.cli import pipeline_metrics, pipeline_monitor
 from dovemq.cli.command import Commands, add_group
 
 
@@ -8,9 +8,12 @@ def add(commands: Commands) -> None:
     parser = add_group(
         commands,
         "pipeline",
-        "turn traces into figures and models, by Spark or on this machine",
+        "turn traces into figures and models, and sweep models, by Spark or on this machine",
         "dovemq pipeline metrics ./trace",
     )
     kinds = parser.add_subparsers(metavar="JOB", required=True)
-    for kind in (pipeline_metrics,):
+    for kind in (
+        pipeline_metrics,
+        pipeline_monitor,
+    ):
         kind.add(kinds)

@@ -2,7 +2,10 @@
 
 import argparse
 import contextlib
-from typing import TYPE_CHECKING
+import signal
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NoReturn
 
 from dovemq.cli.command import pair
 from dovemq.cli.modelling import modelling
@@ -40,7 +43,24 @@ def add_spark(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def spark_plan(args: argparse.Namespace) -> "SparkPlan":
+def spark_plan(
+    args: argparse.Namespace, settings: Mapping[str, str] = MappingProxyType({})
+) -> "SparkPlan":
+    """`settings` are those of the job; the user's come before them."""
     from dovemq.pipeline.session import SparkPlan
 
-    return SparkPlan(args.master, args.memory, more=dict(args.spark))
+    return SparkPlan(args.master, args.memory, more={**settings, **dict(args.spark)})
+
+
+@contextlib.contextmanager
+def ended_by_sigterm() -> Iterator[None]:
+    """As by Ctrl-C, so that what was started is stopped."""
+
+    def interrupt(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

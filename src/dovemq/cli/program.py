@@ -12,6 +12,7 @@ from dovemq.cli import (
     backups,
     copies,
     cpn,
+    dev,
     doctor,
     env,
     faults,
@@ -58,6 +59,7 @@ _GROUPS: Final = (
     pipeline,
     reproduce,
     audit,
+    dev,
     doctor,
 )
 

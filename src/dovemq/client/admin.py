@@ -60,6 +60,16 @@ class AdminClient:
         query = {"limit": str(count_max), "after": str(after)}
         return await self._get(_queue_path(account, name) + "/messages", query)
 
+    async def consistency(self, account: str, name: str) -> Document:
+        """What a monitor has told of the queue last."""
+        return await self._get(_queue_path(account, name) + "/consistency")
+
+    async def tell_consistency(
+        self, account: str, name: str, counts: Mapping[str, Any]
+    ) -> Document:
+        path = _queue_path(account, name) + "/consistency"
+        return await self._document("PUT", path, counts)
+
     async def backup(self, sink: Sink) -> None:
         """A consistent copy of the store, handed to `sink` piece by piece."""
         await self._ask("POST", "/v1/backups", {}, seconds_max=LONG_SECONDS_MAX, sink=sink)

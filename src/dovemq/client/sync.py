@@ -68,6 +68,8 @@ class BlockingAdminClient(Face[AdminClient]):
     queue = blocking(AdminClient.queue)
     messages = blocking(AdminClient.messages)
     counters = blocking(AdminClient.counters)
+    consistency = blocking(AdminClient.consistency)
+    tell_consistency = blocking(AdminClient.tell_consistency)
     backup = blocking(AdminClient.backup)
     damage = blocking(AdminClient.damage)
     verify = blocking(AdminClient.verify)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from dovemq.pipeline.errors import SparkMissing
 from dovemq.pipeline.java import check_java
-from dovemq.pipeline.shipping import pack
+from dovemq.pipeline.shipping import UNPACKED, pack
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 LOCAL: Final = "local[*]"
 _LOG_SETTINGS: Final = Path(__file__).with_name("log4j2.properties")
 _THIS_MACHINE: Final = "127.0.0.1"
+_PYTHON_PATH: Final = "spark.executorEnv.PYTHONPATH"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +51,12 @@ def spark_session(plan: SparkPlan) -> Iterator["SparkSession"]:
     with tempfile.TemporaryDirectory(prefix="dovemq-spark-") as folder:
         _prepare_environment()
         builder = SparkSession.builder.master(plan.master).appName(plan.name)
-        for name, value in {**_settings(plan, Path(folder)), **plan.more}.items():
+        for name, value in _settings(plan, Path(folder)).items():
             builder = builder.config(name, value)
         session = builder.getOrCreate()
         try:
             if not plan.local:
-                session.sparkContext.addPyFile(str(pack(Path(folder))))
+                session.sparkContext.addArchive(f"{pack(Path(folder))}#{UNPACKED}")
             yield session
         finally:
             session.stop()
@@ -83,4 +84,9 @@ def _settings(plan: SparkPlan, folder: Path) -> dict[str, str]:
     if plan.local or _THIS_MACHINE in plan.master:
         settings["spark.driver.host"] = _THIS_MACHINE
         settings["spark.driver.bindAddress"] = _THIS_MACHINE
+    settings.update(plan.more)
+    if not plan.local:
+        # Relative: each executor has a working directory of its own, which its Python shares.
+        paths = (UNPACKED, plan.more.get(_PYTHON_PATH))
+        settings[_PYTHON_PATH] = os.pathsep.join(filter(None, paths))
     return settings

@@ -1,18 +1,35 @@
 """This package as one archive, for executors that have not installed it.
 
-Their Python needs the libraries of the extra; only DoveMQ itself is sent.
+Their Python needs the libraries of the extra; only DoveMQ itself is sent. Executors unpack it:
+inside an archive data files are no files, and compiled kernels have no place to be kept.
 """
 
 import zipfile
+from collections.abc import Iterator
+from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Final
+
+PACKAGE: Final = "dovemq"
+UNPACKED: Final = "dovemq-sent"
+"""The folder in the working directory of an executor."""
+_MADE_BY_INTERPRETER: Final = "__pycache__"
 
 
 def pack(folder: Path) -> Path:
-    """Everything but what the interpreter made itself."""
-    source = Path(__file__).parents[1]
+    """Whether it is installed, lies as sources, or is itself inside an archive."""
     archive = folder / "dovemq.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
-        for path in sorted(source.rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                packed.write(path, Path("dovemq") / path.relative_to(source))
+        for name, file in _files(resources.files(PACKAGE), PACKAGE):
+            packed.writestr(name, file.read_bytes())
     return archive
+
+
+def _files(folder: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        path = f"{name}/{entry.name}"
+        if entry.is_file():
+            yield path, entry
+        elif entry.name != _MADE_BY_INTERPRETER:
+            yield from _files(entry, path)

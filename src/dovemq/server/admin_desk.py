@@ -17,6 +17,7 @@ from dovemq.server.admin_views import Document
 from dovemq.server.audit import AuditLog, PassingAudit
 from dovemq.server.backups import Backups
 from dovemq.server.care import StoreCare
+from dovemq.server.measurements import Measurements
 from dovemq.server.metrics import Metrics
 from dovemq.server.sessions import Sessions
 from dovemq.server.traffic import StreamedResponse
@@ -94,6 +95,7 @@ class Desk:
         audit: AuditLog | None = None,
         sessions: Sessions | None = None,
         metrics: Metrics | None = None,
+        measurements: Measurements | None = None,
     ) -> None:
         self.service = service
         self.gauges = gauges
@@ -105,6 +107,7 @@ class Desk:
         self.sessions = sessions or Sessions()
         self.failures = failures
         self.metrics = metrics
+        self.measurements = measurements or Measurements()
         self.changing = asyncio.Lock()
         """Held from the look at an account to its change, where the one depends on the other."""
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from dovemq.server.admin_accounts import ACCOUNT_ROUTES
 from dovemq.server.admin_audit import AUDIT_ROUTES
+from dovemq.server.admin_consistency import CONSISTENCY_ROUTES
 from dovemq.server.admin_credentials import CREDENTIAL_ROUTES
 from dovemq.server.admin_judgements import JUDGEMENT_ROUTES
 from dovemq.server.admin_queues import QUEUE_ROUTES
@@ -13,6 +14,7 @@ from dovemq.server.admin_store import HEALTH_ROUTES, STORE_ROUTES
 ROUTES: Final = (
     *HEALTH_ROUTES,
     *QUEUE_ROUTES,
+    *CONSISTENCY_ROUTES,
     *STORE_ROUTES,
     *ACCOUNT_ROUTES,
     *JUDGEMENT_ROUTES,

@@ -9,6 +9,7 @@ import msgspec
 from dovemq.core.commands import Counts
 from dovemq.core.errors import QueueMissing
 from dovemq.core.queue import Queue
+from dovemq.server.measurements import Measurements
 from dovemq.service import Service
 from dovemq.telemetry.labels import COUNTERS, QueueLabels
 from dovemq.telemetry.meter import Meter, QueueTally
@@ -35,12 +36,18 @@ class Metrics:
     """`sources` give what is no matter of a single queue; each is asked once for a scrape."""
 
     def __init__(
-        self, service: Service, meter: Meter, queues_max: int, sources: Sequence[Source]
+        self,
+        service: Service,
+        meter: Meter,
+        queues_max: int,
+        sources: Sequence[Source],
+        measurements: Measurements | None = None,
     ) -> None:
         self._service = service
         self._meter = meter
         self._labels = QueueLabels(queues_max)
         self._sources = sources
+        self._measurements = measurements or Measurements()
         self._one_at_a_time = asyncio.Lock()
 
     async def text(self) -> bytes:
@@ -65,6 +72,7 @@ class Metrics:
             if number in chosen:
                 labels = (queue.key.account, queue.key.name)
                 samples += _queue_samples(labels, [counts], own[number], now_ms)
+                samples += self._measurements.samples(queue)
             else:
                 rest.append(counts)
         if rest or any(other):

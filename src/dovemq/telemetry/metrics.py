@@ -67,6 +67,12 @@ METRICS: Final = (
         "Since the oldest visible message was sent; 0 when none is visible.",
         _QUEUE,
     ),
+    Description(
+        "dovemq_queue_consistency",
+        "gauge",
+        "A rate or displacement that a monitor has told the admin API; see the pipeline.",
+        (*_QUEUE, "figure"),
+    ),
     _messages("sent", "Messages sent."),
     _messages("received", "Messages handed out, those to be released again included."),
     _messages("settled", "Messages deleted by their receipt."),

@@ -11,15 +11,17 @@
 """
 
 from dovemq.models.consistency.metrics import METRICS, Consistency
-from dovemq.models.consistency.order import OrderTally
-from dovemq.models.consistency.sequences import FIRST_SEQ
+from dovemq.models.consistency.order import KeptOrder, OrderTally
+from dovemq.models.consistency.sequences import FIRST_SEQ, LOWEST_SEQ
 from dovemq.models.consistency.tally import ConsistencyTally, measure, order_of
 
 __all__ = [
     "FIRST_SEQ",
+    "LOWEST_SEQ",
     "METRICS",
     "Consistency",
     "ConsistencyTally",
+    "KeptOrder",
     "OrderTally",
     "measure",
     "order_of",

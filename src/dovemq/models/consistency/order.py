@@ -1,22 +1,24 @@
 """Order of one stream: out-of-order messages and displacement, batch by batch."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dovemq.models.consistency.columns import Integers
 from dovemq.models.consistency.metrics import Consistency
 from dovemq.models.consistency.patience import Extend, Piles, best_extend
-from dovemq.models.consistency.sequences import FIRST_SEQ, SequenceSet, merged
+from dovemq.models.consistency.sequences import FIRST_SEQ, LOWEST_SEQ, SequenceSet, merged
 
 
 class OrderTally:
     """Exact. The rank of a message is known once no earlier one can come: it is then forgotten.
 
     Holds 24 bytes per message received after the first one that is missing: the disorder, not
-    the length, of a stream that loses nothing; up to its length where something is missing.
+    the length, of a stream that loses nothing; up to its length where something is missing,
+    unless that is given up.
     """
 
     def __init__(self, first: int = FIRST_SEQ, extend: Extend | None = None) -> None:
-        self._first = first
         self._seen = SequenceSet(first)
         self._positions: Integers = np.empty(0, np.int64)
         self._piles = Piles(extend or best_extend())
@@ -32,8 +34,7 @@ class OrderTally:
 
         Answers those that were new, in their order.
         """
-        position = len(self._seen)
-        floor = self._seen.floor
+        position, rank = len(self._seen), self._seen.closed
         added = self._seen.add(seqs)
         ranks = np.cumsum(added.new) - 1
         positions = position + ranks[added.arrived]
@@ -41,22 +42,59 @@ class OrderTally:
         self._duplicates += len(seqs) - len(added.arrived)
         new = seqs[added.new]
         self._piles.add(new)
-        if added.closed:
-            self._displacement += _distance(self._positions[: added.closed], floor - self._first)
-            self._positions = self._positions[added.closed :].copy()
-            self._piles.forget_below(self._seen.floor)
+        self._close(added.closed, rank)
         return new
+
+    def give_up(self, below: int) -> None:
+        """No message that is missing below that number will count, should it come after all."""
+        rank = self._seen.closed
+        self._close(self._seen.give_up(below), rank)
 
     def result(self) -> Consistency:
         """As if the stream ended here."""
         count = len(self._seen)
-        open_distance = _distance(self._positions, self._seen.floor - self._first)
+        open_distance = _distance(self._positions, self._seen.closed)
         return Consistency(
             duplicates=self._duplicates,
             ordered=count,
             out_of_order=count - self._piles.longest,
             displacement=self._displacement + open_distance,
         )
+
+    def kept(self) -> "KeptOrder":
+        """All that a later process needs to go on from here."""
+        seen = self._seen
+        numbers = (seen.floor, seen.closed, self._displacement, self._duplicates)
+        return KeptOrder(
+            (*numbers, self._piles.settled), seen.open, self._positions, self._piles.tails
+        )
+
+    @classmethod
+    def resumed(cls, kept: "KeptOrder", extend: Extend | None = None) -> "OrderTally":
+        floor, closed, displacement, duplicates, settled = kept.numbers
+        tally = cls(LOWEST_SEQ, extend)
+        seen = tally._seen
+        seen.open, seen.floor, seen.closed = kept.open, floor, closed
+        tally._positions = kept.positions
+        tally._displacement, tally._duplicates = displacement, duplicates
+        tally._piles = Piles(extend or best_extend(), kept.tails, settled)
+        return tally
+
+    def _close(self, count: int, rank: int) -> None:
+        """The first `count` open messages have the ranks from `rank` on, whatever comes."""
+        if count:
+            self._displacement += _distance(self._positions[:count], rank)
+            self._positions = self._positions[count:].copy()
+        self._piles.forget_below(self._seen.floor)
+
+
+class KeptOrder(NamedTuple):
+    """An `OrderTally` as plain numbers: those of fixed size, and three columns."""
+
+    numbers: tuple[int, int, int, int, int]
+    open: Integers
+    positions: Integers
+    tails: Integers
 
 
 def _distance(positions: Integers, rank: int) -> int:

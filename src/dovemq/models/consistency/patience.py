@@ -9,6 +9,7 @@ import functools
 import importlib.util
 from bisect import bisect_left
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -56,8 +57,10 @@ def extend_compiled() -> Extend:
     import numba
 
     signature = numba.int64(numba.int64[::1], numba.int64, numba.int64[::1])
+    # Inside an archive numba would cache anew for each place of the archive.
+    cached = Path(__file__).exists()
     try:
-        compiled: Extend = numba.njit(signature, cache=True)(_loop)
+        compiled: Extend = numba.njit(signature, cache=cached)(_loop)
     except RuntimeError:
         # Neither the package's folder nor the user's cache can be written to.
         compiled = numba.njit(signature)(_loop)
@@ -76,15 +79,19 @@ class Piles:
     keeps only the number of those that cannot.
     """
 
-    def __init__(self, extend: Extend) -> None:
+    def __init__(self, extend: Extend, tails: Integers | None = None, settled: int = 0) -> None:
         self._extend = extend
-        self._tails: Integers = np.empty(0, np.int64)
-        self._length = 0
-        self._settled = 0
+        self._tails: Integers = np.empty(0, np.int64) if tails is None else tails.copy()
+        self._length = len(self._tails)
+        self.settled = settled
 
     @property
     def longest(self) -> int:
-        return self._settled + self._length
+        return self.settled + self._length
+
+    @property
+    def tails(self) -> Integers:
+        return self._tails[: self._length]
 
     def add(self, values: Integers) -> None:
         room = self._length + len(values)
@@ -100,4 +107,4 @@ class Piles:
         if settled:
             self._tails = self._tails[settled : self._length].copy()
             self._length -= settled
-            self._settled += settled
+            self.settled += settled

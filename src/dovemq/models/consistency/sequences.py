@@ -8,6 +8,8 @@ from dovemq.models.consistency.columns import Flags, Integers
 
 FIRST_SEQ: Final = 1
 """What senders number their first message, unless told otherwise."""
+LOWEST_SEQ: Final = -(1 << 62)
+"""Below any: for streams of which the beginning is not known."""
 
 
 class Added(NamedTuple):
@@ -28,17 +30,19 @@ class SequenceSet:
     """All of `first … floor - 1`, and `open`: the others, sorted.
 
     Holds 8 bytes per number between the first one missing and the greatest: nothing for a stream
-    that is complete and in order, all after a number that never comes. A batch costs the sorting
-    of its own numbers and one pass over the open ones.
+    that is complete and in order, all after a number that never comes, unless that is given up.
+    A batch costs the sorting of its own numbers and one pass over the open ones.
     """
 
     def __init__(self, first: int = FIRST_SEQ) -> None:
         self._first = first
         self.floor = first
         self.open: Integers = np.empty(0, np.int64)
+        self.closed = 0
+        """Numbers that are there below the floor: all but those given up."""
 
     def __len__(self) -> int:
-        return self.floor - self._first + len(self.open)
+        return self.closed + len(self.open)
 
     def add(self, values: Integers) -> Added:
         if len(values) and int(values.min()) < self._first:
@@ -61,10 +65,23 @@ class SequenceSet:
             found |= self.open[places] == values
         return found
 
+    def give_up(self, below: int) -> int:
+        """What is missing below that number is not waited for; answers how many open ones left.
+
+        From then on `holds` is true of them.
+        """
+        if below <= self.floor:
+            return 0
+        left = int(np.searchsorted(self.open, below))
+        self.open = self.open[left:].copy()
+        self.floor = below
+        self.closed += left
+        return left + self._close()
+
     def shared(self, other: "SequenceSet") -> int:
-        """How many numbers both have; both start at the same first one."""
+        """How many numbers both have; both start at the same first one and gave nothing up."""
         low, high = sorted((self, other), key=lambda each: each.floor)
-        return low.floor - low._first + int(np.count_nonzero(high.holds(low.open)))
+        return low.closed + int(np.count_nonzero(high.holds(low.open)))
 
     def _close(self) -> int:
         """Raise the floor over the numbers that now follow it without a gap."""
@@ -73,6 +90,7 @@ class SequenceSet:
         gaps = self.open != np.arange(self.floor, self.floor + len(self.open))
         closed = int(np.argmax(gaps)) if gaps[-1] else len(self.open)
         self.floor += closed
+        self.closed += closed
         self.open = self.open[closed:].copy()
         return closed
 

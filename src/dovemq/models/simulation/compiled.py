@@ -2,6 +2,8 @@
 
 numba's cache looks at the file of the compiled function alone, and would go on using code whose
 callees have changed in another file; so the name in the cache carries a digest of this package.
+Inside an archive nothing is cached: numba would leave a folder for each place of the archive in
+the user's cache.
 """
 
 import functools
@@ -51,7 +53,8 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     def compiled() -> Callable[P, R]:
         function.__qualname__ = f"{function.__qualname__}_{_digest()}"
         try:
-            made: Callable[P, R] = numba.njit(cache=True, nogil=True, **_OPTIONS)(function)
+            cached = Path(__file__).exists()
+            made: Callable[P, R] = numba.njit(cache=cached, nogil=True, **_OPTIONS)(function)
         except RuntimeError:
             # Neither the package's folder nor the user's cache can be written to.
             made = numba.njit(nogil=True, **_OPTIONS)(function)

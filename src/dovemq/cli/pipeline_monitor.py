@@ -1,0 +1,183 @@
+"""`dovemq pipeline monitor`: how consistent queues are, while their traces grow."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from dovemq.cli.command import OK, Commands, WrongUse, add_command, add_target, count, duration_ms
+from dovemq.cli.output import print_json, print_table, time_text
+from dovemq.cli.pipelining import add_spark, ended_by_sigterm, piping, spark_plan
+from dovemq.cli.target import Target, find_target
+from dovemq.client.errors import ClientError, Refused
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from dovemq.pipeline.monitor.job import Batch
+
+SOURCE: Final = "dovemq pipeline monitor"
+_LOOK_SECONDS: Final = 1
+_MS_US: Final = 1_000
+_PUBLISHED: Final = (
+    "messages",
+    "received",
+    "duplicates",
+    "open",
+    "ordered",
+    "out_of_order",
+    "displacement",
+)
+_COLUMNS: Final = ("messages", "received", "duplicates", "absent", "open", "out_of_order")
+
+
+def add(kinds: Commands) -> None:
+    parser = add_command(
+        kinds,
+        "monitor",
+        _run,
+        "watch what queues lose, repeat and reorder, while their traces grow",
+        "dovemq pipeline monitor ./trace --out ./watched --publish",
+    )
+    parser.add_argument("traces", type=Path, metavar="TRACES", help="directory of Parquet files")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="figures, state and checkpoint; a monitor that is started again goes on there",
+    )
+    _add_bounds(parser)
+    when = parser.add_mutually_exclusive_group()
+    when.add_argument(
+        "--every",
+        type=duration_ms,
+        default=10_000,
+        metavar="TIME",
+        help="look for new files that often, until Ctrl-C (default: 10s)",
+    )
+    when.add_argument("--available-now", action="store_true", help="take what is there, and end")
+    parser.add_argument(
+        "--publish", action="store_true", help="tell the admin API of the server after each batch"
+    )
+    add_spark(parser)
+    add_target(parser)
+
+
+def _add_bounds(parser: argparse.ArgumentParser) -> None:
+    for name, default, text in (
+        ("--late", "60s", "how long rows are waited for that other files may still bring"),
+        ("--horizon", "15m", "a message that was not received for so long is lost"),
+    ):
+        help_text = f"{text} (default: {default})"
+        parser.add_argument(
+            name, type=duration_ms, default=duration_ms(default), metavar="TIME", help=help_text
+        )
+    for name, number, text in (
+        ("--messages-max", 1_000_000, "most messages of a queue to remember"),
+        ("--files-max", 8, "most files of a batch"),
+    ):
+        help_text = f"{text} (default: %(default)s)"
+        parser.add_argument(name, type=count, default=number, metavar="N", help=help_text)
+
+
+def _run(args: argparse.Namespace) -> int:
+    if not args.traces.is_dir():
+        raise WrongUse(f"{args.traces} is not a directory")
+    if args.every < 1:
+        raise WrongUse("--every must be at least 1s")
+    target = find_target(args) if args.publish else None
+    with piping():
+        from dovemq.pipeline.monitor.job import SETTINGS, Monitor
+        from dovemq.pipeline.monitor.place import Place, Terms
+        from dovemq.pipeline.monitor.watch import Bounds
+        from dovemq.pipeline.session import spark_session
+
+    traces, place = args.traces.absolute(), Place(args.out.absolute())
+    bounds = Bounds(args.late * _MS_US, args.horizon * _MS_US, args.messages_max)
+    monitor = Monitor(traces, place, bounds, args.files_max, _teller(args, target))
+    every_seconds = None if args.available_now else args.every / 1_000
+    plan = spark_plan(args, SETTINGS)
+    with (
+        ended_by_sigterm(),
+        place.held(Terms(str(traces), bounds)),
+        spark_session(plan) as session,
+    ):
+        _await(monitor.start(session, every_seconds))
+    return OK
+
+
+def _await(query: "StreamingQuery") -> None:
+    from pyspark.errors import StreamingQueryException
+
+    from dovemq.pipeline.monitor.errors import MonitorFailed
+
+    try:
+        while not query.awaitTermination(_LOOK_SECONDS):
+            pass
+    except StreamingQueryException as error:
+        raise MonitorFailed(_cause(str(error))) from None
+    except KeyboardInterrupt:
+        query.stop()
+
+
+def _cause(text: str) -> str:
+    """The last line that names an error; Spark puts traces of calls around it."""
+    lines = [line.strip() for line in text.splitlines()]
+    named = [line for line in lines if "Error: " in line or "Exception: " in line]
+    return (named or lines)[-1]
+
+
+def _teller(args: argparse.Namespace, target: Target | None) -> "Callable[[Batch], None]":
+    def tell(batch: "Batch") -> None:
+        if args.json:
+            print_json(
+                {"batch": batch.number, "rows": batch.rows, "quarantined": batch.quarantined}
+                | {"queues": batch.figures}
+            )
+        else:
+            _print_batch(batch)
+        sys.stdout.flush()
+        if target is not None:
+            asyncio.run(_publish(target, batch.figures))
+
+    return tell
+
+
+def _print_batch(batch: "Batch") -> None:
+    newest = max((row["last_us"] for row in batch.figures), default=0)
+    bad = f", {batch.quarantined} of them bad" if batch.quarantined else ""
+    print(f"\nbatch {batch.number}: {batch.rows} rows{bad}; up to {time_text(newest // 1_000)}")
+    rows = [
+        (row["queue"], *(row[name] for name in _COLUMNS), f"{row['average_displacement']:.3g}")
+        for row in batch.figures
+    ]
+    heads = [name.upper().replace("_", " ") for name in ("queue", *_COLUMNS, "displacement")]
+    print_table(heads, rows)
+
+
+async def _publish(target: Target, figures: Sequence[Mapping[str, Any]]) -> None:
+    """What the server does not take is told again after the next batch, so nothing waits for it."""
+    async with target.admin() as client:
+        for row in figures:
+            account, _, name = row["queue"].partition("/")
+            try:
+                await client.tell_consistency(account, name, _measurement(row))
+            except Refused as error:
+                print(f"dovemq: {row['queue']} is not published: {error}", file=sys.stderr)
+            except ClientError as error:
+                print(f"dovemq: nothing is published: {error}", file=sys.stderr)
+                return
+
+
+def _measurement(row: Mapping[str, Any]) -> dict[str, Any]:
+    counts = {name: row[name] for name in _PUBLISHED}
+    return {
+        "source": SOURCE,
+        "from_ms": row["first_us"] // 1_000,
+        "to_ms": row["last_us"] // 1_000,
+        "lost": row["absent"] + row["corrupted"],
+        **counts,
+    }

@@ -1,0 +1,61 @@
+"""What a monitor tells of each queue after each batch: names, columns and rates."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+
+from dovemq.models.consistency import METRICS, Consistency
+
+COUNTS: Final[Mapping[str, str]] = {
+    "first_us": "when the first send or lease happened, µs since 1970 UTC",
+    "last_us": "when the newest one happened",
+    "watermark_us": "rows that happened up to then are not waited for any more",
+    "sent": "rows of sends",
+    "messages": "messages sent",
+    "receives": "rows of leases",
+    "received": "messages received",
+    "settled": "rows of settles",
+    "duplicates": "receives beyond the first of each message",
+    "absent": "messages not received within the horizon after they were sent",
+    "corrupted": "messages received, but never with the checksum they were sent with",
+    "unsent": "messages received, of which no send was heard within the horizon",
+    "open": "messages sent within the horizon and not received yet",
+    "ordered": "messages that take part in the figures of order",
+    "unordered": "messages received that do not: late, overdue, or numbered twice",
+    "out_of_order": "messages outside the longest increasing subsequence of their stream",
+    "displacement": "sum of distances between where a message came and where it belongs",
+    "late": "rows that came after the watermark had passed them",
+    "forgotten": "messages that were not decided, since too many were remembered",
+    "remembered": "messages in memory",
+    "pending": "rows that wait for the watermark; the figures count them already",
+}
+QUEUE: Final = "queue"
+KEPT: Final = "kept"
+"""The state of a watch, beside its figures."""
+STATE: Final = pa.schema(
+    [(QUEUE, pa.string()), *((name, pa.int64()) for name in COUNTS), (KEPT, pa.binary())]
+)
+RATES: Final = tuple(METRICS)
+TABLE: Final = pa.schema(
+    [
+        ("batch", pa.int64()),
+        (QUEUE, pa.string()),
+        *((name, pa.int64()) for name in COUNTS),
+        *((name, pa.float64()) for name in RATES),
+    ]
+)
+
+
+def with_rates(batch: int, counts: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of `TABLE` of a row of `STATE`."""
+    rates = Consistency(
+        messages=counts["messages"],
+        duplicates=counts["duplicates"],
+        absent=counts["absent"],
+        corrupted=counts["corrupted"],
+        ordered=counts["ordered"],
+        out_of_order=counts["out_of_order"],
+        displacement=counts["displacement"],
+    ).rates
+    return {"batch": batch, **counts, **rates}

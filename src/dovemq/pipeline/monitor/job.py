@@ -1,0 +1,91 @@
+"""The query: new files of a trace, batch by batch, to figures in a place and to who listens."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from dovemq.pipeline.metrics.rules import MOMENT, REASON
+from dovemq.pipeline.metrics.transforms import TRACE, believed
+from dovemq.pipeline.monitor.figures import COUNTS, QUEUE, STATE, with_rates
+from dovemq.pipeline.monitor.place import Place
+from dovemq.pipeline.monitor.steps import advanced, heard
+from dovemq.pipeline.monitor.watch import Bounds
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+SETTINGS: Final[Mapping[str, str]] = {
+    "spark.sql.shuffle.partitions": "8",
+    # The server removes the oldest files of a trace, also such as a batch was to read.
+    "spark.sql.files.ignoreMissingFiles": "true",
+}
+"""What a session for a monitor has, unless the user has said otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One row per queue; rows of the batch, and how many of them were not believed."""
+
+    number: int
+    rows: int
+    quarantined: int
+    figures: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Monitor:
+    traces: Path
+    place: Place
+    bounds: Bounds
+    files_max: int
+    told: Callable[[Batch], None]
+
+    def start(self, session: "SparkSession", every_seconds: float | None) -> "StreamingQuery":
+        """Every so often; None: once over all that is there, in as many batches as it takes."""
+        stream = session.readStream.schema(TRACE).option("pathGlobFilter", "*.parquet")
+        events = stream.option("maxFilesPerTrigger", self.files_max).parquet(str(self.traces))
+        writer = events.writeStream.foreachBatch(self._step)
+        writer = writer.option("checkpointLocation", str(self.place.checkpoint))
+        if every_seconds is None:
+            return writer.trigger(availableNow=True).start()
+        return writer.trigger(processingTime=f"{every_seconds} seconds").start()
+
+    def _step(self, batch: "DataFrame", number: int) -> None:
+        place = self.place
+        summary = batch.agg(*_summary()).first()
+        assert summary is not None
+        if not place.has_state(number):
+            before = place.state_before(number)
+            known_us = [row["last_us"] for row in place.rows_of(before, ["last_us"])]
+            newest_us = max(known_us, default=0)
+            watermark_us = max(newest_us, summary["newest_us"] or 0) - self.bounds.late_us
+            states = _states(batch.sparkSession, before)
+            after = advanced(heard(believed(batch)), states, self.bounds, watermark_us)
+            after.write.mode("overwrite").parquet(str(place.state(number)))
+        rows = place.rows_of(place.state(number), [QUEUE, *COUNTS])
+        figures = [with_rates(number, row) for row in sorted(rows, key=itemgetter(QUEUE))]
+        place.write_figures(number, figures)
+        self.told(Batch(number, summary["rows"], summary["quarantined"], figures))
+        place.forget_before(number)
+
+
+def _summary() -> "Iterator[Column]":
+    """In one pass before the batch itself: where the watermark will be, what is not believed."""
+    bad = F.expr(REASON).isNotNull()
+    yield F.count("*").alias("rows")
+    yield F.count_if(bad).alias("quarantined")
+    placed = ~bad & F.col("event").isin("sent", "leased")
+    yield F.max(F.when(placed, F.expr(MOMENT))).alias("newest_us")
+
+
+def _states(session: "SparkSession", before: Path | None) -> "DataFrame":
+    schema = from_arrow_schema(STATE)
+    if before is None:
+        return session.createDataFrame([], schema)
+    return session.read.schema(schema).parquet(str(before)).select(*STATE.names)

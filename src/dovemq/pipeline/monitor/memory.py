@@ -1,0 +1,130 @@
+"""What becomes of messages: rows are told to those that are remembered, by message id.
+
+A message is forgotten when nothing was heard of it for a horizon. Then it is decided whether it
+was lost; should it be heard of again, it counts as another one. So nothing depends on how rows are
+cut into batches, as long as they come in order.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from dovemq.models.consistency.columns import Flags, Integers
+from dovemq.pipeline.monitor.columns import LEASED, SENT, UNKNOWN, Messages, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """`firsts` marks the rows that are the first lease of a message."""
+
+    messages: Messages
+    firsts: Flags
+    counts: Counter[str]
+
+
+def tell(messages: Messages, rows: Rows, horizon_us: int, now_us: int) -> Told:
+    """`now_us`: everything up to then was told. Rows are in the order in which they happened."""
+    known = len(messages)
+    ids = np.concatenate((messages.message, rows.message))
+    times = np.concatenate((messages.heard_us, rows.moment_us))
+    # Stable, so that what is remembered comes before the rows of its message, in their order.
+    order = np.argsort(ids, kind="stable")
+    ids, times = ids[order], times[order]
+    begins = np.ones(len(ids), np.bool_)
+    begins[1:] = (ids[1:] != ids[:-1]) | (times[1:] - times[:-1] > horizon_us)
+    if not len(ids):
+        return Told(messages, np.empty(0, np.bool_), Counter())
+    lives = _Lives(messages, rows, order, np.flatnonzero(begins), known)
+    firsts = np.zeros(len(rows), np.bool_)
+    firsts[lives.first_leases()] = True
+    after = lives.merged()
+    last = np.ones(len(after), np.bool_)
+    last[:-1] = after.message[1:] != after.message[:-1]
+    alive = last & (now_us - after.heard_us <= horizon_us)
+    counts = Counter(
+        sent=int(np.count_nonzero(rows.kind == SENT)),
+        receives=int(np.count_nonzero(rows.kind == LEASED)),
+        received=int(np.count_nonzero(firsts)),
+        messages=int(np.count_nonzero(after.sent) - np.count_nonzero(messages.sent)),
+    )
+    counts.update(fates(after.picked(~alive)))
+    return Told(after.picked(alive), firsts, counts)
+
+
+def fates(messages: Messages) -> Counter[str]:
+    """Of messages of which nothing more is heard."""
+    sent, received = messages.sent, messages.received
+    return Counter(
+        absent=int(np.count_nonzero(sent & ~received)),
+        corrupted=int(np.count_nonzero(sent & received & ~messages.intact)),
+        unsent=int(np.count_nonzero(~sent)),
+    )
+
+
+class _Lives:
+    """The remembered messages and the rows, sorted by message; a life begins at each start."""
+
+    def __init__(
+        self, messages: Messages, rows: Rows, order: Integers, starts: Integers, known: int
+    ) -> None:
+        self._messages = messages
+        self._rows = rows
+        self._known = known
+        self._order = order
+        self._starts = starts
+        self._remembered = order[starts] < known
+        kinds = np.concatenate((np.full(known, UNKNOWN), rows.kind))[order]
+        self._sent_here = kinds == SENT
+        self._leased_here = kinds == LEASED
+
+    def first_leases(self) -> Integers:
+        """The rows that are the first lease of a message that was not received before."""
+        places = np.where(self._leased_here, np.arange(len(self._order)), len(self._order))
+        found = np.minimum.reduceat(places, self._starts)
+        found = found[(found < len(self._order)) & ~self._was("received")]
+        return self._order[found] - self._known
+
+    def merged(self) -> Messages:
+        sent = self._was("sent") | np.logical_or.reduceat(self._sent_here, self._starts)
+        received = self._was("received") | np.logical_or.reduceat(self._leased_here, self._starts)
+        crc, intact = self._checksums()
+        heard = np.concatenate((self._messages.heard_us, self._rows.moment_us))[self._order]
+        return Messages(
+            self._of_start(self._messages.message, self._rows.message),
+            np.maximum.reduceat(heard, self._starts),
+            self._of_start(self._messages.stream, self._rows.stream),
+            self._of_start(self._messages.seq, self._rows.seq),
+            crc,
+            sent,
+            received,
+            intact,
+        )
+
+    def _checksums(self) -> tuple[Integers, Flags]:
+        """That of the send if it is known, else of the first row; and whether a lease had it."""
+        all_sums = np.concatenate((self._messages.crc, self._rows.crc))[self._order]
+        firsts = all_sums[self._starts]
+        places = np.where(self._sent_here, np.arange(len(self._order)), len(self._order))
+        sends = np.minimum.reduceat(places, self._starts)
+        new = (sends < len(self._order)) & ~self._was("sent")
+        wanted = np.where(new, all_sums[np.minimum(sends, len(self._order) - 1)], firsts)
+        sizes = np.diff(np.append(self._starts, len(self._order)))
+        equal = (all_sums == np.repeat(wanted, sizes)) | (all_sums == UNKNOWN)
+        equal |= np.repeat(wanted == UNKNOWN, sizes)
+        intact = np.logical_or.reduceat(self._leased_here & equal, self._starts)
+        # A lease that came before its send has left its checksum, and only that.
+        early = self._was("received") & ~self._was("sent")
+        before = np.where(early, firsts == wanted, self._was("intact"))
+        return wanted, intact | before
+
+    def _was(self, flag: str) -> Flags:
+        """What was remembered at the start of each life; false without a memory."""
+        found = np.zeros(len(self._starts), np.bool_)
+        places = self._order[self._starts[self._remembered]]
+        found[self._remembered] = getattr(self._messages, flag)[places]
+        return found
+
+    def _of_start(self, remembered: Integers, told: Integers) -> Integers:
+        found: Integers = np.concatenate((remembered, told))[self._order[self._starts]]
+        return found

@@ -1,0 +1,122 @@
+"""The directory that a monitor lives in: what it was begun with, Spark's checkpoint, the state
+after each batch, and the figures.
+
+The state after batch n is made of that after batch n - 1 and the rows of batch n alone, and Spark
+repeats a batch that it has begun with the same files. So a batch may be done again at any time,
+and whatever is killed goes on as if nothing had happened. All executors must see the directory.
+"""
+
+import contextlib
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dovemq.pipeline.monitor.errors import PlaceTaken, PlaceUnfit
+from dovemq.pipeline.monitor.figures import TABLE
+from dovemq.pipeline.monitor.watch import Bounds
+
+STATES_KEPT: Final = 2
+"""The last one, and that which it was made of: Spark may repeat the last batch."""
+FIGURES_MAX: Final = 10_000
+"""Files of figures, one for each batch; the oldest go."""
+_DONE: Final = "_SUCCESS"
+"""What Spark writes last into a directory."""
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """What must stay the same as long as a monitor lives; `traces` is where it reads."""
+
+    traces: str
+    bounds: Bounds
+
+
+class Place:
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.checkpoint = directory / "checkpoint"
+        self._states = directory / "state"
+        self._figures = directory / "figures"
+
+    @contextlib.contextmanager
+    def held(self, terms: Terms) -> Iterator[None]:
+        """By one process at a time, on the terms on which it was begun."""
+        for folder in (self._states, self._figures):
+            folder.mkdir(parents=True, exist_ok=True)
+        with (self.directory / "lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise PlaceTaken(self.directory) from None
+            self._agree(terms)
+            yield
+
+    def _agree(self, terms: Terms) -> None:
+        file = self.directory / "monitor.json"
+        if not file.exists():
+            _write(file, msgspec.json.encode(terms))
+            return
+        try:
+            begun = msgspec.json.decode(file.read_bytes(), type=Terms)
+        except msgspec.DecodeError:
+            raise PlaceUnfit(self.directory, f"{file.name} cannot be read") from None
+        if begun != terms:
+            raise PlaceUnfit(self.directory, f"it was begun with {_told(begun)}")
+
+    def state(self, batch: int) -> Path:
+        return self._states / f"{batch:09d}"
+
+    def has_state(self, batch: int) -> bool:
+        return (self.state(batch) / _DONE).exists()
+
+    def state_before(self, batch: int) -> Path | None:
+        """None before the first batch."""
+        if batch == 0:
+            return None
+        if not self.has_state(batch - 1):
+            raise PlaceUnfit(self.directory, f"the state after batch {batch - 1} is gone")
+        return self.state(batch - 1)
+
+    def rows_of(self, state: Path | None, columns: Sequence[str]) -> list[dict[str, Any]]:
+        """One per queue; none before the first batch."""
+        if state is None:
+            return []
+        rows: list[dict[str, Any]] = pq.read_table(state, columns=list(columns)).to_pylist()
+        return rows
+
+    def write_figures(self, batch: int, rows: Sequence[dict[str, Any]]) -> None:
+        """Whole or not at all; once more is the same."""
+        sink = pa.BufferOutputStream()
+        pq.write_table(pa.Table.from_pylist(list(rows), TABLE), sink)
+        _write(self._figures / f"figures-{batch:09d}.parquet", sink.getvalue())
+
+    def forget_before(self, batch: int) -> None:
+        for state in self._states.iterdir():
+            if int(state.name) <= batch - STATES_KEPT:
+                shutil.rmtree(state)
+        files = sorted(self._figures.glob("figures-*.parquet"))
+        for file in files[:-FIGURES_MAX]:
+            file.unlink()
+
+
+def _told(terms: Terms) -> str:
+    bounds = terms.bounds
+    return (
+        f"the traces of {terms.traces}, rows waited for {bounds.late_us / 1e6:g} s, a horizon of "
+        f"{bounds.horizon_us / 1e6:g} s and {bounds.messages_max} messages at most"
+    )
+
+
+def _write(path: Path, data: bytes) -> None:
+    part = path.with_name(f".{path.name}.part")
+    with part.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)

@@ -1,0 +1,69 @@
+"""One micro-batch on Spark: believed rows of the trace and the states before, to those after."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from dovemq.pipeline.monitor.columns import LEASED, SENT, UNKNOWN, Rows
+from dovemq.pipeline.monitor.figures import KEPT, QUEUE, STATE
+from dovemq.pipeline.monitor.watch import Bounds, Watch
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_SETTLED: Final = 2
+_KINDS: Final = {"sent": SENT, "leased": LEASED, "settled": _SETTLED}
+
+
+def heard(events: "DataFrame") -> "DataFrame":
+    """Ids and senders as hashes: nothing but front ends, which order ties, stays text."""
+    kind = F.create_map(*(F.lit(part) for pair in _KINDS.items() for part in pair))
+    none = F.lit(UNKNOWN).cast("long")
+    return events.where(F.col("event").isin(*_KINDS)).select(
+        QUEUE,
+        "moment_us",
+        kind[F.col("event")].cast("long").alias("kind"),
+        F.xxhash64("message_id").alias("message"),
+        F.xxhash64("sender").alias("stream"),
+        F.coalesce("send_seq", none).alias("seq"),
+        F.coalesce("body_crc32", none).alias("crc"),
+        "front_end",
+        F.coalesce("receive_seq", none).alias("receive_seq"),
+    )
+
+
+def advanced(
+    rows: "DataFrame", states: "DataFrame", bounds: Bounds, watermark_us: int
+) -> "DataFrame":
+    """Each queue by itself, those without new rows too. In Python, since what is kept between
+    batches is a structure that no expression of Spark updates; a queue's rows come as one table.
+    """
+    grouped = rows.groupBy(QUEUE).cogroup(states.groupBy(QUEUE))
+    schema = from_arrow_schema(STATE)
+    return grouped.applyInArrow(_advance(bounds, watermark_us), schema).select(*STATE.names)
+
+
+def _advance(bounds: Bounds, watermark_us: int) -> Callable[[Any, Any], Any]:
+    def advance(rows: Any, states: Any) -> Any:
+        known = states.num_rows > 0
+        queue = (states if known else rows)[QUEUE][0].as_py()
+        watch = Watch.resumed(states[KEPT][0].as_py(), bounds) if known else Watch(bounds)
+        told, settled = _columns(rows)
+        watch.add(told, settled, watermark_us)
+        state = {QUEUE: queue, **watch.figures(), KEPT: watch.kept()}
+        return pa.Table.from_pylist([state], STATE)
+
+    return advance
+
+
+def _columns(rows: Any) -> tuple[Rows, int]:
+    """The sends and leases, and how many settles there are."""
+    arrays = {name: rows[name].to_numpy() for name in rows.column_names if name != QUEUE}
+    arrays["front_end"] = arrays["front_end"].astype(np.str_)
+    told = arrays["kind"] != _SETTLED
+    kept = {name: array[told] for name, array in arrays.items()}
+    return Rows.of(kept), int(np.count_nonzero(~told))

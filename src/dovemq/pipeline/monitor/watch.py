@@ -1,0 +1,159 @@
+"""One queue under watch: rows in the order of files, figures in the order of events.
+
+Rows wait until the watermark has passed them, so that they are told in the order in which they
+happened, however late a file comes. What comes later than that counts, but is not ordered.
+"""
+
+from collections import Counter
+from dataclasses import astuple
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from dovemq.models.consistency import Consistency
+from dovemq.pipeline.monitor.columns import Messages, Rows, of_blob, prefixed, to_blob
+from dovemq.pipeline.monitor.memory import fates, tell
+from dovemq.pipeline.monitor.streams import Streams
+
+EVER_US: Final = 1 << 62
+_NEVER_US: Final = -EVER_US
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """`late_us`: how long rows are waited for; `horizon_us`: how long a message may be silent.
+
+    Of a queue at most `messages_max` messages are remembered, and as many rows wait.
+    """
+
+    late_us: int
+    horizon_us: int
+    messages_max: int
+
+
+class _Head(msgspec.Struct):
+    """What a watch keeps beside columns; up to `told_us` rows were told in their order."""
+
+    counts: dict[str, int] = {}
+    first_us: int = EVER_US
+    last_us: int = _NEVER_US
+    told_us: int = _NEVER_US
+    ended: tuple[int, ...] = astuple(Consistency())
+
+
+class Watch:
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._head = _Head()
+        self._counts: Counter[str] = Counter()
+        self._pending = Rows.none()
+        self._messages = Messages.none()
+        self._streams = Streams(Consistency())
+
+    def add(self, rows: Rows, settled: int, watermark_us: int) -> None:
+        """What new files say of the queue; the watermark may rise without any."""
+        head = self._head
+        self._counts["settled"] += settled
+        if len(rows):
+            head.first_us = min(head.first_us, int(rows.moment_us.min()))
+            head.last_us = max(head.last_us, int(rows.moment_us.max()))
+        late = rows.moment_us <= head.told_us
+        if late.any():
+            self._counts["late"] += int(np.count_nonzero(late))
+            self._tell(rows.picked(late).in_order(), ordered=False)
+            rows = rows.picked(~late)
+        self._pending = self._pending.followed_by(rows).in_order()
+        due = self._due(watermark_us)
+        if len(due):
+            self._forget_silent(int(due.moment_us[0]))
+        self._tell(due, ordered=True)
+        self._forget_beyond(self._bounds.messages_max)
+        self._streams.keep(self._messages)
+
+    def figures(self) -> dict[str, int]:
+        """As if the trace ended here: rows that wait are told too, to a copy."""
+        ended = Watch.resumed(self.kept(), self._bounds)
+        ended._tell(ended._pending, ordered=True)
+        messages, order = ended._messages, ended._streams.result()
+        counts = ended._counts + fates(messages)
+        open_now = int(np.count_nonzero(messages.sent & ~messages.received))
+        placed = self._head.last_us > _NEVER_US
+        return {
+            "first_us": self._head.first_us if placed else 0,
+            "last_us": self._head.last_us if placed else 0,
+            "watermark_us": self._head.told_us,
+            "sent": counts["sent"],
+            "messages": counts["messages"],
+            "receives": counts["receives"],
+            "received": counts["received"],
+            "settled": counts["settled"],
+            "duplicates": counts["receives"] - counts["received"],
+            "absent": counts["absent"] - open_now,
+            "corrupted": counts["corrupted"],
+            "unsent": counts["unsent"],
+            "open": open_now,
+            "ordered": order.ordered,
+            "unordered": counts["received"] - order.ordered,
+            "out_of_order": order.out_of_order,
+            "displacement": order.displacement,
+            "late": counts["late"],
+            "forgotten": counts["forgotten"],
+            "remembered": len(self._messages),
+            "pending": len(self._pending),
+        }
+
+    def kept(self) -> bytes:
+        self._head.counts, self._head.ended = self._counts, astuple(self._streams.ended)
+        head = np.frombuffer(msgspec.json.encode(self._head), np.uint8)
+        pending = prefixed("pending.", self._pending.named())
+        messages = prefixed("messages.", self._messages.named())
+        return to_blob({"head": head, **pending, **messages, **self._streams.kept()})
+
+    @classmethod
+    def resumed(cls, blob: bytes, bounds: Bounds) -> "Watch":
+        arrays = of_blob(blob)
+        watch = cls(bounds)
+        watch._head = head = msgspec.json.decode(arrays["head"].tobytes(), type=_Head)
+        watch._counts = Counter(head.counts)
+        watch._pending = Rows.of(arrays, "pending.")
+        watch._messages = Messages.of(arrays, "messages.")
+        watch._streams = Streams.resumed(arrays, Consistency(*head.ended))
+        return watch
+
+    def _due(self, watermark_us: int) -> Rows:
+        """Rows that the watermark has passed, and those beyond what may wait."""
+        pending, most = self._pending, self._bounds.messages_max
+        until_us = max(watermark_us, self._head.told_us)
+        if len(pending) > most:
+            until_us = max(until_us, int(pending.moment_us[-1 - most]))
+        due = int(np.searchsorted(pending.moment_us, until_us, "right"))
+        self._head.told_us = until_us
+        self._pending = pending.picked(slice(due, None))
+        return pending.picked(slice(due))
+
+    def _tell(self, rows: Rows, *, ordered: bool) -> None:
+        told = tell(self._messages, rows, self._bounds.horizon_us, self._head.told_us)
+        self._messages = told.messages
+        self._counts.update(told.counts)
+        if ordered:
+            firsts = rows.picked(told.firsts)
+            self._streams.add(firsts.stream, firsts.seq)
+
+    def _forget_silent(self, now_us: int) -> None:
+        """Before anything else is told: a sender that was silent as long may count anew."""
+        told = tell(self._messages, Rows.none(), self._bounds.horizon_us, now_us)
+        self._messages = told.messages
+        self._counts.update(told.counts)
+        self._streams.keep(self._messages)
+
+    def _forget_beyond(self, messages_max: int) -> None:
+        """Those heard of longest ago; what would have become of them is not known."""
+        excess = len(self._messages) - messages_max
+        if excess <= 0:
+            return
+        oldest = np.argpartition(self._messages.heard_us, excess - 1)[:excess]
+        gone = self._messages.picked(oldest)
+        self._counts["forgotten"] += int(np.count_nonzero(gone.sent & ~gone.received))
+        kept = np.ones(len(self._messages), np.bool_)
+        kept[oldest] = False
+        self._messages = self._messages.picked(kept)

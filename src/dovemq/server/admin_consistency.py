@@ -1,0 +1,78 @@
+"""How consistent a queue was, over the admin API: a monitor tells it, others read it."""
+
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from dovemq.core.accounts import Role
+from dovemq.server.admin_desk import AdminRefusal, Asked, Desk, Route
+from dovemq.server.admin_views import Document
+from dovemq.server.measurements import Measured, Measurement
+
+
+async def tell_consistency(desk: Desk, asked: Asked) -> Document:
+    measurement: Measurement = asked.body
+    _check(measurement)
+    assert asked.caller is not None
+    queue = await desk.service.queues.find(asked.queue)
+    measured = Measured(measurement, desk.now_ms, asked.caller.account.number)
+    desk.measurements.put(queue, measured)
+    return _document(measured)
+
+
+async def show_consistency(desk: Desk, asked: Asked) -> Document:
+    measured = desk.measurements.get(await desk.service.queues.find(asked.queue))
+    if measured is None:
+        raise AdminRefusal(
+            HTTPStatus.NOT_FOUND,
+            "NotMeasured",
+            "Nobody has measured this queue since the server started; "
+            "`dovemq pipeline monitor --publish` does.",
+        )
+    return _document(measured)
+
+
+def _check(told: Measurement) -> None:
+    if told.to_ms < told.from_ms:
+        raise _contradiction("to_ms is before from_ms")
+    if told.lost + told.open > told.messages:
+        raise _contradiction("more messages are lost or open than there are")
+    if told.ordered > told.received or told.out_of_order > told.ordered:
+        raise _contradiction("received, ordered and out_of_order do not fit together")
+
+
+def _contradiction(what: str) -> AdminRefusal:
+    return AdminRefusal(HTTPStatus.BAD_REQUEST, "InvalidBody", f"This cannot be: {what}.")
+
+
+def _document(measured: Measured) -> Document:
+    told = measured.measurement
+    return {
+        **msgspec.structs.asdict(told),
+        **told.rates,
+        "told_ms": measured.told_ms,
+        "told_by": measured.account,
+    }
+
+
+CONSISTENCY_ROUTES: Final = (
+    Route(
+        "show consistency",
+        "GET",
+        "/v1/queues/{account}/{name}/consistency",
+        "What was lost, repeated and out of order, as a monitor has told it last; counts, rates, "
+        "over what time, by whom and when. 404 if nobody has since the server started.",
+        show_consistency,
+        Role.VIEWER,
+    ),
+    Route(
+        "tell consistency",
+        "PUT",
+        "/v1/queues/{account}/{name}/consistency",
+        "Counts of a monitor; kept in memory in place of the last ones.",
+        tell_consistency,
+        Role.OPERATOR,
+        body=Measurement,
+    ),
+)

@@ -1,0 +1,198 @@
+"""A real standalone Spark cluster on this machine, from the installed package alone.
+
+A master and its workers, each a process of its own on a free port of 127.0.0.1; what they write
+lies in one directory. Whoever is on this machine can use it: it is for tests and trials.
+"""
+
+import contextlib
+import importlib.util
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from dovemq.pipeline.errors import SparkMissing
+from dovemq.pipeline.java import check_java
+
+HOST: Final = "127.0.0.1"
+START_SECONDS_MAX: Final = 120.0
+STOP_SECONDS_MAX: Final = 30.0
+LOOK_SECONDS: Final = 0.05
+LOG_CHARACTERS_SHOWN: Final = 4_000
+_PACKAGE: Final = "org.apache.spark.deploy"
+_MASTER_URL: Final = re.compile(r"Starting Spark master at (spark://\S+)")
+_MASTER_PAGE: Final = re.compile(r"MasterWebUI.* started at (http://\S+)")
+_LEADS: Final = re.compile(r"elected leader")
+_WORKER_PORT: Final = re.compile(r"Starting Spark worker \S+:(\d+) with")
+_REGISTERED: Final = re.compile(r"Successfully registered with master")
+_LAUNCHED: Final = re.compile(r"Launching executor (\S+)/(\d+) on worker worker-\S+-(\d+)$", re.M)
+_QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+class ClusterFailed(RuntimeError):
+    """A part of the cluster did not get as far as it must; the text ends with its log."""
+
+
+class SparkCluster:
+    """`with SparkCluster(directory) as cluster:` then `cluster.master_url`.
+
+    `memory` and `cores` are what each worker has to give to executors. At the end no process of
+    it is left, executors among them.
+    """
+
+    def __init__(
+        self, directory: Path, workers: int = 2, cores: int = 1, memory: str = "1g"
+    ) -> None:
+        self.directory = directory
+        self._count = workers
+        self._offer = ("--cores", str(cores), "--memory", memory)
+        self._master: _Daemon | None = None
+        self._workers: list[_Daemon] = []
+
+    def start(self) -> "SparkCluster":
+        check_java()
+        try:
+            self._master = self._started("Master", "master", "--port", "0")
+            for pattern in (_MASTER_URL, _MASTER_PAGE, _LEADS):
+                self._master.await_line(pattern)
+            for number in range(self._count):
+                place = self.directory / f"worker-{number}"
+                self._workers.append(
+                    self._started(
+                        "Worker",
+                        place.name,
+                        *self._offer,
+                        *("--work-dir", str(place)),
+                        self.master_url,
+                    )
+                )
+            for worker in self._workers:
+                worker.await_line(_REGISTERED)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        daemons = [*self._workers, *([self._master] if self._master else [])]
+        self._workers, self._master = [], None
+        for daemon in daemons:
+            daemon.ask_to_end()
+        for daemon in daemons:
+            daemon.end()
+
+    def wait(self) -> int:
+        """Until the master ends; its exit code."""
+        return self._lead.process.wait()
+
+    def kill_worker(self, number: int) -> None:
+        """SIGKILL, to its executors too: as if its machine had lost power."""
+        self._workers[number].kill()
+
+    def worker_of(self, application: str, executor: str) -> int:
+        """The number of the worker on which that executor was started."""
+        ports = [int(worker.await_line(_WORKER_PORT)[1]) for worker in self._workers]
+        for name, number, port in _LAUNCHED.findall(self._lead.log_text()):
+            if (name, number) == (application, executor):
+                return ports.index(int(port))
+        raise LookupError(f"the master has started no executor {executor} of {application}")
+
+    @property
+    def master_url(self) -> str:
+        return self._lead.await_line(_MASTER_URL)[1]
+
+    @property
+    def page_url(self) -> str:
+        """The master's own page for browsers."""
+        return self._lead.await_line(_MASTER_PAGE)[1]
+
+    @property
+    def _lead(self) -> "_Daemon":
+        assert self._master is not None, "the cluster is not running"
+        return self._master
+
+    def _started(self, kind: str, name: str, *args: str) -> "_Daemon":
+        home = _spark_home()
+        self.directory.mkdir(parents=True, exist_ok=True)
+        settings = self.directory / "conf"
+        settings.mkdir(exist_ok=True)
+        environment = {
+            **os.environ,
+            "SPARK_HOME": str(home),
+            "SPARK_CONF_DIR": str(settings),
+            "SPARK_LOCAL_IP": HOST,
+            "SPARK_LOCAL_DIRS": str(self.directory / "scratch"),
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": f"{_QUICK} -Dspark.master.rest.enabled=false",
+        }
+        program = str(home / "bin" / "spark-class")
+        command = (
+            program,
+            f"{_PACKAGE}.{kind.lower()}.{kind}",
+            "--host",
+            HOST,
+            "--webui-port",
+            "0",
+        )
+        return _Daemon((*command, *args), environment, self.directory / f"{name}.log")
+
+    def __enter__(self) -> "SparkCluster":
+        return self.start()
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+
+class _Daemon:
+    """One process and those that it starts: they share its process group."""
+
+    def __init__(self, command: tuple[str, ...], environment: Mapping[str, str], log: Path) -> None:
+        self._log = log
+        with log.open("wb") as file:
+            self.process = subprocess.Popen(
+                command,
+                env=environment,
+                cwd=log.parent,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def await_line(self, pattern: re.Pattern[str]) -> re.Match[str]:
+        until = time.monotonic() + START_SECONDS_MAX
+        while (found := pattern.search(self.log_text())) is None:
+            if self.process.poll() is not None or time.monotonic() > until:
+                tail = self.log_text()[-LOG_CHARACTERS_SHOWN:]
+                raise ClusterFailed(f"{self._log.stem} of the Spark cluster failed:\n{tail}")
+            time.sleep(LOOK_SECONDS)
+        return found
+
+    def log_text(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    def ask_to_end(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+
+    def end(self) -> None:
+        """A worker that is asked to end takes its executors along; what is left is killed."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(STOP_SECONDS_MAX)
+        self.kill()
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def _spark_home() -> Path:
+    found = importlib.util.find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise SparkMissing("pyspark")
+    return Path(found.origin).parent

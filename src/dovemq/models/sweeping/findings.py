@@ -21,6 +21,11 @@ class Findings:
     def add(self, configuration: int, replication: int, values: Sequence[float]) -> None:
         self._values[configuration][replication] = tuple(values)
 
+    @property
+    def done(self) -> int:
+        """Replications of all configurations."""
+        return sum(map(len, self._values))
+
     def asked(self) -> list[tuple[int, int]]:
         """The replications without which no configuration can go on; none when all have ended."""
         return [

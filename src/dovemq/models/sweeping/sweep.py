@@ -20,6 +20,8 @@ MODELS: Final[Mapping[str, Prepare]] = {
     "cpn": prepare_cpn,
 }
 CONFIGURATIONS_MAX: Final = 100_000
+TOLD: Final = ("configuration", "seed", "stable", "replications", "content")
+"""What is told of every configuration beside its place in the grid and its measures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,9 @@ class Sweep:
         if not 1 <= len(self.points) <= CONFIGURATIONS_MAX:
             found = f"{len(self.points)} configurations"
             raise SweepInvalid("grid", f"{found}: 1 to {CONFIGURATIONS_MAX:,} are needed")
+
+        if taken := sorted({*TOLD, *self.question.measures}.intersection(self.axes)):
+            raise SweepInvalid("grid", f"{taken[0]} is the name of a column of the results")
 
     def values(self, configuration: int) -> dict[str, Value]:
         """Of its parameters."""

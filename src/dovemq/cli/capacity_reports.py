@@ -101,7 +101,7 @@ def draw(
 
     figure = "mean" if target.level is None else f"{100 * target.level:g} % quantile"
     labels = ("consumers", "partitions", f"{figure} of the latency, s")
-    title = f"dovemq pipeline capacity: dots keep {target.latency:g} s"
+    title = f"dovemq pipeline capacity: dots keep {target.latency:g} s, the star costs least"
     draw_maps(title, labels, [_map(load, found, each) for load, each in best.items()], [path])
 
 

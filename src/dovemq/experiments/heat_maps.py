@@ -62,8 +62,7 @@ def _draw_map(
             axes.plot(column, row, "o", color="white", markersize=4)
     if each.best is not None:
         x, y = each.best
-        axes.plot(x, y, "*", color="red", markersize=16, label="cheapest")
-        axes.legend(fontsize="small", loc="upper right")
+        axes.plot(x, y, "*", color="red", markersize=16)
     axes.set_xticks(range(len(each.x)), [f"{value:g}" for value in each.x])
     axes.set_yticks(range(len(each.y)), [f"{value:g}" for value in each.y])
     axes.set_xlabel(labels[0])

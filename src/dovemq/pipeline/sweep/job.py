@@ -13,7 +13,7 @@ from dovemq.pipeline.sweep.replicating import ASKED, Replicate
 
 KEEP_SECONDS: Final = 10.0
 ROWS_FIRST: Final = 32
-ROWS_MAX: Final = 1_000_000
+ROWS_MAX: Final = 100_000
 _GROWTH_MAX: Final = 4.0
 
 Clock: TypeAlias = Callable[[], float]

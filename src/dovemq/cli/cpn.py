@@ -1,11 +1,10 @@
 """`dovemq cpn …`: coloured Petri nets from files: checked, run, explored and drawn."""
 
 import argparse
-import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from dovemq.cli.command import (
     FAILED,
@@ -20,13 +19,11 @@ from dovemq.cli.command import (
     pair,
 )
 from dovemq.cli.cpn_reports import invariants, listed, print_report, space_facts
-from dovemq.cli.output import Progress, print_json, print_pairs
+from dovemq.cli.output import print_json, print_pairs, working
 from dovemq.core.errors import DoveError
 
 if TYPE_CHECKING:
     from dovemq.models.petri import CheckedNet, Monitor, Net
-
-Result = TypeVar("Result")
 
 
 class RunFailed(DoveError):
@@ -168,21 +165,6 @@ def _value(text: str) -> int | float | bool | str:
     return text
 
 
-def _working(
-    text: Callable[[], str], work: Callable[[], Result], stop: Callable[[], None]
-) -> Result:
-    """Work in a thread, so that a line about it can be shown, and that it can be interrupted."""
-
-    async def run() -> Result:
-        async with Progress(text):
-            try:
-                return await asyncio.to_thread(work)
-            finally:
-                stop()
-
-    return asyncio.run(run())
-
-
 def _check(args: argparse.Namespace) -> int:
     from dovemq.models.petri import NetError, checked
 
@@ -220,7 +202,7 @@ def _simulate(args: argparse.Namespace) -> int:
         net = checked(_read(args))
         laboratory = Laboratory(net, _monitors(net, args))
         done = [0]
-        report = _working(
+        report = working(
             lambda: f"{done[0]} of {args.replications} replications",
             lambda: laboratory.replicate(
                 args.replications,
@@ -273,7 +255,7 @@ def _statespace(args: argparse.Namespace) -> int:
         net = checked(_read(args))
         search = _Search()
         limits = Limits(args.markings_max, args.tokens_max)
-        space = _working(
+        space = working(
             lambda: f"{search.found} markings",
             lambda: state_space(net, limits, search.progress),
             search.stop,

@@ -11,10 +11,10 @@ from typing import Any, Final
 from dovemq.cli.command import WrongUse
 from dovemq.cli.output import print_pairs
 from dovemq.models.errors import ModelError
+from dovemq.models.grids import spaced
 
 EXTRA: Final = "this command needs more packages: pip install 'dovemq[{}]'"
 FILE_BYTES_MAX: Final = 1 << 20
-SWEEP_POINTS_MAX: Final = 10_000
 _PICTURES: Final = (".png", ".svg", ".pdf")
 _PACKAGES: Final = frozenset(
     ("duckdb", "matplotlib", "numba", "numpy", "pandas", "pyarrow", "pyspark", "scipy")
@@ -71,19 +71,12 @@ def sweep(text: str) -> tuple[str, list[float]]:
     name, sign, values = text.partition("=")
     if not sign or not name or not values:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=FROM:TO:STEP or NAME=V1,V2,…")
-    parts = values.split(":")
-    if len(parts) == 1:
+    if ":" not in values:
         return _named(name), reals(values)
-    if len(parts) > 3:
-        raise argparse.ArgumentTypeError(f"{text!r} has more than FROM:TO:STEP")
-    first, last = real(parts[0]), real(parts[1])
-    step = real(parts[2]) if len(parts) == 3 else 1.0
-    if step <= 0 or not math.isfinite(first + last + step) or last < first:
-        raise argparse.ArgumentTypeError(f"{text!r} goes nowhere")
-    count = int((last - first) / step + 1e-9) + 1
-    if count > SWEEP_POINTS_MAX:
-        raise argparse.ArgumentTypeError(f"{text!r} has more than {SWEEP_POINTS_MAX} points")
-    return _named(name), [first + place * step for place in range(count)]
+    try:
+        return _named(name), [float(value) for value in spaced(name, values)]
+    except ModelError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _named(name: str) -> str:

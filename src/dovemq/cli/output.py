@@ -5,9 +5,11 @@ import contextlib
 import datetime
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, TextIO
+from typing import Any, Final, TextIO, TypeVar
 
 import msgspec
+
+Result = TypeVar("Result")
 
 PROGRESS_AFTER_SECONDS: Final = 2.0
 PROGRESS_EVERY_SECONDS: Final = 0.2
@@ -107,3 +109,18 @@ class Progress:
         self._stream.write("\r" + text.ljust(self._length))
         self._stream.flush()
         self._length = len(text)
+
+
+def working(
+    text: Callable[[], str], work: Callable[[], Result], stop: Callable[[], None]
+) -> Result:
+    """Work in a thread, so that a line about it can be shown, and that it can be interrupted."""
+
+    async def run() -> Result:
+        async with Progress(text):
+            try:
+                return await asyncio.to_thread(work)
+            finally:
+                stop()
+
+    return asyncio.run(run())

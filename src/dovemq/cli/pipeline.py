@@ -1,6 +1,6 @@
 """`dovemq pipeline …`: jobs on traces and models, by Spark or on this machine alone."""
 
-from dovemq.cli import pipeline_metrics, pipeline_monitor
+from dovemq.cli import pipeline_capacity, pipeline_metrics, pipeline_monitor, pipeline_sweep
 from dovemq.cli.command import Commands, add_group
 
 
@@ -12,8 +12,5 @@ def add(commands: Commands) -> None:
         "dovemq pipeline metrics ./trace",
     )
     kinds = parser.add_subparsers(metavar="JOB", required=True)
-    for kind in (
-        pipeline_metrics,
-        pipeline_monitor,
-    ):
+    for kind in (pipeline_capacity, pipeline_metrics, pipeline_monitor, pipeline_sweep,):
         kind.add(kinds)

@@ -1,7 +1,6 @@
 """`dovemq plan`: consumers for each topic, for a budget or a target; and what if."""
 
 import argparse
-import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,10 +47,13 @@ def add(commands: Commands) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     with modelling():
+        from dovemq.models.planning.changes import changed
+
         text = _with_flags(read_toml(args.file), args)
         plans = {"plan": _planned(text)}
         if args.what_if:
-            plans["what_if"] = _planned(_changed(text, args.what_if))
+            values = {key: _value(key, value) for key, value in args.what_if}
+            plans["what_if"] = _planned(changed(text, values))
         if args.plot is not None:
             _plot(args.plot, plans)
     if args.json:
@@ -82,33 +84,6 @@ def _with_flags(text: dict[str, Any], args: argparse.Namespace) -> dict[str, Any
     if args.optimise_routes:
         asked["optimise_routes"] = True
     return {**text, "goal": {**goal, **asked}}
-
-
-def _changed(text: dict[str, Any], changes: list[tuple[str, str]]) -> dict[str, Any]:
-    other = copy.deepcopy(text)
-    for key, value in changes:
-        if key == "load":
-            _multiply(other, _value(key, value))
-            continue
-        *folders, last = key.split(".")
-        table: Any = other
-        for folder in folders:
-            table = table.get(folder) if isinstance(table, dict) else None
-        if not isinstance(table, dict):
-            raise WrongUse(f"--what-if {key}: the file has no table {'.'.join(folders)}")
-        if key in ("goal.budget", "goal.target_seconds"):
-            table.pop("target_seconds" if last == "budget" else "budget", None)
-        table[last] = _value(key, value)
-    return other
-
-
-def _multiply(text: dict[str, Any], factor: Any) -> None:
-    jobs = text.get("jobs")
-    if not isinstance(factor, int | float) or not isinstance(jobs, dict):
-        raise WrongUse("--what-if load: a factor is needed, and jobs in the file")
-    for job in jobs.values():
-        if isinstance(job, dict) and isinstance(job.get("arrival_rate"), int | float):
-            job["arrival_rate"] *= factor
 
 
 def _value(key: str, text: str) -> Any:

@@ -28,6 +28,10 @@ def draw(title: str, panels: Sequence[Panel], paths: Sequence[Path]) -> None:
     for number, panel in enumerate(panels, 1):
         _draw_panel(canvas.add_subplot(rows, columns, number), panel)
     canvas.suptitle("\n".join(textwrap.wrap(title, _TITLE_CHARACTERS * columns)))
+    save(canvas, paths)
+
+
+def save(canvas: Canvas, paths: Sequence[Path]) -> None:
     with matplotlib.rc_context({"svg.hashsalt": "dovemq", "svg.fonttype": "none"}):
         for path in paths:
             canvas.savefig(path, dpi=_DOTS_PER_INCH, metadata=_NO_DATE.get(path.suffix, {}))

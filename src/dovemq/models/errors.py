@@ -3,6 +3,7 @@
     ModelError
     ├── ParameterInvalid    a number is absent, no number, or outside its range
     ├── NetworkInvalid      topics, tasks or routes do not fit together
+    ├── SweepInvalid        what a sweep asks, or one of its configurations, makes no sense
     ├── Unstable            more work arrives than the servers can do
     ├── TooLarge            the answer would need more room or time than a named bound
     └── NetError            a Petri net makes no sense or fails; its leaves are in `petri/errors.py`
@@ -24,6 +25,13 @@ class ParameterInvalid(ModelError):
 
 
 class NetworkInvalid(ModelError):
+    def __init__(self, place: str, reason: str) -> None:
+        super().__init__(f"{place}: {reason}")
+        self.place = place
+        self.reason = reason
+
+
+class SweepInvalid(ModelError):
     def __init__(self, place: str, reason: str) -> None:
         super().__init__(f"{place}: {reason}")
         self.place = place

@@ -39,6 +39,7 @@ class Run:
 
     `warm_up` is left out of every figure; "auto" finds it by pilot runs. `slices` is how finely
     figures are kept over time. The first `record_rows_max` events of replication 0 are recorded.
+    `first` is the number of the first replication, so that a run can be made in parts.
     """
 
     horizon: float
@@ -49,12 +50,14 @@ class Run:
     slices: int = 100
     confidence: float = 0.95
     record_rows_max: int = 0
+    first: int = 0
 
     def __post_init__(self) -> None:
         positive("horizon", self.horizon)
         if self.warm_up != "auto":
             not_negative("warm_up", self.warm_up)
         whole("replications", self.replications, 1, REPLICATIONS_MAX)
+        whole("first", self.first, 0, REPLICATIONS_MAX - self.replications)
         whole("seed", self.seed, 0, 2**63 - 1)
         whole("workers", self.workers, 1, WORKERS_MAX)
         whole("slices", self.slices, 1, SLICES_MAX)
@@ -96,8 +99,9 @@ def run_to_end(state: T, advance: Callable[[T, int], int], grown: Callable[[T], 
 
 def replicated(run: Run, warm_up: float, one: Replication[T], progress: Progress | None) -> list[T]:
     """All replications, in the order of their numbers."""
-    spans = [run.span(warm_up, number) for number in range(run.replications)]
-    return _in_order(one, list(enumerate(spans)), run.workers, progress)
+    numbers = range(run.first, run.first + run.replications)
+    asked = [(number, run.span(warm_up, number)) for number in numbers]
+    return _in_order(one, asked, run.workers, progress)
 
 
 def warm_up_of(run: Run, one: Replication[T], in_system: Callable[[T], Floats]) -> float:

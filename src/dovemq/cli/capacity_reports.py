@@ -1,0 +1,128 @@
+"""What `dovemq pipeline capacity` prints and draws: one map of latencies for each load."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dovemq.cli.modelling import plain, shown
+from dovemq.cli.output import print_table
+
+if TYPE_CHECKING:
+    from dovemq.models.planning.capacity import Judged, Target
+    from dovemq.models.planning.partitioned import PartitionedQueue
+
+
+def as_dict(
+    queue: "PartitionedQueue",
+    target: "Target",
+    method: str,
+    found: "Sequence[Judged]",
+    best: "Mapping[float, Judged | None]",
+) -> dict[str, Any]:
+    names = ("arrival_rate", "service_rate", "arrival_scv", "service_scv", "partition_rate")
+    return {
+        "method": method,
+        "queue": plain({name: getattr(queue, name) for name in names}),
+        "target_s": target.latency,
+        "level": target.level,
+        "cheapest": [
+            {"load": load} | (_row(each) if each else {"met": False}) for load, each in best.items()
+        ],
+        "configurations": [{"load": each.candidate.load} | _row(each) for each in found],
+    }
+
+
+def _row(each: "Judged") -> dict[str, Any]:
+    """`met` is null where the interval holds the target."""
+    queue = each.candidate.queue
+    figures = {"latency_s": each.latency, "low_s": each.low, "high_s": each.high}
+    return {
+        "partitions": queue.partitions,
+        "consumers": queue.consumers,
+        "cost": each.candidate.cost,
+        "stable": queue.stable,
+        **plain(figures),
+        "met": each.met,
+    }
+
+
+def print_report(report: Mapping[str, Any]) -> None:
+    for best in report["cheapest"]:
+        own = [row for row in report["configurations"] if row["load"] == best["load"]]
+        level = report["level"]
+        figure = "mean" if level is None else f"{100 * level:g} % quantile"
+        print(f"load {best['load']:g}: {figure} of the latency in s, partitions × consumers")
+        _print_map(own, best)
+        print(_told(best), end="\n\n")
+    print(f"( ) misses the target of {report['target_s']:g} s, ? may miss it, * costs least")
+
+
+def _print_map(rows: Sequence[Mapping[str, Any]], best: Mapping[str, Any]) -> None:
+    consumers = sorted({row["consumers"] for row in rows})
+    places = {(row["partitions"], row["consumers"]): row for row in rows}
+    chosen = (best.get("partitions"), best.get("consumers"))
+    table = [
+        [
+            str(partitions),
+            *(_cell(places.get((partitions, each)), chosen) for each in consumers),
+        ]
+        for partitions in sorted({row["partitions"] for row in rows})
+    ]
+    print_table(["", *map(str, consumers)], table)
+
+
+def _cell(row: Mapping[str, Any] | None, chosen: tuple[Any, Any]) -> str:
+    if row is None:
+        return "-"
+    if not row["stable"]:
+        return "(unstable)"
+    text = f"{row['latency_s']:.4g}"
+    if (row["partitions"], row["consumers"]) == chosen:
+        return f"{text}*"
+    return text if row["met"] else f"{text}?" if row["met"] is None else f"({text})"
+
+
+def _told(best: Mapping[str, Any]) -> str:
+    if not best["met"]:
+        return "none of them keeps the target for sure"
+    return (
+        f"cheapest: {best['partitions']} partitions, {best['consumers']} consumers; "
+        f"cost {best['cost']:g}, latency {shown(best['latency_s'])} s"
+    )
+
+
+def draw(
+    path: Path,
+    target: "Target",
+    found: "Sequence[Judged]",
+    best: "Mapping[float, Judged | None]",
+) -> None:
+    from dovemq.experiments.heat_maps import draw_maps
+
+    figure = "mean" if target.level is None else f"{100 * target.level:g} % quantile"
+    labels = ("consumers", "partitions", f"{figure} of the latency, s")
+    title = f"dovemq pipeline capacity: dots keep {target.latency:g} s, the star costs least"
+    draw_maps(title, labels, [_map(load, found, each) for load, each in best.items()], [path])
+
+
+def _map(load: float, found: "Sequence[Judged]", best: "Judged | None") -> Any:
+    import numpy as np
+
+    from dovemq.experiments.heat_maps import HeatMap
+
+    own = [each for each in found if each.candidate.load == load]
+    queues = [each.candidate.queue for each in own]
+    x = sorted({queue.consumers for queue in queues})
+    y = sorted({queue.partitions for queue in queues})
+    values, good = np.full((len(y), len(x)), np.nan), np.zeros((len(y), len(x)), np.bool_)
+    for each, queue in zip(own, queues, strict=True):
+        place = y.index(queue.partitions), x.index(queue.consumers)
+        values[place] = each.latency if queue.stable else np.nan
+        good[place] = bool(each.met)
+    marked, title = None, f"load {load:g}: none keeps the target"
+    if best is not None:
+        chosen = best.candidate.queue
+        marked = x.index(chosen.consumers), y.index(chosen.partitions)
+        title = f"load {load:g}: {chosen.partitions} × {chosen.consumers}"
+        title += f" for {best.candidate.cost:g}"
+    return HeatMap(title, tuple(x), tuple(y), values, good, marked)

@@ -1,0 +1,148 @@
+"""`dovemq pipeline sweep`: many configurations of a model, replicated over Spark."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, existing_file
+from dovemq.cli.modelling import FILE_BYTES_MAX, picture, read_toml, shown
+from dovemq.cli.output import print_json, print_table
+from dovemq.cli.pipelining import add_spark, piping
+from dovemq.cli.sweeping import add_keeping, swept
+
+if TYPE_CHECKING:
+    from dovemq.experiments.figure import Panel
+    from dovemq.models.sweeping import Sweep
+
+_CURVES_MAX: Final = 10
+
+
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "sweep",
+        _run,
+        "configurations × replications of a model over Spark: each figure with its interval",
+        "dovemq pipeline sweep sweep.toml --out found --plot found.svg",
+    )
+    parser.add_argument(
+        "file",
+        type=existing_file,
+        metavar="SPEC.toml",
+        help="model, grid, measures, run and replications",
+    )
+    add_keeping(parser, "default: the name of the file with -sweep")
+    parser.add_argument(
+        "--plot", type=picture, metavar="FILE", help="draw the measures as .png, .svg or .pdf"
+    )
+    add_spark(parser)
+
+
+def _run(args: argparse.Namespace) -> int:
+    with piping():
+        from dovemq.models.sweeping import read_sweep
+        from dovemq.pipeline.sweep.table import results
+
+        sweep = read_sweep(read_toml(args.file), lambda name: _beside(args.file, name))
+        folder = args.out or Path(f"{args.file.stem}-sweep")
+        findings, paths = swept(args, sweep, folder)
+        rows = results(sweep, findings).to_pylist()
+        if args.plot is not None:
+            from dovemq.experiments.drawing import draw
+
+            draw(f"dovemq pipeline sweep: {sweep.model}", panels(sweep, rows), [args.plot])
+    missed = sum(not row["content"] for row in rows if row["replications"])
+    _print(args, sweep, rows, paths, missed)
+    return FAILED if missed else OK
+
+
+def _beside(file: Path, name: str) -> str:
+    path = file.parent / name
+    try:
+        if path.stat().st_size > FILE_BYTES_MAX:
+            raise WrongUse(f"{path}: longer than {FILE_BYTES_MAX} bytes")
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongUse(f"{path}: cannot be read: {error}") from None
+
+
+def panels(sweep: "Sweep", rows: Sequence[Mapping[str, Any]]) -> "list[Panel]":
+    """One per measure, over the first axis of numbers; a curve for each point of the others."""
+    from dovemq.experiments.figure import Panel
+
+    numeric = [
+        axis for axis in sweep.axes if all(isinstance(row[axis], int | float) for row in rows)
+    ]
+    if not numeric:
+        raise WrongUse("--plot needs an axis of numbers in the grid")
+    axis = numeric[0]
+    others = [name for name in sweep.axes if name != axis]
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        label = ", ".join(f"{name} = {row[name]}" for name in others) or sweep.model
+        groups.setdefault(label, []).append(row)
+    kept = list(groups.items())[:_CURVES_MAX]
+    return [
+        Panel(
+            measure, axis, measure, tuple(_curve(label, own, axis, measure) for label, own in kept)
+        )
+        for measure in sweep.question.measures
+    ]
+
+
+def _curve(label: str, rows: Sequence[Mapping[str, Any]], axis: str, measure: str) -> Any:
+    from dovemq.experiments.figure import Curve
+
+    known = sorted((row for row in rows if row[measure] is not None), key=lambda row: row[axis])
+    x, y, low, high = (
+        tuple(float(row[name]) for row in known)
+        for name in (axis, measure, f"{measure}_low", f"{measure}_high")
+    )
+    return Curve(label, x, y, low, high)
+
+
+def _print(
+    args: argparse.Namespace,
+    sweep: "Sweep",
+    rows: Sequence[Mapping[str, Any]],
+    paths: Sequence[Path],
+    missed: int,
+) -> None:
+    total = sum(row["replications"] for row in rows)
+    if args.json:
+        print_json(
+            {
+                "model": sweep.model,
+                "confidence": sweep.confidence,
+                "replications": total,
+                "not_content": missed,
+                "files": [str(path) for path in paths],
+                "results": rows,
+            }
+        )
+        return
+    measures = sweep.question.measures
+    heads = [*sweep.axes, "replications", *measures]
+    table = [
+        [
+            *(shown(row[name]) for name in heads[: -len(measures)]),
+            *(_with_interval(row, measure) for measure in measures),
+        ]
+        for row in rows
+    ]
+    print_table(heads, table)
+    print(f"\n{len(rows)} configurations, {total:,} replications")
+    if skipped := sum(row["stable"] is False and not row["replications"] for row in rows):
+        print(f"{skipped} are unstable and were not run; [run] unstable = true runs them")
+    if missed:
+        print(f"{missed} reached max replications before the half-width that was asked for")
+    print("\n".join(map(str, paths)))
+
+
+def _with_interval(row: Mapping[str, Any], measure: str) -> str:
+    if row[measure] is None:
+        return "unstable" if row["stable"] is False else "-"
+    if row[f"{measure}_low"] is None:
+        return shown(row[measure])
+    return f"{row[measure]:.5g} ± {row[measure] - row[f'{measure}_low']:.2g}"

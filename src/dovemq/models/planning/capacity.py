@@ -1,0 +1,113 @@
+"""Which numbers of partitions and consumers keep a latency, and which of them cost least.
+
+Latency is the mean sojourn of a message, or a quantile of it. An estimate with an interval meets
+the target when all of its interval does; where the target lies inside the interval, nobody knows.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from dovemq.models.analytic import parameters
+from dovemq.models.errors import TooLarge
+from dovemq.models.planning.partitioned import PartitionedQueue
+
+CANDIDATES_MAX: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    partition: float = 1.0
+    consumer: float = 1.0
+
+    def __post_init__(self) -> None:
+        parameters.not_negative(self.partition, "partition_cost")
+        parameters.not_negative(self.consumer, "consumer_cost")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """`level` of a quantile; None means the mean."""
+
+    latency: float
+    level: float | None = None
+
+    def __post_init__(self) -> None:
+        parameters.positive(self.latency, "target")
+        if self.level is not None:
+            parameters.level(self.level)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """`load` is the factor on the arrival rate that `queue` has already."""
+
+    load: float
+    queue: PartitionedQueue
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """`met` is None where the interval holds the target."""
+
+    candidate: Candidate
+    latency: float
+    low: float
+    high: float
+    met: bool | None
+
+
+def candidates(
+    queue: PartitionedQueue,
+    partitions: Sequence[int],
+    consumers: Sequence[int],
+    loads: Sequence[float],
+    prices: Prices,
+) -> list[Candidate]:
+    """In the order of the loads; a partition without a consumer of its own is no candidate."""
+    count = len(partitions) * len(consumers) * len(loads)
+    if count > CANDIDATES_MAX:
+        raise TooLarge("configurations", count, CANDIDATES_MAX, "ask for fewer values")
+    return [
+        Candidate(
+            load,
+            replace(queue, arrival_rate=queue.arrival_rate * load, partitions=each, consumers=all_),
+            prices.partition * each + prices.consumer * all_,
+        )
+        for load in loads
+        for each in partitions
+        for all_ in consumers
+        if each <= all_
+    ]
+
+
+def judged(candidate: Candidate, target: Target, latency: float, low: float, high: float) -> Judged:
+    met = True if high <= target.latency else False if low > target.latency else None
+    return Judged(candidate, latency, low, high, met)
+
+
+def by_formula(asked: Iterable[Candidate], target: Target) -> list[Judged]:
+    found = []
+    for candidate in asked:
+        queue = candidate.queue
+        latency = (
+            queue.sojourn_time() if target.level is None else queue.sojourn_quantile(target.level)
+        )
+        found.append(judged(candidate, target, latency, latency, latency))
+    return found
+
+
+def cheapest(found: Iterable[Judged]) -> dict[float, Judged | None]:
+    """For each load; of those that cost the same, the fastest."""
+    best: dict[float, Judged | None] = {}
+    for each in found:
+        load = each.candidate.load
+        other = best.setdefault(load, None)
+        if each.met and (other is None or _rank(each) < _rank(other)):
+            best[load] = each
+    return best
+
+
+def _rank(each: Judged) -> tuple[float, float]:
+    return each.candidate.cost, each.latency

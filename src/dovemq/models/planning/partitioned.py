@@ -1,0 +1,145 @@
+"""A logical queue of several partitions, each with consumers of its own.
+
+Messages go to each partition with equal probability, so that Poisson arrivals stay Poisson ones.
+A partition may be a station itself: one server that every message passes before it waits for a
+consumer (`partition_rate`); without it more partitions only divide the consumers. Consumers are
+dealt out evenly; where that leaves a rest, some partitions have one more.
+"""
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dovemq.models.analytic import parameters
+from dovemq.models.analytic.inversion import inverted
+from dovemq.models.analytic.jobs import JobType, Network, Route, Topic, chain
+from dovemq.models.analytic.network import network_measures
+from dovemq.models.analytic.station import mmc
+from dovemq.models.errors import ParameterInvalid
+
+PARTITIONS_MAX: Final = 1_000
+_DOUBLINGS_MAX: Final = 60
+_BISECTIONS: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionedQueue:
+    """Rates are per unit of time; `service_rate` is that of one consumer."""
+
+    arrival_rate: float
+    service_rate: float
+    consumers: int = 1
+    partitions: int = 1
+    arrival_scv: float = 1.0
+    service_scv: float = 1.0
+    partition_rate: float = math.inf
+
+    def __post_init__(self) -> None:
+        parameters.positive(self.arrival_rate, "arrival_rate")
+        parameters.service_rate(self.service_rate)
+        parameters.scv(self.arrival_scv, "arrival_scv")
+        parameters.scv(self.service_scv, "service_scv")
+        parameters.servers(self.consumers, "consumers")
+        parameters.servers(self.partitions, "partitions")
+        if self.partitions > min(self.consumers, PARTITIONS_MAX):
+            most = f"at most one for each of the {self.consumers} consumers, {PARTITIONS_MAX},"
+            raise ParameterInvalid("partitions", self.partitions, most)
+        if not self.partition_rate > 0:
+            raise ParameterInvalid("partition_rate", self.partition_rate, "a number above 0")
+
+    @property
+    def allotment(self) -> tuple[tuple[int, int], ...]:
+        """Consumers of a partition, and how many partitions have so many."""
+        each, rest = divmod(int(self.consumers), int(self.partitions))
+        dealt = ((each + 1, rest), (each, int(self.partitions) - rest))
+        return tuple((consumers, count) for consumers, count in dealt if count)
+
+    @property
+    def stable(self) -> bool:
+        rate = self.arrival_rate / self.partitions
+        fewest = self.allotment[-1][0]
+        return rate < fewest * self.service_rate and rate < self.partition_rate
+
+    def network(self) -> Network:
+        """All partitions, as topics of a network with one type of job."""
+        dealt = [consumers for consumers, count in self.allotment for _ in range(count)]
+        topics: list[Topic] = []
+        routes = []
+        for number, consumers in enumerate(dealt):
+            own = self._topics(str(number), consumers)
+            topics += own
+            names = chain(*(topic.name for topic in own))
+            routes.append(Route(names, 1.0 / len(dealt)))
+        job = JobType("message", self.arrival_rate, tuple(routes), self.arrival_scv)
+        return Network(tuple(topics), (job,))
+
+    def sojourn_time(self) -> float:
+        """The mean; exact with Poisson arrivals and exponential services, infinite if unstable."""
+        share = 1.0 / self.partitions
+        topics = self._topics("", 1)
+        route = Route(chain(*(topic.name for topic in topics)))
+        thinned = share * self.arrival_scv + 1.0 - share
+        job = JobType("message", self.arrival_rate * share, (route,), thinned)
+        first = [1] * (len(topics) - 1)
+        allotted = [[*first, consumers] for consumers, _ in self.allotment]
+        found = network_measures(Network(topics, (job,)), allotted).response_time[:, 0]
+        weights = [count / self.partitions for _, count in self.allotment]
+        return float(np.dot(weights, found)) if self.stable else math.inf
+
+    def sojourn_quantile(self, level: float) -> float:
+        """Known where arrivals and services are exponential; infinite if unstable."""
+        tail = 1.0 - float(parameters.level(level))
+        for name in ("arrival_scv", "service_scv"):
+            if getattr(self, name) != 1.0:
+                needed = "1, for quantiles in closed form; else they can be simulated: it"
+                raise ParameterInvalid(name, getattr(self, name), needed)
+        if not self.stable:
+            return math.inf
+        tail_at = self._tail()
+        low, high = 0.0, 1.0 / self.service_rate
+        for _ in range(_DOUBLINGS_MAX):
+            if tail_at(high) <= tail:
+                break
+            low, high = high, 2.0 * high
+        for _ in range(_BISECTIONS):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if tail_at(middle) > tail else (low, middle)
+        return high
+
+    def _topics(self, number: str, consumers: int) -> tuple[Topic, ...]:
+        own = Topic(f"consumers{number}", self.service_rate, self.service_scv, consumers)
+        if math.isinf(self.partition_rate):
+            return (own,)
+        return Topic(f"partition{number}", self.partition_rate), own
+
+    def _tail(self) -> Callable[[float], float]:
+        """P(sojourn > time). What a message spends at M/M/1 and then at M/M/c is independent."""
+        rate = self.arrival_rate / self.partitions
+        parts = [
+            (count / self.partitions, mmc(rate, self.service_rate, consumers))
+            for consumers, count in self.allotment
+        ]
+        waits = [
+            (share, float(each.wait_probability), float(each.servers)) for share, each in parts
+        ]
+        passing = self.partition_rate - rate
+
+        def transform(s: NDArray[np.complex128]) -> NDArray[np.complex128]:
+            waited = np.zeros_like(s)
+            for share, probability, servers in waits:
+                decay = servers * self.service_rate - rate
+                waited += share * (1.0 - probability + probability * decay / (decay + s))
+            passed = 1.0 if math.isinf(passing) else passing / (passing + s)
+            whole = waited * passed * self.service_rate / (self.service_rate + s)
+            return np.asarray((1.0 - whole) / s, dtype=np.complex128)
+
+        @functools.cache
+        def at(time: float) -> float:
+            return float(inverted(transform, np.asarray(time)))
+
+        return at

@@ -1,0 +1,66 @@
+"""What replications have told so far: which are still wanted, and figures by configuration.
+
+The order in which replications come in changes nothing.
+"""
+
+from collections.abc import Sequence
+
+from dovemq.models.simulation import Estimate
+from dovemq.models.sweeping.sweep import Sweep
+
+
+class Findings:
+    def __init__(self, sweep: Sweep) -> None:
+        self._sweep = sweep
+        count = len(sweep.points)
+        self._values: list[dict[int, tuple[float, ...]]] = [{} for _ in range(count)]
+        self._wanted = [sweep.stopping.least] * count
+        self.stable = [sweep.trial(number).stable for number in range(count)]
+        self._ended = [stable is False and not sweep.unstable for stable in self.stable]
+
+    def add(self, configuration: int, replication: int, values: Sequence[float]) -> None:
+        self._values[configuration][replication] = tuple(values)
+
+    @property
+    def done(self) -> int:
+        """Replications of all configurations."""
+        return sum(map(len, self._values))
+
+    def asked(self) -> list[tuple[int, int]]:
+        """The replications without which no configuration can go on; none when all have ended."""
+        return [
+            (configuration, replication)
+            for configuration in range(len(self._values))
+            for replication in self._missing(configuration)
+        ]
+
+    def replications(self, configuration: int) -> int:
+        return min(self._wanted[configuration], len(self._values[configuration]))
+
+    def estimates(self, configuration: int) -> list[Estimate]:
+        """One for each measure, of the replications up to the last look."""
+        values = self._values[configuration]
+        rows = [values[number] for number in range(self.replications(configuration))]
+        return [
+            Estimate(tuple(row[place] for row in rows if row[place] == row[place]), confidence)
+            for confidence in [self._sweep.confidence]
+            for place in range(len(self._sweep.question.measures))
+        ]
+
+    def content(self, configuration: int) -> bool:
+        """Whether its figures are known as well as was asked for."""
+        if not self.replications(configuration):
+            return False
+        return self._sweep.stopping.content_with(self.estimates(configuration))
+
+    def _missing(self, configuration: int) -> list[int]:
+        stopping, values = self._sweep.stopping, self._values[configuration]
+        while not self._ended[configuration]:
+            wanted = self._wanted[configuration]
+            if missing := [number for number in range(wanted) if number not in values]:
+                return missing
+            if wanted == stopping.most or self.content(configuration):
+                self._ended[configuration] = True
+            else:
+                self._wanted[configuration] = stopping.next_after(wanted)
+        return []

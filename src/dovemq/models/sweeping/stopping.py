@@ -1,0 +1,54 @@
+"""When a configuration has been replicated often enough.
+
+It is asked at fixed numbers of replications only (`least`, then every `batch` more), of all its
+replications up to there. So the answer depends neither on who ran them nor in which order. To stop
+by looking makes intervals hold the truth a little less often than they claim; few and late looks
+cost little.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dovemq.models.errors import SweepInvalid
+from dovemq.models.simulation import Estimate
+from dovemq.models.simulation.runs import REPLICATIONS_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """`half_width` is relative to the mean; None means that `least` replications are enough.
+
+    `judged` are the places of the measures that must be within it.
+    """
+
+    least: int
+    most: int
+    batch: int
+    half_width: float | None = None
+    judged: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        place = "replications"
+        if not 2 <= self.least <= self.most <= REPLICATIONS_MAX:
+            reason = f"2 ≤ min ≤ max ≤ {REPLICATIONS_MAX:,} is needed"
+            raise SweepInvalid(place, f"min is {self.least}, max {self.most}: {reason}")
+        if self.batch < 1:
+            raise SweepInvalid(f"{place}.batch", f"{self.batch}: at least 1 is needed")
+        if self.half_width is None and self.most > self.least:
+            raise SweepInvalid(f"{place}.half_width", "absent: max is never reached without it")
+        if self.half_width is not None and not 0 < self.half_width < math.inf:
+            raise SweepInvalid(f"{place}.half_width", f"{self.half_width:g}: above 0 is needed")
+
+    def next_after(self, replications: int) -> int:
+        return min(replications + self.batch, self.most)
+
+    def content_with(self, estimates: Sequence[Estimate]) -> bool:
+        """One estimate for each measure."""
+        if self.half_width is None:
+            return True
+        return all(self._known(estimates[place]) for place in self.judged)
+
+    def _known(self, estimate: Estimate) -> bool:
+        assert self.half_width is not None
+        return estimate.half_width <= self.half_width * abs(estimate.mean)

@@ -1,0 +1,101 @@
+"""A sweep as values: its configurations, what is asked of each, and with which chance."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from dovemq.models.errors import ModelError, SweepInvalid
+from dovemq.models.sweeping.nets import prepare_cpn
+from dovemq.models.sweeping.networks import prepare_network, prepare_queue
+from dovemq.models.sweeping.services import prepare_vma
+from dovemq.models.sweeping.stopping import Stopping
+from dovemq.models.sweeping.trials import Prepare, Question, Trial, Value
+
+MODELS: Final[Mapping[str, Prepare]] = {
+    "queue": prepare_queue,
+    "vma": prepare_vma,
+    "network": prepare_network,
+    "cpn": prepare_cpn,
+}
+CONFIGURATIONS_MAX: Final = 100_000
+TOLD: Final = ("configuration", "seed", "stable", "replications", "content")
+"""What is told of every configuration beside its place in the grid and its measures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """`points` are the values along `axes`, one for each configuration; `fixed` holds for all.
+
+    Each configuration has a seed of its own, or `common` random numbers: then differences between
+    configurations are told better than the figures themselves. `unstable` ones, whose figures grow
+    with the horizon, are run only where that is asked for.
+    """
+
+    model: str
+    axes: tuple[str, ...]
+    points: tuple[tuple[Value, ...], ...]
+    question: Question
+    stopping: Stopping
+    fixed: Mapping[str, Value] = field(default_factory=dict)
+    seed: int = 0
+    common: bool = False
+    unstable: bool = False
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        if self.model not in MODELS:
+            raise SweepInvalid("model", f"{self.model!r} is none of {', '.join(MODELS)}")
+        if not 1 <= len(self.points) <= CONFIGURATIONS_MAX:
+            found = f"{len(self.points)} configurations"
+            raise SweepInvalid("grid", f"{found}: 1 to {CONFIGURATIONS_MAX:,} are needed")
+
+        if taken := sorted({*TOLD, *self.question.measures}.intersection(self.axes)):
+            raise SweepInvalid("grid", f"{taken[0]} is the name of a column of the results")
+
+    def values(self, configuration: int) -> dict[str, Value]:
+        """Of its parameters."""
+        return {**self.fixed, **dict(zip(self.axes, self.points[configuration], strict=True))}
+
+    def seed_of(self, configuration: int) -> int:
+        """With it `simulate_…` gives the same replications, by their numbers."""
+        if self.common:
+            return self.seed
+        root = np.random.SeedSequence(self.seed, spawn_key=(configuration,))
+        return int(root.generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+    def trial(self, configuration: int) -> Trial:
+        values = self.values(configuration)
+        try:
+            return MODELS[self.model](values, self.question)
+        except ModelError as error:
+            raise SweepInvalid(self._named(configuration), str(error)) from error
+        except ValueError as error:
+            # The simulation can be lifted out of the models, and refuses by plain ValueErrors.
+            raise SweepInvalid(self._named(configuration), str(error)) from error
+
+    def identity(self) -> dict[str, Any]:
+        """Everything that the results depend on, as JSON has it."""
+        return {
+            "model": self.model,
+            "fixed": dict(self.fixed),
+            "axes": list(self.axes),
+            "points": [list(point) for point in self.points],
+            "measures": list(self.question.measures),
+            "horizon": self.question.horizon,
+            "warm_up": self.question.warm_up,
+            "source": self.question.source,
+            "replications": [self.stopping.least, self.stopping.most, self.stopping.batch],
+            "half_width": self.stopping.half_width,
+            "judged": list(self.stopping.judged),
+            "seed": self.seed,
+            "common": self.common,
+            "unstable": self.unstable,
+            "confidence": self.confidence,
+        }
+
+    def _named(self, configuration: int) -> str:
+        point = zip(self.axes, self.points[configuration], strict=True)
+        told = ", ".join(f"{name} = {value}" for name, value in point)
+        return f"configuration {configuration}" + (f" ({told})" if told else "")

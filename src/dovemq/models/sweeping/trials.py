@@ -1,0 +1,96 @@
+"""One configuration of a model, ready to be replicated, and what is asked of it."""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, TypeVar
+
+from dovemq.models.errors import SweepInvalid
+from dovemq.models.simulation import Estimate, Run
+
+Value: TypeAlias = int | float | str | bool
+T = TypeVar("T")
+Measure: TypeAlias = Callable[[T], Estimate]
+Quantile: TypeAlias = Callable[[T, float], Estimate]
+
+_QUANTILE: Final = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`source` is what the model's file says, where it has one; `horizon` follows the warm-up."""
+
+    measures: tuple[str, ...]
+    horizon: float
+    warm_up: float = 0.0
+    source: Any = None
+
+    def run(self, seed: int, replication: int) -> Run:
+        """One slice: then what a replication tells is the figure of the whole of it."""
+        return Run(
+            self.horizon, self.warm_up, replications=1, seed=seed, slices=1, first=replication
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """`replicate(seed, replication)` gives one number per measure, NaN where nothing was seen.
+
+    `stable` is None where it is not known.
+    """
+
+    replicate: Callable[[int, int], tuple[float, ...]]
+    stable: bool | None
+
+
+Prepare: TypeAlias = Callable[[Mapping[str, Value], Question], Trial]
+
+
+def value_of(estimate: Estimate) -> float:
+    return estimate.values[0] if estimate.values else math.nan
+
+
+def chosen(
+    names: Sequence[str], known: Mapping[str, Measure[T]], quantiles: Mapping[str, Quantile[T]]
+) -> list[Measure[T]]:
+    """`quantiles` has the stems of names such as `sojourn_p95` or `response_p95:job`."""
+    return [_measure(name, known, quantiles) for name in names]
+
+
+def _measure(
+    name: str, known: Mapping[str, Measure[T]], quantiles: Mapping[str, Quantile[T]]
+) -> Measure[T]:
+    if name in known:
+        return known[name]
+    head, sign, of = name.partition(":")
+    stem, _, level = head.rpartition("_")
+    stem += sign + of
+    found = _QUANTILE.fullmatch(level)
+    if stem in quantiles and found and 0 < float(found[1]) < 100:
+        quantile = quantiles[stem]
+        return lambda result: quantile(result, float(found[1]) / 100)
+    stems = (each.partition(":") for each in quantiles)
+    names = [*known, *("".join((stem, "_p95", *rest)) for stem, *rest in stems)]
+    raise SweepInvalid("measures", f"{name!r} is none of {', '.join(names)}")
+
+
+def number(values: Mapping[str, Value], name: str, default: float | None = None) -> float:
+    value = values.get(name, default)
+    if value is None:
+        raise SweepInvalid(name, "absent: it must be fixed, or in the grid")
+    if isinstance(value, bool | str):
+        raise SweepInvalid(name, f"{value!r} is no number")
+    return value
+
+
+def whole(values: Mapping[str, Value], name: str, default: int | None = None) -> int:
+    value = number(values, name, default)
+    if value != int(value):
+        raise SweepInvalid(name, f"{value:g} is no whole number")
+    return int(value)
+
+
+def check_names(values: Mapping[str, Value], known: Sequence[str]) -> None:
+    if unknown := [name for name in values if name not in known]:
+        raise SweepInvalid(unknown[0], f"none of {', '.join(known)}")

@@ -1,0 +1,34 @@
+"""What stops a sweep, beside what it asks.
+
+PipelineError
+├── LedgerOfAnother    the folder holds another sweep
+├── LedgerTaken        another process works in the folder
+└── LedgerUnreadable   a file of the folder is not what was written
+"""
+
+from pathlib import Path
+
+from dovemq.pipeline.errors import PipelineError
+
+
+class LedgerOfAnother(PipelineError):
+    def __init__(self, folder: Path, differs: str) -> None:
+        super().__init__(
+            f"{folder} holds another sweep ({differs} differs): name another folder by --out, "
+            "or remove this one"
+        )
+        self.folder = folder
+        self.differs = differs
+
+
+class LedgerTaken(PipelineError):
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"{folder}: another process sweeps there; wait for it, or end it")
+        self.folder = folder
+
+
+class LedgerUnreadable(PipelineError):
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} cannot be read ({reason}): remove it, and its rows are run again")
+        self.path = path
+        self.reason = reason

@@ -1,0 +1,85 @@
+"""A sweep from its first replication to its results, begun or taken up again."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+
+from dovemq.models.sweeping import Findings, Sweep
+from dovemq.pipeline.sweep.ledger import Ledger
+from dovemq.pipeline.sweep.replicating import ASKED, Replicate
+
+KEEP_SECONDS: Final = 10.0
+ROWS_FIRST: Final = 32
+ROWS_MAX: Final = 100_000
+_GROWTH_MAX: Final = 4.0
+
+Clock: TypeAlias = Callable[[], float]
+
+
+@dataclass(slots=True)
+class Standing:
+    """How far a sweep is, for whoever looks on. `known` grows while figures are not known well."""
+
+    done: int = 0
+    known: int = 0
+    under_way: int = 0
+
+
+class Pace:
+    """How many rows to run before the next are kept, so that it takes about so many seconds."""
+
+    def __init__(self, clock: Clock, seconds: float = KEEP_SECONDS) -> None:
+        self._clock = clock
+        self._seconds = seconds
+        self._rows = float(ROWS_FIRST)
+        self._begun = 0.0
+
+    def begin(self) -> int:
+        self._begun = self._clock()
+        return int(self._rows)
+
+    def end(self, rows: int) -> None:
+        """Rows may differ in cost, so it changes by steps."""
+        taken = max(self._clock() - self._begun, 1e-9)
+        wanted = rows * self._seconds / taken
+        lowest, highest = self._rows / _GROWTH_MAX, self._rows * _GROWTH_MAX
+        self._rows = min(max(wanted, lowest, 1.0), highest, ROWS_MAX)
+
+
+def take_up(sweep: Sweep, ledger: Ledger) -> Findings:
+    """What is known already."""
+    findings = Findings(sweep)
+    _add(findings, ledger.rows())
+    return findings
+
+
+def run_sweep(
+    findings: Findings, replicate: Replicate, ledger: Ledger, pace: Pace, standing: Standing
+) -> None:
+    standing.done = findings.done
+    while asked := findings.asked():
+        standing.known = standing.done + len(asked)
+        while asked:
+            count = pace.begin()
+            now, asked = asked[:count], asked[count:]
+            standing.under_way = len(now)
+            rows = replicate(_table(now))
+            ledger.keep(rows)
+            pace.end(len(now))
+            _add(findings, rows)
+            standing.done += len(now)
+            standing.under_way = 0
+
+
+def _table(asked: list[tuple[int, int]]) -> pa.Table:
+    configurations, replications = zip(*asked, strict=True)
+    return pa.table([list(configurations), list(replications)], schema=ASKED)
+
+
+def _add(findings: Findings, rows: pa.Table) -> None:
+    columns = (rows.column(name).to_pylist() for name in rows.column_names)
+    for configuration, replication, values in zip(*columns, strict=True):
+        findings.add(configuration, replication, [math.nan if v is None else v for v in values])

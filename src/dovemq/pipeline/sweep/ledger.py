@@ -1,0 +1,122 @@
+"""The folder of a sweep: which one it is, and the replications that are done.
+
+    manifest.json           what the sweep asks; another sweep is refused
+    parts/*.parquet         finished replications, as they came in
+    replications.parquet    all of them in order, once the sweep has ended; the parts go
+    results.parquet, .csv   the figures of each configuration
+
+A file has its name only when it is whole and on disk. A process that is killed loses what it had
+not kept yet, and nothing else.
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+from pyarrow import csv, parquet
+
+from dovemq.pipeline.sweep.errors import LedgerOfAnother, LedgerTaken, LedgerUnreadable
+
+FORMAT: Final = 1
+ROWS: Final = pa.schema(
+    [
+        pa.field("configuration", pa.int32(), nullable=False),
+        pa.field("replication", pa.int32(), nullable=False),
+        pa.field("values", pa.list_(pa.float64()), nullable=False),
+    ]
+)
+_PARTIAL: Final = ".partial"
+_ORDER: Final = [("configuration", "ascending"), ("replication", "ascending")]
+
+
+class Ledger:
+    """Made by `opened_ledger`; used by one thread."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._parts = folder / "parts"
+        self._all = folder / "replications.parquet"
+        self._parts.mkdir(exist_ok=True)
+        for left in [*folder.glob(f"*{_PARTIAL}"), *self._parts.glob(f"*{_PARTIAL}")]:
+            left.unlink()
+        self._kept = len(self._part_files())
+
+    def rows(self) -> pa.Table:
+        """All that was kept, in order."""
+        files = [self._all] if self._all.exists() else self._part_files()
+        tables = [_read(file) for file in files]
+        return pa.concat_tables([ROWS.empty_table(), *tables]).sort_by(_ORDER)
+
+    def keep(self, rows: pa.Table) -> None:
+        self._kept += 1
+        path = self._parts / f"{self._kept:06d}.parquet"
+        write_durably(path, lambda to: parquet.write_table(rows.cast(ROWS), to))
+
+    def publish(self, results: pa.Table) -> list[Path]:
+        """The files that people read; made anew whenever the sweep has ended."""
+        rows = self.rows()
+        paths = [self.folder / "results.parquet", self.folder / "results.csv", self._all]
+        write_durably(paths[0], lambda to: parquet.write_table(results, to))
+        write_durably(paths[1], lambda to: csv.write_csv(results, to))
+        write_durably(paths[2], lambda to: parquet.write_table(rows, to))
+        for part in self._part_files():
+            part.unlink()
+        return paths
+
+    def _part_files(self) -> list[Path]:
+        return sorted(self._parts.glob("*.parquet"))
+
+
+@contextlib.contextmanager
+def opened_ledger(folder: Path, identity: Mapping[str, Any]) -> Iterator[Ledger]:
+    """Begun, or taken up where it was left; nobody else may work in the folder meanwhile."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LedgerTaken(folder) from None
+        _check_manifest(folder, {"format": FORMAT, **identity})
+        yield Ledger(folder)
+
+
+def _check_manifest(folder: Path, identity: Mapping[str, Any]) -> None:
+    path = folder / "manifest.json"
+    text = msgspec.json.encode(identity)
+    if not path.exists():
+        write_durably(path, lambda to: to.write_bytes(msgspec.json.format(text)))
+        return
+    asked = msgspec.json.decode(text)
+    try:
+        found = msgspec.json.decode(path.read_bytes())
+    except msgspec.DecodeError as error:
+        raise LedgerUnreadable(path, str(error)) from None
+    names = [*asked, *(found if isinstance(found, dict) else ())]
+    for name in names:
+        if not isinstance(found, dict) or found.get(name) != asked.get(name):
+            raise LedgerOfAnother(folder, name)
+
+
+def write_durably(path: Path, write: Callable[[Path], object]) -> None:
+    partial = path.with_name(path.name + _PARTIAL)
+    write(partial)
+    for synced in (partial, path.parent):
+        descriptor = os.open(synced, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        if synced is partial:
+            partial.rename(path)
+
+
+def _read(path: Path) -> pa.Table:
+    try:
+        return parquet.read_table(path, schema=ROWS)
+    except (pa.ArrowException, OSError) as error:
+        raise LedgerUnreadable(path, str(error).partition("\n")[0]) from None

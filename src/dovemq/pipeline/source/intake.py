@@ -1,9 +1,10 @@
 """From the queue into staging, and out of both once Spark is done.
 
 An epoch is one micro-batch: a file of messages whose leases are extended until it is finished.
-What is received again while it is staged is not staged twice; its newer receipt is remembered.
-A message whose receipt no longer settles it is owed: it is settled when it comes back. So every
-message is in exactly one epoch, however often the queue delivers it.
+One is staged at a time: the next is received when Spark is done with the last. What comes twice
+into an epoch is in it once, with the newer receipt. A message whose receipt no longer settles it
+is owed: when it comes back it is settled, and not staged again. So every message is in exactly
+one epoch, however often the queue delivers it.
 
 All of it runs on one event loop. Settling and extending may be repeated; a lost answer to a
 receive costs the wait for its lease's end.
@@ -120,7 +121,6 @@ class Intake:
         except BaseException:
             harvest.writer.discard()
             raise
-        self._staging.log.sync()
         if not harvest.count:
             harvest.writer.discard()
             return False
@@ -208,11 +208,6 @@ class Harvest:
         self.bytes = 0
         self.owed: dict[str, str] = {}
         self._staging = staging
-        self._epoch_of = {
-            message_id: epoch
-            for epoch, receipts in staging.receipts.items()
-            for message_id in receipts
-        }
         self._fresh: dict[str, ReceivedMessage] = {}
         self._room = count_max
 
@@ -241,8 +236,6 @@ class Harvest:
         message_id, receipt = message.message_id, message.receipt_handle
         if message_id in self._staging.state.owed:
             self.owed[message_id] = receipt
-        elif message_id in self._epoch_of:
-            self._staging.renew(self._epoch_of[message_id], message_id, receipt)
         elif message_id in self.writer.receipts:
             self.writer.renew(message_id, receipt)
         elif message_id in self._fresh:

@@ -73,11 +73,6 @@ class Staging:
     def write(self, epoch: int, slices: int) -> "EpochWriter":
         return EpochWriter(self, epoch, slices)
 
-    def renew(self, epoch: int, message_id: str, receipt: str) -> None:
-        """Remembers a newer receipt; `log.sync` makes it last."""
-        self.receipts[epoch][message_id] = receipt
-        self.log.add(message_id, receipt)
-
     def forget(self, epoch: int, owed: frozenset[str] = frozenset()) -> None:
         """The epoch is settled but for what is owed; its file goes."""
         kept = sorted(self.state.owed | owed)[:OWED_MAX]
@@ -183,11 +178,13 @@ class EpochWriter:
         self.receipts.update(zip(ids.to_pylist(), receipts.to_pylist(), strict=True))
 
     def renew(self, message_id: str, receipt: str) -> None:
+        """Of a row that is written already: the log has the newer receipt."""
         self.receipts[message_id] = receipt
         self._staging.log.add(message_id, receipt)
 
     def publish(self) -> None:
         self._writer.close()
+        self._staging.log.sync()
         _publish(self._file, self._part, self._target)
         self._file.close()
         self._staging.receipts[self._epoch] = self.receipts

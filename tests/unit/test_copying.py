@@ -9,7 +9,8 @@ from typing import TypeVar
 import pytest
 
 from dovemq.client import Refused, SqsClient, Unreachable
-from dovemq.client.copying import Copier, OneQueue, Pace, Side, Summary, batches
+from dovemq.client.batching import batches
+from dovemq.client.copying import Copier, OneQueue, Pace, Side, Summary, received_bytes
 from dovemq.sqs.shapes import (
     AttributeValue,
     ReceivedMessage,
@@ -298,7 +299,7 @@ def received(number: int, body: str) -> ReceivedMessage:
 
 def test_batches_hold_ten_messages_and_a_mebibyte_at_most() -> None:
     small = [received(number, "b") for number in range(25)]
-    assert [len(batch) for batch in batches(small)] == [10, 10, 5]
+    assert [len(batch) for batch in batches(small, received_bytes)] == [10, 10, 5]
     large = [received(number, "é" * (1 << 18)) for number in range(4)]
-    assert [len(batch) for batch in batches(large)] == [1, 1, 1, 1]
-    assert list(batches([])) == []
+    assert [len(batch) for batch in batches(large, received_bytes)] == [1, 1, 1, 1]
+    assert list(batches([], received_bytes)) == []

@@ -8,13 +8,15 @@ since the id of deduplication is the source's message id.
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dovemq.client.errors import ClientError, Refused, TimedOut, Unreachable
+from dovemq.client.batching import batches
+from dovemq.client.errors import ClientError, Refused
+from dovemq.client.patience import PAUSE_SECONDS, Pause, patiently
 from dovemq.client.sqs import SqsClient
 from dovemq.core import limits
 from dovemq.core.sending import message_bytes
@@ -29,9 +31,6 @@ from dovemq.sqs.shapes import (
     SentEntry,
 )
 
-ATTEMPTS_MAX: Final = 10
-PAUSE_SECONDS: Final = 0.1
-PAUSE_SECONDS_MAX: Final = 5.0
 REFUSED_MAX: Final = 1_000
 ANSWERS_REMEMBERED_MAX: Final = 100_000
 FIRST_IDS_MAX: Final = 100
@@ -99,7 +98,7 @@ class Copier:
         *,
         pace: Pace | None = None,
         keep_ids: bool = False,
-        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        pause: Pause = asyncio.sleep,
     ) -> None:
         self._source = source
         self._target = target
@@ -187,7 +186,8 @@ class Copier:
         if self._target.fifo:
             sent = await self._send_in_order(messages)
         else:
-            sent = [each for batch in batches(messages) for each in await self._send_batch(batch)]
+            parts = batches(messages, received_bytes)
+            sent = [each for part in parts for each in await self._send_batch(part)]
         if not sent:
             return
         source = self._source
@@ -280,37 +280,12 @@ class Copier:
         self._problem(f"message {message.message_id}: {reason}")
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Asks again while a server cannot be reached or asks for patience.
-
-        Also for a send whose answer was lost: the message would be sent again in any case.
-        """
-        pause = PAUSE_SECONDS
-        for _ in range(ATTEMPTS_MAX - 1):
-            try:
-                return await ask()
-            except ClientError as error:
-                if not _is_passing(error):
-                    raise
-            await self._pause(pause)
-            pause = min(pause * 2, PAUSE_SECONDS_MAX)
-        return await ask()
+        """Also for a send whose answer was lost: the message would be sent again in any case."""
+        return await patiently(ask, self._pause)
 
 
-def batches(messages: Sequence[ReceivedMessage]) -> Iterator[list[ReceivedMessage]]:
-    """Such as one request may hold."""
-    batch: list[ReceivedMessage] = []
-    size = 0
-    for message in messages:
-        length = message_bytes(message.body, wire_attributes(message.message_attributes))
-        if batch and (
-            len(batch) == limits.BATCH_COUNT.most or size + length > limits.BATCH_BYTES_MAX
-        ):
-            yield batch
-            batch, size = [], 0
-        batch.append(message)
-        size += length
-    if batch:
-        yield batch
+def received_bytes(message: ReceivedMessage) -> int:
+    return message_bytes(message.body, wire_attributes(message.message_attributes))
 
 
 M = TypeVar("M", bound=NewMessage)
@@ -335,12 +310,6 @@ def new_message(empty: M, message: ReceivedMessage, *, fifo: bool, keep_id: bool
         message_group_id=group or (message.message_id if fifo else None),
         message_deduplication_id=(given or message.message_id) if fifo else None,
     )
-
-
-def _is_passing(error: ClientError) -> bool:
-    if isinstance(error, Refused):
-        return error.status >= 500 or "Throttl" in error.code
-    return isinstance(error, TimedOut | Unreachable)
 
 
 def _now() -> float:

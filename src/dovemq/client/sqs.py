@@ -187,6 +187,16 @@ class SqsClient:
         request = shapes.ChangeMessageVisibilityRequest(queue, receipt, lease_seconds)
         await self._ask("ChangeMessageVisibility", request, shapes.Empty)
 
+    async def extend_batch(
+        self, queue: str, receipts: Sequence[str], lease_seconds: int
+    ) -> shapes.BatchResponse:
+        entries = [
+            shapes.VisibilityEntry(str(place), text, lease_seconds)
+            for place, text in enumerate(receipts)
+        ]
+        request = shapes.ChangeMessageVisibilityBatchRequest(queue, entries)
+        return await self._ask("ChangeMessageVisibilityBatch", request, shapes.BatchResponse)
+
     async def start_move(
         self, source_arn: str, target_arn: str | None, rate_per_second: int | None
     ) -> str:

@@ -37,6 +37,7 @@ class BlockingSqsClient(Face[SqsClient]):
     settle = blocking(SqsClient.settle)
     settle_batch = blocking(SqsClient.settle_batch)
     extend = blocking(SqsClient.extend)
+    extend_batch = blocking(SqsClient.extend_batch)
     start_move = blocking(SqsClient.start_move)
     moves = blocking(SqsClient.moves)
     cancel_move = blocking(SqsClient.cancel_move)

@@ -1,0 +1,35 @@
+"""Asking again while a server cannot be reached or asks for patience."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+from dovemq.client.errors import ClientError, Refused, TimedOut, Unreachable
+
+ATTEMPTS_MAX: Final = 10
+PAUSE_SECONDS: Final = 0.1
+PAUSE_SECONDS_MAX: Final = 5.0
+
+T = TypeVar("T")
+
+Pause = Callable[[float], Awaitable[None]]
+
+
+async def patiently(ask: Callable[[], Awaitable[T]], pause: Pause = asyncio.sleep) -> T:
+    """Only for what may be done twice: the answer to what was done may have been lost."""
+    seconds = PAUSE_SECONDS
+    for _ in range(ATTEMPTS_MAX - 1):
+        try:
+            return await ask()
+        except ClientError as error:
+            if not is_passing(error):
+                raise
+        await pause(seconds)
+        seconds = min(seconds * 2, PAUSE_SECONDS_MAX)
+    return await ask()
+
+
+def is_passing(error: ClientError) -> bool:
+    if isinstance(error, Refused):
+        return error.status >= 500 or "Throttl" in error.code
+    return isinstance(error, TimedOut | Unreachable)

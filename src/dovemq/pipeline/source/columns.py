@@ -1,0 +1,114 @@
+"""Messages as rows: the columns that Spark sees, and how a received or peeked message fills them.
+
+An attribute keeps its type, so that what is read can be written again unchanged.
+"""
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+
+from dovemq.core.queue import QueueKey
+from dovemq.pipeline.source.errors import ColumnsRefused
+from dovemq.sqs.actions.sending import sequence_number
+from dovemq.sqs.arns import Names
+from dovemq.sqs.shapes import AttributeValue, ReceivedMessage
+
+DDL: Final = (
+    "message_id STRING, body STRING, "
+    "attributes MAP<STRING, STRUCT<type: STRING, value: STRING, binary: BINARY>>, "
+    "sent_ms BIGINT, first_received_ms BIGINT, receive_count INT, sender STRING, "
+    "group_id STRING, deduplication_id STRING, sequence_number STRING, trace STRING, "
+    "dead_letter_source STRING"
+)
+ATTRIBUTE: Final = pa.struct(
+    [("type", pa.string()), ("value", pa.string()), ("binary", pa.binary())]
+)
+SCHEMA: Final = pa.schema(
+    [
+        ("message_id", pa.string()),
+        ("body", pa.string()),
+        ("attributes", pa.map_(pa.string(), ATTRIBUTE)),
+        ("sent_ms", pa.int64()),
+        ("first_received_ms", pa.int64()),
+        ("receive_count", pa.int32()),
+        ("sender", pa.string()),
+        ("group_id", pa.string()),
+        ("deduplication_id", pa.string()),
+        ("sequence_number", pa.string()),
+        ("trace", pa.string()),
+        ("dead_letter_source", pa.string()),
+    ]
+)
+RECEIPT: Final = pa.field("receipt", pa.string())
+"""Only in staged files."""
+
+_SYSTEM: Final[Mapping[str, tuple[str, Callable[[str], object]]]] = {
+    "sent_ms": ("SentTimestamp", int),
+    "first_received_ms": ("ApproximateFirstReceiveTimestamp", int),
+    "receive_count": ("ApproximateReceiveCount", int),
+    "sender": ("SenderId", str),
+    "group_id": ("MessageGroupId", str),
+    "deduplication_id": ("MessageDeduplicationId", str),
+    "sequence_number": ("SequenceNumber", str),
+    "trace": ("AWSTraceHeader", str),
+    "dead_letter_source": ("DeadLetterQueueSourceArn", str),
+}
+
+
+def check_columns(names: Sequence[str]) -> None:
+    for name in names:
+        if name not in SCHEMA.names:
+            raise ColumnsRefused(f"a message has no column {name}", SCHEMA.names)
+
+
+def received_batch(messages: Sequence[ReceivedMessage]) -> pa.RecordBatch:
+    """With the receipts, as it is staged."""
+    columns: dict[str, list[Any]] = {
+        "message_id": [each.message_id for each in messages],
+        "body": [each.body for each in messages],
+        "attributes": [_received_attributes(each.message_attributes) for each in messages],
+    }
+    for name, (wire_name, convert) in _SYSTEM.items():
+        told = [each.attributes.get(wire_name) for each in messages]
+        columns[name] = [None if text is None else convert(text) for text in told]
+    columns[RECEIPT.name] = [each.receipt_handle for each in messages]
+    return pa.RecordBatch.from_pydict(columns, schema=SCHEMA.append(RECEIPT))
+
+
+def peeked_batch(documents: Sequence[Mapping[str, Any]], region: str) -> pa.RecordBatch:
+    """Of the admin API's messages, which have a sequence number in every queue."""
+    names = Names(region)
+    renamed = {"group_id": "group", "sequence_number": "sequence", "dead_letter_source": "source"}
+    columns = {name: [each[renamed.get(name, name)] for each in documents] for name in SCHEMA.names}
+    columns["attributes"] = [_peeked_attributes(each["attributes"]) for each in documents]
+    columns["sequence_number"] = [sequence_number(each["sequence"]) for each in documents]
+    columns["dead_letter_source"] = [
+        source and names.arn(QueueKey.parse(source)) for source in columns["dead_letter_source"]
+    ]
+    return pa.RecordBatch.from_pydict(columns, schema=SCHEMA)
+
+
+def _received_attributes(attributes: Mapping[str, AttributeValue]) -> list[tuple[str, Any]]:
+    return [
+        (
+            name,
+            {"type": each.data_type, "value": each.string_value, "binary": each.binary_value},
+        )
+        for name, each in attributes.items()
+    ]
+
+
+def _peeked_attributes(attributes: Mapping[str, Mapping[str, str]]) -> list[tuple[str, Any]]:
+    return [
+        (
+            name,
+            {
+                "type": each["type"],
+                "value": each.get("value"),
+                "binary": base64.b64decode(each["base64"]) if "base64" in each else None,
+            },
+        )
+        for name, each in attributes.items()
+    ]

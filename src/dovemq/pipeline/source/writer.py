@@ -1,0 +1,135 @@
+"""Rows written to a queue, in batches and as a stream.
+
+A task that is run again sends again. On a FIFO queue its rows carry the deduplication ids of the
+first time, so nothing is in the queue twice; on a standard queue it may be. What a failed task
+sent stays sent.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import pyarrow as pa
+from msgspec import Struct
+from pyspark import TaskContext
+from pyspark.sql.datasource import (
+    DataSourceArrowWriter,
+    DataSourceStreamArrowWriter,
+    WriterCommitMessage,
+)
+
+from dovemq.client.batching import batches
+from dovemq.client.blocking import LoopThread
+from dovemq.client.patience import patiently
+from dovemq.client.sqs import SqsClient
+from dovemq.core.errors import InvariantError
+from dovemq.core.sending import message_bytes
+from dovemq.pipeline.source.errors import RowsRefused
+from dovemq.pipeline.source.options import Server
+from dovemq.pipeline.source.rows import Identity, entries
+from dovemq.sqs.actions.sending import wire_attributes
+from dovemq.sqs.shapes import SendEntry
+
+SEND_ROUNDS_MAX: Final = 5
+REASONS_MAX: Final = 5
+_NO_BODY: Final = "it has no body"
+
+
+class Sink(Struct, frozen=True):
+    server: Server
+    group_id: str | None
+    senders: int
+
+
+@dataclass
+class Written(WriterCommitMessage):
+    rows: int
+
+
+class BatchWriter(DataSourceArrowWriter):
+    """`run` is chosen once, so that a task that is run again has the same."""
+
+    def __init__(self, sink: Sink, run: str) -> None:
+        self._sink = sink
+        self._run = run
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        return _write(self._sink, self._run, iterator)
+
+
+class StreamWriter(DataSourceStreamArrowWriter):
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        task = _task()
+        query = task.getLocalProperty("sql.streaming.queryId")
+        batch = task.getLocalProperty("streaming.sql.batchId")
+        return _write(self._sink, f"{query}/{batch}", iterator)
+
+
+class Sending:
+    """Sends what one task writes. Batches of a FIFO queue go one by one, to keep their order."""
+
+    def __init__(self, client: SqsClient, queue: str, senders: int, partition: int) -> None:
+        self._client = client
+        self._queue = queue
+        self._partition = partition
+        self._slots = asyncio.Semaphore(senders)
+
+    async def send(self, messages: Sequence[SendEntry]) -> None:
+        refusals = [(entry.id, _NO_BODY) for entry in messages if not entry.message_body]
+        if not refusals:
+            parts = batches(messages, _bytes)
+            found = await asyncio.gather(*(self._send_batch(part) for part in parts))
+            refusals = [refusal for part in found for refusal in part]
+        if refusals:
+            reasons = [f"row {row}: {why}" for row, why in refusals[:REASONS_MAX]]
+            more = len(refusals) - len(reasons)
+            raise RowsRefused(self._queue, self._partition, reasons, more)
+
+    async def _send_batch(self, part: list[SendEntry]) -> list[tuple[str | None, str]]:
+        """Which rows were refused, and why."""
+        async with self._slots:
+            refused: dict[str, str] = {}
+            for _ in range(SEND_ROUNDS_MAX):
+                send = partial(self._client.send_batch, self._queue, part)
+                answer = await patiently(send)
+                refused = {each.id: f"{each.code}: {each.message}" for each in answer.failed}
+                again = {each.id for each in answer.failed if not each.sender_fault}
+                if not again or len(again) < len(refused):
+                    break
+                part = [entry for entry in part if entry.id in again]
+        return list(refused.items())
+
+
+def _write(sink: Sink, run: str, iterator: Iterator[pa.RecordBatch]) -> Written:
+    server = sink.server
+    partition = _task().partitionId()
+    identity = Identity(run, partition) if server.fifo else None
+    thread = LoopThread("dovemq-sink")
+    client = server.sqs()
+    sending = Sending(client, server.queue, 1 if server.fifo else sink.senders, partition)
+    rows = 0
+    try:
+        for batch in iterator:
+            thread.run(sending.send(list(entries(batch, rows, sink.group_id, identity))))
+            rows += batch.num_rows
+    finally:
+        thread.run(client.close())
+        thread.close()
+    return Written(rows)
+
+
+def _task() -> TaskContext:
+    task = TaskContext.get()
+    if task is None:
+        raise InvariantError("rows are written outside a task")
+    return task
+
+
+def _bytes(entry: SendEntry) -> int:
+    attributes = wire_attributes(entry.message_attributes or {})
+    return message_bytes(entry.message_body or "", attributes)

@@ -1,0 +1,147 @@
+"""A server, its queues, and streams between them that tests start, break and start again."""
+
+import os
+import signal
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from dovemq.client import BlockingAdminClient, BlockingSqsClient
+from dovemq.sqs.shapes import SendEntry
+from dovemq.testing.local_server import LocalServer
+
+BREATH_SECONDS = 1
+BREATHS_MAX = 3_000
+FIFO = {"FifoQueue": "true"}
+_COUNTS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
+
+Sink = Callable[[DataFrame, Path], StreamingQuery]
+
+
+class SparkWorld:
+    def __init__(self, spark: SparkSession, server: LocalServer, folder: Path) -> None:
+        self.spark = spark
+        self.folder = folder
+        self.server = server
+        key = server.access_key
+        self.client = BlockingSqsClient(server.endpoint_url, key)
+        self.admin = BlockingAdminClient(server.admin_url, key)
+        self.options = {
+            "endpointUrl": server.endpoint_url,
+            "adminUrl": server.admin_url,
+            "accessKeyId": key.key_id,
+            "secretAccessKey": key.secret,
+        }
+
+    def new_queue(self, *, fifo: bool = False) -> str:
+        name = f"q-{uuid.uuid4()}" + (".fifo" if fifo else "")
+        self.client.create_queue(name, FIFO if fifo else {}, {})
+        return name
+
+    def fill(self, queue: str, count: int) -> list[str]:
+        bodies = [f"body {number}" for number in range(count)]
+        for start in range(0, count, 10):
+            entries = [
+                _entry(queue, str(place), body)
+                for place, body in enumerate(bodies[start : start + 10])
+            ]
+            assert not self.client.send_batch(queue, entries).failed
+        return bodies
+
+    def bodies(self, queue: str) -> list[str]:
+        """What lies in it, without receiving it."""
+        found: list[str] = []
+        after = 0
+        account = self.server.announced.account
+        while True:
+            page = self.admin.messages(account, queue, 1_000, after)
+            found += [message["body"] for message in page["messages"]]
+            if page["next"] is None:
+                return found
+            after = int(page["next"])
+
+    def left(self, queue: str) -> int:
+        told = self.client.attributes(queue, _COUNTS)
+        return sum(int(told[name]) for name in _COUNTS)
+
+    def stream(self, queue: str, **options: str) -> DataFrame:
+        reader = self.spark.readStream.format("dovemq").options(**self.options)
+        staging = str(self.folder / "staging")
+        return reader.option("queue", queue).options(stagingLocation=staging, **options).load()
+
+    def into_queue(self, queue: str) -> Sink:
+        def start(rows: DataFrame, checkpoint: Path) -> StreamingQuery:
+            writer = rows.writeStream.format("dovemq").options(**self.options)
+            return writer.option("queue", queue).start(checkpointLocation=str(checkpoint))
+
+        return start
+
+    def run(
+        self,
+        queue: str,
+        rows: Callable[[], DataFrame],
+        sink: Sink,
+        disturb: Callable[[StreamingQuery], None] = lambda query: None,
+    ) -> int:
+        """Until the queue is empty; how often the query failed and was started again."""
+        failures = 0
+        query = sink(rows(), self.folder / "checkpoint")
+        for _ in range(BREATHS_MAX):
+            try:
+                query.awaitTermination(BREATH_SECONDS)
+                disturb(query)
+            except StreamingQueryException:
+                failures += 1
+                query = sink(rows(), self.folder / "checkpoint")
+            if not self.left(queue):
+                break
+        query.stop()
+        return failures
+
+    def close(self) -> None:
+        for query in self.spark.streams.active:
+            query.stop()
+        self.client.close()
+        self.admin.close()
+
+
+def _entry(queue: str, name: str, body: str) -> SendEntry:
+    token = body.replace(" ", "-") if queue.endswith(".fifo") else None
+    return SendEntry(
+        id=name, message_body=body, message_group_id=token, message_deduplication_id=token
+    )
+
+
+def kill_source_process() -> bool:
+    """The one beside the driver that receives; whether there was one."""
+    for pid in _descendants(os.getpid()):
+        if b"python_streaming_source_runner" in _command(pid):
+            os.kill(pid, signal.SIGKILL)
+            return True
+    return False
+
+
+def _descendants(root: int) -> Iterator[int]:
+    parents: dict[int, list[int]] = {}
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        parents.setdefault(parent, []).append(int(place.name))
+    waiting = [root]
+    while waiting:
+        found = parents.get(waiting.pop(), [])
+        yield from found
+        waiting += found
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""

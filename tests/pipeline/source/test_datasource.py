@@ -1,0 +1,178 @@
+"""Queues read and written by a real Spark from a real server."""
+
+import io
+import json
+from contextlib import redirect_stdout
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from dovemq.pipeline import datasource
+from dovemq.sqs.shapes import AttributeValue, SendMessageRequest
+from tests.pipeline.source.spark_world import SparkWorld
+
+pytestmark = pytest.mark.timeout(300)
+
+ATTRIBUTES = {
+    "n": AttributeValue("Number.int", "1"),
+    "b": AttributeValue("Binary", binary_value=b"\x00\xff"),
+}
+
+
+def _numbered(world: SparkWorld, count: int) -> DataFrame:
+    return world.spark.range(count).select(sf.format_string("body %d", "id").alias("body"))
+
+
+def _save(rows: DataFrame, world: SparkWorld, queue: str, **options: str) -> None:
+    rows.write.format("dovemq").mode("append").options(**world.options, **options).save(queue)
+
+
+def _load(world: SparkWorld, queue: str, **options: str) -> DataFrame:
+    return world.spark.read.format("dovemq").options(**world.options, **options).load(queue)
+
+
+def test_a_written_table_is_in_the_queue_and_a_peek_leaves_it_there(world: SparkWorld) -> None:
+    queue = world.new_queue()
+    _save(_numbered(world, 1_234), world, queue)
+    expected = sorted(f"body {number}" for number in range(1_234))
+    assert sorted(world.bodies(queue)) == expected
+    rows = _load(world, queue).select("body", "receive_count").collect()
+    assert sorted(row.body for row in rows) == expected
+    assert {row.receive_count for row in rows} == {0}
+    assert _load(world, queue, maxMessages="1001").count() == 1_001
+    assert world.left(queue) == 1_234
+
+
+def test_messages_pass_a_stream_with_all_that_they_have(world: SparkWorld) -> None:
+    source, target = world.new_queue(), world.new_queue(fifo=True)
+    world.client.send(
+        source,
+        SendMessageRequest(
+            message_body="héllo", message_attributes=ATTRIBUTES, message_group_id="g"
+        ),
+    )
+    world.run(source, lambda: world.stream(source), world.into_queue(target))
+    (message,) = world.client.receive(target, 10)
+    assert message.body == "héllo"
+    assert message.message_attributes == ATTRIBUTES
+    assert message.attributes["MessageGroupId"] == "g"
+    assert message.attributes["MessageDeduplicationId"].endswith("/0/0/0")
+
+
+def test_available_now_reads_what_is_there_in_batches_of_the_limit(world: SparkWorld) -> None:
+    queue = world.new_queue()
+    sent = world.fill(queue, 250)
+    seen: list[list[str]] = []
+
+    def keep(batch: DataFrame, number: int) -> None:
+        seen.append([row.body for row in batch.collect()])
+
+    rows = world.stream(queue, maxMessagesPerBatch="100", partitions="2").select("body")
+    query = (
+        rows.writeStream.foreachBatch(keep)
+        .trigger(availableNow=True)
+        .option("checkpointLocation", str(world.folder / "checkpoint"))
+        .start()
+    )
+    query.awaitTermination()
+    assert [len(batch) for batch in seen] == [100, 100, 50]
+    assert sorted(body for batch in seen for body in batch) == sorted(sent)
+    assert world.left(queue) == 0
+
+
+def test_a_drain_reads_the_same_messages_until_they_are_settled(world: SparkWorld) -> None:
+    queue = world.new_queue()
+    world.fill(queue, 30)
+    place = {"stagingLocation": str(world.folder / "drain")}
+    options = {**place, "mode": "drain", "maxMessagesPerBatch": "20"}
+    first = _load(world, queue, **options)
+    assert first.count() == 20
+    again = {row.body for row in _load(world, queue, **options).collect()}
+    assert again == {row.body for row in first.collect()}
+    assert datasource.settle(queue=queue, **world.options, **place) == 1
+    assert world.left(queue) == 10
+    with pytest.raises(PySparkException, match="is not there, or settled"):
+        first.collect()
+    assert _load(world, queue, **options).count() == 10
+    assert datasource.settle(queue=queue, **world.options, **place) == 1
+    assert _load(world, queue, **options).count() == 0
+    assert datasource.settle(queue=queue, **world.options, **place) == 0
+    assert world.left(queue) == 0
+
+
+def test_a_batch_that_is_written_again_doubles_nothing_on_a_fifo_queue(world: SparkWorld) -> None:
+    queue = world.new_queue(fifo=True)
+    named = _numbered(world, 100).withColumn("deduplication_id", sf.translate("body", " ", "-"))
+    for _ in range(2):
+        _save(named.coalesce(1), world, queue, groupId="one")
+    assert world.bodies(queue) == [f"body {number}" for number in range(100)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "told"),
+    [
+        ({"body": "a", "extra": "b"}, {}, "column extra cannot be sent"),
+        ({"body": "a"}, {"sendres": "4"}, "option sendres is not known"),
+        ({"body": "a"}, {}, "column group_id is needed"),
+        ({"body": "se\x01cret body", "group_id": "g"}, {}, "partition 0: row 0: Invalid"),
+    ],
+)
+def test_what_cannot_be_written_is_told_without_a_body(
+    world: SparkWorld, columns: dict[str, str], options: dict[str, str], told: str
+) -> None:
+    queue = world.new_queue(fifo=True)
+    rows = world.spark.createDataFrame([tuple(columns.values())], list(columns))
+    with pytest.raises(PySparkException, match=told) as refused:
+        _save(rows.coalesce(1), world, queue, **options)
+    assert "cret body" not in str(refused.value)
+    assert world.bodies(queue) == []
+
+
+def test_a_queue_is_not_overwritten(world: SparkWorld) -> None:
+    rows = _numbered(world, 1).write.format("dovemq").options(**world.options)
+    with pytest.raises(PySparkException, match="must be append"):
+        rows.mode("overwrite").save(world.new_queue())
+
+
+def test_asked_columns_alone_are_read(world: SparkWorld) -> None:
+    queue = world.new_queue()
+    world.fill(queue, 3)
+    reader = world.spark.read.format("dovemq").options(**world.options)
+    rows = reader.schema("sent_ms BIGINT, body STRING").load(queue)
+    assert rows.columns == ["sent_ms", "body"]
+    assert rows.where("sent_ms > 0").count() == 3
+    with pytest.raises(PySparkException, match="no column text"):
+        reader.schema("text STRING").load(queue).collect()
+
+
+def _explained(frame: DataFrame) -> str:
+    text = io.StringIO()
+    with redirect_stdout(text):
+        frame.explain(True)
+    return text.getvalue()
+
+
+def test_no_plan_progress_file_or_error_shows_the_secret(world: SparkWorld) -> None:
+    secret = world.options["secretAccessKey"]
+    source, target = world.new_queue(), world.new_queue()
+    world.fill(source, 10)
+    texts = [_explained(_load(world, source)), _explained(world.stream(source))]
+    reports: list[Any] = []
+    sink = world.into_queue(target)
+    world.run(source, lambda: world.stream(source), sink, lambda query: reports.append(query))
+    texts += [json.dumps(query.lastProgress, default=str) for query in reports]
+    texts += [json.dumps(query.status) for query in reports]
+    with pytest.raises(PySparkException) as failed:
+        _save(_numbered(world, 1), world, "no-such-queue")
+    texts.append(str(failed.value))
+    with pytest.raises(PySparkException) as unknown:
+        _load(world, source, sekret=secret).count()
+    texts.append(str(unknown.value))
+    assert len(texts) > 5
+    assert [text for text in texts if secret in text] == []
+    kept = [path for path in world.folder.rglob("*") if path.is_file()]
+    assert len(kept) > 5
+    assert [path for path in kept if secret.encode() in path.read_bytes()] == []

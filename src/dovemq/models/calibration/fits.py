@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from scipy.special import digamma, gammainc, gammaln, polygamma
 
-from dovemq.models.calibration.samples import BELOW_US, SECOND_US, Floats, Sample
+from dovemq.models.calibration.samples import BELOW_US, SECOND_US, Floats, Sample, Whole
 from dovemq.models.simulation.distributions import (
     Deterministic,
     Distribution,
@@ -28,9 +28,9 @@ STAGES_COMPARED_MAX: Final = 20
 """Beyond, whole stages lie so close that Erlang is gamma by another name. Up to there the stages
 are a choice among few and not counted as a parameter: else Erlang could never win."""
 NEWTON_STEPS_MAX: Final = 50
-MAXIMISATIONS_MAX: Final = 2_000
-GAIN_MIN: Final = 1e-9
-"""Of the mean log-likelihood: with less gained the phases are found."""
+MAXIMISATIONS_MAX: Final = 1_000
+GAIN_MIN: Final = 1e-4
+"""Of the log-likelihood: with less gained the phases are found, as far as AIC can tell."""
 SHARE_MIN: Final = 1e-9
 
 
@@ -67,7 +67,7 @@ def fits(sample: Sample) -> tuple[Fit, ...]:
     candidates += [("erlang", Erlang(mean, k), 1) for k in stages if k <= STAGES_COMPARED_MAX]
     scv = float(weights @ (times - mean) ** 2) / mean**2
     if scv > 1.0:
-        candidates.append(("hyperexponential", _phases(times, weights, mean, scv), 3))
+        candidates.append(("hyperexponential", _phases(times, sample.counts, mean, scv), 3))
     found = (_fit(*each, sample, times) for each in candidates)
     return tuple(sorted(found, key=lambda each: each.aic))
 
@@ -96,7 +96,7 @@ def _gamma_shape(mean: float, mean_log: float) -> float:
     return shape
 
 
-def _phases(times: Floats, weights: Floats, mean: float, scv: float) -> HyperExponential:
+def _phases(times: Floats, counts: Whole, mean: float, scv: float) -> HyperExponential:
     start = by_moments(mean, scv)
     assert isinstance(start, HyperExponential)
     shares, means = np.array(start.shares), np.array(start.means)
@@ -104,14 +104,14 @@ def _phases(times: Floats, weights: Floats, mean: float, scv: float) -> HyperExp
     for _ in range(MAXIMISATIONS_MAX):
         densities = shares / means * np.exp(-times[:, None] / means)
         together = np.maximum(densities.sum(1), np.finfo(float).tiny)
-        reached = float(weights @ np.log(together))
+        reached = float(counts @ np.log(together))
         if reached - last < GAIN_MIN:
             break
         last = reached
-        parts = weights[:, None] * densities / together[:, None]
-        shares = np.maximum(parts.sum(0), SHARE_MIN)
-        means = parts.T @ times / shares
-        shares = shares / shares.sum()
+        parts = counts[:, None] * densities / together[:, None]
+        sizes = np.maximum(parts.sum(0), SHARE_MIN)
+        means = parts.T @ times / sizes
+        shares = sizes / sizes.sum()
     return HyperExponential(
         (float(shares[0]), 1.0 - float(shares[0])), (float(means[0]), float(means[1]))
     )

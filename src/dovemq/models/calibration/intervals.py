@@ -38,7 +38,7 @@ class Parameter:
 
 def mean_of(sample: Sample, confidence: float = CONFIDENCE) -> Parameter | None:
     """In the unit of the sample; None of too few, or where all is 0."""
-    if sample.size < SAMPLES_MIN or not sample.total_us:
+    if sample.independent < SAMPLES_MIN or not sample.total_us:
         return None
     mean = sample.total_us / sample.size
     influences = sample.means_us / mean - 1.0
@@ -56,15 +56,15 @@ def rate_of(sample: Sample, confidence: float = CONFIDENCE) -> Parameter | None:
 
 def scv_of(sample: Sample, confidence: float = CONFIDENCE) -> Parameter | None:
     size = sample.size
-    if size < SAMPLES_MIN or not sample.total_us:
+    if sample.independent < SAMPLES_MIN or not sample.total_us:
         return None
     mean = sample.total_us / size
     deviations = sample.means_us - mean
     variance = float(sample.counts @ deviations**2) / size
     if variance == 0.0:
-        return Parameter(0.0, 0.0, 0.0, size, 0.0)
+        return Parameter(0.0, 0.0, 0.0, sample.independent, 0.0)
     influences = deviations**2 / variance - 1.0 - 2.0 * deviations / mean
-    scv = variance * size / (size - 1) / mean**2
+    scv = variance * sample.independent / (sample.independent - 1) / mean**2
     return _by_influence(math.log(scv), influences, sample, confidence)
 
 
@@ -86,10 +86,10 @@ def share_of(count: int, total: int, confidence: float = CONFIDENCE) -> Paramete
 def _by_influence(
     logarithm: float, influences: Floats, sample: Sample, confidence: float
 ) -> Parameter:
-    size = sample.size
-    square = float(sample.counts @ influences**2) / (size - 1)
+    size = sample.independent
+    square = float(sample.counts @ influences**2) / sample.size * size / (size - 1)
     spread = math.sqrt(square)
-    cube = float(sample.counts @ influences**3) / size
+    cube = float(sample.counts @ influences**3) / sample.size
     skewness = cube / spread**3 if spread else 0.0
     quantile = float(stdtrit(size - 1, (1.0 + confidence) / 2.0)) / math.sqrt(size)
     low, high = (

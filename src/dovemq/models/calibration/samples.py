@@ -35,20 +35,32 @@ def bins_of(times_us: Whole) -> Whole:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Bins in their order, each once; `sums_us` are of the times that each holds."""
+    """Bins in their order, each once; `sums_us` are of the times that each holds.
+
+    `independent` is of how many observations: fewer than times, where several come from one.
+    """
 
     bins: Whole = field(repr=False)
     counts: Whole = field(repr=False)
     sums_us: Whole = field(repr=False)
+    independent: int
 
     @classmethod
-    def of_bins(cls, bins: ArrayLike, counts: ArrayLike, sums_us: ArrayLike) -> "Sample":
+    def of_bins(
+        cls,
+        bins: ArrayLike,
+        counts: ArrayLike,
+        sums_us: ArrayLike,
+        independent: int | None = None,
+    ) -> "Sample":
         """Bins in any order, and several times the same."""
         keys, places = np.unique(np.asarray(bins, np.int64), return_inverse=True)
         totals = [np.zeros(len(keys), np.int64) for _ in range(2)]
         for total, each in zip(totals, (counts, sums_us), strict=True):
             np.add.at(total, places, np.asarray(each, np.int64))
-        return cls(keys, totals[0], totals[1])
+        if independent is None:
+            independent = int(totals[0].sum())
+        return cls(keys, totals[0], totals[1], independent)
 
     @classmethod
     def of_values(cls, times_us: Sequence[int] | Whole) -> "Sample":
@@ -76,11 +88,3 @@ class Sample:
         """The upper bound of each bin, which it does not hold."""
         doublings = np.maximum((self.bins >> BITS) - 1, 0)
         return ((self.bins - (doublings << BITS) + 1) << doublings).astype(np.float64)
-
-    def merged(self, other: "Sample") -> "Sample":
-        mine, others = (
-            (each.bins, each.counts, each.sums_us) for each in (self, other)
-        )
-        return Sample.of_bins(
-            *(np.concatenate(pair) for pair in zip(mine, others, strict=True))
-        )

@@ -1,0 +1,107 @@
+"""Estimates with confidence intervals: rates, squared coefficients of variation, shares.
+
+Rates and scv are estimated on the scale of their logarithm. What one observation moves there is
+its influence; the mean of the squared influences gives the error, and their skewness the
+transformation of Hall (1992) that makes the ratio of the estimate to its error symmetric: times
+are skew, and plain intervals of an scv miss too often. Observations are taken as independent: for
+arrivals that is a renewal process. Shares have the interval of Wilson (1927).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+from dovemq.models.calibration.samples import SECOND_US, Floats, Sample
+from dovemq.models.errors import ParameterInvalid
+
+CONFIDENCE: Final = 0.95
+SAMPLES_MIN: Final = 10
+"""Of fewer observations no interval is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`error` is the standard error: of the logarithm, or of a share itself."""
+
+    value: float
+    low: float
+    high: float
+    samples: int
+    error: float
+
+    def holds(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+
+def mean_of(sample: Sample, confidence: float = CONFIDENCE) -> Parameter | None:
+    """In the unit of the sample; None of too few, or where all is 0."""
+    if sample.independent < SAMPLES_MIN or not sample.total_us:
+        return None
+    mean = sample.total_us / sample.size
+    influences = sample.means_us / mean - 1.0
+    return _by_influence(math.log(mean), influences, sample, confidence)
+
+
+def rate_of(sample: Sample, confidence: float = CONFIDENCE) -> Parameter | None:
+    """Per second, of times in microseconds."""
+    mean = mean_of(sample, confidence)
+    if mean is None:
+        return None
+    value, low, high = (SECOND_US / each for each in (mean.value, mean.high, mean.low))
+    return Parameter(value, low, high, mean.samples, mean.error)
+
+
+def scv_of(sample: Sample, confidence: float = CONFIDENCE) -> Parameter | None:
+    size = sample.size
+    if sample.independent < SAMPLES_MIN or not sample.total_us:
+        return None
+    mean = sample.total_us / size
+    deviations = sample.means_us - mean
+    variance = float(sample.counts @ deviations**2) / size
+    if variance == 0.0:
+        return Parameter(0.0, 0.0, 0.0, sample.independent, 0.0)
+    influences = deviations**2 / variance - 1.0 - 2.0 * deviations / mean
+    scv = variance * sample.independent / (sample.independent - 1) / mean**2
+    return _by_influence(math.log(scv), influences, sample, confidence)
+
+
+def share_of(count: int, total: int, confidence: float = CONFIDENCE) -> Parameter | None:
+    if not 0 <= count <= total:
+        raise ParameterInvalid("count", count, f"a number from 0 to {total}")
+    if not total:
+        return None
+    z = float(ndtri((1.0 + confidence) / 2.0))
+    share = count / total
+    centre = (share + z * z / (2 * total)) / (1.0 + z * z / total)
+    error = math.sqrt(share * (1.0 - share) / total)
+    half = z * math.sqrt(error**2 + z * z / (4.0 * total**2)) / (1.0 + z * z / total)
+    low = 0.0 if count == 0 else centre - half
+    high = 1.0 if count == total else centre + half
+    return Parameter(share, low, high, total, error)
+
+
+def _by_influence(
+    logarithm: float, influences: Floats, sample: Sample, confidence: float
+) -> Parameter:
+    size = sample.independent
+    square = float(sample.counts @ influences**2) / sample.size * size / (size - 1)
+    spread = math.sqrt(square)
+    cube = float(sample.counts @ influences**3) / sample.size
+    skewness = cube / spread**3 if spread else 0.0
+    quantile = float(stdtrit(size - 1, (1.0 + confidence) / 2.0)) / math.sqrt(size)
+    low, high = (
+        math.exp(logarithm - spread * _untransformed(each, skewness, size))
+        for each in (quantile, -quantile)
+    )
+    return Parameter(math.exp(logarithm), low, high, size, spread / math.sqrt(size))
+
+
+def _untransformed(value: float, skewness: float, size: int) -> float:
+    """The inverse of w + γw²/3 + γ²w³/27 + γ/6n, which is one to one."""
+    if abs(skewness) < 1e-6:
+        return value
+    inside = 1.0 + skewness * (value - skewness / (6.0 * size))
+    return 3.0 / skewness * (float(np.cbrt(inside)) - 1.0)

@@ -1,0 +1,90 @@
+"""Observed times as counts in narrow bins: small, added up in any order, the same by any engine.
+
+A time is a whole number of microseconds. Below 256 each has a bin of its own; above, a doubling
+has 256 bins. A bin keeps how many times it holds and their sum, so that means are exact; what it
+does not keep moves a squared coefficient of variation by less than 2e-6.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dovemq.models.errors import ParameterInvalid
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+BITS: Final = 8
+PER_DOUBLING: Final = 1 << BITS
+TIME_US_MAX: Final = 1 << 40
+"""Twelve days; a longer time counts as this one."""
+SECOND_US: Final = 1e6
+BELOW_US: Final = 0.5
+"""What stands for a time that is shorter than the clock tells."""
+
+
+def bins_of(times_us: Whole) -> Whole:
+    """As the SQL of the pipeline has it: the half keeps a power of two from its logarithm's edge."""
+    times = np.minimum(np.maximum(times_us, 0), TIME_US_MAX)
+    doublings = np.floor(np.log2(np.maximum(times, PER_DOUBLING) + 0.5)).astype(np.int64) - BITS
+    return np.where(times < PER_DOUBLING, times, (doublings << BITS) + (times >> doublings))
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Bins in their order, each once; `sums_us` are of the times that each holds.
+
+    `independent` is of how many observations: fewer than times, where several come from one.
+    """
+
+    bins: Whole = field(repr=False)
+    counts: Whole = field(repr=False)
+    sums_us: Whole = field(repr=False)
+    independent: int
+
+    @classmethod
+    def of_bins(
+        cls,
+        bins: ArrayLike,
+        counts: ArrayLike,
+        sums_us: ArrayLike,
+        independent: int | None = None,
+    ) -> "Sample":
+        """Bins in any order, and several times the same."""
+        keys, places = np.unique(np.asarray(bins, np.int64), return_inverse=True)
+        totals = [np.zeros(len(keys), np.int64) for _ in range(2)]
+        for total, each in zip(totals, (counts, sums_us), strict=True):
+            np.add.at(total, places, np.asarray(each, np.int64))
+        if independent is None:
+            independent = int(totals[0].sum())
+        return cls(keys, totals[0], totals[1], independent)
+
+    @classmethod
+    def of_values(cls, times_us: Sequence[int] | Whole) -> "Sample":
+        times = np.asarray(times_us)
+        if times.size and times.dtype.kind not in "iu":
+            raise ParameterInvalid("times_us", times.dtype, "whole numbers")
+        times = np.minimum(np.maximum(times.astype(np.int64), 0), TIME_US_MAX)
+        return cls.of_bins(bins_of(times), np.ones(len(times), np.int64), times)
+
+    @property
+    def size(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def total_us(self) -> int:
+        return int(self.sums_us.sum())
+
+    @property
+    def means_us(self) -> Floats:
+        """Of each bin."""
+        return self.sums_us / self.counts
+
+    @property
+    def edges_us(self) -> Floats:
+        """The upper bound of each bin, which it does not hold."""
+        doublings = np.maximum((self.bins >> BITS) - 1, 0)
+        return ((self.bins - (doublings << BITS) + 1) << doublings).astype(np.float64)

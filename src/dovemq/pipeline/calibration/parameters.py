@@ -1,0 +1,254 @@
+"""From what was observed to the parameters of models, each with its interval.
+
+A queue's consumers are the clients that ask it for messages, and one serves at a time: its service
+is from a lease until it asks again, which is when it could take the next message. `work` is the
+part of it until the settle. A delivery failed if the message was leased again or redriven instead
+of being settled by its receipt; what was still open is not counted.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from msgspec import Struct
+
+from dovemq.models.calibration import (
+    CONFIDENCE,
+    Fit,
+    Parameter,
+    Sample,
+    fits,
+    mean_of,
+    rate_of,
+    scv_of,
+    share_of,
+)
+from dovemq.models.calibration.samples import SECOND_US
+from dovemq.models.simulation.estimates import Estimate
+from dovemq.pipeline.calibration.observed import SLICES, Observed
+
+DELIVERIES_TOLD_MAX: Final = 20
+"""The last of the distribution stands for all beyond."""
+
+
+class Stream(Struct, frozen=True):
+    """Arrivals of a queue, or of one job type at it; None where too few were observed."""
+
+    rate: Parameter | None
+    scv: Parameter | None
+    fits: tuple[Fit, ...]
+
+
+class QueueParameters(Struct, frozen=True):
+    """Rates per second, times in seconds. `deliveries[i]` messages ended with delivery i + 1.
+
+    `waiting` and `sojourn` are means as they were measured: what a model would predict.
+    """
+
+    queue: str
+    seconds: float
+    arrivals: Stream
+    jobs: Mapping[str, Stream]
+    service_rate: Parameter | None
+    service_scv: Parameter | None
+    service_fits: tuple[Fit, ...]
+    work: Parameter | None
+    failure_probability: Parameter | None
+    retries: Parameter | None
+    deliveries: tuple[int, ...]
+    consumers: int
+    clients: int
+    messages_per_lease: float | None
+    open: int
+    waiting: float | None
+    sojourn: float | None
+
+
+class FrontEndParameters(Struct, frozen=True):
+    """`utilisation` is the share of time in which it had a request in hand; `service_time` that
+    time per request; `latency` per kind of request."""
+
+    front_end: str
+    seconds: float
+    request_rate: Parameter | None
+    utilisation: Parameter | None
+    service_time: Parameter | None
+    latency: Mapping[str, Parameter]
+
+
+class Calibration(Struct, frozen=True):
+    queues: tuple[QueueParameters, ...]
+    front_ends: tuple[FrontEndParameters, ...]
+    observed: Observed
+    confidence: float
+
+    def named(self) -> dict[str, Parameter]:
+        """Every parameter by place and name, to compare two periods."""
+        return dict(self._named())
+
+    def _named(self) -> Iterator[tuple[str, Parameter]]:
+        for queue in self.queues:
+            own = {
+                "arrival_rate": queue.arrivals.rate,
+                "arrival_scv": queue.arrivals.scv,
+                "service_rate": queue.service_rate,
+                "service_scv": queue.service_scv,
+                "failure_probability": queue.failure_probability,
+            }
+            for job, stream in queue.jobs.items():
+                if job:
+                    own[f"{job}.arrival_rate"] = stream.rate
+                    own[f"{job}.arrival_scv"] = stream.scv
+            for name, parameter in own.items():
+                if parameter is not None:
+                    yield f"{queue.queue}.{name}", parameter
+
+
+def calibrated(observed: Observed, confidence: float = CONFIDENCE) -> Calibration:
+    samples = _samples(observed.tables["times"])
+    presences = _by(observed.tables["presences"], "queue")
+    queues = tuple(
+        _queue(row, samples, presences.get(row["queue"]), confidence)
+        for row in observed.tables["outcomes"].to_pylist()
+    )
+    front_ends = tuple(
+        _front_end(name, table, confidence)
+        for name, table in _by(observed.tables["front_ends"], "front_end").items()
+    )
+    return Calibration(queues, front_ends, observed, confidence)
+
+
+_Samples = Mapping[tuple[str, str], Mapping[str, Sample]]
+_NO_TIMES: Final = Sample.of_values([])
+
+
+def _samples(times: Any) -> _Samples:
+    """By kind and place, then by stream."""
+    found: dict[tuple[str, str], dict[str, Sample]] = {}
+    keys = times.select(["kind", "place", "stream"]).to_pylist()
+    columns = [times[name].to_numpy() for name in ("bin", "count", "sum_us", "independent")]
+    starts = [at for at in range(len(keys)) if at == 0 or keys[at] != keys[at - 1]]
+    for start, end in zip(starts, [*starts[1:], len(keys)], strict=True):
+        key = keys[start]
+        bins, counts, sums, independent = (column[start:end] for column in columns)
+        sample = Sample.of_bins(bins, counts, sums, int(independent.sum()))
+        found.setdefault((key["kind"], key["place"]), {})[key["stream"]] = sample
+    return found
+
+
+def _by(table: Any, column: str) -> dict[str, Any]:
+    names = pc.unique(table[column]).to_pylist()
+    return {name: table.filter(pc.equal(table[column], name)) for name in names}
+
+
+def _queue(
+    row: Mapping[str, Any], samples: _Samples, presences: Any, confidence: float
+) -> QueueParameters:
+    queue = row["queue"]
+
+    def sample(kind: str) -> Sample:
+        return samples.get((kind, queue), {}).get("", _NO_TIMES)
+
+    service, deliveries = sample("occupancy"), sample("deliveries")
+    ended = row["settled"] + row["failed"]
+    return QueueParameters(
+        queue,
+        (row["last_us"] - row["first_us"]) / SECOND_US,
+        _stream(sample("arrival"), confidence),
+        {
+            job: _stream(each, confidence)
+            for job, each in samples.get(("job_arrival", queue), {}).items()
+        },
+        rate_of(service, confidence),
+        scv_of(service, confidence),
+        fits(service),
+        _seconds(mean_of(sample("work"), confidence)),
+        share_of(row["failed"], ended, confidence),
+        _retries(deliveries, confidence),
+        _distribution(deliveries),
+        _most_together(presences) if presences is not None else 0,
+        len(presences) if presences is not None else 0,
+        service.size / service.independent if service.size else None,
+        row["leased"] - ended,
+        _mean_seconds(sample("waiting")),
+        _mean_seconds(sample("sojourn")),
+    )
+
+
+def _stream(sample: Sample, confidence: float) -> Stream:
+    return Stream(rate_of(sample, confidence), scv_of(sample, confidence), fits(sample))
+
+
+def _seconds(parameter: Parameter | None) -> Parameter | None:
+    if parameter is None:
+        return None
+    value, low, high = (each / SECOND_US for each in (parameter.value, parameter.low, parameter.high))
+    return Parameter(value, low, high, parameter.samples, parameter.error)
+
+
+def _mean_seconds(sample: Sample) -> float | None:
+    return sample.total_us / sample.size / SECOND_US if sample.size else None
+
+
+def _retries(deliveries: Sample, confidence: float) -> Parameter | None:
+    """The mean of what came after the first delivery."""
+    mean = mean_of(deliveries, confidence)
+    if mean is None:
+        return None
+    value, low, high = (each - 1.0 for each in (mean.value, mean.low, mean.high))
+    return Parameter(value, low, high, mean.samples, mean.error)
+
+
+def _distribution(deliveries: Sample) -> tuple[int, ...]:
+    """Bins of such small numbers hold one each."""
+    if not deliveries.size:
+        return ()
+    numbers = np.minimum(deliveries.bins, DELIVERIES_TOLD_MAX)
+    return tuple(np.bincount(numbers, deliveries.counts).astype(int).tolist()[1:])
+
+
+def _most_together(presences: Any) -> int:
+    """So many clients were there at the same time: one that comes back under a new address is
+    not counted twice."""
+    first, last = (np.sort(presences[name].to_numpy()) for name in ("first_us", "last_us"))
+    gone = np.searchsorted(last, first, side="left")
+    return int(np.max(np.arange(1, len(first) + 1) - gone))
+
+
+def _front_end(name: str, table: Any, confidence: float) -> FrontEndParameters:
+    """By slices of its time, each of which gives one value."""
+    first_us, last_us = table["first_us"][0].as_py(), table["last_us"][0].as_py()
+    slice_us = (last_us - first_us + 1) / SLICES
+    requests, busy_us = (_per_slice(table, column) for column in ("requests", "busy_us"))
+    asked = requests > 0
+    latency = {}
+    for event, own in _by(table, "event").items():
+        counts, sums = (_per_slice(own, column) for column in ("requests", "latency_us"))
+        mean = _by_slices(sums[counts > 0] / counts[counts > 0] / SECOND_US, confidence)
+        if mean is not None:
+            latency[event] = mean
+    return FrontEndParameters(
+        name,
+        (last_us - first_us) / SECOND_US,
+        _by_slices(requests / slice_us * SECOND_US, confidence),
+        _by_slices(busy_us / slice_us, confidence),
+        _by_slices(busy_us[asked] / requests[asked] / SECOND_US, confidence),
+        latency,
+    )
+
+
+def _per_slice(table: Any, column: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    slices, values = table["slice"].to_numpy(), table[column].to_numpy()
+    return np.bincount(slices, values, minlength=SLICES)
+
+
+def _by_slices(
+    values: np.ndarray[Any, np.dtype[np.float64]], confidence: float
+) -> Parameter | None:
+    if len(values) < SLICES or not values.any():
+        return None
+    found = Estimate(tuple(values.tolist()), confidence, "batches")
+    error = float(np.std(values, ddof=1)) / np.sqrt(len(values)) / found.mean
+    return Parameter(found.mean, found.low, found.high, found.samples, float(error))

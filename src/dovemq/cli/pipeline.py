@@ -12,5 +12,10 @@ def add(commands: Commands) -> None:
         "dovemq pipeline metrics ./trace",
     )
     kinds = parser.add_subparsers(metavar="JOB", required=True)
-    for kind in (pipeline_capacity, pipeline_metrics, pipeline_monitor, pipeline_sweep,):
+    for kind in (
+        pipeline_capacity,
+        pipeline_metrics,
+        pipeline_monitor,
+        pipeline_sweep,
+    ):
         kind.add(kinds)

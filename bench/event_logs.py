@@ -19,12 +19,11 @@ class Task(NamedTuple):
 class Loss(NamedTuple):
     """What the loss of an executor meant.
 
-    `finished`: tasks that it had finished. `lost`: those that ended with it. `repeated`: parts
-    that it had finished or begun, and that another executor finished after it was lost.
+    `finished`: tasks that it had finished. `repeated`: parts that it had finished or begun, and
+    that another executor finished after it was lost.
     """
 
     finished: int
-    lost: int
     repeated: int
 
 
@@ -47,7 +46,6 @@ def loss_of(directory: Path, executor: str, since_ms: int, lost_ms: int) -> Loss
     }
     return Loss(
         finished=sum(task.succeeded and task.finished_ms <= lost_ms for task in own),
-        lost=sum(not task.succeeded for task in own),
         repeated=len({task.part for task in own} & others),
     )
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 LOCAL: Final = "local[*]"
 _LOG_SETTINGS: Final = Path(__file__).with_name("log4j2.properties")
 _THIS_MACHINE: Final = "127.0.0.1"
+_JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _PYTHON_PATH: Final = "spark.executorEnv.PYTHONPATH"
 
 
@@ -27,7 +28,7 @@ _PYTHON_PATH: Final = "spark.executorEnv.PYTHONPATH"
 class SparkPlan:
     """`memory` is that of the driver on a local master, else of each executor.
 
-    `more` are settings of Spark's own names, which come last.
+    `more` are settings of Spark's own names, which come last; those that are lists are joined.
     """
 
     master: str = LOCAL
@@ -73,7 +74,7 @@ def _settings(plan: SparkPlan, folder: Path) -> dict[str, str]:
     memory = "spark.driver.memory" if plan.local else "spark.executor.memory"
     settings = {
         memory: plan.memory,
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
+        _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
         "spark.local.dir": str(folder),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.session.timeZone": "UTC",
@@ -84,7 +85,10 @@ def _settings(plan: SparkPlan, folder: Path) -> dict[str, str]:
     if plan.local or _THIS_MACHINE in plan.master:
         settings["spark.driver.host"] = _THIS_MACHINE
         settings["spark.driver.bindAddress"] = _THIS_MACHINE
+    own = settings[_JAVA_OPTIONS]
     settings.update(plan.more)
+    if _JAVA_OPTIONS in plan.more:
+        settings[_JAVA_OPTIONS] = f"{own} {plan.more[_JAVA_OPTIONS]}"
     if not plan.local:
         # Relative: each executor has a working directory of its own, which its Python shares.
         paths = (UNPACKED, plan.more.get(_PYTHON_PATH))

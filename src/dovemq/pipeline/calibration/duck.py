@@ -39,9 +39,7 @@ def observe(connection: Any, source: Any, traces: Traces | None = None) -> Obser
     for part in _PARTS:
         connection.execute(f"CREATE TEMP TABLE {part} AS {_statement(part)}")
     return Observed.of(
-        lambda name: connection.sql(
-            _statement(name), params=_parameters(name)
-        ).to_arrow_table(),
+        lambda name: connection.sql(_statement(name), params=_parameters(name)).to_arrow_table(),
         rows=rows,
         quarantined=rows - good,
         refused=tuple((str(each.path), each.reason) for each in traces.refused) if traces else (),

@@ -47,7 +47,7 @@ def drawn(distribution: Distribution, count: int, rng: np.random.Generator) -> F
 
 
 def simulated_trace(world: World, seed: int, queue: str = QUEUE) -> Any:
-    """A table with the schema of a trace, in no order that would help."""
+    """A table with the schema of a trace, its rows in no order."""
     rng = np.random.default_rng(seed)
     rows: list[dict[str, Any]] = []
     waiting: list[tuple[int, int, int, str | None]] = []
@@ -75,17 +75,20 @@ def simulated_trace(world: World, seed: int, queue: str = QUEUE) -> Any:
         else:
             rows.append(_settled(end, count, at, job, consumer))
         heapq.heappush(free, (end, consumer))
-    rng.shuffle(rows)  # type: ignore[arg-type]
+    rng.shuffle(rows)
     return trace_of(rows, queue)
 
 
 def trace_of(rows: Sequence[Mapping[str, Any]], queue: str = QUEUE) -> Any:
-    whole = {"queue": queue, "partition": 0, "front_end": "one"}
-    names = SCHEMA.names
-    return pa.table(
-        {name: [{**whole, **row}.get(name) for row in rows] for name in names},
-        schema=pa.schema([(field.name, _plain(field.type)) for field in SCHEMA]),
-    ).cast(SCHEMA)
+    """Of a front end that nobody else asks, so that its clients are its own."""
+    whole = {"queue": queue, "partition": 0, "front_end": queue}
+    columns = {
+        field.name: pa.repeat(whole[field.name], len(rows)).cast(_plain(field.type))
+        if field.name in whole
+        else pa.array([row.get(field.name) for row in rows], _plain(field.type))
+        for field in SCHEMA
+    }
+    return pa.table(columns).cast(SCHEMA)
 
 
 def _plain(kind: Any) -> Any:
@@ -93,7 +96,12 @@ def _plain(kind: Any) -> Any:
 
 
 def _message(at: int, job: str | None) -> dict[str, Any]:
-    return {"message_id": f"{job}-{at}", "sender": "000000000000", "send_seq": at + 1, "job_type": job}
+    return {
+        "message_id": f"{job}-{at}",
+        "sender": "000000000000",
+        "send_seq": at + 1,
+        "job_type": job,
+    }
 
 
 def _sent(time: int, _: int, at: int, job: str | None) -> dict[str, Any]:
@@ -130,3 +138,20 @@ def _settled(end: int, count: int, at: int, job: str | None, consumer: int) -> d
         "receive_count": count,
         "client": f"consumer {consumer}",
     }
+
+
+def front_end_trace(service: Distribution, utilisation: float, requests: int, seed: int) -> Any:
+    """Sends at a front end that does one after the other: Poisson arrivals, first come first."""
+    rng = np.random.default_rng(seed)
+    arrivals = np.cumsum(rng.exponential(service.mean / utilisation, requests))
+    ends, free = [], 0.0
+    for arrival, time in zip(arrivals, drawn(service, requests, rng), strict=True):
+        free = max(free, float(arrival)) + float(time)
+        ends.append(free)
+    rows = []
+    for at, (arrival, end) in enumerate(zip(arrivals, ends, strict=True)):
+        asked, answered = int(1e6 * arrival), int(1e6 * end)
+        row = _sent(answered, 1, at, None)
+        row |= {"ot_us": BEGAN_US + answered, "latency_us": answered - asked}
+        rows.append({**row, "client": f"sender {at % 50}"})
+    return trace_of(rows, f"000000000000/{seed}")

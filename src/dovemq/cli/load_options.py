@@ -61,6 +61,12 @@ def _add_programs(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="between a receive and its delete: the time that work takes",
     )
+    group.add_argument(
+        "--receive-pauses",
+        choices=("constant", "exponential"),
+        default="constant",
+        help="whether it takes this each time, or on average (default: %(default)s)",
+    )
 
 
 def _add_requests(parser: argparse.ArgumentParser) -> None:
@@ -224,7 +230,7 @@ def _positive(text: str) -> float:
 
 
 def plan_of(args: argparse.Namespace, target: Target, clock: Clock) -> "Plan":
-    from dovemq.load.plan import Arrivals, Endpoint, Phases, Plan
+    from dovemq.load.plan import Arrivals, Endpoint, Pauses, Phases, Plan
 
     bundle = str(target.ca_bundle) if target.ca_bundle else None
     messages = args.messages
@@ -241,6 +247,7 @@ def plan_of(args: argparse.Namespace, target: Target, clock: Clock) -> "Plan":
         seconds_max=args.seconds,
         send_pause_ms=_ms(args.send_pause),
         receive_pause_ms=_ms(args.receive_pause),
+        receive_pauses=Pauses(args.receive_pauses),
         body_bytes=args.bytes,
         send_batch=args.send_batch,
         receive_batch=args.receive_batch,

@@ -15,6 +15,7 @@ from dovemq.cli.modelling import (
     numbers,
     plain,
     print_parts,
+    read_toml,
     real,
     reals,
     required,
@@ -74,6 +75,11 @@ def add(commands: Commands) -> None:
     add("--target", type=real, metavar="TIME", help="largest arrival rate that keeps this (M/M/c)")
     add("--level", type=real, metavar="P", help="of --target: a quantile instead of the mean")
     add("--sensitivity", action="store_true", help="slopes of the mean sojourn (M/M/c)")
+    add(
+        "--topic",
+        metavar="NAME",
+        help="of a planning file as --from, such as dovemq pipeline calibrate writes",
+    )
     add_sweep(parser, "servers=3:8")
     add_source(parser)
 
@@ -81,7 +87,7 @@ def add(commands: Commands) -> None:
 def _run(args: argparse.Namespace) -> int:
     check_sweep(args, ("quantile", "tail", "target", "sensitivity"))
     with modelling():
-        found = given(args, _NAMES)
+        found = _given(args)
         if args.sweep is None:
             model, rows = _answer(found)
             extra = _extra(args, found, model)
@@ -92,6 +98,34 @@ def _run(args: argparse.Namespace) -> int:
     _print(args, model, rows, extra)
     unstable = any(not row["stable"] for row in rows)
     return FAILED if args.sweep is None and unstable else OK
+
+
+def _given(args: argparse.Namespace) -> dict[str, Any]:
+    """Of a planning file the topic that is meant, with all that arrives there; else by name."""
+    text = read_toml(args.source) if args.source is not None else {}
+    if "topics" not in text:
+        if args.topic is not None:
+            raise WrongUse("--topic is for a file of --from that has topics")
+        return given(args, _NAMES)
+    from dovemq.models.analytic import network_measures
+    from dovemq.models.planning import read_spec
+
+    network = read_spec(text).problem.network
+    names = [topic.name for topic in network.topics]
+    name = names[0] if args.topic is None and len(names) == 1 else args.topic
+    if name not in names:
+        raise WrongUse(f"--topic: one of {', '.join(names)} is needed")
+    place = names.index(name)
+    measures, topic = network_measures(network), network.topics[place]
+    found = {
+        "arrival_rate": float(measures.topics.arrival_rate[place]),
+        "arrival_scv": float(measures.arrival_scvs[place]),
+        "service_rate": topic.service_rate,
+        "service_scv": topic.service_scv,
+        "servers": topic.consumers,
+    }
+    flags = {name: getattr(args, name) for name in _NAMES if getattr(args, name) is not None}
+    return {**found, **flags}
 
 
 def _swept(args: argparse.Namespace, found: Mapping[str, Any]) -> tuple[str, list[dict[str, Any]]]:

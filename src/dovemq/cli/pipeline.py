@@ -1,6 +1,12 @@
 """`dovemq pipeline …`: jobs on traces and models, by Spark or on this machine alone."""
 
-from dovemq.cli import pipeline_capacity, pipeline_metrics, pipeline_monitor, pipeline_sweep
+from dovemq.cli import (
+    pipeline_calibrate,
+    pipeline_capacity,
+    pipeline_metrics,
+    pipeline_monitor,
+    pipeline_sweep,
+)
 from dovemq.cli.command import Commands, add_group
 
 
@@ -13,6 +19,7 @@ def add(commands: Commands) -> None:
     )
     kinds = parser.add_subparsers(metavar="JOB", required=True)
     for kind in (
+        pipeline_calibrate,
         pipeline_capacity,
         pipeline_metrics,
         pipeline_monitor,

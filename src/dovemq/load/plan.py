@@ -17,7 +17,7 @@ ATTRIBUTE_BYTES_MAX: Final = 64
 NAME_LENGTH_MAX: Final = 24
 DRAIN_SPARE_MS: Final = 5_000
 INTERVALS_MAX: Final = 20
-"""Of drawn arrivals: hardly one in a billion is longer than so many times the mean."""
+"""Of what is drawn: hardly one in a billion is longer than so many times the mean."""
 
 _NO_ATTRIBUTES: Final[Mapping[str, str]] = {}
 
@@ -31,6 +31,11 @@ class Phases(enum.StrEnum):
 class Arrivals(enum.StrEnum):
     POISSON = "poisson"
     CONSTANT = "constant"
+
+
+class Pauses(enum.StrEnum):
+    CONSTANT = "constant"
+    EXPONENTIAL = "exponential"
 
 
 class PlanInvalid(DoveError):
@@ -52,7 +57,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     A sender or receiver is a coroutine with a connection of its own: the paper's thread. Each
     sender sends `messages` (m), or sends until `seconds_max`. `setup` is where queues are made and
     removed, if not at the endpoint. `send_rate` and `receive_rate` are messages and requests per
-    second of all clients together; with a rate there is no pause.
+    second of all clients together; with a rate there is no pause. `receive_pauses`: whether work on
+    what was received takes `receive_pause_ms` each time, or on average.
 
     `resend`: a send that was refused or whose outcome is unknown is made once more. `plain`:
     messages go without attribute and receivers ask for none, as a client that only moves bodies.
@@ -74,6 +80,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     seconds_max: float | None = None
     send_pause_ms: int = 0
     receive_pause_ms: int = 0
+    receive_pauses: Pauses = Pauses.CONSTANT
     body_bytes: int = 1_024
     send_batch: int = 1
     receive_batch: int = 10
@@ -143,7 +150,9 @@ class Plan(Struct, frozen=True, kw_only=True):
     def between_receives_ms(self) -> int:
         """For so long it may be by plan that nobody asks for a message."""
         intervals_ms = INTERVALS_MAX * 1_000 / self.receive_rate if self.receive_rate else 0
-        return self.receive_pause_ms + round(intervals_ms)
+        drawn = self.receive_pauses is Pauses.EXPONENTIAL
+        pauses = INTERVALS_MAX if drawn else 1
+        return pauses * self.receive_pause_ms + round(intervals_ms)
 
     @property
     def lease_ms(self) -> int:

@@ -13,6 +13,7 @@ from dovemq.load.books import Books
 from dovemq.load.contents import crc32, is_intact, label_of
 from dovemq.load.journals import ReceiverJournal
 from dovemq.load.pacing import ClosedPace, OpenPace, Pace
+from dovemq.load.plan import Pauses
 from dovemq.load.rows import Slot
 from dovemq.load.threads import Share, Thread, is_certain
 from dovemq.sqs.shapes import FailedEntry, ReceivedMessage
@@ -87,7 +88,7 @@ class Receiver(Thread):
             self.client = self.new_client()
             return
         if self.plan.receive_pause_ms:
-            await asyncio.sleep(self.plan.receive_pause_ms / 1_000)
+            await asyncio.sleep(self._pause_seconds())
         ours = [
             (message, slot)
             for message, slot in zip(messages, told, strict=True)
@@ -155,6 +156,12 @@ class Receiver(Thread):
         for entry in answer.failed:
             self.books.failures[f"settle: {entry.code}"] += 1
         return {int(entry.id): entry for entry in answer.failed}
+
+    def _pause_seconds(self) -> float:
+        mean = self.plan.receive_pause_ms / 1_000
+        if self.plan.receive_pauses is Pauses.CONSTANT:
+            return mean
+        return self.rng.expovariate(1 / mean)
 
     def _drawn(self, _: int) -> bool:
         chance = self.plan.quit_probability

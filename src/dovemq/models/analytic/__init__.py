@@ -19,6 +19,7 @@ from dovemq.models.analytic.headroom import (
 )
 from dovemq.models.analytic.jackson import JacksonNetwork, jackson
 from dovemq.models.analytic.jobs import JobType, Network, Route, Task, Topic, chain
+from dovemq.models.analytic.load_dependent import LoadDependent, load_dependent
 from dovemq.models.analytic.network import (
     NetworkMeasures,
     NetworkSensitivity,
@@ -51,6 +52,7 @@ __all__ = [
     "Headroom",
     "JacksonNetwork",
     "JobType",
+    "LoadDependent",
     "MarkovStation",
     "ModelError",
     "Network",
@@ -73,6 +75,7 @@ __all__ = [
     "ggm",
     "in_order_limit",
     "jackson",
+    "load_dependent",
     "mg1",
     "mm1",
     "mmc",

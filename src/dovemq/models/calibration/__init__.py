@@ -14,6 +14,7 @@ from dovemq.models.calibration.fits import Fit, fits
 from dovemq.models.calibration.intervals import (
     CONFIDENCE,
     Parameter,
+    known,
     mean_of,
     rate_of,
     scv_of,
@@ -29,6 +30,7 @@ __all__ = [
     "Sample",
     "drift_of",
     "fits",
+    "known",
     "mean_of",
     "rate_of",
     "scv_of",

@@ -28,7 +28,7 @@ STAGES_COMPARED_MAX: Final = 20
 """Beyond, whole stages lie so close that Erlang is gamma by another name. Up to there the stages
 are a choice among few and not counted as a parameter: else Erlang could never win."""
 NEWTON_STEPS_MAX: Final = 50
-MAXIMISATIONS_MAX: Final = 1_000
+MAXIMISATIONS_MAX: Final = 300
 GAIN_MIN: Final = 1e-4
 """Of the log-likelihood: with less gained the phases are found, as far as AIC can tell."""
 SHARE_MIN: Final = 1e-9

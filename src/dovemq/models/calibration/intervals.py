@@ -36,6 +36,13 @@ class Parameter:
         return self.low <= value <= self.high
 
 
+def known(parameter: Parameter | None, name: str) -> Parameter:
+    """For whoever cannot do without it."""
+    if parameter is None:
+        raise ParameterInvalid(name, "unknown", f"a trace with {SAMPLES_MIN} observations of it")
+    return parameter
+
+
 def mean_of(sample: Sample, confidence: float = CONFIDENCE) -> Parameter | None:
     """In the unit of the sample; None of too few, or where all is 0."""
     if sample.independent < SAMPLES_MIN or not sample.total_us:
@@ -100,7 +107,7 @@ def _by_influence(
 
 
 def _untransformed(value: float, skewness: float, size: int) -> float:
-    """The inverse of w + γw²/3 + γ²w³/27 + γ/6n, which is one to one."""
+    """The inverse of w + sw²/3 + s²w³/27 + s/6n (s: skewness), which is one to one."""
     if abs(skewness) < 1e-6:
         return value
     inside = 1.0 + skewness * (value - skewness / (6.0 * size))

@@ -27,7 +27,7 @@ BELOW_US: Final = 0.5
 
 
 def bins_of(times_us: Whole) -> Whole:
-    """As the SQL of the pipeline has it: the half keeps a power of two from its logarithm's edge."""
+    """As the pipeline's SQL has it: the half keeps a power of two from its logarithm's edge."""
     times = np.minimum(np.maximum(times_us, 0), TIME_US_MAX)
     doublings = np.floor(np.log2(np.maximum(times, PER_DOUBLING) + 0.5)).astype(np.int64) - BITS
     return np.where(times < PER_DOUBLING, times, (doublings << BITS) + (times >> doublings))
@@ -87,4 +87,5 @@ class Sample:
     def edges_us(self) -> Floats:
         """The upper bound of each bin, which it does not hold."""
         doublings = np.maximum((self.bins >> BITS) - 1, 0)
-        return ((self.bins - (doublings << BITS) + 1) << doublings).astype(np.float64)
+        edges: Floats = ((self.bins - (doublings << BITS) + 1) << doublings).astype(np.float64)
+        return edges

@@ -9,11 +9,16 @@
     arrival_rate = 3.0
     path = ["A", "B", "D"]               # or tasks, or several routes
 
+    [calibrated]                         # as `dovemq pipeline calibrate` writes it; only checked
+    confidence = 0.95
+    [calibrated.topics.A]
+    service_rate = { value = 4.2, low = 4.0, high = 4.4, samples = 1700 }
+
 A key that is not known is refused, as is one of another type; the place is named.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from dovemq.models.analytic.jobs import JobType, Network, Route, Task, Topic, chain
@@ -25,7 +30,7 @@ UNITS_SECONDS: Final[Mapping[str, float]] = {"second": 1.0, "minute": 60.0, "hou
 METHODS: Final = ("greedy", "exact", "random")
 
 _T = TypeVar("_T")
-_TOP: Final = frozenset(("unit", "goal", "topics", "jobs"))
+_TOP: Final = frozenset(("unit", "goal", "topics", "jobs", "calibrated"))
 _GOAL: Final = frozenset(("budget", "target_seconds", "method", "optimise_routes", "seed"))
 _TOPIC: Final = frozenset(
     ("service_rate", "service_scv", "consumers", "consumers_max", "value", "cost")
@@ -34,6 +39,12 @@ _JOB: Final = frozenset(("arrival_rate", "arrival_scv", "path", "tasks", "routes
 _ROUTE: Final = frozenset(("share", "path", "tasks"))
 _TASK: Final = frozenset(("topic", "after"))
 _COST: Final = frozenset(("linear", "quadratic"))
+_CALIBRATED: Final = frozenset(("confidence", "topics", "jobs"))
+_ESTIMATED: Final[Mapping[str, tuple[str, ...]]] = {
+    "topics": ("service_rate", "service_scv", "work_seconds", "failure_probability", "retries"),
+    "jobs": ("arrival_rate", "arrival_scv"),
+}
+_INTERVAL: Final = frozenset(("value", "low", "high", "samples"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +59,23 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
+class Estimated:
+    """A number of the file as it was estimated, with the interval that holds it."""
+
+    value: float
+    low: float
+    high: float
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
+    """`calibrated` has what was estimated by its place, such as `topics.A.service_rate`."""
+
     problem: Problem
     goal: Goal
     unit_seconds: float
+    calibrated: Mapping[str, Estimated] = field(default_factory=dict)
 
 
 def read_spec(text: Mapping[str, Any]) -> Spec:
@@ -68,14 +92,16 @@ def read_spec(text: Mapping[str, Any]) -> Spec:
         costs=tuple(map(_cost, topics)),
         consumers_max=tuple(topic.get("consumers_max", int, CONSUMERS_MAX) for topic in topics),
     )
-    return Spec(problem, _goal(top.table("goal", _GOAL)), UNITS_SECONDS[unit])
+    goal = _goal(top.table("goal", _GOAL))
+    return Spec(problem, goal, UNITS_SECONDS[unit], _calibrated(top))
 
 
 class _Table:
     """One table of the file, with its place for the messages."""
 
-    def __init__(self, place: str, content: Any, known: frozenset[str]) -> None:
+    def __init__(self, place: str, content: Any, known: frozenset[str], name: str = "") -> None:
         self.place = place
+        self.name = name
         if not isinstance(content, Mapping):
             raise NetworkInvalid(place or "file", "a table is needed")
         self._content = content
@@ -83,10 +109,6 @@ class _Table:
             raise NetworkInvalid(
                 self._at(unknown[0]), f"not known; keys: {', '.join(sorted(known))}"
             )
-
-    @property
-    def name(self) -> str:
-        return self.place.rpartition(".")[2]
 
     def __contains__(self, key: str) -> bool:
         return key in self._content
@@ -127,7 +149,7 @@ class _Table:
             numbered = list(content.items())
         else:
             raise NetworkInvalid(self._at(key), "tables are needed")
-        return [_Table(f"{self._at(key)}.{name}", each, known) for name, each in numbered]
+        return [_Table(f"{self._at(key)}.{name}", each, known, name) for name, each in numbered]
 
     def raw(self, key: str) -> Any:
         return self._content.get(key)
@@ -202,3 +224,26 @@ def _goal(table: _Table) -> Goal:
         optimise_routes=table.get("optimise_routes", bool, False),
         seed=table.get("seed", int, 0),
     )
+
+
+def _calibrated(top: _Table) -> dict[str, Estimated]:
+    found: dict[str, Estimated] = {}
+    if "calibrated" not in top:
+        return found
+    table = top.table("calibrated", _CALIBRATED)
+    if not 0.0 < table.number("confidence") < 1.0:
+        raise NetworkInvalid("calibrated.confidence", "a probability is needed")
+    for kind, names in _ESTIMATED.items():
+        for part in table.tables(kind, frozenset((*names, "distribution"))):
+            part.get("distribution", str, "")
+            for name in names:
+                if name in part:
+                    found[f"{kind}.{part.name}.{name}"] = _estimated(part.table(name, _INTERVAL))
+    return found
+
+
+def _estimated(table: _Table) -> Estimated:
+    value, low, high = (table.number(key) for key in ("value", "low", "high"))
+    if not low <= value <= high:
+        raise NetworkInvalid(table.place, f"{value:g} lies not in {low:g} to {high:g}")
+    return Estimated(value, low, high, table.get("samples", int))

@@ -1,6 +1,7 @@
 """A trace observed by DuckDB, in this process."""
 
 import functools
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -18,11 +19,14 @@ _BOUNDS: Final = {"time_us_max": TIME_US_MAX, "per_doubling": PER_DOUBLING, "bit
 _PARTS: Final = ("steps", "visits", "requests")
 
 
-def observed_by_duckdb(places: Sequence[Path], memory: str | None = None) -> Observed:
+def observed_by_duckdb(places: Sequence[Path]) -> Observed:
     traces = find_traces(places)
     if not traces.files:
         raise TracesMissing(places)
-    with duckdb.connect(config={"memory_limit": memory} if memory else {}) as connection:
+    with (
+        tempfile.TemporaryDirectory(prefix="dovemq-duckdb-") as folder,
+        duckdb.connect(config={"temp_directory": folder}) as connection,
+    ):
         return observe(connection, connection.read_parquet(traces.paths), traces)
 
 
@@ -39,9 +43,7 @@ def observe(connection: Any, source: Any, traces: Traces | None = None) -> Obser
     for part in _PARTS:
         connection.execute(f"CREATE TEMP TABLE {part} AS {_statement(part)}")
     return Observed.of(
-        lambda name: connection.sql(
-            _statement(name), params=_parameters(name)
-        ).to_arrow_table(),
+        lambda name: connection.sql(_statement(name), params=_parameters(name)).to_arrow_table(),
         rows=rows,
         quarantined=rows - good,
         refused=tuple((str(each.path), each.reason) for each in traces.refused) if traces else (),

@@ -1,6 +1,6 @@
 """From what was observed to the parameters of models, each with its interval.
 
-A queue's consumers are the clients that ask it for messages, and one serves at a time: its service
+A queue's consumers are the clients that get messages of it, and one serves at a time: its service
 is from a lease until it asks again, which is when it could take the next message. `work` is the
 part of it until the settle. A delivery failed if the message was leased again or redriven instead
 of being settled by its receipt; what was still open is not counted.
@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 
@@ -25,12 +24,15 @@ from dovemq.models.calibration import (
     scv_of,
     share_of,
 )
-from dovemq.models.calibration.samples import SECOND_US
+from dovemq.models.calibration.samples import SECOND_US, Floats
 from dovemq.models.simulation.estimates import Estimate
 from dovemq.pipeline.calibration.observed import SLICES, Observed
 
 DELIVERIES_TOLD_MAX: Final = 20
 """The last of the distribution stands for all beyond."""
+
+ANSWERED: Final = ("sent", "settled")
+"""What is answered as soon as it is done; a receive may have been parked."""
 
 
 class Stream(Struct, frozen=True):
@@ -109,8 +111,9 @@ class Calibration(Struct, frozen=True):
 def calibrated(observed: Observed, confidence: float = CONFIDENCE) -> Calibration:
     samples = _samples(observed.tables["times"])
     presences = _by(observed.tables["presences"], "queue")
+    nobody = observed.tables["presences"].slice(0, 0)
     queues = tuple(
-        _queue(row, samples, presences.get(row["queue"]), confidence)
+        _queue(row, samples, presences.get(row["queue"], nobody), confidence)
         for row in observed.tables["outcomes"].to_pylist()
     )
     front_ends = tuple(
@@ -152,6 +155,8 @@ def _queue(
         return samples.get((kind, queue), {}).get("", _NO_TIMES)
 
     service, deliveries = sample("occupancy"), sample("deliveries")
+    # Who never got a message may be anybody.
+    served = presences.filter(pc.greater(presences["messages"], 0))
     ended = row["settled"] + row["failed"]
     return QueueParameters(
         queue,
@@ -168,8 +173,8 @@ def _queue(
         share_of(row["failed"], ended, confidence),
         _retries(deliveries, confidence),
         _distribution(deliveries),
-        _most_together(presences) if presences is not None else 0,
-        len(presences) if presences is not None else 0,
+        _most_together(served),
+        len(served),
         service.size / service.independent if service.size else None,
         row["leased"] - ended,
         _mean_seconds(sample("waiting")),
@@ -184,7 +189,9 @@ def _stream(sample: Sample, confidence: float) -> Stream:
 def _seconds(parameter: Parameter | None) -> Parameter | None:
     if parameter is None:
         return None
-    value, low, high = (each / SECOND_US for each in (parameter.value, parameter.low, parameter.high))
+    value, low, high = (
+        each / SECOND_US for each in (parameter.value, parameter.low, parameter.high)
+    )
     return Parameter(value, low, high, parameter.samples, parameter.error)
 
 
@@ -214,7 +221,7 @@ def _most_together(presences: Any) -> int:
     not counted twice."""
     first, last = (np.sort(presences[name].to_numpy()) for name in ("first_us", "last_us"))
     gone = np.searchsorted(last, first, side="left")
-    return int(np.max(np.arange(1, len(first) + 1) - gone))
+    return int(np.max(np.arange(1, len(first) + 1) - gone, initial=0))
 
 
 def _front_end(name: str, table: Any, confidence: float) -> FrontEndParameters:
@@ -224,7 +231,8 @@ def _front_end(name: str, table: Any, confidence: float) -> FrontEndParameters:
     requests, busy_us = (_per_slice(table, column) for column in ("requests", "busy_us"))
     asked = requests > 0
     latency = {}
-    for event, own in _by(table, "event").items():
+    answered = {event: own for event, own in _by(table, "event").items() if event in ANSWERED}
+    for event, own in answered.items():
         counts, sums = (_per_slice(own, column) for column in ("requests", "latency_us"))
         mean = _by_slices(sums[counts > 0] / counts[counts > 0] / SECOND_US, confidence)
         if mean is not None:
@@ -239,15 +247,13 @@ def _front_end(name: str, table: Any, confidence: float) -> FrontEndParameters:
     )
 
 
-def _per_slice(table: Any, column: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _per_slice(table: Any, column: str) -> Floats:
     slices, values = table["slice"].to_numpy(), table[column].to_numpy()
-    return np.bincount(slices, values, minlength=SLICES)
+    return np.bincount(slices, values, minlength=SLICES).astype(np.float64)
 
 
-def _by_slices(
-    values: np.ndarray[Any, np.dtype[np.float64]], confidence: float
-) -> Parameter | None:
-    if len(values) < SLICES or not values.any():
+def _by_slices(values: Floats, confidence: float) -> Parameter | None:
+    if len(values) < SLICES // 2 or not values.any():
         return None
     found = Estimate(tuple(values.tolist()), confidence, "batches")
     error = float(np.std(values, ddof=1)) / np.sqrt(len(values)) / found.mean

@@ -1,0 +1,276 @@
+"""`dovemq pipeline calibrate`: traces to the parameters of models, with intervals and drift."""
+
+import argparse
+import asyncio
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from dovemq.cli.command import FAILED, OK, Commands, add_command
+from dovemq.cli.modelling import real, shown, told
+from dovemq.cli.output import Progress, print_json, print_table
+from dovemq.cli.pipelining import add_spark, piping, spark_plan
+
+if TYPE_CHECKING:
+    from dovemq.models.calibration import Drift, Fit, Parameter
+    from dovemq.pipeline.calibration.observed import Observed
+    from dovemq.pipeline.calibration.parameters import Calibration, QueueParameters
+
+_INTERVAL: Final = ("value", "low", "high", "samples")
+
+
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "calibrate",
+        _run,
+        "parameters of models from traces: rates, scv, failures, consumers; with intervals",
+        "dovemq pipeline calibrate ./traces --out model.toml && dovemq model network model.toml",
+    )
+    parser.add_argument(
+        "traces", nargs="+", type=Path, metavar="TRACES", help="directories or files of a trace"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="write a file for dovemq model and dovemq plan"
+    )
+    parser.add_argument(
+        "--compare",
+        nargs="+",
+        type=Path,
+        metavar="TRACES",
+        help="of another, later period: tell what has drifted since",
+    )
+    parser.add_argument(
+        "--confidence", type=real, default=0.95, help="of the intervals (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--engine",
+        choices=("auto", "spark", "duckdb"),
+        default="auto",
+        help="auto: DuckDB for small traces and where there is no Java (default: %(default)s)",
+    )
+    add_spark(parser)
+
+
+def _run(args: argparse.Namespace) -> int:
+    with piping():
+        from dovemq.models.calibration import drift_of
+        from dovemq.pipeline.calibration.model_file import left_out, model_text
+        from dovemq.pipeline.calibration.parameters import calibrated
+
+        periods = [each for each in (args.traces, args.compare) if each]
+        observed = asyncio.run(_observed(args, periods))
+        found = [calibrated(each, args.confidence) for each in observed]
+        drifts = None
+        if len(found) > 1:
+            drifts = drift_of(found[0].named(), found[1].named(), args.confidence)
+        missing = left_out(found[0])
+        known = len(missing) < len(found[0].queues)
+        predicted = _predicted(model_text(found[0])) if known else {}
+    if known and args.out is not None:
+        args.out.write_text(model_text(found[0]))
+    if args.json:
+        print_json(_document(found[0], predicted, missing, drifts))
+    else:
+        _print(found[0], predicted, missing, drifts)
+        if known and args.out is not None:
+            print(f"\nwrote {args.out}")
+    return OK if known else FAILED
+
+
+async def _observed(args: argparse.Namespace, periods: Sequence[list[Path]]) -> list["Observed"]:
+    from dovemq.pipeline.calibration.engines import observed
+
+    done: list[Observed] = []
+    async with Progress(lambda: f"{len(done)} of {len(periods)} periods read"):
+        for each in await asyncio.to_thread(
+            lambda: list(observed(periods, args.engine, spark_plan(args)))
+        ):
+            done.append(each)
+    return done
+
+
+def _predicted(text: str) -> dict[str, float | None]:
+    """The mean time of a message at each queue, as the closed form has it."""
+    from dovemq.models.analytic import network_measures
+    from dovemq.models.planning import read_spec
+
+    network = read_spec(tomllib.loads(text)).problem.network
+    times = network_measures(network).topics.sojourn_time
+    return {
+        topic.name: told(float(time)) for topic, time in zip(network.topics, times, strict=True)
+    }
+
+
+def _document(
+    found: "Calibration",
+    predicted: dict[str, float | None],
+    missing: list[str],
+    drifts: Sequence["Drift"] | None,
+) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "confidence": found.confidence,
+        "engine": found.observed.engine,
+        "rows": found.observed.rows,
+        "quarantined": found.observed.quarantined,
+        "refused": [{"file": file, "reason": why} for file, why in found.observed.refused],
+        "queues": [_queue(each, predicted.get(each.queue)) for each in found.queues],
+        "front_ends": [
+            {
+                "front_end": each.front_end,
+                "seconds": each.seconds,
+                "request_rate": _as_dict(each.request_rate),
+                "utilisation": _as_dict(each.utilisation),
+                "service_time_s": _as_dict(each.service_time),
+                "latency_s": {name: _as_dict(mean) for name, mean in each.latency.items()},
+            }
+            for each in found.front_ends
+        ],
+        "left_out": missing,
+    }
+    if drifts is not None:
+        document["drift"] = [_drift(each) for each in drifts]
+    return document
+
+
+def _queue(queue: "QueueParameters", predicted: float | None) -> dict[str, Any]:
+    return {
+        "queue": queue.queue,
+        "seconds": queue.seconds,
+        **{name: _as_dict(each) for name, each in _named(queue)},
+        "arrival_fits": _fits(queue.arrivals.fits),
+        "service_fits": _fits(queue.service_fits),
+        "jobs": {
+            job: {
+                "arrival_rate": _as_dict(each.rate),
+                "arrival_scv": _as_dict(each.scv),
+                "arrival_fits": _fits(each.fits),
+            }
+            for job, each in queue.jobs.items()
+        },
+        "deliveries": queue.deliveries,
+        "consumers": queue.consumers,
+        "clients": queue.clients,
+        "messages_per_lease": queue.messages_per_lease,
+        "open": queue.open,
+        "waiting_s": queue.waiting,
+        "sojourn_s": queue.sojourn,
+        "predicted_sojourn_s": predicted,
+    }
+
+
+def _named(queue: "QueueParameters") -> Iterator[tuple[str, "Parameter | None"]]:
+    yield "arrival_rate", queue.arrivals.rate
+    yield "arrival_scv", queue.arrivals.scv
+    yield "service_rate", queue.service_rate
+    yield "service_scv", queue.service_scv
+    yield "work_s", queue.work
+    yield "failure_probability", queue.failure_probability
+    yield "retries", queue.retries
+
+
+def _as_dict(parameter: "Parameter | None") -> dict[str, float] | None:
+    if parameter is None:
+        return None
+    return {name: getattr(parameter, name) for name in _INTERVAL}
+
+
+def _fits(found: Sequence["Fit"]) -> list[dict[str, Any]]:
+    from dovemq.pipeline.calibration.model_file import told as in_words
+
+    return [
+        {
+            "name": fit.name,
+            "distribution": in_words(fit),
+            "aic": told(fit.aic),
+            "distance": fit.distance,
+        }
+        for fit in found
+    ]
+
+
+def _drift(drift: "Drift") -> dict[str, Any]:
+    return {
+        "parameter": drift.name,
+        "first": _as_dict(drift.first),
+        "second": _as_dict(drift.second),
+        "ratio": told(drift.ratio),
+        "p_value": drift.p_value,
+        "drifted": drift.drifted,
+    }
+
+
+def _print(
+    found: "Calibration",
+    predicted: dict[str, float | None],
+    missing: list[str],
+    drifts: Sequence["Drift"] | None,
+) -> None:
+    observed = found.observed
+    print(f"{observed.rows} rows, {observed.quarantined} in quarantine, by {observed.engine}")
+    for file, why in observed.refused:
+        print(f"not read: {file}: {why}")
+    for queue in found.queues:
+        print()
+        _print_queue(queue, predicted.get(queue.queue))
+    for each in found.front_ends:
+        rows = [
+            ("requests/s", each.request_rate),
+            ("utilisation", each.utilisation),
+            ("service_time_s", each.service_time),
+            *((f"latency of {event}, s", mean) for event, mean in each.latency.items()),
+        ]
+        print(f"\nfront end {each.front_end}, {each.seconds:.1f} s")
+        _print_parameters(rows)
+    for name in missing:
+        print(f"\nnot in the file: {name}: too little was observed")
+    if drifts is not None:
+        _print_drifts(drifts)
+
+
+def _print_queue(queue: "QueueParameters", predicted: float | None) -> None:
+    from dovemq.pipeline.calibration.model_file import told as in_words
+
+    print(f"queue {queue.queue}, {queue.seconds:.1f} s")
+    rows = list(_named(queue))
+    for job, each in queue.jobs.items():
+        if job:
+            rows += [(f"arrival_rate of {job}", each.rate), (f"arrival_scv of {job}", each.scv)]
+    _print_parameters(rows)
+    for name, found in (("arrivals", queue.arrivals.fits), ("service", queue.service_fits)):
+        if found:
+            print(f"{name}: {in_words(found[0])}, {found[0].distance:.1%} off at most")
+    batch = queue.messages_per_lease
+    print(
+        f"consumers: {queue.consumers} at a time, {queue.clients} in all"
+        + (f", {batch:.2f} messages per lease" if batch is not None else "")
+    )
+    print(f"time in the queue, s: {shown(queue.sojourn)} measured, {shown(predicted)} by the model")
+
+
+def _print_parameters(rows: Sequence[tuple[str, "Parameter | None"]]) -> None:
+    known = [(name, each) for name, each in rows if each is not None]
+    if known:
+        print_table(
+            ("parameter", *_INTERVAL),
+            [(name, *(shown(getattr(each, part)) for part in _INTERVAL)) for name, each in known],
+        )
+
+
+def _print_drifts(drifts: Sequence["Drift"]) -> None:
+    print("\ndrift, the surest first")
+    print_table(
+        ("parameter", "first", "second", "ratio", "p", "drifted"),
+        [
+            (
+                each.name,
+                shown(each.first.value),
+                shown(each.second.value),
+                f"{each.ratio:.4g}",
+                f"{each.p_value:.2g}",
+                "yes" if each.drifted else "no",
+            )
+            for each in drifts
+        ],
+    )

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from dovemq.models.analytic import Vma, mmc, vma
-from dovemq.models.sweeping import Findings
+from dovemq.models.petri import write_net
+from dovemq.models.sweeping import Findings, read_sweep
+from dovemq.pipeline.sweep.errors import ReplicationFailed
 from dovemq.pipeline.sweep.ledger import ROWS
 from dovemq.pipeline.sweep.replicating import ASKED, on_spark, replications
+from tests.models.petri.queueing import station
 from tests.pipeline.sweeping import TEXT, contents, here, run_in, sweep_of
 
 if TYPE_CHECKING:
@@ -62,6 +66,15 @@ seed = {seed}
 [replications]
 min = 20
 """
+FAILING = """
+model = "cpn"
+file = "net.json"
+measures = ["count Arrive"]
+[grid]
+rate = [1.0, 0.0]
+[run]
+horizon = 5
+"""
 
 
 def _asked(count: int) -> pa.Table:
@@ -94,6 +107,15 @@ def test_a_sweep_over_spark_gives_the_bytes_of_one_in_this_process(
     run_in(tmp_path / "spark", sweep, on_spark(spark, sweep))
     run_in(tmp_path / "here", sweep, here(sweep))
     assert contents(tmp_path / "spark") == contents(tmp_path / "here")
+
+
+def test_a_model_that_fails_is_told_by_its_configuration(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    net = write_net(station(1, "exponential(rate)", "exponential(1.0)", rate=1.0))
+    sweep = read_sweep(tomllib.loads(FAILING), lambda _: net)
+    with pytest.raises(ReplicationFailed, match=r"configuration 1 \(rate = 0\.0\).*a rate above 0"):
+        run_in(tmp_path, sweep, on_spark(spark, sweep))
 
 
 def _chances(count: int) -> list[float]:

@@ -8,6 +8,7 @@ from dovemq.cli.modelling import plain, shown
 from dovemq.cli.output import print_table
 
 if TYPE_CHECKING:
+    from dovemq.experiments.heat_maps import HeatMap
     from dovemq.models.planning.capacity import Judged, Target
     from dovemq.models.planning.partitioned import PartitionedQueue
 
@@ -102,27 +103,28 @@ def draw(
     figure = "mean" if target.level is None else f"{100 * target.level:g} % quantile"
     labels = ("consumers", "partitions", f"{figure} of the latency, s")
     title = f"dovemq pipeline capacity: dots keep {target.latency:g} s, the star costs least"
-    draw_maps(title, labels, [_map(load, found, each) for load, each in best.items()], [path])
+    queues = [each.candidate.queue for each in found]
+    axes = (
+        sorted({queue.consumers for queue in queues}),
+        sorted({queue.partitions for queue in queues}),
+    )
+    maps = [_map(load, found, each) for load, each in best.items()]
+    draw_maps(title, labels, axes, maps, [path])
 
 
-def _map(load: float, found: "Sequence[Judged]", best: "Judged | None") -> Any:
-    import numpy as np
-
+def _map(load: float, found: "Sequence[Judged]", best: "Judged | None") -> "HeatMap":
     from dovemq.experiments.heat_maps import HeatMap
 
-    own = [each for each in found if each.candidate.load == load]
-    queues = [each.candidate.queue for each in own]
-    x = sorted({queue.consumers for queue in queues})
-    y = sorted({queue.partitions for queue in queues})
-    values, good = np.full((len(y), len(x)), np.nan), np.zeros((len(y), len(x)), np.bool_)
-    for each, queue in zip(own, queues, strict=True):
-        place = y.index(queue.partitions), x.index(queue.consumers)
-        values[place] = each.latency if queue.stable else np.nan
-        good[place] = bool(each.met)
-    marked, title = None, f"load {load:g}: none keeps the target"
+    own: dict[tuple[float, float], Judged] = {
+        (each.candidate.queue.consumers, each.candidate.queue.partitions): each
+        for each in found
+        if each.candidate.load == load
+    }
+    title, chosen = f"load {load:g}: none keeps the target", None
     if best is not None:
-        chosen = best.candidate.queue
-        marked = x.index(chosen.consumers), y.index(chosen.partitions)
-        title = f"load {load:g}: {chosen.partitions} × {chosen.consumers}"
+        queue = best.candidate.queue
+        chosen = queue.consumers, queue.partitions
+        title = f"load {load:g}: {queue.partitions} × {queue.consumers}"
         title += f" for {best.candidate.cost:g}"
-    return HeatMap(title, tuple(x), tuple(y), values, good, marked)
+    known = {at: each.latency for at, each in own.items() if each.candidate.queue.stable}
+    return HeatMap(title, known, frozenset(at for at, each in own.items() if each.met), chosen)

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from dovemq.models.sweeping import Sweep
 
 _RATES: Final = ("arrival_rate", "service_rate", "arrival_scv", "service_scv", "partition_rate")
-_ARRIVALS: Final = 20_000
-_SERVICES: Final = 1_000
-"""A replication lasts for so many arrivals, and at least for so many services one after another."""
+_ARRIVALS: Final = (20_000, 1_000_000)
+"""Of a replication, at least and at most."""
+_RELAXATIONS: Final = 100
+"""A replication lasts for so many times in which a queue of the target's length is forgotten."""
 _WARM_UP_SHARE: Final = 0.1
 _REPLICATIONS_MIN: Final = 10
 
@@ -193,6 +194,17 @@ def _folder(args: argparse.Namespace) -> Iterator[Path]:
         yield Path(folder)
 
 
+def _horizon(asked: "Sequence[Candidate]", target: "Target") -> float:
+    """Of M/M/1 the mean sojourn is T = 1/(μ(1−ρ)), and the start is forgotten in 4μT² or so.
+
+    What is slower than the target by far comes out too fast, and still too slow for the target.
+    """
+    rate = max(each.queue.arrival_rate for each in asked)
+    alone = max(each.queue.arrival_rate / each.queue.partitions for each in asked)
+    arrivals = _RELAXATIONS * 4.0 * rate * alone * target.latency**2
+    return min(max(arrivals, _ARRIVALS[0]), _ARRIVALS[1]) / rate
+
+
 def _sweep(
     args: argparse.Namespace,
     queue: "PartitionedQueue",
@@ -202,7 +214,7 @@ def _sweep(
     from dovemq.models.sweeping import Question, Stopping, Sweep
 
     measure = "sojourn_time" if target.level is None else f"sojourn_p{100 * target.level:g}"
-    horizon = max(_ARRIVALS / queue.arrival_rate, _SERVICES / queue.service_rate)
+    horizon = _horizon(asked, target)
     fixed: Mapping[str, float] = {
         name: getattr(queue, name) for name in _RATES[1:] if math.isfinite(getattr(queue, name))
     }

@@ -99,7 +99,7 @@ def _curve(label: str, rows: Sequence[Mapping[str, Any]], axis: str, measure: st
         tuple(float(row[name]) for row in known)
         for name in (axis, measure, f"{measure}_low", f"{measure}_high")
     )
-    return Curve(label, x, y, low, high)
+    return Curve(label, x, y, low, high, points=len(x) == 1)
 
 
 def _print(

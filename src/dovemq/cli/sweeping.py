@@ -3,15 +3,13 @@
 import argparse
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.modelling import real
 from dovemq.cli.output import working
 from dovemq.cli.pipelining import spark_plan
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from dovemq.models.sweeping import Findings, Sweep
     from dovemq.pipeline.sweep.job import Standing
     from dovemq.pipeline.sweep.ledger import Ledger
@@ -56,7 +54,7 @@ def _run_on_spark(
     from dovemq.pipeline.sweep.replicating import on_spark
 
     standing = Standing()
-    sessions: list[SparkSession] = []
+    sessions: list[Any] = []
 
     def work() -> None:
         with spark_session(spark_plan(args)) as session:
@@ -74,7 +72,7 @@ def _run_on_spark(
     working(lambda: _text(standing, sessions), work, stop)
 
 
-def _text(standing: "Standing", sessions: "list[SparkSession]") -> str:
+def _text(standing: "Standing", sessions: list[Any]) -> str:
     from dovemq.pipeline.sweep.replicating import share_done
 
     if not sessions or not standing.known:

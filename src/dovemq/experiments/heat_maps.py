@@ -1,70 +1,76 @@
 """A figure over two numbers as colours, with the region where it is good enough."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure as Canvas
-from numpy.typing import NDArray
 
 from dovemq.experiments.drawing import save
 
 _MAP_INCHES: Final = (6.4, 4.4)
 _COLUMNS_MAX: Final = 3
 
+Spot: TypeAlias = tuple[float, float]
+"""A value of x and one of y."""
+
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """`values` and `good` have a row for each y; NaN is left blank. `best` is a place (x, y)."""
+    """A spot without a value is left blank; `good` ones have a dot, `best` a star."""
 
     title: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    values: NDArray[np.float64]
-    good: NDArray[np.bool_]
-    best: tuple[int, int] | None = None
+    values: Mapping[Spot, float]
+    good: frozenset[Spot]
+    best: Spot | None = None
 
 
 def draw_maps(
     title: str,
     labels: tuple[str, str, str],
+    axes: tuple[Sequence[float], Sequence[float]],
     maps: Sequence[HeatMap],
     paths: Sequence[Path],
 ) -> None:
-    """All with one scale of colours; `labels` are of x, y and the figure."""
+    """All with the same axes and one scale of colours; `labels` are of x, y and the figure."""
     columns = min(len(maps), _COLUMNS_MAX)
     rows = math.ceil(len(maps) / columns)
     width, height = _MAP_INCHES
     canvas = Canvas(figsize=(width * columns, height * rows), layout="constrained")
-    known = np.concatenate([each.values[np.isfinite(each.values)] for each in maps])
-    scale = LogNorm(known.min(), max(known.max(), known.min() * 1.01)) if known.size else None
+    known = [value for each in maps for value in each.values.values()]
+    scale = LogNorm(min(known), max(known)) if len(set(known)) > 1 else None
     for number, each in enumerate(maps, 1):
-        axes = canvas.add_subplot(rows, columns, number)
-        _draw_map(canvas, axes, each, labels, scale)
+        place = canvas.add_subplot(rows, columns, number)
+        _draw_map(place, each, axes, scale)
+        place.set_xlabel(labels[0])
+        place.set_ylabel(labels[1])
+        if place.images and known:
+            canvas.colorbar(place.images[0], ax=place, label=labels[2])
     canvas.suptitle(title)
     save(canvas, paths)
 
 
 def _draw_map(
-    canvas: Canvas, axes: Axes, each: HeatMap, labels: tuple[str, str, str], scale: LogNorm | None
+    place: Axes,
+    each: HeatMap,
+    axes: tuple[Sequence[float], Sequence[float]],
+    scale: LogNorm | None,
 ) -> None:
-    shown = np.ma.masked_invalid(each.values)
-    image = axes.imshow(shown, origin="lower", aspect="auto", norm=scale, cmap="viridis_r")
-    if scale is not None:
-        canvas.colorbar(image, ax=axes, label=labels[2])
-    for (row, column), good in np.ndenumerate(each.good):
-        if good:
-            axes.plot(column, row, "o", color="white", markersize=4)
+    xs, ys = axes
+    values = np.array([[each.values.get((x, y), math.nan) for x in xs] for y in ys])
+    place.imshow(
+        np.ma.masked_invalid(values), origin="lower", aspect="auto", norm=scale, cmap="viridis_r"
+    )
+    for x, y in sorted(each.good):
+        place.plot(xs.index(x), ys.index(y), "o", color="white", markersize=4)
     if each.best is not None:
         x, y = each.best
-        axes.plot(x, y, "*", color="red", markersize=16)
-    axes.set_xticks(range(len(each.x)), [f"{value:g}" for value in each.x])
-    axes.set_yticks(range(len(each.y)), [f"{value:g}" for value in each.y])
-    axes.set_xlabel(labels[0])
-    axes.set_ylabel(labels[1])
-    axes.set_title(each.title, fontsize="medium")
+        place.plot(xs.index(x), ys.index(y), "*", color="red", markersize=16)
+    place.set_xticks(range(len(xs)), [f"{x:g}" for x in xs])
+    place.set_yticks(range(len(ys)), [f"{y:g}" for y in ys])
+    place.set_title(each.title, fontsize="medium")

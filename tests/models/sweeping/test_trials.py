@@ -120,7 +120,8 @@ def test_replications_of_a_net_are_those_of_its_laboratory(tmp_path: Path) -> No
     (tmp_path / "net.json").write_text(write_net(net))
     sweep = sweep_of(NET, tmp_path)
     findings = run_here(sweep)
-    monitors = [Count("count Arrive", "Arrive"), Level("size('Queue') + 1", "size('Queue') + 1")]
+    level = Level("size('Queue') + 1", "size('Queue') + 1")
+    monitors: list[Count | Level] = [Count("count Arrive", "Arrive"), level]
     laboratory = Laboratory(net.with_constants(rate=1.5), monitors)
     report = laboratory.replicate(2, until=60, warmup=10, seed=sweep.seed_of(1))
     expected = [

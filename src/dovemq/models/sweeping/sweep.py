@@ -70,10 +70,10 @@ class Sweep:
         try:
             return MODELS[self.model](values, self.question)
         except ModelError as error:
-            raise SweepInvalid(self._named(configuration), str(error)) from error
+            raise SweepInvalid(self.named(configuration), str(error)) from error
         except ValueError as error:
             # The simulation can be lifted out of the models, and refuses by plain ValueErrors.
-            raise SweepInvalid(self._named(configuration), str(error)) from error
+            raise SweepInvalid(self.named(configuration), str(error)) from error
 
     def identity(self) -> dict[str, Any]:
         """Everything that the results depend on, as JSON has it."""
@@ -95,7 +95,7 @@ class Sweep:
             "confidence": self.confidence,
         }
 
-    def _named(self, configuration: int) -> str:
+    def named(self, configuration: int) -> str:
         point = zip(self.axes, self.points[configuration], strict=True)
         told = ", ".join(f"{name} = {value}" for name, value in point)
         return f"configuration {configuration}" + (f" ({told})" if told else "")

@@ -3,7 +3,8 @@
 PipelineError
 ├── LedgerOfAnother    the folder holds another sweep
 ├── LedgerTaken        another process works in the folder
-└── LedgerUnreadable   a file of the folder is not what was written
+├── LedgerUnreadable   a file of the folder is not what was written
+└── ReplicationFailed  a model cannot be run as it was asked for, or Spark gave up
 """
 
 from pathlib import Path
@@ -31,4 +32,10 @@ class LedgerUnreadable(PipelineError):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path} cannot be read ({reason}): remove it, and its rows are run again")
         self.path = path
+        self.reason = reason
+
+
+class ReplicationFailed(PipelineError):
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"a replication failed; those that are done are kept. {reason}")
         self.reason = reason

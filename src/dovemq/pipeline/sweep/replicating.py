@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
+from dovemq.models.errors import ModelError, SweepInvalid
 from dovemq.models.sweeping import Sweep
+from dovemq.pipeline.sweep.errors import ReplicationFailed
 from dovemq.pipeline.sweep.ledger import ROWS
 
 if TYPE_CHECKING:
@@ -30,7 +32,10 @@ def replicated(sweep: Sweep, asked: Iterable[Mapping[str, int]]) -> pa.RecordBat
             number = row["configuration"]
             trial, seed = sweep.trial(number), sweep.seed_of(number)
         replication = row["replication"]
-        found.append((number, replication, trial.replicate(seed, replication)))
+        try:
+            found.append((number, replication, trial.replicate(seed, replication)))
+        except (ModelError, MemoryError) as error:
+            raise SweepInvalid(sweep.named(number), str(error)) from error
     return pa.record_batch(list(zip(*found, strict=True)), schema=ROWS)
 
 
@@ -49,13 +54,20 @@ def replications(places: "DataFrame", asked: pa.Table, sweep: Sweep) -> "DataFra
 
 
 def on_spark(session: "SparkSession", sweep: Sweep) -> Replicate:
+    from pyspark.errors import PySparkException
+
     def replicate(rows: pa.Table) -> pa.Table:
         tasks = min(rows.num_rows, session.sparkContext.defaultParallelism * TASKS_PER_CORE)
         # Neighbours cost alike: dealt out one by one, each task has some of every kind. A shuffle
         # would cost more than the work of a short slice.
         dealt = [place for task in range(tasks) for place in range(task, rows.num_rows, tasks)]
         places = session.range(0, rows.num_rows, 1, tasks)
-        return replications(places, rows.take(dealt), sweep).toArrow()
+        try:
+            return replications(places, rows.take(dealt), sweep).toArrow()
+        except PySparkException as error:
+            # Of an executor's failure the last line says what, those before it where in Spark.
+            lines = [line for line in str(error).splitlines() if line.strip()]
+            raise ReplicationFailed(lines[-1] if lines else type(error).__name__) from error
 
     return replicate
 

@@ -5,7 +5,15 @@ from collections.abc import Iterable, Mapping
 
 from tests.tidy.sources import Source, imported_names, sources
 
-ENTRY_POINTS = frozenset(("dovemq", "dovemq.__main__", "dovemq.cli", "dovemq.testing.plugin"))
+ENTRY_POINTS = frozenset(
+    (
+        "dovemq",
+        "dovemq.__main__",
+        "dovemq.cli",
+        "dovemq.pipeline.datasource",
+        "dovemq.testing.plugin",
+    )
+)
 PUBLIC_KIT = "dovemq.testing."
 CORE_MAY_IMPORT = frozenset(("msgspec",))
 BASE_INSTALL = frozenset(("apsw", "argon2", "httptools", "msgspec", "prometheus_client", "uvloop"))

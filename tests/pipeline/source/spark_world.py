@@ -118,11 +118,15 @@ def _entry(queue: str, name: str, body: str) -> SendEntry:
 
 def kill_source_process() -> bool:
     """The one beside the driver that receives; whether there was one."""
-    for pid in _descendants(os.getpid()):
-        if b"python_streaming_source_runner" in _command(pid):
-            os.kill(pid, signal.SIGKILL)
-            return True
-    return False
+    found = processes_of(os.getpid(), b"python_streaming_source_runner")
+    for pid in found:
+        os.kill(pid, signal.SIGKILL)
+    return bool(found)
+
+
+def processes_of(root: int, word: bytes) -> list[int]:
+    """Those below `root` with that word in their command."""
+    return [pid for pid in _descendants(root) if word in _command(pid)]
 
 
 def _descendants(root: int) -> Iterator[int]:

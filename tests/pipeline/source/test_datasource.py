@@ -2,7 +2,9 @@
 
 import io
 import json
+import re
 from contextlib import redirect_stdout
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,10 +14,11 @@ from pyspark.sql import functions as sf
 
 from dovemq.pipeline import datasource
 from dovemq.sqs.shapes import AttributeValue, SendMessageRequest
-from tests.pipeline.source.spark_world import SparkWorld
+from tests.pipeline.source.spark_world import FIFO, SparkWorld
 
 pytestmark = pytest.mark.timeout(300)
 
+GUIDE = Path(__file__).parents[3] / "docs/how-to/spark-queues.md"
 ATTRIBUTES = {
     "n": AttributeValue("Number.int", "1"),
     "b": AttributeValue("Binary", binary_value=b"\x00\xff"),
@@ -176,3 +179,17 @@ def test_no_plan_progress_file_or_error_shows_the_secret(world: SparkWorld) -> N
     kept = [path for path in world.folder.rglob("*") if path.is_file()]
     assert len(kept) > 5
     assert [path for path in kept if secret.encode() in path.read_bytes()] == []
+
+
+def test_the_guide_runs_as_it_is_written(world: SparkWorld) -> None:
+    world.client.create_queue("orders", {}, {})
+    world.client.create_queue("done.fifo", FIFO, {})
+    sent = world.fill("orders", 20)
+    blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    program = "\n".join(block for block in blocks if not block.startswith("options ="))
+    program = program.replace("/mnt/shared", str(world.folder))
+    exec(program, {"spark": world.spark, "options": world.options})
+    kept = world.spark.read.parquet(str(world.folder / "done"))
+    assert sorted(row.body for row in kept.collect()) == sorted(body.upper() for body in sent)
+    assert world.left("orders") == 0
+    assert world.bodies("done.fifo") == ["one", "two"]

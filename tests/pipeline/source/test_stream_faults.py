@@ -1,7 +1,10 @@
 """Streams that are broken on purpose lose nothing, double nothing, and leave an empty queue."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +17,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from tests.pipeline.source.spark_world import Sink, SparkWorld, kill_source_process
 
+ROOT = Path(__file__).parents[3]
+FULL = "DOVETEST_STREAM" in os.environ
 COUNT = int(os.environ.get("DOVETEST_STREAM", "2000"))
 BATCH = str(max(COUNT // 10, 500))
 
@@ -151,3 +156,12 @@ def test_leases_end_while_messages_are_staged(world: SparkWorld, fifo: bool) -> 
     assert failures == 0
     assert _found(world) == sorted(sent)
     assert world.left(source) == 0
+
+
+@pytest.mark.skipif(not FULL, reason="starts two executors: DOVETEST_STREAM=100000 runs it")
+def test_an_executor_is_killed_while_it_works(java: None) -> None:
+    program = [sys.executable, "-m", "tests.pipeline.source.executor_killed", str(COUNT)]
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-10_000:]
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert told == {"killed": 2, "failures": 0, "left": 0, "exact": True}

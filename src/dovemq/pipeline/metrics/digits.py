@@ -11,8 +11,8 @@ import numpy as np
 from dovemq.models.consistency.columns import Integers
 
 DIGITS: Final = 4
-_STEPS: Final = 12
-"""Up to 10^16 µs, three centuries."""
+_STEPS: Final = 13
+"""Four digits up to 10^17 µs, three thousand years."""
 _BOUNDS: Final = tuple(10 ** (DIGITS + step) for step in range(_STEPS))
 
 
@@ -21,7 +21,7 @@ def shortened_sql(name: str) -> str:
     steps = [f"WHEN abs({name}) < {_BOUNDS[0]} THEN {name}"]
     for step, bound in enumerate(_BOUNDS[1:], 1):
         steps.append(f"WHEN abs({name}) < {bound} THEN {name} - {name} % {10**step}")
-    return " ".join(["CASE", *steps, "END"])
+    return " ".join(["CASE", *steps, f"ELSE {name} - {name} % {10**_STEPS}", "END"])
 
 
 def shortened(times: Integers) -> Integers:

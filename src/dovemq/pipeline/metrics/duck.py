@@ -5,40 +5,30 @@ DuckDB sorts on disk what does not fit its memory.
 
 import itertools
 import math
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
 from dovemq.pipeline.metrics.accounts import ACCOUNTS, accounts
 from dovemq.pipeline.metrics.digits import shortened_sql
 from dovemq.pipeline.metrics.finish import finish
-from dovemq.pipeline.metrics.matching import (
-    BUCKET_ROWS,
-    LEASED,
-    LEFT,
-    MESSAGES,
-    NEVER,
-    SENT,
-    match,
-)
+from dovemq.pipeline.metrics.matching import BUCKET_ROWS, MESSAGES, match
+from dovemq.pipeline.metrics.reading import BATCH_ROWS, opened, requests_query, steps_query
 from dovemq.pipeline.metrics.result import (
     NONE_BAD,
     QUARANTINE,
     QUARANTINE_ROWS_MAX,
+    Bad,
     Metrics,
     bad_rows,
     front_end_keys,
 )
-from dovemq.pipeline.metrics.rules import MOMENT, REASON
-from dovemq.pipeline.metrics.sources import ARROW_SCHEMA, Traces, find_traces
+from dovemq.pipeline.metrics.sources import find_traces
 from dovemq.pipeline.metrics.statements import statement
 
-BATCH_ROWS: Final = 131_072
 MEMORY: Final = "2GB"
 
 
@@ -47,39 +37,26 @@ def metrics_duckdb(
 ) -> Metrics:
     """`memory` is DuckDB's own; matching takes `bucket_rows` at a time beside it."""
     traces = find_traces(places)
-    with tempfile.TemporaryDirectory(prefix="dovemq-duckdb-") as folder:
-        with duckdb.connect() as connection:
-            connection.sql(f"SET memory_limit = '{memory}'; SET temp_directory = '{folder}'")
-            _open(connection, traces)
-            requests = _requests(connection, window_us)
-            buckets = max(1, math.ceil(traces.rows / bucket_rows))
-            messages = _messages(connection, buckets, front_end_keys(requests))
-            found = pa.Table.from_batches(accounts(messages, window_us), ACCOUNTS)
-            bad = _quarantine(connection) if bad_rows(traces, requests) else NONE_BAD
+    with opened(traces.paths, memory) as connection:
+        requests = _requests(connection, window_us)
+        buckets = max(1, math.ceil(traces.rows / bucket_rows))
+        messages = _messages(connection, buckets, front_end_keys(requests))
+        found = pa.Table.from_batches(accounts(messages, window_us), ACCOUNTS)
+        bad = _quarantine(connection) if bad_rows(traces, requests) else NONE_BAD
     return Metrics.of(traces, bad, requests, finish(requests, found, window_us), "duckdb")
 
 
-def _open(connection: Any, traces: Traces) -> None:
-    if traces.files:
-        rows = connection.read_parquet(traces.paths, union_by_name=True, filename=True)
-        rows.create_view("traces")
-    else:
-        connection.register("traces", ARROW_SCHEMA.empty_table())
-    connection.execute(statement("events", moment=MOMENT, reason=REASON))
-
-
 def _requests(connection: Any, window_us: int) -> Any:
-    latency = shortened_sql("latency_us")
-    query = statement("requests", window_us=window_us, latency=latency)
+    query = statement(
+        "distribution", requests=requests_query(window_us), latency=shortened_sql("latency_us")
+    )
     return connection.sql(query).to_arrow_table()
 
 
 def _messages(connection: Any, buckets: int, keys: Sequence[int]) -> Any:
     """In order of their first leases."""
     # A cursor of its own: it is read while the other one sorts what comes of it.
-    rows = connection.cursor().sql(
-        statement("buckets", sent=SENT, leased=LEASED, left=LEFT, never=NEVER, buckets=buckets)
-    )
+    rows = connection.cursor().sql(statement("buckets", steps=steps_query(), buckets=buckets))
     matched = (match(table, keys) for table in _by_bucket(rows.to_arrow_reader(BATCH_ROWS)))
     batches = (batch for table in matched for batch in table.to_batches(BATCH_ROWS))
     connection.register("messages", pa.RecordBatchReader.from_batches(MESSAGES, batches))
@@ -103,8 +80,7 @@ def _by_bucket(batches: Iterable[Any]) -> Iterator[Any]:
         yield pa.Table.from_batches(waiting)
 
 
-def _quarantine(connection: Any) -> tuple[Any, dict[str, int]]:
-    connection.execute(statement("quarantine", reason=REASON))
+def _quarantine(connection: Any) -> Bad:
     rows = connection.table("disbelieved")
     counted = rows.aggregate("reason, count(*)").order("reason").fetchall()
     return rows.limit(QUARANTINE_ROWS_MAX).to_arrow_table().cast(QUARANTINE), dict(counted)

@@ -1,4 +1,4 @@
--- Rows that are believed, under the names that everything below uses.
+-- Rows that are believed, under the names that everything below uses, and those that are not.
 CREATE VIEW events AS
 SELECT
     event,
@@ -17,3 +17,8 @@ SELECT
     (hash(front_end) >> 1)::BIGINT AS front_end_key
 FROM traces
 WHERE ({reason}) IS NULL;
+
+CREATE VIEW disbelieved AS
+SELECT filename AS file, {reason} AS reason, 1::BIGINT AS rows, ts_us, event, queue, message_id
+FROM traces
+WHERE ({reason}) IS NOT NULL;

@@ -1,9 +1,10 @@
 """The figures by Spark: on this machine or on a cluster that sees the same files."""
 
+import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.pipeline.metrics.finish import finish
 from dovemq.pipeline.metrics.matching import BUCKET_ROWS
@@ -18,9 +19,7 @@ from dovemq.pipeline.metrics.result import (
 )
 from dovemq.pipeline.metrics.sources import Traces, find_traces
 from dovemq.pipeline.metrics.transforms import (
-    TRACE,
     accounted,
-    believed,
     bucketed,
     messages,
     quarantined,
@@ -31,6 +30,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+TASK_ROWS: Final = 500_000
+"""Small files are read together until they have so many rows."""
+
+
 def metrics_spark(
     session: "SparkSession",
     places: Sequence[Path],
@@ -38,26 +41,48 @@ def metrics_spark(
     *,
     bucket_rows: int = BUCKET_ROWS,
 ) -> Metrics:
-    found = find_traces(places)
-    traces = _read(session, found)
-    events = believed(traces)
-    asked = requests(events, window_us).toArrow()
-    partitions = session.sparkContext.defaultParallelism
-    buckets = max(partitions, math.ceil(found.rows / bucket_rows))
-    matched = messages(bucketed(events, buckets), front_end_keys(asked))
-    counted = accounted(matched, partitions, window_us).toArrow()
-    bad = _quarantine(traces) if bad_rows(found, asked) else NONE_BAD
-    return Metrics.of(found, bad, asked, finish(asked, counted, window_us), "spark")
+    traces = find_traces(places)
+    with _shuffling(session) as partitions:
+        files = _files(session, traces, partitions)
+        asked = requests(files, window_us).toArrow()
+        buckets = max(partitions, math.ceil(traces.rows / bucket_rows))
+        matched = messages(bucketed(files, buckets), front_end_keys(asked))
+        counted = accounted(matched, partitions, window_us).toArrow()
+        bad = _quarantine(files) if bad_rows(traces, asked) else NONE_BAD
+    return Metrics.of(traces, bad, asked, finish(asked, counted, window_us), "spark")
 
 
-def _read(session: "SparkSession", traces: Traces) -> "DataFrame":
-    if not traces.files:
-        return session.createDataFrame([], TRACE)
-    return session.read.schema(TRACE).parquet(*traces.paths)
+@contextlib.contextmanager
+def _shuffling(session: "SparkSession") -> Iterator[int]:
+    """As many parts as run at a time: what is shuffled here is numbers, or small."""
+    name = "spark.sql.shuffle.partitions"
+    before = session.conf.get(name)
+    parts = session.sparkContext.defaultParallelism
+    session.conf.set(name, parts)
+    try:
+        yield parts
+    finally:
+        session.conf.set(name, before or str(parts))
 
 
-def _quarantine(traces: "DataFrame") -> Bad:
-    rows = quarantined(traces)
+def _files(session: "SparkSession", traces: Traces, tasks_min: int) -> "DataFrame":
+    """A row for each task, with the files that it reads."""
+    rows_max = min(TASK_ROWS, traces.rows // tasks_min)
+    tasks: list[list[str]] = []
+    rows = 0
+    for file in traces.files:
+        if not tasks or rows + file.rows > rows_max:
+            tasks.append([])
+            rows = 0
+        tasks[-1].append(str(file.path))
+        rows += file.rows
+    context = session.sparkContext
+    told = context.parallelize([(paths,) for paths in tasks], max(1, len(tasks)))
+    return session.createDataFrame(told, "paths array<string>")
+
+
+def _quarantine(files: "DataFrame") -> Bad:
+    rows = quarantined(files)
     counted: Any = rows.groupBy("reason").count().orderBy("reason").collect()
     kept = rows.limit(QUARANTINE_ROWS_MAX).toArrow().cast(QUARANTINE)
     return kept, {row["reason"]: row["count"] for row in counted}

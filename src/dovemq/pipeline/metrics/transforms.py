@@ -4,7 +4,7 @@ Labels and ids are carried as hashes: rows that are shuffled and sorted have no 
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -12,7 +12,8 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from dovemq.pipeline.metrics.accounts import ACCOUNTS, accounts
 from dovemq.pipeline.metrics.digits import shortened_sql
-from dovemq.pipeline.metrics.matching import LEASED, LEFT, MESSAGES, NEVER, ROWS, SENT, matched
+from dovemq.pipeline.metrics.matching import MESSAGES, ROWS, matched
+from dovemq.pipeline.metrics.reading import REQUESTS, answers, requests_query, steps_query
 from dovemq.pipeline.metrics.result import QUARANTINE
 from dovemq.pipeline.metrics.rules import MOMENT, REASON
 from dovemq.pipeline.metrics.sources import FORMS
@@ -26,12 +27,12 @@ TRACE: Final = StructType(
         for name, form in FORMS.items()
     ]
 )
-"""Unsigned numbers of 32 bits are long ones to Spark."""
+"""As Spark's own reader has it; unsigned numbers of 32 bits are long ones to Spark."""
 MESSAGES_PER_BATCH: Final = 65_536
-_ONE: Final = 1
 
 
 def believed(traces: "DataFrame") -> "DataFrame":
+    """Of rows that Spark itself has read, such as those of a stream of files."""
     moment = F.expr(MOMENT)
     return traces.where(f"({REASON}) IS NULL").select(
         "event",
@@ -49,73 +50,47 @@ def believed(traces: "DataFrame") -> "DataFrame":
     )
 
 
-def quarantined(traces: "DataFrame") -> "DataFrame":
-    reason = F.expr(REASON)
-    return traces.where(reason.isNotNull()).select(
-        F.col("_metadata.file_path").alias("file"),
-        reason.alias("reason"),
-        F.lit(_ONE).cast("long").alias("rows"),
-        *QUARANTINE.names[3:],
-    )
+def quarantined(files: "DataFrame") -> "DataFrame":
+    names = ", ".join(QUARANTINE.names)
+    return _asked(files, f"SELECT {names} FROM disbelieved", QUARANTINE)
 
 
-def requests(events: "DataFrame", window_us: int) -> "DataFrame":
-    """As requests.sql: events joined to requests, then to a distribution of response times."""
+def requests(files: "DataFrame", window_us: int) -> "DataFrame":
+    """Distributions of response times; a request may have been found in parts by two tasks."""
+    parts = _asked(files, requests_query(window_us), REQUESTS)
     keys = ["event", "queue", "front_end", "window", "client", "answered_us"]
-    window = F.expr(f"moment_us div {window_us}").alias("window")
-    rows = events.select("*", window).groupBy(keys)
-    answered = rows.agg(
-        F.max("latency_us").alias("latency_us"),
-        F.count("*").alias("rows"),
-        (F.count("*") - F.count("message_id")).alias("unnamed"),
-        F.sum(F.expr(f"moment_us % {window_us}")).alias("offset_us"),
-        F.min("moment_us").alias("first_us"),
-        F.max("moment_us").alias("last_us"),
-    )
+    whole = parts.groupBy(keys).agg(F.max("latency_us").alias("latency_us"), *_sums())
     value = F.expr(shortened_sql("latency_us")).alias("value")
-    levels = answered.groupBy("event", "queue", "front_end", "window", value)
-    return levels.agg(
-        F.count("*").alias("count"),
-        F.sum("latency_us").alias("total"),
-        F.sum("rows").alias("rows"),
-        F.sum("unnamed").alias("unnamed"),
-        F.sum("offset_us").alias("offset_us"),
-        F.min("first_us").alias("first_us"),
-        F.max("last_us").alias("last_us"),
-    ).select(
-        *("event", "queue", "front_end", "window", "value"),
-        F.xxhash64("queue").alias("queue_key"),
-        F.xxhash64("front_end").alias("front_end_key"),
+    levels = whole.groupBy("event", "queue", "front_end", "window", value)
+    counts = F.count("*").alias("count"), F.sum("latency_us").alias("total")
+    return levels.agg(*counts, *_sums()).select(
+        *("event", "queue", "front_end", "window", "value", "queue_key", "front_end_key"),
         *("count", "total", "rows", "unnamed", "offset_us", "first_us", "last_us"),
     )
 
 
-def bucketed(events: "DataFrame", buckets: int) -> "DataFrame":
+def _sums() -> "list[Column]":
+    names = {
+        F.max: ("queue_key", "front_end_key", "last_us"),
+        F.min: ("first_us",),
+        F.sum: ("rows", "unnamed", "offset_us"),
+    }
+    return [function(name).alias(name) for function, each in names.items() for name in each]
+
+
+def bucketed(files: "DataFrame", buckets: int) -> "DataFrame":
     """All rows of a message in one partition."""
-    step = F.when(F.col("event") == "sent", SENT).when(F.col("event") == "leased", LEASED)
-    named = events.where("message_id IS NOT NULL AND event NOT IN ('missed', 'exchanged')")
-    rows = named.select(
-        step.otherwise(LEFT).cast("byte").alias("step"),
-        F.xxhash64("queue").alias("queue_key"),
-        F.xxhash64("queue", "message_id").alias("id_high"),
-        F.xxhash64("message_id", "queue").alias("id_low"),
-        "moment_us",
-        F.when(F.col("sender").isNull(), NEVER).otherwise(F.xxhash64("sender")).alias("sender_key"),
-        _or_never("send_seq"),
-        F.xxhash64("front_end").alias("front_end_key"),
-        _or_never("receive_seq"),
-        _or_never("body_crc32"),
-    )
+    rows = _asked(files, steps_query(), ROWS)
     return rows.repartition(buckets, "id_low").select(*ROWS.names)
 
 
-def _or_never(name: str) -> "Column":
-    return F.coalesce(name, F.lit(NEVER).cast("long")).alias(name)
+def _asked(files: "DataFrame", query: str, schema: Any) -> "DataFrame":
+    return files.mapInArrow(lambda batches: answers(batches, query), from_arrow_schema(schema))
 
 
 def messages(rows: "DataFrame", front_end_keys: Sequence[int]) -> "DataFrame":
-    """One row per message. numpy sorts a bucket of numbers in memory, several times as fast as an
-    aggregation that must find the first lease by three columns, and is the same for DuckDB."""
+    """One row per message: numpy sorts a bucket of numbers in memory, the same for both engines.
+    An aggregation of Spark cannot find the first lease by three columns without sorting all."""
     return rows.mapInArrow(
         lambda batches: matched(batches, front_end_keys, MESSAGES_PER_BATCH),
         from_arrow_schema(MESSAGES),

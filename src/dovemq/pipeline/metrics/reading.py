@@ -1,0 +1,74 @@
+"""Traces asked by SQL through DuckDB: all of them in one process, or some in a task of Spark.
+
+A task reads its files this way because Spark's own reader, its rows and their way to Python took
+three times the processor time (docs/explanation/pipeline.md).
+"""
+
+import contextlib
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import duckdb
+import pyarrow as pa
+
+from dovemq.pipeline.metrics.matching import LEASED, LEFT, NEVER, SENT
+from dovemq.pipeline.metrics.rules import MOMENT, REASON
+from dovemq.pipeline.metrics.sources import ARROW_SCHEMA
+from dovemq.pipeline.metrics.statements import statement
+
+BATCH_ROWS: Final = 131_072
+TASK_MEMORY: Final = "512MB"
+"""Beside Spark's own, for each task that runs at a time; what is more goes to disk."""
+REQUESTS: Final = pa.schema(
+    [
+        ("event", pa.string()),
+        ("queue", pa.string()),
+        ("front_end", pa.string()),
+        ("window", pa.int64()),
+        ("client", pa.string()),
+        ("answered_us", pa.int64()),
+        ("queue_key", pa.int64()),
+        ("front_end_key", pa.int64()),
+        ("latency_us", pa.int64()),
+        ("rows", pa.int64()),
+        ("unnamed", pa.int64()),
+        ("offset_us", pa.int64()),
+        ("first_us", pa.int64()),
+        ("last_us", pa.int64()),
+    ]
+)
+
+
+@contextlib.contextmanager
+def opened(paths: Sequence[str], memory: str, threads: int | None = None) -> Iterator[Any]:
+    """Believed rows are the view `events`, the others `disbelieved`."""
+    with tempfile.TemporaryDirectory(prefix="dovemq-duckdb-") as folder, duckdb.connect() as one:
+        one.execute(f"SET memory_limit = '{memory}'")
+        one.execute(f"SET temp_directory = '{folder}'")
+        one.execute("SET preserve_insertion_order = false")
+        if threads is not None:
+            one.execute(f"SET threads = {threads}")
+        if paths:
+            one.read_parquet(list(paths), union_by_name=True, filename=True).create_view("traces")
+        else:
+            one.register("no_rows", ARROW_SCHEMA.empty_table())
+            one.execute("CREATE TABLE traces AS SELECT *, NULL AS filename FROM no_rows")
+        one.execute(statement("events", moment=MOMENT, reason=REASON))
+        yield one
+
+
+def requests_query(window_us: int) -> str:
+    return statement("requests", window_us=window_us)
+
+
+def steps_query() -> str:
+    return statement("steps", sent=SENT, leased=LEASED, left=LEFT, never=NEVER)
+
+
+def answers(batches: Iterable[Any], query: str) -> Iterator[Any]:
+    """In a task of Spark, of the lists of files in the column `paths`."""
+    for batch in batches:
+        for paths in batch.column("paths").to_pylist():
+            with opened(paths, TASK_MEMORY, threads=1) as connection:
+                yield from connection.sql(query).to_arrow_reader(BATCH_ROWS)

@@ -1,0 +1,127 @@
+"""The figures of DuckDB against their definitions; no Spark, so that many traces are tried."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from dovemq.models.consistency import measure
+from dovemq.pipeline.errors import TracesMissing
+from dovemq.pipeline.metrics.duck import metrics_duckdb
+from tests.pipeline import traces
+from tests.pipeline.agreement import assert_by_definition, assert_same
+from tests.pipeline.traces import START_US, Maker
+
+WINDOW_US = 1_000_000
+SEEDS = int(os.environ.get("DOVETEST_METRICS", "4"))
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_duckdb_gives_what_the_definitions_say(tmp_path: Path, seed: int) -> None:
+    rows = traces.made(seed)
+    half = len(rows) // 2
+    traces.write(rows[:half], tmp_path / "a.parquet")
+    traces.write(rows[half:], tmp_path / "deeper" / "b.parquet")
+    found = metrics_duckdb([tmp_path], WINDOW_US)
+    assert found.sound
+    assert found.rows == len(rows)
+    assert_by_definition(found, rows, WINDOW_US)
+
+
+def test_small_buckets_give_the_same_as_one(tmp_path: Path) -> None:
+    path = traces.write(traces.made(1, messages=200), tmp_path / "a.parquet")
+    whole = metrics_duckdb([path], WINDOW_US)
+    assert_same(metrics_duckdb([path], WINDOW_US, bucket_rows=70), whole)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "rate", "displacement"),
+    [([2, 1, 3, 4, 5], 0.2, 0.4), ([2, 3, 4, 5, 1], 0.2, 1.6), ([1, 2, 3, 4, 5], 0.0, 0.0)],
+)
+def test_the_examples_of_the_paper_come_out(
+    tmp_path: Path, numbers: list[int], rate: float, displacement: float
+) -> None:
+    path = traces.write(traces.received("a/paper", numbers), tmp_path / "a.parquet")
+    (row,) = metrics_duckdb([path], WINDOW_US).overall.to_pylist()
+    assert (row["out_of_order_rate"], row["average_displacement"]) == (rate, displacement)
+
+
+def test_the_rates_are_those_of_the_kernels(tmp_path: Path) -> None:
+    numbers = [3, 1, 1, 2, 7, 5, 6, 3, 9]
+    path = traces.write(traces.received("a/q", numbers, sent=10), tmp_path / "a.parquet")
+    (row,) = metrics_duckdb([path], WINDOW_US).overall.to_pylist()
+    stream = [0] * 10
+    kernels = measure((stream, list(range(1, 11))), (stream[: len(numbers)], numbers))
+    assert {name: row[name] for name in kernels.rates} == kernels.rates
+
+
+def test_littles_law_holds_where_everything_that_came_has_gone(tmp_path: Path) -> None:
+    maker = Maker(3)
+    for number in range(50):
+        at_us = START_US + 1_000 * number
+        known = {"message_id": str(number), "send_seq": number + 1}
+        maker.event("sent", "a/q", at_us, **known, sender="s")
+        maker.event("settled", "a/q", at_us + 70 * number, **known)
+    found = metrics_duckdb([traces.write(maker.rows, tmp_path / "a.parquet")], WINDOW_US)
+    (row,) = found.overall.to_pylist()
+    assert row["little_ratio"] == pytest.approx(1, abs=1e-12)
+    assert row["number_last"] == 0
+
+
+def test_settles_that_the_trace_has_lost_show_in_littles_law(tmp_path: Path) -> None:
+    maker = Maker(3)
+    for number in range(50):
+        at_us = START_US + 1_000 * number
+        known = {"message_id": str(number), "send_seq": number + 1}
+        maker.event("sent", "a/q", at_us, **known, sender="s")
+        if number % 2:
+            maker.event("settled", "a/q", at_us + 500, **known)
+    found = metrics_duckdb([traces.write(maker.rows, tmp_path / "a.parquet")], WINDOW_US)
+    (row,) = found.overall.to_pylist()
+    assert row["little_ratio"] > 5
+    assert row["number_last"] == 25
+
+
+def test_every_bad_row_is_put_aside_with_its_reason(tmp_path: Path) -> None:
+    rows = traces.made(5)
+    bad = traces.bad(rows)
+    path = traces.write([*rows, *bad.values()], tmp_path / "a.parquet")
+    found = metrics_duckdb([path], WINDOW_US)
+    assert found.reasons == dict.fromkeys(bad, 1)
+    assert found.quarantine.num_rows == len(bad)
+    assert set(found.quarantine["file"].to_pylist()) == {str(path)}
+    assert not found.sound
+    assert_by_definition(found, rows, WINDOW_US)
+
+
+def test_a_file_that_is_no_trace_is_named_and_the_others_are_read(tmp_path: Path) -> None:
+    rows = traces.made(6)
+    good = traces.write(rows, tmp_path / "good.parquet")
+    noise, short, wrong = (tmp_path / f"{name}.parquet" for name in ("noise", "short", "wrong"))
+    noise.write_bytes(b"not a table")
+    traces.rewrite(good, short, drop="queue")
+    traces.rewrite(good, wrong, to_text="ts_us")
+    found = metrics_duckdb([tmp_path], WINDOW_US)
+    assert_by_definition(found, rows, WINDOW_US)
+    named = {row["file"]: (row["reason"], row["rows"]) for row in found.quarantine.to_pylist()}
+    assert named[str(noise)][0].startswith("it is no Parquet file")
+    assert named[str(short)] == ("it has no column queue", len(rows))
+    assert named[str(wrong)] == ("its column ts_us is string, no int64", len(rows))
+    assert found.quarantined == 2 * len(rows)
+
+
+def test_a_trace_without_any_good_row_has_empty_tables(tmp_path: Path) -> None:
+    (tmp_path / "noise.parquet").write_bytes(b"")
+    found = metrics_duckdb([tmp_path], WINDOW_US)
+    assert [found.by_queue.num_rows, found.by_window.num_rows, found.overall.num_rows] == [0, 0, 0]
+
+
+def test_a_directory_without_traces_is_told(tmp_path: Path) -> None:
+    with pytest.raises(TracesMissing, match=r"dovemq serve --trace"):
+        metrics_duckdb([tmp_path], WINDOW_US)
+
+
+def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    rows = traces.made(7, queues=1)
+    path = traces.write(rows, tmp_path / "a.parquet")
+    assert metrics_duckdb([path, tmp_path, path], WINDOW_US).rows == len(rows)

@@ -1,7 +1,6 @@
 """A real standalone cluster: the same figures, also when a worker is killed; nothing is left."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -12,16 +11,13 @@ import pytest
 
 from bench.event_logs import Loss, loss_of
 
-MESSAGES = os.environ.get("DOVETEST_CLUSTER", "8000")
-"""In the traces; more take longer."""
-
 
 @pytest.mark.timeout(900)
 def test_a_cluster_gives_the_same_figures_also_when_a_worker_is_killed_half_way(
     java: None,
 ) -> None:
     command = [sys.executable, "-m", "bench.cluster", "--json", "--duckdb", "--files", "12"]
-    ran = subprocess.run([*command, "--messages", MESSAGES], capture_output=True, text=True)
+    ran = subprocess.run([*command, "--messages", "8000"], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     found = {row["where"]: row for row in json.loads(ran.stdout)}
     assert found["cluster"]["differs"] == found["killed"]["differs"] == ""

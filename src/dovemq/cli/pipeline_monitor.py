@@ -14,12 +14,9 @@ from dovemq.cli.target import Target, find_target
 from dovemq.client.errors import ClientError, Refused
 
 if TYPE_CHECKING:
-    from pyspark.sql.streaming.query import StreamingQuery
-
     from dovemq.pipeline.monitor.job import Batch
 
 SOURCE: Final = "dovemq pipeline monitor"
-_LOOK_SECONDS: Final = 1
 _MS_US: Final = 1_000
 _PUBLISHED: Final = (
     "messages",
@@ -90,7 +87,7 @@ def _run(args: argparse.Namespace) -> int:
         raise WrongUse("--every must be at least 1s")
     target = find_target(args) if args.publish else None
     with piping():
-        from dovemq.pipeline.monitor.job import SETTINGS, Monitor
+        from dovemq.pipeline.monitor.job import SETTINGS, Monitor, await_end
         from dovemq.pipeline.monitor.place import Place, Terms
         from dovemq.pipeline.monitor.watch import Bounds
         from dovemq.pipeline.session import spark_session
@@ -105,29 +102,8 @@ def _run(args: argparse.Namespace) -> int:
         place.held(Terms(str(traces), bounds)),
         spark_session(plan) as session,
     ):
-        _await(monitor.start(session, every_seconds))
+        await_end(monitor.start(session, every_seconds))
     return OK
-
-
-def _await(query: "StreamingQuery") -> None:
-    from pyspark.errors import StreamingQueryException
-
-    from dovemq.pipeline.monitor.errors import MonitorFailed
-
-    try:
-        while not query.awaitTermination(_LOOK_SECONDS):
-            pass
-    except StreamingQueryException as error:
-        raise MonitorFailed(_cause(str(error))) from None
-    except KeyboardInterrupt:
-        query.stop()
-
-
-def _cause(text: str) -> str:
-    """The last line that names an error; Spark puts traces of calls around it."""
-    lines = [line.strip() for line in text.splitlines()]
-    named = [line for line in lines if "Error: " in line or "Exception: " in line]
-    return (named or lines)[-1]
 
 
 def _teller(args: argparse.Namespace, target: Target | None) -> "Callable[[Batch], None]":

@@ -6,11 +6,13 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from dovemq.pipeline.metrics.rules import MOMENT, REASON
 from dovemq.pipeline.metrics.transforms import TRACE, believed
+from dovemq.pipeline.monitor.errors import MonitorFailed
 from dovemq.pipeline.monitor.figures import COUNTS, QUEUE, STATE, with_rates
 from dovemq.pipeline.monitor.place import Place
 from dovemq.pipeline.monitor.steps import advanced, heard
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+LOOK_SECONDS: Final = 1
 SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.shuffle.partitions": "8",
     # The server removes the oldest files of a trace, also such as a batch was to read.
@@ -73,6 +76,24 @@ class Monitor:
         place.write_figures(number, figures)
         self.told(Batch(number, summary["rows"], summary["quarantined"], figures))
         place.forget_before(number)
+
+
+def await_end(query: "StreamingQuery") -> None:
+    """Until it ends by itself, or somebody interrupts it."""
+    try:
+        while not query.awaitTermination(LOOK_SECONDS):
+            pass
+    except StreamingQueryException as error:
+        raise MonitorFailed(_cause(str(error))) from None
+    except KeyboardInterrupt:
+        query.stop()
+
+
+def _cause(text: str) -> str:
+    """The last line that names an error; Spark puts traces of calls around it."""
+    lines = [line.strip() for line in text.splitlines()]
+    named = [line for line in lines if "Error: " in line or "Exception: " in line]
+    return (named or lines)[-1]
 
 
 def _summary() -> "Iterator[Column]":

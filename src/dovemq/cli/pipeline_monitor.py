@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.command import OK, Commands, WrongUse, add_command, add_target, count, duration_ms
 from dovemq.cli.output import print_json, print_table, time_text
-from dovemq.cli.pipelining import add_spark, ended_by_sigterm, piping, spark_plan
+from dovemq.cli.pipelining import (
+    add_spark,
+    ended_by_sigterm,
+    piping,
+    set_by_interruption,
+    spark_plan,
+)
 from dovemq.cli.target import Target, find_target
 from dovemq.client.errors import ClientError, Refused
 
@@ -27,7 +33,15 @@ _PUBLISHED: Final = (
     "out_of_order",
     "displacement",
 )
-_COLUMNS: Final = ("messages", "received", "duplicates", "absent", "open", "out_of_order")
+_COLUMNS: Final = (
+    "messages",
+    "received",
+    "duplicates",
+    "absent",
+    "open",
+    "unordered",
+    "out_of_order",
+)
 
 
 def add(kinds: Commands) -> None:
@@ -101,8 +115,10 @@ def _run(args: argparse.Namespace) -> int:
         ended_by_sigterm(),
         place.held(Terms(str(traces), bounds)),
         spark_session(plan) as session,
+        # Only now: the session has a way of its own with Ctrl-C, which cuts batches short.
+        set_by_interruption() as stopping,
     ):
-        await_end(monitor.start(session, every_seconds))
+        await_end(monitor.start(session, every_seconds), monitor, stopping)
     return OK
 
 
@@ -142,6 +158,9 @@ async def _publish(target: Target, figures: Sequence[Mapping[str, Any]]) -> None
             try:
                 await client.tell_consistency(account, name, _measurement(row))
             except Refused as error:
+                # Nobody asks for the figures of a queue that is gone.
+                if error.code == "QueueMissing":
+                    continue
                 print(f"dovemq: {row['queue']} is not published: {error}", file=sys.stderr)
             except ClientError as error:
                 print(f"dovemq: nothing is published: {error}", file=sys.stderr)

@@ -72,6 +72,7 @@ test-full: check suite
 	$(BIN)/python -m bench.trace
 	$(BIN)/python -m bench.quotas
 	$(BIN)/python -m bench.faults --quick
+	$(BIN)/python -m bench.cluster
 
 coverage: setup
 	$(BIN)/coverage erase

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,6 +88,28 @@ def test_a_monitor_that_fails_goes_on_as_if_it_had_not(
     check_against_the_whole_trace(place)
     assert len(list((place.directory / "figures").iterdir())) == 4
     assert len(list((place.directory / "state").iterdir())) == 2
+
+
+def test_a_monitor_that_is_stopped_ends_its_batch_first(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    from dovemq.pipeline.monitor.job import Monitor, await_end
+
+    traces, place = tmp_path / "traces", Place(tmp_path / "out")
+    write_traces(traces, HISTORIES, range(10))
+    stopping = threading.Event()
+    told: list[int] = []
+
+    def tell(batch: "Batch") -> None:
+        told.append(batch.number)
+        stopping.set()
+
+    monitor = Monitor(traces, place, BOUNDS, 5, tell)
+    with place.held(Terms(str(traces), BOUNDS)):
+        await_end(monitor.start(spark, every_seconds=1), monitor, stopping)
+    assert told
+    run_monitor(spark, traces, place)
+    check_against_the_whole_trace(place)
 
 
 def test_a_row_that_cannot_be_believed_is_counted_and_left_out(

@@ -58,12 +58,35 @@ def test_workers_run_the_interpreter_of_the_session(spark: "SparkSession") -> No
     assert found == [sys.executable] * 2
 
 
+def _in_archive(program: str, archive: Path) -> str:
+    """What a program prints that has the package from an archive alone, and no place to write."""
+    environment = {"PYTHONPATH": str(archive), "HOME": "/nonexistent"}
+    command = [sys.executable, "-c", program]
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_a_package_inside_an_archive_can_be_sent_on(tmp_path: Path) -> None:
+    archive = pack(tmp_path)
+    (tmp_path / "again").mkdir()
+    program = "import pathlib, sys; from dovemq.pipeline.shipping import pack; "
+    _in_archive(program + f"pack(pathlib.Path({str(tmp_path / 'again')!r}))", archive)
+    again = zipfile.ZipFile(tmp_path / "again" / "dovemq.zip")
+    assert again.namelist() == zipfile.ZipFile(archive).namelist()
+    assert [name for name in again.namelist() if name.endswith(".sql")]
+
+
+def test_kernels_run_inside_an_archive_without_a_cache(tmp_path: Path) -> None:
+    order = "from dovemq.models.consistency import order_of; print(order_of([2, 1]).out_of_order)"
+    kernel = (
+        "from dovemq.models.simulation.compiled import kernel; print(kernel(lambda x: x + 1)(1))"
+    )
+    assert _in_archive(f"{order}; {kernel}", pack(tmp_path)) == "1\n2\n"
+
+
 def test_the_package_can_be_imported_from_what_is_sent_to_executors(tmp_path: Path) -> None:
     archive = pack(tmp_path)
     assert not [name for name in zipfile.ZipFile(archive).namelist() if "__pycache__" in name]
     program = "import dovemq.models.consistency as found; print(found.__file__)"
-    command = [sys.executable, "-c", program]
-    ran = subprocess.run(
-        command, env={"PYTHONPATH": str(archive)}, capture_output=True, text=True, check=True
-    )
-    assert ran.stdout.startswith(str(archive))
+    assert _in_archive(program, archive).startswith(str(archive))

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.command import OK, Commands, WrongUse, add_command, add_target, count, duration_ms
 from dovemq.cli.output import print_json, print_table, time_text
-from dovemq.cli.pipelining import add_spark, ended_by_sigterm, piping, spark_plan
+from dovemq.cli.pipelining import (
+    add_spark,
+    ended_by_sigterm,
+    piping,
+    set_by_interruption,
+    spark_plan,
+)
 from dovemq.cli.target import Target, find_target
 from dovemq.client.errors import ClientError, Refused
 
 if TYPE_CHECKING:
-    from pyspark.sql.streaming.query import StreamingQuery
-
     from dovemq.pipeline.monitor.job import Batch
 
 SOURCE: Final = "dovemq pipeline monitor"
-_LOOK_SECONDS: Final = 1
 _MS_US: Final = 1_000
 _PUBLISHED: Final = (
     "messages",
@@ -30,7 +33,15 @@ _PUBLISHED: Final = (
     "out_of_order",
     "displacement",
 )
-_COLUMNS: Final = ("messages", "received", "duplicates", "absent", "open", "out_of_order")
+_COLUMNS: Final = (
+    "messages",
+    "received",
+    "duplicates",
+    "absent",
+    "open",
+    "unordered",
+    "out_of_order",
+)
 
 
 def add(kinds: Commands) -> None:
@@ -90,7 +101,7 @@ def _run(args: argparse.Namespace) -> int:
         raise WrongUse("--every must be at least 1s")
     target = find_target(args) if args.publish else None
     with piping():
-        from dovemq.pipeline.monitor.job import SETTINGS, Monitor
+        from dovemq.pipeline.monitor.job import SETTINGS, Monitor, await_end
         from dovemq.pipeline.monitor.place import Place, Terms
         from dovemq.pipeline.monitor.watch import Bounds
         from dovemq.pipeline.session import spark_session
@@ -104,30 +115,11 @@ def _run(args: argparse.Namespace) -> int:
         ended_by_sigterm(),
         place.held(Terms(str(traces), bounds)),
         spark_session(plan) as session,
+        # Only now: the session has a way of its own with Ctrl-C, which cuts batches short.
+        set_by_interruption() as stopping,
     ):
-        _await(monitor.start(session, every_seconds))
+        await_end(monitor.start(session, every_seconds), monitor, stopping)
     return OK
-
-
-def _await(query: "StreamingQuery") -> None:
-    from pyspark.errors import StreamingQueryException
-
-    from dovemq.pipeline.monitor.errors import MonitorFailed
-
-    try:
-        while not query.awaitTermination(_LOOK_SECONDS):
-            pass
-    except StreamingQueryException as error:
-        raise MonitorFailed(_cause(str(error))) from None
-    except KeyboardInterrupt:
-        query.stop()
-
-
-def _cause(text: str) -> str:
-    """The last line that names an error; Spark puts traces of calls around it."""
-    lines = [line.strip() for line in text.splitlines()]
-    named = [line for line in lines if "Error: " in line or "Exception: " in line]
-    return (named or lines)[-1]
 
 
 def _teller(args: argparse.Namespace, target: Target | None) -> "Callable[[Batch], None]":
@@ -166,6 +158,9 @@ async def _publish(target: Target, figures: Sequence[Mapping[str, Any]]) -> None
             try:
                 await client.tell_consistency(account, name, _measurement(row))
             except Refused as error:
+                # Nobody asks for the figures of a queue that is gone.
+                if error.code == "QueueMissing":
+                    continue
                 print(f"dovemq: {row['queue']} is not published: {error}", file=sys.stderr)
             except ClientError as error:
                 print(f"dovemq: nothing is published: {error}", file=sys.stderr)

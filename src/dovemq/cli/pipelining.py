@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import signal
+import threading
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn
@@ -50,6 +51,21 @@ def spark_plan(
     from dovemq.pipeline.session import SparkPlan
 
     return SparkPlan(args.master, args.memory, more={**settings, **dict(args.spark)})
+
+
+@contextlib.contextmanager
+def set_by_interruption() -> Iterator[threading.Event]:
+    """By Ctrl-C or SIGTERM, instead of an exception in the middle of anything."""
+    stopping = threading.Event()
+    before = {
+        number: signal.signal(number, lambda *_: stopping.set())
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield stopping
+    finally:
+        for number, was in before.items():
+            signal.signal(number, was)
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL: Final = "local[*]"
-_LOG_SETTINGS: Final = Path(__file__).with_name("log4j2.properties")
+_LOG_SETTINGS: Final = "log4j2.properties"
 _THIS_MACHINE: Final = "127.0.0.1"
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _PYTHON_PATH: Final = "spark.executorEnv.PYTHONPATH"
@@ -71,10 +72,13 @@ def _prepare_environment() -> None:
 
 
 def _settings(plan: SparkPlan, folder: Path) -> dict[str, str]:
+    # Copied, since Java does not look into the archive that this package may be in.
+    log_settings = folder / _LOG_SETTINGS
+    log_settings.write_bytes(resources.files(__package__).joinpath(_LOG_SETTINGS).read_bytes())
     memory = "spark.driver.memory" if plan.local else "spark.executor.memory"
     settings = {
         memory: plan.memory,
-        _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
+        _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={log_settings.as_uri()}",
         "spark.local.dir": str(folder),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.session.timeZone": "UTC",

@@ -1,16 +1,20 @@
 """The query: new files of a trace, batch by batch, to figures in a place and to who listens."""
 
+import logging
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from dovemq.pipeline.metrics.rules import MOMENT, REASON
 from dovemq.pipeline.metrics.transforms import TRACE, believed
+from dovemq.pipeline.monitor.errors import MonitorFailed
 from dovemq.pipeline.monitor.figures import COUNTS, QUEUE, STATE, with_rates
 from dovemq.pipeline.monitor.place import Place
 from dovemq.pipeline.monitor.steps import advanced, heard
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+LOOK_SECONDS: Final = 1
 SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.shuffle.partitions": "8",
     # The server removes the oldest files of a trace, also such as a batch was to read.
@@ -38,41 +43,84 @@ class Batch:
     figures: Sequence[Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
 class Monitor:
-    traces: Path
-    place: Place
-    bounds: Bounds
-    files_max: int
-    told: Callable[[Batch], None]
+    """`told` hears of each batch once its figures are kept, and may hear of one again."""
+
+    def __init__(
+        self,
+        traces: Path,
+        place: Place,
+        bounds: Bounds,
+        files_max: int,
+        told: Callable[[Batch], None],
+    ) -> None:
+        self._traces = traces
+        self._place = place
+        self._bounds = bounds
+        self._files_max = files_max
+        self._told = told
+        self._one_batch = threading.Lock()
+        self._stopping = False
 
     def start(self, session: "SparkSession", every_seconds: float | None) -> "StreamingQuery":
         """Every so often; None: once over all that is there, in as many batches as it takes."""
         stream = session.readStream.schema(TRACE).option("pathGlobFilter", "*.parquet")
-        events = stream.option("maxFilesPerTrigger", self.files_max).parquet(str(self.traces))
+        events = stream.option("maxFilesPerTrigger", self._files_max).parquet(str(self._traces))
         writer = events.writeStream.foreachBatch(self._step)
-        writer = writer.option("checkpointLocation", str(self.place.checkpoint))
+        writer = writer.option("checkpointLocation", str(self._place.checkpoint))
         if every_seconds is None:
             return writer.trigger(availableNow=True).start()
         return writer.trigger(processingTime=f"{every_seconds} seconds").start()
 
+    def stop(self, query: "StreamingQuery") -> None:
+        """After the batch that is under way, so that nobody is cut short in the middle of it."""
+        with self._one_batch:
+            self._stopping = True
+        # A batch that begins just now is refused, and is the first one of the next run.
+        logging.getLogger("py4j").setLevel(logging.CRITICAL)
+        query.stop()
+
     def _step(self, batch: "DataFrame", number: int) -> None:
-        place = self.place
+        with self._one_batch:
+            if self._stopping:
+                raise MonitorFailed("it was told to")
+            self._take(batch, number)
+
+    def _take(self, batch: "DataFrame", number: int) -> None:
+        place = self._place
         summary = batch.agg(*_summary()).first()
         assert summary is not None
         if not place.has_state(number):
             before = place.state_before(number)
             known_us = [row["last_us"] for row in place.rows_of(before, ["last_us"])]
             newest_us = max(known_us, default=0)
-            watermark_us = max(newest_us, summary["newest_us"] or 0) - self.bounds.late_us
+            watermark_us = max(newest_us, summary["newest_us"] or 0) - self._bounds.late_us
             states = _states(batch.sparkSession, before)
-            after = advanced(heard(believed(batch)), states, self.bounds, watermark_us)
+            after = advanced(heard(believed(batch)), states, self._bounds, watermark_us)
             after.write.mode("overwrite").parquet(str(place.state(number)))
         rows = place.rows_of(place.state(number), [QUEUE, *COUNTS])
         figures = [with_rates(number, row) for row in sorted(rows, key=itemgetter(QUEUE))]
         place.write_figures(number, figures)
-        self.told(Batch(number, summary["rows"], summary["quarantined"], figures))
+        self._told(Batch(number, summary["rows"], summary["quarantined"], figures))
         place.forget_before(number)
+
+
+def await_end(query: "StreamingQuery", monitor: Monitor, stopping: threading.Event) -> None:
+    """Until it ends by itself, or `stopping` is set."""
+    try:
+        while not query.awaitTermination(LOOK_SECONDS):
+            if stopping.is_set():
+                monitor.stop(query)
+                return
+    except StreamingQueryException as error:
+        raise MonitorFailed(_cause(str(error))) from None
+
+
+def _cause(text: str) -> str:
+    """The last line that names an error; Spark puts traces of calls around it."""
+    lines = [line.strip() for line in text.splitlines()]
+    named = [line for line in lines if "Error: " in line or "Exception: " in line]
+    return (named or lines)[-1]
 
 
 def _summary() -> "Iterator[Column]":

@@ -13,12 +13,13 @@ from typing import Any, Final
 import numpy as np
 
 from dovemq.experiments.figure import Curve, Effort, Figure, Panel, Verdict
-from dovemq.experiments.service_runs import Period, Service, service
+from dovemq.experiments.service_runs import Service, service
 from dovemq.load.plan import Pauses, Phases
 from dovemq.models.analytic import ggm, load_dependent
 from dovemq.models.calibration import known
 from dovemq.models.simulation.estimates import Estimate
 from dovemq.pipeline.calibration.parameters import QueueParameters
+from dovemq.pipeline.calibration.periods import Period
 
 LOADS: Final = (0.5, 0.7, 0.85)
 CONSUMERS: Final = 8

@@ -8,7 +8,7 @@ from dovemq.experiments.loop import figure_of, verdict_on
 from dovemq.experiments.loop_cases import WORK_MS, Point, Scale, consumers, front_end, interpolated
 from dovemq.models.simulation.estimates import Estimate
 
-SHORT = Scale({0.5: 2.0}, pilot=1.5, populations=(1, 8), closed=1.0, open=1.5)
+SHORT = Scale({0.5: 2.0}, {0.5: 1.5}, pilot=1.5, closed=1.0, populations=(1, 8))
 
 
 def test_a_model_of_consumers_is_calibrated_and_measured_in_the_real_service() -> None:

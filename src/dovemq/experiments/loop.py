@@ -10,6 +10,7 @@ from typing import Any, Final
 from dovemq.experiments.figure import Curve, Effort, Figure, Panel, Verdict
 from dovemq.experiments.loop_cases import (
     CONSUMERS,
+    FRONT_END_BATCH,
     FULL,
     QUICK,
     WORK_MS,
@@ -38,8 +39,8 @@ def figure_of(points: Sequence[Point]) -> Figure:
             "A model is calibrated from one half of a run, and measured in the other.",
             f"{CONSUMERS} consumers work {WORK_MS} ms on average, exponentially; what the model "
             "has is what the trace tells of it, with the consumers' delays.",
-            "The front end's speed by number in hand is that of closed loops of senders; the load "
-            "is of the largest of them.",
+            f"The front end gets sends of {FRONT_END_BATCH}. Its speed by number in hand is that "
+            "of closed loops of senders, and the load is of the largest of them.",
         ),
     )
 
@@ -49,7 +50,7 @@ def verdict_on(point: Point) -> Verdict:
     found = (
         f"predicted {1_000 * point.predicted:.4g} ms, measured {1_000 * point.measured.mean:.4g} "
         f"± {point.half_width:.1%}: {point.error:+.1%}; utilisation {point.utilisation:.2f}, "
-        f"{point.arrival_rate:.4g} messages/s"
+        f"{point.arrival_rate:.4g} /s"
     )
     known = point.half_width <= HALF_WIDTH_MAX
     return Verdict(

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from dovemq.experiments.service_runs import Service, service
-from dovemq.load.plan import Pauses, Phases
+from dovemq.load.plan import Pauses
 from dovemq.models.analytic import ggm, load_dependent
 from dovemq.models.calibration import known
 from dovemq.models.simulation.estimates import Estimate
@@ -21,7 +21,9 @@ from dovemq.models.simulation.estimates import Estimate
 CONSUMERS: Final = 8
 WORK_MS: Final = 20
 SENDERS: Final = 8
-FRONT_END_SENDERS: Final = 96
+FRONT_END_SENDERS: Final = 64
+FRONT_END_BATCH: Final = 10
+"""So much work for the front end that its clients, on the same machine, have less of it."""
 BODY_BYTES: Final = 256
 WARM_UP_SHARE: Final = 0.05
 RATES_MAX: Final = 1_000
@@ -30,21 +32,27 @@ RATES_MAX: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Seconds of runs; `consumers` by load, at high load long enough to know the mean to 5 %."""
+    """Seconds of runs; those of cases by load, at high load long enough to know a mean to 5 %."""
 
     consumers: Mapping[float, float]
+    front_end: Mapping[float, float]
     pilot: float
-    populations: tuple[int, ...]
     closed: float
-    open: float
-
-    @property
-    def loads(self) -> tuple[float, ...]:
-        return tuple(self.consumers)
+    populations: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
 
 
-FULL: Final = Scale({0.5: 80.0, 0.7: 140.0, 0.85: 400.0}, 10.0, (1, 2, 4, 8, 16, 32), 6.0, 40.0)
-QUICK: Final = Scale({0.5: 4.0, 0.7: 7.0, 0.85: 20.0}, 3.0, (1, 4, 16), 2.0, 4.0)
+FULL: Final = Scale(
+    consumers={0.5: 80.0, 0.7: 240.0, 0.85: 440.0},
+    front_end={0.5: 60.0, 0.7: 90.0, 0.85: 150.0},
+    pilot=10.0,
+    closed=5.0,
+)
+QUICK: Final = Scale(
+    consumers={0.5: 4.0, 0.7: 7.0, 0.85: 20.0},
+    front_end={0.5: 4.0, 0.7: 4.0, 0.85: 4.0},
+    pilot=3.0,
+    closed=1.5,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,20 +142,21 @@ def front_end(seed: int, scale: Scale) -> list[Point]:
             _send(server, f"closed-{population}", seed, population, scale.closed, None)
         server.stop()
         speeds = [_speed(server, f"closed-{each}", scale.closed) for each in scale.populations]
-        capacity = max(rate for _, rate in speeds)
+        capacity = FRONT_END_BATCH * max(rate for _, rate in speeds)
         server.start()
-        for load in scale.loads:
-            _send(server, _name(load), seed, FRONT_END_SENDERS, scale.open, load * capacity)
+        for load, seconds in scale.front_end.items():
+            _send(server, _name(load), seed, FRONT_END_SENDERS, seconds, load * capacity)
         server.stop()
         rates = interpolated(speeds)
-        return [_answered(server, load, scale.open, rates) for load in scale.loads]
+        return [
+            _answered(server, load, seconds, rates) for load, seconds in scale.front_end.items()
+        ]
 
 
 def _send(
     server: Service, name: str, seed: int, senders: int, seconds: float, rate: float | None
 ) -> None:
-    """Receivers take the messages away afterwards, and are no part of it."""
-    server.load(
+    server.send(
         name,
         seed=seed,
         senders=senders,
@@ -155,7 +164,7 @@ def _send(
         messages=None,
         seconds_max=seconds,
         send_rate=rate,
-        phases=Phases.APART,
+        send_batch=FRONT_END_BATCH,
         body_bytes=BODY_BYTES,
         plain=True,
     )

@@ -3,14 +3,17 @@
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from dovemq.load.faults.process import ServerProcess
-from dovemq.load.plan import Endpoint, Plan
-from dovemq.load.run import run
+from dovemq.load.plan import Endpoint, Phases, Plan
+from dovemq.load.results import Result
+from dovemq.load.run import RECEIVING, Live, run
 from dovemq.pipeline.calibration.periods import Traced
+
+LOOK_SECONDS: Final = 0.05
 
 
 class LoadFailed(RuntimeError):
@@ -34,17 +37,34 @@ class Service:
         if self._process.running:
             self._process.stop()
 
-    def load(self, name: str, **fields: Any) -> float:
-        """Runs a plan to its end; answers the rate of its sends."""
-        plan = Plan(endpoint=Endpoint(self._process.endpoint_url), name=name, **fields)
-        result = asyncio.run(run(plan))
+    def load(self, name: str, **fields: Any) -> None:
+        """A plan to its end."""
+        self._ran(name, asyncio.run(run(self._plan(name, fields))))
+
+    def send(self, name: str, **fields: Any) -> None:
+        """As much of a plan as is sends; the messages go with their queue."""
+        plan = self._plan(name, {**fields, "phases": Phases.APART})
+        self._ran(name, asyncio.run(_sent(plan)))
+
+    def _plan(self, name: str, fields: Mapping[str, Any]) -> Plan:
+        return Plan(endpoint=Endpoint(self._process.endpoint_url), name=name, **fields)
+
+    def _ran(self, name: str, result: Result) -> None:
         if result.failed:
             raise LoadFailed(name, result.failure or "the account does not come out even")
-        return result.figures["send rate"].median
 
     def traced(self, name: str) -> Traced:
         """What was written of a load's queue; once the server has stopped."""
         return Traced(self._trace, f"%/{name}-1-0")
+
+
+async def _sent(plan: Plan) -> Result:
+    live, stop = Live(), asyncio.Event()
+    running = asyncio.ensure_future(run(plan, live=live, stop=stop))
+    while not running.done() and live.phase != RECEIVING:
+        await asyncio.wait([running], timeout=LOOK_SECONDS)
+    stop.set()
+    return await running
 
 
 @contextlib.contextmanager

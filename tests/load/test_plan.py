@@ -7,7 +7,7 @@ import pytest
 
 from dovemq.core.access import AccessKey
 from dovemq.load.contents import Filler, Label, crc32, is_intact, label_of
-from dovemq.load.plan import BODY_BYTES_MIN, Endpoint, Plan, PlanInvalid
+from dovemq.load.plan import BODY_BYTES_MIN, Endpoint, Pauses, Plan, PlanInvalid
 
 ENDPOINT = Endpoint("http://127.0.0.1:9324", AccessKey("AKIA", "hush-hush", ""))
 
@@ -46,6 +46,13 @@ def test_slow_receivers_are_waited_for() -> None:
     slow = Plan(endpoint=ENDPOINT, name="run", lease_seconds=10, receive_pause_ms=60_000)
     rare = Plan(endpoint=ENDPOINT, name="run", lease_seconds=10, receive_rate=0.5)
     assert (quick.drain_ms, slow.drain_ms, rare.drain_ms) == (25_000, 85_000, 65_000)
+
+
+def test_pauses_that_are_drawn_may_be_long() -> None:
+    drawn = Plan(
+        endpoint=ENDPOINT, name="run", receive_pause_ms=100, receive_pauses=Pauses.EXPONENTIAL
+    )
+    assert drawn.between_receives_ms == 2_000
 
 
 def test_queue_names_tell_run_repetition_and_application() -> None:

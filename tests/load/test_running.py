@@ -8,7 +8,7 @@ import pytest
 
 from dovemq.client import Refused, Unreachable
 from dovemq.load.judgement import Cause, Fault
-from dovemq.load.plan import Endpoint, Phases, Plan, PlanInvalid
+from dovemq.load.plan import Endpoint, Pauses, Phases, Plan, PlanInvalid
 from dovemq.load.receiver import Quits
 from dovemq.load.results import Repetition, Result
 from dovemq.load.run import Live, run
@@ -60,6 +60,7 @@ def once(operation: str, mishap: Mishap, number: int = 7) -> Decide:
         {"phases": Phases.APART},
         {"send_rate": 400.0, "receive_rate": 400.0},
         {"plain": True},
+        {"receive_pause_ms": 2, "receive_pauses": Pauses.EXPONENTIAL},
     ],
     ids=str,
 )

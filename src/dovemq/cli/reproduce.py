@@ -33,7 +33,8 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    with modelling():
+    # It reads traces; the other figures are made of models alone.
+    with modelling("spark" if {"all", "loop"} & set(args.ids) else "models"):
         from dovemq.experiments.catalogue import EXPERIMENTS
 
         if args.ids == ["list"]:

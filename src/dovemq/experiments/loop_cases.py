@@ -1,0 +1,204 @@
+"""What `loop` runs: the real service in two cases, each calibrated and measured at several loads.
+
+In one case consumers work for a drawn time on what they receive, and the queue before them is
+GI/G/m. In the other the front end itself is the server: it joins sends into commits, so that its
+speed depends on how many it has in hand, and that is how it is modelled.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from dovemq.experiments.service_runs import Service, service
+from dovemq.load.plan import Pauses
+from dovemq.models.analytic import ggm, load_dependent
+from dovemq.models.calibration import known
+from dovemq.models.simulation.estimates import Estimate
+
+CONSUMERS: Final = 8
+WORK_MS: Final = 20
+SENDERS: Final = 8
+FRONT_END_SENDERS: Final = 64
+FRONT_END_BATCH: Final = 10
+"""So much work for the front end that its clients, on the same machine, have less of it."""
+BODY_BYTES: Final = 256
+WARM_UP_SHARE: Final = 0.05
+RATES_MAX: Final = 1_000
+"""So many numbers of requests in hand have a rate of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Seconds of runs; those of cases by load, at high load long enough to know a mean to 5 %."""
+
+    consumers: Mapping[float, float]
+    front_end: Mapping[float, float]
+    pilot: float
+    closed: float
+    populations: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
+
+
+FULL: Final = Scale(
+    consumers={0.5: 80.0, 0.7: 240.0, 0.85: 440.0},
+    front_end={0.5: 60.0, 0.7: 90.0, 0.85: 150.0},
+    pilot=10.0,
+    closed=5.0,
+)
+QUICK: Final = Scale(
+    consumers={0.5: 4.0, 0.7: 7.0, 0.85: 20.0},
+    front_end={0.5: 4.0, 0.7: 4.0, 0.85: 4.0},
+    pilot=3.0,
+    closed=1.5,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Seconds; `utilisation` as calibrated."""
+
+    case: str
+    load: float
+    utilisation: float
+    arrival_rate: float
+    predicted: float
+    measured: Estimate
+
+    @property
+    def error(self) -> float:
+        return self.predicted / self.measured.mean - 1.0
+
+    @property
+    def half_width(self) -> float:
+        """Of the measured mean's interval, relative."""
+        return self.measured.half_width / self.measured.mean
+
+
+def consumers(seed: int, scale: Scale) -> list[Point]:
+    """The load is of what the consumers could do in a pilot run, delays and all."""
+    with service() as server:
+        _work(server, "pilot", seed, 0.5 * CONSUMERS * 1_000 / WORK_MS, scale.pilot)
+        server.stop()
+        pilot = server.traced("pilot")
+        queue = pilot.calibrated(pilot.sending(0.0)).queues[0]
+        capacity = CONSUMERS * known(queue.service_rate, "service_rate").value
+        server.start()
+        for load, seconds in scale.consumers.items():
+            _work(server, _name(load), seed, load * capacity, seconds)
+        server.stop()
+        return [_consumed(server, load, seconds) for load, seconds in scale.consumers.items()]
+
+
+def _name(load: float) -> str:
+    return f"load-{100 * load:.0f}"
+
+
+def _work(server: Service, name: str, seed: int, rate: float, seconds: float) -> None:
+    server.load(
+        name,
+        seed=seed,
+        senders=SENDERS,
+        receivers=CONSUMERS,
+        messages=None,
+        seconds_max=seconds,
+        send_rate=rate,
+        receive_batch=1,
+        receive_pause_ms=WORK_MS,
+        receive_pauses=Pauses.EXPONENTIAL,
+        body_bytes=BODY_BYTES,
+    )
+
+
+def _consumed(server: Service, load: float, seconds: float) -> Point:
+    traced = server.traced(_name(load))
+    first, second = traced.sending(WARM_UP_SHARE * seconds).halves()
+    queue = traced.calibrated(first).queues[0]
+    rate = known(queue.arrivals.rate, "arrival_rate").value
+    station = ggm(
+        rate,
+        known(queue.arrivals.scv, "arrival_scv").value,
+        known(queue.service_rate, "service_rate").value,
+        known(queue.service_scv, "service_scv").value,
+        queue.consumers,
+    )
+    # What a consumer does after the settle keeps it busy, but is no time of the message.
+    predicted = float(station.waiting_time) + known(queue.work, "work").value
+    return Point(
+        "consumers",
+        load,
+        float(station.utilisation),
+        rate,
+        predicted,
+        traced.sojourn(second),
+    )
+
+
+def front_end(seed: int, scale: Scale) -> list[Point]:
+    """The load is of the most that it answered in closed loops."""
+    with service() as server:
+        for population in scale.populations:
+            _send(server, f"closed-{population}", seed, population, scale.closed, None)
+        server.stop()
+        speeds = [_speed(server, f"closed-{each}", scale.closed) for each in scale.populations]
+        capacity = FRONT_END_BATCH * max(rate for _, rate in speeds)
+        server.start()
+        for load, seconds in scale.front_end.items():
+            _send(server, _name(load), seed, FRONT_END_SENDERS, seconds, load * capacity)
+        server.stop()
+        rates = interpolated(speeds)
+        return [
+            _answered(server, load, seconds, rates) for load, seconds in scale.front_end.items()
+        ]
+
+
+def _send(
+    server: Service, name: str, seed: int, senders: int, seconds: float, rate: float | None
+) -> None:
+    server.send(
+        name,
+        seed=seed,
+        senders=senders,
+        receivers=1,
+        messages=None,
+        seconds_max=seconds,
+        send_rate=rate,
+        send_batch=FRONT_END_BATCH,
+        body_bytes=BODY_BYTES,
+        plain=True,
+    )
+
+
+def _speed(server: Service, name: str, seconds: float) -> tuple[float, float]:
+    """How many the front end had in hand, on average, and how many it answered a second."""
+    traced = server.traced(name)
+    period = traced.sending(WARM_UP_SHARE * seconds)
+    found = traced.calibrated(period, "event = 'sent'").front_ends[0]
+    rate = known(found.request_rate, "request_rate").value
+    return rate * known(found.latency.get("sent"), "latency").value, rate
+
+
+def interpolated(speeds: Sequence[tuple[float, float]]) -> list[float]:
+    """Rates for 1, 2, … in hand: on lines between what was measured, from none at all on."""
+    points = [(0.0, 0.0), *sorted(speeds)]
+    numbers, rates = (np.array(column) for column in zip(*points, strict=True))
+    most = min(RATES_MAX, max(1, math.floor(numbers[-1])))
+    between: list[float] = np.interp(np.arange(1, most + 1), numbers, rates).tolist()
+    return [*between, float(rates[-1])]
+
+
+def _answered(server: Service, load: float, seconds: float, rates: Sequence[float]) -> Point:
+    traced = server.traced(_name(load))
+    first, second = traced.sending(WARM_UP_SHARE * seconds).halves()
+    found = traced.calibrated(first, "event = 'sent'").front_ends[0]
+    rate = known(found.request_rate, "request_rate").value
+    station = load_dependent(rate, rates)
+    return Point(
+        "front end",
+        load,
+        known(found.utilisation, "utilisation").value,
+        rate,
+        station.sojourn_time,
+        traced.latency(second),
+    )

@@ -1,0 +1,75 @@
+"""Periods of one queue's trace: calibrated, and measured by batches that hardly depend on others.
+
+By DuckDB, in this process.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from dovemq.models.calibration import CONFIDENCE
+from dovemq.models.simulation.estimates import BATCHES, Estimate, ratio
+from dovemq.pipeline.calibration.duck import observe
+from dovemq.pipeline.calibration.parameters import Calibration, calibrated
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From and until in µs since 1970."""
+
+    from_us: int
+    until_us: int
+
+    def halves(self) -> "tuple[Period, Period]":
+        middle_us = (self.from_us + self.until_us) // 2
+        return Period(self.from_us, middle_us), Period(middle_us, self.until_us)
+
+
+class Traced:
+    """`queue` is a pattern of SQL."""
+
+    def __init__(self, directory: Path, queue: str) -> None:
+        self._files = str(directory / "*.parquet")
+        self._queue = queue
+
+    def sending(self, warm_up_seconds: float) -> Period:
+        """From the first send and a warm-up on until the last."""
+        with duckdb.connect() as connection:
+            rows = self._rows(connection).filter("event = 'sent'")
+            ((first_us, last_us),) = rows.aggregate("min(at_us), max(at_us)").fetchall()
+        return Period(first_us + int(1e6 * warm_up_seconds), last_us)
+
+    def calibrated(self, period: Period, condition: str = "true") -> Calibration:
+        within = f"ts_us BETWEEN {period.from_us} AND {period.until_us} AND {condition}"
+        with duckdb.connect() as connection:
+            observed = observe(connection, self._rows(connection).filter(within))
+        return calibrated(observed, CONFIDENCE)
+
+    def sojourn(self, period: Period) -> Estimate:
+        """Seconds from commit to settle of what was sent in the period, by batches of it."""
+        return self._batched(period, "max(CASE event WHEN 'settled' THEN ts_us END) - min(at_us)")
+
+    def latency(self, period: Period) -> Estimate:
+        """Seconds from a send read to its answer written, by batches of the period."""
+        return self._batched(period, "min(CASE event WHEN 'sent' THEN latency_us END)")
+
+    def _batched(self, period: Period, time_us: str) -> Estimate:
+        """`time_us` is of the rows of one message."""
+        inside = f"began_us BETWEEN {period.from_us} AND {period.until_us}"
+        with duckdb.connect() as connection:
+            times = self._rows(connection).aggregate(
+                f"message_id, min(at_us) AS began_us, {time_us} AS time_us", "message_id"
+            )
+            table = times.filter(f"{inside} AND time_us IS NOT NULL").to_arrow_table()
+        began_us, times_us = (table[name].to_numpy() for name in ("began_us", "time_us"))
+        span_us = period.until_us - period.from_us + 1
+        slices = (began_us - period.from_us) * BATCHES // span_us
+        sums = np.bincount(slices, times_us / 1e6, minlength=BATCHES).astype(np.float64)
+        counts = np.bincount(slices, minlength=BATCHES).astype(np.float64)
+        return ratio(sums[None, :], counts[None, :], CONFIDENCE)
+
+    def _rows(self, connection: Any) -> Any:
+        return connection.read_parquet(self._files).filter(f"queue LIKE '{self._queue}'")

@@ -21,6 +21,7 @@ from dovemq.models.sweeping import Findings, read_sweep
 from dovemq.pipeline.sweep.errors import ReplicationFailed
 from dovemq.pipeline.sweep.ledger import ROWS
 from dovemq.pipeline.sweep.replicating import ASKED, on_spark, replications
+from dovemq.testing.spark_cluster import SparkCluster
 from tests.models.petri.queueing import station
 from tests.pipeline.sweeping import TEXT, contents, here, run_in, sweep_of
 
@@ -160,6 +161,7 @@ def _tandem(
     return [float(found.delivery_time), float(found.waiting), float(found.gets)]
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("seed", range(SCALE))
 @pytest.mark.parametrize(
     ("text", "exact", "random"), [(QUEUES, _queue, 4), (TANDEMS, _tandem, 2)], ids=["mmc", "tandem"]
@@ -181,12 +183,15 @@ def test_intervals_hold_the_exact_value_as_often_as_they_claim(
         _check_coverage(column)
 
 
+def _command(spec: Path, folder: Path, *more: str) -> list[str]:
+    asked = ["pipeline", "sweep", str(spec), "--out", str(folder), "--memory", "1g"]
+    return [sys.executable, "-m", "dovemq", *asked, *more]
+
+
 def _killed_half_way(spec: Path, folder: Path) -> None:
     """Ends the process, with the Java that it started, by SIGKILL once some parts are kept."""
-    command = [sys.executable, "-m", "dovemq", "pipeline", "sweep", spec, "--out", folder]
-    more = ["--keep-seconds", "0.01", "--master", "local[2]", "--memory", "1g"]
     with subprocess.Popen(
-        [*map(str, command), *more],
+        _command(spec, folder, "--keep-seconds", "0.01", "--master", "local[2]"),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,
@@ -205,7 +210,7 @@ def _killed_half_way(spec: Path, folder: Path) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 def test_a_sweep_killed_half_way_and_taken_up_again_gives_the_same_table(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
@@ -220,3 +225,19 @@ def test_a_sweep_killed_half_way_and_taken_up_again_gives_the_same_table(
     assert contents(folder) == contents(tmp_path / "whole")
     rows = pq.read_metadata(folder / "replications.parquet").num_rows
     assert 0 < kept < rows
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.skipif(SCALE == 1, reason="each executor compiles the kernel: make test-full")
+def test_a_cluster_of_two_workers_gives_the_bytes_of_this_process(
+    java: None, tmp_path: Path
+) -> None:
+    spec, folder = tmp_path / "spec.toml", tmp_path / "found"
+    spec.write_text(TEXT)
+    with SparkCluster(tmp_path / "cluster") as cluster:
+        subprocess.run(
+            _command(spec, folder, "--master", cluster.master_url), stdout=subprocess.DEVNULL
+        )
+    sweep = sweep_of()
+    run_in(tmp_path / "here", sweep, here(sweep))
+    assert contents(folder) == contents(tmp_path / "here")

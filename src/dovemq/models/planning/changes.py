@@ -1,7 +1,7 @@
 """A planning file with other values: any key by its path, or `load` for all arrival rates."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from dovemq.models.errors import NetworkInvalid
@@ -18,16 +18,24 @@ def changed(text: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any
         if key == LOAD:
             _multiply(other, value)
             continue
-        *folders, last = key.split(".")
-        table: Any = other
-        for folder in folders:
-            table = table.get(folder) if isinstance(table, dict) else None
-        if not isinstance(table, dict):
-            raise NetworkInvalid(key, f"the file has no table {'.'.join(folders)}")
-        if folders == ["goal"]:
+        table, last = _place(other, key.split(".")) or (None, "")
+        if table is None:
+            raise NetworkInvalid(key, f"the file has no table {key.rpartition('.')[0]}")
+        if key == f"goal.{last}":
             table.pop(_GOALS.get(last, ""), None)
         table[last] = value
     return other
+
+
+def _place(table: dict[str, Any], parts: Sequence[str]) -> tuple[dict[str, Any], str] | None:
+    """The table and the key in it. A name may have dots itself, as those of FIFO queues do."""
+    if len(parts) == 1:
+        return table, parts[0]
+    for count in range(1, len(parts)):
+        inner = table.get(".".join(parts[:count]))
+        if isinstance(inner, dict) and (found := _place(inner, parts[count:])):
+            return found
+    return None
 
 
 def _multiply(text: dict[str, Any], factor: Any) -> None:

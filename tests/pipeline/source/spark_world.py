@@ -1,5 +1,6 @@
 """A server, its queues, and streams between them that tests start, break and start again."""
 
+import asyncio
 import os
 import signal
 import uuid
@@ -10,12 +11,13 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from dovemq.client import BlockingAdminClient, BlockingSqsClient
+from dovemq.client import BlockingAdminClient, BlockingSqsClient, SqsClient
 from dovemq.sqs.shapes import SendEntry
 from dovemq.testing.local_server import LocalServer
 
 BREATH_SECONDS = 1
 BREATHS_MAX = 3_000
+SENDERS = 16
 FIFO = {"FifoQueue": "true"}
 _COUNTS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
 
@@ -44,12 +46,7 @@ class SparkWorld:
 
     def fill(self, queue: str, count: int) -> list[str]:
         bodies = [f"body {number}" for number in range(count)]
-        for start in range(0, count, 10):
-            entries = [
-                _entry(queue, str(place), body)
-                for place, body in enumerate(bodies[start : start + 10])
-            ]
-            assert not self.client.send_batch(queue, entries).failed
+        asyncio.run(_send(self.server, queue, bodies))
         return bodies
 
     def bodies(self, queue: str) -> list[str]:
@@ -109,8 +106,21 @@ class SparkWorld:
         self.admin.close()
 
 
-def _entry(queue: str, name: str, body: str) -> SendEntry:
-    token = body.replace(" ", "-") if queue.endswith(".fifo") else None
+async def _send(server: LocalServer, queue: str, bodies: list[str]) -> None:
+    async with SqsClient(server.endpoint_url, server.access_key) as client:
+        waiting = iter(range(0, len(bodies), 10))
+
+        async def send() -> None:
+            for start in waiting:
+                entries = [_entry(queue, body) for body in bodies[start : start + 10]]
+                assert not (await client.send_batch(queue, entries)).failed
+
+        await asyncio.gather(*(send() for _ in range(SENDERS)))
+
+
+def _entry(queue: str, body: str) -> SendEntry:
+    name = body.replace(" ", "-")
+    token = name if queue.endswith(".fifo") else None
     return SendEntry(
         id=name, message_body=body, message_group_id=token, message_deduplication_id=token
     )

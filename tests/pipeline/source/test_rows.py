@@ -128,6 +128,20 @@ def _send(judge: Judge, *bodies: str | None) -> None:
     asyncio.run(Sending(judge, "orders", 1, 5).send(messages))
 
 
+def test_groups_are_sent_side_by_side_and_each_in_its_order() -> None:
+    judge = Judge()
+    messages = [
+        SendEntry(id=str(row), message_body=f"{row % 5} {row}", message_group_id=f"g{row % 5}")
+        for row in range(200)
+    ]
+    asyncio.run(Sending(judge, "orders.fifo", 4, 0).send(messages))
+    sent = [body for batch in judge.sent for body in batch]
+    for group in range(5):
+        of_group = [body for body in sent if body.startswith(f"{group} ")]
+        assert of_group == [f"{group} {row}" for row in range(group, 200, 5)]
+    assert len(judge.sent) < 30
+
+
 def test_batches_are_of_ten_and_of_a_mebibyte() -> None:
     judge = Judge()
     _send(judge, *("x" * 10 for _ in range(25)), "y" * 700_000, "z" * 700_000)

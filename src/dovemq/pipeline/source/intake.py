@@ -27,7 +27,7 @@ from dovemq.sqs.shapes import BatchResponse, ReceivedMessage
 
 ROWS_MAX: Final = 1_000
 """Of a record batch: the smallest part of an epoch that one task reads."""
-REQUESTS_MAX: Final = 8
+REQUESTS_MAX: Final = 16
 """Settles or extensions at the same time."""
 SETTLE_ROUNDS_MAX: Final = 3
 GATHER_SECONDS_MAX: Final = 10.0

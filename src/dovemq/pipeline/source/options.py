@@ -6,7 +6,7 @@ Refuses names that it does not know, since a misspelt limit would be no limit.
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
@@ -41,17 +41,15 @@ OPTIONS: Final[Mapping[str, str]] = {
     "leaseSeconds": "how long a message is hidden without a heartbeat; 120",
     "heartbeatSeconds": "between two extensions of the leases; a third of leaseSeconds",
     "waitSeconds": "how long an empty queue is polled; 1",
-    "receivers": "receives at the same time; 4",
+    "receivers": "receives at the same time; 8",
     "partitions": "tasks of a micro-batch, at most; as many as the driver has processors",
     "mode": "of a batch read: peek, which takes nothing, or drain",
     "maxMessages": "of a peek; 100000",
     "groupId": "of rows without a group_id",
-    "senders": "batches sent at the same time by a task to a standard queue; 4",
+    "senders": "batches that a task sends at the same time; 8",
 }
 _OF_SPARK: Final = frozenset({"path", "checkpointlocation", "queryname"})
 _KNOWN: Final = frozenset(name.lower() for name in OPTIONS) | _OF_SPARK
-
-N = TypeVar("N", int, float)
 
 
 class Server(Struct, frozen=True):
@@ -93,7 +91,7 @@ class Pace(Struct, frozen=True):
     lease_seconds: int = 120
     heartbeat_seconds: float = 40.0
     wait_seconds: int = 1
-    receivers: int = 4
+    receivers: int = 8
     slices: int = 1
 
 
@@ -131,7 +129,7 @@ def pace_of(options: Mapping[str, str]) -> Pace:
         lease,
         _whole(options, "heartbeatSeconds", 0, Range(0, LEASE_SECONDS.most)) or lease / 3,
         _whole(options, "waitSeconds", 1, Range(0, limits.WAIT_MS.most // limits.SECOND_MS)),
-        _whole(options, "receivers", 4, CONCURRENT),
+        _whole(options, "receivers", 8, CONCURRENT),
         _whole(options, "partitions", os.cpu_count() or 1, SLICES),
     )
 
@@ -161,7 +159,7 @@ def peeked_max(options: Mapping[str, str]) -> int:
 
 
 def senders_of(options: Mapping[str, str]) -> int:
-    return _whole(options, "senders", 4, CONCURRENT)
+    return _whole(options, "senders", 8, CONCURRENT)
 
 
 def _whole(options: Mapping[str, str], name: str, default: int, allowed: Range) -> int:

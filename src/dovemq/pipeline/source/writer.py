@@ -6,6 +6,7 @@ sent stays sent.
 """
 
 import asyncio
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +25,7 @@ from dovemq.client.batching import batches
 from dovemq.client.blocking import LoopThread
 from dovemq.client.patience import patiently
 from dovemq.client.sqs import SqsClient
+from dovemq.core import limits
 from dovemq.core.errors import InvariantError
 from dovemq.core.sending import message_bytes
 from dovemq.pipeline.source.errors import RowsRefused
@@ -71,37 +73,52 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
 
 class Sending:
-    """Sends what one task writes. Batches of a FIFO queue go one by one, to keep their order."""
+    """Sends what one task writes, over `senders` lanes of one batch at a time.
+
+    A group has one lane, so that its order is kept.
+    """
 
     def __init__(self, client: SqsClient, queue: str, senders: int, partition: int) -> None:
         self._client = client
         self._queue = queue
+        self._senders = senders
         self._partition = partition
-        self._slots = asyncio.Semaphore(senders)
 
     async def send(self, messages: Sequence[SendEntry]) -> None:
         refusals = [(entry.id, _NO_BODY) for entry in messages if not entry.message_body]
         if not refusals:
-            parts = batches(messages, _bytes)
-            found = await asyncio.gather(*(self._send_batch(part) for part in parts))
-            refusals = [refusal for part in found for refusal in part]
+            found = await asyncio.gather(*map(self._send_lane, self._lanes(messages)))
+            refusals = [refusal for lane in found for refusal in lane]
         if refusals:
             reasons = [f"row {row}: {why}" for row, why in refusals[:REASONS_MAX]]
             more = len(refusals) - len(reasons)
             raise RowsRefused(self._queue, self._partition, reasons, more)
 
+    def _lanes(self, messages: Sequence[SendEntry]) -> list[list[SendEntry]]:
+        lanes: list[list[SendEntry]] = [[] for _ in range(self._senders)]
+        for row, entry in enumerate(messages):
+            group = entry.message_group_id
+            # Tens in turn, so that few rows are one batch.
+            place = row // limits.BATCH_COUNT.most if group is None else zlib.crc32(group.encode())
+            lanes[place % self._senders].append(entry)
+        return lanes
+
+    async def _send_lane(self, lane: Sequence[SendEntry]) -> list[tuple[str | None, str]]:
+        """Which rows were refused, and why; the first refusal ends it."""
+        for part in batches(lane, _bytes):
+            refused = await self._send_batch(part)
+            if refused:
+                return refused
+        return []
+
     async def _send_batch(self, part: list[SendEntry]) -> list[tuple[str | None, str]]:
-        """Which rows were refused, and why."""
-        async with self._slots:
-            refused: dict[str, str] = {}
-            for _ in range(SEND_ROUNDS_MAX):
-                send = partial(self._client.send_batch, self._queue, part)
-                answer = await patiently(send)
-                refused = {each.id: f"{each.code}: {each.message}" for each in answer.failed}
-                again = {each.id for each in answer.failed if not each.sender_fault}
-                if not again or len(again) < len(refused):
-                    break
-                part = [entry for entry in part if entry.id in again]
+        refused: dict[str, str] = {}
+        for _ in range(SEND_ROUNDS_MAX):
+            answer = await patiently(partial(self._client.send_batch, self._queue, part))
+            refused = {each.id: f"{each.code}: {each.message}" for each in answer.failed}
+            if not refused or any(each.sender_fault for each in answer.failed):
+                break
+            part = [entry for entry in part if entry.id in refused]
         return list(refused.items())
 
 
@@ -111,7 +128,7 @@ def _write(sink: Sink, run: str, iterator: Iterator[pa.RecordBatch]) -> Written:
     identity = Identity(run, partition) if server.fifo else None
     thread = LoopThread("dovemq-sink")
     client = server.sqs()
-    sending = Sending(client, server.queue, 1 if server.fifo else sink.senders, partition)
+    sending = Sending(client, server.queue, sink.senders, partition)
     rows = 0
     try:
         for batch in iterator:

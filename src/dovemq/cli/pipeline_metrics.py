@@ -100,11 +100,11 @@ def _measured(args: argparse.Namespace) -> "Metrics":
         from dovemq.pipeline.metrics.duck import metrics_duckdb
 
         return metrics_duckdb(args.traces, window_us)
-    from dovemq.pipeline.metrics.spark import metrics_spark
+    from dovemq.pipeline.metrics.spark import metrics_spark, suited
     from dovemq.pipeline.session import spark_session
 
     asked = time.monotonic()
-    with spark_session(spark_plan(args)) as session:
+    with spark_session(suited(spark_plan(args))) as session:
         seconds = time.monotonic() - asked
         print(f"Spark session started in {seconds:.1f} s", file=sys.stderr)
         return metrics_spark(session, args.traces, window_us)

@@ -62,6 +62,7 @@ test-full: export DOVETEST_SCHEDULES := 500
 test-full: export DOVETEST_TRACE := 1000000
 test-full: export DOVETEST_DECAYS := 1000
 test-full: export DOVETEST_NETS := 2000
+test-full: export DOVETEST_METRICS := 60
 test-full: export DOVETEST_SWEEP := 3
 test-full: export DOVETEST_STREAM := 100000
 test-full: PYTEST += --timeout 3600 -o faulthandler_timeout=0

@@ -1,0 +1,85 @@
+"""`dovemq pipeline metrics` as it is called, on DuckDB."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from dovemq.cli.program import main
+from dovemq.pipeline.metrics import choice
+from tests.pipeline import traces
+
+ROWS = traces.made(9, queues=2)
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    return traces.write(ROWS, tmp_path / "trace" / "a.parquet").parent
+
+
+def test_a_table_is_printed_with_every_queue(
+    trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pipeline", "metrics", str(trace), "--window", "1s"]) == 0
+    told = capsys.readouterr().out
+    assert f"{len(ROWS)} rows by duckdb" in told
+    heads = next(line for line in told.splitlines() if line.startswith("FIGURE"))
+    assert heads.split() == ["FIGURE", "account/q0", "account/q1", "overall"]
+    assert "out_of_order_rate" in told
+
+
+def test_the_document_has_all_levels(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pipeline", "metrics", str(trace), "--window", "1s", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["rows"] == len(ROWS)
+    assert [row["queue"] for row in found["queues"]] == ["account/q0", "account/q1"]
+    assert sum(row["sent"] for row in found["windows"]) == found["overall"][0]["sent"]
+
+
+def test_tables_and_pictures_are_written(trace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    asked = ["pipeline", "metrics", str(trace), "--window", "1s", "--out", str(out), "--plot"]
+    assert main([*asked, "--json"]) == 0
+    names = {path.name for path in out.iterdir()}
+    tables = {"metrics_by_queue", "metrics_by_window", "overall", "quarantine"}
+    assert {f"{name}.parquet" for name in tables} <= names
+    assert {"1-account_q0.png", "2-account_q1.png"} <= names
+    assert pq.read_table(out / "metrics_by_queue.parquet").num_rows == 2
+
+
+def test_bad_rows_are_told_and_fail_a_strict_run(
+    trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = traces.bad(ROWS)
+    traces.write(list(bad.values()), trace / "bad.parquet")
+    (trace / "noise.parquet").write_bytes(b"no table")
+    assert main(["pipeline", "metrics", str(trace)]) == 0
+    told = capsys.readouterr().out
+    assert f"{len(bad)} rows were not believed" in told
+    assert all(reason in told for reason in bad)
+    assert str(trace / "noise.parquet") in told
+    assert main(["pipeline", "metrics", str(trace), "--strict"]) == 1
+
+
+def test_a_plot_without_a_place_is_wrong_use(
+    trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pipeline", "metrics", str(trace), "--plot"]) == 2
+    assert "--out" in capsys.readouterr().err
+
+
+def test_a_place_without_a_trace_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pipeline", "metrics", str(tmp_path)]) == 1
+    assert "no trace" in capsys.readouterr().err
+
+
+def test_spark_is_taken_for_long_traces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "check_java", lambda: None)
+    rows = choice.DUCKDB_ROWS_MAX
+    assert [choice.engine_for(rows), choice.engine_for(rows + 1)] == ["duckdb", "spark"]
+
+
+def test_duckdb_is_taken_where_java_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    assert choice.engine_for(choice.DUCKDB_ROWS_MAX + 1) == "duckdb"

@@ -176,6 +176,15 @@ def test_doctor_shows_settings_with_their_source(
     assert "drain_seconds" in dovemq("doctor")
 
 
+def test_doctor_tells_what_spark_lacks_and_does_not_fail_for_it(
+    dovemq: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "none"))
+    checks = as_json(dovemq("doctor", "--json"))["checks"]
+    (spark,) = (check for check in checks if check["name"].startswith("Spark"))
+    assert "jre-headless" in spark["found"] or "dovemq[spark]" in spark["found"]
+
+
 def test_doctor_fails_where_no_server_is(
     clean: None, capsys: pytest.CaptureFixture[str], unused_port: int
 ) -> None:

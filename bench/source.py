@@ -6,7 +6,7 @@ Sends to a standard queue, then receives and deletes, once by one boto3 client i
 of ten, and once by Spark on two threads: a DataFrame written to the queue, and a stream read into
 nothing by `availableNow`. Spark's session and its first, small query are over before its clock
 begins. CPU is that of the clients: of this process for boto3, of Spark's JVM and its Python
-processes for Spark. The server keeps its queues in memory and has a process of its own.
+processes for Spark. The server has a process and the embedded store of its own.
 """
 
 import os
@@ -143,7 +143,7 @@ def _bench() -> Iterator[Bench]:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         with (
-            LocalServer(folder / "data", args=["--store", "memory://"]) as server,
+            LocalServer(folder / "data") as server,
             spark_session(SparkPlan("local[2]", "1g")) as spark,
         ):
             datasource.register(spark)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def queue_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
     data = tmp_path_factory.mktemp("queues") / "data"
-    with LocalServer(data, args=["--store", "memory://"]) as running:
+    with LocalServer(data) as running:
         yield running
 
 

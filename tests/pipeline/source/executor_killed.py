@@ -29,7 +29,7 @@ def main(count: int) -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         with (
-            LocalServer(folder / "data", args=["--store", "memory://"]) as server,
+            LocalServer(folder / "data") as server,
             spark_session(SparkPlan(EXECUTORS, more=SETTINGS)) as spark,
         ):
             datasource.register(spark)

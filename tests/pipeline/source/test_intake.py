@@ -264,7 +264,7 @@ def test_a_refused_receive_is_told(world: World) -> None:
             await intake.offer(0, 100)
 
     run(work())
-    assert not list(world.folder.glob("*.part"))
+    assert not list(world.folder.glob("*.partial"))
 
 
 class Engine:

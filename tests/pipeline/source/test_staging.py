@@ -85,14 +85,14 @@ def test_an_epoch_that_was_not_published_is_not_there(tmp_path: Path) -> None:
     staged = Staging(tmp_path, QUEUE)
     writer = staged.write(1, 1)
     writer.write(_batch("a"))
-    (half,) = tmp_path.glob("*.part")
+    (half,) = tmp_path.glob("*.partial")
     written = half.read_bytes()
     writer.discard()
     staged.close()
     half.write_bytes(written)
     again = Staging(tmp_path, QUEUE)
     assert again.receipts == {}
-    assert not list(tmp_path.glob("*.part"))
+    assert not list(tmp_path.glob("*.partial"))
     with pytest.raises(StagingStrange, match="epoch 1 of the checkpoint is not there"):
         slices_between(tmp_path, 0, 1)
     again.close()

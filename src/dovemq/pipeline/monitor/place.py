@@ -8,7 +8,6 @@ and whatever is killed goes on as if nothing had happened. All executors must se
 
 import contextlib
 import fcntl
-import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dovemq.pipeline.durable import write_durably
 from dovemq.pipeline.monitor.errors import PlaceTaken, PlaceUnfit
 from dovemq.pipeline.monitor.figures import TABLE
 from dovemq.pipeline.monitor.watch import Bounds
@@ -60,7 +60,7 @@ class Place:
     def _agree(self, terms: Terms) -> None:
         file = self.directory / "monitor.json"
         if not file.exists():
-            _write(file, msgspec.json.encode(terms))
+            write_durably(file, lambda to: to.write_bytes(msgspec.json.encode(terms)))
             return
         try:
             begun = msgspec.json.decode(file.read_bytes(), type=Terms)
@@ -92,9 +92,9 @@ class Place:
 
     def write_figures(self, batch: int, rows: Sequence[dict[str, Any]]) -> None:
         """Whole or not at all; once more is the same."""
-        sink = pa.BufferOutputStream()
-        pq.write_table(pa.Table.from_pylist(list(rows), TABLE), sink)
-        _write(self._figures / f"figures-{batch:09d}.parquet", sink.getvalue())
+        table = pa.Table.from_pylist(list(rows), TABLE)
+        path = self._figures / f"figures-{batch:09d}.parquet"
+        write_durably(path, lambda to: pq.write_table(table, to))
 
     def forget_before(self, batch: int) -> None:
         for state in self._states.iterdir():
@@ -111,12 +111,3 @@ def _told(terms: Terms) -> str:
         f"the traces of {terms.traces}, rows waited for {bounds.late_us / 1e6:g} s, a horizon of "
         f"{bounds.horizon_us / 1e6:g} s and {bounds.messages_max} messages at most"
     )
-
-
-def _write(path: Path, data: bytes) -> None:
-    part = path.with_name(f".{path.name}.part")
-    with part.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)

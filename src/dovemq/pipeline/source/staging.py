@@ -1,10 +1,10 @@
 """Messages that were received and are not settled yet, in files that every executor can read.
 
-    lock              held by the one process that receives
-    state.json        the queue, the last settled epoch, and ids that are done but not settled
-    receipts.log      newer receipts of staged messages
-    0…042.arrow       an epoch: rows and their receipts
-    0…043.part        an epoch that is being written; nobody reads it
+    lock                    held by the one process that receives
+    state.json              the queue, the last settled epoch, ids that are done but not settled
+    receipts.log            newer receipts of staged messages
+    0…042.arrow             an epoch: rows and their receipts
+    0…043.arrow.partial     an epoch that is being written; nobody reads it
 
 An epoch is written, synced and renamed, and then its directory is synced: it is there whole, or
 its messages come back to the queue when their leases end. Knows no queue and no Spark.
@@ -16,11 +16,12 @@ import itertools
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 import pyarrow as pa
 
+from dovemq.pipeline.durable import PARTIAL, publish, write_durably
 from dovemq.pipeline.source.columns import RECEIPT, SCHEMA
 from dovemq.pipeline.source.errors import StagingBusy, StagingStrange
 
@@ -28,7 +29,6 @@ OWED_MAX: Final = 1_000_000
 _SLICES: Final = b"slices"
 _DIGITS: Final = 12
 _SUFFIX: Final = ".arrow"
-_PART: Final = ".part"
 
 
 class State(msgspec.Struct, frozen=True):
@@ -106,15 +106,13 @@ class Staging:
         return state
 
     def _save(self, state: State) -> None:
-        part = self.folder / f"state{_PART}"
-        with part.open("wb") as file:
-            file.write(msgspec.json.encode(state))
-            _publish(file, part, self.folder / "state.json")
+        encoded = msgspec.json.encode(state)
+        write_durably(self.folder / "state.json", lambda to: to.write_bytes(encoded))
         self.state = state
 
     def _tidy(self) -> None:
         """Away with what a crash left: files half written, and settled ones."""
-        for path in self.folder.glob(f"*{_PART}"):
+        for path in self.folder.glob(f"*{PARTIAL}"):
             path.unlink()
         for epoch in _epochs(self.folder):
             if epoch <= self.state.settled:
@@ -166,7 +164,7 @@ class EpochWriter:
         self._staging = staging
         self._epoch = epoch
         self._target = epoch_path(staging.folder, epoch)
-        self._part = self._target.with_suffix(_PART)
+        self._part = self._target.with_name(self._target.name + PARTIAL)
         self._file = self._part.open("wb")
         schema = SCHEMA.append(RECEIPT).with_metadata({_SLICES: str(slices)})
         self._writer = pa.ipc.new_file(self._file, schema)
@@ -185,8 +183,8 @@ class EpochWriter:
     def publish(self) -> None:
         self._writer.close()
         self._staging.log.sync()
-        _publish(self._file, self._part, self._target)
         self._file.close()
+        publish(self._part, self._target)
         self._staging.receipts[self._epoch] = self.receipts
 
     def discard(self) -> None:
@@ -246,14 +244,3 @@ def _epochs(folder: Path) -> list[int]:
 def _opened(path: Path) -> "Iterator[pa.ipc.RecordBatchFileReader]":
     with pa.memory_map(str(path)) as mapped, pa.ipc.open_file(mapped) as file:
         yield file
-
-
-def _publish(file: BinaryIO, part: Path, target: Path) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-    part.rename(target)
-    folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

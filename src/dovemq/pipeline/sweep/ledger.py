@@ -11,8 +11,7 @@ not kept yet, and nothing else.
 
 import contextlib
 import fcntl
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ import msgspec
 import pyarrow as pa
 from pyarrow import csv, parquet
 
+from dovemq.pipeline.durable import PARTIAL, write_durably
 from dovemq.pipeline.sweep.errors import LedgerOfAnother, LedgerTaken, LedgerUnreadable
 
 FORMAT: Final = 1
@@ -30,7 +30,6 @@ ROWS: Final = pa.schema(
         pa.field("values", pa.list_(pa.float64()), nullable=False),
     ]
 )
-_PARTIAL: Final = ".partial"
 _ORDER: Final = [("configuration", "ascending"), ("replication", "ascending")]
 
 
@@ -42,7 +41,7 @@ class Ledger:
         self._parts = folder / "parts"
         self._all = folder / "replications.parquet"
         self._parts.mkdir(exist_ok=True)
-        for left in [*folder.glob(f"*{_PARTIAL}"), *self._parts.glob(f"*{_PARTIAL}")]:
+        for left in [*folder.glob(f"*{PARTIAL}"), *self._parts.glob(f"*{PARTIAL}")]:
             left.unlink()
         self._kept = len(self._part_files())
 
@@ -100,19 +99,6 @@ def _check_manifest(folder: Path, identity: Mapping[str, Any]) -> None:
     for name in names:
         if not isinstance(found, dict) or found.get(name) != asked.get(name):
             raise LedgerOfAnother(folder, name)
-
-
-def write_durably(path: Path, write: Callable[[Path], object]) -> None:
-    partial = path.with_name(path.name + _PARTIAL)
-    write(partial)
-    for synced in (partial, path.parent):
-        descriptor = os.open(synced, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        if synced is partial:
-            partial.rename(path)
 
 
 def _read(path: Path) -> pa.Table:

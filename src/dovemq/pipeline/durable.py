@@ -1,0 +1,30 @@
+"""Files that are there whole, and on disk, or not at all."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+PARTIAL: Final = ".partial"
+"""Ends the name of a file that is being written; whoever finds one after a crash removes it."""
+
+
+def write_durably(path: Path, write: Callable[[Path], object]) -> None:
+    partial = path.with_name(path.name + PARTIAL)
+    write(partial)
+    publish(partial, path)
+
+
+def publish(partial: Path, path: Path) -> None:
+    """What was written gets its name; one that was there is replaced."""
+    _sync(partial)
+    partial.replace(path)
+    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

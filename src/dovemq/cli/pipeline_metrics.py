@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dovemq.pipeline.metrics.result import Metrics
 
 _ENGINES: Final = ("auto", "spark", "duckdb")
-_REASONS_SHOWN_MAX: Final = 20
+_FILES_SHOWN_MAX: Final = 20
 _WINDOWS_SHOWN_MAX: Final = 20
 _WINDOW_COLUMNS: Final = (
     *("sent", "receives", "settled", "duplicates", "absent", "window_out_of_order_rate"),
@@ -162,8 +162,7 @@ def _print_quarantine(found: "Metrics") -> None:
 
 
 def _reasons(found: "Metrics") -> Iterator[tuple[str, object]]:
-    files = [row for row in found.quarantine.to_pylist() if row["event"] is None]
     for reason, rows in sorted(found.reasons.items()):
         yield f"  {reason}", rows
-    for row in files[:_REASONS_SHOWN_MAX]:
-        yield f"  {row['file']}", row["reason"]
+    for file in found.refused[:_FILES_SHOWN_MAX]:
+        yield f"  {file.path}", file.reason

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dovemq.pipeline.metrics.sources import Traces
+from dovemq.pipeline.metrics.sources import Refusal, Traces
 
 QUARANTINE: Final = pa.schema(
     [
@@ -33,7 +33,8 @@ NONE_BAD: Final[Bad] = (QUARANTINE.empty_table(), {})
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """`rows` were believed; `reasons` counts the rows that were not, by reason."""
+    """`rows` were believed; `reasons` counts the rows that were not, by reason; `refused` are the
+    files that were not read at all."""
 
     by_queue: Any
     by_window: Any
@@ -41,6 +42,7 @@ class Metrics:
     quarantine: Any
     rows: int
     reasons: Mapping[str, int]
+    refused: tuple[Refusal, ...]
     engine: str
 
     @classmethod
@@ -53,7 +55,8 @@ class Metrics:
         for each in traces.refused:
             reasons[each.reason] = reasons.get(each.reason, 0) + each.rows
         quarantine = pa.concat_tables([_refused(traces), kept])
-        return cls(*levels, quarantine, _believed(requests), reasons, engine)
+        rows = _believed(requests)
+        return cls(*levels, quarantine, rows, reasons, traces.refused, engine)
 
     @property
     def quarantined(self) -> int:

@@ -186,14 +186,12 @@ def _columns_agree(one: Any, other: Any) -> bool:
 
 
 @contextlib.contextmanager
-def _session(master: str, logs: Path | None = None) -> "Iterator[SparkSession]":
-    """Small splits, so that every file is at least one task."""
+def _session(master: str, tasks: int, logs: Path | None = None) -> "Iterator[SparkSession]":
+    """With so many tasks of a stage that some are done and some are not, half-way."""
     more = {
         "spark.executor.extraJavaOptions": _QUICK,
         "spark.driver.extraJavaOptions": _QUICK,
-        "spark.sql.files.maxPartitionBytes": "1m",
-        "spark.sql.files.openCostInBytes": "1m",
-        "spark.sql.shuffle.partitions": "4",
+        "spark.default.parallelism": str(tasks),
         "spark.shuffle.io.retryWait": "1s",
         **(event_logs.settings(logs) if logs else {}),
     }
@@ -217,10 +215,10 @@ def run(
     if duckdb:
         local, local_seconds = _timed(lambda: metrics_duckdb([traces], WINDOW_US))
     else:
-        with _session("local[2]") as session:
+        with _session("local[2]", files) as session:
             local, local_seconds = _timed(lambda: metrics_spark(session, [traces], WINDOW_US))
     with SparkCluster(folder / "cluster") as cluster:
-        with _session(cluster.master_url, logs) as session:
+        with _session(cluster.master_url, files, logs) as session:
             probes = probe(session)
             before = sum(done_tasks(session).values())
             job = partial(metrics_spark, session, [traces], WINDOW_US)

@@ -33,7 +33,7 @@ CONFIDENCE = 0.95
 CHANCE_MIN = 0.001
 """That so few or so many intervals hold the truth, if each does with its confidence."""
 KILL_AFTER_PARTS = 2
-WAIT_SECONDS_MAX = 100
+WAIT_SECONDS_MAX = 200
 
 QUEUES = """
 model = "queue"

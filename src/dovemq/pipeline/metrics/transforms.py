@@ -12,8 +12,16 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from dovemq.pipeline.metrics.accounts import ACCOUNTS, accounts
 from dovemq.pipeline.metrics.digits import shortened_sql
-from dovemq.pipeline.metrics.matching import MESSAGES, ROWS, matched
-from dovemq.pipeline.metrics.reading import REQUESTS, answers, requests_query, steps_query
+from dovemq.pipeline.metrics.matching import MESSAGES, matched
+from dovemq.pipeline.metrics.reading import (
+    PACKED,
+    REQUESTS,
+    answers,
+    packed,
+    requests_query,
+    steps_query,
+    unpacked,
+)
 from dovemq.pipeline.metrics.result import QUARANTINE
 from dovemq.pipeline.metrics.rules import MOMENT, REASON
 from dovemq.pipeline.metrics.sources import FORMS
@@ -79,9 +87,12 @@ def _sums() -> "list[Column]":
 
 
 def bucketed(files: "DataFrame", buckets: int) -> "DataFrame":
-    """All rows of a message in one partition."""
-    rows = _asked(files, steps_query(), ROWS)
-    return rows.repartition(buckets, "id_low").select(*ROWS.names)
+    """All rows of a message in one partition, packed."""
+    query = steps_query()
+    rows = files.mapInArrow(
+        lambda batches: packed(batches, query, buckets), from_arrow_schema(PACKED)
+    )
+    return rows.repartitionById(buckets, "bucket").select(*PACKED.names)
 
 
 def _asked(files: "DataFrame", query: str, schema: Any) -> "DataFrame":
@@ -92,7 +103,7 @@ def messages(rows: "DataFrame", front_end_keys: Sequence[int]) -> "DataFrame":
     """One row per message: numpy sorts a bucket of numbers in memory, the same for both engines.
     An aggregation of Spark cannot find the first lease by three columns without sorting all."""
     return rows.mapInArrow(
-        lambda batches: matched(batches, front_end_keys, MESSAGES_PER_BATCH),
+        lambda batches: matched(unpacked(batches), front_end_keys, MESSAGES_PER_BATCH),
         from_arrow_schema(MESSAGES),
     )
 

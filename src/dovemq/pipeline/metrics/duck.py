@@ -13,10 +13,15 @@ import numpy as np
 import pyarrow as pa
 
 from dovemq.pipeline.metrics.accounts import ACCOUNTS, accounts
-from dovemq.pipeline.metrics.digits import shortened_sql
 from dovemq.pipeline.metrics.finish import finish
 from dovemq.pipeline.metrics.matching import BUCKET_ROWS, MESSAGES, match
-from dovemq.pipeline.metrics.reading import BATCH_ROWS, opened, requests_query, steps_query
+from dovemq.pipeline.metrics.reading import (
+    BATCH_ROWS,
+    distribution_query,
+    opened,
+    requests_query,
+    steps_query,
+)
 from dovemq.pipeline.metrics.result import (
     NONE_BAD,
     QUARANTINE,
@@ -47,9 +52,7 @@ def metrics_duckdb(
 
 
 def _requests(connection: Any, window_us: int) -> Any:
-    query = statement(
-        "distribution", requests=requests_query(window_us), latency=shortened_sql("latency_us")
-    )
+    query = distribution_query(requests_query(window_us))
     return connection.sql(query).to_arrow_table()
 
 

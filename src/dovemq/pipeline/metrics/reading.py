@@ -14,6 +14,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from dovemq.pipeline.metrics.digits import shortened_sql
 from dovemq.pipeline.metrics.matching import LEASED, LEFT, NEVER, SENT
 from dovemq.pipeline.metrics.rules import MOMENT, REASON
 from dovemq.pipeline.metrics.sources import ARROW_SCHEMA
@@ -22,17 +23,17 @@ from dovemq.pipeline.metrics.statements import statement
 BATCH_ROWS: Final = 131_072
 TASK_MEMORY: Final = "512MB"
 """Beside Spark's own, for each task that runs at a time; what is more goes to disk."""
-REQUESTS: Final = pa.schema(
+DISTRIBUTION: Final = pa.schema(
     [
         ("event", pa.string()),
         ("queue", pa.string()),
         ("front_end", pa.string()),
         ("window", pa.int64()),
-        ("client", pa.string()),
-        ("answered_us", pa.int64()),
+        ("value", pa.int64()),
         ("queue_key", pa.int64()),
         ("front_end_key", pa.int64()),
-        ("latency_us", pa.int64()),
+        ("count", pa.int64()),
+        ("total", pa.int64()),
         ("rows", pa.int64()),
         ("unnamed", pa.int64()),
         ("offset_us", pa.int64()),
@@ -40,7 +41,7 @@ REQUESTS: Final = pa.schema(
         ("last_us", pa.int64()),
     ]
 )
-
+"""Of response times; rows that are equal up to `value` add up."""
 PACKED: Final = pa.schema([("bucket", pa.int32()), ("rows", pa.binary())])
 
 
@@ -66,6 +67,10 @@ def requests_query(window_us: int) -> str:
     return statement("requests", window_us=window_us)
 
 
+def distribution_query(requests: str) -> str:
+    return statement("distribution", requests=requests, latency=shortened_sql("latency_us"))
+
+
 def steps_query() -> str:
     return statement("steps", sent=SENT, leased=LEASED, left=LEFT, never=NEVER)
 
@@ -78,11 +83,11 @@ def answers(batches: Iterable[Any], query: str) -> Iterator[Any]:
                 yield from connection.sql(query).to_arrow_reader(BATCH_ROWS)
 
 
-def packed(batches: Iterable[Any], query: str, buckets: int) -> Iterator[Any]:
+def packed(batches: Iterable[Any], query: str, key: str, buckets: int) -> Iterator[Any]:
     """The answers' rows by bucket, those of a bucket as one value: Spark then moves some large
     values instead of every row, which took most of its time."""
     for batch in answers(batches, query):
-        numbers = batch.column("id_low").to_numpy() % buckets
+        numbers = batch.column(key).to_numpy() % buckets
         ordered = batch.take(pa.array(np.argsort(numbers, kind="stable")))
         ends = np.cumsum(np.bincount(numbers, minlength=buckets)).tolist()
         slices = [ordered.slice(a, b - a) for a, b in itertools.pairwise([0, *ends])]
@@ -98,6 +103,16 @@ def _packed(rows: Any) -> bytes:
         stream.write_batch(rows)
     packed: bytes = sink.getvalue().to_pybytes()
     return packed
+
+
+def distributed(batches: Iterable[Any], query: str) -> Iterator[Any]:
+    """In a task of Spark: requests of one bucket, of which some were found in parts."""
+    parts = [batch for batch in batches if batch.num_rows]
+    if parts:
+        with duckdb.connect() as one:
+            one.execute("SET threads = 1")
+            one.register("parts", pa.Table.from_batches(parts))
+            yield from one.sql(query).to_arrow_reader(BATCH_ROWS)
 
 
 def unpacked(batches: Iterable[Any]) -> Iterator[Any]:

@@ -58,8 +58,8 @@ def metrics_spark(
     traces = find_traces(places)
     with _shuffling(session) as partitions:
         files = _files(session, traces, partitions)
-        asked = requests(files, window_us).toArrow()
         buckets = max(partitions, math.ceil(traces.rows / bucket_rows))
+        asked = requests(files, buckets, window_us).toArrow()
         matched = messages(bucketed(files, buckets), front_end_keys(asked))
         counted = accounted(matched, partitions, window_us).toArrow()
         bad = _quarantine(files) if bad_rows(traces, asked) else NONE_BAD

@@ -11,12 +11,13 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from dovemq.pipeline.metrics.accounts import ACCOUNTS, accounts
-from dovemq.pipeline.metrics.digits import shortened_sql
 from dovemq.pipeline.metrics.matching import MESSAGES, matched
 from dovemq.pipeline.metrics.reading import (
+    DISTRIBUTION,
     PACKED,
-    REQUESTS,
     answers,
+    distributed,
+    distribution_query,
     packed,
     requests_query,
     steps_query,
@@ -25,9 +26,10 @@ from dovemq.pipeline.metrics.reading import (
 from dovemq.pipeline.metrics.result import QUARANTINE
 from dovemq.pipeline.metrics.rules import MOMENT, REASON
 from dovemq.pipeline.metrics.sources import FORMS
+from dovemq.pipeline.metrics.statements import statement
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 TRACE: Final = StructType(
     [
@@ -63,34 +65,23 @@ def quarantined(files: "DataFrame") -> "DataFrame":
     return _asked(files, f"SELECT {names} FROM disbelieved", QUARANTINE)
 
 
-def requests(files: "DataFrame", window_us: int) -> "DataFrame":
-    """Distributions of response times; a request may have been found in parts by two tasks."""
-    parts = _asked(files, requests_query(window_us), REQUESTS)
-    keys = ["event", "queue", "front_end", "window", "client", "answered_us"]
-    whole = parts.groupBy(keys).agg(F.max("latency_us").alias("latency_us"), *_sums())
-    value = F.expr(shortened_sql("latency_us")).alias("value")
-    levels = whole.groupBy("event", "queue", "front_end", "window", value)
-    counts = F.count("*").alias("count"), F.sum("latency_us").alias("total")
-    return levels.agg(*counts, *_sums()).select(
-        *("event", "queue", "front_end", "window", "value", "queue_key", "front_end_key"),
-        *("count", "total", "rows", "unnamed", "offset_us", "first_us", "last_us"),
+def requests(files: "DataFrame", buckets: int, window_us: int) -> "DataFrame":
+    """Distributions of response times, in parts that add up."""
+    parts = _bucketed(files, requests_query(window_us), "request_key", buckets)
+    query = distribution_query(statement("merged"))
+    return parts.mapInArrow(
+        lambda batches: distributed(unpacked(batches), query), from_arrow_schema(DISTRIBUTION)
     )
-
-
-def _sums() -> "list[Column]":
-    names = {
-        F.max: ("queue_key", "front_end_key", "last_us"),
-        F.min: ("first_us",),
-        F.sum: ("rows", "unnamed", "offset_us"),
-    }
-    return [function(name).alias(name) for function, each in names.items() for name in each]
 
 
 def bucketed(files: "DataFrame", buckets: int) -> "DataFrame":
     """All rows of a message in one partition, packed."""
-    query = steps_query()
+    return _bucketed(files, steps_query(), "id_low", buckets)
+
+
+def _bucketed(files: "DataFrame", query: str, key: str, buckets: int) -> "DataFrame":
     rows = files.mapInArrow(
-        lambda batches: packed(batches, query, buckets), from_arrow_schema(PACKED)
+        lambda batches: packed(batches, query, key, buckets), from_arrow_schema(PACKED)
     )
     return rows.repartitionById(buckets, "bucket").select(*PACKED.names)
 

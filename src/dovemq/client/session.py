@@ -57,9 +57,17 @@ class Session:
         """The answer, whatever its status."""
 
         def request() -> bytes:
-            return form.request(body, self._clock.now_ms())
+            return self.signed(form, body)
 
         return await self._pool.exchange(request, seconds_max, repeatable=repeatable, sink=sink)
+
+    def signed(self, form: "RequestForm", body: bytes) -> bytes:
+        """A request as it goes out, signed as of now."""
+        return form.request(body, self._clock.now_ms())
+
+    async def ask_signed(self, request: bytes, seconds_max: float) -> Answer:
+        """Of a request that must not be done twice."""
+        return await self._pool.exchange(lambda: request, seconds_max, repeatable=False)
 
     async def close(self) -> None:
         await self._pool.close()

@@ -144,6 +144,15 @@ class SqsClient:
         request = msgspec.structs.replace(message, queue_url=queue)
         return await self._ask("SendMessage", request, shapes.SendMessageResponse)
 
+    def signed_send(self, queue: str, message: shapes.SendMessageRequest) -> bytes:
+        """A send that is ready to go, for `send_signed` while its signature is young."""
+        request = msgspec.structs.replace(message, queue_url=queue)
+        return self._session.signed(self._form("SendMessage"), self._encode(request))
+
+    async def send_signed(self, request: bytes) -> shapes.SendMessageResponse:
+        answer = await self._session.ask_signed(request, self._answer_seconds_max)
+        return self._decoded(answer, shapes.SendMessageResponse)
+
     async def send_batch(
         self, queue: str, entries: Sequence[shapes.SendEntry]
     ) -> shapes.SendMessageBatchResponse:
@@ -238,16 +247,22 @@ class SqsClient:
         shape: type[T],
         seconds_max: float | None = None,
     ) -> T:
-        form = self._forms.get(operation)
-        if form is None:
-            target = {"x-amz-target": f"AmazonSQS.{operation}"}
-            form = self._forms[operation] = self._session.form("POST", "/", self._headers | target)
         answer = await self._session.ask(
-            form,
+            self._form(operation),
             self._encode(request),
             seconds_max=seconds_max or self._answer_seconds_max,
             repeatable=operation in REPEATABLE,
         )
+        return self._decoded(answer, shape)
+
+    def _form(self, operation: str) -> RequestForm:
+        form = self._forms.get(operation)
+        if form is None:
+            target = {"x-amz-target": f"AmazonSQS.{operation}"}
+            form = self._forms[operation] = self._session.form("POST", "/", self._headers | target)
+        return form
+
+    def _decoded(self, answer: Answer, shape: type[T]) -> T:
         if answer.status != 200:
             raise _refusal(self._session.url, answer)
         decoder = self._decoders.get(shape)

@@ -166,6 +166,11 @@ class Plan(Struct, frozen=True, kw_only=True):
     def receivers_total(self) -> int:
         return self.applications * self.receivers
 
+    @property
+    def hurries(self) -> bool:
+        """A sender's next message goes out at once when the last one is answered."""
+        return self.send_batch == 1 and self.send_rate is None and not self.send_pause_ms
+
     def run_name(self, repetition: int) -> str:
         return f"{self.name}-{repetition}"
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dovemq.pipeline.metrics.accounts import accounts
+from dovemq.pipeline.metrics.accounts import accounts, joined
 from dovemq.pipeline.metrics.digits import shortened, shortened_sql
 from dovemq.pipeline.metrics.matching import LEASED, LEFT, MESSAGES, NEVER, ROWS, SENT, match
 from tests.pipeline.plain_metrics import displacement, longest_in_order
@@ -113,7 +113,7 @@ def messages(seqs: list[int], sent_us: list[int]) -> pa.Table:
 
 
 def counted(table: pa.Table, batch_rows: int, window_us: int = 100) -> dict[tuple[str, int], int]:
-    batches = accounts(table.to_batches(max_chunksize=batch_rows), window_us)
+    batches = accounts(joined(table.to_batches(max_chunksize=batch_rows)), window_us)
     rows = pa.Table.from_batches(batches).to_pylist()
     return {
         (each["measure"], each["window"] or 0): each["count"]

@@ -5,11 +5,13 @@ import random
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
-from dovemq.pipeline.metrics.accounts import accounts
+from dovemq.pipeline.metrics.accounts import accounts, joined
 from dovemq.pipeline.metrics.digits import shortened, shortened_sql
 from dovemq.pipeline.metrics.matching import LEASED, LEFT, MESSAGES, NEVER, ROWS, SENT, match
+from dovemq.pipeline.metrics.packing import from_slices, in_slices
 from tests.pipeline.plain_metrics import displacement, longest_in_order
 
 FRONT_ENDS = [70, 30, 50]
@@ -113,7 +115,7 @@ def messages(seqs: list[int], sent_us: list[int]) -> pa.Table:
 
 
 def counted(table: pa.Table, batch_rows: int, window_us: int = 100) -> dict[tuple[str, int], int]:
-    batches = accounts(table.to_batches(max_chunksize=batch_rows), window_us)
+    batches = accounts(joined(table.to_batches(max_chunksize=batch_rows)), window_us)
     rows = pa.Table.from_batches(batches).to_pylist()
     return {
         (each["measure"], each["window"] or 0): each["count"]
@@ -137,6 +139,26 @@ def test_order_of_a_stream_is_the_same_in_one_batch_and_in_many(
         part = seqs[10 * (window - 10) : 10 * (window - 9)]
         assert found["window_out_of_order", window] == 10 - longest_in_order(part)
         assert found["window_displacement", window] == displacement(part)
+
+
+def test_slices_of_time_come_back_in_order_with_streams_whole() -> None:
+    rng = random.Random(8)
+    table = messages(list(range(1, 61)), [500] * 60)
+    senders = pa.array([rng.randrange(5) for _ in range(60)], pa.int64())
+    table = table.set_column(1, "sender_key", senders)
+    mixed = table.take(pa.array(rng.sample(range(60), 60)))
+    halves = [mixed.slice(0, 30), mixed.slice(30)]
+    packed = pa.Table.from_batches(in_slices(halves, parts=3, slice_us=70))
+    assert set(packed["slice"].to_pylist()) == set(range(14, 23))
+    seen: dict[int, int] = {}
+    found = []
+    for part in range(3):
+        mine = packed.filter(pc.field("part") == part).sort_by("slice")
+        rows = [row for each in from_slices(mine.to_batches()) for row in each.to_pylist()]
+        assert [row["leased_us"] for row in rows] == sorted(row["leased_us"] for row in rows)
+        assert all(seen.setdefault(row["sender_key"], part) == part for row in rows)
+        found += rows
+    assert sorted(row["send_seq"] for row in found) == list(range(1, 61))
 
 
 def test_a_stream_that_counts_twice_is_ordered_by_its_commits() -> None:

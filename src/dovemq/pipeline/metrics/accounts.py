@@ -145,11 +145,11 @@ class _Sums:
         return _added_up(pa.concat_tables([ACCOUNTS.empty_table(), *self._tables]))
 
 
-def accounts(batches: Iterable[Any], window_us: int) -> Iterator[Any]:
+def accounts(tables: Iterable[Any], window_us: int) -> Iterator[Any]:
     """Of all messages of some streams, in order of their first leases."""
     sums = _Sums()
     streams: dict[tuple[int, int], _Stream] = {}
-    for table in _joined(batches):
+    for table in tables:
         columns = {name: table[name].to_numpy() for name in MESSAGES.names}
         _count(columns, window_us, sums)
         _order(columns, window_us, streams)
@@ -162,7 +162,7 @@ def accounts(batches: Iterable[Any], window_us: int) -> Iterator[Any]:
     yield from sums.table().to_batches()
 
 
-def _joined(batches: Iterable[Any]) -> Iterator[Any]:
+def joined(batches: Iterable[Any]) -> Iterator[Any]:
     waiting: list[Any] = []
     rows = 0
     for batch in batches:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from dovemq.pipeline.metrics.accounts import ACCOUNTS, accounts
+from dovemq.pipeline.metrics.accounts import ACCOUNTS, accounts, joined
 from dovemq.pipeline.metrics.finish import finish
 from dovemq.pipeline.metrics.matching import BUCKET_ROWS, MESSAGES, match
 from dovemq.pipeline.metrics.reading import (
@@ -46,7 +46,7 @@ def metrics_duckdb(
         requests = _requests(connection, window_us)
         buckets = max(1, math.ceil(traces.rows / bucket_rows))
         messages = _messages(connection, buckets, front_end_keys(requests))
-        found = pa.Table.from_batches(accounts(messages, window_us), ACCOUNTS)
+        found = pa.Table.from_batches(accounts(joined(messages), window_us), ACCOUNTS)
         bad = _quarantine(connection) if bad_rows(traces, requests) else NONE_BAD
     return Metrics.of(traces, bad, requests, finish(requests, found, window_us), "duckdb")
 

@@ -65,14 +65,11 @@ class _Bucket(NamedTuple):
         return np.where(found == _LATE, NEVER, found)
 
 
-def matched(
-    batches: Iterable[Any], front_end_keys: Sequence[int], messages_max: int
-) -> Iterator[Any]:
-    """Of one bucket, in batches of `messages_max`."""
+def matched(batches: Iterable[Any], front_end_keys: Sequence[int]) -> Iterator[Any]:
+    """Of one bucket."""
     rows = [batch for batch in batches if batch.num_rows]
     if rows:
-        found = match(pa.Table.from_batches(rows), front_end_keys)
-        yield from found.to_batches(max_chunksize=messages_max)
+        yield match(pa.Table.from_batches(rows), front_end_keys)
 
 
 def match(table: Any, front_end_keys: Sequence[int]) -> Any:

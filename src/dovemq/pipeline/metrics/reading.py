@@ -5,13 +5,11 @@ three times the processor time (docs/explanation/pipeline.md).
 """
 
 import contextlib
-import itertools
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 
 from dovemq.pipeline.metrics.digits import shortened_sql
@@ -42,7 +40,6 @@ DISTRIBUTION: Final = pa.schema(
     ]
 )
 """Of response times; rows that are equal up to `value` add up."""
-PACKED: Final = pa.schema([("bucket", pa.int32()), ("rows", pa.binary())])
 
 
 @contextlib.contextmanager
@@ -83,28 +80,6 @@ def answers(batches: Iterable[Any], query: str) -> Iterator[Any]:
                 yield from connection.sql(query).to_arrow_reader(BATCH_ROWS)
 
 
-def packed(batches: Iterable[Any], query: str, key: str, buckets: int) -> Iterator[Any]:
-    """The answers' rows by bucket, those of a bucket as one value: Spark then moves some large
-    values instead of every row, which took most of its time."""
-    for batch in answers(batches, query):
-        numbers = batch.column(key).to_numpy() % buckets
-        ordered = batch.take(pa.array(np.argsort(numbers, kind="stable")))
-        ends = np.cumsum(np.bincount(numbers, minlength=buckets)).tolist()
-        slices = [ordered.slice(a, b - a) for a, b in itertools.pairwise([0, *ends])]
-        yield pa.record_batch(
-            [pa.array(range(buckets), pa.int32()), pa.array(map(_packed, slices), pa.binary())],
-            PACKED,
-        )
-
-
-def _packed(rows: Any) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as stream:
-        stream.write_batch(rows)
-    packed: bytes = sink.getvalue().to_pybytes()
-    return packed
-
-
 def distributed(batches: Iterable[Any], query: str) -> Iterator[Any]:
     """In a task of Spark: requests of one bucket, of which some were found in parts."""
     parts = [batch for batch in batches if batch.num_rows]
@@ -113,9 +88,3 @@ def distributed(batches: Iterable[Any], query: str) -> Iterator[Any]:
             one.execute("SET threads = 1")
             one.register("parts", pa.Table.from_batches(parts))
             yield from one.sql(query).to_arrow_reader(BATCH_ROWS)
-
-
-def unpacked(batches: Iterable[Any]) -> Iterator[Any]:
-    for batch in batches:
-        for rows in batch.column("rows"):
-            yield from pa.ipc.open_stream(rows.as_buffer())

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow.compute as pc
+
 from dovemq.pipeline.metrics.finish import finish
 from dovemq.pipeline.metrics.matching import BUCKET_ROWS
 from dovemq.pipeline.metrics.result import (
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 TASK_ROWS: Final = 500_000
 """Small files are read together until they have so many rows."""
+SLICES_MAX: Final = 1_000
 
 
 _JAVA_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -60,7 +63,9 @@ def metrics_spark(
         files = _files(session, traces, partitions)
         buckets = max(partitions, math.ceil(traces.rows / bucket_rows))
         asked = requests(files, buckets, window_us).toArrow()
-        matched = messages(bucketed(files, buckets), front_end_keys(asked))
+        rows = bucketed(files, buckets)
+        slice_us = _slice_us(asked, traces.rows)
+        matched = messages(rows, front_end_keys(asked), partitions, slice_us)
         counted = accounted(matched, partitions, window_us).toArrow()
         bad = _quarantine(files) if bad_rows(traces, asked) else NONE_BAD
     return Metrics.of(traces, bad, asked, finish(asked, counted, window_us), "spark")
@@ -77,6 +82,13 @@ def _shuffling(session: "SparkSession") -> Iterator[int]:
         yield parts
     finally:
         session.conf.set(name, before or str(parts))
+
+
+def _slice_us(asked: Any, rows: int) -> int:
+    """So that a slice has some hundred thousand messages."""
+    slices = min(SLICES_MAX, max(1, rows // TASK_ROWS))
+    first, last = pc.min(asked["first_us"]).as_py(), pc.max(asked["last_us"]).as_py()
+    return 1 if first is None else (last - first) // slices + 1
 
 
 def _files(session: "SparkSession", traces: Traces, tasks_min: int) -> "DataFrame":

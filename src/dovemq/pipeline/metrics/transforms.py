@@ -11,17 +11,22 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from dovemq.pipeline.metrics.accounts import ACCOUNTS, accounts
-from dovemq.pipeline.metrics.matching import MESSAGES, matched
+from dovemq.pipeline.metrics.matching import matched
+from dovemq.pipeline.metrics.packing import (
+    BUCKETS,
+    SLICES,
+    from_buckets,
+    from_slices,
+    in_buckets,
+    in_slices,
+)
 from dovemq.pipeline.metrics.reading import (
     DISTRIBUTION,
-    PACKED,
     answers,
     distributed,
     distribution_query,
-    packed,
     requests_query,
     steps_query,
-    unpacked,
 )
 from dovemq.pipeline.metrics.result import QUARANTINE
 from dovemq.pipeline.metrics.rules import MOMENT, REASON
@@ -38,7 +43,6 @@ TRACE: Final = StructType(
     ]
 )
 """As Spark's own reader has it; unsigned numbers of 32 bits are long ones to Spark."""
-MESSAGES_PER_BATCH: Final = 65_536
 
 
 def believed(traces: "DataFrame") -> "DataFrame":
@@ -70,7 +74,7 @@ def requests(files: "DataFrame", buckets: int, window_us: int) -> "DataFrame":
     parts = _bucketed(files, requests_query(window_us), "request_key", buckets)
     query = distribution_query(statement("merged"))
     return parts.mapInArrow(
-        lambda batches: distributed(unpacked(batches), query), from_arrow_schema(DISTRIBUTION)
+        lambda batches: distributed(from_buckets(batches), query), from_arrow_schema(DISTRIBUTION)
     )
 
 
@@ -81,30 +85,30 @@ def bucketed(files: "DataFrame", buckets: int) -> "DataFrame":
 
 def _bucketed(files: "DataFrame", query: str, key: str, buckets: int) -> "DataFrame":
     rows = files.mapInArrow(
-        lambda batches: packed(batches, query, key, buckets), from_arrow_schema(PACKED)
+        lambda batches: in_buckets(answers(batches, query), key, buckets),
+        from_arrow_schema(BUCKETS),
     )
-    return rows.repartitionById(buckets, "bucket").select(*PACKED.names)
+    return rows.repartitionById(buckets, "bucket").select(*BUCKETS.names)
 
 
 def _asked(files: "DataFrame", query: str, schema: Any) -> "DataFrame":
     return files.mapInArrow(lambda batches: answers(batches, query), from_arrow_schema(schema))
 
 
-def messages(rows: "DataFrame", front_end_keys: Sequence[int]) -> "DataFrame":
-    """One row per message: numpy sorts a bucket of numbers in memory, the same for both engines.
-    An aggregation of Spark cannot find the first lease by three columns without sorting all."""
+def messages(
+    rows: "DataFrame", front_end_keys: Sequence[int], parts: int, slice_us: int
+) -> "DataFrame":
+    """One row per message, packed by streams and by the time of the first lease."""
     return rows.mapInArrow(
-        lambda batches: matched(unpacked(batches), front_end_keys, MESSAGES_PER_BATCH),
-        from_arrow_schema(MESSAGES),
+        lambda batches: in_slices(matched(from_buckets(batches), front_end_keys), parts, slice_us),
+        from_arrow_schema(SLICES),
     )
 
 
-def accounted(messages: "DataFrame", partitions: int, window_us: int) -> "DataFrame":
-    """Streams stay whole; Spark sorts what does not fit memory on disk. Time comes first in the
-    order, since Spark sorts by the first column's own bits and compares rows only in ties."""
-    ordered = messages.repartition(partitions, "queue_key", "sender_key").sortWithinPartitions(
-        "leased_us", "front_end", "receive_seq"
-    )
+def accounted(messages: "DataFrame", parts: int, window_us: int) -> "DataFrame":
+    """Streams stay whole; Spark sorts slices of time, also on disk, and a task the messages of
+    one slice."""
+    ordered = messages.repartitionById(parts, "part").sortWithinPartitions("slice")
     return ordered.mapInArrow(
-        lambda batches: accounts(batches, window_us), from_arrow_schema(ACCOUNTS)
+        lambda batches: accounts(from_slices(batches), window_us), from_arrow_schema(ACCOUNTS)
     )

@@ -1,7 +1,7 @@
 """Many rows as one value, so that Spark moves some large values instead of every row.
 
-Through Spark's own rows and back into Arrow, each row of numbers took several microseconds. What
-has to be apart is put into values of its own: rows by bucket, messages by part and slice of time.
+Messages as Spark's own rows, shuffled, sorted and turned back into Arrow, took some 7 µs of Java's
+time each. What has to be apart is put into values of its own: rows by bucket, messages by part and slice of time.
 """
 
 from collections.abc import Iterable, Iterator

@@ -40,8 +40,8 @@ SLICES_MAX: Final = 1_000
 
 
 _JAVA_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Java's second compiler and its concurrent collector took more time than they saved: rows are
-shuffled and sorted here, and little else is done to them in Java."""
+"""66 s of processor time instead of 80 s for ten million events, in one run each: little is done
+in Java here, and its second compiler and concurrent collector cost more than they save."""
 
 
 def suited(plan: SparkPlan) -> SparkPlan:

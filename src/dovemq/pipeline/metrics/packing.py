@@ -1,7 +1,8 @@
 """Many rows as one value, so that Spark moves some large values instead of every row.
 
 Messages as Spark's own rows, shuffled, sorted and turned back into Arrow, took some 7 µs of Java's
-time each. What has to be apart is put into values of its own: rows by bucket, messages by part and slice of time.
+time each. What has to be apart is put into values of its own: rows by bucket, messages by part and
+slice of time.
 """
 
 from collections.abc import Iterable, Iterator

@@ -14,7 +14,7 @@ BASE_STAMP := .venv/.installed-base
 TEST_STAMP := .venv/.installed-test
 JS_STAMP := $(JS)/node_modules/.installed
 
-PYTEST := $(BIN)/python -m pytest -n 2
+PYTEST := $(BIN)/python -m pytest
 PROCESS_TESTS := tests/acceptance tests/faults tests/pipeline
 
 # Variables, so that what builds the package is pinned too; relative, since pip splits them at
@@ -49,9 +49,10 @@ check: setup
 	$(BIN)/lint-imports
 
 # Tests of one process first; then those that start servers, kept in file order on each worker.
+# These wait for others half of their time, so that one worker more than processors pays.
 suite: setup
-	$(PYTEST) --dist worksteal $(addprefix --ignore=,$(PROCESS_TESTS))
-	$(PYTEST) --dist loadfile $(PROCESS_TESTS)
+	$(PYTEST) -n 2 --dist worksteal $(addprefix --ignore=,$(PROCESS_TESTS))
+	$(PYTEST) -n 3 --dist loadfile $(PROCESS_TESTS)
 
 test-full: export DOVETEST_MACHINE_RUNS := 2000
 test-full: export DOVETEST_KILL_ROUNDS := 30

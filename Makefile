@@ -49,10 +49,10 @@ check: setup
 	$(BIN)/lint-imports
 
 # Tests of one process first; then those that start servers, kept in file order on each worker.
-# These wait for others half of their time, so that one worker more than processors pays.
+# Files as they come: those with few tests take longest, and must not be left for the end.
 suite: setup
 	$(PYTEST) -n 2 --dist worksteal $(addprefix --ignore=,$(PROCESS_TESTS))
-	$(PYTEST) -n 3 --dist loadfile $(PROCESS_TESTS)
+	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder $(PROCESS_TESTS)
 
 test-full: export DOVETEST_MACHINE_RUNS := 2000
 test-full: export DOVETEST_KILL_ROUNDS := 30

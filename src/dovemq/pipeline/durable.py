@@ -1,5 +1,6 @@
-"""Files that are there whole, and on disk, or not at all."""
+"""Files that are there whole, and on disk, or not at all; folders that one process works in."""
 
+import fcntl
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,17 @@ def publish(partial: Path, path: Path) -> None:
     _sync(partial)
     partial.replace(path)
     _sync(path.parent)
+
+
+def lock_of(folder: Path) -> int | None:
+    """A descriptor that holds the folder until it is closed; None while another process does."""
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        return None
+    return lock
 
 
 def _sync(path: Path) -> None:

@@ -11,7 +11,6 @@ its messages come back to the queue when their leases end. Knows no queue and no
 """
 
 import contextlib
-import fcntl
 import itertools
 import os
 from collections.abc import Iterator, Sequence
@@ -21,7 +20,7 @@ from typing import Final, NamedTuple
 import msgspec
 import pyarrow as pa
 
-from dovemq.pipeline.durable import PARTIAL, publish, write_durably
+from dovemq.pipeline.durable import PARTIAL, lock_of, publish, write_durably
 from dovemq.pipeline.source.columns import RECEIPT, SCHEMA
 from dovemq.pipeline.source.errors import StagingBusy, StagingStrange
 
@@ -227,12 +226,9 @@ def read_slice(part: Slice, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
 
 
 def _locked(folder: Path) -> int:
-    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        raise StagingBusy(folder) from None
+    lock = lock_of(folder)
+    if lock is None:
+        raise StagingBusy(folder)
     return lock
 
 

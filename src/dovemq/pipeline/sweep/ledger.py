@@ -10,7 +10,7 @@ not kept yet, and nothing else.
 """
 
 import contextlib
-import fcntl
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +19,7 @@ import msgspec
 import pyarrow as pa
 from pyarrow import csv, parquet
 
-from dovemq.pipeline.durable import PARTIAL, write_durably
+from dovemq.pipeline.durable import PARTIAL, lock_of, write_durably
 from dovemq.pipeline.sweep.errors import LedgerOfAnother, LedgerTaken, LedgerUnreadable
 
 FORMAT: Final = 1
@@ -75,13 +75,14 @@ class Ledger:
 def opened_ledger(folder: Path, identity: Mapping[str, Any]) -> Iterator[Ledger]:
     """Begun, or taken up where it was left; nobody else may work in the folder meanwhile."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise LedgerTaken(folder) from None
+    lock = lock_of(folder)
+    if lock is None:
+        raise LedgerTaken(folder)
+    try:
         _check_manifest(folder, {"format": FORMAT, **identity})
         yield Ledger(folder)
+    finally:
+        os.close(lock)
 
 
 def _check_manifest(folder: Path, identity: Mapping[str, Any]) -> None:

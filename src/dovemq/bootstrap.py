@@ -5,7 +5,6 @@ Everything that is handed down by constructors is made here: clock, randomness, 
 
 import asyncio
 import contextlib
-import gc
 import logging
 import random
 import secrets
@@ -37,6 +36,7 @@ from dovemq.service import Service, build_service
 from dovemq.service.audit import OK, AuditEntry, bounded
 from dovemq.service.clock import SystemClock
 from dovemq.service.failures import Failures
+from dovemq.service.garbage import calm_collector
 from dovemq.service.throttle import Throttle
 from dovemq.settings import ACCOUNT, CACHE_BYTES_MAX, Settings, reachable_host, read_toml
 from dovemq.sqs.declared import DeclaredQueue, read_declared
@@ -57,10 +57,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _RECEIPT_KEY_BYTES: Final = 32
-
-GARBAGE_ALLOCATIONS: Final = 10_000
-"""New objects that may have cycles between two looks for garbage among them."""
-
 
 THREADS_ASIDE_MAX: Final = 4
 """For what would keep the loop waiting: the audit log, passwords, backups, the text of metrics."""
@@ -218,7 +214,7 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
         await _declare(declared, settings, opened, audit)
         server = _build_server(settings, opened, audit, certificates, meter, tracing)
         await _start(server, settings)
-        _calm_collector()
+        calm_collector()
         # The signals are ours before anyone is told that we listen.
         stopped = asyncio.get_running_loop().create_task(until_stopped())
         if certificates is not None:
@@ -383,13 +379,6 @@ def _build_server(
         now_ns=trace.now_ns if trace else None,
     )
     return server
-
-
-def _calm_collector() -> None:
-    """What is there at start stays: cyclic garbage is looked for seldom, and not in that."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(GARBAGE_ALLOCATIONS)
 
 
 async def _start(server: Server, settings: Settings) -> None:

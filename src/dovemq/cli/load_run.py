@@ -31,6 +31,7 @@ from dovemq.cli.load_options import add_options, plan_of
 from dovemq.cli.output import Progress, print_json, print_pairs, print_table
 from dovemq.cli.target import find_target
 from dovemq.service.clock import SystemClock
+from dovemq.service.garbage import calm_collector
 
 if TYPE_CHECKING:
     from dovemq.load.plan import Plan
@@ -99,6 +100,7 @@ async def _ran(args: argparse.Namespace, plan: "Plan") -> "Result":
 
     if args.traces is not None and importlib.util.find_spec("pyarrow") is None:
         raise WrongUse(_TRACE_EXTRA)
+    calm_collector()
     stop, live = stop_on_interrupt(), Live()
     async with Progress(lambda: str(live)):
         return await run(

@@ -21,6 +21,7 @@ from dovemq.load.journals import SUFFIX, ReceiverJournal, SenderJournal
 from dovemq.load.receiver import Quits, Receiver
 from dovemq.load.sender import Sender
 from dovemq.load.threads import Share, Thread
+from dovemq.service.garbage import calm_collector
 
 NEWS_SECONDS: Final = 0.1
 STOP_SECONDS_MAX: Final = 2.0
@@ -102,6 +103,7 @@ async def serve() -> None:
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     worker = Worker(msgspec.json.decode(await reader.readline(), type=Share))
+    calm_collector()
     telling = loop.create_task(_tell(worker))
     try:
         while line := await reader.readline():

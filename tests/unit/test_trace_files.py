@@ -72,7 +72,7 @@ class Filled:
             known = rng.random() < answered
             message_id = f"{rng.getrandbits(128):032x}" if known else None
             size, crc = rng.randrange(1 << 20), rng.getrandbits(32)
-            lane.entries += entry_of(message_id or "", number, size, crc)
+            lane.entries.append(entry_of(message_id or "", number, size, crc))
             own = {"message_id": message_id, "send_seq": number, "bytes": size, "body_crc32": crc}
             row = shared | own
             self.rows.append({column.name: row.get(column.name) for column in COLUMNS})

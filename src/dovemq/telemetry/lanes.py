@@ -1,12 +1,11 @@
 """Rows of the trace on their way: filled by the event loop, one lane for each kind of event.
 
-Rows are packed at once, and nothing of a request is kept alive: objects that wait for the writer
-take the caches from the work of the loop, which costs more than packing them. Most values are
-the same for all messages of a request and are kept once for each group of rows; `columns.py`
-spreads them.
+What a row has of its message is packed at once into an entry, which all rows of that message
+share, and nothing of a request is kept alive: objects that wait for the writer take the caches
+from the work of the loop, which costs more than packing them. Most values are the same for all
+messages of a request and are kept once for each group of rows; `columns.py` spreads them.
 """
 
-from array import array
 from struct import Struct
 from typing import Final
 
@@ -27,7 +26,7 @@ JobText = tuple[str | None, str | None, str | None]
 
 
 def entry_of(message_id: str, number: int, size_bytes: int, crc32: int) -> bytes:
-    """What a row has of its message; the rows of one message share it."""
+    """What a row has of its message."""
     return ENTRY.pack(message_id.encode(), number, size_bytes, crc32)
 
 
@@ -46,8 +45,8 @@ class Lane:
 
     def __init__(self) -> None:
         self.rows = 0
-        self.entries = bytearray()
-        self.counts = array("i")
+        self.entries: list[bytes] = []
+        self.counts: list[int] = []
         self.groups = bytearray()
         self.queues: dict[str, int] = {}
         self.clients: dict[str, int] = {}

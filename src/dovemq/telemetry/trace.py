@@ -89,13 +89,13 @@ class Trace:
     def expired(self, queue: Queue, partition: int, sequences: Sequence[int]) -> None:
         lane = self._chunk.lanes[Event.EXPIRED]
         if self._has_room(len(sequences)):
-            lane.entries += b"".join(map(self._forgotten, sequences))
+            lane.entries.extend(map(self._forgotten, sequences))
             self._end_group(lane, len(sequences), queue, partition, self.now_ns())
 
     def redriven(self, queue: Queue, leases: Sequence[Lease]) -> None:
         lane = self._chunk.lanes[Event.REDRIVEN]
         if self._has_room(len(leases)):
-            lane.entries += b"".join(_entry(lease.message) for lease in leases)
+            lane.entries.extend(_entry(lease.message) for lease in leases)
             lane.counts.extend(lease.receive_count for lease in leases)
             partition = leases[0].receipt.partition
             self._end_group(lane, len(leases), queue, partition, self.now_ns())
@@ -113,12 +113,10 @@ class Trace:
             return
         at_ns, queue, partition, messages = told
         lane = self._chunk.sent
-        for row, message in enumerate(messages, lane.rows):
-            if message.attributes:
-                _add_job(lane, row, message.attributes)
-            entry = self._known[message.sequence] = _entry(message)
-            lane.entries += entry
+        entries = [_entry(message) for message in messages]
+        self._known.update(zip([message.sequence for message in messages], entries, strict=True))
         self._bound_known()
+        _add_entries(lane, entries, messages)
         sender = messages[0].sender
         self._end_group(lane, len(messages), queue, partition, at_ns, trail, sender)
 
@@ -129,9 +127,8 @@ class Trace:
         settled_ns, queue, partition, receipts = told
         if self._has_room(len(receipts)):
             lane = self._chunk.settled
-            for receipt in receipts:
-                lane.entries += self._forgotten(receipt.sequence)
-                lane.counts.append(receipt.receive_count)
+            lane.entries.extend([self._forgotten(receipt.sequence) for receipt in receipts])
+            lane.counts.extend([receipt.receive_count for receipt in receipts])
             self._end_group(lane, len(receipts), queue, partition, settled_ns, trail)
         return True
 
@@ -144,18 +141,17 @@ class Trace:
     def record_leased(
         self, queue: Queue, leases: Sequence[Lease], first: int, it_ns: int, trail: "RequestTrail"
     ) -> None:
-        sender = leases[0].message.sender
-        if len(leases) > 1 and len({lease.message.sender for lease in leases}) > 1:
+        messages = [lease.message for lease in leases]
+        sender = messages[0].sender
+        if len(leases) > 1 and len({each.sender for each in messages}) > 1:
             for at, lease in enumerate(leases):
                 self.record_leased(queue, (lease,), first + at, it_ns, trail)
         elif self._has_room(len(leases)):
             lane = self._chunk.leased
-            for row, lease in enumerate(leases, lane.rows):
-                message = lease.message
-                if message.attributes:
-                    _add_job(lane, row, message.attributes)
-                lane.entries += self._known.get(message.sequence) or self._learnt(message)
-                lane.counts.append(lease.receive_count)
+            known = self._known.get
+            entries = [known(each.sequence) or self._learnt(each) for each in messages]
+            _add_entries(lane, entries, messages)
+            lane.counts.extend([lease.receive_count for lease in leases])
             partition = leases[0].receipt.partition
             self._end_group(lane, len(leases), queue, partition, it_ns, trail, sender, first)
 
@@ -328,10 +324,11 @@ def _entry(message: Message) -> bytes:
     return entry_of(message.message_id, send_number(message), size, crc32(encoded))
 
 
-def _add_job(lane: Lane, row: int, attributes: Mapping[str, Attribute]) -> None:
-    job = _job(attributes)
-    if any(job):
-        lane.jobs[row] = job
+def _add_entries(lane: Lane, entries: Sequence[bytes], messages: Sequence[Message]) -> None:
+    lane.entries.extend(entries)
+    for row, message in enumerate(messages, lane.rows):
+        if message.attributes and any(job := _job(message.attributes)):
+            lane.jobs[row] = job
 
 
 def _job(attributes: Mapping[str, Attribute]) -> JobText:

@@ -40,7 +40,8 @@ def figure_of(points: Sequence[Point]) -> Figure:
             f"{CONSUMERS} consumers work {WORK_MS} ms on average, exponentially; what the model "
             "has is what the trace tells of it, with the consumers' delays.",
             f"The front end gets sends of {FRONT_END_BATCH}. Its speed by number in hand is that "
-            "of closed loops of senders, and the load is of the largest of them.",
+            "of closed loops of senders, in turns with what is measured; the load is the share of "
+            "time in which it has something in hand.",
         ),
     )
 

@@ -2,20 +2,23 @@
 
 In one case consumers work for a drawn time on what they receive, and the queue before them is
 GI/G/m. In the other the front end itself is the server: it joins sends into commits, so that its
-speed depends on how many it has in hand, and that is how it is modelled.
+speed depends on how many it has in hand, and that is how it is modelled. Since the speed of a
+machine changes within minutes, the front end is calibrated and measured in turns.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Final
 
 import numpy as np
+from scipy.optimize import brentq
 
 from dovemq.experiments.service_runs import Service, service
 from dovemq.load.plan import Pauses
 from dovemq.models.analytic import ggm, load_dependent
-from dovemq.models.calibration import known
+from dovemq.models.calibration import CONFIDENCE, known
 from dovemq.models.simulation.estimates import Estimate
 
 CONSUMERS: Final = 8
@@ -32,26 +35,32 @@ RATES_MAX: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Seconds of runs; those of cases by load, at high load long enough to know a mean to 5 %."""
+    """Seconds of runs; those of cases by load, at high load long enough to know a mean to 5 %.
+
+    Those of `closed` and `front_end` are of each round.
+    """
 
     consumers: Mapping[float, float]
     front_end: Mapping[float, float]
     pilot: float
     closed: float
-    populations: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
+    rounds: int
+    populations: tuple[int, ...] = (1, 2, 4, 8, 16)
 
 
 FULL: Final = Scale(
     consumers={0.5: 80.0, 0.7: 240.0, 0.85: 440.0},
-    front_end={0.5: 60.0, 0.7: 90.0, 0.85: 150.0},
+    front_end={0.5: 8.0, 0.7: 10.0, 0.85: 14.0},
     pilot=10.0,
-    closed=5.0,
+    closed=1.5,
+    rounds=12,
 )
 QUICK: Final = Scale(
     consumers={0.5: 4.0, 0.7: 7.0, 0.85: 20.0},
-    front_end={0.5: 4.0, 0.7: 4.0, 0.85: 4.0},
+    front_end={0.5: 2.0, 0.7: 2.0, 0.85: 2.0},
     pilot=3.0,
-    closed=1.5,
+    closed=1.0,
+    rounds=2,
 )
 
 
@@ -136,21 +145,45 @@ def _consumed(server: Service, load: float, seconds: float) -> Point:
 
 
 def front_end(seed: int, scale: Scale) -> list[Point]:
-    """The load is of the most that it answered in closed loops."""
+    """The load is the share of time in which it has something in hand."""
     with service() as server:
-        for population in scale.populations:
-            _send(server, f"closed-{population}", seed, population, scale.closed, None)
+        _closed_loops(server, seed, scale, "pilot")
         server.stop()
-        speeds = [_speed(server, f"closed-{each}", scale.closed) for each in scale.populations]
-        capacity = FRONT_END_BATCH * max(rate for _, rate in speeds)
+        rates = interpolated(_speeds(server, scale, ["pilot"]))
+        arrivals = {load: FRONT_END_BATCH * rate_at(load, rates) for load in scale.front_end}
         server.start()
-        for load, seconds in scale.front_end.items():
-            _send(server, _name(load), seed, FRONT_END_SENDERS, seconds, load * capacity)
+        rounds = [str(number) for number in range(scale.rounds)]
+        for label in rounds:
+            _closed_loops(server, seed, scale, label)
+            for load, seconds in scale.front_end.items():
+                name = f"{_name(load)}-{label}"
+                _send(server, name, seed, FRONT_END_SENDERS, seconds, arrivals[load])
         server.stop()
-        rates = interpolated(speeds)
-        return [
-            _answered(server, load, seconds, rates) for load, seconds in scale.front_end.items()
-        ]
+        rates = interpolated(_speeds(server, scale, rounds))
+        return [_answered(server, load, scale, rates) for load in scale.front_end]
+
+
+def _closed_loops(server: Service, seed: int, scale: Scale, label: str) -> None:
+    for population in scale.populations:
+        _send(server, f"closed-{population}-{label}", seed, population, scale.closed, None)
+
+
+def _speeds(server: Service, scale: Scale, labels: Sequence[str]) -> list[tuple[float, float]]:
+    """How many were in hand and answered a second, by population, as means of the rounds."""
+    found = [
+        [_speed(server, f"closed-{each}-{label}", scale.closed) for label in labels]
+        for each in scale.populations
+    ]
+    return [(float(number), float(rate)) for number, rate in np.mean(found, axis=1)]
+
+
+def rate_at(load: float, rates: Sequence[float]) -> float:
+    """The arrivals a second that keep a server of these speeds busy for that share of time."""
+
+    def surplus(rate: float) -> float:
+        return load_dependent(rate, rates).busy - load
+
+    return float(brentq(surplus, 1e-6 * rates[-1], rates[-1]))
 
 
 def _send(
@@ -188,17 +221,15 @@ def interpolated(speeds: Sequence[tuple[float, float]]) -> list[float]:
     return [*between, float(rates[-1])]
 
 
-def _answered(server: Service, load: float, seconds: float, rates: Sequence[float]) -> Point:
-    traced = server.traced(_name(load))
-    first, second = traced.sending(WARM_UP_SHARE * seconds).halves()
-    found = traced.calibrated(first, "event = 'sent'").front_ends[0]
-    rate = known(found.request_rate, "request_rate").value
-    station = load_dependent(rate, rates)
-    return Point(
-        "front end",
-        load,
-        known(found.utilisation, "utilisation").value,
-        rate,
-        station.sojourn_time,
-        traced.latency(second),
-    )
+def _answered(server: Service, load: float, scale: Scale, rates: Sequence[float]) -> Point:
+    calibrations, means = [], []
+    for label in range(scale.rounds):
+        traced = server.traced(f"{_name(load)}-{label}")
+        first, second = traced.sending(WARM_UP_SHARE * scale.front_end[load]).halves()
+        calibrations.append(traced.calibrated(first, "event = 'sent'").front_ends[0])
+        means.append(traced.latency(second).mean)
+    rate = fmean(known(each.request_rate, "request_rate").value for each in calibrations)
+    utilisation = fmean(known(each.utilisation, "utilisation").value for each in calibrations)
+    measured = Estimate(tuple(means), CONFIDENCE)
+    predicted = load_dependent(rate, rates).sojourn_time
+    return Point("front end", load, utilisation, rate, predicted, measured)

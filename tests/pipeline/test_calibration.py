@@ -150,7 +150,7 @@ def test_both_engines_observe_exactly_the_same(spark: "SparkSession", place: Pat
         other.refused,
     )
     assert one.quarantined == 2
-    assert [Path(file).name for file, _ in one.refused] == ["d.parquet"]
+    assert [each.path.name for each in one.refused] == ["d.parquet"]
 
 
 def test_a_constant_service_is_told_as_such(place: Path) -> None:

@@ -114,7 +114,9 @@ def _document(
         "engine": found.observed.engine,
         "rows": found.observed.rows,
         "quarantined": found.observed.quarantined,
-        "refused": [{"file": file, "reason": why} for file, why in found.observed.refused],
+        "refused": [
+            {"file": str(each.path), "reason": each.reason} for each in found.observed.refused
+        ],
         "queues": [_queue(each, predicted.get(each.queue)) for each in found.queues],
         "front_ends": [
             {
@@ -209,8 +211,8 @@ def _print(
 ) -> None:
     observed = found.observed
     print(f"{observed.rows} rows, {observed.quarantined} in quarantine, by {observed.engine}")
-    for file, why in observed.refused:
-        print(f"not read: {file}: {why}")
+    for file in observed.refused:
+        print(f"not read: {file.path}: {file.reason}")
     for queue in found.queues:
         print()
         _print_queue(queue, predicted.get(queue.queue))

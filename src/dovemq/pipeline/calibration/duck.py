@@ -1,6 +1,5 @@
 """A trace observed by DuckDB, in this process."""
 
-import functools
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,18 +10,16 @@ import duckdb
 from dovemq.models.calibration.samples import BITS, PER_DOUBLING, TIME_US_MAX
 from dovemq.pipeline.calibration.events import EVENTS
 from dovemq.pipeline.calibration.observed import SLICES, Observed
-from dovemq.pipeline.errors import TracesMissing
 from dovemq.pipeline.metrics.rules import REASON
-from dovemq.pipeline.metrics.sources import Traces, find_traces
+from dovemq.pipeline.metrics.sources import Traces, readable_traces
+from dovemq.pipeline.statements import statement
 
 _BOUNDS: Final = {"time_us_max": TIME_US_MAX, "per_doubling": PER_DOUBLING, "bits": BITS}
 _PARTS: Final = ("steps", "visits", "requests")
 
 
 def observed_by_duckdb(places: Sequence[Path]) -> Observed:
-    traces = find_traces(places)
-    if not traces.files:
-        raise TracesMissing(places)
+    traces = readable_traces(places)
     with (
         tempfile.TemporaryDirectory(prefix="dovemq-duckdb-") as folder,
         duckdb.connect(config={"temp_directory": folder}) as connection,
@@ -41,20 +38,17 @@ def observe(connection: Any, source: Any, traces: Traces | None = None) -> Obser
         f"SELECT count(*), count(*) FILTER (({REASON}) IS NULL) FROM trace"
     ).fetchone()
     for part in _PARTS:
-        connection.execute(f"CREATE TEMP TABLE {part} AS {_statement(part)}")
+        connection.execute(f"CREATE TEMP TABLE {part} AS {statement(__package__, part)}")
     return Observed.of(
-        lambda name: connection.sql(_statement(name), params=_parameters(name)).to_arrow_table(),
+        lambda name: connection.sql(
+            statement(__package__, name), params=_parameters(name)
+        ).to_arrow_table(),
         rows=rows,
         quarantined=rows - good,
-        refused=tuple((str(each.path), each.reason) for each in traces.refused) if traces else (),
+        refused=traces.refused if traces else (),
         engine="duckdb",
     )
 
 
 def _parameters(name: str) -> dict[str, int]:
     return {"times": _BOUNDS, "front_ends": {"slices": SLICES}}.get(name, {})
-
-
-@functools.cache
-def _statement(name: str) -> str:
-    return Path(__file__).with_name(f"{name}.sql").read_text()

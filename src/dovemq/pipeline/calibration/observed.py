@@ -6,6 +6,8 @@ from typing import Any, Final
 import pyarrow as pa
 from msgspec import Struct
 
+from dovemq.pipeline.metrics.sources import Refusal
+
 SLICES: Final = 20
 """Of a front end's time: neighbours in it depend on each other, slices hardly."""
 
@@ -73,7 +75,7 @@ class Observed(Struct, frozen=True):
     tables: Mapping[str, Any]
     rows: int
     quarantined: int
-    refused: tuple[tuple[str, str], ...]
+    refused: tuple[Refusal, ...]
     engine: str
 
     @classmethod

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 from dovemq.pipeline.calibration import transforms
 from dovemq.pipeline.calibration.events import EVENTS
 from dovemq.pipeline.calibration.observed import Observed
-from dovemq.pipeline.errors import TracesMissing
 from dovemq.pipeline.metrics.rules import REASON
-from dovemq.pipeline.metrics.sources import find_traces
+from dovemq.pipeline.metrics.sources import readable_traces
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -18,9 +17,7 @@ _JUDGED: Final = "reason"
 
 
 def observed_by_spark(session: "SparkSession", places: Sequence[Path]) -> Observed:
-    traces = find_traces(places)
-    if not traces.files:
-        raise TracesMissing(places)
+    traces = readable_traces(places)
     judged = session.read.parquet(*traces.paths).selectExpr("*", f"{REASON} AS {_JUDGED}")
     events = judged.where(f"{_JUDGED} IS NULL").selectExpr(*EVENTS)
     steps = transforms.steps(events).persist()
@@ -37,7 +34,7 @@ def observed_by_spark(session: "SparkSession", places: Sequence[Path]) -> Observ
             lambda name: tables[name].toArrow(),
             rows=traces.rows,
             quarantined=judged.where(f"{_JUDGED} IS NOT NULL").count(),
-            refused=tuple((str(each.path), each.reason) for each in traces.refused),
+            refused=traces.refused,
             engine="spark",
         )
     finally:

@@ -32,7 +32,7 @@ from dovemq.pipeline.metrics.result import (
     front_end_keys,
 )
 from dovemq.pipeline.metrics.sources import find_traces
-from dovemq.pipeline.metrics.statements import statement
+from dovemq.pipeline.statements import statement
 
 MEMORY: Final = "2GB"
 
@@ -59,11 +59,13 @@ def _requests(connection: Any, window_us: int) -> Any:
 def _messages(connection: Any, buckets: int, keys: Sequence[int]) -> Any:
     """In order of their first leases."""
     # A cursor of its own: it is read while the other one sorts what comes of it.
-    rows = connection.cursor().sql(statement("buckets", steps=steps_query(), buckets=buckets))
+    rows = connection.cursor().sql(
+        statement(__package__, "buckets", steps=steps_query(), buckets=buckets)
+    )
     matched = (match(table, keys) for table in _by_bucket(rows.to_arrow_reader(BATCH_ROWS)))
     batches = (batch for table in matched for batch in table.to_batches(BATCH_ROWS))
     connection.register("messages", pa.RecordBatchReader.from_batches(MESSAGES, batches))
-    return connection.sql(statement("ordered")).to_arrow_reader(BATCH_ROWS)
+    return connection.sql(statement(__package__, "ordered")).to_arrow_reader(BATCH_ROWS)
 
 
 def _by_bucket(batches: Iterable[Any]) -> Iterator[Any]:

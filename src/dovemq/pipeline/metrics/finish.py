@@ -5,7 +5,7 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
-from dovemq.pipeline.metrics.statements import statement
+from dovemq.pipeline.statements import statement
 
 _KINDS: Final = (
     ("sent", "send", "sends", "sent"),
@@ -51,7 +51,7 @@ def finish(requests: Any, accounts: Any, window_us: int) -> tuple[Any, Any, Any]
         connection.register("requests", requests)
         connection.register("accounts", accounts)
         connection.register("requests_of", kinds)
-        connection.execute(statement("finish", window_us=window_us))
+        connection.execute(statement(__package__, "finish", window_us=window_us))
         return (
             _level(connection, "queue", ("queue",), FIGURES),
             _level(connection, "window", ("queue", "window_start_us"), WINDOW_FIGURES),

@@ -16,7 +16,7 @@ from dovemq.pipeline.metrics.digits import shortened_sql
 from dovemq.pipeline.metrics.matching import LEASED, LEFT, NEVER, SENT
 from dovemq.pipeline.metrics.rules import MOMENT, REASON
 from dovemq.pipeline.metrics.sources import ARROW_SCHEMA
-from dovemq.pipeline.metrics.statements import statement
+from dovemq.pipeline.statements import statement
 
 BATCH_ROWS: Final = 131_072
 TASK_MEMORY: Final = "512MB"
@@ -56,20 +56,22 @@ def opened(paths: Sequence[str], memory: str, threads: int | None = None) -> Ite
         else:
             one.register("no_rows", ARROW_SCHEMA.empty_table())
             one.execute("CREATE TABLE traces AS SELECT *, NULL AS filename FROM no_rows")
-        one.execute(statement("events", moment=MOMENT, reason=REASON))
+        one.execute(statement(__package__, "events", moment=MOMENT, reason=REASON))
         yield one
 
 
 def requests_query(window_us: int) -> str:
-    return statement("requests", window_us=window_us)
+    return statement(__package__, "requests", window_us=window_us)
 
 
 def distribution_query(requests: str) -> str:
-    return statement("distribution", requests=requests, latency=shortened_sql("latency_us"))
+    return statement(
+        __package__, "distribution", requests=requests, latency=shortened_sql("latency_us")
+    )
 
 
 def steps_query() -> str:
-    return statement("steps", sent=SENT, leased=LEASED, left=LEFT, never=NEVER)
+    return statement(__package__, "steps", sent=SENT, leased=LEASED, left=LEFT, never=NEVER)
 
 
 def answers(batches: Iterable[Any], query: str) -> Iterator[Any]:

@@ -80,6 +80,14 @@ def find_traces(places: Sequence[Path]) -> Traces:
     )
 
 
+def readable_traces(places: Sequence[Path]) -> Traces:
+    """Not without a file that can be read."""
+    traces = find_traces(places)
+    if not traces.files:
+        raise TracesMissing(places)
+    return traces
+
+
 def _paths(places: Iterable[Path]) -> Iterator[Path]:
     for place in places:
         if place.is_dir():

@@ -31,7 +31,7 @@ from dovemq.pipeline.metrics.reading import (
 from dovemq.pipeline.metrics.result import QUARANTINE
 from dovemq.pipeline.metrics.rules import MOMENT, REASON
 from dovemq.pipeline.metrics.sources import FORMS
-from dovemq.pipeline.metrics.statements import statement
+from dovemq.pipeline.statements import statement
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -72,7 +72,7 @@ def quarantined(files: "DataFrame") -> "DataFrame":
 def requests(files: "DataFrame", buckets: int, window_us: int) -> "DataFrame":
     """Distributions of response times, in parts that add up."""
     parts = _bucketed(files, requests_query(window_us), "request_key", buckets)
-    query = distribution_query(statement("merged"))
+    query = distribution_query(statement(__package__, "merged"))
     return parts.mapInArrow(
         lambda batches: distributed(from_buckets(batches), query), from_arrow_schema(DISTRIBUTION)
     )

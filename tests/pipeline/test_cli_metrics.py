@@ -83,3 +83,15 @@ def test_spark_is_taken_for_long_traces(monkeypatch: pytest.MonkeyPatch) -> None
 def test_duckdb_is_taken_where_java_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     assert choice.engine_for(choice.DUCKDB_ROWS_MAX + 1) == "duckdb"
+
+
+@pytest.mark.parametrize("job", ["metrics", "calibrate"])
+def test_a_file_with_a_damaged_page_is_named(
+    job: str, trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged = traces.write(ROWS, trace / "b.parquet")
+    traces.damage(damaged)
+    assert main(["pipeline", job, str(trace)]) == 1
+    told = capsys.readouterr().err
+    assert f"{damaged} is damaged: " in told
+    assert "Traceback" not in told

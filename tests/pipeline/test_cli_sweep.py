@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dovemq.cli import main
+from dovemq.cli.pipeline_sweep import panels
 from dovemq.pipeline import session
 from dovemq.pipeline.session import SparkPlan
-from tests.pipeline.sweeping import TEXT
+from tests.pipeline.sweeping import TEXT, sweep_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,6 +53,17 @@ def test_a_sweep_prints_figures_with_intervals_and_where_they_are(
     assert len(found["results"]) == 9
     assert found["not_content"] == 0
     assert found["results"][6]["sojourn_time"] is None
+
+
+@pytest.mark.parametrize(("curves", "title"), [(10, "p95"), (11, "p95 (10 of 11 curves)")])
+def test_a_picture_says_when_it_leaves_out_curves(curves: int, title: str) -> None:
+    sweep = sweep_of(TEXT.replace("[1, 2, 3]", str(list(range(1, curves + 1)))))
+    figures = dict.fromkeys(("sojourn_p95", "sojourn_p95_low", "sojourn_p95_high"), 1.0)
+    times = {name.replace("p95", "time"): value for name, value in figures.items()}
+    rows = [
+        {"arrival_rate": 0.5, "consumers": count + 1, **figures, **times} for count in range(curves)
+    ]
+    assert panels(sweep, rows)[1].title == f"sojourn_{title}"
 
 
 def test_a_half_width_that_is_not_reached_fails(ask: Ask, tmp_path: Path) -> None:

@@ -3,6 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
+from dovemq.pipeline.calibration.spark import observed_by_spark
+from dovemq.pipeline.errors import TraceDamaged
 from dovemq.pipeline.metrics.duck import metrics_duckdb
 from dovemq.pipeline.metrics.spark import metrics_spark
 from tests.pipeline import traces
@@ -59,3 +63,14 @@ def test_the_examples_of_the_paper_come_out_of_spark(spark: "SparkSession", tmp_
         dict(zip(names, ("a/far", 0.2, 1.6), strict=True)),
         dict(zip(names, ("a/near", 0.2, 0.4), strict=True)),
     ]
+
+
+def test_spark_names_a_file_with_a_damaged_page(spark: "SparkSession", tmp_path: Path) -> None:
+    rows = traces.made(9)
+    traces.write(rows, tmp_path / "a.parquet")
+    traces.damage(traces.write(rows, tmp_path / "b.parquet"))
+    named = r"b\.parquet is damaged"
+    with pytest.raises(TraceDamaged, match=named):
+        metrics_spark(spark, [tmp_path], WINDOW_US)
+    with pytest.raises(TraceDamaged, match=named):
+        observed_by_spark(spark, [tmp_path])

@@ -149,3 +149,18 @@ def rewrite(
         place = table.schema.get_field_index(to_text)
         table = table.set_column(place, to_text, table[to_text].cast(pa.string()))
     pq.write_table(table, target)
+
+
+def damage(path: Path) -> None:
+    """A page of message ids, behind a footer that is sound."""
+    metadata = pq.ParquetFile(path).metadata
+    place = next(
+        column
+        for column in map(metadata.row_group(0).column, range(metadata.num_columns))
+        if column.path_in_schema == "message_id"
+    )
+    contents = bytearray(path.read_bytes())
+    start = place.data_page_offset
+    for at in range(start + place.total_compressed_size // 2, start + place.total_compressed_size):
+        contents[at] ^= 0xFF
+    path.write_bytes(contents)

@@ -68,7 +68,10 @@ def _beside(file: Path, name: str) -> str:
 
 
 def panels(sweep: "Sweep", rows: Sequence[Mapping[str, Any]]) -> "list[Panel]":
-    """One per measure, over the first axis of numbers; a curve for each point of the others."""
+    """One per measure, over the first axis of numbers; a curve for each point of the others.
+
+    Where they are too many to be told apart the title says so.
+    """
     from dovemq.experiments.figure import Panel
 
     numeric = [
@@ -83,9 +86,13 @@ def panels(sweep: "Sweep", rows: Sequence[Mapping[str, Any]]) -> "list[Panel]":
         label = ", ".join(f"{name} = {row[name]}" for name in others) or sweep.model
         groups.setdefault(label, []).append(row)
     kept = list(groups.items())[:_CURVES_MAX]
+    left_out = f" ({len(kept)} of {len(groups)} curves)" if len(kept) < len(groups) else ""
     return [
         Panel(
-            measure, axis, measure, tuple(_curve(label, own, axis, measure) for label, own in kept)
+            f"{measure}{left_out}",
+            axis,
+            measure,
+            tuple(_curve(label, own, axis, measure) for label, own in kept),
         )
         for measure in sweep.question.measures
     ]

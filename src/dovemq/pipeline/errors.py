@@ -3,6 +3,7 @@
 PipelineError
 ├── JavaUnfit       no Java that Spark can run on
 ├── SparkMissing    the extra is not installed
+├── TraceDamaged    a file of a trace that cannot be read to its end
 └── TracesMissing   no trace where one was looked for
 """
 
@@ -31,6 +32,12 @@ class SparkMissing(PipelineError):
     def __init__(self, package: str) -> None:
         super().__init__(f"{package} is not installed: pip install 'dovemq[spark]'")
         self.package = package
+
+
+class TraceDamaged(PipelineError):
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} is damaged: {reason}; without it the rest can be read")
+        self.path = path
 
 
 class TracesMissing(PipelineError):

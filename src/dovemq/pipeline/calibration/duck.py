@@ -10,6 +10,7 @@ import duckdb
 from dovemq.models.calibration.samples import BITS, PER_DOUBLING, TIME_US_MAX
 from dovemq.pipeline.calibration.events import EVENTS
 from dovemq.pipeline.calibration.observed import SLICES, Observed
+from dovemq.pipeline.metrics.damage import damage_named
 from dovemq.pipeline.metrics.rules import REASON
 from dovemq.pipeline.metrics.sources import Traces, readable_traces
 from dovemq.pipeline.statements import statement
@@ -21,6 +22,7 @@ _PARTS: Final = ("steps", "visits", "requests")
 def observed_by_duckdb(places: Sequence[Path]) -> Observed:
     traces = readable_traces(places)
     with (
+        damage_named(traces),
         tempfile.TemporaryDirectory(prefix="dovemq-duckdb-") as folder,
         duckdb.connect(config={"temp_directory": folder}) as connection,
     ):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from dovemq.pipeline.calibration import transforms
 from dovemq.pipeline.calibration.events import EVENTS
 from dovemq.pipeline.calibration.observed import Observed
+from dovemq.pipeline.metrics.damage import damage_named
 from dovemq.pipeline.metrics.rules import REASON
 from dovemq.pipeline.metrics.sources import readable_traces
 
@@ -30,13 +31,14 @@ def observed_by_spark(session: "SparkSession", places: Sequence[Path]) -> Observ
         "front_ends": transforms.front_ends(requests),
     }
     try:
-        return Observed.of(
-            lambda name: tables[name].toArrow(),
-            rows=traces.rows,
-            quarantined=judged.where(f"{_JUDGED} IS NOT NULL").count(),
-            refused=traces.refused,
-            engine="spark",
-        )
+        with damage_named(traces):
+            return Observed.of(
+                lambda name: tables[name].toArrow(),
+                rows=traces.rows,
+                quarantined=judged.where(f"{_JUDGED} IS NOT NULL").count(),
+                refused=traces.refused,
+                engine="spark",
+            )
     finally:
         for frame in (steps, visits, requests):
             frame.unpersist()

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from dovemq.pipeline.metrics.accounts import ACCOUNTS, accounts, joined
+from dovemq.pipeline.metrics.damage import damage_named
 from dovemq.pipeline.metrics.finish import finish
 from dovemq.pipeline.metrics.matching import BUCKET_ROWS, MESSAGES, match
 from dovemq.pipeline.metrics.reading import (
@@ -42,7 +43,7 @@ def metrics_duckdb(
 ) -> Metrics:
     """`memory` is DuckDB's own; matching takes `bucket_rows` at a time beside it."""
     traces = find_traces(places)
-    with opened(traces.paths, memory) as connection:
+    with damage_named(traces), opened(traces.paths, memory) as connection:
         requests = _requests(connection, window_us)
         buckets = max(1, math.ceil(traces.rows / bucket_rows))
         messages = _messages(connection, buckets, front_end_keys(requests))

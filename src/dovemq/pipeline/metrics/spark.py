@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.compute as pc
 
+from dovemq.pipeline.metrics.damage import damage_named
 from dovemq.pipeline.metrics.finish import finish
 from dovemq.pipeline.metrics.matching import BUCKET_ROWS
 from dovemq.pipeline.metrics.result import (
@@ -59,7 +60,7 @@ def metrics_spark(
     bucket_rows: int = BUCKET_ROWS,
 ) -> Metrics:
     traces = find_traces(places)
-    with _shuffling(session) as partitions:
+    with damage_named(traces), _shuffling(session) as partitions:
         files = _files(session, traces, partitions)
         buckets = max(partitions, math.ceil(traces.rows / bucket_rows))
         asked = requests(files, buckets, window_us).toArrow()

@@ -4,7 +4,8 @@
 
 Two servers run at the same time, one with `--trace`, and are loaded in turns; medians over the
 rounds. The writer's thread counts: the kernel is asked for the CPU of the whole process, and a
-round ends only when its last file is whole.
+round ends only when its last file is whole. A round is made again when others on the same hardware
+took more than a hundredth of the time.
 """
 
 import asyncio
@@ -21,6 +22,7 @@ from bench.load import Load, Signer, connect, singles, tens
 from bench.measured import access_of, cpu_seconds, create_queue, dovemq_server
 from bench.path import BODY_BYTES, WARM_UP_SHARE, Contestant, Shape
 from bench.tables import Row, parser_of, show
+from dovemq.load.costs import undisturbed
 from dovemq.telemetry.files import PARTIAL
 from dovemq.telemetry.trace import TICK_SECONDS
 
@@ -80,7 +82,11 @@ async def cpu_ms(
 
 async def compare(off: Contestant, on: Contestant, shape: Shape, rounds: int, rows: Rows) -> Row:
     await cpu_ms(off, on, shape, int(shape.lifecycles * WARM_UP_SHARE), rows)
-    pairs = [await cpu_ms(off, on, shape, shape.lifecycles, rows) for _ in range(rounds)]
+    pairs = []
+    for _ in range(rounds):
+        for _ in undisturbed():
+            pair = await cpu_ms(off, on, shape, shape.lifecycles, rows)
+        pairs.append(pair)
     return {
         "shape": shape.name,
         "off_ms": round(statistics.median(without for without, _ in pairs), 1),

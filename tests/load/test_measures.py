@@ -1,5 +1,6 @@
 """Response times, medians and their intervals, what is still missing, and CPU of processes."""
 
+import itertools
 import math
 import os
 import random
@@ -9,7 +10,7 @@ import pytest
 
 from dovemq.load.account import Account
 from dovemq.load.books import Activity, Books, News
-from dovemq.load.costs import ProcessUnknown, tree_cpu_seconds
+from dovemq.load.costs import ProcessorTime, ProcessUnknown, tree_cpu_seconds, undisturbed
 from dovemq.load.results import figure, measured
 from dovemq.load.timings import Timings, joined
 
@@ -131,3 +132,21 @@ def test_cpu_of_a_process_grows_and_a_stranger_is_refused() -> None:
     assert tree_cpu_seconds(os.getpid()) > before
     with pytest.raises(ProcessUnknown, match="no process 999999999"):
         tree_cpu_seconds(999_999_999)
+
+
+def test_what_other_machines_took_is_a_share_of_the_time_of_all_processors() -> None:
+    assert ProcessorTime(15, 1_200).stolen_since(ProcessorTime(5, 1_000)) == 0.05
+    assert ProcessorTime(5, 1_000).stolen_since(ProcessorTime(5, 1_000)) == 0.0
+    now = ProcessorTime.now()
+    assert 0 <= now.stolen < now.total
+
+
+@pytest.mark.parametrize(("stolen", "attempts"), [([0, 1], 1), ([0, 2, 0, 1], 2), ([0, 2] * 5, 5)])
+def test_a_disturbed_measurement_is_made_again_a_few_times(
+    stolen: list[int], attempts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = (
+        ProcessorTime(ticks, 100 * at) for at, ticks in enumerate(itertools.accumulate(stolen))
+    )
+    monkeypatch.setattr(ProcessorTime, "now", lambda: next(times))
+    assert list(undisturbed()) == list(range(attempts))

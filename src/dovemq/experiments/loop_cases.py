@@ -3,7 +3,8 @@
 In one case consumers work for a drawn time on what they receive, and the queue before them is
 GI/G/m. In the other the front end itself is the server: it joins sends into commits, so that its
 speed depends on how many it has in hand, and that is how it is modelled. Since the speed of a
-machine changes within minutes, the front end is calibrated and measured in turns.
+machine changes within minutes, the front end is calibrated and measured in turns, and again when
+other machines on the same hardware took time from it.
 """
 
 import math
@@ -50,9 +51,9 @@ class Scale:
 
 FULL: Final = Scale(
     consumers={0.5: 80.0, 0.7: 240.0, 0.85: 440.0},
-    front_end={0.5: 8.0, 0.7: 10.0, 0.85: 14.0},
+    front_end={0.5: 6.0, 0.7: 8.0, 0.85: 12.0},
     pilot=10.0,
-    closed=1.5,
+    closed=1.0,
     rounds=12,
 )
 QUICK: Final = Scale(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from dovemq.load.costs import undisturbed
 from dovemq.load.faults.process import ServerProcess
 from dovemq.load.plan import Endpoint, Phases, Plan
 from dovemq.load.results import Result
@@ -29,6 +30,7 @@ class Service:
         # Signatures are no part of what is measured, and loopback alone is reached.
         args = ["--insecure-no-auth", "--trace", str(self._trace)]
         self._process = ServerProcess(folder / "data", args=args)
+        self._attempts: dict[str, int] = {}
 
     def start(self) -> None:
         self._process.start()
@@ -42,12 +44,21 @@ class Service:
         self._ran(name, asyncio.run(run(self._plan(name, fields))))
 
     def send(self, name: str, **fields: Any) -> None:
-        """As much of a plan as is sends; the messages go with their queue."""
-        plan = self._plan(name, {**fields, "phases": Phases.APART})
-        self._ran(name, asyncio.run(_sent(plan)))
+        """As much of a plan as is sends; the messages go with their queue.
+
+        Again if it was disturbed; the last attempt counts.
+        """
+        for attempt in undisturbed():
+            self._attempts[name] = attempt
+            plan = self._plan(name, {**fields, "phases": Phases.APART})
+            self._ran(name, asyncio.run(_sent(plan)))
 
     def _plan(self, name: str, fields: Mapping[str, Any]) -> Plan:
-        return Plan(endpoint=Endpoint(self._process.endpoint_url), name=name, **fields)
+        endpoint = Endpoint(self._process.endpoint_url)
+        return Plan(endpoint=endpoint, name=self._attempt(name), **fields)
+
+    def _attempt(self, name: str) -> str:
+        return f"{name}-{self._attempts.get(name, 0)}"
 
     def _ran(self, name: str, result: Result) -> None:
         if result.failed:
@@ -55,7 +66,7 @@ class Service:
 
     def traced(self, name: str) -> Traced:
         """What was written of a load's queue; once the server has stopped."""
-        return Traced(self._trace, f"%/{name}-1-0")
+        return Traced(self._trace, f"%/{self._attempt(name)}-1-0")
 
 
 async def _sent(plan: Plan) -> Result:

@@ -1,9 +1,15 @@
-"""CPU time of a process and of all that it started, as the kernel counts it. Linux alone."""
+"""CPU time as the kernel counts it: of a process and all that it started, and what others took.
+
+Linux alone.
+"""
 
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from dovemq.core.errors import DoveError
 
@@ -11,6 +17,42 @@ _CPU_CLOCK: Final = 2
 """Of a whole process, all its threads, ended ones included."""
 _CHILDREN_USER: Final = 13
 _CHILDREN_SYSTEM: Final = 14
+
+
+STOLEN_SHARE_MAX: Final = 0.01
+"""Of processor time that other machines on the same hardware took: more of it and a measurement
+of some seconds tells of them."""
+ATTEMPTS_MAX: Final = 5
+
+_STOLEN: Final = 7
+_COUNTED: Final = 8
+"""Of the times of all processors: what follows is counted among the first ones already."""
+
+
+class ProcessorTime(Struct, frozen=True):
+    """Of all processors since the machine has started, in ticks. `stolen` by other machines."""
+
+    stolen: int
+    total: int
+
+    @classmethod
+    def now(cls) -> "ProcessorTime":
+        with open("/proc/stat") as file:
+            ticks = [int(text) for text in file.readline().split()[1 : 1 + _COUNTED]]
+        return cls(ticks[_STOLEN], sum(ticks))
+
+    def stolen_since(self, before: "ProcessorTime") -> float:
+        """As a share of the time in between."""
+        return (self.stolen - before.stolen) / max(1, self.total - before.total)
+
+
+def undisturbed() -> Iterator[int]:
+    """Numbers of attempts, from 0 on: one, and a few at most until the machine was ours in one."""
+    for attempt in range(ATTEMPTS_MAX):
+        before = ProcessorTime.now()
+        yield attempt
+        if ProcessorTime.now().stolen_since(before) <= STOLEN_SHARE_MAX:
+            return
 
 
 class ProcessUnknown(DoveError):

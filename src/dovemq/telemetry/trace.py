@@ -112,11 +112,13 @@ class Trace:
         if told is None or not self._has_room(len(told[3])):
             return
         at_ns, queue, partition, messages = told
-        lane = self._chunk.sent
-        entries = [_entry(message) for message in messages]
-        self._known.update(zip([message.sequence for message in messages], entries, strict=True))
+        lane, known = self._chunk.sent, self._known
+        for message in messages:
+            entry = known[message.sequence] = _entry(message)
+            lane.entries.append(entry)
+            if message.attributes:
+                _add_job(lane, message.attributes)
         self._bound_known()
-        _add_entries(lane, entries, messages)
         sender = messages[0].sender
         self._end_group(lane, len(messages), queue, partition, at_ns, trail, sender)
 
@@ -127,8 +129,9 @@ class Trace:
         settled_ns, queue, partition, receipts = told
         if self._has_room(len(receipts)):
             lane = self._chunk.settled
-            lane.entries.extend([self._forgotten(receipt.sequence) for receipt in receipts])
-            lane.counts.extend([receipt.receive_count for receipt in receipts])
+            for receipt in receipts:
+                lane.entries.append(self._forgotten(receipt.sequence))
+                lane.counts.append(receipt.receive_count)
             self._end_group(lane, len(receipts), queue, partition, settled_ns, trail)
         return True
 
@@ -141,17 +144,18 @@ class Trace:
     def record_leased(
         self, queue: Queue, leases: Sequence[Lease], first: int, it_ns: int, trail: "RequestTrail"
     ) -> None:
-        messages = [lease.message for lease in leases]
-        sender = messages[0].sender
-        if len(leases) > 1 and len({each.sender for each in messages}) > 1:
+        sender = leases[0].message.sender
+        if len(leases) > 1 and len({lease.message.sender for lease in leases}) > 1:
             for at, lease in enumerate(leases):
                 self.record_leased(queue, (lease,), first + at, it_ns, trail)
         elif self._has_room(len(leases)):
-            lane = self._chunk.leased
-            known = self._known.get
-            entries = [known(each.sequence) or self._learnt(each) for each in messages]
-            _add_entries(lane, entries, messages)
-            lane.counts.extend([lease.receive_count for lease in leases])
+            lane, known = self._chunk.leased, self._known
+            for lease in leases:
+                message = lease.message
+                lane.entries.append(known.get(message.sequence) or self._learnt(message))
+                lane.counts.append(lease.receive_count)
+                if message.attributes:
+                    _add_job(lane, message.attributes)
             partition = leases[0].receipt.partition
             self._end_group(lane, len(leases), queue, partition, it_ns, trail, sender, first)
 
@@ -324,11 +328,10 @@ def _entry(message: Message) -> bytes:
     return entry_of(message.message_id, send_number(message), size, crc32(encoded))
 
 
-def _add_entries(lane: Lane, entries: Sequence[bytes], messages: Sequence[Message]) -> None:
-    lane.entries.extend(entries)
-    for row, message in enumerate(messages, lane.rows):
-        if message.attributes and any(job := _job(message.attributes)):
-            lane.jobs[row] = job
+def _add_job(lane: Lane, attributes: Mapping[str, Attribute]) -> None:
+    """Of the row whose entry was the last."""
+    if any(job := _job(attributes)):
+        lane.jobs[len(lane.entries) - 1] = job
 
 
 def _job(attributes: Mapping[str, Attribute]) -> JobText:

@@ -12,9 +12,7 @@ from dovemq.experiments.loop_cases import (
     consumers,
     front_end,
     interpolated,
-    rate_at,
 )
-from dovemq.models.analytic import load_dependent
 from dovemq.models.simulation.estimates import Estimate
 
 SHORT = Scale({0.5: 2.0}, {0.5: 1.5}, pilot=1.5, closed=1.0, rounds=1, populations=(1, 8))
@@ -61,17 +59,6 @@ def test_the_figure_shows_both_and_tells_of_what_was_not_stable() -> None:
 def test_rates_lie_on_lines_between_what_was_measured() -> None:
     rates = interpolated([(0.5, 100.0), (4.5, 500.0), (2.5, 300.0)])
     assert rates == pytest.approx([150.0, 250.0, 350.0, 450.0, 500.0])
-
-
-@pytest.mark.parametrize("load", [0.01, 0.5, 0.85, 0.999])
-def test_the_load_of_a_server_of_one_speed_is_its_utilisation(load: float) -> None:
-    assert rate_at(load, [300.0]) == pytest.approx(300.0 * load)
-
-
-def test_a_server_that_is_faster_with_more_in_hand_takes_more_at_the_same_load() -> None:
-    rates = [300.0, 500.0, 600.0]
-    assert load_dependent(rate_at(0.7, rates), rates).busy == pytest.approx(0.7)
-    assert rate_at(0.7, rates) > rate_at(0.7, rates[:1])
 
 
 def test_one_slow_client_gives_one_rate() -> None:

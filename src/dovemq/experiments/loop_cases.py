@@ -14,11 +14,10 @@ from statistics import fmean
 from typing import Final
 
 import numpy as np
-from scipy.optimize import brentq
 
 from dovemq.experiments.service_runs import Service, service
 from dovemq.load.plan import Pauses
-from dovemq.models.analytic import ggm, load_dependent
+from dovemq.models.analytic import arrival_rate_at, ggm, load_dependent
 from dovemq.models.calibration import CONFIDENCE, known
 from dovemq.models.simulation.estimates import Estimate
 
@@ -151,7 +150,9 @@ def front_end(seed: int, scale: Scale) -> list[Point]:
         _closed_loops(server, seed, scale, "pilot")
         server.stop()
         rates = interpolated(_speeds(server, scale, ["pilot"]))
-        arrivals = {load: FRONT_END_BATCH * rate_at(load, rates) for load in scale.front_end}
+        arrivals = {
+            load: FRONT_END_BATCH * arrival_rate_at(load, rates) for load in scale.front_end
+        }
         server.start()
         rounds = [str(number) for number in range(scale.rounds)]
         for label in rounds:
@@ -176,15 +177,6 @@ def _speeds(server: Service, scale: Scale, labels: Sequence[str]) -> list[tuple[
         for each in scale.populations
     ]
     return [(float(number), float(rate)) for number, rate in np.mean(found, axis=1)]
-
-
-def rate_at(load: float, rates: Sequence[float]) -> float:
-    """The arrivals a second that keep a server of these speeds busy for that share of time."""
-
-    def surplus(rate: float) -> float:
-        return load_dependent(rate, rates).busy - load
-
-    return float(brentq(surplus, 1e-6 * rates[-1], rates[-1]))
 
 
 def _send(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dovemq.models.analytic import ParameterInvalid, load_dependent, mm1, mmc
+from dovemq.models.analytic import ParameterInvalid, arrival_rate_at, load_dependent, mm1, mmc
 
 
 @pytest.mark.parametrize("servers", [1, 3, 8, 40])
@@ -42,3 +42,14 @@ def test_more_than_the_last_rate_is_unstable() -> None:
 def test_rates_must_be_above_0(rates: list[float]) -> None:
     with pytest.raises(ParameterInvalid):
         load_dependent(1.0, rates)
+
+
+@pytest.mark.parametrize("load", [0.01, 0.5, 0.85, 0.999])
+def test_the_load_of_a_server_of_one_speed_is_its_utilisation(load: float) -> None:
+    assert arrival_rate_at(load, [300.0]) == pytest.approx(300.0 * load)
+
+
+def test_a_server_that_is_faster_with_more_in_hand_takes_more_at_the_same_load() -> None:
+    rates = [300.0, 500.0, 600.0]
+    assert load_dependent(arrival_rate_at(0.7, rates), rates).busy == pytest.approx(0.7)
+    assert arrival_rate_at(0.7, rates) > arrival_rate_at(0.7, rates[:1])

@@ -19,7 +19,11 @@ from dovemq.models.analytic.headroom import (
 )
 from dovemq.models.analytic.jackson import JacksonNetwork, jackson
 from dovemq.models.analytic.jobs import JobType, Network, Route, Task, Topic, chain
-from dovemq.models.analytic.load_dependent import LoadDependent, load_dependent
+from dovemq.models.analytic.load_dependent import (
+    LoadDependent,
+    arrival_rate_at,
+    load_dependent,
+)
 from dovemq.models.analytic.network import (
     NetworkMeasures,
     NetworkSensitivity,
@@ -71,6 +75,7 @@ __all__ = [
     "Vma",
     "VmaMeasures",
     "VmaSensitivity",
+    "arrival_rate_at",
     "chain",
     "ggm",
     "in_order_limit",

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 
 from dovemq.models.analytic import parameters
 
@@ -43,3 +44,12 @@ def load_dependent(arrival_rate: float, service_rates: Sequence[float]) -> LoadD
     numbers = np.arange(len(weights))
     number = float(weights @ numbers) + beyond * (len(ratios) + 1.0 / (1.0 - last))
     return LoadDependent(rate, True, 1.0 - float(weights[0]) / total, number / total)
+
+
+def arrival_rate_at(busy: float, service_rates: Sequence[float]) -> float:
+    """What keeps such a server busy for that share of time."""
+
+    def surplus(rate: float) -> float:
+        return load_dependent(rate, service_rates).busy - busy
+
+    return float(brentq(surplus, 1e-6 * service_rates[-1], service_rates[-1]))

@@ -1,6 +1,7 @@
 """The loop: the real service in a short run, and what is made of longer ones."""
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from dovemq.experiments.loop_cases import (
     front_end,
     interpolated,
 )
+from dovemq.experiments.service_runs import Service
 from dovemq.models.simulation.estimates import Estimate
 
 SHORT = Scale({0.5: 2.0}, {0.5: 1.5}, pilot=1.5, closed=1.0, rounds=1, populations=(1, 8))
@@ -63,3 +65,13 @@ def test_rates_lie_on_lines_between_what_was_measured() -> None:
 
 def test_one_slow_client_gives_one_rate() -> None:
     assert interpolated([(0.4, 100.0)]) == pytest.approx([100.0, 100.0])
+
+
+def test_sends_that_stayed_disturbed_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shares = {"a": 0.0, "b": 0.2, "c": 0.01}
+    server = Service(tmp_path)
+    monkeypatch.setattr(server, "_stolen_shares", shares)
+    assert server.quiet(list(shares)) == ["a", "c"]
+    assert server.quiet(["b"]) == ["b"]

@@ -43,7 +43,8 @@ def figure_of(points: Sequence[Point]) -> Figure:
             f"The front end gets sends of {FRONT_END_BATCH}. Its speed by number in hand is that "
             "of closed loops of senders, in turns with what is measured; the load is the share of "
             "time in which it has something in hand. A run of which others on the same hardware "
-            f"took more than {STOLEN_SHARE_MAX:.0%} is made again, {ATTEMPTS_MAX} times at most.",
+            f"took more than {STOLEN_SHARE_MAX:.0%} is made again, {ATTEMPTS_MAX} times at most, "
+            "and then left out.",
         ),
     )
 
@@ -53,7 +54,7 @@ def verdict_on(point: Point) -> Verdict:
     found = (
         f"predicted {1_000 * point.predicted:.4g} ms, measured {1_000 * point.measured.mean:.4g} "
         f"± {point.half_width:.1%}: {point.error:+.1%}; utilisation {point.utilisation:.2f}, "
-        f"{point.arrival_rate:.4g} /s"
+        f"{point.arrival_rate:.4g} /s; {point.measured.samples} {point.measured.by}"
     )
     known = point.half_width <= HALF_WIDTH_MAX
     return Verdict(

@@ -171,12 +171,13 @@ def _closed_loops(server: Service, seed: int, scale: Scale, label: str) -> None:
 
 
 def _speeds(server: Service, scale: Scale, labels: Sequence[str]) -> list[tuple[float, float]]:
-    """How many were in hand and answered a second, by population, as means of the rounds."""
-    found = [
-        [_speed(server, f"closed-{each}-{label}", scale.closed) for label in labels]
-        for each in scale.populations
-    ]
-    return [(float(number), float(rate)) for number, rate in np.mean(found, axis=1)]
+    """How many were in hand and answered a second, by population, as means of quiet rounds."""
+    found = []
+    for population in scale.populations:
+        names = server.quiet([f"closed-{population}-{label}" for label in labels])
+        speeds = [_speed(server, name, scale.closed) for name in names]
+        found.append((fmean(number for number, _ in speeds), fmean(rate for _, rate in speeds)))
+    return found
 
 
 def _send(
@@ -216,8 +217,8 @@ def interpolated(speeds: Sequence[tuple[float, float]]) -> list[float]:
 
 def _answered(server: Service, load: float, scale: Scale, rates: Sequence[float]) -> Point:
     calibrations, means = [], []
-    for label in range(scale.rounds):
-        traced = server.traced(f"{_name(load)}-{label}")
+    for name in server.quiet([f"{_name(load)}-{label}" for label in range(scale.rounds)]):
+        traced = server.traced(name)
         first, second = traced.sending(WARM_UP_SHARE * scale.front_end[load]).halves()
         calibrations.append(traced.calibrated(first, "event = 'sent'").front_ends[0])
         means.append(traced.latency(second).mean)

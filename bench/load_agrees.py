@@ -27,7 +27,7 @@ from bench.peers.processes import Running
 from bench.peers.starting import dovemq
 from bench.peers.workloads import CONNECTIONS, LIFECYCLE, WORKLOADS
 from bench.tables import Row, parser_of, show
-from dovemq.load.costs import undisturbed
+from dovemq.load.costs import Undisturbed
 
 RATIO_MAX: Final = 1.1
 WARM_UP_SHARE: Final = 4
@@ -77,11 +77,11 @@ def measure(client: Client, running: Running, rounds: int, messages: int) -> lis
         # The first round warms up.
         count = messages if number else messages // WARM_UP_SHARE
         found = {}
-        for attempt in undisturbed():
+        for attempt in Undisturbed():
             found[GO] = by_go(client, running, f"agrees-{number}-{attempt}", count)
-        for _ in undisturbed():
+        for _ in Undisturbed():
             found[PLAIN] = by_load(running, count, "--plain")
-        for _ in undisturbed():
+        for _ in Undisturbed():
             found[DEFAULT] = by_load(running, count)
         for name, cost in found.items() if number else ():
             costs[name].append(cost)

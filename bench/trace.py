@@ -22,7 +22,7 @@ from bench.load import Load, Signer, connect, singles, tens
 from bench.measured import access_of, cpu_seconds, create_queue, dovemq_server
 from bench.path import BODY_BYTES, WARM_UP_SHARE, Contestant, Shape
 from bench.tables import Row, parser_of, show
-from dovemq.load.costs import undisturbed
+from dovemq.load.costs import Undisturbed
 from dovemq.telemetry.files import PARTIAL
 from dovemq.telemetry.trace import TICK_SECONDS
 
@@ -84,7 +84,7 @@ async def compare(off: Contestant, on: Contestant, shape: Shape, rounds: int, ro
     await cpu_ms(off, on, shape, int(shape.lifecycles * WARM_UP_SHARE), rows)
     pairs = []
     for _ in range(rounds):
-        for _ in undisturbed():
+        for _ in Undisturbed():
             pair = await cpu_ms(off, on, shape, shape.lifecycles, rows)
         pairs.append(pair)
     return {

@@ -10,7 +10,13 @@ import pytest
 
 from dovemq.load.account import Account
 from dovemq.load.books import Activity, Books, News
-from dovemq.load.costs import ProcessorTime, ProcessUnknown, tree_cpu_seconds, undisturbed
+from dovemq.load.costs import (
+    ATTEMPTS_MAX,
+    ProcessorTime,
+    ProcessUnknown,
+    Undisturbed,
+    tree_cpu_seconds,
+)
 from dovemq.load.results import figure, measured
 from dovemq.load.timings import Timings, joined
 
@@ -149,4 +155,6 @@ def test_a_disturbed_measurement_is_made_again_a_few_times(
         ProcessorTime(ticks, 100 * at) for at, ticks in enumerate(itertools.accumulate(stolen))
     )
     monkeypatch.setattr(ProcessorTime, "now", lambda: next(times))
-    assert list(undisturbed()) == list(range(attempts))
+    found = Undisturbed()
+    assert list(found) == list(range(attempts))
+    assert found.reached is (attempts < ATTEMPTS_MAX)

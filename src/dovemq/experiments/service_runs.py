@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from dovemq.load.costs import STOLEN_SHARE_MAX, ProcessorTime, undisturbed
+from dovemq.load.costs import Undisturbed
 from dovemq.load.faults.process import ServerProcess
 from dovemq.load.plan import Endpoint, Phases, Plan
 from dovemq.load.results import Result
@@ -31,7 +31,7 @@ class Service:
         args = ["--insecure-no-auth", "--trace", str(self._trace)]
         self._process = ServerProcess(folder / "data", args=args)
         self._attempts: dict[str, int] = {}
-        self._stolen_shares: dict[str, float] = {}
+        self._quiet: set[str] = set()
 
     def start(self) -> None:
         self._process.start()
@@ -49,17 +49,17 @@ class Service:
 
         Again if it was disturbed; the last attempt counts.
         """
-        for attempt in undisturbed():
+        attempts = Undisturbed()
+        for attempt in attempts:
             self._attempts[name] = attempt
             plan = self._plan(name, {**fields, "phases": Phases.APART})
-            before = ProcessorTime.now()
             self._ran(name, asyncio.run(_sent(plan)))
-            self._stolen_shares[name] = ProcessorTime.now().stolen_since(before)
+        if attempts.reached:
+            self._quiet.add(name)
 
     def quiet(self, names: Sequence[str]) -> list[str]:
         """Those of these sends that were not disturbed in the end; all, if none was so."""
-        found = [name for name in names if self._stolen_shares[name] <= STOLEN_SHARE_MAX]
-        return found or list(names)
+        return [name for name in names if name in self._quiet] or list(names)
 
     def _plan(self, name: str, fields: Mapping[str, Any]) -> Plan:
         endpoint = Endpoint(self._process.endpoint_url)

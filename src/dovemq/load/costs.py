@@ -46,13 +46,20 @@ class ProcessorTime(Struct, frozen=True):
         return (self.stolen - before.stolen) / max(1, self.total - before.total)
 
 
-def undisturbed() -> Iterator[int]:
+class Undisturbed:
     """Numbers of attempts, from 0 on: one, and a few at most until the machine was ours in one."""
-    for attempt in range(ATTEMPTS_MAX):
-        before = ProcessorTime.now()
-        yield attempt
-        if ProcessorTime.now().stolen_since(before) <= STOLEN_SHARE_MAX:
-            return
+
+    def __init__(self) -> None:
+        self.reached = False
+        """Whether it was ours in the last one."""
+
+    def __iter__(self) -> Iterator[int]:
+        for attempt in range(ATTEMPTS_MAX):
+            before = ProcessorTime.now()
+            yield attempt
+            self.reached = ProcessorTime.now().stolen_since(before) <= STOLEN_SHARE_MAX
+            if self.reached:
+                return
 
 
 class ProcessUnknown(DoveError):

@@ -1,8 +1,9 @@
 """Files that are there whole, and on disk, or not at all; folders that one process works in."""
 
+import contextlib
 import fcntl
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +33,18 @@ def lock_of(folder: Path) -> int | None:
         os.close(lock)
         return None
     return lock
+
+
+@contextlib.contextmanager
+def locked(folder: Path, taken: Exception) -> Iterator[None]:
+    """The folder is this process's meanwhile; `taken` is raised while it is another's."""
+    lock = lock_of(folder)
+    if lock is None:
+        raise taken
+    try:
+        yield
+    finally:
+        os.close(lock)
 
 
 def _sync(path: Path) -> None:

@@ -7,7 +7,6 @@ and whatever is killed goes on as if nothing had happened. All executors must se
 """
 
 import contextlib
-import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dovemq.pipeline.durable import lock_of, write_durably
+from dovemq.pipeline.durable import locked, write_durably
 from dovemq.pipeline.monitor.errors import PlaceTaken, PlaceUnfit
 from dovemq.pipeline.monitor.figures import TABLE
 from dovemq.pipeline.monitor.watch import Bounds
@@ -49,14 +48,9 @@ class Place:
         """By one process at a time, on the terms on which it was begun."""
         for folder in (self._states, self._figures):
             folder.mkdir(parents=True, exist_ok=True)
-        lock = lock_of(self.directory)
-        if lock is None:
-            raise PlaceTaken(self.directory)
-        try:
+        with locked(self.directory, PlaceTaken(self.directory)):
             self._agree(terms)
             yield
-        finally:
-            os.close(lock)
 
     def _agree(self, terms: Terms) -> None:
         file = self.directory / "monitor.json"

@@ -10,7 +10,6 @@ not kept yet, and nothing else.
 """
 
 import contextlib
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +18,7 @@ import msgspec
 import pyarrow as pa
 from pyarrow import csv, parquet
 
-from dovemq.pipeline.durable import PARTIAL, lock_of, write_durably
+from dovemq.pipeline.durable import PARTIAL, locked, write_durably
 from dovemq.pipeline.sweep.errors import LedgerOfAnother, LedgerTaken, LedgerUnreadable
 
 FORMAT: Final = 1
@@ -75,14 +74,9 @@ class Ledger:
 def opened_ledger(folder: Path, identity: Mapping[str, Any]) -> Iterator[Ledger]:
     """Begun, or taken up where it was left; nobody else may work in the folder meanwhile."""
     folder.mkdir(parents=True, exist_ok=True)
-    lock = lock_of(folder)
-    if lock is None:
-        raise LedgerTaken(folder)
-    try:
+    with locked(folder, LedgerTaken(folder)):
         _check_manifest(folder, {"format": FORMAT, **identity})
         yield Ledger(folder)
-    finally:
-        os.close(lock)
 
 
 def _check_manifest(folder: Path, identity: Mapping[str, Any]) -> None:

@@ -2,6 +2,8 @@
 
 import fcntl
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +97,29 @@ def test_file_holds_what_was_recorded(tmp_path: Path, seed: int, answered: float
     assert shelf.files.finish() == len(expected)
     [file] = shelf.whole()
     assert pq.read_table(file).to_pylist() == expected
+
+
+def test_first_rows_load_no_module(tmp_path: Path) -> None:
+    """What is loaded under traffic keeps requests waiting; only a new process can tell."""
+    program = """
+import sys
+from pathlib import Path
+from dovemq.telemetry.columns import Origin
+from dovemq.telemetry.files import Rotation, TraceFiles
+from dovemq.telemetry.lanes import Chunk, entry_of
+
+files = TraceFiles(Path(sys.argv[1]), Origin("front", 0), Rotation(10, 10.0, 1 << 30), lambda: 0)
+before = set(sys.modules)
+chunk = Chunk()
+chunk.sent.entries.append(entry_of("id", 1, 1, 1))
+chunk.sent.end_group(1, "0/q", 0, 1, "127.0.0.1:1", 1, 2, "0")
+files.add(chunk)
+assert files.finish() == 1
+print(*sorted(set(sys.modules) - before))
+"""
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stdout.split() == []
 
 
 def test_label_that_is_null_points_nowhere_outside_its_dictionary() -> None:

@@ -49,6 +49,11 @@ _US_NS: Final = 1_000
 Spread = Callable[[NDArray[Any]], NDArray[Any]]
 
 
+def load_libraries() -> None:
+    """Arrow looks for pandas with its first array, which takes half a second of the interpreter."""
+    pa.array(np.zeros(1))
+
+
 class Origin(Struct, frozen=True):
     """What every row of a process has: its name, and the time at which its clock was zero."""
 

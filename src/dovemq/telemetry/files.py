@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
 
-from dovemq.telemetry.columns import SCHEMA, Origin, table_of
+from dovemq.telemetry.columns import SCHEMA, Origin, load_libraries, table_of
 from dovemq.telemetry.lanes import Chunk
 from dovemq.telemetry.schema import COLUMNS, Event
 
@@ -49,6 +49,7 @@ class TraceFiles:
         rotation: Rotation,
         now_ns: Callable[[], int],
     ) -> None:
+        load_libraries()
         directory.mkdir(parents=True, exist_ok=True)
         self._directory = directory
         self._origin = origin

@@ -13,7 +13,7 @@ import pytest
 
 from dovemq.telemetry.columns import SCHEMA, Origin, table_of
 from dovemq.telemetry.files import PARTIAL, Rotation, TraceFiles
-from dovemq.telemetry.lanes import Chunk, entry_of
+from dovemq.telemetry.lanes import NEVER, Chunk, entry_of
 from dovemq.telemetry.schema import COLUMNS, VERSION, Event
 from dovemq.telemetry.writing import TraceWriter
 
@@ -78,7 +78,7 @@ class Filled:
             own = {"message_id": message_id, "send_seq": number, "bytes": size, "body_crc32": crc}
             row = shared | own
             self.rows.append({column.name: row.get(column.name) for column in COLUMNS})
-        read_ns, written_ns = (None if us is None else us * 1_000 for us in (read_us, written_us))
+        read_ns, written_ns = (NEVER if us is None else us * 1_000 for us in (read_us, written_us))
         lane.end_group(count, queue, 0, time_us * 1_000, client, read_ns, written_ns, sender)
 
 

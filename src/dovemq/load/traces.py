@@ -14,7 +14,7 @@ from dovemq.load.journals import Outcome
 from dovemq.load.reading import Rows, Source
 from dovemq.telemetry.columns import Origin
 from dovemq.telemetry.files import Rotation, TraceFiles
-from dovemq.telemetry.lanes import Chunk, Lane, entry_of
+from dovemq.telemetry.lanes import NEVER, Chunk, Lane, entry_of
 from dovemq.telemetry.schema import Event
 
 FILE_ROWS_MAX: Final = 2_000_000
@@ -105,5 +105,5 @@ def _end_row(
     receives: int = 0,
 ) -> None:
     at_ns = at_us * _US_NS
-    asked_ns = None if asked_us is None else asked_us * _US_NS
+    asked_ns = NEVER if asked_us is None else asked_us * _US_NS
     lane.end_group(1, queue, 0, at_ns, client, asked_ns, at_ns, sender, receives)

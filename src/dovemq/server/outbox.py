@@ -154,11 +154,11 @@ class Outbox:
                 log_failure(log, "an undelivered answer is not taken back", error)
 
     def _delivered(self) -> None:
-        unsent, self._unsent = self._unsent, []
-        for response in unsent:
+        for response in self._unsent:
             if response.written is None:
                 continue
             try:
                 response.written()
             except Exception as error:
                 log_failure(log, "a written answer is not recorded", error)
+        self._unsent.clear()

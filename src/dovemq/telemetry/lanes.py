@@ -61,8 +61,8 @@ class Lane:
         partition: int,
         time_ns: int,
         client: str | None = None,
-        read_ns: int | None = None,
-        written_ns: int | None = None,
+        read_ns: int = NEVER,
+        written_ns: int = NEVER,
         sender: str | None = None,
         receives: int = 0,
     ) -> None:
@@ -77,8 +77,8 @@ class Lane:
             partition,
             time_ns,
             NOBODY if client is None else self.clients.setdefault(client, len(self.clients)),
-            NEVER if read_ns is None else read_ns,
-            NEVER if written_ns is None else written_ns,
+            read_ns,
+            written_ns,
             NOBODY if sender is None else self.senders.setdefault(sender, len(self.senders)),
             receives,
         )

@@ -11,11 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 from zlib import crc32
 
+from msgspec import Struct
+
 from dovemq.core.commands import Duplicate, Lease, Receipt, Sent
 from dovemq.core.message import Attribute, Message
 from dovemq.core.queue import Queue
 from dovemq.core.sending import attribute_bytes
-from dovemq.telemetry.lanes import Chunk, JobText, Lane, entry_of, entry_unknown
+from dovemq.telemetry.lanes import NEVER, Chunk, JobText, Lane, entry_of, entry_unknown
 from dovemq.telemetry.schema import Event
 
 log = logging.getLogger(__name__)
@@ -90,7 +92,7 @@ class Trace:
         lane = self._chunk.lanes[Event.EXPIRED]
         if self._has_room(len(sequences)):
             lane.entries.extend(map(self._forgotten, sequences))
-            self._end_group(lane, len(sequences), queue, partition, self.now_ns())
+            lane.end_group(len(sequences), self._name(queue), partition, self.now_ns())
 
     def redriven(self, queue: Queue, leases: Sequence[Lease]) -> None:
         lane = self._chunk.lanes[Event.REDRIVEN]
@@ -98,7 +100,7 @@ class Trace:
             lane.entries.extend(_entry(lease.message) for lease in leases)
             lane.counts.extend(lease.receive_count for lease in leases)
             partition = leases[0].receipt.partition
-            self._end_group(lane, len(leases), queue, partition, self.now_ns())
+            lane.end_group(len(leases), self._name(queue), partition, self.now_ns())
 
     def close(self) -> None:
         """Hand over all that is held."""
@@ -106,8 +108,8 @@ class Trace:
         self._give_up(self.now_ns())
         self._hand_over()
 
-    def record_sent(self, sequence: int, trail: "RequestTrail | None") -> None:
-        """A send whose answer was written by now, or without a trail will not be."""
+    def record_sent(self, sequence: int, trail: "RequestTrail") -> None:
+        """A send whose answer was written, or will not be."""
         told = self._sent.pop(sequence, None)
         if told is None or not self._has_room(len(told[3])):
             return
@@ -119,10 +121,18 @@ class Trace:
             if message.attributes:
                 _add_job(lane, message.attributes)
         self._bound_known()
-        sender = messages[0].sender
-        self._end_group(lane, len(messages), queue, partition, at_ns, trail, sender)
+        lane.end_group(
+            len(messages),
+            self._name(queue),
+            partition,
+            at_ns,
+            trail.client,
+            trail.read_ns,
+            trail.written_ns,
+            messages[0].sender,
+        )
 
-    def record_settled(self, sequence: int, trail: "RequestTrail | None") -> bool:
+    def record_settled(self, sequence: int, trail: "RequestTrail") -> bool:
         told = self._settled.pop(sequence, None)
         if told is None:
             return False
@@ -132,7 +142,15 @@ class Trace:
             for receipt in receipts:
                 lane.entries.append(self._forgotten(receipt.sequence))
                 lane.counts.append(receipt.receive_count)
-            self._end_group(lane, len(receipts), queue, partition, settled_ns, trail)
+            lane.end_group(
+                len(receipts),
+                self._name(queue),
+                partition,
+                settled_ns,
+                trail.client,
+                trail.read_ns,
+                trail.written_ns,
+            )
         return True
 
     def number_leases(self, count: int) -> int:
@@ -156,13 +174,29 @@ class Trace:
                 lane.counts.append(lease.receive_count)
                 if message.attributes:
                     _add_job(lane, message.attributes)
-            partition = leases[0].receipt.partition
-            self._end_group(lane, len(leases), queue, partition, it_ns, trail, sender, first)
+            lane.end_group(
+                len(leases),
+                self._name(queue),
+                leases[0].receipt.partition,
+                it_ns,
+                trail.client,
+                trail.read_ns,
+                trail.written_ns,
+                sender,
+                first,
+            )
 
     def record_missed(self, queue: Queue, trail: "RequestTrail") -> None:
         if self._has_room(1):
-            lane = self._chunk.lanes[Event.MISSED]
-            self._end_group(lane, 1, queue, 0, self.now_ns(), trail)
+            self._chunk.lanes[Event.MISSED].end_group(
+                1,
+                self._name(queue),
+                0,
+                trail.written_ns,
+                trail.client,
+                trail.read_ns,
+                trail.written_ns,
+            )
 
     def _has_room(self, count: int) -> bool:
         self._room -= count
@@ -170,26 +204,6 @@ class Trace:
             return True
         self.rows_dropped += count
         return False
-
-    def _end_group(
-        self,
-        lane: Lane,
-        rows: int,
-        queue: Queue,
-        partition: int,
-        time_ns: int,
-        trail: "RequestTrail | None" = None,
-        sender: str | None = None,
-        receives: int = 0,
-    ) -> None:
-        """Without a trail nobody took an answer."""
-        name = self._names.get(queue.number) or self._name(queue)
-        client = read_ns = written_ns = None
-        if trail is not None:
-            client, read_ns, written_ns = trail.client, trail.read_ns, self.now_ns()
-        lane.end_group(
-            rows, name, partition, time_ns, client, read_ns, written_ns, sender, receives
-        )
 
     def _learnt(self, message: Message) -> bytes:
         """Of a message that was sent long ago, or before this process began."""
@@ -209,9 +223,11 @@ class Trace:
             self._known_before, self._known = self._known, {}
 
     def _name(self, queue: Queue) -> str:
-        if len(self._names) >= QUEUE_NAMES_MAX:
-            self._names.clear()
-        name = self._names[queue.number] = str(queue.key)
+        name = self._names.get(queue.number)
+        if name is None:
+            if len(self._names) >= QUEUE_NAMES_MAX:
+                self._names.clear()
+            name = self._names[queue.number] = str(queue.key)
         return name
 
     def _tick(self) -> None:
@@ -223,10 +239,11 @@ class Trace:
 
     def _give_up(self, until_ns: int) -> None:
         """Record what happened until then and whose answer nobody has taken."""
+        nobody = RequestTrail(self)
         for sequence in _older(self._sent, until_ns):
-            self.record_sent(sequence, None)
+            self.record_sent(sequence, nobody)
         for sequence in _older(self._settled, until_ns):
-            self.record_settled(sequence, None)
+            self.record_settled(sequence, nobody)
 
     def _hand_over(self) -> None:
         self._ticks = 0
@@ -240,28 +257,22 @@ class Trace:
             log.warning("trace: %d rows dropped, the writer cannot follow", dropped)
 
 
-class RequestTrail:
-    """One request's part in the trace; implements `core.observing.Trail`."""
+class RequestTrail(Struct, eq=False, gc=False):
+    """One request's part in the trace; implements `core.observing.Trail`.
 
-    __slots__ = (
-        "_first",
-        "_it_ns",
-        "_leases",
-        "_queue",
-        "_receipts",
-        "_sent",
-        "_trace",
-        "client",
-        "read_ns",
-    )
+    Nothing that it holds leads back to it, so the collector need not know it.
+    """
 
-    def __init__(self, trace: Trace, client: str, read_ns: int) -> None:
-        self.client = client
-        self.read_ns = read_ns
-        self._trace = trace
-        self._sent: int | None = None
-        self._receipts: Sequence[Receipt] = ()
-        self._queue: Queue | None = None
+    _trace: Trace
+    client: str | None = None
+    read_ns: int = NEVER
+    written_ns: int = NEVER
+    _sent: int | None = None
+    _receipts: Sequence[Receipt] = ()
+    _queue: Queue | None = None
+    _leases: Sequence[Lease] = ()
+    _it_ns: int = NEVER
+    _first: int = 0
 
     def sent(self, answers: Sequence[Sent | Duplicate]) -> None:
         for answer in answers:
@@ -281,10 +292,10 @@ class RequestTrail:
 
     def missed(self, queue: Queue) -> None:
         self._queue = queue
-        self._leases = ()
 
     def written(self) -> None:
         trace = self._trace
+        self.written_ns = trace.now_ns()
         if self._sent is not None:
             trace.record_sent(self._sent, self)
         elif self._receipts:

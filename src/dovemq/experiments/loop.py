@@ -37,7 +37,7 @@ def figure_of(points: Sequence[Point]) -> Figure:
         tuple(_panel(case, [each for each in points if each.case == case]) for case in cases),
         tuple(verdict_on(point) for point in points),
         (
-            "A model is calibrated from one half of a run, and measured in the other.",
+            "A model is calibrated from the first third of a run, and measured in the rest.",
             f"{CONSUMERS} consumers work {WORK_MS} ms on average, exponentially; what the model "
             "has is what the trace tells of it, with the consumers' delays.",
             f"The front end gets sends of {FRONT_END_BATCH}. Its speed by number in hand is that "

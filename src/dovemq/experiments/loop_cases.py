@@ -28,7 +28,9 @@ FRONT_END_SENDERS: Final = 64
 FRONT_END_BATCH: Final = 10
 """So much work for the front end that its clients, on the same machine, have less of it."""
 BODY_BYTES: Final = 256
-WARM_UP_SHARE: Final = 0.05
+WARM_UP_SHARE: Final = 0.1
+CALIBRATED_SHARE: Final = 1 / 3
+"""Of what follows the warm-up; the rest is measured."""
 RATES_MAX: Final = 1_000
 """So many numbers of requests in hand have a rate of their own."""
 
@@ -49,11 +51,11 @@ class Scale:
 
 
 FULL: Final = Scale(
-    consumers={0.5: 80.0, 0.7: 240.0, 0.85: 440.0},
-    front_end={0.5: 6.0, 0.7: 8.0, 0.85: 12.0},
+    consumers={0.5: 80.0, 0.7: 240.0, 0.85: 600.0},
+    front_end={0.5: 3.0, 0.7: 4.0, 0.85: 8.0},
     pilot=10.0,
-    closed=1.0,
-    rounds=12,
+    closed=0.5,
+    rounds=40,
 )
 QUICK: Final = Scale(
     consumers={0.5: 4.0, 0.7: 7.0, 0.85: 20.0},
@@ -122,7 +124,7 @@ def _work(server: Service, name: str, seed: int, rate: float, seconds: float) ->
 
 def _consumed(server: Service, load: float, seconds: float) -> Point:
     traced = server.traced(_name(load))
-    first, second = traced.sending(WARM_UP_SHARE * seconds).halves()
+    first, rest = traced.sending(WARM_UP_SHARE * seconds).split(CALIBRATED_SHARE)
     queue = traced.calibrated(first).queues[0]
     rate = known(queue.arrivals.rate, "arrival_rate").value
     station = ggm(
@@ -140,7 +142,7 @@ def _consumed(server: Service, load: float, seconds: float) -> Point:
         float(station.utilisation),
         rate,
         predicted,
-        traced.sojourn(second),
+        traced.sojourn(rest),
     )
 
 
@@ -219,9 +221,10 @@ def _answered(server: Service, load: float, scale: Scale, rates: Sequence[float]
     calibrations, means = [], []
     for name in server.quiet([f"{_name(load)}-{label}" for label in range(scale.rounds)]):
         traced = server.traced(name)
-        first, second = traced.sending(WARM_UP_SHARE * scale.front_end[load]).halves()
+        sending = traced.sending(WARM_UP_SHARE * scale.front_end[load])
+        first, rest = sending.split(CALIBRATED_SHARE)
         calibrations.append(traced.calibrated(first, "event = 'sent'").front_ends[0])
-        means.append(traced.latency(second).mean)
+        means.append(traced.latency(rest).mean)
     rate = fmean(known(each.request_rate, "request_rate").value for each in calibrations)
     utilisation = fmean(known(each.utilisation, "utilisation").value for each in calibrations)
     measured = Estimate(tuple(means), CONFIDENCE)

@@ -23,9 +23,10 @@ class Period:
     from_us: int
     until_us: int
 
-    def halves(self) -> "tuple[Period, Period]":
-        middle_us = (self.from_us + self.until_us) // 2
-        return Period(self.from_us, middle_us), Period(middle_us, self.until_us)
+    def split(self, share: float) -> "tuple[Period, Period]":
+        """The first of them is such a share of it."""
+        at_us = self.from_us + int(share * (self.until_us - self.from_us))
+        return Period(self.from_us, at_us), Period(at_us, self.until_us)
 
 
 class Traced:

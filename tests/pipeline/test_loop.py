@@ -17,7 +17,9 @@ from dovemq.experiments.loop_cases import (
 from dovemq.experiments.service_runs import Service
 from dovemq.models.simulation.estimates import Estimate
 
-SHORT = Scale({0.5: 2.0}, {0.5: 1.5}, pilot=1.5, closed=1.0, rounds=1, populations=(1, 8))
+SHORT = Scale(
+    {0.5: 2.0}, {0.5: 1.5}, pilot=1.5, closed=1.0, consumers_rounds=1, rounds=1, populations=(1, 8)
+)
 
 
 def test_a_model_of_consumers_is_calibrated_and_measured_in_the_real_service() -> None:

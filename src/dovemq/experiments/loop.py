@@ -18,6 +18,7 @@ from dovemq.experiments.loop_cases import (
     consumers,
     front_end,
 )
+from dovemq.experiments.service_runs import WAITING_STOLEN_SHARE_MAX
 from dovemq.load.costs import ATTEMPTS_MAX, STOLEN_SHARE_MAX
 
 ERROR_MAX: Final = 0.15
@@ -37,14 +38,15 @@ def figure_of(points: Sequence[Point]) -> Figure:
         tuple(_panel(case, [each for each in points if each.case == case]) for case in cases),
         tuple(verdict_on(point) for point in points),
         (
-            "A model is calibrated from the first third of a run, and measured in the rest.",
+            "A model is calibrated from the first quarter of each round, and measured in the rest.",
             f"{CONSUMERS} consumers work {WORK_MS} ms on average, exponentially; what the model "
             "has is what the trace tells of it, with the consumers' delays.",
             f"The front end gets sends of {FRONT_END_BATCH}. Its speed by number in hand is that "
-            "of closed loops of senders, in turns with what is measured; the load is the share of "
-            "time in which it has something in hand. A run of which others on the same hardware "
-            f"took more than {STOLEN_SHARE_MAX:.0%} is made again, {ATTEMPTS_MAX} times at most, "
-            "and then left out.",
+            "of closed loops of senders, in turns with what is measured, and so are the indices of "
+            "dispersion; the load is the share of time in which it has something in hand.",
+            f"A round of which others on the same hardware took more than {STOLEN_SHARE_MAX:.0%}, "
+            f"or {WAITING_STOLEN_SHARE_MAX:.0%} of consumers, is made again, {ATTEMPTS_MAX} times "
+            "at most, and then left out.",
         ),
     )
 

@@ -2,13 +2,13 @@
 
 In one case consumers work for a drawn time on what they receive, and the queue before them is
 GI/G/m. In the other the front end itself is the server: it joins sends into commits, so that its
-speed depends on how many it has in hand, and that is how it is modelled. Since the speed of a
-machine changes within minutes, the front end is calibrated and measured in turns, and again when
-other machines on the same hardware took time from it.
+speed depends on how many it has in hand, and that is how it is modelled, with the indices of
+dispersion of what comes and goes. Since the speed of a machine changes within minutes, all is run
+in rounds, and again when other machines on the same hardware took time from it.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
@@ -20,6 +20,7 @@ from dovemq.load.plan import Pauses
 from dovemq.models.analytic import arrival_rate_at, ggm, load_dependent
 from dovemq.models.calibration import CONFIDENCE, known
 from dovemq.models.simulation.estimates import Estimate
+from dovemq.pipeline.calibration.periods import Period, Traced
 
 CONSUMERS: Final = 8
 WORK_MS: Final = 20
@@ -28,40 +29,47 @@ FRONT_END_SENDERS: Final = 64
 FRONT_END_BATCH: Final = 10
 """So much work for the front end that its clients, on the same machine, have less of it."""
 BODY_BYTES: Final = 256
+PILOT: Final = -1
+"""The round before the first."""
 WARM_UP_SHARE: Final = 0.1
-CALIBRATED_SHARE: Final = 1 / 3
+CALIBRATED_SHARE: Final = 0.25
 """Of what follows the warm-up; the rest is measured."""
 RATES_MAX: Final = 1_000
 """So many numbers of requests in hand have a rate of their own."""
+WINDOW_US: Final = 100_000
+"""Far longer than a commit, so that what goes on inside does not count as dispersion."""
+READ: Final = "ot_us - latency_us"
+ANSWERED: Final = "ot_us"
+"""Moments of a send, as SQL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Seconds of runs; those of cases by load, at high load long enough to know a mean to 5 %.
-
-    Those of `closed` and `front_end` are of each round.
-    """
+    """Seconds of each round; those of cases by load, at high load the longer ones."""
 
     consumers: Mapping[float, float]
     front_end: Mapping[float, float]
     pilot: float
     closed: float
+    consumers_rounds: int
     rounds: int
     populations: tuple[int, ...] = (1, 2, 4, 8, 16)
 
 
 FULL: Final = Scale(
-    consumers={0.5: 80.0, 0.7: 240.0, 0.85: 600.0},
+    consumers={0.5: 16.0, 0.7: 30.0, 0.85: 50.0},
     front_end={0.5: 3.0, 0.7: 4.0, 0.85: 8.0},
     pilot=10.0,
-    closed=0.5,
+    closed=1.0,
+    consumers_rounds=10,
     rounds=40,
 )
 QUICK: Final = Scale(
-    consumers={0.5: 4.0, 0.7: 7.0, 0.85: 20.0},
+    consumers={0.5: 2.0, 0.7: 4.0, 0.85: 10.0},
     front_end={0.5: 2.0, 0.7: 2.0, 0.85: 2.0},
     pilot=3.0,
     closed=1.0,
+    consumers_rounds=2,
     rounds=2,
 )
 
@@ -96,14 +104,15 @@ def consumers(seed: int, scale: Scale) -> list[Point]:
         queue = pilot.calibrated(pilot.sending(0.0)).queues[0]
         capacity = CONSUMERS * known(queue.service_rate, "service_rate").value
         server.start()
-        for load, seconds in scale.consumers.items():
-            _work(server, _name(load), seed, load * capacity, seconds)
+        for number in range(scale.consumers_rounds):
+            for load, seconds in scale.consumers.items():
+                _work(server, _name(load, number), seed + number, load * capacity, seconds)
         server.stop()
-        return [_consumed(server, load, seconds) for load, seconds in scale.consumers.items()]
+        return [_consumed(server, load, scale) for load in scale.consumers]
 
 
-def _name(load: float) -> str:
-    return f"load-{100 * load:.0f}"
+def _name(load: float, number: int) -> str:
+    return f"load-{100 * load:.0f}-{number}"
 
 
 def _work(server: Service, name: str, seed: int, rate: float, seconds: float) -> None:
@@ -122,64 +131,90 @@ def _work(server: Service, name: str, seed: int, rate: float, seconds: float) ->
     )
 
 
-def _consumed(server: Service, load: float, seconds: float) -> Point:
-    traced = server.traced(_name(load))
-    first, rest = traced.sending(WARM_UP_SHARE * seconds).split(CALIBRATED_SHARE)
-    queue = traced.calibrated(first).queues[0]
-    rate = known(queue.arrivals.rate, "arrival_rate").value
+def _consumed(server: Service, load: float, scale: Scale) -> Point:
+    queues, means = [], []
+    rounds = [_name(load, number) for number in range(scale.consumers_rounds)]
+    for traced in map(server.traced, server.quiet(rounds)):
+        first, rest = _parts(traced, scale.consumers[load])
+        queues.append(traced.calibrated(first).queues[0])
+        means.append(traced.sojourn(rest).mean)
+    rate = fmean(known(queue.arrivals.rate, "arrival_rate").value for queue in queues)
     station = ggm(
         rate,
-        known(queue.arrivals.scv, "arrival_scv").value,
-        known(queue.service_rate, "service_rate").value,
-        known(queue.service_scv, "service_scv").value,
-        queue.consumers,
+        fmean(known(queue.arrivals.scv, "arrival_scv").value for queue in queues),
+        fmean(known(queue.service_rate, "service_rate").value for queue in queues),
+        fmean(known(queue.service_scv, "service_scv").value for queue in queues),
+        max(queue.consumers for queue in queues),
     )
     # What a consumer does after the settle keeps it busy, but is no time of the message.
-    predicted = float(station.waiting_time) + known(queue.work, "work").value
+    work = fmean(known(queue.work, "work").value for queue in queues)
     return Point(
         "consumers",
         load,
         float(station.utilisation),
         rate,
-        predicted,
-        traced.sojourn(rest),
+        float(station.waiting_time) + work,
+        Estimate(tuple(means), CONFIDENCE),
     )
+
+
+def _parts(traced: Traced, seconds: float) -> tuple[Period, Period]:
+    """To calibrate from, and to measure."""
+    return traced.sending(WARM_UP_SHARE * seconds).split(CALIBRATED_SHARE)
 
 
 def front_end(seed: int, scale: Scale) -> list[Point]:
     """The load is the share of time in which it has something in hand."""
     with service() as server:
-        _closed_loops(server, seed, scale, "pilot")
+        _closed_loops(server, seed, scale, PILOT)
         server.stop()
-        rates = interpolated(_speeds(server, scale, ["pilot"]))
+        rates = interpolated(_speeds(server, scale, [PILOT]))
         arrivals = {
             load: FRONT_END_BATCH * arrival_rate_at(load, rates) for load in scale.front_end
         }
         server.start()
-        rounds = [str(number) for number in range(scale.rounds)]
-        for label in rounds:
-            _closed_loops(server, seed, scale, label)
+        for number in range(scale.rounds):
+            _closed_loops(server, seed + number, scale, number)
             for load, seconds in scale.front_end.items():
-                name = f"{_name(load)}-{label}"
-                _send(server, name, seed, FRONT_END_SENDERS, seconds, arrivals[load])
+                name = _name(load, number)
+                _send(server, name, seed + number, FRONT_END_SENDERS, seconds, arrivals[load])
         server.stop()
-        rates = interpolated(_speeds(server, scale, rounds))
-        return [_answered(server, load, scale, rates) for load in scale.front_end]
+        rates = interpolated(_speeds(server, scale, range(scale.rounds)))
+        dispersion = _dispersion(server, scale)
+        return [_answered(server, load, scale, rates, dispersion) for load in scale.front_end]
 
 
-def _closed_loops(server: Service, seed: int, scale: Scale, label: str) -> None:
+def _closed_loops(server: Service, seed: int, scale: Scale, number: int) -> None:
     for population in scale.populations:
-        _send(server, f"closed-{population}-{label}", seed, population, scale.closed, None)
+        _send(server, _closed_name(population, number), seed, population, scale.closed, None)
 
 
-def _speeds(server: Service, scale: Scale, labels: Sequence[str]) -> list[tuple[float, float]]:
-    """How many were in hand and answered a second, by population, as means of quiet rounds."""
+def _closed_name(population: int, number: int) -> str:
+    return f"closed-{population}-{number}"
+
+
+def _closed(
+    server: Service, scale: Scale, population: int, numbers: Iterable[int]
+) -> list[tuple[Traced, Period]]:
+    """Quiet rounds of a closed loop, without their warm-up."""
+    names = server.quiet([_closed_name(population, number) for number in numbers])
+    traces = [server.traced(name) for name in names]
+    return [(traced, traced.sending(WARM_UP_SHARE * scale.closed)) for traced in traces]
+
+
+def _speeds(server: Service, scale: Scale, numbers: Iterable[int]) -> list[tuple[float, float]]:
+    """How many were in hand and answered a second, by population, as means of rounds."""
     found = []
     for population in scale.populations:
-        names = server.quiet([f"closed-{population}-{label}" for label in labels])
-        speeds = [_speed(server, name, scale.closed) for name in names]
+        speeds = [_speed(*each) for each in _closed(server, scale, population, numbers)]
         found.append((fmean(number for number, _ in speeds), fmean(rate for _, rate in speeds)))
     return found
+
+
+def _dispersion(server: Service, scale: Scale) -> float:
+    """Of the answers when there is always something in hand."""
+    closed = _closed(server, scale, max(scale.populations), range(scale.rounds))
+    return fmean(traced.dispersion(period, ANSWERED, WINDOW_US) for traced, period in closed)
 
 
 def _send(
@@ -199,10 +234,8 @@ def _send(
     )
 
 
-def _speed(server: Service, name: str, seconds: float) -> tuple[float, float]:
+def _speed(traced: Traced, period: Period) -> tuple[float, float]:
     """How many the front end had in hand, on average, and how many it answered a second."""
-    traced = server.traced(name)
-    period = traced.sending(WARM_UP_SHARE * seconds)
     found = traced.calibrated(period, "event = 'sent'").front_ends[0]
     rate = known(found.request_rate, "request_rate").value
     return rate * known(found.latency.get("sent"), "latency").value, rate
@@ -217,16 +250,20 @@ def interpolated(speeds: Sequence[tuple[float, float]]) -> list[float]:
     return [*between, float(rates[-1])]
 
 
-def _answered(server: Service, load: float, scale: Scale, rates: Sequence[float]) -> Point:
-    calibrations, means = [], []
-    for name in server.quiet([f"{_name(load)}-{label}" for label in range(scale.rounds)]):
-        traced = server.traced(name)
-        sending = traced.sending(WARM_UP_SHARE * scale.front_end[load])
-        first, rest = sending.split(CALIBRATED_SHARE)
+def _answered(
+    server: Service, load: float, scale: Scale, rates: Sequence[float], dispersion: float
+) -> Point:
+    calibrations, dispersions, means = [], [], []
+    rounds = [_name(load, number) for number in range(scale.rounds)]
+    for traced in map(server.traced, server.quiet(rounds)):
+        first, rest = _parts(traced, scale.front_end[load])
         calibrations.append(traced.calibrated(first, "event = 'sent'").front_ends[0])
+        dispersions.append(traced.dispersion(first, READ, WINDOW_US))
         means.append(traced.latency(rest).mean)
     rate = fmean(known(each.request_rate, "request_rate").value for each in calibrations)
     utilisation = fmean(known(each.utilisation, "utilisation").value for each in calibrations)
     measured = Estimate(tuple(means), CONFIDENCE)
-    predicted = load_dependent(rate, rates).sojourn_time
+    predicted = load_dependent(rate, rates).dispersed_sojourn_time(
+        1.0 / rates[0], fmean(dispersions), dispersion
+    )
     return Point("front end", load, utilisation, rate, predicted, measured)

@@ -3,11 +3,11 @@
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from dovemq.load.costs import Undisturbed
+from dovemq.load.costs import STOLEN_SHARE_MAX, Undisturbed
 from dovemq.load.faults.process import ServerProcess
 from dovemq.load.plan import Endpoint, Phases, Plan
 from dovemq.load.results import Result
@@ -15,6 +15,8 @@ from dovemq.load.run import RECEIVING, Live, run
 from dovemq.pipeline.calibration.periods import Traced
 
 LOOK_SECONDS: Final = 0.05
+WAITING_STOLEN_SHARE_MAX: Final = 0.05
+"""Where most of the time is waiting, more of the processors can be taken."""
 
 
 class LoadFailed(RuntimeError):
@@ -41,24 +43,32 @@ class Service:
             self._process.stop()
 
     def load(self, name: str, **fields: Any) -> None:
-        """A plan to its end."""
-        self._ran(name, asyncio.run(run(self._plan(name, fields))))
+        """A plan of work that waits, to its end."""
+        self._run(name, run, fields, WAITING_STOLEN_SHARE_MAX)
 
     def send(self, name: str, **fields: Any) -> None:
-        """As much of a plan as is sends; the messages go with their queue.
+        """As much of a plan as is sends; the messages go with their queue."""
+        self._run(name, _sent, {**fields, "phases": Phases.APART}, STOLEN_SHARE_MAX)
 
-        Again if it was disturbed; the last attempt counts.
-        """
-        attempts = Undisturbed()
+    def _run(
+        self,
+        name: str,
+        act: Callable[[Plan], Coroutine[Any, Any, Result]],
+        fields: Mapping[str, Any],
+        stolen_share_max: float,
+    ) -> None:
+        """Again if it was disturbed; the last attempt counts."""
+        attempts = Undisturbed(stolen_share_max)
         for attempt in attempts:
             self._attempts[name] = attempt
-            plan = self._plan(name, {**fields, "phases": Phases.APART})
-            self._ran(name, asyncio.run(_sent(plan)))
+            result = asyncio.run(act(self._plan(name, fields)))
+            if result.failed:
+                raise LoadFailed(name, result.failure or "the account does not come out even")
         if attempts.reached:
             self._quiet.add(name)
 
     def quiet(self, names: Sequence[str]) -> list[str]:
-        """Those of these sends that were not disturbed in the end; all, if none was so."""
+        """Those of these runs that were not disturbed in the end; all, if none was so."""
         return [name for name in names if name in self._quiet] or list(names)
 
     def _plan(self, name: str, fields: Mapping[str, Any]) -> Plan:
@@ -67,10 +77,6 @@ class Service:
 
     def _attempt(self, name: str) -> str:
         return f"{name}-{self._attempts.get(name, 0)}"
-
-    def _ran(self, name: str, result: Result) -> None:
-        if result.failed:
-            raise LoadFailed(name, result.failure or "the account does not come out even")
 
     def traced(self, name: str) -> Traced:
         """What was written of a load's queue; once the server has stopped."""

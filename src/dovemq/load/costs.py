@@ -49,15 +49,16 @@ class ProcessorTime(Struct, frozen=True):
 class Undisturbed:
     """Numbers of attempts, from 0 on: one, and a few at most until the machine was ours in one."""
 
-    def __init__(self) -> None:
+    def __init__(self, stolen_share_max: float = STOLEN_SHARE_MAX) -> None:
         self.reached = False
         """Whether it was ours in the last one."""
+        self._stolen_share_max = stolen_share_max
 
     def __iter__(self) -> Iterator[int]:
         for attempt in range(ATTEMPTS_MAX):
             before = ProcessorTime.now()
             yield attempt
-            self.reached = ProcessorTime.now().stolen_since(before) <= STOLEN_SHARE_MAX
+            self.reached = ProcessorTime.now().stolen_since(before) <= self._stolen_share_max
             if self.reached:
                 return
 

@@ -42,8 +42,8 @@ def figure_of(points: Sequence[Point]) -> Figure:
             f"{CONSUMERS} consumers work {WORK_MS} ms on average, exponentially; what the model "
             "has is what the trace tells of it, with the consumers' delays.",
             f"The front end gets sends of {FRONT_END_BATCH}. Its speed by number in hand is that "
-            "of closed loops of senders, in turns with what is measured, and so are the indices of "
-            "dispersion; the load is the share of time in which it has something in hand.",
+            "of closed loops of senders, in turns with what is measured; the load is the share of "
+            "time in which it has something in hand.",
             f"A round of which others on the same hardware took more than {STOLEN_SHARE_MAX:.0%}, "
             f"or {WAITING_STOLEN_SHARE_MAX:.0%} of consumers, is made again, {ATTEMPTS_MAX} times "
             "at most, and then left out.",

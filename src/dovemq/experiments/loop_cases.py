@@ -2,9 +2,9 @@
 
 In one case consumers work for a drawn time on what they receive, and the queue before them is
 GI/G/m. In the other the front end itself is the server: it joins sends into commits, so that its
-speed depends on how many it has in hand, and that is how it is modelled, with the indices of
-dispersion of what comes and goes. Since the speed of a machine changes within minutes, all is run
-in rounds, and again when other machines on the same hardware took time from it.
+speed depends on how many it has in hand, and that is how it is modelled. Since the speed of a
+machine changes within minutes, all is run in rounds, and again when other machines on the same
+hardware took time from it.
 """
 
 import math
@@ -36,11 +36,6 @@ CALIBRATED_SHARE: Final = 0.25
 """Of what follows the warm-up; the rest is measured."""
 RATES_MAX: Final = 1_000
 """So many numbers of requests in hand have a rate of their own."""
-WINDOW_US: Final = 100_000
-"""Far longer than a commit, so that what goes on inside does not count as dispersion."""
-READ: Final = "ot_us - latency_us"
-ANSWERED: Final = "ot_us"
-"""Moments of a send, as SQL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +175,7 @@ def front_end(seed: int, scale: Scale) -> list[Point]:
                 _send(server, name, seed + number, FRONT_END_SENDERS, seconds, arrivals[load])
         server.stop()
         rates = interpolated(_speeds(server, scale, range(scale.rounds)))
-        dispersion = _dispersion(server, scale)
-        return [_answered(server, load, scale, rates, dispersion) for load in scale.front_end]
+        return [_answered(server, load, scale, rates) for load in scale.front_end]
 
 
 def _closed_loops(server: Service, seed: int, scale: Scale, number: int) -> None:
@@ -193,28 +187,14 @@ def _closed_name(population: int, number: int) -> str:
     return f"closed-{population}-{number}"
 
 
-def _closed(
-    server: Service, scale: Scale, population: int, numbers: Iterable[int]
-) -> list[tuple[Traced, Period]]:
-    """Quiet rounds of a closed loop, without their warm-up."""
-    names = server.quiet([_closed_name(population, number) for number in numbers])
-    traces = [server.traced(name) for name in names]
-    return [(traced, traced.sending(WARM_UP_SHARE * scale.closed)) for traced in traces]
-
-
 def _speeds(server: Service, scale: Scale, numbers: Iterable[int]) -> list[tuple[float, float]]:
     """How many were in hand and answered a second, by population, as means of rounds."""
     found = []
     for population in scale.populations:
-        speeds = [_speed(*each) for each in _closed(server, scale, population, numbers)]
+        names = server.quiet([_closed_name(population, number) for number in numbers])
+        speeds = [_speed(server.traced(name), scale.closed) for name in names]
         found.append((fmean(number for number, _ in speeds), fmean(rate for _, rate in speeds)))
     return found
-
-
-def _dispersion(server: Service, scale: Scale) -> float:
-    """Of the answers when there is always something in hand."""
-    closed = _closed(server, scale, max(scale.populations), range(scale.rounds))
-    return fmean(traced.dispersion(period, ANSWERED, WINDOW_US) for traced, period in closed)
 
 
 def _send(
@@ -234,8 +214,9 @@ def _send(
     )
 
 
-def _speed(traced: Traced, period: Period) -> tuple[float, float]:
+def _speed(traced: Traced, seconds: float) -> tuple[float, float]:
     """How many the front end had in hand, on average, and how many it answered a second."""
+    period = traced.sending(WARM_UP_SHARE * seconds)
     found = traced.calibrated(period, "event = 'sent'").front_ends[0]
     rate = known(found.request_rate, "request_rate").value
     return rate * known(found.latency.get("sent"), "latency").value, rate
@@ -250,20 +231,15 @@ def interpolated(speeds: Sequence[tuple[float, float]]) -> list[float]:
     return [*between, float(rates[-1])]
 
 
-def _answered(
-    server: Service, load: float, scale: Scale, rates: Sequence[float], dispersion: float
-) -> Point:
-    calibrations, dispersions, means = [], [], []
+def _answered(server: Service, load: float, scale: Scale, rates: Sequence[float]) -> Point:
+    calibrations, means = [], []
     rounds = [_name(load, number) for number in range(scale.rounds)]
     for traced in map(server.traced, server.quiet(rounds)):
         first, rest = _parts(traced, scale.front_end[load])
         calibrations.append(traced.calibrated(first, "event = 'sent'").front_ends[0])
-        dispersions.append(traced.dispersion(first, READ, WINDOW_US))
         means.append(traced.latency(rest).mean)
     rate = fmean(known(each.request_rate, "request_rate").value for each in calibrations)
     utilisation = fmean(known(each.utilisation, "utilisation").value for each in calibrations)
     measured = Estimate(tuple(means), CONFIDENCE)
-    predicted = load_dependent(rate, rates).dispersed_sojourn_time(
-        1.0 / rates[0], fmean(dispersions), dispersion
-    )
+    predicted = load_dependent(rate, rates).sojourn_time
     return Point("front end", load, utilisation, rate, predicted, measured)

@@ -53,11 +53,3 @@ def test_a_server_that_is_faster_with_more_in_hand_takes_more_at_the_same_load()
     rates = [300.0, 500.0, 600.0]
     assert load_dependent(arrival_rate_at(0.7, rates), rates).busy == pytest.approx(0.7)
     assert arrival_rate_at(0.7, rates) > arrival_rate_at(0.7, rates[:1])
-
-
-def test_dispersion_of_service_times_makes_it_an_mg1_queue() -> None:
-    rate, service, scv = 0.8, 1.0, 3.0
-    exact = service + rate * service**2 * (1.0 + scv) / (2.0 * (1.0 - rate * service))
-    found = load_dependent(rate, [1.0 / service])
-    assert found.dispersed_sojourn_time(service, 1.0, scv) == pytest.approx(exact)
-    assert found.dispersed_sojourn_time(service, 1.0, 1.0) == pytest.approx(found.sojourn_time)

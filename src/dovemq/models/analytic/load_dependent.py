@@ -27,14 +27,6 @@ class LoadDependent:
     def sojourn_time(self) -> float:
         return self.number / self.arrival_rate
 
-    def dispersed_sojourn_time(self, alone: float, arrivals: float, service: float) -> float:
-        """With indices of dispersion of the arrivals, and of the answers while all are waited for.
-
-        `alone` is the time of a request that meets no other. The wait grows with both indices, as
-        in heavy traffic; exact for M/G/1, whose indices are 1 and the scv of a service.
-        """
-        return alone + (self.sojourn_time - alone) * (arrivals + service) / 2.0
-
 
 def load_dependent(arrival_rate: float, service_rates: Sequence[float]) -> LoadDependent:
     """`service_rates[n - 1]` with n in the system; the last one for all beyond."""

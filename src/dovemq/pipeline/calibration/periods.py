@@ -57,18 +57,6 @@ class Traced:
         """Seconds from a send read to its answer written, by batches of the period."""
         return self._batched(period, "min(CASE event WHEN 'sent' THEN latency_us END)")
 
-    def dispersion(self, period: Period, moment: str, window_us: int) -> float:
-        """Of how many sends have that moment, as SQL tells it, in a window: variance by mean."""
-        inside = f"event = 'sent' AND {moment} BETWEEN {period.from_us} AND {period.until_us}"
-        with duckdb.connect() as connection:
-            sends = self._rows(connection).filter(inside)
-            moments_us = sends.aggregate(f"{moment} AS moment_us", f"client, ot_us, {moment}")
-            windows = (moments_us.to_arrow_table()[0].to_numpy() - period.from_us) // window_us
-        # The last window is not a whole one.
-        whole = (period.until_us - period.from_us) // window_us
-        counts = np.bincount(windows[windows < whole], minlength=whole)
-        return float(counts.var(ddof=1) / counts.mean())
-
     def _batched(self, period: Period, time_us: str) -> Estimate:
         """`time_us` is of the rows of one message."""
         inside = f"began_us BETWEEN {period.from_us} AND {period.until_us}"

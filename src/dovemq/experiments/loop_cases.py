@@ -52,7 +52,7 @@ class Scale:
 
 
 FULL: Final = Scale(
-    consumers={0.5: 16.0, 0.7: 30.0, 0.85: 50.0},
+    consumers={0.5: 16.0, 0.7: 30.0, 0.85: 140.0},
     front_end={0.5: 3.0, 0.7: 4.0, 0.85: 8.0},
     pilot=10.0,
     closed=1.0,

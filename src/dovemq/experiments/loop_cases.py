@@ -132,7 +132,7 @@ def _consumed(server: Service, load: float, scale: Scale) -> Point:
     for traced in map(server.traced, server.quiet(rounds)):
         first, rest = _parts(traced, scale.consumers[load])
         queues.append(traced.calibrated(first).queues[0])
-        means.append(traced.sojourn(rest).mean)
+        means.append(traced.sojourn(rest))
     rate = fmean(known(queue.arrivals.rate, "arrival_rate").value for queue in queues)
     station = ggm(
         rate,
@@ -237,7 +237,7 @@ def _answered(server: Service, load: float, scale: Scale, rates: Sequence[float]
     for traced in map(server.traced, server.quiet(rounds)):
         first, rest = _parts(traced, scale.front_end[load])
         calibrations.append(traced.calibrated(first, "event = 'sent'").front_ends[0])
-        means.append(traced.latency(rest).mean)
+        means.append(traced.latency(rest))
     rate = fmean(known(each.request_rate, "request_rate").value for each in calibrations)
     utilisation = fmean(known(each.utilisation, "utilisation").value for each in calibrations)
     measured = Estimate(tuple(means), CONFIDENCE)

@@ -1,4 +1,4 @@
-"""Periods of one queue's trace: calibrated, and measured by batches that hardly depend on others.
+"""Periods of one queue's trace, calibrated and measured.
 
 By DuckDB, in this process.
 """
@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 
 from dovemq.models.calibration import CONFIDENCE
-from dovemq.models.simulation.estimates import BATCHES, Estimate, ratio
 from dovemq.pipeline.calibration.duck import observe
 from dovemq.pipeline.calibration.parameters import Calibration, calibrated
 
@@ -49,28 +47,23 @@ class Traced:
             observed = observe(connection, self._rows(connection).filter(within))
         return calibrated(observed, CONFIDENCE)
 
-    def sojourn(self, period: Period) -> Estimate:
-        """Seconds from commit to settle of what was sent in the period, by batches of it."""
-        return self._batched(period, "max(CASE event WHEN 'settled' THEN ts_us END) - min(at_us)")
+    def sojourn(self, period: Period) -> float:
+        """Mean seconds from commit to settle of what was sent in the period."""
+        return self._mean(period, "max(CASE event WHEN 'settled' THEN ts_us END) - min(at_us)")
 
-    def latency(self, period: Period) -> Estimate:
-        """Seconds from a send read to its answer written, by batches of the period."""
-        return self._batched(period, "min(CASE event WHEN 'sent' THEN latency_us END)")
+    def latency(self, period: Period) -> float:
+        """Mean seconds from a send read to its answer written, of the period's messages."""
+        return self._mean(period, "min(CASE event WHEN 'sent' THEN latency_us END)")
 
-    def _batched(self, period: Period, time_us: str) -> Estimate:
+    def _mean(self, period: Period, time_us: str) -> float:
         """`time_us` is of the rows of one message."""
         inside = f"began_us BETWEEN {period.from_us} AND {period.until_us}"
         with duckdb.connect() as connection:
             times = self._rows(connection).aggregate(
                 f"message_id, min(at_us) AS began_us, {time_us} AS time_us", "message_id"
             )
-            table = times.filter(f"{inside} AND time_us IS NOT NULL").to_arrow_table()
-        began_us, times_us = (table[name].to_numpy() for name in ("began_us", "time_us"))
-        span_us = period.until_us - period.from_us + 1
-        slices = (began_us - period.from_us) * BATCHES // span_us
-        sums = np.bincount(slices, times_us / 1e6, minlength=BATCHES).astype(np.float64)
-        counts = np.bincount(slices, minlength=BATCHES).astype(np.float64)
-        return ratio(sums[None, :], counts[None, :], CONFIDENCE)
+            ((mean_us,),) = times.filter(inside).aggregate("avg(time_us)").fetchall()
+        return float(mean_us) / 1e6
 
     def _rows(self, connection: Any) -> Any:
         return connection.read_parquet(self._files).filter(f"queue LIKE '{self._queue}'")

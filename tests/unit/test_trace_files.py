@@ -74,7 +74,7 @@ class Filled:
             known = rng.random() < answered
             message_id = f"{rng.getrandbits(128):032x}" if known else None
             size, crc = rng.randrange(1 << 20), rng.getrandbits(32)
-            lane.entries.append(entry_of(message_id or "", number, size, crc))
+            lane.entries += entry_of(message_id or "", number, size, crc)
             own = {"message_id": message_id, "send_seq": number, "bytes": size, "body_crc32": crc}
             row = shared | own
             self.rows.append({column.name: row.get(column.name) for column in COLUMNS})
@@ -111,7 +111,7 @@ from dovemq.telemetry.lanes import Chunk, entry_of
 files = TraceFiles(Path(sys.argv[1]), Origin("front", 0), Rotation(10, 10.0, 1 << 30), lambda: 0)
 before = set(sys.modules)
 chunk = Chunk()
-chunk.sent.entries.append(entry_of("id", 1, 1, 1))
+chunk.sent.entries += entry_of("id", 1, 1, 1)
 chunk.sent.end_group(1, "0/q", 0, 1, "127.0.0.1:1", 1, 2, "0")
 files.add(chunk)
 assert files.finish() == 1

@@ -92,7 +92,7 @@ def _values(rows: Rows) -> list[dict[str, Any]]:
 
 def _add_message(lane: Lane, row: dict[str, Any]) -> None:
     message_id = row["message_id"].decode()
-    lane.entries.append(entry_of(message_id, row["send_seq"], row["bytes"], row["body_crc32"]))
+    lane.entries += entry_of(message_id, row["send_seq"], row["bytes"], row["body_crc32"])
 
 
 def _end_row(

@@ -108,14 +108,14 @@ def _own_columns(event: Event, lane: Lane) -> dict[str, Any]:
     """What each row has for itself."""
     columns = {}
     if lane.entries:
-        entries = np.frombuffer(b"".join(lane.entries), _ENTRY)
+        entries = np.frombuffer(lane.entries, _ENTRY)
         ids = np.ascontiguousarray(entries["message_id"])
         columns["message_id"] = pa.array(ids, pa.binary(), mask=ids == b"").cast(pa.string())
         sized = ("bytes", "body_crc32") if event in (Event.SENT, Event.LEASED) else ()
         for name in ("send_seq", *sized):
             columns[name] = pa.array(entries[name])
     if lane.counts:
-        columns["receive_count"] = pa.array(np.array(lane.counts, np.int32))
+        columns["receive_count"] = pa.array(np.frombuffer(lane.counts, np.int32))
     return columns
 
 

@@ -6,6 +6,7 @@ from the work of the loop, which costs more than packing them. Most values are t
 messages of a request and are kept once for each group of rows; `columns.py` spreads them.
 """
 
+from array import array
 from struct import Struct
 from typing import Final
 
@@ -45,8 +46,8 @@ class Lane:
 
     def __init__(self) -> None:
         self.rows = 0
-        self.entries: list[bytes] = []
-        self.counts: list[int] = []
+        self.entries = bytearray()
+        self.counts = array("i")
         self.groups = bytearray()
         self.queues: dict[str, int] = {}
         self.clients: dict[str, int] = {}

@@ -1,25 +1,27 @@
 """The loop: the real service in a short run, and what is made of longer ones."""
 
 import math
+import os
 from pathlib import Path
 
 import pytest
 
+from dovemq.experiments.awake import awake
 from dovemq.experiments.loop import figure_of, verdict_on
 from dovemq.experiments.loop_cases import (
     WORK_MS,
+    Case,
     Point,
+    Rounds,
     Scale,
     consumers,
     front_end,
-    interpolated,
 )
 from dovemq.experiments.service_runs import Service
 from dovemq.models.simulation.estimates import Estimate
+from dovemq.pipeline.calibration.periods import Traced
 
-SHORT = Scale(
-    {0.5: 2.0}, {0.5: 1.5}, pilot=1.5, closed=1.0, consumers_rounds=1, rounds=1, populations=(1, 8)
-)
+SHORT = Scale(Rounds({0.5: 2.0}, 1, 1), Rounds({0.5: 1.5}, 1, 1), pilot=1.5)
 
 
 def test_a_model_of_consumers_is_calibrated_and_measured_in_the_real_service() -> None:
@@ -60,15 +62,6 @@ def test_the_figure_shows_both_and_tells_of_what_was_not_stable() -> None:
     assert [verdict.holds for verdict in figure.verdicts] == [True, False]
 
 
-def test_rates_lie_on_lines_between_what_was_measured() -> None:
-    rates = interpolated([(0.5, 100.0), (4.5, 500.0), (2.5, 300.0)])
-    assert rates == pytest.approx([150.0, 250.0, 350.0, 450.0, 500.0])
-
-
-def test_one_slow_client_gives_one_rate() -> None:
-    assert interpolated([(0.4, 100.0)]) == pytest.approx([100.0, 100.0])
-
-
 def test_sends_that_stayed_disturbed_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,3 +69,47 @@ def test_sends_that_stayed_disturbed_are_left_out(
     monkeypatch.setattr(server, "_quiet", {"a", "c"})
     assert server.quiet(["a", "b", "c"]) == ["a", "c"]
     assert server.quiet(["b"]) == ["b"]
+
+
+class Unstarted(Service):
+    """Whose rounds tell what the test wants."""
+
+    def start(self) -> None:
+        pass
+
+    def stop(self) -> None:
+        pass
+
+
+def test_rounds_go_on_where_the_mean_is_not_known_and_end_with_the_most(tmp_path: Path) -> None:
+    ran: dict[float, list[str]] = {0.5: [], 0.7: []}
+
+    def run(load: float, number: int, name: str) -> None:
+        ran[load].append(f"{name} {number}")
+
+    def read(load: float, traced: Traced) -> float:
+        # Of the second load, every other round is far off.
+        return 1.0 + (load > 0.5) * (len(ran[load]) % 2)
+
+    def point(load: float, found: list[float]) -> Point:
+        spread = (0.9, 1.1) if load > 0.5 else (1.0, 1.0)
+        return Point("", load, load, 1.0, 1.0, Estimate(spread + tuple(found), 0.95))
+
+    rounds = Rounds({0.5: 1.0, 0.7: 1.0}, at_a_time=2, most=5)
+    told: list[str] = []
+    points = Case("consumers", rounds, run, read, point).points(Unstarted(tmp_path), told.append)
+    assert ran[0.5] == ["load-50-0 0", "load-50-1 1"]
+    assert ran[0.7] == [f"load-70-{number} {number}" for number in range(5)]
+    assert [point.measured.samples for point in points] == [4, 7]
+    assert told[-1] == "consumers at 70%, round 5 of 5 at most"
+
+
+def test_processors_are_kept_awake_by_what_yields_to_all_and_ends() -> None:
+    def yielding() -> int:
+        paths = Path("/proc/self/task").glob("*/children")
+        pids = [int(text) for path in paths for text in path.read_text().split()]
+        return [os.sched_getscheduler(pid) for pid in pids].count(os.SCHED_IDLE)
+
+    with awake():
+        assert yielding() == len(os.sched_getaffinity(0))
+    assert yielding() == 0

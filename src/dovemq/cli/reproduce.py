@@ -64,12 +64,19 @@ async def _reproduced(args: argparse.Namespace, name: str) -> dict[str, Any]:
     from dovemq.experiments.figure import REPLICATIONS, REPLICATIONS_QUICK, Effort
     from dovemq.experiments.publishing import publish, summary
 
+    under_way = f"{name} is under way"
+
+    def tell(text: str) -> None:
+        nonlocal under_way
+        under_way = f"{name}: {text}"
+
     effort = Effort(
         replications=REPLICATIONS_QUICK if args.quick else REPLICATIONS,
         seed=args.seed,
         workers=args.workers,
+        tell=tell,
     )
-    async with Progress(lambda: f"{name} is under way"):
+    async with Progress(lambda: under_way):
         figure = await asyncio.to_thread(EXPERIMENTS[name].run, effort)
         files = []
         if args.out is not None:

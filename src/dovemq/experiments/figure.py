@@ -1,12 +1,18 @@
 """What an experiment gives back: tables of data, panels to draw, verdicts on the paper's claims."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 REPLICATIONS: Final = 20
 REPLICATIONS_QUICK: Final = 4
 Column: TypeAlias = Sequence[float | int | str | bool | None]
+Tell: TypeAlias = Callable[[str], None]
+"""Told what is under way, by work that takes long."""
+
+
+def tell_nobody(text: str) -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,7 @@ class Effort:
     horizon_seconds: float = 100.0
     seed: int = 0
     workers: int = 1
+    tell: Tell = tell_nobody
 
     @property
     def quick(self) -> bool:

@@ -1,26 +1,26 @@
 """What `loop` runs: the real service in two cases, each calibrated and measured at several loads.
 
 In one case consumers work for a drawn time on what they receive, and the queue before them is
-GI/G/m. In the other the front end itself is the server: it joins sends into commits, so that its
-speed depends on how many it has in hand, and that is how it is modelled. Since the speed of a
-machine changes within minutes, all is run in rounds, and again when other machines on the same
-hardware took time from it.
+GI/G/m. In the other the front end itself is the server: it takes all sends that wait into one
+commit, and so does its model. Since the speed of a machine changes within minutes, all is run in
+rounds, each again when other machines on the same hardware took time from it, until the mean is
+known well enough.
 """
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Final
+from typing import Final, Generic, TypeVar
 
-import numpy as np
-
+from dovemq.experiments.figure import Tell, tell_nobody
 from dovemq.experiments.service_runs import Service, service
 from dovemq.load.plan import Pauses
-from dovemq.models.analytic import arrival_rate_at, ggm, load_dependent
+from dovemq.models.analytic import arrival_rate_at, bulk, ggm
 from dovemq.models.calibration import CONFIDENCE, known
 from dovemq.models.simulation.estimates import Estimate
-from dovemq.pipeline.calibration.periods import Period, Traced
+from dovemq.pipeline.calibration.commits import Commits, times_by_size
+from dovemq.pipeline.calibration.parameters import FrontEndParameters, QueueParameters
+from dovemq.pipeline.calibration.periods import Traced
 
 CONSUMERS: Final = 8
 WORK_MS: Final = 20
@@ -29,44 +29,51 @@ FRONT_END_SENDERS: Final = 64
 FRONT_END_BATCH: Final = 10
 """So much work for the front end that its clients, on the same machine, have less of it."""
 BODY_BYTES: Final = 256
-PILOT: Final = -1
-"""The round before the first."""
+PILOT: Final = "pilot"
+CLOSED_SENDERS: Final = 16
+SENDS: Final = "event = 'sent'"
+UTILISATION_MAX: Final = 0.99
 WARM_UP_SHARE: Final = 0.1
-CALIBRATED_SHARE: Final = 0.25
-"""Of what follows the warm-up; the rest is measured."""
-RATES_MAX: Final = 1_000
-"""So many numbers of requests in hand have a rate of their own."""
+CONSUMERS_CALIBRATED: Final = 0.25
+FRONT_END_CALIBRATED: Final = 0.5
+"""Of what follows the warm-up; the rest is measured. The front end has pauses, which are rare and
+weigh much: a model must have met them."""
+HALF_WIDTH_MAX: Final = 0.05
+"""Of the interval of a measured mean, relative: more and it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """`seconds` of a round by load. Each load has so many rounds at a time, until its mean is known
+    or it had the most."""
+
+    seconds: Mapping[float, float]
+    at_a_time: int
+    most: int
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Seconds of each round; those of cases by load, at high load the longer ones."""
+    """`pilot` in seconds."""
 
-    consumers: Mapping[float, float]
-    front_end: Mapping[float, float]
+    consumers: Rounds
+    front_end: Rounds
     pilot: float
-    closed: float
-    consumers_rounds: int
-    rounds: int
-    populations: tuple[int, ...] = (1, 2, 4, 8, 16)
 
 
 FULL: Final = Scale(
-    consumers={0.5: 16.0, 0.7: 30.0, 0.85: 140.0},
-    front_end={0.5: 3.0, 0.7: 4.0, 0.85: 8.0},
+    consumers=Rounds({0.5: 10.0, 0.7: 20.0, 0.85: 60.0}, at_a_time=10, most=40),
+    front_end=Rounds({0.5: 3.0, 0.7: 3.0, 0.85: 3.0}, at_a_time=40, most=320),
     pilot=10.0,
-    closed=1.0,
-    consumers_rounds=10,
-    rounds=40,
 )
 QUICK: Final = Scale(
-    consumers={0.5: 2.0, 0.7: 4.0, 0.85: 10.0},
-    front_end={0.5: 2.0, 0.7: 2.0, 0.85: 2.0},
+    consumers=Rounds({0.5: 2.0, 0.7: 4.0, 0.85: 10.0}, at_a_time=2, most=2),
+    front_end=Rounds({0.5: 2.0, 0.7: 2.0, 0.85: 2.0}, at_a_time=2, most=2),
     pilot=3.0,
-    closed=1.0,
-    consumers_rounds=2,
-    rounds=2,
 )
+
+Found = TypeVar("Found")
+"""What one round tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,25 +96,65 @@ class Point:
         """Of the measured mean's interval, relative."""
         return self.measured.half_width / self.measured.mean
 
+    @property
+    def known(self) -> bool:
+        return self.half_width <= HALF_WIDTH_MAX
 
-def consumers(seed: int, scale: Scale) -> list[Point]:
-    """The load is of what the consumers could do in a pilot run, delays and all."""
-    with service() as server:
-        _work(server, "pilot", seed, 0.5 * CONSUMERS * 1_000 / WORK_MS, scale.pilot)
-        server.stop()
-        pilot = server.traced("pilot")
-        queue = pilot.calibrated(pilot.sending(0.0)).queues[0]
-        capacity = CONSUMERS * known(queue.service_rate, "service_rate").value
-        server.start()
-        for number in range(scale.consumers_rounds):
-            for load, seconds in scale.consumers.items():
-                _work(server, _name(load, number), seed + number, load * capacity, seconds)
-        server.stop()
-        return [_consumed(server, load, scale) for load in scale.consumers]
+
+@dataclass(frozen=True, slots=True)
+class Case(Generic[Found]):
+    """Told by load: what runs a round under a name, reads it, and makes a point of all rounds."""
+
+    name: str
+    rounds: Rounds
+    run: Callable[[float, int, str], None]
+    read: Callable[[float, Traced], Found]
+    point: Callable[[float, list[Found]], Point]
+
+    def points(self, server: Service, tell: Tell) -> list[Point]:
+        found: dict[float, list[Found]] = {load: [] for load in self.rounds.seconds}
+        points: dict[float, Point] = {}
+        wanted, begun, most = list(found), 0, self.rounds.most
+        while wanted:
+            server.start()
+            numbers = range(begun, min(begun + self.rounds.at_a_time, most))
+            for number in numbers:
+                for load in wanted:
+                    tell(f"{self.name} at {load:.0%}, round {number + 1} of {most} at most")
+                    self.run(load, number, _name(load, number))
+            server.stop()
+            begun = numbers.stop
+            for load in wanted:
+                names = server.quiet([_name(load, number) for number in numbers])
+                found[load] += [self.read(load, server.traced(name)) for name in names]
+                points[load] = self.point(load, found[load])
+            wanted = [load for load in wanted if begun < most and not points[load].known]
+        return [points[load] for load in found]
 
 
 def _name(load: float, number: int) -> str:
     return f"load-{100 * load:.0f}-{number}"
+
+
+def consumers(seed: int, scale: Scale, tell: Tell = tell_nobody) -> list[Point]:
+    """The load is of what the consumers could do in a pilot run, delays and all."""
+    rounds = scale.consumers
+    with service() as server:
+        _work(server, PILOT, seed, 0.5 * CONSUMERS * 1_000 / WORK_MS, scale.pilot)
+        server.stop()
+        pilot = server.traced(PILOT)
+        queue = pilot.calibrated(pilot.sending(0.0)).queues[0]
+        capacity = CONSUMERS * known(queue.service_rate, "service_rate").value
+
+        def run(load: float, number: int, name: str) -> None:
+            _work(server, name, seed + number, load * capacity, rounds.seconds[load])
+
+        def read(load: float, traced: Traced) -> tuple[QueueParameters, float]:
+            after = traced.sending(WARM_UP_SHARE * rounds.seconds[load])
+            first, rest = after.split(CONSUMERS_CALIBRATED)
+            return traced.calibrated(first).queues[0], traced.sojourn(rest)
+
+        return Case("consumers", rounds, run, read, _consumed).points(server, tell)
 
 
 def _work(server: Service, name: str, seed: int, rate: float, seconds: float) -> None:
@@ -126,13 +173,8 @@ def _work(server: Service, name: str, seed: int, rate: float, seconds: float) ->
     )
 
 
-def _consumed(server: Service, load: float, scale: Scale) -> Point:
-    queues, means = [], []
-    rounds = [_name(load, number) for number in range(scale.consumers_rounds)]
-    for traced in map(server.traced, server.quiet(rounds)):
-        first, rest = _parts(traced, scale.consumers[load])
-        queues.append(traced.calibrated(first).queues[0])
-        means.append(traced.sojourn(rest))
+def _consumed(load: float, found: list[tuple[QueueParameters, float]]) -> Point:
+    queues = [queue for queue, _ in found]
     rate = fmean(known(queue.arrivals.rate, "arrival_rate").value for queue in queues)
     station = ggm(
         rate,
@@ -149,52 +191,55 @@ def _consumed(server: Service, load: float, scale: Scale) -> Point:
         float(station.utilisation),
         rate,
         float(station.waiting_time) + work,
-        Estimate(tuple(means), CONFIDENCE),
+        Estimate(tuple(mean for _, mean in found), CONFIDENCE),
     )
 
 
-def _parts(traced: Traced, seconds: float) -> tuple[Period, Period]:
-    """To calibrate from, and to measure."""
-    return traced.sending(WARM_UP_SHARE * seconds).split(CALIBRATED_SHARE)
-
-
-def front_end(seed: int, scale: Scale) -> list[Point]:
+def front_end(seed: int, scale: Scale, tell: Tell = tell_nobody) -> list[Point]:
     """The load is the share of time in which it has something in hand."""
+    rounds = scale.front_end
     with service() as server:
-        _closed_loops(server, seed, scale, PILOT)
-        server.stop()
-        rates = interpolated(_speeds(server, scale, [PILOT]))
-        arrivals = {
-            load: FRONT_END_BATCH * arrival_rate_at(load, rates) for load in scale.front_end
-        }
+        rates = _rates(server, seed, scale)
+
+        def run(load: float, number: int, name: str) -> None:
+            seconds = rounds.seconds[load]
+            _send(server, name, seed + number, FRONT_END_SENDERS, seconds, rates[load])
+
+        def read(load: float, traced: Traced) -> tuple[FrontEndParameters, Commits, float]:
+            after = traced.sending(WARM_UP_SHARE * rounds.seconds[load])
+            first, rest = after.split(FRONT_END_CALIBRATED)
+            front = traced.calibrated(first, SENDS).front_ends[0]
+            return front, traced.commits(first), traced.latency(rest)
+
+        return Case("front end", rounds, run, read, _answered).points(server, tell)
+
+
+def _rates(server: Service, seed: int, scale: Scale) -> dict[float, float]:
+    """Of messages, by load: what a pilot run at half the rate of a closed loop tells, set right by
+    what came of it in another."""
+
+    def ran(name: str, rate: float | None, senders: int = FRONT_END_SENDERS) -> Traced:
         server.start()
-        for number in range(scale.rounds):
-            _closed_loops(server, seed + number, scale, number)
-            for load, seconds in scale.front_end.items():
-                name = _name(load, number)
-                _send(server, name, seed + number, FRONT_END_SENDERS, seconds, arrivals[load])
+        _send(server, name, seed, senders, scale.pilot, rate)
         server.stop()
-        rates = interpolated(_speeds(server, scale, range(scale.rounds)))
-        return [_answered(server, load, scale, rates) for load in scale.front_end]
+        return server.traced(name)
+
+    server.stop()
+    most = _in_front(ran("closed", None, CLOSED_SENDERS), scale.pilot).request_rate
+    pilot = ran("pilot", FRONT_END_BATCH * known(most, "request_rate").value / 2)
+    times = times_by_size([pilot.commits(pilot.sending(WARM_UP_SHARE * scale.pilot))])
+    rates = {}
+    for load in scale.front_end.seconds:
+        rate = FRONT_END_BATCH * arrival_rate_at(load, times)
+        found = _in_front(ran(f"pilot-{100 * load:.0f}", rate), scale.pilot).utilisation
+        share = min(known(found, "utilisation").value, UTILISATION_MAX)
+        rates[load] = rate * arrival_rate_at(load, times) / arrival_rate_at(share, times)
+    return rates
 
 
-def _closed_loops(server: Service, seed: int, scale: Scale, number: int) -> None:
-    for population in scale.populations:
-        _send(server, _closed_name(population, number), seed, population, scale.closed, None)
-
-
-def _closed_name(population: int, number: int) -> str:
-    return f"closed-{population}-{number}"
-
-
-def _speeds(server: Service, scale: Scale, numbers: Iterable[int]) -> list[tuple[float, float]]:
-    """How many were in hand and answered a second, by population, as means of rounds."""
-    found = []
-    for population in scale.populations:
-        names = server.quiet([_closed_name(population, number) for number in numbers])
-        speeds = [_speed(server.traced(name), scale.closed) for name in names]
-        found.append((fmean(number for number, _ in speeds), fmean(rate for _, rate in speeds)))
-    return found
+def _in_front(traced: Traced, seconds: float) -> FrontEndParameters:
+    period = traced.sending(WARM_UP_SHARE * seconds)
+    return traced.calibrated(period, SENDS).front_ends[0]
 
 
 def _send(
@@ -214,32 +259,10 @@ def _send(
     )
 
 
-def _speed(traced: Traced, seconds: float) -> tuple[float, float]:
-    """How many the front end had in hand, on average, and how many it answered a second."""
-    period = traced.sending(WARM_UP_SHARE * seconds)
-    found = traced.calibrated(period, "event = 'sent'").front_ends[0]
-    rate = known(found.request_rate, "request_rate").value
-    return rate * known(found.latency.get("sent"), "latency").value, rate
-
-
-def interpolated(speeds: Sequence[tuple[float, float]]) -> list[float]:
-    """Rates for 1, 2, … in hand: on lines between what was measured, from none at all on."""
-    points = [(0.0, 0.0), *sorted(speeds)]
-    numbers, rates = (np.array(column) for column in zip(*points, strict=True))
-    most = min(RATES_MAX, max(1, math.floor(numbers[-1])))
-    between: list[float] = np.interp(np.arange(1, most + 1), numbers, rates).tolist()
-    return [*between, float(rates[-1])]
-
-
-def _answered(server: Service, load: float, scale: Scale, rates: Sequence[float]) -> Point:
-    calibrations, means = [], []
-    rounds = [_name(load, number) for number in range(scale.rounds)]
-    for traced in map(server.traced, server.quiet(rounds)):
-        first, rest = _parts(traced, scale.front_end[load])
-        calibrations.append(traced.calibrated(first, "event = 'sent'").front_ends[0])
-        means.append(traced.latency(rest))
-    rate = fmean(known(each.request_rate, "request_rate").value for each in calibrations)
-    utilisation = fmean(known(each.utilisation, "utilisation").value for each in calibrations)
-    measured = Estimate(tuple(means), CONFIDENCE)
-    predicted = load_dependent(rate, rates).sojourn_time
-    return Point("front end", load, utilisation, rate, predicted, measured)
+def _answered(load: float, found: list[tuple[FrontEndParameters, Commits, float]]) -> Point:
+    fronts, commits, means = zip(*found, strict=True)
+    rate = fmean(known(each.request_rate, "request_rate").value for each in fronts)
+    utilisation = fmean(known(each.utilisation, "utilisation").value for each in fronts)
+    answer = fmean(each.answer_seconds for each in commits)
+    predicted = bulk(rate, times_by_size(commits)).sojourn_time + answer
+    return Point("front end", load, utilisation, rate, predicted, Estimate(means, CONFIDENCE))

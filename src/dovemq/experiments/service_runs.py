@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from dovemq.experiments.awake import awake
 from dovemq.load.costs import STOLEN_SHARE_MAX, Undisturbed
 from dovemq.load.faults.process import ServerProcess
 from dovemq.load.plan import Endpoint, Phases, Plan
@@ -95,7 +96,7 @@ async def _sent(plan: Plan) -> Result:
 @contextlib.contextmanager
 def service() -> Iterator[Service]:
     """On a directory of its own, which goes with it."""
-    with tempfile.TemporaryDirectory(prefix="dovemq-loop-") as folder:
+    with tempfile.TemporaryDirectory(prefix="dovemq-loop-") as folder, awake():
         made = Service(Path(folder))
         made.start()
         try:

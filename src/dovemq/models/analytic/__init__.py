@@ -10,6 +10,7 @@ where theory is; `ggm` and multi-class networks are approximations, and say by w
 """
 
 from dovemq.models.analytic.approximate import APPROXIMATIONS, ggm
+from dovemq.models.analytic.bulk import Bulk, GroupTimes, arrival_rate_at, bulk
 from dovemq.models.analytic.finite import FiniteStation, mmck
 from dovemq.models.analytic.headroom import (
     Headroom,
@@ -19,11 +20,6 @@ from dovemq.models.analytic.headroom import (
 )
 from dovemq.models.analytic.jackson import JacksonNetwork, jackson
 from dovemq.models.analytic.jobs import JobType, Network, Route, Task, Topic, chain
-from dovemq.models.analytic.load_dependent import (
-    LoadDependent,
-    arrival_rate_at,
-    load_dependent,
-)
 from dovemq.models.analytic.network import (
     NetworkMeasures,
     NetworkSensitivity,
@@ -52,11 +48,12 @@ from dovemq.models.errors import (
 __all__ = [
     "APPROXIMATIONS",
     "FAILURES",
+    "Bulk",
     "FiniteStation",
+    "GroupTimes",
     "Headroom",
     "JacksonNetwork",
     "JobType",
-    "LoadDependent",
     "MarkovStation",
     "ModelError",
     "Network",
@@ -76,11 +73,11 @@ __all__ = [
     "VmaMeasures",
     "VmaSensitivity",
     "arrival_rate_at",
+    "bulk",
     "chain",
     "ggm",
     "in_order_limit",
     "jackson",
-    "load_dependent",
     "mg1",
     "mm1",
     "mmc",

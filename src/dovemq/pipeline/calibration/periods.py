@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 
 from dovemq.models.calibration import CONFIDENCE
+from dovemq.pipeline.calibration.commits import Commits, commits_of
 from dovemq.pipeline.calibration.duck import observe
 from dovemq.pipeline.calibration.parameters import Calibration, calibrated
 
@@ -54,6 +55,16 @@ class Traced:
     def latency(self, period: Period) -> float:
         """Mean seconds from a send read to its answer written, of the period's messages."""
         return self._mean(period, "min(CASE event WHEN 'sent' THEN latency_us END)")
+
+    def commits(self, period: Period) -> Commits:
+        """Of the sends of the period."""
+        within = f"event = 'sent' AND at_us BETWEEN {period.from_us} AND {period.until_us}"
+        with duckdb.connect() as connection:
+            requests = self._rows(connection).filter(f"{within} AND latency_us IS NOT NULL")
+            times = requests.aggregate(
+                "min(ot_us - latency_us) AS read_us, min(at_us) AS at_us, ot_us", "client, ot_us"
+            ).fetchnumpy()
+        return commits_of(times["read_us"], times["at_us"], times["ot_us"])
 
     def _mean(self, period: Period, time_us: str) -> float:
         """`time_us` is of the rows of one message."""

@@ -1,0 +1,36 @@
+"""Virtual processors that do not sleep while something is measured on them."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+_SPIN: Final = """
+import os, sys
+os.sched_setaffinity(0, {int(sys.argv[1])})
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+print(flush=True)
+while os.getppid() == int(sys.argv[2]):
+    for _ in range(100_000):
+        pass
+"""
+
+
+@contextlib.contextmanager
+def awake() -> Iterator[None]:
+    """A process for each processor, which yields to every other one.
+
+    A hypervisor takes an idle processor away, and gives it back milliseconds after a thread was
+    woken on it. That would be measured as time of the service.
+    """
+    with contextlib.ExitStack() as ending:
+        for processor in os.sched_getaffinity(0):
+            arguments = [sys.executable, "-c", _SPIN, str(processor), str(os.getpid())]
+            spinning = subprocess.Popen(arguments, stdout=subprocess.PIPE)
+            ending.enter_context(spinning)
+            ending.callback(spinning.kill)
+            assert spinning.stdout is not None
+            spinning.stdout.readline()
+        yield

@@ -193,6 +193,30 @@ def test_settle_of_a_lease_before_the_start_has_the_sequence_alone() -> None:
     play(scenario)
 
 
+def test_leased_message_is_known_at_its_settle_however_many_came_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dovemq.telemetry.trace.MESSAGES_KNOWN_MAX", 4)
+    monkeypatch.setattr("dovemq.telemetry.trace.ANSWERED_MAX", 1)
+
+    async def scenario(world: TracedWorld) -> None:
+        queue, crowd = await world.queue(), await world.queue("crowd")
+
+        async def others(count: int) -> None:
+            for _ in range(count):
+                await world.done("SendMessage", QueueUrl=crowd, MessageBody="other")
+
+        await world.done("SendMessage", QueueUrl=queue, MessageBody="one")
+        await others(2)
+        [message] = await world.received(queue)
+        await others(3)
+        await world.settled(queue, message["ReceiptHandle"])
+        [settled] = world.rows("settled")
+        assert settled["message_id"] == message["MessageId"]
+
+    play(scenario)
+
+
 def test_dead_letter_is_redriven_and_not_settled() -> None:
     async def scenario(world: TracedWorld) -> None:
         await world.queue("dead")

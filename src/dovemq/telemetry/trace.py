@@ -218,9 +218,8 @@ class Trace:
 
     def _learnt(self, message: Message) -> bytes:
         """Of a message that was sent long ago, or before this process began."""
-        known = self._known_before.get(message.sequence)
-        if known is None:
-            known = self._known[message.sequence] = _entry(message)
+        known = self._known_before.pop(message.sequence, None) or _entry(message)
+        self._known[message.sequence] = known
         return known
 
     def _forgotten(self, sequence: int) -> bytes:

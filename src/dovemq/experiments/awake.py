@@ -22,8 +22,8 @@ while os.getppid() == int(sys.argv[2]):
 def awake() -> Iterator[None]:
     """A process for each processor, which yields to every other one.
 
-    A hypervisor takes an idle processor away, and gives it back milliseconds after a thread was
-    woken on it. That would be measured as time of the service.
+    A hypervisor seems to give an idle processor back only milliseconds after a thread was woken on
+    it, which would be measured as time of the service.
     """
     with contextlib.ExitStack() as ending:
         for processor in os.sched_getaffinity(0):

@@ -140,6 +140,7 @@ def consumers(seed: int, scale: Scale, tell: Tell = tell_nobody) -> list[Point]:
     """The load is of what the consumers could do in a pilot run, delays and all."""
     rounds = scale.consumers
     with service() as server:
+        server.start()
         _work(server, PILOT, seed, 0.5 * CONSUMERS * 1_000 / WORK_MS, scale.pilot)
         server.stop()
         pilot = server.traced(PILOT)
@@ -224,14 +225,13 @@ def _rates(server: Service, seed: int, scale: Scale) -> dict[float, float]:
         server.stop()
         return server.traced(name)
 
-    server.stop()
     most = _in_front(ran("closed", None, CLOSED_SENDERS), scale.pilot).request_rate
-    pilot = ran("pilot", FRONT_END_BATCH * known(most, "request_rate").value / 2)
+    pilot = ran(PILOT, FRONT_END_BATCH * known(most, "request_rate").value / 2)
     times = times_by_size([pilot.commits(pilot.sending(WARM_UP_SHARE * scale.pilot))])
     rates = {}
     for load in scale.front_end.seconds:
         rate = FRONT_END_BATCH * arrival_rate_at(load, times)
-        found = _in_front(ran(f"pilot-{100 * load:.0f}", rate), scale.pilot).utilisation
+        found = _in_front(ran(f"{PILOT}-{100 * load:.0f}", rate), scale.pilot).utilisation
         share = min(known(found, "utilisation").value, UTILISATION_MAX)
         rates[load] = rate * arrival_rate_at(load, times) / arrival_rate_at(share, times)
     return rates

@@ -95,10 +95,9 @@ async def _sent(plan: Plan) -> Result:
 
 @contextlib.contextmanager
 def service() -> Iterator[Service]:
-    """On a directory of its own, which goes with it."""
+    """Not yet started, on a directory of its own, which goes with it."""
     with tempfile.TemporaryDirectory(prefix="dovemq-loop-") as folder, awake():
         made = Service(Path(folder))
-        made.start()
         try:
             yield made
         finally:

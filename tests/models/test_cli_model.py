@@ -1,6 +1,8 @@
 """`dovemq model`, `plan` and `reproduce`: what they print and how they end."""
 
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +13,10 @@ import pytest
 
 import dovemq.models
 from dovemq.cli import main
-from dovemq.experiments.catalogue import EXPERIMENTS
+from dovemq.cli.command import INTERRUPTED
+from dovemq.experiments import catalogue
+from dovemq.experiments.catalogue import EXPERIMENTS, Experiment
+from dovemq.experiments.figure import Effort, Figure
 from dovemq.models.analytic import Vma, mmc, vma
 
 Ask = Callable[..., str]
@@ -303,6 +308,27 @@ def test_equal_runs_write_equal_files(ask: Ask, tmp_path: Path) -> None:
     for ending in ("csv", "svg", "json"):
         one, two = (tmp_path / folder / f"002-fig4.{ending}" for folder in ("one", "two"))
         assert one.read_bytes() == two.read_bytes()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_figure_leaves_what_it_does_and_cleans_up(
+    ask: Ask, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cleaned_up = False
+
+    def endless(effort: Effort) -> Figure:
+        nonlocal cleaned_up
+        try:
+            os.kill(os.getpid(), number)
+            while True:
+                effort.tell("under way")
+        finally:
+            cleaned_up = True
+
+    monkeypatch.setattr(catalogue, "EXPERIMENTS", {"endless": Experiment("endless", endless)})
+    ask("reproduce", "endless", code=INTERRUPTED)
+    assert cleaned_up
 
 
 def test_unknown_figure_is_refused(ask: Ask) -> None:

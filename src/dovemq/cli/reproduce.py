@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dovemq.cli.command import OK, Commands, WrongUse, add_command, count, number
 from dovemq.cli.modelling import modelling
 from dovemq.cli.output import Progress, print_json, print_table
+from dovemq.cli.pipelining import ended_by_sigterm
 
 if TYPE_CHECKING:
     from dovemq.experiments.figure import Figure
@@ -34,7 +35,8 @@ def add(commands: Commands) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     # It reads traces; the other figures are made of models alone.
-    with modelling("spark" if {"all", "loop"} & set(args.ids) else "models"):
+    extra = "spark" if {"all", "loop"} & set(args.ids) else "models"
+    with modelling(extra), ended_by_sigterm():
         from dovemq.experiments.catalogue import EXPERIMENTS
 
         if args.ids == ["list"]:
@@ -64,10 +66,13 @@ async def _reproduced(args: argparse.Namespace, name: str) -> dict[str, Any]:
     from dovemq.experiments.figure import REPLICATIONS, REPLICATIONS_QUICK, Effort
     from dovemq.experiments.publishing import publish, summary
 
-    under_way = f"{name} is under way"
+    under_way, left = f"{name} is under way", False
 
     def tell(text: str) -> None:
         nonlocal under_way
+        if left:
+            # In a thread of its own, where no signal arrives.
+            raise KeyboardInterrupt
         under_way = f"{name}: {text}"
 
     effort = Effort(
@@ -77,7 +82,10 @@ async def _reproduced(args: argparse.Namespace, name: str) -> dict[str, Any]:
         tell=tell,
     )
     async with Progress(lambda: under_way):
-        figure = await asyncio.to_thread(EXPERIMENTS[name].run, effort)
+        try:
+            figure = await asyncio.to_thread(EXPERIMENTS[name].run, effort)
+        finally:
+            left = True
         files = []
         if args.out is not None:
             files = await asyncio.to_thread(publish, name, figure, args.out)

@@ -19,7 +19,7 @@ from dovemq.stores.sqlite.seals import SealFile
 from dovemq.stores.sqlite.statements import Statements
 
 CHECKPOINT_PAGES: Final = 2_000
-SWEEP_ROWS_MAX: Final = 500
+SWEEP_ROWS_MAX: Final = 100
 DEDUPLICATIONS_EXPIRED_MIN: Final = 20
 SEQUENCE_KEY: Final = "sequence_reserved"
 

@@ -12,7 +12,7 @@ class Attribute(Struct, frozen=True):
     value: str | bytes
 
 
-class Message(Struct, frozen=True):
+class Message(Struct, frozen=True, gc=False):
     """Immutable from send to settle. `sequence` rises with every message of the store."""
 
     message_id: str

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import math
 import random
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -14,6 +15,7 @@ from dovemq.load.plan import Arrivals
 from dovemq.testing.virtual import VirtualLoop, run_virtually
 
 SECOND_US = 1_000_000
+TURN_US = 10
 
 
 def virtually(work: Callable[[Callable[[], int]], Coroutine[Any, Any, None]]) -> None:
@@ -56,6 +58,29 @@ def test_poisson_arrivals_have_the_mean_and_the_spread_of_their_law() -> None:
         assert abs(variation - 1) < 4 / 4_000**0.5 * 2**0.5
 
     virtually(work)
+
+
+@pytest.mark.parametrize(("punctual", "late_us_max"), [(False, TIMER_US_MAX), (True, TURN_US)])
+def test_punctual_client_does_not_wait_for_a_whole_millisecond(
+    punctual: bool, late_us_max: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time_us = 0
+
+    async def sleep(seconds: float) -> None:
+        """As a loop does it: a turn, or until the next whole millisecond."""
+        nonlocal time_us
+        time_us += TURN_US if not seconds else 1_000 * math.ceil(1_000 * seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    pace = OpenPace(
+        9_777, Arrivals.CONSTANT, 0, random.Random(1), lambda: time_us, punctual=punctual
+    )
+
+    async def late() -> list[int]:
+        first_us = await pace.next_us()
+        return [await pace.next_us() - first_us - 9_777 * number for number in range(1, 100)]
+
+    assert 0 < max(map(abs, asyncio.run(late()))) <= late_us_max
 
 
 def test_late_client_asks_at_once_and_its_waiting_counts() -> None:

@@ -145,6 +145,11 @@ def _add_rates(parser: argparse.ArgumentParser) -> None:
         default="poisson",
         help="how such times are spread (default: %(default)s)",
     )
+    group.add_argument(
+        "--punctual",
+        action="store_true",
+        help="ask at the very microsecond, not at whole milliseconds; takes all of a processor",
+    )
 
 
 def _add_failures(parser: argparse.ArgumentParser) -> None:
@@ -257,6 +262,7 @@ def plan_of(args: argparse.Namespace, target: Target, clock: Clock) -> "Plan":
         send_rate=args.send_rate,
         receive_rate=args.receive_rate,
         arrivals=Arrivals(args.arrivals),
+        punctual=args.punctual,
         fifo=args.fifo,
         queue_attributes=dict(args.attribute),
         keep_queues=args.keep_queues,

@@ -35,7 +35,11 @@ class ClosedPace:
 
 
 class OpenPace:
-    """`interval_us` is the mean; `begins_us` the earliest time of the first request."""
+    """`interval_us` is the mean; `begins_us` the earliest time of the first request.
+
+    `punctual`: the last moment before a request is spent looking at the clock, which takes all of
+    a processor.
+    """
 
     def __init__(
         self,
@@ -44,8 +48,11 @@ class OpenPace:
         begins_us: float,
         rng: random.Random,
         now_us: Callable[[], int],
+        *,
+        punctual: bool = False,
     ) -> None:
         self._interval_us = interval_us
+        self._spin_us = 2 * TIMER_US_MAX if punctual else 0
         self._drawn = arrivals is Arrivals.POISSON
         self._rng = rng
         self._now_us = now_us
@@ -61,5 +68,7 @@ class OpenPace:
         wait_us = due_us - self._now_us()
         if wait_us <= 0:
             return due_us
-        await asyncio.sleep(wait_us / 1e6)
+        await asyncio.sleep(max(0, wait_us - self._spin_us) / 1e6)
+        while self._spin_us and self._now_us() < due_us:
+            await asyncio.sleep(0)
         return max(due_us, min(self._now_us(), due_us + TIMER_US_MAX))

@@ -57,7 +57,9 @@ class Plan(Struct, frozen=True, kw_only=True):
     A sender or receiver is a coroutine with a connection of its own: the paper's thread. Each
     sender sends `messages` (m), or sends until `seconds_max`. `setup` is where queues are made and
     removed, if not at the endpoint. `send_rate` and `receive_rate` are messages and requests per
-    second of all clients together; with a rate there is no pause. `receive_pauses`: whether work on
+    second of all clients together; with a rate there is no pause. `punctual`: requests of a rate go
+    out at their very time, which keeps a processor busy, and not at whole milliseconds.
+    `receive_pauses`: whether work on
     what was received takes `receive_pause_ms` each time, or on average.
 
     `resend`: a send that was refused or whose outcome is unknown is made once more. `plain`:
@@ -90,6 +92,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     send_rate: float | None = None
     receive_rate: float | None = None
     arrivals: Arrivals = Arrivals.POISSON
+    punctual: bool = False
     fifo: bool = False
     queue_attributes: Mapping[str, str] = _NO_ATTRIBUTES
     keep_queues: bool = False

@@ -52,7 +52,9 @@ class Receiver(Thread):
         if plan.receive_rate is None:
             return ClosedPace(0, self.now_us)
         interval_us = 1e6 * plan.receivers_total / plan.receive_rate
-        return OpenPace(interval_us, plan.arrivals, starts_us, self.rng, self.now_us)
+        return OpenPace(
+            interval_us, plan.arrivals, starts_us, self.rng, self.now_us, punctual=plan.punctual
+        )
 
     async def _cycle(self, from_us: int) -> None:
         asked_us = self.now_us()

@@ -88,7 +88,9 @@ class Sender(Thread):
         if plan.send_rate is None:
             return ClosedPace(plan.send_pause_ms, self.now_us)
         interval_us = 1e6 * plan.send_batch * plan.senders_total / plan.send_rate
-        return OpenPace(interval_us, plan.arrivals, starts_us, self.rng, self.now_us)
+        return OpenPace(
+            interval_us, plan.arrivals, starts_us, self.rng, self.now_us, punctual=plan.punctual
+        )
 
     def _draft(self, send_seq: int) -> Draft:
         label = Label(self._run_name, self.number, send_seq)

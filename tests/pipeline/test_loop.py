@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dovemq.experiments.awake import awake
+from dovemq.experiments import service_runs
 from dovemq.experiments.loop import figure_of, verdict_on
 from dovemq.experiments.loop_cases import (
     WORK_MS,
@@ -17,6 +17,7 @@ from dovemq.experiments.loop_cases import (
     consumers,
     front_end,
 )
+from dovemq.experiments.processors import awake, divided, on
 from dovemq.experiments.service_runs import Service
 from dovemq.models.simulation.estimates import Estimate
 from dovemq.pipeline.calibration.periods import Traced
@@ -65,7 +66,7 @@ def test_the_figure_shows_both_and_tells_of_what_was_not_stable() -> None:
 def test_sends_that_stayed_disturbed_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = Service(tmp_path)
+    server = Service(tmp_path, {0})
     monkeypatch.setattr(server, "_quiet", {"a", "c"})
     assert server.quiet(["a", "b", "c"]) == ["a", "c"]
     assert server.quiet(["b"]) == ["b"]
@@ -88,20 +89,46 @@ def test_rounds_go_on_where_the_mean_is_not_known_and_end_with_the_most(tmp_path
         ran[load].append(f"{name} {number}")
 
     def read(load: float, traced: Traced) -> float:
-        # Of the second load, every other round is far off.
-        return 1.0 + (load > 0.5) * (len(ran[load]) % 2)
+        return 1.0
 
     def point(load: float, found: list[float]) -> Point:
-        spread = (0.9, 1.1) if load > 0.5 else (1.0, 1.0)
+        # Only the mean of the second load is never known.
+        spread = (0.5, 1.5) if load > 0.5 else (1.0, 1.0)
         return Point("", load, load, 1.0, 1.0, Estimate(spread + tuple(found), 0.95))
 
     rounds = Rounds({0.5: 1.0, 0.7: 1.0}, at_a_time=2, most=5)
     told: list[str] = []
-    points = Case("consumers", rounds, run, read, point).points(Unstarted(tmp_path), told.append)
+    points = Case("consumers", rounds, run, read, point).points(
+        Unstarted(tmp_path, {0}), told.append
+    )
     assert ran[0.5] == ["load-50-0 0", "load-50-1 1"]
     assert ran[0.7] == [f"load-70-{number} {number}" for number in range(5)]
     assert [point.measured.samples for point in points] == [4, 7]
     assert told[-1] == "consumers at 70%, round 5 of 5 at most"
+
+
+def test_a_load_begins_when_nothing_is_left_to_do_of_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Service(tmp_path, {0})
+    monkeypatch.setattr(service_runs, "LOOK_SECONDS", 0.001)
+    # Told before and after each look: busy, busy, and then hardly.
+    told = [0.0, 0.001, 0.001, 0.0015, 0.0015, 0.00151]
+    monkeypatch.setattr(service_runs, "tree_cpu_seconds", lambda pid: told.pop(0))
+    monkeypatch.setattr(type(server._process), "pid", 1)
+    server._rest()
+    assert told == []
+
+
+def test_the_service_and_its_clients_share_no_processor_if_there_are_two() -> None:
+    before = os.sched_getaffinity(0)
+    own, others = divided()
+    assert own | others == before
+    assert len(own) == 1
+    assert not own & others or len(before) == 1
+    with on(own):
+        assert os.sched_getaffinity(0) == own
+    assert os.sched_getaffinity(0) == before
 
 
 def test_processors_are_kept_awake_by_what_yields_to_all_and_ends() -> None:

@@ -47,8 +47,11 @@ def figure_of(points: Sequence[Point]) -> Figure:
             f"{CONSUMERS} consumers work {WORK_MS} ms on average, exponentially; what the model "
             "has is what the trace tells of it, with the consumers' delays.",
             f"The front end gets sends of {FRONT_END_BATCH}, and takes all that wait into one "
-            "commit. What the model has is how long a commit of so many takes; the load is the "
-            "share of time in which it has something in hand.",
+            "commit. What the model has is how long a commit of so many takes, how many come just "
+            "in time for one, and what a request takes besides; measured is how long it took for "
+            "its client. The load is the share of time in which the front end has something in "
+            "hand.",
+            "The service has a processor to itself if there are two or more.",
             f"A round of which others on the same hardware took more than {STOLEN_SHARE_MAX:.0%}, "
             f"or {WAITING_STOLEN_SHARE_MAX:.0%} of consumers, is made again, {ATTEMPTS_MAX} times "
             "at most, and then left out.",

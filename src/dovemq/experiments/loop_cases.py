@@ -18,7 +18,7 @@ from dovemq.load.plan import Pauses
 from dovemq.models.analytic import arrival_rate_at, bulk, ggm
 from dovemq.models.calibration import CONFIDENCE, known
 from dovemq.models.simulation.estimates import Estimate
-from dovemq.pipeline.calibration.commits import Commits, times_by_size
+from dovemq.pipeline.calibration.commits import Commits, commits_of, groups_of
 from dovemq.pipeline.calibration.parameters import FrontEndParameters, QueueParameters
 from dovemq.pipeline.calibration.periods import Traced
 
@@ -30,14 +30,14 @@ FRONT_END_BATCH: Final = 10
 """So much work for the front end that its clients, on the same machine, have less of it."""
 BODY_BYTES: Final = 256
 PILOT: Final = "pilot"
+PILOTS: Final = 3
 CLOSED_SENDERS: Final = 16
 SENDS: Final = "event = 'sent'"
 UTILISATION_MAX: Final = 0.99
 WARM_UP_SHARE: Final = 0.1
 CONSUMERS_CALIBRATED: Final = 0.25
 FRONT_END_CALIBRATED: Final = 0.5
-"""Of what follows the warm-up; the rest is measured. The front end has pauses, which are rare and
-weigh much: a model must have met them."""
+"""Of what follows the warm-up; the rest is measured."""
 HALF_WIDTH_MAX: Final = 0.05
 """Of the interval of a measured mean, relative: more and it is not known."""
 
@@ -63,7 +63,7 @@ class Scale:
 
 FULL: Final = Scale(
     consumers=Rounds({0.5: 10.0, 0.7: 20.0, 0.85: 60.0}, at_a_time=10, most=40),
-    front_end=Rounds({0.5: 3.0, 0.7: 3.0, 0.85: 3.0}, at_a_time=40, most=320),
+    front_end=Rounds({0.5: 5.0, 0.7: 5.0, 0.85: 5.0}, at_a_time=20, most=160),
     pilot=10.0,
 )
 QUICK: Final = Scale(
@@ -210,14 +210,15 @@ def front_end(seed: int, scale: Scale, tell: Tell = tell_nobody) -> list[Point]:
             after = traced.sending(WARM_UP_SHARE * rounds.seconds[load])
             first, rest = after.split(FRONT_END_CALIBRATED)
             front = traced.calibrated(first, SENDS).front_ends[0]
-            return front, traced.commits(first), traced.latency(rest)
+            responses = traced.sends(rest).response
+            return front, commits_of(traced.sends(first)), float(responses.mean()) / 1e6
 
         return Case("front end", rounds, run, read, _answered).points(server, tell)
 
 
 def _rates(server: Service, seed: int, scale: Scale) -> dict[float, float]:
     """Of messages, by load: what a pilot run at half the rate of a closed loop tells, set right by
-    what came of it in another."""
+    how much faster the front end was in others."""
 
     def ran(name: str, rate: float | None, senders: int = FRONT_END_SENDERS) -> Traced:
         server.start()
@@ -227,14 +228,18 @@ def _rates(server: Service, seed: int, scale: Scale) -> dict[float, float]:
 
     most = _in_front(ran("closed", None, CLOSED_SENDERS), scale.pilot).request_rate
     pilot = ran(PILOT, FRONT_END_BATCH * known(most, "request_rate").value / 2)
-    times = times_by_size([pilot.commits(pilot.sending(WARM_UP_SHARE * scale.pilot))])
-    rates = {}
-    for load in scale.front_end.seconds:
-        rate = FRONT_END_BATCH * arrival_rate_at(load, times)
-        found = _in_front(ran(f"{PILOT}-{100 * load:.0f}", rate), scale.pilot).utilisation
-        share = min(known(found, "utilisation").value, UTILISATION_MAX)
-        rates[load] = rate * arrival_rate_at(load, times) / arrival_rate_at(share, times)
-    return rates
+    sends = pilot.sends(pilot.sending(WARM_UP_SHARE * scale.pilot))
+    rate = known(_in_front(pilot, scale.pilot).request_rate, "request_rate").value
+    groups = groups_of([commits_of(sends)], rate)
+    foreseen = {load: arrival_rate_at(load, groups) for load in scale.front_end.seconds}
+    faster: dict[float, list[float]] = {load: [] for load in foreseen}
+    for turn in range(PILOTS):
+        for load, times in faster.items():
+            rate = foreseen[load] * fmean(times or [1.0])
+            traced = ran(f"{PILOT}-{100 * load:.0f}-{turn}", FRONT_END_BATCH * rate)
+            share = known(_in_front(traced, scale.pilot).utilisation, "utilisation").value
+            times.append(rate / arrival_rate_at(min(share, UTILISATION_MAX), groups))
+    return {load: FRONT_END_BATCH * foreseen[load] * fmean(faster[load]) for load in foreseen}
 
 
 def _in_front(traced: Traced, seconds: float) -> FrontEndParameters:
@@ -254,6 +259,7 @@ def _send(
         seconds_max=seconds,
         send_rate=rate,
         send_batch=FRONT_END_BATCH,
+        punctual=True,
         body_bytes=BODY_BYTES,
         plain=True,
     )
@@ -263,6 +269,6 @@ def _answered(load: float, found: list[tuple[FrontEndParameters, Commits, float]
     fronts, commits, means = zip(*found, strict=True)
     rate = fmean(known(each.request_rate, "request_rate").value for each in fronts)
     utilisation = fmean(known(each.utilisation, "utilisation").value for each in fronts)
-    answer = fmean(each.answer_seconds for each in commits)
-    predicted = bulk(rate, times_by_size(commits)).sojourn_time + answer
+    beside = fmean(each.beside_seconds for each in commits)
+    predicted = bulk(rate, groups_of(commits, rate)).sojourn_time + beside
     return Point("front end", load, utilisation, rate, predicted, Estimate(means, CONFIDENCE))

@@ -1,10 +1,10 @@
-"""Virtual processors that do not sleep while something is measured on them."""
+"""Processors for what is measured: they do not sleep, and the service does not share its own."""
 
 import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Final
 
 _SPIN: Final = """
@@ -34,3 +34,24 @@ def awake() -> Iterator[None]:
             assert spinning.stdout is not None
             spinning.stdout.readline()
         yield
+
+
+@contextlib.contextmanager
+def on(processors: Set[int]) -> Iterator[None]:
+    """This thread, and what it starts, on these alone."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, processors)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def divided() -> tuple[Set[int], Set[int]]:
+    """One for a service and the rest for its clients; the same for both if there is only one.
+
+    A thread that is woken where another one runs waits for the end of that one's slice, some
+    milliseconds: clients beside a service would be measured as its time.
+    """
+    *others, last = sorted(os.sched_getaffinity(0))
+    return {last}, set(others) or {last}

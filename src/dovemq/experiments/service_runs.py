@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, Final
 
-from dovemq.experiments.awake import awake
-from dovemq.load.costs import STOLEN_SHARE_MAX, Undisturbed
+from dovemq.experiments.processors import awake, divided, on
+from dovemq.load.costs import STOLEN_SHARE_MAX, Undisturbed, tree_cpu_seconds
 from dovemq.load.faults.process import ServerProcess
 from dovemq.load.plan import Endpoint, Phases, Plan
 from dovemq.load.results import Result
@@ -18,6 +19,9 @@ from dovemq.pipeline.calibration.periods import Traced
 LOOK_SECONDS: Final = 0.05
 WAITING_STOLEN_SHARE_MAX: Final = 0.05
 """Where most of the time is waiting, more of the processors can be taken."""
+RESTING_SHARE_MAX: Final = 0.1
+"""Of a processor, for a server that has nothing left to do."""
+REST_LOOKS_MAX: Final = 600
 
 
 class LoadFailed(RuntimeError):
@@ -28,24 +32,32 @@ class LoadFailed(RuntimeError):
 class Service:
     """A server process with a trace; it is stopped before the trace is read."""
 
-    def __init__(self, folder: Path) -> None:
-        self._trace = folder / "trace"
+    def __init__(self, folder: Path, processors: Set[int]) -> None:
+        self._trace, self._seen = folder / "trace", folder / "seen"
         # Signatures are no part of what is measured, and loopback alone is reached.
         args = ["--insecure-no-auth", "--trace", str(self._trace)]
         self._process = ServerProcess(folder / "data", args=args)
+        self._processors = processors
         self._attempts: dict[str, int] = {}
         self._quiet: set[str] = set()
 
     def start(self) -> None:
-        self._process.start()
+        with on(self._processors):
+            self._process.start()
 
     def stop(self) -> None:
+        """Not before it rests: what is left to do would be done after the next start."""
+        self._rest()
+        self._process.stop()
+
+    def end(self) -> None:
+        """At once, if it runs."""
         if self._process.running:
             self._process.stop()
 
     def load(self, name: str, **fields: Any) -> None:
         """A plan of work that waits, to its end."""
-        self._run(name, run, fields, WAITING_STOLEN_SHARE_MAX)
+        self._run(name, _worked, fields, WAITING_STOLEN_SHARE_MAX)
 
     def send(self, name: str, **fields: Any) -> None:
         """As much of a plan as is sends; the messages go with their queue."""
@@ -54,7 +66,7 @@ class Service:
     def _run(
         self,
         name: str,
-        act: Callable[[Plan], Coroutine[Any, Any, Result]],
+        act: Callable[[Plan, Path], Coroutine[Any, Any, Result]],
         fields: Mapping[str, Any],
         stolen_share_max: float,
     ) -> None:
@@ -62,11 +74,22 @@ class Service:
         attempts = Undisturbed(stolen_share_max)
         for attempt in attempts:
             self._attempts[name] = attempt
-            result = asyncio.run(act(self._plan(name, fields)))
+            self._rest()
+            plan = self._plan(name, fields)
+            result = asyncio.run(act(plan, self._seen / plan.name))
             if result.failed:
                 raise LoadFailed(name, result.failure or "the account does not come out even")
         if attempts.reached:
             self._quiet.add(name)
+
+    def _rest(self) -> None:
+        """Until it has cleared away what the load before has left, or for long enough."""
+        for _ in range(REST_LOOKS_MAX):
+            before = tree_cpu_seconds(self._process.pid)
+            time.sleep(LOOK_SECONDS)
+            used = tree_cpu_seconds(self._process.pid) - before
+            if used <= RESTING_SHARE_MAX * LOOK_SECONDS:
+                return
 
     def quiet(self, names: Sequence[str]) -> list[str]:
         """Those of these runs that were not disturbed in the end; all, if none was so."""
@@ -81,12 +104,17 @@ class Service:
 
     def traced(self, name: str) -> Traced:
         """What was written of a load's queue; once the server has stopped."""
-        return Traced(self._trace, f"%/{self._attempt(name)}-1-0")
+        attempt = self._attempt(name)
+        return Traced(self._trace, f"%/{attempt}-1-0", self._seen / attempt)
 
 
-async def _sent(plan: Plan) -> Result:
+async def _worked(plan: Plan, seen: Path) -> Result:
+    return await run(plan, traces=seen)
+
+
+async def _sent(plan: Plan, seen: Path) -> Result:
     live, stop = Live(), asyncio.Event()
-    running = asyncio.ensure_future(run(plan, live=live, stop=stop))
+    running = asyncio.ensure_future(run(plan, live=live, stop=stop, traces=seen))
     while not running.done() and live.phase != RECEIVING:
         await asyncio.wait([running], timeout=LOOK_SECONDS)
     stop.set()
@@ -96,9 +124,10 @@ async def _sent(plan: Plan) -> Result:
 @contextlib.contextmanager
 def service() -> Iterator[Service]:
     """Not yet started, on a directory of its own, which goes with it."""
-    with tempfile.TemporaryDirectory(prefix="dovemq-loop-") as folder, awake():
-        made = Service(Path(folder))
+    own, others = divided()
+    with tempfile.TemporaryDirectory(prefix="dovemq-loop-") as folder, awake(), on(others):
+        made = Service(Path(folder), own)
         try:
             yield made
         finally:
-            made.stop()
+            made.end()

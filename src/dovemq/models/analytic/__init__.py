@@ -10,7 +10,7 @@ where theory is; `ggm` and multi-class networks are approximations, and say by w
 """
 
 from dovemq.models.analytic.approximate import APPROXIMATIONS, ggm
-from dovemq.models.analytic.bulk import Bulk, GroupTimes, arrival_rate_at, bulk
+from dovemq.models.analytic.bulk import Bulk, Groups, arrival_rate_at, bulk, joined_by
 from dovemq.models.analytic.finite import FiniteStation, mmck
 from dovemq.models.analytic.headroom import (
     Headroom,
@@ -50,7 +50,7 @@ __all__ = [
     "FAILURES",
     "Bulk",
     "FiniteStation",
-    "GroupTimes",
+    "Groups",
     "Headroom",
     "JacksonNetwork",
     "JobType",
@@ -78,6 +78,7 @@ __all__ = [
     "ggm",
     "in_order_limit",
     "jackson",
+    "joined_by",
     "mg1",
     "mm1",
     "mmc",

@@ -1,13 +1,14 @@
 """A server that takes all who wait into one service, as a group commit does.
 
 Arrivals are Poisson, and the service of a group has a time that depends on its size. Who arrives
-meanwhile waits for its end and is the next group; after a service in which nobody arrived, the
-next one to come is served alone (Bailey 1954, Neuts 1967). The chain of group sizes is solved as it
-is. Of times it needs the mean and scv, and takes them as gamma distributed: arrivals in one are
-then negative binomial.
+meanwhile waits for its end and is of the next group; after a service in which nobody arrived, the
+next one to come makes a group alone (Bailey 1954, Neuts 1967). A few more may come just in time for
+a group, before its service begins: a Poisson number. The chain of group sizes is solved as it is.
+Of times it needs the mean and scv, and takes them as gamma distributed: arrivals in one are then
+negative binomial.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -24,16 +25,19 @@ _ARRIVALS_IN_SERVICE: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class GroupTimes:
-    """Mean and scv of the service of 1, 2, … together."""
+class Groups:
+    """Mean and scv of the service of 1, 2, … together, and how many come on average just in time
+    for one."""
 
     means: Floats
     scvs: Floats
+    joiners: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """`busy` is a share of time, `group_size` a mean over services."""
+    """`busy` is a share of time, `group_size` a mean over services. The sojourn is without what
+    passes until a service begins of a server that was free."""
 
     stable: bool
     busy: float
@@ -41,11 +45,12 @@ class Bulk:
     sojourn_time: float
 
 
-def bulk(arrival_rate: float, times: GroupTimes) -> Bulk:
+def bulk(arrival_rate: float, groups: Groups) -> Bulk:
     rate = float(parameters.positive(arrival_rate, "arrival_rate"))
-    means, scvs = parameters.positive(times.means, "means"), parameters.scv(times.scvs, "scvs")
-    chain, alone = _chain(rate, means, scvs)
-    weights = _stationary(chain)
+    means, scvs = parameters.positive(groups.means, "means"), parameters.scv(groups.scvs, "scvs")
+    waiting, alone = _arrived(rate, means, scvs)
+    joiners = float(parameters.not_negative(groups.joiners, "joiners"))
+    weights = _stationary(waiting @ _joined(joiners, len(means)))
     sizes = np.arange(1, len(means) + 1)
     size = float(weights @ sizes)
     served = float(weights @ means)
@@ -57,20 +62,33 @@ def bulk(arrival_rate: float, times: GroupTimes) -> Bulk:
     return Bulk(True, busy, size, (waited + float(weights @ (sizes * means))) / size)
 
 
-def arrival_rate_at(busy: float, times: GroupTimes) -> float:
+def arrival_rate_at(busy: float, groups: Groups) -> float:
     """What keeps such a server busy for that share of time."""
 
     def surplus(rate: float) -> float:
-        return bulk(rate, times).busy - busy
+        return bulk(rate, groups).busy - busy
 
-    most = _ARRIVALS_IN_SERVICE / float(times.means[0])
+    most = _ARRIVALS_IN_SERVICE / float(groups.means[0])
     return float(brentq(surplus, 1e-6 * most, most))
 
 
-def _chain(rate: float, means: Floats, scvs: Floats) -> tuple[Floats, Floats]:
-    """From each size to the next, and the probability that nobody arrives in a service."""
+def joined_by(group_size: float, arrival_rate: float, groups: Groups) -> Groups:
+    """With as many joiners as make groups of that mean size; none, if they are as large without."""
+
+    def joined(joiners: float) -> Groups:
+        return replace(groups, joiners=joiners)
+
+    def surplus(joiners: float) -> float:
+        return bulk(arrival_rate, joined(joiners)).group_size - group_size
+
+    return joined(float(brentq(surplus, 0.0, group_size)) if surplus(0.0) < 0.0 else 0.0)
+
+
+def _arrived(rate: float, means: Floats, scvs: Floats) -> tuple[Floats, Floats]:
+    """From each size to how many wait then, and the probability that nobody arrives in a service:
+    the next one to come is then waited for."""
     numbers = np.arange(len(means) + 1)
-    chain = np.zeros((len(means), len(means)))
+    waiting = np.zeros((len(means), len(means)))
     alone = np.zeros(len(means))
     for row, (mean, scv) in enumerate(zip(means, scvs, strict=True)):
         if scv > 0.0:
@@ -78,10 +96,20 @@ def _chain(rate: float, means: Floats, scvs: Floats) -> tuple[Floats, Floats]:
         else:
             arrivals = poisson.pmf(numbers, rate * mean)
         alone[row] = arrivals[0]
-        chain[row] = arrivals[1:]
-        chain[row, 0] += arrivals[0]
-        chain[row, -1] += max(0.0, 1.0 - float(arrivals.sum()))
-    return chain, alone
+        waiting[row] = arrivals[1:]
+        waiting[row, 0] += arrivals[0]
+        waiting[row, -1] += max(0.0, 1.0 - float(arrivals.sum()))
+    return waiting, alone
+
+
+def _joined(joiners: float, size_max: int) -> Floats:
+    """From how many wait to the size of their group."""
+    numbers = poisson.pmf(np.arange(size_max), joiners)
+    joined = np.zeros((size_max, size_max))
+    for row in range(size_max):
+        joined[row, row:] = numbers[: size_max - row]
+        joined[row, -1] += max(0.0, 1.0 - float(joined[row].sum()))
+    return joined
 
 
 def _stationary(chain: Floats) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dovemq.models.analytic import GroupTimes
+from dovemq.models.analytic import Groups, joined_by
 
 GAP_US: Final = 150
 """Sends of one commit are told one right after the other; no commit is as fast."""
@@ -19,29 +19,52 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
+class Requests:
+    """Times in µs, in any order: when each was read, committed and answered, and how long it took
+    by the clock of its client."""
+
+    read: NDArray[Any]
+    at: NDArray[Any]
+    written: NDArray[Any]
+    response: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Commits:
-    """How many requests each held and how long it took. `answer_seconds` are the mean from the end
-    of a commit until the answer to one of its requests was written."""
+    """How many requests each held and how long it took.
+
+    `beside_seconds` is what a request takes in the mean besides waiting for commits: until the last
+    one of its group is read, for its answer, and on the way to the front end and back.
+    """
 
     sizes: NDArray[np.int64]
     seconds: Floats
-    answer_seconds: float
+    beside_seconds: float
 
 
-def commits_of(read_us: NDArray[Any], at_us: NDArray[Any], written_us: NDArray[Any]) -> Commits:
-    """Of requests in any order. A commit begins with the end of the one before, or when its first
-    request was read; of the first one that is not known, and it is left out."""
-    order = np.argsort(at_us, kind="stable")
-    read, at, written = (times[order] for times in (read_us, at_us, written_us))
+def commits_of(requests: Requests) -> Commits:
+    """A commit begins when the one before has ended and its last request was read. Of the first
+    one that is not known, and it is left out."""
+    order = np.argsort(requests.at, kind="stable")
+    read, at, written = (times[order] for times in (requests.read, requests.at, requests.written))
     begins = np.concatenate(([0], 1 + np.flatnonzero(np.diff(at) > GAP_US)))
     sizes = np.diff(begins, append=len(at))
     ends = at[begins + sizes - 1]
-    since = np.maximum(ends[:-1], np.minimum.reduceat(read, begins)[1:])
-    answer_us = float(np.mean(written - np.repeat(ends, sizes)))
-    return Commits(sizes[1:], (ends[1:] - since) / 1e6, answer_us / 1e6)
+    since = np.maximum(ends[:-1], np.maximum.reduceat(read, begins)[1:])
+    # Of each request from the second commit on: when the one before its own has ended.
+    later, before = slice(sizes[0], None), np.repeat(ends[:-1], sizes[1:])
+    gathering = np.repeat(since, sizes[1:]) - np.maximum(read[later], before)
+    answering = (written - np.repeat(ends, sizes))[later]
+    way = (requests.response[order] - (written - read))[later]
+    # A front end that is busy reads late, which is waiting and not the way: who came to a free one
+    # was read at once.
+    free = read[later] > before + GAP_US
+    beside_us = np.mean(gathering + answering) + (np.mean(way[free]) if free.any() else way.min())
+    seconds = np.maximum(1, ends[1:] - since) / 1e6
+    return Commits(sizes[1:], seconds, float(beside_us) / 1e6)
 
 
-def times_by_size(commits: Sequence[Commits]) -> GroupTimes:
+def groups_of(commits: Sequence[Commits], request_rate: float) -> Groups:
     """Of sizes that are seldom, the mean is on a line through all, and the variance that of all."""
     sizes = np.minimum(np.concatenate([each.sizes for each in commits]), SIZES_MAX)
     seconds = np.concatenate([each.seconds for each in commits])
@@ -52,7 +75,7 @@ def times_by_size(commits: Sequence[Commits]) -> GroupTimes:
     variances = np.full(SIZES_MAX, np.mean((seconds - means[sizes - 1]) ** 2))
     for size in often:
         variances[size - 1] = seconds[sizes == size].var()
-    return GroupTimes(means, variances / means**2)
+    return joined_by(float(sizes.mean()), request_rate, Groups(means, variances / means**2))
 
 
 def _line(sizes: NDArray[np.int64], seconds: Floats) -> Floats:

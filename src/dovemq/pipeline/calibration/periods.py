@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from dovemq.models.calibration import CONFIDENCE
-from dovemq.pipeline.calibration.commits import Commits, commits_of
+from dovemq.pipeline.calibration.commits import Requests
 from dovemq.pipeline.calibration.duck import observe
 from dovemq.pipeline.calibration.parameters import Calibration, calibrated
 
@@ -29,11 +29,12 @@ class Period:
 
 
 class Traced:
-    """`queue` is a pattern of SQL."""
+    """`queue` is a pattern of SQL; `seen` a trace of the same messages by their clients."""
 
-    def __init__(self, directory: Path, queue: str) -> None:
+    def __init__(self, directory: Path, queue: str, seen: Path) -> None:
         self._files = str(directory / "*.parquet")
         self._queue = queue
+        self._seen = str(seen / "*.parquet")
 
     def sending(self, warm_up_seconds: float) -> Period:
         """From the first send and a warm-up on until the last."""
@@ -52,19 +53,19 @@ class Traced:
         """Mean seconds from commit to settle of what was sent in the period."""
         return self._mean(period, "max(CASE event WHEN 'settled' THEN ts_us END) - min(at_us)")
 
-    def latency(self, period: Period) -> float:
-        """Mean seconds from a send read to its answer written, of the period's messages."""
-        return self._mean(period, "min(CASE event WHEN 'sent' THEN latency_us END)")
-
-    def commits(self, period: Period) -> Commits:
-        """Of the sends of the period."""
+    def sends(self, period: Period) -> Requests:
+        """Those of the period whose answers their clients have seen."""
         within = f"event = 'sent' AND at_us BETWEEN {period.from_us} AND {period.until_us}"
         with duckdb.connect() as connection:
-            requests = self._rows(connection).filter(f"{within} AND latency_us IS NOT NULL")
-            times = requests.aggregate(
-                "min(ot_us - latency_us) AS read_us, min(at_us) AS at_us, ot_us", "client, ot_us"
+            seen = connection.read_parquet(self._seen).filter("event = 'sent'")
+            rows = self._rows(connection).filter(f"{within} AND latency_us IS NOT NULL")
+            both = rows.join(seen.project("message_id, latency_us AS response"), "message_id")
+            found = both.aggregate(
+                "min(ot_us - latency_us) AS read, min(at_us) AS at_, "
+                "ot_us AS written, min(response) AS response",
+                "client, ot_us",
             ).fetchnumpy()
-        return commits_of(times["read_us"], times["at_us"], times["ot_us"])
+        return Requests(*(found[name] for name in ("read", "at_", "written", "response")))
 
     def _mean(self, period: Period, time_us: str) -> float:
         """`time_us` is of the rows of one message."""

@@ -51,7 +51,8 @@ def figure_of(points: Sequence[Point]) -> Figure:
             "in time for one, and what a request takes besides; measured is how long it took for "
             "its client. The load is the share of time in which the front end has something in "
             "hand.",
-            "The service has a processor to itself if there are two or more.",
+            "The service has a processor to itself if there are two or more, and its data are in "
+            "memory if there is a place for files there.",
             f"A round of which others on the same hardware took more than {STOLEN_SHARE_MAX:.0%}, "
             f"or {WAITING_STOLEN_SHARE_MAX:.0%} of consumers, is made again, {ATTEMPTS_MAX} times "
             "at most, and then left out.",

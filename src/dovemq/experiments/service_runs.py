@@ -2,11 +2,12 @@
 
 import asyncio
 import contextlib
+import os
 import tempfile
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Set
+from collections.abc import Coroutine, Iterator, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from dovemq.experiments.processors import awake, divided, on
 from dovemq.load.costs import STOLEN_SHARE_MAX, Undisturbed, tree_cpu_seconds
@@ -16,6 +17,8 @@ from dovemq.load.results import Result
 from dovemq.load.run import RECEIVING, Live, run
 from dovemq.pipeline.calibration.periods import Traced
 
+RAM_DISK: Final = Path("/dev/shm")
+"""A disk that others share may stall for seconds, which no model of the service knows."""
 LOOK_SECONDS: Final = 0.05
 WAITING_STOLEN_SHARE_MAX: Final = 0.05
 """Where most of the time is waiting, more of the processors can be taken."""
@@ -29,11 +32,19 @@ class LoadFailed(RuntimeError):
         super().__init__(f"load {name} did not come to its end: {why}")
 
 
+class Act(Protocol):
+    """Does what a plan says, or some of it."""
+
+    def __call__(
+        self, plan: Plan, *, journals: Path, traces: Path
+    ) -> Coroutine[Any, Any, Result]: ...
+
+
 class Service:
     """A server process with a trace; it is stopped before the trace is read."""
 
     def __init__(self, folder: Path, processors: Set[int]) -> None:
-        self._trace, self._seen = folder / "trace", folder / "seen"
+        self._folder, self._trace, self._seen = folder, folder / "trace", folder / "seen"
         # Signatures are no part of what is measured, and loopback alone is reached.
         args = ["--insecure-no-auth", "--trace", str(self._trace)]
         self._process = ServerProcess(folder / "data", args=args)
@@ -57,7 +68,7 @@ class Service:
 
     def load(self, name: str, **fields: Any) -> None:
         """A plan of work that waits, to its end."""
-        self._run(name, _worked, fields, WAITING_STOLEN_SHARE_MAX)
+        self._run(name, run, fields, WAITING_STOLEN_SHARE_MAX)
 
     def send(self, name: str, **fields: Any) -> None:
         """As much of a plan as is sends; the messages go with their queue."""
@@ -66,7 +77,7 @@ class Service:
     def _run(
         self,
         name: str,
-        act: Callable[[Plan, Path], Coroutine[Any, Any, Result]],
+        act: Act,
         fields: Mapping[str, Any],
         stolen_share_max: float,
     ) -> None:
@@ -76,7 +87,9 @@ class Service:
             self._attempts[name] = attempt
             self._rest()
             plan = self._plan(name, fields)
-            result = asyncio.run(act(plan, self._seen / plan.name))
+            with tempfile.TemporaryDirectory(dir=self._folder) as journals:
+                doing = act(plan, journals=Path(journals), traces=self._seen / plan.name)
+                result = asyncio.run(doing)
             if result.failed:
                 raise LoadFailed(name, result.failure or "the account does not come out even")
         if attempts.reached:
@@ -108,13 +121,10 @@ class Service:
         return Traced(self._trace, f"%/{attempt}-1-0", self._seen / attempt)
 
 
-async def _worked(plan: Plan, seen: Path) -> Result:
-    return await run(plan, traces=seen)
-
-
-async def _sent(plan: Plan, seen: Path) -> Result:
+async def _sent(plan: Plan, *, journals: Path, traces: Path) -> Result:
     live, stop = Live(), asyncio.Event()
-    running = asyncio.ensure_future(run(plan, live=live, stop=stop, traces=seen))
+    doing = run(plan, live=live, stop=stop, journals=journals, traces=traces)
+    running = asyncio.ensure_future(doing)
     while not running.done() and live.phase != RECEIVING:
         await asyncio.wait([running], timeout=LOOK_SECONDS)
     stop.set()
@@ -123,9 +133,14 @@ async def _sent(plan: Plan, seen: Path) -> Result:
 
 @contextlib.contextmanager
 def service() -> Iterator[Service]:
-    """Not yet started, on a directory of its own, which goes with it."""
+    """Not yet started, on a directory of its own, in memory if it can be; it goes with it."""
     own, others = divided()
-    with tempfile.TemporaryDirectory(prefix="dovemq-loop-") as folder, awake(), on(others):
+    place = RAM_DISK if os.access(RAM_DISK, os.W_OK) else None
+    with (
+        tempfile.TemporaryDirectory(prefix="dovemq-loop-", dir=place) as folder,
+        awake(),
+        on(others),
+    ):
         made = Service(Path(folder), own)
         try:
             yield made

@@ -158,3 +158,15 @@ def test_a_disturbed_measurement_is_made_again_a_few_times(
     found = Undisturbed()
     assert list(found) == list(range(attempts))
     assert found.reached is (attempts < ATTEMPTS_MAX)
+
+
+def test_a_measurement_that_was_spoilt_in_another_way_is_made_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ProcessorTime, "now", lambda: ProcessorTime(0, 100))
+    found = Undisturbed()
+    for attempt in found:
+        if attempt < 2:
+            found.spoil()
+    assert attempt == 2
+    assert found.reached

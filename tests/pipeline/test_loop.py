@@ -17,8 +17,11 @@ from dovemq.experiments.loop_cases import (
     consumers,
     front_end,
 )
-from dovemq.experiments.processors import awake, divided, on
+from dovemq.experiments.processors import Spun, awake, divided, on
 from dovemq.experiments.service_runs import Service
+from dovemq.load.costs import ProcessorTime
+from dovemq.load.plan import Plan
+from dovemq.load.results import Result
 from dovemq.models.simulation.estimates import Estimate
 from dovemq.pipeline.calibration.periods import Traced
 
@@ -66,7 +69,7 @@ def test_the_figure_shows_both_and_tells_of_what_was_not_stable() -> None:
 def test_sends_that_stayed_disturbed_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = Service(tmp_path, {0})
+    server = Service(tmp_path, {0}, lambda: Spun(0, 0.0))
     monkeypatch.setattr(server, "_quiet", {"a", "c"})
     assert server.quiet(["a", "b", "c"]) == ["a", "c"]
     assert server.quiet(["b"]) == ["b"]
@@ -99,7 +102,7 @@ def test_rounds_go_on_where_the_mean_is_not_known_and_end_with_the_most(tmp_path
     rounds = Rounds({0.5: 1.0, 0.7: 1.0}, at_a_time=2, most=5)
     told: list[str] = []
     points = Case("consumers", rounds, run, read, point).points(
-        Unstarted(tmp_path, {0}), told.append
+        Unstarted(tmp_path, {0}, lambda: Spun(0, 0.0)), told.append
     )
     assert ran[0.5] == ["load-50-0 0", "load-50-1 1"]
     assert ran[0.7] == [f"load-70-{number} {number}" for number in range(5)]
@@ -110,7 +113,7 @@ def test_rounds_go_on_where_the_mean_is_not_known_and_end_with_the_most(tmp_path
 def test_a_load_begins_when_nothing_is_left_to_do_of_the_one_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = Service(tmp_path, {0})
+    server = Service(tmp_path, {0}, lambda: Spun(0, 0.0))
     monkeypatch.setattr(service_runs, "LOOK_SECONDS", 0.001)
     # Told before and after each look: busy, busy, and then hardly.
     told = [0.0, 0.001, 0.001, 0.0015, 0.0015, 0.00151]
@@ -118,6 +121,38 @@ def test_a_load_begins_when_nothing_is_left_to_do_of_the_one_before(
     monkeypatch.setattr(type(server._process), "pid", 1)
     server._rest()
     assert told == []
+
+
+def test_speed_of_a_processor_is_told_by_turns_in_its_own_time() -> None:
+    assert Spun(30, 0.5).speed_since(Spun(10, 0.1)) == pytest.approx(50.0)
+    with awake() as looks:
+        look = looks[min(looks)]
+        before = look()
+        while (after := look()).turns == before.turns:
+            pass
+        assert after.speed_since(before) > 0
+
+
+def test_sends_on_a_processor_that_was_slowed_down_are_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Turns in a second: fast, then slow twice, and fast enough.
+    speeds = iter([0, 100, 0, 90, 0, 95, 0, 97])
+    server = Service(tmp_path, {0}, lambda: Spun(turns := next(speeds), float(turns > 0)))
+    acts: list[str] = []
+
+    async def act(plan: Plan, *, journals: Path, traces: Path) -> Result:
+        acts.append(plan.name)
+        return Result(plan.name, (), False, None, ())
+
+    monkeypatch.setattr(service_runs, "_sent", act)
+    monkeypatch.setattr(server, "_rest", lambda: None)
+    monkeypatch.setattr(ProcessorTime, "now", lambda: ProcessorTime(0, 100))
+    monkeypatch.setattr(type(server._process), "endpoint_url", "http://127.0.0.1:1")
+    server.send("a", messages=1)
+    server.send("b", messages=1)
+    assert acts == ["a-0", "b-0", "b-1", "b-2"]
+    assert server.quiet(["a", "b"]) == ["a", "b"]
 
 
 def test_the_service_and_its_clients_share_no_processor_if_there_are_two() -> None:
@@ -137,6 +172,7 @@ def test_processors_are_kept_awake_by_what_yields_to_all_and_ends() -> None:
         pids = [int(text) for path in paths for text in path.read_text().split()]
         return [os.sched_getscheduler(pid) for pid in pids].count(os.SCHED_IDLE)
 
-    with awake():
+    with awake() as looks:
+        assert looks.keys() == os.sched_getaffinity(0)
         assert yielding() == len(os.sched_getaffinity(0))
     assert yielding() == 0

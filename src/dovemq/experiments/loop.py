@@ -21,7 +21,7 @@ from dovemq.experiments.loop_cases import (
     consumers,
     front_end,
 )
-from dovemq.experiments.service_runs import WAITING_STOLEN_SHARE_MAX
+from dovemq.experiments.service_runs import SPEED_SHARE_MIN, WAITING_STOLEN_SHARE_MAX
 from dovemq.load.costs import ATTEMPTS_MAX, STOLEN_SHARE_MAX
 
 ERROR_MAX: Final = 0.15
@@ -55,7 +55,8 @@ def figure_of(points: Sequence[Point]) -> Figure:
             "memory if there is a place for files there.",
             f"A round of which others on the same hardware took more than {STOLEN_SHARE_MAX:.0%}, "
             f"or {WAITING_STOLEN_SHARE_MAX:.0%} of consumers, is made again, {ATTEMPTS_MAX} times "
-            "at most, and then left out.",
+            "at most, and then left out; so is one of the front end in which its processor had "
+            f"less than {SPEED_SHARE_MIN:.0%} of the speed that it had at best.",
         ),
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Coroutine, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from dovemq.experiments.processors import awake, divided, on
+from dovemq.experiments.processors import Look, awake, divided, on
 from dovemq.load.costs import STOLEN_SHARE_MAX, Undisturbed, tree_cpu_seconds
 from dovemq.load.faults.process import ServerProcess
 from dovemq.load.plan import Endpoint, Phases, Plan
@@ -22,6 +22,8 @@ RAM_DISK: Final = Path("/dev/shm")
 LOOK_SECONDS: Final = 0.05
 WAITING_STOLEN_SHARE_MAX: Final = 0.05
 """Where most of the time is waiting, more of the processors can be taken."""
+SPEED_SHARE_MIN: Final = 0.96
+"""Of the fastest that its processor was, for a front end that is kept busy."""
 RESTING_SHARE_MAX: Final = 0.1
 """Of a processor, for a server that has nothing left to do."""
 REST_LOOKS_MAX: Final = 600
@@ -43,12 +45,15 @@ class Act(Protocol):
 class Service:
     """A server process with a trace; it is stopped before the trace is read."""
 
-    def __init__(self, folder: Path, processors: Set[int]) -> None:
+    def __init__(self, folder: Path, processors: Set[int], look: Look) -> None:
+        """`look` tells of the speed of its processor."""
         self._folder, self._trace, self._seen = folder, folder / "trace", folder / "seen"
         # Signatures are no part of what is measured, and loopback alone is reached.
         args = ["--insecure-no-auth", "--trace", str(self._trace)]
         self._process = ServerProcess(folder / "data", args=args)
         self._processors = processors
+        self._look = look
+        self._speed_max = 0.0
         self._attempts: dict[str, int] = {}
         self._quiet: set[str] = set()
 
@@ -68,11 +73,13 @@ class Service:
 
     def load(self, name: str, **fields: Any) -> None:
         """A plan of work that waits, to its end."""
-        self._run(name, run, fields, WAITING_STOLEN_SHARE_MAX)
+        self._run(name, run, fields, WAITING_STOLEN_SHARE_MAX, 0.0)
 
     def send(self, name: str, **fields: Any) -> None:
         """As much of a plan as is sends; the messages go with their queue."""
-        self._run(name, _sent, {**fields, "phases": Phases.APART}, STOLEN_SHARE_MAX)
+        self._run(
+            name, _sent, {**fields, "phases": Phases.APART}, STOLEN_SHARE_MAX, SPEED_SHARE_MIN
+        )
 
     def _run(
         self,
@@ -80,6 +87,7 @@ class Service:
         act: Act,
         fields: Mapping[str, Any],
         stolen_share_max: float,
+        speed_share_min: float,
     ) -> None:
         """Again if it was disturbed; the last attempt counts."""
         attempts = Undisturbed(stolen_share_max)
@@ -87,11 +95,16 @@ class Service:
             self._attempts[name] = attempt
             self._rest()
             plan = self._plan(name, fields)
+            before = self._look()
             with tempfile.TemporaryDirectory(dir=self._folder) as journals:
                 doing = act(plan, journals=Path(journals), traces=self._seen / plan.name)
                 result = asyncio.run(doing)
             if result.failed:
                 raise LoadFailed(name, result.failure or "the account does not come out even")
+            speed = self._look().speed_since(before)
+            self._speed_max = max(self._speed_max, speed)
+            if speed < speed_share_min * self._speed_max:
+                attempts.spoil()
         if attempts.reached:
             self._quiet.add(name)
 
@@ -138,10 +151,10 @@ def service() -> Iterator[Service]:
     place = RAM_DISK if os.access(RAM_DISK, os.W_OK) else None
     with (
         tempfile.TemporaryDirectory(prefix="dovemq-loop-", dir=place) as folder,
-        awake(),
+        awake() as looks,
         on(others),
     ):
-        made = Service(Path(folder), own)
+        made = Service(Path(folder), own, looks[min(own)])
         try:
             yield made
         finally:

@@ -53,14 +53,21 @@ class Undisturbed:
         self.reached = False
         """Whether it was ours in the last one."""
         self._stolen_share_max = stolen_share_max
+        self._spoiled = False
 
     def __iter__(self) -> Iterator[int]:
         for attempt in range(ATTEMPTS_MAX):
+            self._spoiled = False
             before = ProcessorTime.now()
             yield attempt
-            self.reached = ProcessorTime.now().stolen_since(before) <= self._stolen_share_max
+            stolen = ProcessorTime.now().stolen_since(before)
+            self.reached = stolen <= self._stolen_share_max and not self._spoiled
             if self.reached:
                 return
+
+    def spoil(self) -> None:
+        """This attempt was disturbed in a way that the kernel does not count."""
+        self._spoiled = True
 
 
 class ProcessUnknown(DoveError):

@@ -59,8 +59,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     removed, if not at the endpoint. `send_rate` and `receive_rate` are messages and requests per
     second of all clients together; with a rate there is no pause. `punctual`: requests of a rate go
     out at their very time, which keeps a processor busy, and not at whole milliseconds.
-    `receive_pauses`: whether work on
-    what was received takes `receive_pause_ms` each time, or on average.
+    `receive_pauses`: whether work on what was received takes `receive_pause_ms` each time, or on
+    average.
 
     `resend`: a send that was refused or whose outcome is unknown is made once more. `plain`:
     messages go without attribute and receivers ask for none, as a client that only moves bodies.

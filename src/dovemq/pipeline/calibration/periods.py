@@ -51,7 +51,15 @@ class Traced:
 
     def sojourn(self, period: Period) -> float:
         """Mean seconds from commit to settle of what was sent in the period."""
-        return self._mean(period, "max(CASE event WHEN 'settled' THEN ts_us END) - min(at_us)")
+        inside = f"began_us BETWEEN {period.from_us} AND {period.until_us}"
+        with duckdb.connect() as connection:
+            times = self._rows(connection).aggregate(
+                "message_id, min(at_us) AS began_us, "
+                "max(CASE event WHEN 'settled' THEN ts_us END) - min(at_us) AS time_us",
+                "message_id",
+            )
+            ((mean_us,),) = times.filter(inside).aggregate("avg(time_us)").fetchall()
+        return float(mean_us) / 1e6
 
     def sends(self, period: Period) -> Requests:
         """Those of the period whose answers their clients have seen."""
@@ -66,16 +74,6 @@ class Traced:
                 "client, ot_us",
             ).fetchnumpy()
         return Requests(*(found[name] for name in ("read", "at_", "written", "response")))
-
-    def _mean(self, period: Period, time_us: str) -> float:
-        """`time_us` is of the rows of one message."""
-        inside = f"began_us BETWEEN {period.from_us} AND {period.until_us}"
-        with duckdb.connect() as connection:
-            times = self._rows(connection).aggregate(
-                f"message_id, min(at_us) AS began_us, {time_us} AS time_us", "message_id"
-            )
-            ((mean_us,),) = times.filter(inside).aggregate("avg(time_us)").fetchall()
-        return float(mean_us) / 1e6
 
     def _rows(self, connection: Any) -> Any:
         return connection.read_parquet(self._files).filter(f"queue LIKE '{self._queue}'")

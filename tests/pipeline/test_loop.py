@@ -107,7 +107,8 @@ def test_rounds_go_on_where_the_mean_is_not_known_and_end_with_the_most(tmp_path
     assert ran[0.5] == ["load-50-0 0", "load-50-1 1"]
     assert ran[0.7] == [f"load-70-{number} {number}" for number in range(5)]
     assert [point.measured.samples for point in points] == [4, 7]
-    assert told[-1] == "consumers at 70%, round 5 of 5 at most"
+    assert told[-2] == "consumers at 70%, round 5 of 5 at most"
+    assert told[-1].startswith("consumers at 70%: predicted 1000 ms, measured 1000 ± ")
 
 
 def test_a_load_begins_when_nothing_is_left_to_do_of_the_one_before(

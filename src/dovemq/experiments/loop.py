@@ -63,16 +63,11 @@ def figure_of(points: Sequence[Point]) -> Figure:
 
 def verdict_on(point: Point) -> Verdict:
     """Nothing is told of a mean that is not known well enough itself."""
-    found = (
-        f"predicted {1_000 * point.predicted:.4g} ms, measured {1_000 * point.measured.mean:.4g} "
-        f"± {point.half_width:.1%}: {point.error:+.1%}; utilisation {point.utilisation:.2f}, "
-        f"{point.arrival_rate:.4g} /s; {point.measured.samples} {point.measured.by}"
-    )
     return Verdict(
         f"{point.case} at {point.load:.0%}: the predicted mean sojourn is within 15 % of the "
         "measured one, whose interval is within 5 %",
         abs(point.error) <= ERROR_MAX if point.known else None,
-        found,
+        point.found,
     )
 
 

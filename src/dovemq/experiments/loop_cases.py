@@ -100,6 +100,14 @@ class Point:
     def known(self) -> bool:
         return self.half_width <= HALF_WIDTH_MAX
 
+    @property
+    def found(self) -> str:
+        return (
+            f"predicted {1_000 * self.predicted:.4g} ms, measured {1_000 * self.measured.mean:.4g} "
+            f"± {self.half_width:.1%}: {self.error:+.1%}; utilisation {self.utilisation:.2f}, "
+            f"{self.arrival_rate:.4g} /s; {self.measured.samples} {self.measured.by}"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Case(Generic[Found]):
@@ -128,6 +136,7 @@ class Case(Generic[Found]):
                 names = server.quiet([_name(load, number) for number in numbers])
                 found[load] += [self.read(load, server.traced(name)) for name in names]
                 points[load] = self.point(load, found[load])
+                tell(f"{self.name} at {load:.0%}: {points[load].found}")
             wanted = [load for load in wanted if begun < most and not points[load].known]
         return [points[load] for load in found]
 

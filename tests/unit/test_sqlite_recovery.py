@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+from itertools import pairwise
 
 import apsw
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from dovemq.core.commands import Duplicate, Move, MoveStatus, Settlement, Transfer
 from dovemq.core.errors import QueueMissing, StoreFailed
 from dovemq.core.queue import QueueKey, QueueSettings
-from dovemq.stores.sqlite import committer
+from dovemq.stores.sqlite import committer, partition
 from dovemq.stores.sqlite.group import SEQUENCES_RESERVED
 from tests.unit.embedded import ACCOUNT, LEASE_MS, Line, Place, in_loop, read_rows
 
@@ -195,6 +196,20 @@ async def test_rows_of_a_removed_queue_are_swept_in_pieces(place: Place) -> None
         await line.store.flush()
     assert read_rows(place.database, ENTRIES) == [(1,)]
     assert read_rows(place.database, BODIES) == [(1,)]
+
+
+@in_loop
+async def test_index_of_a_removed_queue_is_let_go_of_in_pieces(place: Place) -> None:
+    line = await place.line(await place.open())
+    index = line.store.partition(line.queue, 0)._index
+    await line.send(*("x" for _ in range(10 * partition.LET_GO_MAX)))
+    await line.store.catalogue.remove(line.queue.key)
+    left: list[int] = []
+    while not left or left[-1]:
+        left.append(index.counts(line.now_ms).visible)
+        await asyncio.sleep(0)
+    assert left[0] > 0
+    assert all(before - after <= partition.LET_GO_MAX for before, after in pairwise(left))
 
 
 @in_loop

@@ -5,6 +5,7 @@ read when they are handed out.
 """
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
@@ -40,6 +41,8 @@ from dovemq.stores.sqlite.rows import deduplication_digest
 
 DAMAGED_ROUNDS_MAX: Final = 16
 """How often a receive that met only damaged messages looks for others."""
+LET_GO_MAX: Final = 200
+"""Entries of a removed queue between two turns of the loop."""
 
 
 class SqlitePartition:
@@ -245,6 +248,12 @@ class SqlitePartition:
         """The queue is gone: its rows are swept, and pollers learn it by asking again."""
         self._closed = True
         self._wake()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Of the index, in pieces: a long one that goes at once would stop the loop."""
+        if self._index.drop(sys.maxsize, LET_GO_MAX):
+            self._ground.loop.call_soon(self._let_go)
 
     def _check_open(self) -> None:
         if self._closed:

@@ -55,8 +55,8 @@ def figure_of(points: Sequence[Point]) -> Figure:
             "memory if there is a place for files there.",
             f"A round of which others on the same hardware took more than {STOLEN_SHARE_MAX:.0%}, "
             f"or {WAITING_STOLEN_SHARE_MAX:.0%} of consumers, is made again, {ATTEMPTS_MAX} times "
-            "at most, and then left out; so is one of the front end in which its processor had "
-            f"less than {SPEED_SHARE_MIN:.0%} of the speed that it had at best.",
+            "at most, and then left out; so is one of the front end in which a processor was away "
+            f"for 10 ms, or the front end's had less than {SPEED_SHARE_MIN:.0%} of usual speed.",
         ),
     )
 

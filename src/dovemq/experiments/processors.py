@@ -1,4 +1,5 @@
-"""Processors for what is measured: they do not sleep, and the service does not share its own."""
+"""Processors for what is measured: they do not sleep, the service does not share its own, and what
+slows them down is known."""
 
 import contextlib
 import mmap
@@ -6,72 +7,95 @@ import os
 import struct
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
-from typing import IO, Final, TypeAlias
-
-from dovemq.load.costs import tree_cpu_seconds
+from typing import Final, TypeAlias
 
 _SPIN: Final = """
-import mmap, os, struct, sys
+import os, sys
 os.sched_setaffinity(0, {int(sys.argv[1])})
 os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-turns = 0
-with mmap.mmap(int(sys.argv[3]), 8) as told:
+print(flush=True)
+while os.getppid() == int(sys.argv[2]):
+    for _ in range(20_000):
+        pass
+"""
+_WATCH: Final = """
+import mmap, os, struct, sys, time
+os.sched_setaffinity(0, {int(sys.argv[1])})
+try:
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+except PermissionError:
+    sys.exit()
+pauses, turns, seconds = 0, 0, 0.0
+with mmap.mmap(int(sys.argv[3]), 24) as told:
     print(flush=True)
     while os.getppid() == int(sys.argv[2]):
-        for _ in range(20_000):
+        due = time.monotonic() + 0.005
+        time.sleep(0.005)
+        pauses += time.monotonic() - due > 0.01
+        for _ in range(200):
             pass
+        began = time.perf_counter()
+        for _ in range(1_000):
+            pass
+        seconds += time.perf_counter() - began
         turns += 1
-        struct.pack_into("<q", told, 0, turns)
+        struct.pack_into("<qqd", told, 0, pauses, turns, seconds)
 """
-_TURNS: Final = struct.Struct("<q")
+"""Some turns go before those whose time is taken, for what is not in a cache any more."""
+_TOLD: Final = struct.Struct("<qqd")
 
 
 @dataclass(frozen=True, slots=True)
-class Spun:
-    """Equal turns that a process has made, and its seconds of a processor."""
+class Watched:
+    """`pauses` in which a processor was away for 10 ms or more, and the time of equal turns."""
 
+    pauses: int
     turns: int
     seconds: float
 
-    def speed_since(self, before: "Spun") -> float:
+    def since(self, before: "Watched") -> "Watched":
+        return Watched(
+            self.pauses - before.pauses, self.turns - before.turns, self.seconds - before.seconds
+        )
+
+    @property
+    def speed(self) -> float:
         """Turns in a second."""
-        return (self.turns - before.turns) / max(self.seconds - before.seconds, 1e-9)
+        return self.turns / self.seconds if self.seconds else 0.0
 
 
-Look: TypeAlias = Callable[[], Spun]
+Look: TypeAlias = Callable[[], Watched]
 
 
 @contextlib.contextmanager
 def awake() -> Iterator[Mapping[int, Look]]:
-    """A process for each processor, which yields to every other one and tells what it has made.
+    """A process for each processor, which yields to every other one.
 
     A hypervisor seems to give an idle processor back only milliseconds after a thread was woken on
-    it, which would be measured as time of the service. And a processor whose core is shared with
-    another machine's is slower, of which the kernel knows nothing.
+    it, which would be measured as time of the service. Beside it one that comes before every other:
+    a processor may be away for 100 ms, or slower because its core is shared with another machine's,
+    and the kernel counts little of it. Who may not come first tells nothing.
     """
     with contextlib.ExitStack() as ending:
-        looks = {}
-        for processor in os.sched_getaffinity(0):
-            told = ending.enter_context(tempfile.TemporaryFile())
-            told.write(bytes(_TURNS.size))
-            told.flush()
-            looks[processor] = _spinning(processor, told, ending)
-        yield looks
+        yield {each: _watched(each, ending) for each in os.sched_getaffinity(0)}
 
 
-def _spinning(processor: int, told: IO[bytes], ending: contextlib.ExitStack) -> Look:
-    numbers = map(str, (processor, os.getpid(), told.fileno()))
-    arguments = [sys.executable, "-c", _SPIN, *numbers]
-    spinning = subprocess.Popen(arguments, stdout=subprocess.PIPE, pass_fds=[told.fileno()])
-    ending.enter_context(spinning)
-    ending.callback(spinning.kill)
-    assert spinning.stdout is not None
-    spinning.stdout.readline()
-    turns = ending.enter_context(mmap.mmap(told.fileno(), _TURNS.size))
-    return lambda: Spun(_TURNS.unpack_from(turns)[0], tree_cpu_seconds(spinning.pid))
+def _watched(processor: int, ending: contextlib.ExitStack) -> Look:
+    told = os.memfd_create("told")
+    ending.callback(os.close, told)
+    os.truncate(told, _TOLD.size)
+    for code in (_SPIN, _WATCH):
+        numbers = map(str, (processor, os.getpid(), told))
+        arguments = [sys.executable, "-c", code, *numbers]
+        begun = subprocess.Popen(arguments, stdout=subprocess.PIPE, pass_fds=[told])
+        ending.enter_context(begun)
+        ending.callback(begun.kill)
+        assert begun.stdout is not None
+        begun.stdout.readline()
+    seen = ending.enter_context(mmap.mmap(told, _TOLD.size))
+    return lambda: Watched(*_TOLD.unpack_from(seen))
 
 
 @contextlib.contextmanager

@@ -7,9 +7,10 @@ import tempfile
 import time
 from collections.abc import Coroutine, Iterator, Mapping, Sequence, Set
 from pathlib import Path
+from statistics import median
 from typing import Any, Final, Protocol
 
-from dovemq.experiments.processors import Look, awake, divided, on
+from dovemq.experiments.processors import Look, Watched, awake, divided, on
 from dovemq.load.costs import STOLEN_SHARE_MAX, Undisturbed, tree_cpu_seconds
 from dovemq.load.faults.process import ServerProcess
 from dovemq.load.plan import Endpoint, Phases, Plan
@@ -23,7 +24,7 @@ LOOK_SECONDS: Final = 0.05
 WAITING_STOLEN_SHARE_MAX: Final = 0.05
 """Where most of the time is waiting, more of the processors can be taken."""
 SPEED_SHARE_MIN: Final = 0.96
-"""Of the fastest that its processor was, for a front end that is kept busy."""
+"""Of that which its processor mostly had, for a front end that is kept busy."""
 RESTING_SHARE_MAX: Final = 0.1
 """Of a processor, for a server that has nothing left to do."""
 REST_LOOKS_MAX: Final = 600
@@ -45,15 +46,15 @@ class Act(Protocol):
 class Service:
     """A server process with a trace; it is stopped before the trace is read."""
 
-    def __init__(self, folder: Path, processors: Set[int], look: Look) -> None:
-        """`look` tells of the speed of its processor."""
+    def __init__(self, folder: Path, processors: Set[int], looks: Mapping[int, Look]) -> None:
+        """`looks` at all processors, its own among them."""
         self._folder, self._trace, self._seen = folder, folder / "trace", folder / "seen"
         # Signatures are no part of what is measured, and loopback alone is reached.
         args = ["--insecure-no-auth", "--trace", str(self._trace)]
         self._process = ServerProcess(folder / "data", args=args)
         self._processors = processors
-        self._look = look
-        self._speed_max = 0.0
+        self._looks = looks
+        self._speeds: list[float] = []
         self._attempts: dict[str, int] = {}
         self._quiet: set[str] = set()
 
@@ -73,40 +74,36 @@ class Service:
 
     def load(self, name: str, **fields: Any) -> None:
         """A plan of work that waits, to its end."""
-        self._run(name, run, fields, WAITING_STOLEN_SHARE_MAX, 0.0)
+        self._run(name, run, fields, busy=False)
 
     def send(self, name: str, **fields: Any) -> None:
         """As much of a plan as is sends; the messages go with their queue."""
-        self._run(
-            name, _sent, {**fields, "phases": Phases.APART}, STOLEN_SHARE_MAX, SPEED_SHARE_MIN
-        )
+        self._run(name, _sent, {**fields, "phases": Phases.APART}, busy=True)
 
-    def _run(
-        self,
-        name: str,
-        act: Act,
-        fields: Mapping[str, Any],
-        stolen_share_max: float,
-        speed_share_min: float,
-    ) -> None:
+    def _run(self, name: str, act: Act, fields: Mapping[str, Any], *, busy: bool) -> None:
         """Again if it was disturbed; the last attempt counts."""
-        attempts = Undisturbed(stolen_share_max)
+        attempts = Undisturbed(STOLEN_SHARE_MAX if busy else WAITING_STOLEN_SHARE_MAX)
         for attempt in attempts:
             self._attempts[name] = attempt
             self._rest()
             plan = self._plan(name, fields)
-            before = self._look()
+            before = {each: look() for each, look in self._looks.items()}
             with tempfile.TemporaryDirectory(dir=self._folder) as journals:
                 doing = act(plan, journals=Path(journals), traces=self._seen / plan.name)
                 result = asyncio.run(doing)
             if result.failed:
                 raise LoadFailed(name, result.failure or "the account does not come out even")
-            speed = self._look().speed_since(before)
-            self._speed_max = max(self._speed_max, speed)
-            if speed < speed_share_min * self._speed_max:
+            if self._was_slowed(before) and busy:
                 attempts.spoil()
         if attempts.reached:
             self._quiet.add(name)
+
+    def _was_slowed(self, before: Mapping[int, Watched]) -> bool:
+        since = {each: look().since(before[each]) for each, look in self._looks.items()}
+        speed = min(since[each].speed for each in self._processors)
+        self._speeds.append(speed)
+        paused = any(each.pauses for each in since.values())
+        return paused or speed < SPEED_SHARE_MIN * median(self._speeds)
 
     def _rest(self) -> None:
         """Until it has cleared away what the load before has left, or for long enough."""
@@ -154,7 +151,7 @@ def service() -> Iterator[Service]:
         awake() as looks,
         on(others),
     ):
-        made = Service(Path(folder), own, looks[min(own)])
+        made = Service(Path(folder), own, looks)
         try:
             yield made
         finally:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, add_group, count
 from dovemq.cli.output import print_json, print_pairs
-from dovemq.cli.pipelining import ended_by_sigterm, piping
+from dovemq.cli.pipelining import ended_by_signals, piping
 
 
 def add(commands: Commands) -> None:
@@ -54,7 +54,7 @@ def _spark_up(args: argparse.Namespace) -> int:
         from dovemq.testing.spark_cluster import ClusterFailed, SparkCluster
     try:
         with (
-            ended_by_sigterm(),
+            ended_by_signals(),
             _place(args.directory) as place,
             SparkCluster(place, args.workers, args.cores, args.worker_memory) as cluster,
         ):

@@ -11,7 +11,7 @@ from dovemq.cli.command import OK, Commands, WrongUse, add_command, add_target, 
 from dovemq.cli.output import print_json, print_table, time_text
 from dovemq.cli.pipelining import (
     add_spark,
-    ended_by_sigterm,
+    ended_by_signals,
     piping,
     set_by_interruption,
     spark_plan,
@@ -112,7 +112,7 @@ def _run(args: argparse.Namespace) -> int:
     every_seconds = None if args.available_now else args.every / 1_000
     plan = spark_plan(args, SETTINGS)
     with (
-        ended_by_sigterm(),
+        ended_by_signals(),
         place.held(Terms(str(traces), bounds)),
         spark_session(plan) as session,
         # Only now: the session has a way of its own with Ctrl-C, which cuts batches short.

@@ -69,14 +69,18 @@ def set_by_interruption() -> Iterator[threading.Event]:
 
 
 @contextlib.contextmanager
-def ended_by_sigterm() -> Iterator[None]:
-    """As by Ctrl-C, so that what was started is stopped."""
+def ended_by_signals() -> Iterator[None]:
+    """By SIGTERM, or when the terminal goes, as by Ctrl-C, so that what was started is stopped."""
 
     def interrupt(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, was in before.items():
+        if was is not signal.SIG_IGN:
+            signal.signal(number, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, was in before.items():
+            signal.signal(number, was)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dovemq.cli.command import OK, Commands, WrongUse, add_command, count, number
 from dovemq.cli.modelling import modelling
 from dovemq.cli.output import Progress, print_json, print_table
-from dovemq.cli.pipelining import ended_by_sigterm
+from dovemq.cli.pipelining import ended_by_signals
 
 if TYPE_CHECKING:
     from dovemq.experiments.figure import Figure
@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
 def _run(args: argparse.Namespace) -> int:
     # It reads traces; the other figures are made of models alone.
     extra = "spark" if {"all", "loop"} & set(args.ids) else "models"
-    with modelling(extra), ended_by_sigterm():
+    with modelling(extra), ended_by_signals():
         from dovemq.experiments.catalogue import EXPERIMENTS
 
         if args.ids == ["list"]:

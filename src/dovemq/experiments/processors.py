@@ -21,38 +21,37 @@ while os.getppid() == int(sys.argv[2]):
         pass
 """
 _WATCH: Final = """
-import mmap, os, struct, sys, time
+import mmap, os, sys, time
 os.sched_setaffinity(0, {int(sys.argv[1])})
 try:
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 except PermissionError:
     sys.exit()
-pauses, turns, seconds = 0, 0, 0.0
-with mmap.mmap(int(sys.argv[3]), 24) as told:
-    print(flush=True)
-    while os.getppid() == int(sys.argv[2]):
-        due = time.monotonic() + 0.005
-        time.sleep(0.005)
-        pauses += time.monotonic() - due > 0.01
-        for _ in range(200):
-            pass
-        began = time.perf_counter()
-        for _ in range(1_000):
-            pass
-        seconds += time.perf_counter() - began
-        turns += 1
-        struct.pack_into("<qqd", told, 0, pauses, turns, seconds)
+told = memoryview(mmap.mmap(int(sys.argv[3]), 24)).cast("d")
+print(flush=True)
+while os.getppid() == int(sys.argv[2]):
+    due = time.monotonic() + 0.005
+    time.sleep(0.005)
+    told[0] += time.monotonic() - due > 0.01
+    for _ in range(200):
+        pass
+    began = time.perf_counter()
+    for _ in range(1_000):
+        pass
+    told[2] += time.perf_counter() - began
+    told[1] += 1
 """
-"""Some turns go before those whose time is taken, for what is not in a cache any more."""
-_TOLD: Final = struct.Struct("<qqd")
+"""Some turns go before those whose time is taken, for what is not in a cache any more. Each number
+is told by itself, at once."""
+_TOLD: Final = struct.Struct("ddd")
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
     """`pauses` in which a processor was away for 10 ms or more, and the time of equal turns."""
 
-    pauses: int
-    turns: int
+    pauses: float
+    turns: float
     seconds: float
 
     def since(self, before: "Watched") -> "Watched":

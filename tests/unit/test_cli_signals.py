@@ -1,0 +1,28 @@
+"""Commands that have started processes end as by Ctrl-C, whoever asks."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from dovemq.cli.pipelining import ended_by_signals
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_what_ends_a_command_is_as_ctrl_c(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    with pytest.raises(KeyboardInterrupt), ended_by_signals():
+        os.kill(os.getpid(), number)
+        time.sleep(1.0)
+    assert signal.getsignal(number) is before
+
+
+def test_command_that_was_told_to_outlive_its_terminal_does() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with ended_by_signals():
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)

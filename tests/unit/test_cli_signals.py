@@ -1,8 +1,6 @@
 """Commands that have started processes end as by Ctrl-C, whoever asks."""
 
-import os
 import signal
-import time
 
 import pytest
 
@@ -12,9 +10,8 @@ from dovemq.cli.pipelining import ended_by_signals
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_what_ends_a_command_is_as_ctrl_c(number: signal.Signals) -> None:
     before = signal.getsignal(number)
-    with pytest.raises(KeyboardInterrupt), ended_by_signals():
-        os.kill(os.getpid(), number)
-        time.sleep(1.0)
+    with ended_by_signals(), pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(number)
     assert signal.getsignal(number) is before
 
 
@@ -22,7 +19,7 @@ def test_command_that_was_told_to_outlive_its_terminal_does() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with ended_by_signals():
-            os.kill(os.getpid(), signal.SIGHUP)
+            signal.raise_signal(signal.SIGHUP)
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)

@@ -4,8 +4,8 @@ import argparse
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType, MappingProxyType
 from typing import TYPE_CHECKING, NoReturn
 
 from dovemq.cli.command import pair
@@ -57,15 +57,8 @@ def spark_plan(
 def set_by_interruption() -> Iterator[threading.Event]:
     """By Ctrl-C or SIGTERM, instead of an exception in the middle of anything."""
     stopping = threading.Event()
-    before = {
-        number: signal.signal(number, lambda *_: stopping.set())
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
+    with _handled([signal.SIGINT, signal.SIGTERM], lambda *_: stopping.set()):
         yield stopping
-    finally:
-        for number, was in before.items():
-            signal.signal(number, was)
 
 
 @contextlib.contextmanager
@@ -75,10 +68,18 @@ def ended_by_signals() -> Iterator[None]:
     def interrupt(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    for number, was in before.items():
-        if was is not signal.SIG_IGN:
-            signal.signal(number, interrupt)
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    heeded = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    with _handled(heeded, interrupt):
+        yield
+
+
+@contextlib.contextmanager
+def _handled(
+    numbers: Sequence[signal.Signals], handler: Callable[[int, FrameType | None], object]
+) -> Iterator[None]:
+    """Such signals, until its end."""
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:

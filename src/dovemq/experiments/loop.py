@@ -21,6 +21,7 @@ from dovemq.experiments.loop_cases import (
     consumers,
     front_end,
 )
+from dovemq.experiments.processors import PAUSE_SECONDS
 from dovemq.experiments.service_runs import SPEED_SHARE_MIN, WAITING_STOLEN_SHARE_MAX
 from dovemq.load.costs import ATTEMPTS_MAX, STOLEN_SHARE_MAX
 
@@ -56,7 +57,8 @@ def figure_of(points: Sequence[Point]) -> Figure:
             f"A round of which others on the same hardware took more than {STOLEN_SHARE_MAX:.0%}, "
             f"or {WAITING_STOLEN_SHARE_MAX:.0%} of consumers, is made again, {ATTEMPTS_MAX} times "
             "at most, and then left out; so is one of the front end in which a processor was away "
-            f"for 10 ms, or the front end's had less than {SPEED_SHARE_MIN:.0%} of usual speed.",
+            f"for {1_000 * PAUSE_SECONDS:.0f} ms, or the front end's had less than "
+            f"{SPEED_SHARE_MIN:.0%} of usual speed.",
         ),
     )
 

@@ -27,12 +27,12 @@ try:
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 except PermissionError:
     sys.exit()
-told = memoryview(mmap.mmap(int(sys.argv[3]), 24)).cast("d")
+told = memoryview(mmap.mmap(int(sys.argv[3]), 0)).cast("d")
 print(flush=True)
 while os.getppid() == int(sys.argv[2]):
     due = time.monotonic() + 0.005
     time.sleep(0.005)
-    told[0] += time.monotonic() - due > 0.01
+    told[0] += time.monotonic() - due > float(sys.argv[4])
     for _ in range(200):
         pass
     began = time.perf_counter()
@@ -44,11 +44,12 @@ while os.getppid() == int(sys.argv[2]):
 """Some turns go before those whose time is taken, for what is not in a cache any more. Each number
 is told by itself, at once."""
 _TOLD: Final = struct.Struct("ddd")
+PAUSE_SECONDS: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """`pauses` in which a processor was away for 10 ms or more, and the time of equal turns."""
+    """`pauses` in which a processor was away for PAUSE_SECONDS, and the time of equal turns."""
 
     pauses: float
     turns: float
@@ -86,7 +87,7 @@ def _watched(processor: int, ending: contextlib.ExitStack) -> Look:
     ending.callback(os.close, told)
     os.truncate(told, _TOLD.size)
     for code in (_SPIN, _WATCH):
-        numbers = map(str, (processor, os.getpid(), told))
+        numbers = map(str, (processor, os.getpid(), told, PAUSE_SECONDS))
         arguments = [sys.executable, "-c", code, *numbers]
         begun = subprocess.Popen(arguments, stdout=subprocess.PIPE, pass_fds=[told])
         ending.enter_context(begun)

@@ -93,7 +93,7 @@ class Service:
                 result = asyncio.run(doing)
             if result.failed:
                 raise LoadFailed(name, result.failure or "the account does not come out even")
-            if self._was_slowed(before) and busy:
+            if busy and self._was_slowed(before):
                 attempts.spoil()
         if attempts.reached:
             self._quiet.add(name)

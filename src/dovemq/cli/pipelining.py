@@ -6,7 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType, MappingProxyType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from dovemq.cli.command import pair
 from dovemq.cli.modelling import modelling
@@ -65,8 +65,11 @@ def set_by_interruption() -> Iterator[threading.Event]:
 def ended_by_signals() -> Iterator[None]:
     """By SIGTERM, or when the terminal goes, as by Ctrl-C, so that what was started is stopped."""
 
-    def interrupt(*_: object) -> NoReturn:
-        raise KeyboardInterrupt
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        # A loop of asyncio handles Ctrl-C by cancelling its task: an exception in the middle of
+        # the loop could come while a thread is being started, which then nobody waits for.
+        by_ctrl_c = signal.getsignal(signal.SIGINT)
+        (by_ctrl_c if callable(by_ctrl_c) else signal.default_int_handler)(number, frame)
 
     numbers = (signal.SIGTERM, signal.SIGHUP)
     heeded = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]

@@ -1,29 +1,17 @@
 """The arrivals tell the oldest visible message without looking at all the hidden ones each time."""
 
-from typing import Any, ClassVar
-
 from dovemq.core.arrivals import Arrivals
 from dovemq.core.entry import Entry
+from tests.unit.watched import Watched
 
 NOW_MS = 1_000_000
 COUNT = 5_000
 
 
-class Watched(Entry):
-    """Counts how often anybody asks whether an entry is visible."""
-
-    looks: ClassVar[list[int]] = []
-
-    def __getattribute__(self, name: str) -> Any:
-        if name == "visible_ms":
-            Watched.looks.append(1)
-        return super().__getattribute__(name)
-
-
 def _looks(arrivals: Arrivals) -> tuple[int | None, int]:
     Watched.looks.clear()
     oldest_ms = arrivals.oldest_visible_ms(NOW_MS)
-    return oldest_ms, len(Watched.looks)
+    return oldest_ms, Watched.looks["visible_ms"]
 
 
 def _hidden(arrivals: Arrivals, first: int, *, sent_ms: int) -> list[Entry]:

@@ -97,8 +97,18 @@ class Ready:
         entries = islice(chain(late, self._line), count)
         return [entry for entry in entries if entry.receive_count >= 0]
 
+    def shed(self) -> int:
+        """Let go of removed entries that are first; how many they were."""
+        line, late = self._line, self._late
+        before = len(line) + len(late)
+        while line and line[0].receive_count < 0:
+            line.popleft()
+        while late and late[0][2].receive_count < 0:
+            heapq.heappop(late)
+        return before - len(line) - len(late)
+
     def compact(self) -> None:
-        """Let go of removed entries."""
+        """Let go of all removed entries."""
         self._line = deque(entry for entry in self._line if entry.receive_count >= 0)
         self._late = [late for late in self._late if late[2].receive_count >= 0]
         heapq.heapify(self._late)

@@ -189,8 +189,8 @@ class StandardOrder:
             self._ready.push(entry)
 
     def _count_dead(self) -> None:
-        """Removed entries leave the lines when their turn comes, or when they are the most."""
-        self._dead += 1
+        """Removed entries leave the lines when they are first, or when they are the most."""
+        self._dead += 1 - self._ready.shed()
         if self._dead > _DEAD_MIN and self._dead > self._holdings.visible:
             self._ready.compact()
             self._fairness.compact()

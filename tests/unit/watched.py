@@ -1,0 +1,15 @@
+"""Entries that count how often anybody looks at them."""
+
+from collections import Counter
+from typing import Any, ClassVar
+
+from dovemq.core.entry import Entry
+
+
+class Watched(Entry):
+    looks: ClassVar[Counter[str]] = Counter()
+    """By the name of what was looked at, on all of them together."""
+
+    def __getattribute__(self, name: str) -> Any:
+        Watched.looks[name] += 1
+        return super().__getattribute__(name)

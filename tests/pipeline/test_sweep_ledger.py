@@ -124,6 +124,14 @@ def test_the_folder_of_another_sweep_is_refused(tmp_path: Path) -> None:
     assert contents(tmp_path) == before
 
 
+def test_a_sweep_begun_by_other_code_is_not_gone_on_with(tmp_path: Path) -> None:
+    sweep = sweep_of()
+    with opened_ledger(tmp_path, {**sweep.identity(), "code of the models": "another"}):
+        pass
+    with pytest.raises(LedgerOfAnother, match=r"code of the models differs.*--out"):
+        run_in(tmp_path, sweep, here(sweep))
+
+
 def test_two_processes_do_not_sweep_in_one_folder(tmp_path: Path) -> None:
     sweep = sweep_of()
     with (

@@ -7,12 +7,13 @@ the user's cache.
 """
 
 import functools
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
 import numpy as np
+
+from dovemq.models.simulation.source import code_digest
 
 try:
     import numba
@@ -51,7 +52,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.cache
     def compiled() -> Callable[P, R]:
-        function.__qualname__ = f"{function.__qualname__}_{_digest()}"
+        function.__qualname__ = f"{function.__qualname__}_{code_digest(Path(__file__).parent)}"
         try:
             cached = Path(__file__).exists()
             made: Callable[P, R] = numba.njit(cache=cached, nogil=True, **_OPTIONS)(function)
@@ -65,11 +66,3 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
         return compiled()(*args, **kwargs)
 
     return run
-
-
-@functools.cache
-def _digest() -> str:
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+import dovemq.models
 from dovemq.models.errors import ModelError, SweepInvalid
+from dovemq.models.simulation.source import code_digest
 from dovemq.models.sweeping.nets import prepare_cpn
 from dovemq.models.sweeping.networks import prepare_network, prepare_queue
 from dovemq.models.sweeping.services import prepare_vma
@@ -22,6 +25,7 @@ MODELS: Final[Mapping[str, Prepare]] = {
 CONFIGURATIONS_MAX: Final = 100_000
 TOLD: Final = ("configuration", "seed", "stable", "replications", "content")
 """What is told of every configuration beside its place in the grid and its measures."""
+_MODELS_FOLDER: Final = Path(dovemq.models.__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ class Sweep:
     def identity(self) -> dict[str, Any]:
         """Everything that the results depend on, as JSON has it."""
         return {
+            "code of the models": code_digest(_MODELS_FOLDER),
             "model": self.model,
             "fixed": dict(self.fixed),
             "axes": list(self.axes),

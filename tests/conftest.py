@@ -1,10 +1,11 @@
-"""Prints at the end how many sentences of the contract hold on each store.
+"""What holds for the whole suite: who heeds signals, and what is printed at the end.
 
-It stands here and not beside them since the front process of a parallel run reads no other
-conftest.
+The latter stands here and not beside the contract since the front process of a parallel run reads
+no other conftest.
 """
 
 import re
+import signal
 from collections import Counter
 
 import pytest
@@ -12,7 +13,14 @@ import pytest
 CONTRACT = re.compile(r"tests/contract/.*\[(\w+)\]$")
 
 
+def pytest_configure() -> None:
+    """A shell lets what it starts in the background ignore them, and so would all its children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many sentences of the contract hold on each store."""
     tally: dict[str, Counter[str]] = {}
     for outcome in ("passed", "failed", "error"):
         for report in terminalreporter.stats.get(outcome, ()):

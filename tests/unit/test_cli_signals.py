@@ -1,11 +1,23 @@
 """Commands that have started processes end as by Ctrl-C, whoever asks."""
 
 import asyncio
+import contextlib
 import signal
+from collections.abc import Iterator
 
 import pytest
 
-from dovemq.cli.pipelining import ended_by_signals
+from dovemq.cli.pipelining import ended_by_signals, set_by_interruption
+
+
+@contextlib.contextmanager
+def ignored(number: signal.Signals) -> Iterator[None]:
+    """As by nohup, or in the background of a script."""
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -25,16 +37,30 @@ def test_loop_is_ended_where_it_waits_and_never_in_the_middle(number: signal.Sig
         reached.append("the end of its turn")
         await asyncio.Event().wait()
 
-    with ended_by_signals(), pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), ended_by_signals():
         asyncio.run(work())
     assert reached
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_loop_is_ended_also_where_ctrl_c_is_ignored(number: signal.Signals) -> None:
+    async def work() -> None:
+        signal.raise_signal(number)
+        await asyncio.Event().wait()
+
+    with ignored(signal.SIGINT), pytest.raises(KeyboardInterrupt), ended_by_signals():
+        asyncio.run(work())
+
+
 def test_command_that_was_told_to_outlive_its_terminal_does() -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with ended_by_signals():
-            signal.raise_signal(signal.SIGHUP)
-            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGHUP, before)
+    with ignored(signal.SIGHUP), ended_by_signals():
+        signal.raise_signal(signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_work_in_batches_is_told_to_stop_and_not_cut_short(number: signal.Signals) -> None:
+    with set_by_interruption() as stopping:
+        assert not stopping.is_set()
+        signal.raise_signal(number)
+        assert stopping.is_set()

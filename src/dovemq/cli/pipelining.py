@@ -1,6 +1,7 @@
 """What the commands of the pipeline share: their extra, where Spark runs, and with how much."""
 
 import argparse
+import asyncio
 import contextlib
 import signal
 import threading
@@ -55,34 +56,39 @@ def spark_plan(
 
 @contextlib.contextmanager
 def set_by_interruption() -> Iterator[threading.Event]:
-    """By Ctrl-C or SIGTERM, instead of an exception in the middle of anything."""
+    """By Ctrl-C, SIGTERM or a lost terminal, instead of an exception in the middle of anything."""
     stopping = threading.Event()
-    with _handled([signal.SIGINT, signal.SIGTERM], lambda *_: stopping.set()):
+    with _handled([signal.SIGINT, signal.SIGTERM, signal.SIGHUP], lambda *_: stopping.set()):
         yield stopping
 
 
 @contextlib.contextmanager
 def ended_by_signals() -> Iterator[None]:
     """By SIGTERM, or when the terminal goes, as by Ctrl-C, so that what was started is stopped."""
+    with _handled([signal.SIGTERM, signal.SIGHUP], _interrupt):
+        try:
+            yield
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
 
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        # A loop of asyncio handles Ctrl-C by cancelling its task: an exception in the middle of
-        # the loop could come while a thread is being started, which then nobody waits for.
-        by_ctrl_c = signal.getsignal(signal.SIGINT)
-        (by_ctrl_c if callable(by_ctrl_c) else signal.default_int_handler)(number, frame)
 
-    numbers = (signal.SIGTERM, signal.SIGHUP)
-    heeded = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
-    with _handled(heeded, interrupt):
-        yield
+def _interrupt(*_: object) -> None:
+    """A loop is ended where its tasks wait: in its middle, a thread may be about to be started."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        raise KeyboardInterrupt from None
+    for task in asyncio.all_tasks(loop):
+        loop.call_soon_threadsafe(task.cancel)
 
 
 @contextlib.contextmanager
 def _handled(
     numbers: Sequence[signal.Signals], handler: Callable[[int, FrameType | None], object]
 ) -> Iterator[None]:
-    """Such signals, until its end."""
-    before = {number: signal.signal(number, handler) for number in numbers}
+    """Such signals, until its end; those that the process was told to ignore stay ignored."""
+    heeded = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in heeded}
     try:
         yield
     finally:

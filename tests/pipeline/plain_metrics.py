@@ -208,10 +208,12 @@ def _number_figures(
     queues: Sequence[str], rows: Sequence[Row], window_us: int, window: int | None
 ) -> Figures:
     first_us, last_us = min(map(_moment, rows)), max(map(_moment, rows))
-    start_us, end_us = first_us, last_us
+    start_us, end_us, within_us = first_us, last_us, last_us
     if window is not None:
         start_us = max(first_us, window * window_us)
         end_us = min(last_us, (window + 1) * window_us)
+        # What happens at the end of a window is in the next one.
+        within_us = min(last_us, (window + 1) * window_us - 1)
     area_us, number_last = 0, 0
     for queue in queues:
         mine = [row for row in rows if row["queue"] == queue]
@@ -223,8 +225,7 @@ def _number_figures(
         before = _before(mine, steps, window_us)
         for at_us, until_us in _between(steps, start_us, end_us):
             area_us += (before + _balance(steps, at_us)) * (until_us - at_us)
-        ended = end_us if window is None or end_us == last_us else end_us - 1
-        number_last += before + _balance(steps, ended)
+        number_last += before + _balance(steps, within_us)
     seconds = (end_us - start_us) / 1e6
     return {
         "first_us": start_us,

@@ -119,6 +119,10 @@ def test_header_of_the_log_may_be_hit_anywhere(killed: Made, tmp_path: Path) -> 
     judge(killed, [Decay("flip", LOG, byte, 4) for byte in range(LOG_HEADER_BYTES)], tmp_path)
 
 
+def test_start_of_the_log_may_be_lost(killed: Made, tmp_path: Path) -> None:
+    judge(killed, [Decay("zero", LOG, 0)], tmp_path)
+
+
 def test_missing_database_is_told(closed: Made, tmp_path: Path) -> None:
     outcome = closed.decayed(Decay("cut", DATABASE, 0), tmp_path / "data")
     assert not outcome.served

@@ -103,7 +103,7 @@ def read_log(path: Path, page_bytes: int, synced: Mark | None) -> Log | None:
     count = (len(data) - LOG_HEADER_BYTES) // (FRAME_HEADER_BYTES + page_bytes)
     salts = data[SALTS_OFFSET : SALTS_OFFSET + SALTS_BYTES]
     if not whole:
-        salts = _salts_of_frames(data, count, page_bytes)
+        salts = _salts_of_frames(data, count, page_bytes, synced)
         if not any(salts):
             return None
     last = _last_current(data, salts, count, page_bytes)
@@ -166,21 +166,28 @@ class _Judge:
         return numbers, False, computed
 
 
-def _salts_of_frames(data: bytes, count: int, page_bytes: int) -> bytes:
-    """With a broken header: those of the first frame, which is always of the newest log."""
-    if not count:
-        return b""
-    start = _frame_start(1, page_bytes) + SALTS_BYTES
-    return data[start : start + SALTS_BYTES]
+def _salts_of_frames(data: bytes, count: int, page_bytes: int, synced: Mark | None) -> bytes:
+    """With a broken header: those of the first frame, which is always of the newest log.
+
+    Where that is lost too, those of the mark, if the second frame has them: a mark may be older.
+    """
+    first, second = (_salts_of(data, number, page_bytes) for number in (1, 2))
+    if count and any(first):
+        return first
+    return second if count > 1 and synced is not None and synced.salts == second else b""
 
 
 def _last_current(data: bytes, salts: bytes, count: int, page_bytes: int) -> int:
     """The last frame that has these salts; what follows is left of an older log."""
     for number in range(count, 0, -1):
-        start = _frame_start(number, page_bytes) + SALTS_BYTES
-        if data[start : start + SALTS_BYTES] == salts:
+        if _salts_of(data, number, page_bytes) == salts:
             return number
     return 0
+
+
+def _salts_of(data: bytes, number: int, page_bytes: int) -> bytes:
+    start = _frame_start(number, page_bytes) + SALTS_BYTES
+    return data[start : start + SALTS_BYTES]
 
 
 def _frame_start(number: int, page_bytes: int) -> int:

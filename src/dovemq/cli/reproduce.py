@@ -1,13 +1,12 @@
 """`dovemq reproduce …`: figures and tables of the papers, with a verdict on each claim."""
 
 import argparse
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dovemq.cli.command import OK, Commands, WrongUse, add_command, count, number
 from dovemq.cli.modelling import modelling
-from dovemq.cli.output import Progress, print_json, print_table
+from dovemq.cli.output import print_json, print_table, working
 from dovemq.cli.pipelining import ended_by_signals
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def _run(args: argparse.Namespace) -> int:
         for name in ids:
             if name not in EXPERIMENTS:
                 raise WrongUse(f"{name}: no such id; dovemq reproduce list shows them")
-        reports = [asyncio.run(_reproduced(args, name)) for name in ids]
+        reports = [_reproduced(args, name) for name in ids]
     if args.json:
         print_json(reports)
     return OK
@@ -61,7 +60,7 @@ def _list(args: argparse.Namespace) -> int:
     return OK
 
 
-async def _reproduced(args: argparse.Namespace, name: str) -> dict[str, Any]:
+def _reproduced(args: argparse.Namespace, name: str) -> dict[str, Any]:
     from dovemq.experiments.catalogue import EXPERIMENTS
     from dovemq.experiments.figure import REPLICATIONS, REPLICATIONS_QUICK, Effort
     from dovemq.experiments.publishing import publish, summary
@@ -75,20 +74,22 @@ async def _reproduced(args: argparse.Namespace, name: str) -> dict[str, Any]:
             raise KeyboardInterrupt
         under_way = f"{name}: {text}"
 
+    def leave() -> None:
+        nonlocal left
+        left = True
+
     effort = Effort(
         replications=REPLICATIONS_QUICK if args.quick else REPLICATIONS,
         seed=args.seed,
         workers=args.workers,
         tell=tell,
     )
-    async with Progress(lambda: under_way):
-        try:
-            figure = await asyncio.to_thread(EXPERIMENTS[name].run, effort)
-        finally:
-            left = True
-        files = []
-        if args.out is not None:
-            files = await asyncio.to_thread(publish, name, figure, args.out)
+
+    def work() -> "tuple[Figure, list[Path]]":
+        figure = EXPERIMENTS[name].run(effort)
+        return figure, [] if args.out is None else publish(name, figure, args.out)
+
+    figure, files = working(lambda: under_way, work, leave)
     if not args.json:
         _print(name, figure, files)
     return {**summary(name, figure), "files": [str(path) for path in files]}

@@ -102,10 +102,11 @@ def broken_promises(made: Made, decay: Decay, outcome: Outcome) -> Iterator[str]
     if back := (served & made.settled) - outcome.returned:
         yield f"settled, and back without a word: {sorted(back)[:5]}"
     for message_id in served - outcome.returned - made.settled:
-        # Which queue it is in was looked at with its contents: that may have lost its name.
-        known = replace(made.stored[message_id], queue=outcome.peeked[message_id].queue)
-        if outcome.peeked[message_id] != known:
-            yield f"{message_id} has another state: {outcome.peeked[message_id]}"
+        peeked, known = outcome.peeked[message_id], made.stored[message_id]
+        if peeked.queue in outcome.renamed_queues:
+            known = replace(known, queue=peeked.queue)
+        if peeked != known:
+            yield f"{message_id} has another state: {peeked}"
     if not outcome.sound:
         yield "the store is not sound afterwards"
 

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dovemq.cli.program import main
-from dovemq.pipeline.metrics import choice
+from dovemq.pipeline import engines
 from tests.pipeline import traces
 
 ROWS = traces.made(9, queues=2)
@@ -42,10 +42,9 @@ def test_tables_and_pictures_are_written(trace: Path, tmp_path: Path) -> None:
     asked = ["pipeline", "metrics", str(trace), "--window", "1s", "--out", str(out), "--plot"]
     assert main([*asked, "--json"]) == 0
     names = {path.name for path in out.iterdir()}
-    tables = {"metrics_by_queue", "metrics_by_window", "overall", "quarantine"}
-    assert {f"{name}.parquet" for name in tables} <= names
+    assert {"metrics_by_queue", "metrics_by_window", "overall", "quarantine"} <= names
     assert {"1-account_q0.png", "2-account_q1.png"} <= names
-    assert pq.read_table(out / "metrics_by_queue.parquet").num_rows == 2
+    assert pq.read_table(out / "metrics_by_queue").num_rows == 2
 
 
 def test_bad_rows_are_told_and_fail_a_strict_run(
@@ -56,7 +55,7 @@ def test_bad_rows_are_told_and_fail_a_strict_run(
     (trace / "noise.parquet").write_bytes(b"no table")
     assert main(["pipeline", "metrics", str(trace)]) == 0
     told = capsys.readouterr().out
-    assert f"{len(bad)} rows were not believed" in told
+    assert f"{len(bad)} invalid rows and 1 files were left out" in told
     assert all(reason in told for reason in bad)
     assert str(trace / "noise.parquet") in told
     assert main(["pipeline", "metrics", str(trace), "--strict"]) == 1
@@ -74,15 +73,26 @@ def test_a_place_without_a_trace_fails(tmp_path: Path, capsys: pytest.CaptureFix
     assert "no trace" in capsys.readouterr().err
 
 
-def test_spark_is_taken_for_long_traces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "check_java", lambda: None)
-    rows = choice.DUCKDB_ROWS_MAX
-    assert [choice.engine_for(rows), choice.engine_for(rows + 1)] == ["duckdb", "spark"]
+def test_spark_is_taken_for_long_traces(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "check_java", lambda: None)
+    monkeypatch.setattr(engines, "DUCKDB_ROWS_MAX", len(ROWS))
+    assert engines.engine_for("auto", [str(trace)]) == "duckdb"
+    monkeypatch.setattr(engines, "DUCKDB_ROWS_MAX", len(ROWS) - 1)
+    assert engines.engine_for("auto", [str(trace)]) == "spark"
 
 
-def test_duckdb_is_taken_where_java_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_duckdb_is_taken_where_java_is_missing(
+    trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    assert choice.engine_for(choice.DUCKDB_ROWS_MAX + 1) == "duckdb"
+    monkeypatch.setattr(engines, "DUCKDB_ROWS_MAX", 1)
+    assert engines.engine_for("auto", [str(trace)]) == "duckdb"
+
+
+def test_spark_is_taken_for_other_storages(trace: Path) -> None:
+    assert engines.engine_for("auto", ["hdfs://host/trace"]) == "spark"
+    assert engines.engine_for("auto", [str(trace)], "s3a://bucket/out") == "spark"
+    assert engines.engine_for("auto", [trace.as_uri()], str(trace)) == "duckdb"
 
 
 @pytest.mark.parametrize("job", ["metrics", "calibrate"])
@@ -93,5 +103,5 @@ def test_a_file_with_a_damaged_page_is_named(
     traces.damage(damaged)
     assert main(["pipeline", job, str(trace)]) == 1
     told = capsys.readouterr().err
-    assert f"{damaged} is damaged: " in told
+    assert f"{damaged.as_uri()} is damaged: " in told
     assert "Traceback" not in told

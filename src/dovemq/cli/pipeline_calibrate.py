@@ -11,6 +11,7 @@ from dovemq.cli.command import FAILED, OK, Commands, add_command
 from dovemq.cli.modelling import real, shown, told
 from dovemq.cli.output import Progress, print_json, print_table
 from dovemq.cli.pipelining import add_spark, piping, spark_plan
+from dovemq.pipeline.engines import ENGINES
 
 if TYPE_CHECKING:
     from dovemq.models.calibration import Drift, Fit, Parameter
@@ -29,7 +30,7 @@ def add(commands: Commands) -> None:
         "dovemq pipeline calibrate ./traces --out model.toml && dovemq model network model.toml",
     )
     parser.add_argument(
-        "traces", nargs="+", type=Path, metavar="TRACES", help="directories or files of a trace"
+        "traces", nargs="+", metavar="TRACES", help="directories, files or URIs of a trace"
     )
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="write a file for dovemq model and dovemq plan"
@@ -37,18 +38,17 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--compare",
         nargs="+",
-        type=Path,
         metavar="TRACES",
-        help="of another, later period: tell what has drifted since",
+        help="traces of a later period, to report what has drifted since",
     )
     parser.add_argument(
         "--confidence", type=real, default=0.95, help="of the intervals (default: %(default)s)"
     )
     parser.add_argument(
         "--engine",
-        choices=("auto", "spark", "duckdb"),
+        choices=ENGINES,
         default="auto",
-        help="auto: DuckDB for small traces and where there is no Java (default: %(default)s)",
+        help="auto: DuckDB for local traces of up to 20,000,000 rows, else Spark",
     )
     add_spark(parser)
 
@@ -79,7 +79,7 @@ def _run(args: argparse.Namespace) -> int:
     return OK if known else FAILED
 
 
-async def _observed(args: argparse.Namespace, periods: Sequence[list[Path]]) -> list["Observed"]:
+async def _observed(args: argparse.Namespace, periods: Sequence[list[str]]) -> list["Observed"]:
     from dovemq.pipeline.calibration.engines import observed
 
     done: list[Observed] = []
@@ -114,9 +114,7 @@ def _document(
         "engine": found.observed.engine,
         "rows": found.observed.rows,
         "quarantined": found.observed.quarantined,
-        "refused": [
-            {"file": str(each.path), "reason": each.reason} for each in found.observed.refused
-        ],
+        "refused": [{"file": each.file, "reason": each.reason} for each in found.observed.refused],
         "queues": [_queue(each, predicted.get(each.queue)) for each in found.queues],
         "front_ends": [
             {
@@ -212,7 +210,7 @@ def _print(
     observed = found.observed
     print(f"{observed.rows} rows, {observed.quarantined} in quarantine, by {observed.engine}")
     for file in observed.refused:
-        print(f"not read: {file.path}: {file.reason}")
+        print(f"not read: {file.file}: {file.reason}")
     for queue in found.queues:
         print()
         _print_queue(queue, predicted.get(queue.queue))

@@ -5,19 +5,20 @@ import asyncio
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, duration_ms
 from dovemq.cli.modelling import plain, shown
 from dovemq.cli.output import Progress, print_json, print_pairs, print_table, time_text
 from dovemq.cli.pipelining import add_spark, piping, spark_plan
+from dovemq.pipeline.engines import ENGINES, engine_for
+from dovemq.pipeline.places import local_path
 
 if TYPE_CHECKING:
-    from dovemq.pipeline.metrics.result import Metrics
+    from dovemq.pipeline.metrics.report import Report
 
-_ENGINES: Final = ("auto", "spark", "duckdb")
-_FILES_SHOWN_MAX: Final = 20
+_PARQUET: Final = "parquet"
+_QUEUES_SHOWN_MAX: Final = 12
 _WINDOWS_SHOWN_MAX: Final = 20
 _WINDOW_COLUMNS: Final = (
     *("sent", "receives", "settled", "duplicates", "absent", "window_out_of_order_rate"),
@@ -36,34 +37,42 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "traces",
         nargs="+",
-        type=Path,
         metavar="TRACE",
-        help="directory of dovemq serve --trace or dovemq load run --trace, or a Parquet file",
+        help="directory or file of a trace, or a URI that Spark knows, such as s3a://bucket/trace",
     )
     parser.add_argument(
-        "--window", type=duration_ms, default="60s", metavar="TIME", help="default: %(default)s"
+        "--window",
+        type=duration_ms,
+        default="60s",
+        metavar="TIME",
+        help="length of the windows (default: %(default)s)",
     )
     parser.add_argument(
         "--engine",
-        choices=_ENGINES,
+        choices=ENGINES,
         default="auto",
-        help="auto takes DuckDB for traces of up to 20,000,000 rows, or without Spark",
+        help="auto: DuckDB for local traces of up to 20,000,000 rows, else Spark",
+    )
+    parser.add_argument("--out", metavar="PLACE", help="directory or URI to write the tables to")
+    parser.add_argument(
+        "--format",
+        default=_PARQUET,
+        metavar="NAME",
+        help="format of the tables: parquet, or another that the Spark session knows, such as "
+        "delta or iceberg (default: %(default)s)",
     )
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="write the tables there, as Parquet files"
+        "--plot", action="store_true", help="pictures of the windows of each queue; needs --out"
     )
     parser.add_argument(
-        "--plot", action="store_true", help="draw the windows of each queue too; needs --out"
-    )
-    parser.add_argument(
-        "--strict", action="store_true", help="end with 1 if a row or a file was not believed"
+        "--strict", action="store_true", help="exit code 1 if a row or a file was invalid"
     )
     add_spark(parser)
 
 
 def _run(args: argparse.Namespace) -> int:
-    if args.plot and args.out is None:
-        raise WrongUse("--plot writes beside the tables: name a directory by --out")
+    if args.plot and (args.out is None or local_path(args.out) is None):
+        raise WrongUse("--plot writes beside the tables: name a local directory by --out")
     if not args.window:
         raise WrongUse("--window must be at least 1s")
     with piping():
@@ -75,62 +84,67 @@ def _run(args: argparse.Namespace) -> int:
     return FAILED if args.strict and not found.sound else OK
 
 
-async def _found(args: argparse.Namespace) -> "tuple[Metrics, list[Path]]":
+async def _found(args: argparse.Namespace) -> "tuple[Report, list[str]]":
     async with Progress(lambda: "metrics are under way"):
         return await asyncio.to_thread(_work, args)
 
 
-def _work(args: argparse.Namespace) -> "tuple[Metrics, list[Path]]":
+def _work(args: argparse.Namespace) -> "tuple[Report, list[str]]":
     found = _measured(args)
-    files = [] if args.out is None else found.write(args.out)
+    files = list(found.written)
     if args.plot:
         from dovemq.pipeline.metrics.plots import plot
 
-        files += plot(found, args.out)
+        directory = local_path(args.out)
+        assert directory is not None
+        files += map(str, plot(found, directory))
     return found, files
 
 
-def _measured(args: argparse.Namespace) -> "Metrics":
-    from dovemq.pipeline.metrics.choice import engine_for
-    from dovemq.pipeline.metrics.sources import find_traces
-
+def _measured(args: argparse.Namespace) -> "Report":
     window_us = 1_000 * args.window
-    engine = args.engine if args.engine != "auto" else engine_for(find_traces(args.traces).rows)
-    if engine == "duckdb":
+    engine = engine_for(args.engine, args.traces, args.out)
+    if engine == "duckdb" and args.format == _PARQUET:
         from dovemq.pipeline.metrics.duck import metrics_duckdb
 
-        return metrics_duckdb(args.traces, window_us)
-    from dovemq.pipeline.metrics.spark import metrics_spark, suited
+        return metrics_duckdb(args.traces, window_us, args.out)
+    from dovemq.pipeline.metrics.spark import Output, metrics_spark
     from dovemq.pipeline.session import spark_session
 
     asked = time.monotonic()
-    with spark_session(suited(spark_plan(args))) as session:
+    with spark_session(spark_plan(args)) as session:
         seconds = time.monotonic() - asked
         print(f"Spark session started in {seconds:.1f} s", file=sys.stderr)
-        return metrics_spark(session, args.traces, window_us)
+        output = Output(args.out, args.format) if args.out else None
+        return metrics_spark(session, args.traces, window_us, output)
 
 
-def _document(found: "Metrics", files: list[Path]) -> dict[str, Any]:
+def _document(found: "Report", files: list[str]) -> dict[str, Any]:
     return {
         "engine": found.engine,
         "rows": found.rows,
         "quarantined": found.reasons,
+        "refused": [{"file": each.file, "reason": each.reason} for each in found.refused],
         "overall": [plain(row) for row in found.overall.to_pylist()],
         "queues": [plain(row) for row in found.by_queue.to_pylist()],
         "windows": [plain(row) for row in found.by_window.to_pylist()],
-        "files": [str(path) for path in files],
+        "truncated": found.truncated,
+        "files": files,
     }
 
 
-def _print(found: "Metrics", files: list[Path]) -> None:
+def _print(found: "Report", files: list[str]) -> None:
     print(f"{found.rows} rows by {found.engine}")
     queues = found.by_queue.to_pylist()
-    heads = ["FIGURE", *(row["queue"] for row in queues)]
-    columns = queues
+    shown_queues = queues[:_QUEUES_SHOWN_MAX]
+    heads = ["FIGURE", *(row["queue"] for row in shown_queues)]
+    columns = shown_queues
     if len(queues) != 1:
-        heads, columns = [*heads, "overall"], [*queues, *found.overall.to_pylist()]
+        heads, columns = [*heads, "overall"], [*shown_queues, *found.overall.to_pylist()]
     names = [name for name in found.overall.column_names if any(row[name] for row in columns)]
     print_table(heads, [[name, *(shown(row[name]) for row in columns)] for name in names])
+    if len(queues) > len(shown_queues):
+        print(f"… and {len(queues) - len(shown_queues)} more queues: --out writes all of them")
     _print_windows(found.by_window.to_pylist())
     _print_quarantine(found)
     for path in files:
@@ -151,18 +165,18 @@ def _print_windows(rows: list[dict[str, Any]]) -> None:
     ]
     print_table(("QUEUE", "WINDOW", *_WINDOW_COLUMNS), cells)
     if len(rows) > _WINDOWS_SHOWN_MAX:
-        print(f"… and {len(rows) - _WINDOWS_SHOWN_MAX} more: --out or --json has all")
+        print(f"… and {len(rows) - _WINDOWS_SHOWN_MAX} more windows: --out writes all of them")
 
 
-def _print_quarantine(found: "Metrics") -> None:
+def _print_quarantine(found: "Report") -> None:
     if found.sound:
         return
-    print(f"\n{found.quarantined} rows were not believed")
+    print(f"\n{found.quarantined} invalid rows and {len(found.refused)} files were left out")
     print_pairs(_reasons(found))
 
 
-def _reasons(found: "Metrics") -> Iterator[tuple[str, object]]:
+def _reasons(found: "Report") -> Iterator[tuple[str, object]]:
     for reason, rows in sorted(found.reasons.items()):
         yield f"  {reason}", rows
-    for file in found.refused[:_FILES_SHOWN_MAX]:
-        yield f"  {file.path}", file.reason
+    for each in found.refused:
+        yield f"  {each.file}", each.reason

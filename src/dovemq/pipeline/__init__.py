@@ -1,5 +1,55 @@
-"""The data pipeline on Spark: traces to figures, figures to models, models swept, queues as data.
+"""The data pipeline: lifecycle traces to figures, figures to models, models swept, queues as data.
 
-Reads and writes files and the public APIs alone. Nothing is imported here, so that the small
-parts can be used without Spark.
+Transforms take a DataFrame of events and give DataFrames, inside any Spark job:
+
+    from dovemq import pipeline
+
+    events = pipeline.read_events(spark, "s3a://bucket/trace")      # or spark.table("trace")
+    slow = pipeline.messages(events).where("leased_us - sent_us > 60e6")
+    with pipeline.measured(events, window_us=60_000_000) as tables:
+        tables.by_queue.write.saveAsTable("queue_metrics")
+
+Only files and the public APIs are read and written. Names are loaded when they are first used, so
+that the parts without Spark can be used without it.
 """
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from dovemq.pipeline.calibration.spark import observations
+    from dovemq.pipeline.events import EVENT_SCHEMA, quarantine, read_events, valid_events
+    from dovemq.pipeline.metrics.messages import messages
+    from dovemq.pipeline.metrics.order import order
+    from dovemq.pipeline.metrics.requests import requests
+    from dovemq.pipeline.metrics.spark import measured
+
+__all__ = [
+    "EVENT_SCHEMA",
+    "measured",
+    "messages",
+    "observations",
+    "order",
+    "quarantine",
+    "read_events",
+    "requests",
+    "valid_events",
+]
+
+_MODULES: Final = {
+    "EVENT_SCHEMA": "events",
+    "measured": "metrics.spark",
+    "messages": "metrics.messages",
+    "observations": "calibration.spark",
+    "order": "metrics.order",
+    "quarantine": "events",
+    "read_events": "events",
+    "requests": "metrics.requests",
+    "valid_events": "events",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,14 +1,14 @@
-"""What stops a job of the pipeline, beside what its data says.
+"""What stops a job of the pipeline.
 
 PipelineError
-├── JavaUnfit       no Java that Spark can run on
-├── SparkMissing    the extra is not installed
-├── TraceDamaged    a file of a trace that cannot be read to its end
-└── TracesMissing   no trace where one was looked for
+├── EventColumnsMissing  a DataFrame without the columns of a trace
+├── JavaUnfit            no Java that Spark can run on
+├── SparkMissing         the extra is not installed
+├── TraceDamaged         a file of a trace that cannot be read to its end
+└── TracesMissing        no trace where one was looked for
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from dovemq.core.errors import DoveError
 
@@ -35,16 +35,35 @@ class SparkMissing(PipelineError):
 
 
 class TraceDamaged(PipelineError):
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path} is damaged: {reason}; without it the rest can be read")
-        self.path = path
+    """`file` is a path or a URI."""
+
+    def __init__(self, file: str, reason: str) -> None:
+        super().__init__(f"{file} is damaged: {reason}; move it away to read the other files")
+        self.file = file
+
+
+class PlaceRemote(PipelineError):
+    def __init__(self, place: str) -> None:
+        super().__init__(
+            f"{place} is not on this machine, and DuckDB reads and writes only files that are: "
+            "use --engine spark"
+        )
+        self.place = place
+
+
+class EventColumnsMissing(PipelineError):
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(
+            f"the events have no column {', '.join(names)}: they must have the columns of a "
+            "lifecycle trace (docs/reference/trace.md)"
+        )
+        self.names = tuple(names)
 
 
 class TracesMissing(PipelineError):
-    def __init__(self, places: Sequence[Path]) -> None:
-        found = ", ".join(map(str, places))
+    def __init__(self, places: Sequence[str]) -> None:
         super().__init__(
-            f"no trace (*.parquet) in {found}: name a directory of dovemq serve --trace or of "
-            "dovemq load run --trace"
+            f"no trace (*.parquet) in {', '.join(places)}: name a directory that dovemq serve "
+            "--trace or dovemq load run --trace has written, or its URI"
         )
         self.places = tuple(places)

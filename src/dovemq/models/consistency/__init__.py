@@ -10,10 +10,11 @@
 `metrics.py` defines the figures. All of them are exact, in one batch or in many.
 """
 
+from dovemq.models.consistency.cuts import clean_cuts
 from dovemq.models.consistency.metrics import METRICS, Consistency
 from dovemq.models.consistency.order import KeptOrder, OrderTally
 from dovemq.models.consistency.sequences import FIRST_SEQ, LOWEST_SEQ
-from dovemq.models.consistency.tally import ConsistencyTally, measure, order_of
+from dovemq.models.consistency.tally import ConsistencyTally, measure, order_of, ranks
 
 __all__ = [
     "FIRST_SEQ",
@@ -23,6 +24,8 @@ __all__ = [
     "ConsistencyTally",
     "KeptOrder",
     "OrderTally",
+    "clean_cuts",
     "measure",
     "order_of",
+    "ranks",
 ]

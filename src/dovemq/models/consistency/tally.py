@@ -125,6 +125,14 @@ def order_of(seqs: Column, extend: Extend | None = None) -> Consistency:
     return tally.result()
 
 
+def ranks(values: Column) -> Integers:
+    """Places in sorted order; equal values are in order, so they are ranked as they come."""
+    numbers = integers(values)
+    found = np.empty(len(numbers), np.int64)
+    found[np.argsort(numbers, kind="stable")] = np.arange(len(numbers))
+    return found
+
+
 def _by_stream(
     batches: Sequence[tuple[NDArray[Any], ...]],
 ) -> Iterator[tuple[int, tuple[NDArray[Any], ...]]]:

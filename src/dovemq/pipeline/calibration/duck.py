@@ -2,25 +2,31 @@
 
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import duckdb
 
 from dovemq.models.calibration.samples import BITS, PER_DOUBLING, TIME_US_MAX
-from dovemq.pipeline.calibration.events import EVENTS
 from dovemq.pipeline.calibration.observed import SLICES, Observed
-from dovemq.pipeline.metrics.damage import damage_named
-from dovemq.pipeline.metrics.rules import REASON
-from dovemq.pipeline.metrics.sources import Traces, readable_traces
+from dovemq.pipeline.damage import damage_named
+from dovemq.pipeline.errors import TracesMissing
+from dovemq.pipeline.rules import MOMENT, VALID
 from dovemq.pipeline.statements import statement
+from dovemq.pipeline.traces import Traces, find_traces
 
 _BOUNDS: Final = {"time_us_max": TIME_US_MAX, "per_doubling": PER_DOUBLING, "bits": BITS}
+_EVENTS: Final = (
+    *("event", "queue", f"{MOMENT} AS moment_us", "message_id", "receive_count", "client"),
+    *("front_end", "job_type", "latency_us", "ot_us - latency_us AS asked_us"),
+    "ot_us AS answered_us",
+)
 _PARTS: Final = ("steps", "visits", "requests")
 
 
-def observed_by_duckdb(places: Sequence[Path]) -> Observed:
-    traces = readable_traces(places)
+def observed_by_duckdb(places: Sequence[str]) -> Observed:
+    traces = find_traces(places)
+    if not traces.files:
+        raise TracesMissing(places)
     with (
         damage_named(traces),
         tempfile.TemporaryDirectory(prefix="dovemq-duckdb-") as folder,
@@ -32,12 +38,10 @@ def observed_by_duckdb(places: Sequence[Path]) -> Observed:
 def observe(connection: Any, source: Any, traces: Traces | None = None) -> Observed:
     """`source` is a relation of a trace's rows."""
     source.create_view("trace")
-    columns = ", ".join(EVENTS)
-    connection.execute(
-        f"CREATE VIEW events AS SELECT {columns} FROM trace WHERE ({REASON}) IS NULL"
-    )
+    columns = ", ".join(_EVENTS)
+    connection.execute(f"CREATE VIEW events AS SELECT {columns} FROM trace WHERE {VALID}")
     rows, good = connection.execute(
-        f"SELECT count(*), count(*) FILTER (({REASON}) IS NULL) FROM trace"
+        f"SELECT count(*), count(*) FILTER ({VALID}) FROM trace"
     ).fetchone()
     for part in _PARTS:
         connection.execute(f"CREATE TEMP TABLE {part} AS {statement(__package__, part)}")

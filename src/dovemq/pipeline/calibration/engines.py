@@ -1,11 +1,9 @@
-"""Periods of a trace observed by the engine that is asked for, or that suits them."""
+"""Periods of a trace, observed by the engine that is asked for or that suits them."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dovemq.pipeline.metrics.choice import engine_for
-from dovemq.pipeline.metrics.sources import find_traces
+from dovemq.pipeline.engines import engine_for
 
 if TYPE_CHECKING:
     from dovemq.pipeline.calibration.observed import Observed
@@ -13,12 +11,10 @@ if TYPE_CHECKING:
 
 
 def observed(
-    periods: Sequence[Sequence[Path]], engine: str, plan: "SparkPlan"
+    periods: Sequence[Sequence[str]], engine: str, plan: "SparkPlan"
 ) -> Iterator["Observed"]:
     """A Spark session is started once for all."""
-    if engine == "auto":
-        engine = engine_for(sum(find_traces(places).rows for places in periods))
-    if engine == "duckdb":
+    if engine_for(engine, [place for places in periods for place in places]) == "duckdb":
         from dovemq.pipeline.calibration.duck import observed_by_duckdb
 
         for places in periods:

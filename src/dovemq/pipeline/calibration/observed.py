@@ -6,7 +6,7 @@ from typing import Any, Final
 import pyarrow as pa
 from msgspec import Struct
 
-from dovemq.pipeline.metrics.sources import Refusal
+from dovemq.pipeline.traces import Refusal
 
 SLICES: Final = 20
 """Of a front end's time: neighbours in it depend on each other, slices hardly."""
@@ -70,7 +70,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 class Observed(Struct, frozen=True):
-    """`rows` were read; `quarantined` of them were not believed; `refused` are files with why."""
+    """`rows` were read, `quarantined` of them are invalid, `refused` files were not read."""
 
     tables: Mapping[str, Any]
     rows: int

@@ -1,44 +1,52 @@
 """A trace observed by Spark, here or on a cluster."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from dovemq.pipeline.calibration import transforms
-from dovemq.pipeline.calibration.events import EVENTS
 from dovemq.pipeline.calibration.observed import Observed
-from dovemq.pipeline.metrics.damage import damage_named
-from dovemq.pipeline.metrics.rules import REASON
-from dovemq.pipeline.metrics.sources import readable_traces
+from dovemq.pipeline.events import quarantine, valid_events
+from dovemq.pipeline.reading import with_events
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_JUDGED: Final = "reason"
+    from dovemq.pipeline.traces import Refusal
 
 
-def observed_by_spark(session: "SparkSession", places: Sequence[Path]) -> Observed:
-    traces = readable_traces(places)
-    judged = session.read.parquet(*traces.paths).selectExpr("*", f"{REASON} AS {_JUDGED}")
-    events = judged.where(f"{_JUDGED} IS NULL").selectExpr(*EVENTS)
-    steps = transforms.steps(events).persist()
-    visits = transforms.visits(events).persist()
-    requests = transforms.requests(events).persist()
-    tables: dict[str, DataFrame] = {
-        "times": transforms.times(events, steps, visits, requests),
-        "outcomes": transforms.outcomes(steps),
-        "presences": transforms.presences(visits),
-        "front_ends": transforms.front_ends(requests),
-    }
+@contextlib.contextmanager
+def observations(events: "DataFrame") -> "Iterator[dict[str, DataFrame]]":
+    """Tables of times, outcomes, clients and front ends, by name.
+
+    Their size depends on queues, clients and bins of time, not on the number of rows. What they
+    share is persisted until the end.
+    """
+    valid = valid_events(events)
+    steps = transforms.steps(valid).persist()
+    visits = transforms.visits(valid).persist()
+    requests = transforms.requests(valid).persist()
     try:
-        with damage_named(traces):
-            return Observed.of(
-                lambda name: tables[name].toArrow(),
-                rows=traces.rows,
-                quarantined=judged.where(f"{_JUDGED} IS NOT NULL").count(),
-                refused=traces.refused,
-                engine="spark",
-            )
+        yield {
+            "times": transforms.times(valid, steps, visits, requests),
+            "outcomes": transforms.outcomes(steps),
+            "presences": transforms.presences(visits),
+            "front_ends": transforms.front_ends(requests),
+        }
     finally:
         for frame in (steps, visits, requests):
             frame.unpersist()
+
+
+def observed_by_spark(session: "SparkSession", places: Sequence[str]) -> Observed:
+    def work(events: "DataFrame", rows: int, refused: "tuple[Refusal, ...]") -> Observed:
+        with observations(events) as tables:
+            return Observed.of(
+                lambda name: tables[name].toArrow(),
+                rows=rows,
+                quarantined=quarantine(events).count(),
+                refused=refused,
+                engine="spark",
+            )
+
+    return with_events(session, places, work)

@@ -1,25 +1,27 @@
-"""The statements of the SQL files beside this one, as transforms of Spark: the same rows come out.
+"""Events to what calibration observes, as transforms of DataFrames; DuckDB has SQL of its own.
 
-Each takes and gives frames and reads nothing else; its select is its schema.
+What happened before or after a row of the same queue, client or front end is looked for within a
+second, and in a small table of seconds: so no task has to hold all rows of a busy one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from dovemq.models.calibration.samples import BITS, PER_DOUBLING, TIME_US_MAX
+from dovemq.models.calibration.samples import BITS, PER_DOUBLING, SECOND_US, TIME_US_MAX
 from dovemq.pipeline.calibration.observed import SLICES
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.window import WindowSpec
 
 Kind: TypeAlias = tuple[str, str, str, str]
 """Its name, and in SQL: its stream, its time where a row tells one, and how often that counts."""
 _ARRIVALS: Final[tuple[Kind, ...]] = (
-    ("arrival", "''", "since_us", "1"),
-    ("job_arrival", "job_type", "since_same_us", "1"),
+    ("arrival", "''", "CASE WHEN job_type IS NULL THEN since_us END", "1"),
+    ("job_arrival", "job_type", "CASE WHEN job_type IS NOT NULL THEN since_us END", "1"),
 )
 _SETTLED: Final = "event = 'leased' AND next_event = 'settled' AND next_count = receive_count"
 _FIRST: Final = "event = 'leased' AND receive_count = 1"
@@ -58,16 +60,32 @@ def visits(events: "DataFrame") -> "DataFrame":
         F.min("moment_us").alias("leased_us"),
         F.count_if(F.col("event") == "leased").alias("messages"),
     )
-    by_time = Window.partitionBy("front_end", "client").orderBy("asked_us", "answered_us", "queue")
-    return receives.select(
-        "queue",
-        "client",
-        "leased_us",
-        "messages",
-        "asked_us",
-        "answered_us",
-        F.lead("asked_us").over(by_time).alias("asked_next_us"),
+    # A join finds no null, and a client may be unknown.
+    known = receives.select("*", F.coalesce("client", F.lit("")).alias("who"))
+    keys = ("front_end", "who")
+    placed = _beside_seconds(
+        known, keys, "asked_us", F.min("asked_us"), lambda first, own: F.lead(first).over(own)
     )
+    by_time = Window.partitionBy(*keys, "second").orderBy("asked_us", "answered_us", "queue")
+    return placed.select(
+        *("queue", "client", "leased_us", "messages", "asked_us", "answered_us"),
+        F.coalesce(F.lead("asked_us").over(by_time), "beyond").alias("asked_next_us"),
+    )
+
+
+def _beside_seconds(
+    rows: "DataFrame",
+    keys: Sequence[str],
+    time: str,
+    edge: "Column",
+    found: "Callable[[Column, WindowSpec], Column]",
+) -> "DataFrame":
+    """Rows with their `second`, and what is `found` for it among the edges of other seconds."""
+    placed = rows.withColumn("second", F.expr(f"{time} DIV {SECOND_US}"))
+    edges = placed.groupBy(*keys, "second").agg(edge.alias("edge"))
+    own = Window.partitionBy(*keys).orderBy("second")
+    beyond = edges.select(*keys, "second", found(F.col("edge"), own).alias("beyond"))
+    return placed.join(beyond, [*keys, "second"])
 
 
 def requests(events: "DataFrame") -> "DataFrame":
@@ -104,17 +122,23 @@ def times(
 
 
 def _sends(events: "DataFrame") -> "DataFrame":
-    job_type = F.coalesce("job_type", F.lit(""))
-    all_sends = Window.partitionBy("queue").orderBy("moment_us")
-    same_sends = Window.partitionBy("queue", "job_type").orderBy("moment_us")
-    sent = events.where("event = 'sent'").select("queue", job_type.alias("job_type"), "moment_us")
-    moment_us = F.col("moment_us")
-    return sent.select(
-        "queue",
-        "job_type",
-        (moment_us - F.lag("moment_us").over(all_sends)).alias("since_us"),
-        (moment_us - F.lag("moment_us").over(same_sends)).alias("since_same_us"),
+    sent = events.where("event = 'sent'").select(
+        "queue", F.coalesce("job_type", F.lit("")).alias("job_type"), "moment_us"
     )
+    whole = _gaps(sent, ("queue",)).select(
+        "queue", F.lit(None).cast("string").alias("job_type"), "since_us"
+    )
+    return whole.unionAll(_gaps(sent, ("queue", "job_type")))
+
+
+def _gaps(sent: "DataFrame", keys: Sequence[str]) -> "DataFrame":
+    """Time since the send before, of the same keys."""
+    placed = _beside_seconds(
+        sent, keys, "moment_us", F.max("moment_us"), lambda last, own: F.lag(last).over(own)
+    )
+    by_time = Window.partitionBy(*keys, "second").orderBy("moment_us")
+    before_us = F.coalesce(F.lag("moment_us").over(by_time), "beyond")
+    return placed.select(*keys, (F.col("moment_us") - before_us).alias("since_us"))
 
 
 def _kinds(rows: "DataFrame", place: str, kinds: "Sequence[Kind]") -> "DataFrame":
@@ -170,19 +194,25 @@ def presences(visits: "DataFrame") -> "DataFrame":
 
 
 def front_ends(requests: "DataFrame") -> "DataFrame":
-    own = Window.partitionBy("front_end")
-    before = own.orderBy("began_us", "answered_us", "event", "latency_us").rowsBetween(
-        Window.unboundedPreceding, -1
+    span = requests.groupBy("front_end").agg(
+        F.min("began_us").alias("first_us"), F.max("answered_us").alias("last_us")
     )
-    ordered = requests.select(
-        "front_end",
-        "event",
-        "latency_us",
+    placed = _beside_seconds(
+        requests,
+        ("front_end",),
         "began_us",
-        "answered_us",
-        F.coalesce(F.max("answered_us").over(before), "began_us").alias("busy_until_us"),
-        F.min("began_us").over(own).alias("first_us"),
-        F.max("answered_us").over(own).alias("last_us"),
+        F.max("answered_us"),
+        lambda last, own: F.max(last).over(own.rowsBetween(Window.unboundedPreceding, -1)),
+    )
+    before = (
+        Window.partitionBy("front_end", "second")
+        .orderBy("began_us", "answered_us", "event", "latency_us")
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    busy_until_us = F.greatest(F.max("answered_us").over(before), "beyond")
+    ordered = placed.join(span, "front_end").select(
+        *("front_end", "event", "latency_us", "began_us", "answered_us", "first_us", "last_us"),
+        F.coalesce(busy_until_us, "began_us").alias("busy_until_us"),
     )
     place = f"(began_us - first_us) * {SLICES} DIV (last_us - first_us + 1)"
     busy_us = F.greatest(F.lit(0), F.expr("answered_us - greatest(began_us, busy_until_us)"))

@@ -1,92 +1,170 @@
 """The figures by DuckDB, in this process: for traces that one machine is enough for.
 
-DuckDB sorts on disk what does not fit its memory.
+SQL finds messages and requests, sorts first receives stream by stream, and makes the figures; the
+order of a stream is measured here. DuckDB keeps on disk what exceeds its memory; a stream is held
+whole while it is measured.
 """
 
-import itertools
-import math
-from collections.abc import Iterable, Iterator, Sequence
+import contextlib
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from dovemq.pipeline.metrics.accounts import ACCOUNTS, accounts, joined
-from dovemq.pipeline.metrics.damage import damage_named
-from dovemq.pipeline.metrics.finish import finish
-from dovemq.pipeline.metrics.matching import BUCKET_ROWS, MESSAGES, match
-from dovemq.pipeline.metrics.reading import (
-    BATCH_ROWS,
-    distribution_query,
-    opened,
-    requests_query,
-    steps_query,
-)
-from dovemq.pipeline.metrics.result import (
-    NONE_BAD,
-    QUARANTINE,
-    QUARANTINE_ROWS_MAX,
-    Bad,
-    Metrics,
-    bad_rows,
-    front_end_keys,
-)
-from dovemq.pipeline.metrics.sources import find_traces
+from dovemq.models.consistency import order_of, ranks
+from dovemq.pipeline.damage import damage_named
+from dovemq.pipeline.errors import PlaceRemote
+from dovemq.pipeline.metrics.columns import COUNTERS, FIGURES, KINDS, RATES, WINDOW_FIGURES
+from dovemq.pipeline.metrics.digits import shortened_sql
+from dovemq.pipeline.metrics.report import DAY, QUEUES_MAX, TABLES, WINDOWS_MAX, Report
+from dovemq.pipeline.metrics.runs import runs
+from dovemq.pipeline.places import local_path
+from dovemq.pipeline.rules import MOMENT, REASON, VALID
 from dovemq.pipeline.statements import statement
+from dovemq.pipeline.traces import EVENT_SCHEMA, Traces, find_traces
 
 MEMORY: Final = "2GB"
+_BATCH_ROWS: Final = 131_072
+_ORDERS: Final = pa.schema(
+    [
+        *(("queue", pa.string()), ("window", pa.int64()), ("renumbered", pa.bool_())),
+        *((name, pa.int64()) for name in ("ordered", "out_of_order", "displacement")),
+    ]
+)
+"""The order of each stream, with `window` null, and of each window of it."""
+_LEVELS: Final = (
+    ("queue", ("queue",), FIGURES, QUEUES_MAX),
+    ("window", ("queue", "window_start_us"), WINDOW_FIGURES, WINDOWS_MAX),
+    ("overall", (), FIGURES, 1),
+)
 
 
 def metrics_duckdb(
-    places: Sequence[Path], window_us: int, *, memory: str = MEMORY, bucket_rows: int = BUCKET_ROWS
-) -> Metrics:
-    """`memory` is DuckDB's own; matching takes `bucket_rows` at a time beside it."""
+    places: Sequence[str], window_us: int, out: str | None = None, memory: str = MEMORY
+) -> Report:
+    """`memory` is DuckDB's own. The tables are written below `out`, if it is given."""
     traces = find_traces(places)
-    with damage_named(traces), opened(traces.paths, memory) as connection:
-        requests = _requests(connection, window_us)
-        buckets = max(1, math.ceil(traces.rows / bucket_rows))
-        messages = _messages(connection, buckets, front_end_keys(requests))
-        found = pa.Table.from_batches(accounts(joined(messages), window_us), ACCOUNTS)
-        bad = _quarantine(connection) if bad_rows(traces, requests) else NONE_BAD
-    return Metrics.of(traces, bad, requests, finish(requests, found, window_us), "duckdb")
+    folder = None if out is None else _local(out)
+    with damage_named(traces), _opened(traces, memory) as connection:
+        connection.execute(statement(__package__, "messages"))
+        latency = shortened_sql("latency_us")
+        connection.execute(statement(__package__, "requests", window_us=window_us, latency=latency))
+        orders = pa.Table.from_pylist(list(_orders(connection, window_us)), _ORDERS)
+        connection.register("orders", orders)
+        connection.execute(_figures_statement(window_us))
+        levels = [_level(connection, *level) for level in _LEVELS]
+        written = () if folder is None else _write(connection, levels, traces, folder)
+        by_queue, by_window, overall = (
+            relation.limit(rows).to_arrow_table()
+            for relation, (_, _, _, rows) in zip(levels, _LEVELS, strict=True)
+        )
+        reasons = _reasons(connection)
+    rows = traces.rows - sum(reasons.values())
+    return Report("duckdb", rows, reasons, traces.refused, by_queue, by_window, overall, written)
 
 
-def _requests(connection: Any, window_us: int) -> Any:
-    query = distribution_query(requests_query(window_us))
-    return connection.sql(query).to_arrow_table()
+def _local(place: str) -> Path:
+    path = local_path(place)
+    if path is None:
+        raise PlaceRemote(place)
+    return path
 
 
-def _messages(connection: Any, buckets: int, keys: Sequence[int]) -> Any:
-    """In order of their first leases."""
-    # A cursor of its own: it is read while the other one sorts what comes of it.
-    rows = connection.cursor().sql(
-        statement(__package__, "buckets", steps=steps_query(), buckets=buckets)
+@contextlib.contextmanager
+def _opened(traces: Traces, memory: str) -> Iterator[Any]:
+    """Valid rows are the view `events`, the others `quarantine`."""
+    with tempfile.TemporaryDirectory(prefix="dovemq-duckdb-") as folder, duckdb.connect() as one:
+        one.execute(f"SET memory_limit = '{memory}'")
+        one.execute(f"SET temp_directory = '{folder}'")
+        one.execute("SET preserve_insertion_order = false")
+        one.register("kinds", pa.Table.from_pylist([kind._asdict() for kind in KINDS]))
+        # All columns are there, whichever of them the files have.
+        named = EVENT_SCHEMA.append(pa.field("filename", pa.string()))
+        one.register("no_rows", named.empty_table())
+        source = "FROM no_rows"
+        if traces.files:
+            one.read_parquet(traces.paths, union_by_name=True, filename=True).create_view("read")
+            source += " UNION ALL BY NAME FROM read"
+        one.execute(f"CREATE VIEW trace AS SELECT * FROM ({source})")
+        files = {"filename": traces.paths, "uri": [path.as_uri() for path in traces.files]}
+        one.register(
+            "files", pa.table(files, pa.schema([("filename", pa.string()), ("uri", pa.string())]))
+        )
+        one.execute(statement(__package__, "events", moment=MOMENT, reason=REASON, valid=VALID))
+        yield one
+
+
+def _orders(connection: Any, window_us: int) -> Iterator[dict[str, Any]]:
+    reader = connection.sql(statement(__package__, "received", window_us=window_us))
+    for stream in runs(reader.to_arrow_reader(_BATCH_ROWS), ("queue", "sender")):
+        key = {"queue": stream["queue"][0].as_py()}
+        numbers = stream["send_seq"].to_numpy()
+        renumbered = len(np.unique(numbers)) < len(numbers)
+        if renumbered:
+            # One number belongs to several messages: the order of the commits counts instead.
+            stream = stream.filter(pc.is_valid(stream["sent_us"]))
+            numbers = ranks(stream["sent_us"])
+        yield {**key, "renumbered": renumbered, **_order(numbers)}
+        at = 0
+        for window in runs(stream.to_batches(), ("window",)):
+            part = numbers[at : at + len(window)]
+            at += len(window)
+            yield {**key, "window": window["window"][0].as_py(), **_order(part)}
+
+
+def _order(numbers: Any) -> dict[str, int]:
+    found = order_of(numbers)
+    return {name: getattr(found, name) for name in ("ordered", "out_of_order", "displacement")}
+
+
+def _figures_statement(window_us: int) -> str:
+    return statement(
+        __package__,
+        "figures",
+        window_us=window_us,
+        waiting=shortened_sql("leased_us - sent_us"),
+        sojourn=shortened_sql("left_us - sent_us"),
+        counters=", ".join(f"'{name}'" for name in COUNTERS),
+        rates=", ".join(f"{text} AS {name}" for name, text in RATES.items()),
     )
-    matched = (match(table, keys) for table in _by_bucket(rows.to_arrow_reader(BATCH_ROWS)))
-    batches = (batch for table in matched for batch in table.to_batches(BATCH_ROWS))
-    connection.register("messages", pa.RecordBatchReader.from_batches(MESSAGES, batches))
-    return connection.sql(statement(__package__, "ordered")).to_arrow_reader(BATCH_ROWS)
 
 
-def _by_bucket(batches: Iterable[Any]) -> Iterator[Any]:
-    """Batches come bucket after bucket; a bucket ends where the next one begins."""
-    waiting: list[Any] = []
-    bucket = None
-    for batch in batches:
-        numbers = batch.column("bucket").to_numpy()
-        edges = [0, *(np.flatnonzero(numbers[1:] != numbers[:-1]) + 1).tolist(), len(numbers)]
-        for start, end in itertools.pairwise(edges):
-            if waiting and numbers[start] != bucket:
-                yield pa.Table.from_batches(waiting)
-                waiting = []
-            bucket = numbers[start]
-            waiting.append(batch.slice(start, end - start))
-    if waiting:
-        yield pa.Table.from_batches(waiting)
+def _level(
+    connection: Any, level: str, keys: tuple[str, ...], figures: tuple[str, ...], _: int
+) -> Any:
+    relation = connection.table("figures").filter(f"level = '{level}'")
+    relation = relation.project(", ".join(f'"{name}"' for name in (*keys, *figures)))
+    return relation.order(", ".join(keys)) if keys else relation
 
 
-def _quarantine(connection: Any) -> Bad:
-    rows = connection.table("disbelieved")
-    counted = rows.aggregate("reason, count(*)").order("reason").fetchall()
-    return rows.limit(QUARANTINE_ROWS_MAX).to_arrow_table().cast(QUARANTINE), dict(counted)
+def _reasons(connection: Any) -> dict[str, int]:
+    counted = connection.table("quarantine").aggregate("reason, count(*)").order("reason")
+    return dict(counted.fetchall())
+
+
+def _write(connection: Any, levels: Sequence[Any], traces: Traces, out: Path) -> tuple[str, ...]:
+    """In the layout of Spark: a folder for each table."""
+    folders = [out / name for name in TABLES]
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+    by_queue, by_window, overall = levels
+    day = f"strftime(make_timestamp(window_start_us), '%Y-%m-%d') AS {DAY}"
+    by_window.project(f"*, {day}").write_parquet(
+        str(folders[1]), partition_by=[DAY], overwrite=True
+    )
+    refused = {
+        name: [getattr(each, name) for each in traces.refused] for name in ("file", "reason")
+    }
+    connection.register(
+        "refused", pa.table(refused, pa.schema([("file", pa.string()), ("reason", pa.string())]))
+    )
+    quarantine = connection.sql("FROM refused UNION ALL BY NAME FROM quarantine")
+    for folder, table in zip(folders, (by_queue, None, overall, quarantine), strict=True):
+        if table is not None:
+            table.write_parquet(str(folder / "part-0.parquet"))
+    return tuple(map(str, folders))

@@ -1,4 +1,4 @@
--- Rows that are believed, under the names that everything below uses, and those that are not.
+-- Valid rows under the names that everything below uses, and the others with their reason.
 CREATE VIEW events AS
 SELECT
     event,
@@ -12,13 +12,11 @@ SELECT
     client,
     body_crc32,
     latency_us,
-    coalesce(ot_us, {moment}) AS answered_us,
-    (hash(queue) >> 1)::BIGINT AS queue_key,
-    (hash(front_end) >> 1)::BIGINT AS front_end_key
-FROM traces
-WHERE ({reason}) IS NULL;
+    coalesce(ot_us, {moment}) AS answered_us
+FROM trace
+WHERE {valid};
 
-CREATE VIEW disbelieved AS
-SELECT filename AS file, {reason} AS reason, 1::BIGINT AS rows, ts_us, event, queue, message_id
-FROM traces
-WHERE ({reason}) IS NOT NULL;
+CREATE VIEW quarantine AS
+SELECT uri AS file, {reason} AS reason, ts_us, event, queue, message_id
+FROM trace JOIN files USING (filename)
+WHERE NOT ({valid});

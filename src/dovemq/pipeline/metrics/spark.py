@@ -1,115 +1,97 @@
-"""The figures by Spark: on this machine or on a cluster that sees the same files."""
+"""The figures by Spark: tables of any events, and the job that the command runs."""
 
 import contextlib
-import dataclasses
-import math
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pyarrow.compute as pc
+from pyspark.sql import functions as F
 
-from dovemq.pipeline.metrics.damage import damage_named
-from dovemq.pipeline.metrics.finish import finish
-from dovemq.pipeline.metrics.matching import BUCKET_ROWS
-from dovemq.pipeline.metrics.result import (
-    NONE_BAD,
-    QUARANTINE,
-    QUARANTINE_ROWS_MAX,
-    Bad,
-    Metrics,
-    bad_rows,
-    front_end_keys,
-)
-from dovemq.pipeline.metrics.sources import Traces, find_traces
-from dovemq.pipeline.metrics.transforms import (
-    accounted,
-    bucketed,
-    messages,
-    quarantined,
-    requests,
-)
-from dovemq.pipeline.session import SparkPlan
+from dovemq.pipeline.events import quarantine
+from dovemq.pipeline.metrics.facts import facts, valid_rows
+from dovemq.pipeline.metrics.figures import Tables, tables
+from dovemq.pipeline.metrics.messages import messages
+from dovemq.pipeline.metrics.order import order
+from dovemq.pipeline.metrics.report import DAY, QUEUES_MAX, TABLES, WINDOWS_MAX, Report
+from dovemq.pipeline.metrics.requests import requests
+from dovemq.pipeline.places import joined
+from dovemq.pipeline.reading import with_events
+from dovemq.pipeline.traces import Refusal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-TASK_ROWS: Final = 500_000
-"""Small files are read together until they have so many rows."""
-SLICES_MAX: Final = 1_000
+class Output(NamedTuple):
+    """Where tables go, and in which format that the session knows: parquet, delta, iceberg, …"""
+
+    place: str
+    format: str = "parquet"
 
 
-_JAVA_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""66 s of processor time instead of 80 s for ten million events, in one run each: little is done
-in Java here, and its second compiler and concurrent collector cost more than they save."""
+@contextlib.contextmanager
+def measured(events: "DataFrame", window_us: int) -> Iterator[Tables]:
+    """Tables of figures.
 
-
-def suited(plan: SparkPlan) -> SparkPlan:
-    """With options of Java that this job is cheaper under, unless there are others already."""
-    role = "driver" if plan.local else "executor"
-    options = {f"spark.{role}.extraJavaOptions": _JAVA_OPTIONS}
-    return dataclasses.replace(plan, more={**options, **plan.more})
+    Nothing runs before a table is asked for; what the tables share is persisted until the end.
+    """
+    found = messages(events).drop("message_id").persist()
+    shared = facts(found, requests(events, window_us), order(found, window_us), window_us)
+    shared.persist()
+    try:
+        yield tables(shared, window_us)
+    finally:
+        shared.unpersist()
+        found.unpersist()
 
 
 def metrics_spark(
     session: "SparkSession",
-    places: Sequence[Path],
+    places: Sequence[str],
     window_us: int,
-    *,
-    bucket_rows: int = BUCKET_ROWS,
-) -> Metrics:
-    traces = find_traces(places)
-    with damage_named(traces), _shuffling(session) as partitions:
-        files = _files(session, traces, partitions)
-        buckets = max(partitions, math.ceil(traces.rows / bucket_rows))
-        asked = requests(files, buckets, window_us).toArrow()
-        rows = bucketed(files, buckets)
-        slice_us = _slice_us(asked, traces.rows)
-        matched = messages(rows, front_end_keys(asked), partitions, slice_us)
-        counted = accounted(matched, partitions, window_us).toArrow()
-        bad = _quarantine(files) if bad_rows(traces, asked) else NONE_BAD
-    return Metrics.of(traces, bad, asked, finish(asked, counted, window_us), "spark")
+    output: Output | None = None,
+) -> Report:
+    """The figures of all traces in and below the places, as a report and as tables."""
+
+    def work(events: "DataFrame", all_rows: int, refused: tuple[Refusal, ...]) -> Report:
+        with measured(events, window_us) as found:
+            rows, bad = valid_rows(found.facts), quarantine(events)
+            by_window = found.by_window.orderBy("queue", "window_start_us").limit(WINDOWS_MAX)
+            return Report(
+                "spark",
+                rows,
+                _reasons(bad) if rows < all_rows else {},
+                refused,
+                found.by_queue.orderBy("queue").limit(QUEUES_MAX).toArrow(),
+                by_window.toArrow(),
+                found.overall.toArrow(),
+                () if output is None else _write(found, bad, refused, output),
+            )
+
+    return with_events(session, places, work)
 
 
-@contextlib.contextmanager
-def _shuffling(session: "SparkSession") -> Iterator[int]:
-    """As many parts as run at a time: what is shuffled here is numbers, or small."""
-    name = "spark.sql.shuffle.partitions"
-    before = session.conf.get(name)
-    parts = session.sparkContext.defaultParallelism
-    session.conf.set(name, parts)
-    try:
-        yield parts
-    finally:
-        session.conf.set(name, before or str(parts))
+def _reasons(bad: "DataFrame") -> dict[str, int]:
+    counted: Any = bad.groupBy("reason").count().orderBy("reason").collect()
+    return {row["reason"]: row["count"] for row in counted}
 
 
-def _slice_us(asked: Any, rows: int) -> int:
-    """So that a slice has some hundred thousand messages."""
-    slices = min(SLICES_MAX, max(1, rows // TASK_ROWS))
-    first, last = pc.min(asked["first_us"]).as_py(), pc.max(asked["last_us"]).as_py()
-    return 1 if first is None else (last - first) // slices + 1
-
-
-def _files(session: "SparkSession", traces: Traces, tasks_min: int) -> "DataFrame":
-    """A row for each task, with the files that it reads."""
-    rows_max = min(TASK_ROWS, traces.rows // tasks_min)
-    tasks: list[list[str]] = []
-    rows = 0
-    for file in traces.files:
-        if not tasks or rows + file.rows > rows_max:
-            tasks.append([])
-            rows = 0
-        tasks[-1].append(str(file.path))
-        rows += file.rows
-    context = session.sparkContext
-    told = context.parallelize([(paths,) for paths in tasks], max(1, len(tasks)))
-    return session.createDataFrame(told, "paths array<string>")
-
-
-def _quarantine(files: "DataFrame") -> Bad:
-    rows = quarantined(files)
-    counted: Any = rows.groupBy("reason").count().orderBy("reason").collect()
-    kept = rows.limit(QUARANTINE_ROWS_MAX).toArrow().cast(QUARANTINE)
-    return kept, {row["reason"]: row["count"] for row in counted}
+def _write(
+    found: Tables, bad: "DataFrame", refused: Sequence[Refusal], output: Output
+) -> tuple[str, ...]:
+    day = F.to_date(F.timestamp_micros("window_start_us")).cast("string").alias(DAY)
+    files = bad.sparkSession.createDataFrame(
+        [(each.file, each.reason) for each in refused], "file STRING, reason STRING"
+    )
+    frames = (
+        found.by_queue,
+        found.by_window.select("*", day),
+        found.overall,
+        files.unionByName(bad, allowMissingColumns=True),
+    )
+    written = tuple(joined(output.place, name) for name in TABLES)
+    for name, frame, place in zip(TABLES, frames, written, strict=True):
+        writer = frame.write.format(output.format).mode("overwrite")
+        if name == "metrics_by_window":
+            writer = writer.partitionBy(DAY)
+        writer.save(place)
+    return written

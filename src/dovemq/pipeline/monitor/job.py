@@ -12,13 +12,13 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from dovemq.pipeline.metrics.rules import MOMENT, REASON
-from dovemq.pipeline.metrics.transforms import TRACE, believed
+from dovemq.pipeline.events import EVENT_SCHEMA, valid_events
 from dovemq.pipeline.monitor.errors import MonitorFailed
 from dovemq.pipeline.monitor.figures import COUNTS, QUEUE, STATE, with_rates
 from dovemq.pipeline.monitor.place import Place
 from dovemq.pipeline.monitor.steps import advanced, heard
 from dovemq.pipeline.monitor.watch import Bounds
+from dovemq.pipeline.rules import MOMENT, VALID
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -35,7 +35,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One row per queue; rows of the batch, and how many of them were not believed."""
+    """One row per queue; rows of the batch, and how many of them are invalid."""
 
     number: int
     rows: int
@@ -64,7 +64,7 @@ class Monitor:
 
     def start(self, session: "SparkSession", every_seconds: float | None) -> "StreamingQuery":
         """Every so often; None: once over all that is there, in as many batches as it takes."""
-        stream = session.readStream.schema(TRACE).option("pathGlobFilter", "*.parquet")
+        stream = session.readStream.schema(EVENT_SCHEMA).option("pathGlobFilter", "*.parquet")
         events = stream.option("maxFilesPerTrigger", self._files_max).parquet(str(self._traces))
         writer = events.writeStream.foreachBatch(self._step)
         writer = writer.option("checkpointLocation", str(self._place.checkpoint))
@@ -96,7 +96,7 @@ class Monitor:
             newest_us = max(known_us, default=0)
             watermark_us = max(newest_us, summary["newest_us"] or 0) - self._bounds.late_us
             states = _states(batch.sparkSession, before)
-            after = advanced(heard(believed(batch)), states, self._bounds, watermark_us)
+            after = advanced(heard(valid_events(batch)), states, self._bounds, watermark_us)
             after.write.mode("overwrite").parquet(str(place.state(number)))
         rows = place.rows_of(place.state(number), [QUEUE, *COUNTS])
         figures = [with_rates(number, row) for row in sorted(rows, key=itemgetter(QUEUE))]
@@ -124,8 +124,8 @@ def _cause(text: str) -> str:
 
 
 def _summary() -> "Iterator[Column]":
-    """In one pass before the batch itself: where the watermark will be, what is not believed."""
-    bad = F.expr(REASON).isNotNull()
+    """One pass before the batch itself: the place of the watermark, the number of bad rows."""
+    bad = ~F.expr(VALID)
     yield F.count("*").alias("rows")
     yield F.count_if(bad).alias("quarantined")
     placed = ~bad & F.col("event").isin("sent", "leased")

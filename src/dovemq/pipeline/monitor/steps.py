@@ -1,4 +1,4 @@
-"""One micro-batch on Spark: believed rows of the trace and the states before, to those after."""
+"""One micro-batch on Spark: valid rows of the trace and the states before, to those after."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final

@@ -1,13 +1,15 @@
--- From requests and accounts to figures at three levels: each window of a queue, each queue, all.
+-- From messages, answers and order to figures at three levels: windows of a queue, queues, all.
 -- Sums are of integers and quantiles are members of the distribution: nothing depends on an order.
-CREATE TEMP TABLE keys AS SELECT DISTINCT queue_key, queue FROM requests;
-
-CREATE TEMP TABLE told AS
-SELECT queue, "window", measure, value, count, total
-FROM accounts JOIN keys USING (queue_key)
+CREATE TEMP TABLE facts AS
+SELECT queue, sent_us // {window_us} AS "window", 'waiting' AS measure,
+    {waiting} AS value, 1 AS count, leased_us - sent_us AS total
+FROM messages WHERE leased_us - sent_us IS NOT NULL
 UNION ALL
-SELECT queue, "window", requests_of.measure, value, count, total
-FROM requests JOIN requests_of USING (event)
+SELECT queue, sent_us // {window_us}, 'sojourn', {sojourn}, 1, left_us - sent_us
+FROM messages WHERE left_us - sent_us IS NOT NULL
+UNION ALL
+SELECT queue, "window", kinds.time, value, answers.requests, total
+FROM answers JOIN kinds USING (event)
 WHERE value IS NOT NULL;
 
 CREATE TEMP TABLE times AS
@@ -16,8 +18,7 @@ WITH levels AS (
         CASE grouping(queue, "window") WHEN 0 THEN 'window' WHEN 1 THEN 'queue' ELSE 'overall' END
             AS level,
         queue, "window", measure, value, sum(count)::BIGINT AS count, sum(total) AS total
-    FROM told
-    WHERE measure IN ('waiting', 'sojourn', 'send', 'receive', 'miss', 'settle')
+    FROM facts
     GROUP BY GROUPING SETS (
         (queue, "window", measure, value), (queue, measure, value), (measure, value)
     )
@@ -42,19 +43,56 @@ FROM placed
 GROUP BY level, queue, "window", measure;
 
 CREATE TEMP TABLE counters AS
-WITH counted AS (
-    SELECT queue, "window", measure, count
-    FROM told
-    WHERE measure NOT IN ('waiting', 'sojourn', 'send', 'receive', 'miss', 'settle')
+WITH by_send AS (
+    SELECT
+        queue,
+        sent_us // {window_us} AS "window",
+        count(*) AS messages,
+        count(*) FILTER (leased_us IS NULL) AS absent,
+        count(*) FILTER (corrupted) AS corrupted
+    FROM messages
+    WHERE sent_us IS NOT NULL
+    GROUP BY ALL
+),
+by_receive AS (
+    SELECT
+        queue,
+        coalesce(leased_us, left_us) // {window_us} AS "window",
+        count(leased_us) AS received,
+        count(*) FILTER (sent_us IS NULL) AS unsent
+    FROM messages
+    WHERE leased_us IS NOT NULL OR sent_us IS NULL
+    GROUP BY ALL
+),
+counted AS (
+    FROM (UNPIVOT by_send ON messages, absent, corrupted INTO NAME measure VALUE count)
     UNION ALL
-    SELECT queue, "window", requests_of.requests, count FROM requests JOIN requests_of USING (event)
+    FROM (UNPIVOT by_receive ON received, unsent INTO NAME measure VALUE count)
     UNION ALL
-    SELECT queue, "window", requests_of.rows, requests.rows
-    FROM requests JOIN requests_of USING (event)
+    SELECT queue, NULL, measure, count
+    FROM (
+        UNPIVOT (
+            SELECT queue, 1 AS streams, renumbered::INTEGER AS renumbered, ordered, out_of_order,
+                displacement
+            FROM orders WHERE "window" IS NULL
+        )
+        ON streams, renumbered, ordered, out_of_order, displacement
+        INTO NAME measure VALUE count
+    )
     UNION ALL
-    SELECT queue, "window", event, rows FROM requests WHERE event IN ('expired', 'redriven')
+    SELECT queue, "window", 'window_' || measure, count
+    FROM (
+        UNPIVOT (FROM orders WHERE "window" IS NOT NULL) ON ordered, out_of_order, displacement
+        INTO NAME measure VALUE count
+    )
     UNION ALL
-    SELECT queue, "window", 'unnamed', unnamed FROM requests WHERE event <> 'missed'
+    SELECT queue, "window", kinds.requests, answers.requests FROM answers JOIN kinds USING (event)
+    UNION ALL
+    SELECT queue, "window", kinds.rows, answers.rows FROM answers JOIN kinds USING (event)
+    UNION ALL
+    SELECT queue, "window", event, rows FROM answers WHERE event IN ('expired', 'redriven')
+    UNION ALL
+    SELECT queue, "window", 'unnamed', unnamed FROM answers WHERE event <> 'missed'
 )
 SELECT
     CASE grouping(queue, "window") WHEN 0 THEN 'window' WHEN 1 THEN 'queue' ELSE 'overall' END
@@ -78,7 +116,7 @@ WITH moved AS (
             AS gone_us,
         min(first_us) AS first_us,
         max(last_us) AS last_us
-    FROM requests
+    FROM answers
     GROUP BY queue, "window"
 ),
 balanced AS (
@@ -149,11 +187,7 @@ CREATE TEMP TABLE figures AS
 WITH counts AS (
     PIVOT counters
     ON measure IN (
-        'sent', 'receives', 'received', 'settled', 'missed', 'expired', 'redriven', 'unnamed',
-        'messages', 'absent', 'corrupted', 'unsent', 'streams', 'renumbered',
-        'ordered', 'out_of_order', 'displacement',
-        'window_ordered', 'window_out_of_order', 'window_displacement',
-        'sends', 'hits', 'misses', 'settles'
+        {counters}
     )
     USING coalesce(sum(count), 0)::BIGINT
     GROUP BY level, queue, "window"
@@ -176,20 +210,7 @@ SELECT
     last_us,
     (last_us - first_us) / 1e6 AS seconds,
     counts.* EXCLUDE (level, queue, "window"),
-    receives - received AS duplicates,
-    absent + corrupted AS lost,
-    (receives - received) / nullif(messages, 0) AS duplication_rate,
-    (absent + corrupted) / nullif(messages, 0) AS loss_rate,
-    out_of_order / nullif(ordered, 0) AS out_of_order_rate,
-    displacement / nullif(ordered, 0) AS average_displacement,
-    window_out_of_order / nullif(window_ordered, 0) AS window_out_of_order_rate,
-    window_displacement / nullif(window_ordered, 0) AS window_average_displacement,
-    hits / nullif(hits + misses, 0) AS hit_rate,
-    misses / nullif(hits + misses, 0) AS miss_rate,
-    receives / nullif(hits, 0) AS messages_per_hit,
-    sent / nullif(seconds, 0) AS sent_rate,
-    receives / nullif(seconds, 0) AS received_rate,
-    settled / nullif(seconds, 0) AS settled_rate,
+    {rates},
     quantiles.* EXCLUDE (level, queue, "window"),
     area_us::DOUBLE / nullif(last_us - first_us, 0) AS number_mean,
     number_last::BIGINT AS number_last,

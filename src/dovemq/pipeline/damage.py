@@ -1,0 +1,66 @@
+"""Which file it was when a trace cannot be read to its end."""
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dovemq.pipeline.errors import TraceDamaged, TracesMissing
+from dovemq.pipeline.traces import NOT_PARQUET, Refusal, Traces, wrong_type
+
+_FILE: Final = re.compile(r"Encountered error while reading file (\S+?)\.?\s")
+_COLUMN: Final = re.compile(r"mismatches when reading Parquet column \[([^\]]*)\]")
+_NOT_PARQUET: Final = "is not a Parquet file"
+
+
+class FileRefused(Exception):
+    """Spark met a file that is no trace: the others can be read without it."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.reason)
+        self.refusal = refusal
+
+
+@contextlib.contextmanager
+def spark_damage_named(places: Sequence[str]) -> Iterator[None]:
+    """Around Spark, whose errors name the file within a longer text."""
+    try:
+        yield
+    except Exception as error:
+        text = str(error)
+        if "PATH_NOT_FOUND" in text:
+            raise TracesMissing(places) from error
+        file = _FILE.search(text)
+        if file is None:
+            raise
+        if column := _COLUMN.search(text):
+            raise FileRefused(Refusal(file[1], wrong_type(column[1]))) from error
+        if _NOT_PARQUET in text:
+            raise FileRefused(Refusal(file[1], NOT_PARQUET)) from error
+        raise TraceDamaged(file[1], "Spark cannot read one of its pages") from error
+
+
+@contextlib.contextmanager
+def damage_named(traces: Traces) -> Iterator[None]:
+    """Around DuckDB, whose errors seldom name the file: after one, each file is read once more."""
+    try:
+        yield
+    except Exception as error:
+        for path in traces.files:
+            if (reason := _damage(path)) is not None:
+                raise TraceDamaged(path.as_uri(), reason) from error
+        raise
+
+
+def _damage(path: Path) -> str | None:
+    try:
+        with pq.ParquetFile(path) as opened:
+            for group in range(opened.num_row_groups):
+                opened.read_row_group(group)
+    except (pa.ArrowException, OSError) as error:
+        return str(error).splitlines()[0]
+    return None

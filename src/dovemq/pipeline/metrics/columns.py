@@ -1,0 +1,81 @@
+"""The figures of a queue: their names and their order, the same for every engine."""
+
+from typing import Final, NamedTuple
+
+
+class Kind(NamedTuple):
+    """An event that answers a request, with the names of what is counted and timed of it."""
+
+    event: str
+    time: str
+    requests: str
+    rows: str
+
+
+KINDS: Final = (
+    Kind("sent", "send", "sends", "sent"),
+    Kind("leased", "receive", "hits", "receives"),
+    Kind("missed", "miss", "misses", "missed"),
+    Kind("settled", "settle", "settles", "settled"),
+)
+TIMES: Final = (*(kind.time for kind in KINDS), "waiting", "sojourn")
+"""What is measured in microseconds, each with a mean and quantiles."""
+PERCENTS: Final = (50, 95, 99)
+COUNTERS: Final = (
+    *("sent", "receives", "received", "settled", "missed", "expired", "redriven", "unnamed"),
+    *("messages", "absent", "corrupted", "unsent", "streams", "renumbered"),
+    *("ordered", "out_of_order", "displacement"),
+    *("window_ordered", "window_out_of_order", "window_displacement"),
+    *(kind.requests for kind in KINDS),
+)
+_STATISTICS: Final = ("mean_us", *(f"p{percent}_us" for percent in PERCENTS))
+_ORDER: Final = (
+    *("ordered", "out_of_order", "displacement"),
+    *("out_of_order_rate", "average_displacement"),
+)
+
+
+def time_columns(time: str) -> tuple[str, ...]:
+    return tuple(f"{time}_{statistic}" for statistic in _STATISTICS)
+
+
+def _figures(prefix: str) -> tuple[str, ...]:
+    """`prefix` is that of the columns of order."""
+    requests = [(kind.requests, *time_columns(kind.time)) for kind in KINDS]
+    return (
+        *("first_us", "last_us", "seconds", "sent", "receives", "received", "settled"),
+        *("missed", "expired", "redriven", "unnamed"),
+        *("messages", "duplicates", "absent", "corrupted", "lost", "unsent"),
+        *("duplication_rate", "loss_rate"),
+        *(() if prefix else ("streams", "renumbered")),
+        *(prefix + name for name in _ORDER),
+        *(name for columns in requests for name in columns),
+        *("hit_rate", "miss_rate", "messages_per_hit"),
+        *("sent_rate", "received_rate", "settled_rate"),
+        *time_columns("waiting"),
+        *time_columns("sojourn"),
+        *("number_mean", "number_last", "little_ratio"),
+    )
+
+
+FIGURES: Final = _figures("")
+"""Figures of a queue, and of all queues together."""
+WINDOW_FIGURES: Final = _figures("window_")
+"""Figures of a window of a queue: order is that within the window."""
+RATES: Final = {
+    "duplicates": "receives - received",
+    "lost": "absent + corrupted",
+    "duplication_rate": "(receives - received) / nullif(messages, 0)",
+    "loss_rate": "(absent + corrupted) / nullif(messages, 0)",
+    "out_of_order_rate": "out_of_order / nullif(ordered, 0)",
+    "average_displacement": "displacement / nullif(ordered, 0)",
+    "window_out_of_order_rate": "window_out_of_order / nullif(window_ordered, 0)",
+    "window_average_displacement": "window_displacement / nullif(window_ordered, 0)",
+    "hit_rate": "hits / nullif(hits + misses, 0)",
+    "miss_rate": "misses / nullif(hits + misses, 0)",
+    "messages_per_hit": "receives / nullif(hits, 0)",
+    "sent_rate": "sent / nullif(seconds, 0)",
+    "received_rate": "receives / nullif(seconds, 0)",
+    "settled_rate": "settled / nullif(seconds, 0)",
+}
+"""What follows from counters and seconds, in SQL that Spark and DuckDB both understand."""

@@ -1,0 +1,37 @@
+"""Events to requests: one row for each request that a client made and an answer of the server."""
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from dovemq.pipeline.events import valid_events
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def requests(events: "DataFrame", window_us: int) -> "DataFrame":
+    """A connection makes one request at a time, so its client and the time of the answer name it.
+
+    `window` numbers the windows of `window_us` since 1970; a request with rows in two of them is
+    in both. `offset_us` is the sum of the times of its rows since the start of their window.
+    Events without an answer, such as an expiry, are rows of their own.
+    """
+    placed = valid_events(events).select(
+        *("event", "queue", "front_end", "client", "answered_us", "message_id", "latency_us"),
+        "moment_us",
+        F.expr(f"moment_us DIV {window_us}").alias("window"),
+    )
+    # Most requests have one row: nothing is aggregated before the exchange.
+    return (
+        placed.repartition("queue", "client", "answered_us")
+        .groupBy("event", "queue", "front_end", "window", "client", "answered_us")
+        .agg(
+            F.max("latency_us").alias("latency_us"),
+            F.count("*").alias("rows"),
+            F.count_if(F.col("message_id").isNull()).alias("unnamed"),
+            F.sum(F.expr(f"moment_us % {window_us}")).alias("offset_us"),
+            F.min("moment_us").alias("first_us"),
+            F.max("moment_us").alias("last_us"),
+        )
+    )

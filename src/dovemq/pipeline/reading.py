@@ -1,0 +1,47 @@
+"""Traces read by Spark for a whole job: files that are no trace are left out and reported."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from pyspark.sql import functions as F
+
+from dovemq.pipeline.damage import FileRefused, spark_damage_named
+from dovemq.pipeline.errors import TraceDamaged, TracesMissing
+from dovemq.pipeline.events import read_events
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from dovemq.pipeline.traces import Refusal
+
+REFUSED_MAX: Final = 20
+"""Each refused file costs a new start of the job."""
+
+T = TypeVar("T")
+
+
+def with_events(
+    session: "SparkSession",
+    places: Sequence[str],
+    work: "Callable[[DataFrame, int, tuple[Refusal, ...]], T]",
+) -> T:
+    """What `work` makes of the events, the number of their rows, and the files left out."""
+    refused: list[Refusal] = []
+    while True:
+        try:
+            with spark_damage_named(places):
+                events = read_events(session, *places)
+                if refused:
+                    # Where Spark's errors say file:///, its column says file:/.
+                    names = [each.file.replace("file:///", "file:/") for each in refused]
+                    events = events.where(~F.col("_metadata.file_path").isin(names))
+                # The footers have the number; a file without one is found here, before the work.
+                rows = events.count()
+                if not rows and not refused:
+                    raise TracesMissing(places)
+                return work(events, rows, tuple(refused))
+        except FileRefused as error:
+            again = error.refusal in refused
+            refused.append(error.refusal)
+            if again or len(refused) > REFUSED_MAX:
+                raise TraceDamaged(error.refusal.file, error.refusal.reason) from error

@@ -213,15 +213,15 @@ def run(
     logs.mkdir()
     write_traces(traces, messages, files)
     if duckdb:
-        local, local_seconds = _timed(lambda: metrics_duckdb([traces], WINDOW_US))
+        local, local_seconds = _timed(lambda: metrics_duckdb([str(traces)], WINDOW_US))
     else:
         with _session("local[2]", files) as session:
-            local, local_seconds = _timed(lambda: metrics_spark(session, [traces], WINDOW_US))
+            local, local_seconds = _timed(lambda: metrics_spark(session, [str(traces)], WINDOW_US))
     with SparkCluster(folder / "cluster") as cluster:
         with _session(cluster.master_url, files, logs) as session:
             probes = probe(session)
             before = sum(done_tasks(session).values())
-            job = partial(metrics_spark, session, [traces], WINDOW_US)
+            job = partial(metrics_spark, session, [str(traces)], WINDOW_US)
             whole, whole_seconds = _timed(job)
             tasks = sum(done_tasks(session).values()) - before
             began_ms = _now_ms()

@@ -1,19 +1,23 @@
-"""What Spark's event log tells of tasks: where each ran, and what was done again elsewhere."""
+"""What Spark's event log tells of tasks: where each ran, how long, on how much."""
 
 import json
+import statistics
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 
 class Task(NamedTuple):
-    """One run of a task that has ended; `part` is what it computed."""
+    """One run of a task that has ended; `part` is its stage and what it computed of it."""
 
     part: tuple[int, int]
     executor: str
     launched_ms: int
     finished_ms: int
     succeeded: bool
+    run_ms: int
+    input_bytes: int
+    rows: int
 
 
 class Loss(NamedTuple):
@@ -25,6 +29,18 @@ class Loss(NamedTuple):
 
     finished: int
     repeated: int
+
+
+class Stage(NamedTuple):
+    """The tasks of one stage: how long the longest and the median ran, and rows of the largest."""
+
+    number: int
+    tasks: int
+    longest_ms: int
+    median_ms: float
+    rows_most: int
+    rows_median: float
+    input_bytes: int
 
 
 def settings(directory: Path) -> dict[str, str]:
@@ -50,16 +66,43 @@ def loss_of(directory: Path, executor: str, since_ms: int, lost_ms: int) -> Loss
     )
 
 
+def stages_of(directory: Path) -> list[Stage]:
+    """The stages of an application that has ended, in their order."""
+    by_stage: dict[int, list[Task]] = {}
+    for task in _tasks(directory):
+        if task.succeeded:
+            by_stage.setdefault(task.part[0], []).append(task)
+    return [
+        Stage(
+            number,
+            len(tasks),
+            max(task.run_ms for task in tasks),
+            statistics.median(task.run_ms for task in tasks),
+            max(task.rows for task in tasks),
+            statistics.median(task.rows for task in tasks),
+            sum(task.input_bytes for task in tasks),
+        )
+        for number, tasks in sorted(by_stage.items())
+    ]
+
+
 def _tasks(directory: Path) -> Iterator[Task]:
     for event in _events(directory):
         if event["Event"] == "SparkListenerTaskEnd":
-            info = event["Task Info"]
+            info, metrics = event["Task Info"], event.get("Task Metrics") or {}
+            read, shuffled = (
+                metrics.get("Input Metrics", {}),
+                metrics.get("Shuffle Read Metrics", {}),
+            )
             yield Task(
                 (event["Stage ID"], info["Partition ID"]),
                 info["Executor ID"],
                 info["Launch Time"],
                 info["Finish Time"],
                 event["Task End Reason"]["Reason"] == "Success",
+                metrics.get("Executor Run Time", 0),
+                read.get("Bytes Read", 0),
+                read.get("Records Read", 0) + shuffled.get("Total Records Read", 0),
             )
 
 

@@ -1,84 +1,69 @@
-"""What metrics cost on Spark and on DuckDB: processor time on the same real events, in one run.
+"""What `dovemq pipeline metrics` costs on Spark: by length, by executors, beside DuckDB.
 
-    python -m bench.pipeline [--events 10000000] [--cut 3000000] [--rounds 1] [--json]
+    python -m bench.pipeline [--events 10000000] [--large 100000000] [--rounds 3] [--json]
 
-The events are those of `dovemq load run --trace` against a real server, one queue and eight
-senders, made once (a quarter of an hour) and kept in `.cache/pipeline`; the cut is the first
-messages of each sender. Every measurement is a process of its own; the engines take turns. The
-time of Spark is that of the Java machine and all Python workers, from the open session to the
-tables; the session's start is told apart.
+Events are made by Spark (`bench.generated`, one stream with nine tenths of them), once, and kept
+in `.cache/pipeline`. Every measurement is a process of its own.
+
+- length: both traces on a cluster of two executors of one core and 2 GiB: processor time per
+  event of all processes, memory of the driver, and of the stages whose median task takes a second
+  or more, the one with the largest ratio of the longest task to the median. `--large 0` leaves the
+  long one out.
+- executors: the short trace on one executor and on two, in turns, `--rounds` times each.
+- engines: the short trace by DuckDB and by Spark on `local[2]`, with equal tables.
 """
 
 import hashlib
 import os
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import duckdb
 import msgspec
 
-from bench.measured import dovemq_server
+from bench import event_logs
+from bench.generated import generated
 from bench.tables import Row, parser_of, show
 from dovemq.load.costs import tree_cpu_seconds
 from dovemq.pipeline.metrics.duck import metrics_duckdb
-from dovemq.pipeline.metrics.result import Metrics
-from dovemq.pipeline.metrics.sources import find_traces
-from dovemq.pipeline.metrics.spark import metrics_spark, suited
+from dovemq.pipeline.metrics.report import Report
+from dovemq.pipeline.metrics.spark import metrics_spark
 from dovemq.pipeline.session import SparkPlan, spark_session
+from dovemq.testing.spark_cluster import SparkCluster
 
-FOLDER: Final = Path(".cache/pipeline")
-SENDERS: Final = 8
-ROWS_PER_MESSAGE: Final = 3
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FOLDER: Final = Path(".cache/pipeline").absolute()
 WINDOW_US: Final = 60_000_000
-MASTER: Final = "local[2]"
-MEMORY: Final = "2g"
-RATIO_BOUND: Final = 3.5
-GROWTH_BOUND: Final = 1.2
+LOCAL: Final = "local[2]"
+EXECUTOR_MEMORY: Final = "2g"
+MEDIAN_MS_MIN: Final = 1_000
 RUN_SECONDS_MAX: Final = 7_200
+_MIB: Final = 1 << 20
 
 
-def generated(events: int) -> Path:
-    """A trace of at least so many events, made if there is none."""
-    folder = FOLDER / f"load-{events}"
-    if folder.exists():
-        return folder
-    messages = -(-events // (SENDERS * ROWS_PER_MESSAGE))
-    growing = folder.with_suffix(".growing")
-    with dovemq_server() as server:
-        command = [
-            *(sys.executable, "-m", "dovemq", "load", "run", "--senders", str(SENDERS)),
-            *("--receivers", str(SENDERS), "--messages", str(messages), "--bytes", "64"),
-            *("--send-batch", "10", "--attribute", "OrderHint=20", "--seed", "1"),
-            *("--trace", str(growing), "--json"),
-        ]
-        environment = {**os.environ, **server.env}
-        subprocess.run(
-            command, env=environment, check=True, stdout=subprocess.DEVNULL, timeout=RUN_SECONDS_MAX
-        )
-    return growing.rename(folder)
-
-
-def cut(whole: Path, events: int) -> Path:
-    """The first messages of each sender, with all that happened to them."""
-    folder = FOLDER / f"cut-{events}"
+def trace_of(events: int) -> Path:
+    """A trace of about so many events, made if there is none."""
+    folder = FOLDER / f"generated-{events}"
     if not folder.exists():
         growing = folder.with_suffix(".growing")
-        growing.mkdir(parents=True, exist_ok=True)
-        seq_max = events // (SENDERS * ROWS_PER_MESSAGE)
-        for place, path in enumerate(find_traces([whole]).paths):
-            rows = duckdb.read_parquet(path).filter(f"send_seq <= {seq_max}")
-            rows.write_parquet(str(growing / f"{place}.parquet"), compression="zstd")
+        with spark_session(SparkPlan(LOCAL, EXECUTOR_MEMORY)) as session:
+            rows = generated(session, events).write.mode("overwrite")
+            rows.option("compression", "zstd").parquet(growing.as_uri())
         growing.rename(folder)
     return folder
 
 
-def digest(found: Metrics) -> str:
-    """Of all tables, the floats to ten digits."""
+def digest(found: Report) -> str:
+    """A hash of all tables, with floats to ten digits."""
     tables = [table.to_pylist() for table in (found.by_queue, found.by_window, found.overall)]
     rounded = [
         {
@@ -88,98 +73,142 @@ def digest(found: Metrics) -> str:
         for table in tables
         for row in table
     ]
-    return hashlib.sha256(msgspec.json.encode(rounded)).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(rounded)).hexdigest()[:12]
 
 
-def measure(engine: str, folder: Path) -> dict[str, Any]:
+@contextmanager
+def _session(where: str, scratch: Path) -> "Iterator[SparkSession]":
+    """`where` is `local[2]`, or a number of executors."""
+    logs = scratch / "events"
+    logs.mkdir(parents=True)
+    more = event_logs.settings(logs)
+    if where == LOCAL:
+        with spark_session(SparkPlan(LOCAL, EXECUTOR_MEMORY, more=more)) as session:
+            yield session
+        return
+    more["spark.cores.max"] = where
+    with SparkCluster(scratch / "cluster", workers=int(where), memory="3g") as cluster:
+        plan = SparkPlan(cluster.master_url, EXECUTOR_MEMORY, more=more)
+        with spark_session(plan) as session:
+            # The executors are there before the clock starts.
+            session.range(100).repartition(int(where)).count()
+            yield session
+
+
+def measure(where: str, folder: Path) -> dict[str, Any]:
     """In this process, which must be a fresh one."""
-    me = os.getpid()
-    begun = tree_cpu_seconds(me)
-    if engine == "duckdb":
-        return {"session_cpu_s": 0.0, **_measured(lambda: metrics_duckdb([folder], WINDOW_US))}
-    with spark_session(suited(SparkPlan(MASTER, MEMORY))) as session:
-        started = tree_cpu_seconds(me) - begun
-        found = _measured(lambda: metrics_spark(session, [folder], WINDOW_US))
-    return {"session_cpu_s": round(started, 1), **found}
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix="run-", dir=FOLDER))
+    try:
+        if where == "duckdb":
+            return _measured(lambda: metrics_duckdb([str(folder)], WINDOW_US))
+        with _session(where, scratch) as session:
+            found = _measured(lambda: metrics_spark(session, [str(folder)], WINDOW_US))
+            found |= _driver_memory(session)
+        return {**found, **_worst_stage(scratch / "events")}
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _measured(work: Any) -> dict[str, Any]:
     me = os.getpid()
     cpu, wall = tree_cpu_seconds(me), time.monotonic()
-    found: Metrics = work()
+    found: Report = work()
+    cpu = tree_cpu_seconds(me) - cpu
     return {
         "events": found.rows,
-        "cpu_s": round(tree_cpu_seconds(me) - cpu, 2),
+        "cpu_s": round(cpu, 1),
+        "us_per_event": round(1e6 * cpu / found.rows, 2),
         "wall_s": round(time.monotonic() - wall, 1),
         "digest": digest(found),
     }
 
 
-def _in_a_process(engine: str, folder: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "bench.pipeline", "--measure", engine, str(folder)]
-    told = subprocess.run(
+def _driver_memory(session: "SparkSession") -> dict[str, Any]:
+    """What the driver's Java machine holds after a collection, and the most it ever took."""
+    context: Any = session.sparkContext
+    runtime = context._jvm.java.lang.Runtime.getRuntime()
+    context._jvm.System.gc()
+    status = Path(f"/proc/{context._gateway.proc.pid}/status").read_text().splitlines()
+    peak = next(line for line in status if line.startswith("VmHWM"))
+    return {
+        "driver_heap_mib": (runtime.totalMemory() - runtime.freeMemory()) // _MIB,
+        "driver_peak_mib": int(peak.split()[1]) // 1024,
+    }
+
+
+def _worst_stage(logs: Path) -> dict[str, Any]:
+    stages = event_logs.stages_of(logs)
+    long = [stage for stage in stages if stage.tasks > 1 and stage.median_ms >= MEDIAN_MS_MIN]
+    found: dict[str, Any] = {
+        "stages": len(stages),
+        "input_mib": sum(s.input_bytes for s in stages) // _MIB,
+    }
+    if long:
+        worst = max(long, key=lambda stage: stage.longest_ms / stage.median_ms)
+        found["longest_to_median"] = round(worst.longest_ms / worst.median_ms, 2)
+        found["of_tasks"] = worst.tasks
+    return found
+
+
+def _in_a_process(where: str, folder: Path) -> dict[str, Any]:
+    command = [sys.executable, "-m", "bench.pipeline", "--measure", where, str(folder)]
+    ran = subprocess.run(
         command, check=True, stdout=subprocess.PIPE, text=True, timeout=RUN_SECONDS_MAX
     )
-    found: dict[str, Any] = msgspec.json.decode(told.stdout.splitlines()[-1])
+    found: dict[str, Any] = msgspec.json.decode(ran.stdout.splitlines()[-1])
     return found
 
 
-def compare(folders: Sequence[Path], rounds: int) -> list[Row]:
-    rows: list[Row] = []
-    for folder in folders:
-        runs = [
-            {engine: _in_a_process(engine, folder) for engine in ("duckdb", "spark")}
-            for _ in range(rounds)
-        ]
-        same = len({each["digest"] for run in runs for each in run.values()}) == 1
-        ratio = statistics.median(run["spark"]["cpu_s"] / run["duckdb"]["cpu_s"] for run in runs)
-        for engine in ("duckdb", "spark"):
-            cpu = statistics.median(run[engine]["cpu_s"] for run in runs)
-            first = runs[0][engine]
-            rows.append(
-                {
-                    "engine": engine,
-                    "events": first["events"],
-                    "cpu_s": cpu,
-                    "us_per_event": round(1e6 * cpu / first["events"], 3),
-                    "wall_s": statistics.median(run[engine]["wall_s"] for run in runs),
-                    "session_cpu_s": first["session_cpu_s"],
-                    "ratio": round(ratio, 2) if engine == "spark" else 1.0,
-                    "bound": RATIO_BOUND,
-                    "same": same,
-                }
-            )
-    return rows
+def lengths(events: int, large: int) -> Iterator[Row]:
+    short = None
+    for length in (events, large):
+        if length:
+            row = _in_a_process("2", trace_of(length))
+            short = short or row["us_per_event"]
+            yield {**row, "to_short": round(row["us_per_event"] / short, 2)}
 
 
-def growth(rows: Sequence[Row]) -> list[Row]:
-    """Processor time per event at the full length over that at the cut, for each engine."""
-    found: list[Row] = []
-    for engine in ("duckdb", "spark"):
-        short, whole = (row["us_per_event"] for row in rows if row["engine"] == engine)
-        assert isinstance(short, float)
-        assert isinstance(whole, float)
-        found.append({"engine": engine, "growth": round(whole / short, 3), "bound": GROWTH_BOUND})
-    return found
+def executors(events: int, rounds: int) -> Iterator[Row]:
+    folder = trace_of(events)
+    runs = [[_in_a_process(number, folder)["wall_s"] for number in "12"] for _ in range(rounds)]
+    one, two = (statistics.median(run[place] for run in runs) for place in (0, 1))
+    yield {"one_s": one, "two_s": two, "two_to_one": round(two / one, 2), "rounds": str(runs)}
+
+
+def engines(events: int) -> Iterator[Row]:
+    folder = trace_of(events)
+    runs = {where: _in_a_process(where, folder) for where in ("duckdb", LOCAL)}
+    for where, run in runs.items():
+        ratio = round(run["cpu_s"] / runs["duckdb"]["cpu_s"], 2)
+        names = ("events", "cpu_s", "us_per_event", "wall_s", "digest")
+        yield {"engine": where, **{name: run[name] for name in names}, "ratio": ratio}
 
 
 def main(arguments: list[str]) -> None:
     parser = parser_of("pipeline", __doc__)
     parser.add_argument("--events", type=int, default=10_000_000)
-    parser.add_argument("--cut", type=int, default=3_000_000)
-    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--large", type=int, default=100_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
-        "--measure", nargs=2, metavar=("ENGINE", "DIR"), help="one, in this process"
+        "--only", choices=("length", "executors", "engines"), help="one of the three parts"
+    )
+    parser.add_argument(
+        "--measure", nargs=2, metavar=("WHERE", "DIR"), help="one run, in this process"
     )
     options = parser.parse_args(arguments)
     if options.measure:
-        engine, folder = options.measure
-        print(msgspec.json.encode(measure(engine, Path(folder))).decode())
+        where, folder = options.measure
+        print(msgspec.json.encode(measure(where, Path(folder))).decode())
         return
-    whole = generated(options.events)
-    rows = compare([cut(whole, options.cut), whole], options.rounds)
-    show(rows, as_json=options.json)
-    show(growth(rows), as_json=options.json)
+    parts: dict[str, Callable[[], Iterator[Row]]] = {
+        "engines": lambda: engines(options.events),
+        "executors": lambda: executors(options.events, options.rounds),
+        "length": lambda: lengths(options.events, options.large),
+    }
+    for name, part in parts.items():
+        if options.only in (None, name):
+            show(list(part()), as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ def test_spark_measures_streams_and_windows_exactly_in_slices_of_any_size(
         (row["queue"], row["window"]): row
         for row in order(frame, 2 * SECOND_US, slice_rows).collect()
     }
-    wanted = {}
+    wanted: dict[tuple[str, int | None], tuple[Any, ...]] = {}
     for stream in every:
         name, numbers, sent = stream
         renumbered = len(set(numbers)) < len(numbers)

@@ -1,6 +1,7 @@
 """Traces read by Spark for a whole job: files that are no trace are left out and reported."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from pyspark.sql import functions as F
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 
 REFUSED_MAX: Final = 20
 """Each refused file costs a new start of the job."""
+TASK_ROWS: Final = 250_000
+"""Rows of the trace for each task after an exchange."""
+TASKS_MIN: Final = 8
+TASKS_MAX: Final = 10_000
+_TASKS: Final = "spark.sql.shuffle.partitions"
+_SPARKS_OWN: Final = "200"
 
 T = TypeVar("T")
 
@@ -39,9 +46,23 @@ def with_events(
                 rows = events.count()
                 if not rows and not refused:
                     raise TracesMissing(places)
-                return work(events, rows, tuple(refused))
+                with _sized(session, rows):
+                    return work(events, rows, tuple(refused))
         except FileRefused as error:
             again = error.refusal in refused
             refused.append(error.refusal)
             if again or len(refused) > REFUSED_MAX:
                 raise TraceDamaged(error.refusal.file, error.refusal.reason) from error
+
+
+@contextlib.contextmanager
+def _sized(session: "SparkSession", rows: int) -> Iterator[None]:
+    """As many tasks as the rows are worth, unless the session has a number of its own."""
+    if session.conf.get(_TASKS) != _SPARKS_OWN:
+        yield
+        return
+    session.conf.set(_TASKS, str(min(max(rows // TASK_ROWS, TASKS_MIN), TASKS_MAX)))
+    try:
+        yield
+    finally:
+        session.conf.unset(_TASKS)

@@ -4,7 +4,7 @@ Sums are of integers, and a quantile is a member of its distribution, so nothing
 order in which rows arrive.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyspark.sql import Window
@@ -37,53 +37,76 @@ class Tables(NamedTuple):
     facts: "DataFrame"
 
 
-def tables(facts: "DataFrame", window_us: int) -> Tables:
-    flow = _flow(facts)
-    windows = _figures(facts, _window_spans(flow, window_us), ("queue", "window"))
-    start = (F.col("window") * window_us).alias("window_start_us")
-    return Tables(
-        _figures(facts, _spans(flow, ("queue",), window_us), ("queue",)).select("queue", *FIGURES),
-        windows.select("queue", start, *WINDOW_FIGURES),
-        _figures(facts, _spans(flow, (), window_us), ()).select(*FIGURES),
-        facts,
-    )
+class Level(NamedTuple):
+    """A level and its key; a part that a level has not is empty or −1."""
+
+    level: str
+    queue: str = "''"
+    window: str = "-1L"
 
 
-def _figures(facts: "DataFrame", spans: "DataFrame", keys: Sequence[str]) -> "DataFrame":
-    own = facts.where("window IS NOT NULL") if "window" in keys else facts
-    joined = spans
-    for part in (_counters(own, keys), _times(own, keys)):
-        joined = joined.join(part, list(keys), "left") if keys else joined.crossJoin(part)
+_LEVELS: Final = (Level("window", "queue", "window"), Level("queue", "queue"), Level("overall"))
+_KEYS: Final = ("level", "queue", "window")
+
+
+def figures(facts: "DataFrame", window_us: int) -> "DataFrame":
+    """One row for each window, queue and overall; `tables_of` takes them apart."""
+    own = _at_levels(facts)
+    spans = _spans(_flow(facts), window_us)
+    known = spans.join(_counters(own), list(_KEYS), "left").join(_times(own), list(_KEYS), "left")
     seconds = F.expr("(last_us - first_us) / 1e6").cast("double").alias("seconds")
-    known = joined.select("*", seconds)
     number_mean = F.expr("CAST(area_us AS DOUBLE) / nullif(last_us - first_us, 0)")
     little = F.expr("CAST(area_us AS DOUBLE) / nullif(arrived * sojourn_mean_us, 0)")
-    return known.select(
+    return known.select("*", seconds).select(
         "*",
+        F.expr(f"window * {window_us}").alias("window_start_us"),
         *(F.expr(text).alias(name) for name, text in RATES.items()),
         number_mean.alias("number_mean"),
         little.alias("little_ratio"),
     )
 
 
-def _counters(facts: "DataFrame", keys: Sequence[str]) -> "DataFrame":
+def tables_of(figures: "DataFrame", facts: "DataFrame") -> Tables:
+    def at(level: str, *columns: str) -> "DataFrame":
+        return figures.where(F.col("level") == level).select(*columns)
+
+    return Tables(
+        at("queue", "queue", *FIGURES),
+        at("window", "queue", "window_start_us", *WINDOW_FIGURES),
+        at("overall", *FIGURES),
+        facts,
+    )
+
+
+def _at_levels(facts: "DataFrame") -> "DataFrame":
+    """Each fact once for each level that it counts at."""
+    each = []
+    for level, queue, window in _LEVELS:
+        named = f"named_struct('level', '{level}', 'queue', {queue}, 'window', {window})"
+        each.append(F.expr(f"CASE WHEN {window} IS NOT NULL THEN {named} END"))
+    return facts.select(
+        F.inline(F.array_compact(F.array(*each))), "measure", "value", "count", "total"
+    )
+
+
+def _counters(facts: "DataFrame") -> "DataFrame":
     def total(measure: str) -> "Column":
         counted = F.sum(F.when(F.col("measure") == measure, F.col("count")))
         return F.coalesce(counted, F.lit(0)).alias(measure)
 
-    return facts.groupBy(*keys).agg(*map(total, COUNTERS))
+    return facts.groupBy(*_KEYS).agg(*map(total, COUNTERS))
 
 
-def _times(facts: "DataFrame", keys: Sequence[str]) -> "DataFrame":
+def _times(facts: "DataFrame") -> "DataFrame":
     """The mean of the exact times; a quantile is the k-th smallest of the shortened ones."""
     distribution = (
         facts.where("value IS NOT NULL")
-        .groupBy(*keys, "measure", "value")
+        .groupBy(*_KEYS, "measure", "value")
         .agg(F.sum("count").alias("count"), F.sum(F.col("total").cast(_EXACT)).alias("total"))
     )
-    own = Window.partitionBy(*keys, "measure")
+    own = Window.partitionBy(*_KEYS, "measure")
     placed = distribution.select(
-        *(*keys, "measure", "value", "count", "total"),
+        *(*_KEYS, "measure", "value", "count", "total"),
         F.sum("count").over(own.orderBy("value")).alias("upto"),
         F.sum("count").over(own).alias("all"),
     )
@@ -98,7 +121,7 @@ def _times(facts: "DataFrame", keys: Sequence[str]) -> "DataFrame":
                 reached = F.col("upto") * 100 >= F.col("all") * percent
                 yield F.min(F.when(is_own & reached, F.col("value"))).alias(name)
 
-    return placed.groupBy(*keys).agg(*statistics())
+    return placed.groupBy(*_KEYS).agg(*statistics())
 
 
 def _flow(facts: "DataFrame") -> "DataFrame":
@@ -137,42 +160,52 @@ def _flow(facts: "DataFrame") -> "DataFrame":
     return balanced.select("*", F.greatest(unsent, missing).alias("before"))
 
 
-def _window_spans(flow: "DataFrame", window_us: int) -> "DataFrame":
-    """`area_us` is the number in the queue, integrated over the part of the window in the trace."""
-    edges = flow.select(
-        "*",
-        F.expr(f"greatest(window * {window_us}, began_us)").alias("from_us"),
-        F.expr(f"least((window + 1) * {window_us}, ended_us)").alias("to_us"),
-    )
-    return edges.select(
-        *("queue", "window", F.col("from_us").alias("first_us"), F.col("to_us").alias("last_us")),
-        F.expr(
-            "(before + balance - arrived + gone) * (to_us - from_us)"
-            f" + (arrived - gone) * (to_us - window * {window_us}) - arrived_us + gone_us"
-        ).alias("area_us"),
-        F.expr("CAST(before + balance AS BIGINT)").alias("number_last"),
+def _spans(flow: "DataFrame", window_us: int) -> "DataFrame":
+    """From when to when, and `area_us`: the number in the queue, integrated over that time.
+
+    A window ends with the trace; each arrival counts from its time to the end, less what left.
+    """
+    each = []
+    for level, queue, window in _LEVELS:
+        fields = {
+            "level": f"'{level}'",
+            "queue": queue,
+            "window": window,
+            **_span(level, window_us),
+        }
+        named = ", ".join(f"'{name}', {field}" for name, field in fields.items())
+        each.append(F.expr(f"named_struct({named})"))
+    sums = flow.select(
+        F.inline(F.array(*each)),
         "arrived",
-    )
-
-
-def _spans(flow: "DataFrame", keys: Sequence[str], window_us: int) -> "DataFrame":
-    """The same for whole queues: each arrival counts from its time to the end, less what left."""
-    sums = flow.groupBy(*keys).agg(
-        F.min("began_us").alias("first_us"),
-        F.max("ended_us").alias("last_us"),
-        # Each row of a queue has what was there before; it counts once.
-        F.sum(F.when(F.col("place") == 1, F.col("before"))).alias("before"),
-        F.sum(F.expr("arrived - gone")).alias("stayed"),
-        F.sum(F.expr(f"(arrived - gone) * (window * {window_us}) + arrived_us - gone_us")).alias(
+        F.expr("arrived - gone").alias("stayed"),
+        F.expr(f"(arrived - gone) * (window * {window_us}) + arrived_us - gone_us").alias(
             "came_us"
         ),
-        F.sum("arrived").alias("arrived"),
     )
-    return sums.where("first_us IS NOT NULL").select(
-        *keys,
-        "first_us",
-        "last_us",
-        F.expr("before * (last_us - first_us) + stayed * last_us - came_us").alias("area_us"),
-        F.expr("CAST(before + stayed AS BIGINT)").alias("number_last"),
-        "arrived",
+    return (
+        sums.groupBy(*_KEYS)
+        .agg(
+            F.min("from_us").alias("first_us"),
+            F.max("to_us").alias("last_us"),
+            *(F.sum(name).alias(name) for name in ("number", "arrived", "stayed", "came_us")),
+        )
+        .select(
+            *(*_KEYS, "first_us", "last_us", "arrived"),
+            F.expr("number * (last_us - first_us) + stayed * last_us - came_us").alias("area_us"),
+            F.expr("CAST(number + stayed AS BIGINT)").alias("number_last"),
+        )
     )
+
+
+def _span(level: str, window_us: int) -> dict[str, str]:
+    """`number` is what was in the queue at the start: of a window, or before the trace."""
+    if level == "window":
+        return {
+            "from_us": f"greatest(window * {window_us}, began_us)",
+            "to_us": f"least((window + 1) * {window_us}, ended_us)",
+            "number": "before + balance - arrived + gone",
+        }
+    # Each row of a queue has what was there before; it counts once.
+    number = f"CASE WHEN place = 1 THEN before ELSE CAST(0 AS {_EXACT}) END"
+    return {"from_us": "began_us", "to_us": "ended_us", "number": number}

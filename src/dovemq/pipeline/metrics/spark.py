@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from dovemq.pipeline.events import quarantine
 from dovemq.pipeline.metrics.facts import facts, valid_rows
-from dovemq.pipeline.metrics.figures import Tables, tables
+from dovemq.pipeline.metrics.figures import Tables, figures, tables_of
 from dovemq.pipeline.metrics.messages import messages
 from dovemq.pipeline.metrics.order import order
 from dovemq.pipeline.metrics.report import DAY, QUEUES_MAX, TABLES, WINDOWS_MAX, Report
@@ -37,11 +37,12 @@ def measured(events: "DataFrame", window_us: int) -> Iterator[Tables]:
     found = messages(events).drop("message_id").persist()
     shared = facts(found, requests(events, window_us), order(found, window_us), window_us)
     shared.persist()
+    made = figures(shared, window_us).persist()
     try:
-        yield tables(shared, window_us)
+        yield tables_of(made, shared)
     finally:
-        shared.unpersist()
-        found.unpersist()
+        for frame in (made, shared, found):
+            frame.unpersist()
 
 
 def metrics_spark(

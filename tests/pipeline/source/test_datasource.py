@@ -73,7 +73,7 @@ def test_available_now_reads_what_is_there_in_batches_of_the_limit(world: SparkW
     def keep(batch: DataFrame, number: int) -> None:
         seen.append([row.body for row in batch.collect()])
 
-    rows = world.stream(queue, maxMessagesPerBatch="100", partitions="2").select("body")
+    rows = world.stream(queue, maxMessagesPerBatch="100", receivers="2").select("body")
     query = (
         rows.writeStream.foreachBatch(keep)
         .trigger(availableNow=True)
@@ -97,7 +97,7 @@ def test_a_drain_reads_the_same_messages_until_they_are_settled(world: SparkWorl
     assert again == {row.body for row in first.collect()}
     assert datasource.settle(queue=queue, **world.options, **place) == 1
     assert world.left(queue) == 10
-    with pytest.raises(PySparkException, match="is not there, or settled"):
+    with pytest.raises(PySparkException, match="epoch 1 is settled"):
         first.collect()
     assert _load(world, queue, **options).count() == 10
     assert datasource.settle(queue=queue, **world.options, **place) == 1

@@ -1,0 +1,69 @@
+"""A keeper at work in the process beside the driver: its loop, connections, heartbeat and claim."""
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from typing import Any, Final, TypeVar
+
+from dovemq.client.sqs import SqsClient
+from dovemq.pipeline.source.errors import StagingBusy
+from dovemq.pipeline.source.keeping import Keeper
+from dovemq.pipeline.source.options import Pace
+from dovemq.pipeline.source.places import Place, place_of
+from dovemq.pipeline.source.servers import Server, queue_key, queue_url
+from dovemq.pipeline.source.staging import Staging
+from dovemq.service.clock import SystemClock
+
+CLAIMS_MAX: Final = 60
+CLAIM_PAUSE_SECONDS: Final = 0.5
+
+T = TypeVar("T")
+
+
+class Driver:
+    """Spark ends the process without notice, so nothing here relies on `close`."""
+
+    def __init__(self, server: Server, location: str, pace: Pace) -> None:
+        self._server = server
+        self._open = contextlib.ExitStack()
+        try:
+            place = place_of(location)
+            self._open.callback(place.close)
+            self._thread, client = self._open.enter_context(server.connected())
+            self.keeper = self.run(_keeper(server, client, place, pace))
+            self._beating = self.run(_started(self.keeper))
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        with self._server.naming():
+            return self._thread.run(work)
+
+    def close(self) -> None:
+        self._open.close()
+
+    def __enter__(self) -> "Driver":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+async def _keeper(server: Server, client: SqsClient, place: Place, pace: Pace) -> Keeper:
+    url = await queue_url(client, server.queue)
+    staging = await _claimed(place, queue_key(url))
+    return Keeper(client, url, staging, pace, SystemClock())
+
+
+async def _claimed(place: Place, queue: str) -> Staging:
+    """The process of a query that was stopped may live a little longer than the query."""
+    for _ in range(CLAIMS_MAX - 1):
+        with contextlib.suppress(StagingBusy):
+            return Staging(place, queue)
+        await asyncio.sleep(CLAIM_PAUSE_SECONDS)
+    return Staging(place, queue)
+
+
+async def _started(keeper: Keeper) -> "asyncio.Task[None]":
+    return asyncio.create_task(keeper.keep_leases())

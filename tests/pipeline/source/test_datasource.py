@@ -14,7 +14,8 @@ from pyspark.sql import functions as sf
 
 from dovemq.pipeline import datasource
 from dovemq.sqs.shapes import AttributeValue, SendMessageRequest
-from tests.pipeline.source.spark_world import FIFO, SparkWorld
+from tests.pipeline.source.queue_world import FIFO
+from tests.pipeline.source.spark_world import SparkWorld
 
 pytestmark = pytest.mark.timeout(300)
 

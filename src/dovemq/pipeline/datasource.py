@@ -15,6 +15,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from dovemq.pipeline.session import use_this_python
 from dovemq.pipeline.source import options
 from dovemq.pipeline.source.columns import DDL, check_columns
 from dovemq.pipeline.source.errors import OptionRefused
@@ -67,6 +68,7 @@ class DoveDataSource(DataSource):
 
 
 def register(spark: SparkSession) -> None:
+    use_this_python(spark)
     spark.dataSource.register(DoveDataSource)
 
 

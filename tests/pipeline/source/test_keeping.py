@@ -289,7 +289,7 @@ def test_the_report_counts_what_became_of_messages(new_world: NewWorld) -> None:
             "staged": 2,
             "settled": 2,
             "visible": 0,
-            "oldestStagedSeconds": None,
+            "oldestStagedSeconds": age,
         }
 
     run(work())

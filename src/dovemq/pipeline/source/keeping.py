@@ -48,6 +48,7 @@ class Keeper:
         self._allowed: int | None = None
         self._promised: int | None = None
         self._visible = 0
+        self._last_age: int | None = None
         self._totals = dict.fromkeys(("received", "staged", "settled"), 0)
 
     @property
@@ -101,7 +102,7 @@ class Keeper:
         receipts = list(epoch.receipts)
         left = await self._settle(receipts)
         settled = frozenset(message_id for message_id, _ in receipts) - left
-        counts = self._counts()
+        counts, self._last_age = self._counts(), self._age()
         self._staging.finish(settled, left)
         self._totals = counts | {"settled": counts["settled"] + len(settled)}
         if self._allowed is not None and self._promised == end.epoch:
@@ -127,14 +128,20 @@ class Keeper:
                 continue
 
     async def report(self) -> dict[str, int | None]:
-        """Counts since this process began; shown in the progress of the query."""
-        oldest = [
-            entry.oldest_ms
-            for entry in self._staging.epoch.refresh()
-            if entry.oldest_ms is not None
-        ]
-        age = max(0, self._clock.now_ms() - min(oldest)) // limits.SECOND_MS if oldest else None
-        return {**self._counts(), "visible": self._visible, "oldestStagedSeconds": age}
+        """Counts since this process began; shown in the progress of the query.
+
+        Spark asks when it plans a batch, and then nothing is staged: the age is that of the last
+        batch when it was settled.
+        """
+        self._staging.epoch.refresh()
+        return {**self._counts(), "visible": self._visible, "oldestStagedSeconds": self._age()}
+
+    def _age(self) -> int | None:
+        times = [entry.oldest_ms for entry in self._staging.epoch.entries]
+        sent = [sent_ms for sent_ms in times if sent_ms is not None]
+        if not sent:
+            return self._last_age
+        return max(0, self._clock.now_ms() - min(sent)) // limits.SECOND_MS
 
     def _counts(self) -> dict[str, int]:
         entries = self._staging.epoch.entries

@@ -13,11 +13,12 @@ from pyspark.sql.datasource import (
     DataSourceReader,
     DataSourceStreamArrowWriter,
 )
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from dovemq.pipeline.session import use_this_python
 from dovemq.pipeline.source import options
-from dovemq.pipeline.source.columns import DDL, check_columns
+from dovemq.pipeline.source.columns import SCHEMA, check_columns
 from dovemq.pipeline.source.errors import OptionRefused
 from dovemq.pipeline.source.reader import DrainReader, PeekReader, Plan, StreamReader
 from dovemq.pipeline.source.rows import check_schema
@@ -31,8 +32,8 @@ class DoveDataSource(DataSource):
     def name(cls) -> str:
         return FORMAT
 
-    def schema(self) -> str:
-        return DDL
+    def schema(self) -> StructType:
+        return from_arrow_schema(SCHEMA)
 
     def streamReader(self, schema: StructType) -> StreamReader:
         return StreamReader(_plan(self.options, self._checked(schema.fieldNames())))

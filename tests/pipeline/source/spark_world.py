@@ -46,7 +46,7 @@ class SparkWorld(QueueWorld):
         query = sink(rows(), self.folder / "checkpoint")
         for _ in range(BREATHS_MAX):
             try:
-                query.awaitTermination(BREATH_SECONDS)  # type: ignore[arg-type]  # fractions are fine
+                query.awaitTermination(BREATH_SECONDS)  # type: ignore[arg-type]
                 disturb(query)
             except StreamingQueryException:
                 failures += 1

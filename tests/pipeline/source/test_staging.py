@@ -6,7 +6,7 @@ import pytest
 
 from dovemq.pipeline.source import columns
 from dovemq.pipeline.source.columns import Wish
-from dovemq.pipeline.source.errors import StagingBusy, StagingStrange
+from dovemq.pipeline.source.errors import StagingBusy, StagingStrange, StagingUnfit
 from dovemq.pipeline.source.places import LocalPlace
 from dovemq.pipeline.source.slots import Harvest
 from dovemq.pipeline.source.staging import Entry, Epoch, Promise, Received, Staging, State, owed_in
@@ -171,7 +171,7 @@ def test_the_place_of_another_queue_is_refused_and_its_lock_let_go(tmp_path: Pat
 
 def test_a_task_of_another_staging_location_is_refused(tmp_path: Path) -> None:
     (slot,) = Promise("other", 1, 1, 10).shares()
-    with pytest.raises(StagingStrange, match="the task belongs to another one"):
+    with pytest.raises(StagingUnfit, match="driver and executors must see the same files"):
         owed_in(LocalPlace(tmp_path), slot)
     Staging(LocalPlace(tmp_path), QUEUE).close()
     with pytest.raises(StagingStrange, match="the task belongs to another one"):

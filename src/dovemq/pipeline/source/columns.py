@@ -15,13 +15,6 @@ from dovemq.sqs.actions.sending import sequence_number
 from dovemq.sqs.arns import Names
 from dovemq.sqs.shapes import AttributeValue, ReceivedMessage
 
-DDL: Final = (
-    "message_id STRING, body STRING, "
-    "attributes MAP<STRING, STRUCT<type: STRING, value: STRING, binary: BINARY>>, "
-    "sent_ms BIGINT, first_received_ms BIGINT, receive_count INT, sender STRING, "
-    "group_id STRING, deduplication_id STRING, sequence_number STRING, trace STRING, "
-    "dead_letter_source STRING"
-)
 ATTRIBUTE: Final = pa.struct(
     [("type", pa.string()), ("value", pa.string()), ("binary", pa.binary())]
 )

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from dovemq.client.batching import batches
-from dovemq.client.errors import ClientError
 from dovemq.client.patience import Pause, patiently
 from dovemq.client.sqs import SqsClient
 from dovemq.core import limits
@@ -118,12 +117,12 @@ class Keeper:
         return sum(kept)
 
     async def keep_leases(self) -> None:
-        """Until it is cancelled. A beat that fails is followed by another."""
+        """Until it is cancelled. A beat that fails, for any reason, is followed by another."""
         while True:
             await self._pause(self._pace.heartbeat_seconds)
             try:
                 await self.beat()
-            except ClientError:
+            except Exception:
                 # The leases may end: their messages come back, and are known.
                 continue
 

@@ -28,29 +28,30 @@ LEASE_SECONDS: Final = Range(1, limits.LEASE_MS.most // limits.SECOND_MS)
 CONCURRENT: Final = Range(1, 32)
 TASKS: Final = Range(1, SLOTS_MAX)
 
-OPTIONS: Final[Mapping[str, str]] = {
-    "queue": "its name or URL; also what load() and save() are given",
-    "endpointUrl": "of the SQS endpoint; else AWS_ENDPOINT_URL_SQS, else the origin of queue",
-    "adminUrl": "of the admin API, for peek; else AWS_ENDPOINT_URL_DOVEMQ, else the next port",
-    "accessKeyId": "else AWS_ACCESS_KEY_ID",
-    "secretAccessKey": "else AWS_SECRET_ACCESS_KEY",
-    "sessionToken": "of a key that AWS gave for a while; else AWS_SESSION_TOKEN",
-    "region": "else AWS_REGION, else us-east-1",
-    "caBundle": "a file of trusted certificates; else AWS_CA_BUNDLE",
-    "stagingLocation": "a directory, or s3://bucket/folder, that the driver and all executors see",
-    "maxMessagesPerBatch": "of a micro-batch, or of a drain; 10000",
-    "maxBytesPerBatch": "of bodies, about; 64 MiB",
-    "leaseSeconds": "how long a message is hidden without a heartbeat; 120",
-    "heartbeatSeconds": "between two extensions of the leases; a third of leaseSeconds",
-    "waitSeconds": "how long an empty queue is polled; 1",
-    "receivers": "tasks that receive a micro-batch or a drain, each its share; 1",
-    "receives": "receives of one task at the same time; 8",
-    "mode": "of a batch read: peek, which takes nothing, or drain",
-    "maxMessages": "of a peek; 100000",
-    "readers": "tasks of a peek, each a range of the queue; 4",
-    "groupId": "of rows without a group_id",
-    "senders": "batches that a task sends at the same time; 8",
-}
+OPTIONS: Final = (
+    "queue",
+    "endpointUrl",
+    "adminUrl",
+    "accessKeyId",
+    "secretAccessKey",
+    "sessionToken",
+    "region",
+    "caBundle",
+    "stagingLocation",
+    "maxMessagesPerBatch",
+    "maxBytesPerBatch",
+    "leaseSeconds",
+    "heartbeatSeconds",
+    "waitSeconds",
+    "receivers",
+    "receives",
+    "mode",
+    "maxMessages",
+    "readers",
+    "groupId",
+    "senders",
+)
+"""What each means and its default: docs/how-to/spark-queues.md."""
 _OF_SPARK: Final = frozenset({"path", "checkpointlocation", "queryname"})
 _KNOWN: Final = frozenset(name.lower() for name in OPTIONS) | _OF_SPARK
 
@@ -109,7 +110,8 @@ def pace_of(options: Mapping[str, str]) -> Pace:
 def staging_of(options: Mapping[str, str]) -> str:
     location = options.get("stagingLocation")
     if not location:
-        raise OptionRefused("stagingLocation", f"is missing: {OPTIONS['stagingLocation']}")
+        found = "is missing: a directory, or s3://bucket/folder, that driver and executors see"
+        raise OptionRefused("stagingLocation", found)
     place_of(location).close()
     return location
 

@@ -8,7 +8,7 @@ the queue; if it cannot even do that, the messages come back when their leases e
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -81,41 +81,41 @@ class Filling:
         return entry
 
     async def _receive(self, url: str, harvest: "Harvest") -> None:
-        """What was received before a failure is kept; the failure will be met again."""
+        """Only the first receive waits, and asks again when it fails.
+
+        What was received before a failure is kept; the failure will be met again.
+        """
         seconds = min(GATHER_SECONDS_MAX, self._pace.lease_seconds / 2)
         deadline = asyncio.get_running_loop().time() + seconds
-        # Only the first receive waits; a slot that has messages goes to Spark.
-        if not await self._draw(url, harvest, self._pace.wait_seconds):
-            return
-        draws = [self._draw_on(url, harvest, deadline) for _ in range(self._pace.receives)]
-        for failure in await asyncio.gather(*draws, return_exceptions=True):
-            if failure is not None and not isinstance(failure, ClientError):
-                raise failure
+        first = partial(self._draw, url, harvest, self._pace.wait_seconds)
+        if await patiently(first, self._pause):
+            await asyncio.gather(
+                *(self._draw_on(url, harvest, deadline) for _ in range(self._pace.receives))
+            )
 
     async def _draw_on(self, url: str, harvest: "Harvest", deadline: float) -> None:
-        """Receives until the queue is empty, or enough is there, or it took long enough."""
+        """Until the queue is empty, or enough is there, or it took long enough."""
         now = asyncio.get_running_loop().time
-        while now() < deadline and await self._draw(url, harvest, 0):
-            pass
+        with contextlib.suppress(ClientError):
+            while now() < deadline and await self._draw(url, harvest, 0):
+                pass
 
     async def _draw(self, url: str, harvest: "Harvest", wait_seconds: int) -> bool:
         asked = harvest.reserve(limits.RECEIVE_COUNT.most)
-        if not asked:
-            return False
-        ask = partial(self._ask, url, asked, wait_seconds)
-        messages = await patiently(ask, self._pause)
-        harvest.take(messages, asked)
+        messages: list[ReceivedMessage] = []
+        try:
+            if asked:
+                messages = await self._client.receive(
+                    url,
+                    asked,
+                    wait_seconds=wait_seconds,
+                    lease_seconds=self._pace.lease_seconds,
+                    names=self._wish.names,
+                    attribute_names=self._wish.attribute_names,
+                )
+        finally:
+            harvest.take(messages, asked)
         return bool(messages)
-
-    def _ask(self, url: str, count_max: int, wait_seconds: int) -> Awaitable[list[ReceivedMessage]]:
-        return self._client.receive(
-            url,
-            count_max,
-            wait_seconds=wait_seconds,
-            lease_seconds=self._pace.lease_seconds,
-            names=self._wish.names,
-            attribute_names=self._wish.attribute_names,
-        )
 
     async def _release(self, url: str, harvest: "Harvest") -> None:
         """The messages are visible at once; best effort, since their leases end anyway."""

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dovemq.pipeline.source.columns import MESSAGE_ID, RECEIPT, SCHEMA
-from dovemq.pipeline.source.errors import StagingStrange
+from dovemq.pipeline.source.errors import StagingStrange, StagingUnfit
 from dovemq.pipeline.source.places import Place
 
 OWED_MAX: Final = 1_000_000
@@ -129,13 +129,13 @@ class Epoch:
         ids = received.ids
         for _ in range(SLOTS_MAX):
             if any(entry.slot == slot for entry in self.refresh()):
-                break
+                self._place.remove(file)
+                return None
             known = {message_id for message_id, _ in self.receipts} | owed
             entry = Entry(slot, file, len(ids), _repeated(ids, known), received.oldest_ms)
             if self._place.publish(self._next_name(), msgspec.json.encode(entry)):
                 return entry
-        self._place.remove(file)
-        return None
+        raise StagingUnfit(self._place.location, "published files are not seen by other tasks")
 
     def read(self, entry: Entry, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows that are handed on, in those columns."""
@@ -230,7 +230,10 @@ class Staging:
 def owed_in(place: Place, slot: Slot) -> frozenset[str]:
     """What the driver's process wrote before it promised the slot; refused if it is settled."""
     state = _read_state(place)
-    if state is None or state.staging != slot.staging:
+    if state is None:
+        found = "a task finds no state.json there: driver and executors must see the same files"
+        raise StagingUnfit(place.location, found)
+    if state.staging != slot.staging:
         raise StagingStrange(place.location, "the task belongs to another one")
     if state.settled >= slot.epoch:
         raise StagingStrange(place.location, f"epoch {slot.epoch} is settled")

@@ -5,6 +5,7 @@ Only the composition: options in, readers and writers out.
 
 import secrets
 from collections.abc import Mapping
+from contextlib import closing
 
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import (
@@ -79,7 +80,7 @@ def settle(**given: str) -> int:
     Takes the options of the read. Without it the next drain reads the same messages again.
     """
     options.check_names(given)
-    with _plan(given, []).driver() as driver:
+    with closing(_plan(given, []).driver()) as driver:
         return int(driver.run(driver.keeper.finish_staged()))
 
 

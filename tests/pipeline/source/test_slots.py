@@ -272,11 +272,11 @@ def test_a_task_that_publishes_after_its_epoch_was_settled_hands_nothing_on(worl
         (slot,) = promise.shares()
         finished = iter([True])
 
-        def finish(name: str) -> None:
+        def finish() -> None:
             if next(finished, False):
                 keeper._staging.finish(frozenset(), frozenset())
 
-        world.new_place = lambda: Hooked(world.folder, finish)
+        world.interfere = finish
         with pytest.raises(StagingStrange, match="epoch 1 is settled"):
             await world.read(slot)
         world.queue.now += 31

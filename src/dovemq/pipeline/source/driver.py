@@ -43,12 +43,6 @@ class Driver:
     def close(self) -> None:
         self._open.close()
 
-    def __enter__(self) -> "Driver":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
 
 async def _keeper(server: Server, client: SqsClient, place: Place, pace: Pace) -> Keeper:
     url = await queue_url(client, server.queue)

@@ -29,27 +29,12 @@ CONCURRENT: Final = Range(1, 32)
 TASKS: Final = Range(1, SLOTS_MAX)
 
 OPTIONS: Final = (
-    "queue",
-    "endpointUrl",
-    "adminUrl",
-    "accessKeyId",
-    "secretAccessKey",
-    "sessionToken",
-    "region",
-    "caBundle",
-    "stagingLocation",
-    "maxMessagesPerBatch",
-    "maxBytesPerBatch",
-    "leaseSeconds",
-    "heartbeatSeconds",
-    "waitSeconds",
-    "receivers",
-    "receives",
-    "mode",
-    "maxMessages",
-    "readers",
-    "groupId",
-    "senders",
+    *("queue", "endpointUrl", "adminUrl", "region", "caBundle"),
+    *("accessKeyId", "secretAccessKey", "sessionToken"),
+    *("stagingLocation", "maxMessagesPerBatch", "maxBytesPerBatch", "receivers", "receives"),
+    *("leaseSeconds", "heartbeatSeconds", "waitSeconds"),
+    *("mode", "maxMessages", "readers"),
+    *("groupId", "senders"),
 )
 """What each means and its default: docs/how-to/spark-queues.md."""
 _OF_SPARK: Final = frozenset({"path", "checkpointlocation", "queryname"})

@@ -5,6 +5,7 @@ the key.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import msgspec
@@ -103,7 +104,7 @@ class DrainReader(DataSourceReader):
         self._plan = plan
 
     def partitions(self) -> Sequence[InputPartition]:
-        with self._plan.driver() as driver:
+        with closing(self._plan.driver()) as driver:
             start = driver.keeper.settled
             end = driver.run(driver.keeper.offer(start, self._plan.pace.count_max))
         return [SlotPart(slot) for slot in end.shares()] if end != start else []

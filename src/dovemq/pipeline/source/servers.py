@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from dovemq.client import AdminClient, SqsClient
+from dovemq.client import SqsClient
 from dovemq.client.blocking import LoopThread
 from dovemq.client.errors import ClientError
 from dovemq.client.patience import patiently
@@ -42,9 +42,6 @@ class Server(Struct, frozen=True):
             session_token=self.session_token,
             ca_bundle=self.ca_bundle,
         )
-
-    def admin(self) -> AdminClient:
-        return AdminClient(self.admin_url, self.key, region=self.region, ca_bundle=self.ca_bundle)
 
     @contextlib.contextmanager
     def naming(self, url: str | None = None) -> Iterator[None]:

@@ -98,18 +98,34 @@ def test_a_stream_of_epochs_runs_on_every_place(new_place: NewPlace, tmp_path: P
     assert not [name for name in new_place().names() if name[0] == "0"]
 
 
-def test_a_later_query_takes_a_place_on_s3_over_and_the_older_one_fails(bucket: str) -> None:
-    older, later = place_of(bucket), place_of(bucket)
-    check_older = older.claim()
-    check_older()
-    check_later = later.claim()
-    check_later()
+def test_a_second_query_on_s3_is_refused_while_the_first_gives_signs_of_life(bucket: str) -> None:
+    first = S3Place(bucket)
+    first.claim()
+    second = S3Place(bucket, lambda seconds: first.keep_claim())
     with pytest.raises(StagingBusy, match="used by another query"):
-        check_older()
+        second.claim()
+    first.keep_claim()
+    first.close()
+    second.claim()
+    second.close()
+
+
+def test_a_query_on_s3_takes_over_from_one_that_was_killed(bucket: str) -> None:
+    """One that lives after all finds out, also when its successor has ended."""
+    older, later = S3Place(bucket), S3Place(bucket, lambda seconds: None)
+    older.claim()
+    later.claim()
+    later.keep_claim()
+    with pytest.raises(StagingBusy):
+        older.keep_claim()
     later.close()
     with pytest.raises(StagingBusy):
-        check_older()
-    assert len(place_of(bucket).names()) == 1
+        older.keep_claim()
+    newest = S3Place(bucket)
+    newest.claim()
+    with pytest.raises(StagingBusy):
+        older.keep_claim()
+    assert newest.names() == ["claim-000000000003"]
 
 
 class Forgetful(S3Place):

@@ -153,9 +153,8 @@ def test_files_of_settled_epochs_are_removed_and_those_of_later_ones_kept(tmp_pa
 def test_a_second_process_is_refused_until_the_first_has_ended(tmp_path: Path) -> None:
     first = Staging(LocalPlace(tmp_path), QUEUE)
     with pytest.raises(StagingBusy, match="stagingLocation of its own"):
-        Staging(LocalPlace(tmp_path), QUEUE)
-    first.close()
-    Staging(LocalPlace(tmp_path), QUEUE).close()
+        Staging(LocalPlace(tmp_path, lambda seconds: None), QUEUE)
+    Staging(LocalPlace(tmp_path, lambda seconds: first.close()), QUEUE).close()
 
 
 def test_the_place_of_another_queue_is_refused_and_its_lock_let_go(tmp_path: Path) -> None:

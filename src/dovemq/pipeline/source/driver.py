@@ -3,19 +3,15 @@
 import asyncio
 import contextlib
 from collections.abc import Coroutine
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from dovemq.client.sqs import SqsClient
-from dovemq.pipeline.source.errors import StagingBusy
 from dovemq.pipeline.source.keeping import Keeper
 from dovemq.pipeline.source.options import Pace
-from dovemq.pipeline.source.places import Place, place_of
+from dovemq.pipeline.source.places import CLAIM_SECONDS_MAX, Place, place_of
 from dovemq.pipeline.source.servers import Server, queue_key, queue_url
 from dovemq.pipeline.source.staging import Staging
 from dovemq.service.clock import SystemClock
-
-CLAIMS_MAX: Final = 60
-CLAIM_PAUSE_SECONDS: Final = 0.5
 
 T = TypeVar("T")
 
@@ -31,7 +27,7 @@ class Driver:
             self._open.callback(place.close)
             self._thread, client = self._open.enter_context(server.connected())
             self.keeper = self.run(_keeper(server, client, place, pace))
-            self._beating = self.run(_started(self.keeper))
+            self._beating = self.run(_started(self.keeper, place))
         except BaseException:
             self.close()
             raise
@@ -46,18 +42,20 @@ class Driver:
 
 async def _keeper(server: Server, client: SqsClient, place: Place, pace: Pace) -> Keeper:
     url = await queue_url(client, server.queue)
-    staging = await _claimed(place, queue_key(url))
+    staging = await asyncio.to_thread(Staging, place, queue_key(url))
     return Keeper(client, url, staging, pace, SystemClock())
 
 
-async def _claimed(place: Place, queue: str) -> Staging:
-    """The process of a query that was stopped may live a little longer than the query."""
-    for _ in range(CLAIMS_MAX - 1):
-        with contextlib.suppress(StagingBusy):
-            return Staging(place, queue)
-        await asyncio.sleep(CLAIM_PAUSE_SECONDS)
-    return Staging(place, queue)
+async def _started(keeper: Keeper, place: Place) -> "list[asyncio.Task[None]]":
+    """The loop knows its tasks by weak references alone."""
+    return [asyncio.create_task(keeper.keep_leases()), asyncio.create_task(_keep_claim(place))]
 
 
-async def _started(keeper: Keeper) -> "asyncio.Task[None]":
-    return asyncio.create_task(keeper.keep_leases())
+async def _keep_claim(place: Place) -> None:
+    """Until it is cancelled. A lost claim is reported when the next batch is planned."""
+    while True:
+        await asyncio.sleep(CLAIM_SECONDS_MAX)
+        try:
+            place.keep_claim()
+        except Exception:
+            continue

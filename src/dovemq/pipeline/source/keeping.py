@@ -93,7 +93,7 @@ class Keeper:
 
     async def finish(self, end: Promise) -> None:
         """Settles that epoch and removes its files."""
-        self._staging.check_claim()
+        self._staging.place.keep_claim()
         epoch = self._staging.epoch
         if epoch.number != end.epoch:
             return

@@ -11,6 +11,7 @@ agree. Locations where this cannot be had are refused:
 import errno
 import os
 import secrets
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -23,13 +24,18 @@ from dovemq.pipeline.source.errors import OptionRefused, StagingBusy, StagingUnf
 
 CONFLICTS_MAX: Final = 10
 """How often a conditional write of S3 is repeated when another one runs at the same time."""
-CLAIMS_MAX: Final = 100
+CLAIM_SECONDS_MAX: Final = 2.0
+"""Between two signs of life of whoever holds a place on S3."""
+_LOCKS_MAX: Final = 60
+_LOCK_SECONDS: Final = 0.5
+_WATCHES_MAX: Final = 3
+_WATCH_SECONDS: Final = 10.0
 _CLAIM: Final = "claim-"
+_RELEASED: Final = b"released"
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EACCES})
 
 Content = bytes | memoryview
-Check = Callable[[], None]
-"""Raises StagingBusy when the claim was lost."""
+Pause = Callable[[float], None]
 
 
 class Place(Protocol):
@@ -50,8 +56,14 @@ class Place(Protocol):
 
     def remove(self, name: str) -> None: ...
 
-    def claim(self) -> Check:
-        """Makes this process the only one that plans and settles here."""
+    def claim(self) -> None:
+        """Makes this process the only one that plans and settles here, or raises StagingBusy.
+
+        Waits a little: the process of a query that was stopped may outlive the query.
+        """
+
+    def keep_claim(self) -> None:
+        """A sign of life, at least every CLAIM_SECONDS_MAX; StagingBusy: the claim was lost."""
 
     def close(self) -> None: ...
 
@@ -77,9 +89,10 @@ def place_of(location: str) -> Place:
 class LocalPlace:
     """A directory of a local or mounted file system with hard links."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, pause: Pause = time.sleep) -> None:
         self.location = str(folder)
         self._folder = folder
+        self._pause = pause
         self._lock: int | None = None
 
     def names(self) -> list[str]:
@@ -109,13 +122,18 @@ class LocalPlace:
     def remove(self, name: str) -> None:
         (self._folder / name).unlink(missing_ok=True)
 
-    def claim(self) -> Check:
-        """A lock, which ends with the process; another query is refused while it lasts."""
+    def claim(self) -> None:
+        """A lock, which ends with the process."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._lock = lock_of(self._folder)
-        if self._lock is None:
-            raise StagingBusy(self.location)
-        return lambda: None
+        for _ in range(_LOCKS_MAX):
+            self._lock = lock_of(self._folder)
+            if self._lock is not None:
+                return
+            self._pause(_LOCK_SECONDS)
+        raise StagingBusy(self.location)
+
+    def keep_claim(self) -> None:
+        """The lock needs no sign of life."""
 
     def close(self) -> None:
         if self._lock is not None:
@@ -126,8 +144,10 @@ class LocalPlace:
 class S3Place:
     """A prefix of a bucket, by boto3, which finds its own endpoint and keys."""
 
-    def __init__(self, location: str) -> None:
+    def __init__(self, location: str, pause: Pause = time.sleep) -> None:
         self.location = location
+        self._pause = pause
+        self._claim: str | None = None
         parts = urlsplit(location)
         self._bucket = parts.netloc
         self._prefix = f"{parts.path.strip('/')}/".removeprefix("/")
@@ -176,33 +196,41 @@ class S3Place:
     def remove(self, name: str) -> None:
         self._s3.delete_object(**self._key(name))
 
-    def claim(self) -> Check:
-        """The newest claim counts: a query that began later takes the place over.
-
-        Whether the process of an older claim still runs cannot be known without its clock.
-        """
-        for _ in range(CLAIMS_MAX):
+    def claim(self) -> None:
+        """The newest claim counts. A holder is taken for dead when it gives no sign of life; if
+        it lives after all, it finds that it has lost its claim."""
+        for _ in range(_WATCHES_MAX):
             older = self._claims()
             number = int(older[-1].removeprefix(_CLAIM)) + 1 if older else 1
             name = f"{_CLAIM}{number:012}"
-            if self.publish(name, b"claimed"):
+            if (not older or self._is_dead(older[-1])) and self.publish(name, b""):
                 break
         else:
             raise StagingBusy(self.location)
-        if self.publish(name, b"claimed again"):
+        if self.publish(name, b"again"):
             found = "its server ignores If-None-Match, so a file could be replaced"
             raise StagingUnfit(self.location, found)
+        self._claim = name
         for each in older:
             self.remove(each)
 
-        def check() -> None:
-            if self._claims()[-1:] != [name]:
-                raise StagingBusy(self.location)
-
-        return check
+    def keep_claim(self) -> None:
+        if self._claim is None or self._claims()[-1:] != [self._claim]:
+            raise StagingBusy(self.location)
+        self.write(self._claim, secrets.token_bytes(16))
 
     def close(self) -> None:
+        if self._claim is not None:
+            self.write(self._claim, _RELEASED)
+            self._claim = None
         self._s3.close()
+
+    def _is_dead(self, claim: str) -> bool:
+        before = self.read(claim)
+        if before is not None and before.to_pybytes() == _RELEASED:
+            return True
+        self._pause(_WATCH_SECONDS)
+        return self.read(claim) == before
 
     def _claims(self) -> list[str]:
         return sorted(name for name in self.names() if name.startswith(_CLAIM))

@@ -71,7 +71,8 @@ class Filling:
         try:
             await self._receive(url, harvest)
             entry = epoch.publish(slot.number, harvest.received(), owed)
-            # The driver's process settles before it removes: an entry of removed ones is seen here.
+            # An epoch is marked as settled before its files are removed. So an entry that took
+            # the place of a removed one is noticed here.
             owed_in(self._place, slot)
         finally:
             if entry is None:

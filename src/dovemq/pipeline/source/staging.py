@@ -178,7 +178,7 @@ class Staging:
 
     def __init__(self, place: Place, queue: str) -> None:
         self.place = place
-        self.check_claim = place.claim()
+        place.claim()
         try:
             self.state = self._opened_state(queue)
             self._remove_settled()

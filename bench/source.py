@@ -3,10 +3,11 @@
     python -m bench.source [--messages 50000] [--bytes 100] [--json]
 
 Sends to a standard queue, then receives and deletes, once by one boto3 client in a loop of batches
-of ten, and once by Spark on two threads: a DataFrame written to the queue, and a stream read into
-nothing by `availableNow`. Spark's session and its first, small query are over before its clock
-begins. CPU is that of the clients: of this process for boto3, of Spark's JVM and its Python
-processes for Spark. The server has a process and the embedded store of its own.
+of ten, and by Spark on four threads: a DataFrame written to the queue, and a stream read into
+nothing by `availableNow`, with one receiver and with four. Spark's session and its first, small
+query are over before its clock begins. CPU is that of the clients: of this process for boto3, of
+Spark's JVM and its Python processes for Spark. The server has a process and the embedded store of
+its own.
 """
 
 import os
@@ -43,14 +44,16 @@ class Bench:
         }
 
     def rows(self, count: int, body_bytes: int) -> Iterator[Row]:
-        self._stream("warm", self._send_by_spark("warm", _WARM_UP, body_bytes))
+        self._stream("warm", self._send_by_spark("warm", _WARM_UP, body_bytes), 1)
         body = "x" * body_bytes
         yield _measured("boto3 send", count, lambda: self._send("plain", count, body))
         yield _measured("boto3 receive, delete", count, lambda: self._receive("plain", count))
         yield _measured(
             "Spark write", count, lambda: self._send_by_spark("spark", count, len(body))
         )
-        yield _measured("Spark stream", count, lambda: self._stream("spark", count))
+        yield _measured("Spark stream, 1 receiver", count, lambda: self._stream("spark", count, 1))
+        self._send_by_spark("spark4", count, len(body))
+        yield _measured("Spark stream, 4", count, lambda: self._stream("spark4", count, 4))
 
     def _url(self, queue: str) -> str:
         url: str = self._boto.create_queue(QueueName=queue)["QueueUrl"]
@@ -86,7 +89,7 @@ class Bench:
         rows.write.format("dovemq").mode("append").options(**self._options).save(queue)
         return count
 
-    def _stream(self, queue: str, count: int) -> int:
+    def _stream(self, queue: str, count: int, receivers: int) -> int:
         found: list[int] = []
 
         def tally(batch: DataFrame, number: int) -> None:
@@ -94,7 +97,8 @@ class Bench:
 
         reader = self._spark.readStream.format("dovemq").options(**self._options)
         place = str(self._folder / queue)
-        rows = reader.option("queue", queue).option("stagingLocation", place).load()
+        options = {"queue": queue, "stagingLocation": place, "receivers": str(receivers)}
+        rows = reader.options(**options).load()
         writer = rows.writeStream.foreachBatch(tally).trigger(availableNow=True)
         writer.start(
             checkpointLocation=str(self._folder / f"{queue}-checkpoint")
@@ -144,7 +148,7 @@ def _bench() -> Iterator[Bench]:
         folder = Path(place)
         with (
             LocalServer(folder / "data") as server,
-            spark_session(SparkPlan("local[2]", "1g")) as spark,
+            spark_session(SparkPlan("local[4]", "1g")) as spark,
         ):
             datasource.register(spark)
             yield Bench(server, spark, folder)

@@ -25,6 +25,7 @@ EXTRAS: Mapping[str, frozenset[str]] = {
     "src/dovemq/pipeline/": frozenset(
         ("duckdb", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "scipy")
     ),
+    "src/dovemq/pipeline/source/places.py": frozenset(("boto3",)),
     "src/dovemq/telemetry/columns.py": frozenset(("numpy", "pyarrow")),
     "src/dovemq/telemetry/files.py": frozenset(("pyarrow",)),
 }

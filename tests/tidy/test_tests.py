@@ -13,7 +13,6 @@ MAY_SKIP: Mapping[str, str] = {
     "tests/acceptance/programs.py": "programs of other languages; fails under CI=true",
     "tests/pipeline/conftest.py": "a machine without Java; fails under CI=true",
     "tests/pipeline/test_sweep.py": "a cluster whose executors compile a kernel: make test-full",
-    "tests/pipeline/source/test_stream_faults.py": "two executors, which `make test-full` starts",
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -4,6 +4,8 @@ Only the composition: options in, readers and writers out.
 """
 
 import secrets
+from collections.abc import Mapping
+from contextlib import closing
 
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import (
@@ -12,13 +14,14 @@ from pyspark.sql.datasource import (
     DataSourceReader,
     DataSourceStreamArrowWriter,
 )
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from dovemq.pipeline.session import use_this_python
 from dovemq.pipeline.source import options
-from dovemq.pipeline.source.columns import DDL, check_columns
+from dovemq.pipeline.source.columns import SCHEMA, check_columns
 from dovemq.pipeline.source.errors import OptionRefused
-from dovemq.pipeline.source.reader import DrainReader, PeekReader, StreamReader
-from dovemq.pipeline.source.receiving import receiving
+from dovemq.pipeline.source.reader import DrainReader, PeekReader, Plan, StreamReader
 from dovemq.pipeline.source.rows import check_schema
 from dovemq.pipeline.source.writer import BatchWriter, Sink, StreamWriter
 
@@ -30,21 +33,18 @@ class DoveDataSource(DataSource):
     def name(cls) -> str:
         return FORMAT
 
-    def schema(self) -> str:
-        return DDL
+    def schema(self) -> StructType:
+        return from_arrow_schema(SCHEMA)
 
     def streamReader(self, schema: StructType) -> StreamReader:
-        names = self._checked(schema.fieldNames())
-        folder, pace = options.staging_of(self.options), options.pace_of(self.options)
-        return StreamReader(options.server_of(self.options), folder, pace, names)
+        return StreamReader(_plan(self.options, self._checked(schema.fieldNames())))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         names = self._checked(schema.fieldNames())
-        server = options.server_of(self.options)
-        if options.mode_of(self.options) == options.PEEK:
-            return PeekReader(server, options.peeked_max(self.options), names)
-        folder, pace = options.staging_of(self.options), options.pace_of(self.options)
-        return DrainReader(server, folder, pace, names)
+        if options.mode_of(self.options) == options.DRAIN:
+            return DrainReader(_plan(self.options, names))
+        count_max, readers = options.peeked_max(self.options), options.readers_of(self.options)
+        return PeekReader(options.server_of(self.options), count_max, readers, names)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         return BatchWriter(self._sink(schema, overwrite), secrets.token_hex(16))
@@ -70,17 +70,20 @@ class DoveDataSource(DataSource):
 
 
 def register(spark: SparkSession) -> None:
+    use_this_python(spark)
     spark.dataSource.register(DoveDataSource)
 
 
 def settle(**given: str) -> int:
-    """Settles what a drain has staged, once its rows are safe; the number of epochs.
+    """Settles what a drain has staged, once its rows are safe; 0 if nothing was staged, else 1.
 
     Takes the options of the read. Without it the next drain reads the same messages again.
     """
     options.check_names(given)
-    folder = options.staging_of(given)
-    with receiving(options.server_of(given), folder, options.pace_of(given)) as at_work:
-        count = at_work.last - at_work.settled
-        at_work.finish(at_work.last)
-    return count
+    with closing(_plan(given, []).driver()) as driver:
+        return int(driver.run(driver.keeper.finish_staged()))
+
+
+def _plan(given: Mapping[str, str], columns: list[str]) -> Plan:
+    server, location = options.server_of(given), options.staging_of(given)
+    return Plan(server, location, options.pace_of(given), columns)

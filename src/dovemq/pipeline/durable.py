@@ -24,6 +24,23 @@ def publish(partial: Path, path: Path) -> None:
     _sync(path.parent)
 
 
+def publish_first(partial: Path, path: Path) -> bool:
+    """The file gets its name unless that exists; False: another file was first.
+
+    The partial file is removed in either case. Needs hard links.
+    """
+    try:
+        _sync(partial)
+        with contextlib.suppress(FileExistsError):
+            os.link(partial, path)
+        # A file server may repeat a link whose answer was lost: then the existing file is ours.
+        won = path.exists() and path.samefile(partial)
+    finally:
+        partial.unlink()
+    _sync(path.parent)
+    return won
+
+
 def lock_of(folder: Path) -> int | None:
     """A descriptor that holds the folder until it is closed; None while another process does."""
     lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)

@@ -3,6 +3,8 @@
 PipelineError
 ├── EventColumnsMissing  a DataFrame without the columns of a trace
 ├── JavaUnfit            no Java that Spark can run on
+├── PlaceRemote          DuckDB was asked for a place on another storage
+├── PythonUnset          Spark would run a Python that may lack this package
 ├── SparkMissing         the extra is not installed
 ├── TraceDamaged         a file of a trace that cannot be read to its end
 └── TracesMissing        no trace where one was looked for
@@ -26,6 +28,14 @@ class JavaUnfit(PipelineError):
         )
         self.found = found
         self.versions = tuple(versions)
+
+
+class PythonUnset(PipelineError):
+    def __init__(self, chosen: str, running: str) -> None:
+        super().__init__(
+            f"Spark would run {chosen}, and this program runs {running}: set PYSPARK_PYTHON before "
+            "the session begins to a Python with dovemq[spark] on the driver and all executors"
+        )
 
 
 class SparkMissing(PipelineError):

@@ -3,6 +3,7 @@
 import contextlib
 import importlib.util
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -11,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dovemq.pipeline.errors import SparkMissing
+from dovemq.pipeline.errors import PythonUnset, SparkMissing
 from dovemq.pipeline.java import check_java
 from dovemq.pipeline.shipping import UNPACKED, pack
 
@@ -22,6 +23,7 @@ LOCAL: Final = "local[*]"
 _LOG_SETTINGS: Final = "log4j2.properties"
 _THIS_MACHINE: Final = "127.0.0.1"
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+_PYTHON: Final = "PYSPARK_PYTHON"
 _PYTHON_PATH: Final = "spark.executorEnv.PYTHONPATH"
 
 
@@ -64,9 +66,25 @@ def spark_session(plan: SparkPlan) -> Iterator["SparkSession"]:
             session.stop()
 
 
+def use_this_python(session: "SparkSession") -> None:
+    """Python processes of that session run this interpreter, unless PYSPARK_PYTHON names one.
+
+    Spark's default is the first `python3` of the path, which need not have this package. On a
+    cluster this interpreter may not exist, so the choice is the caller's. A Spark Connect server
+    takes the PYSPARK_PYTHON of its own environment; nothing can be set from here.
+    """
+    context = getattr(session, "sparkContext", None)
+    if context is None or _PYTHON in os.environ:
+        return
+    if context.master.startswith("local"):
+        context.pythonExec = sys.executable
+    elif Path(shutil.which(context.pythonExec) or "").parent != Path(sys.executable).parent:
+        raise PythonUnset(context.pythonExec, sys.executable)
+
+
 def _prepare_environment() -> None:
     """Else Spark's Python workers run another interpreter, and a host name's address is taken."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ[_PYTHON] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", _THIS_MACHINE)
 

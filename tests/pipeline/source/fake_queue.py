@@ -1,5 +1,6 @@
 """A queue in memory behind the client's methods, with leases in a time that tests turn."""
 
+import asyncio
 import random
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,6 +21,7 @@ class FakeQueue:
         self.now = 0.0
         self.messages: dict[str, tuple[float, int]] = {}
         self.receives = 0
+        self.asked: list[tuple[list[str], list[str]]] = []
 
     def send(self, *message_ids: str) -> None:
         self.messages |= dict.fromkeys(message_ids, (0.0, 0))
@@ -63,32 +65,52 @@ def no_interference() -> None:
 
 
 class FakeClient(SqsClient):
-    """`interfere` is called before and after each request takes effect."""
+    """`interfere` is called before and after each request takes effect.
+
+    A client whose process ended asks nothing more.
+    """
 
     def __init__(self, queue: FakeQueue, interfere: Callable[[], None] = no_interference) -> None:
         self.queue = queue
         self._interfere = interfere
+        self._ended = False
+
+    async def queue_url(self, name: str) -> str:
+        return name
 
     async def receive(self, queue: str, count_max: int = 1, **more: Any) -> list[ReceivedMessage]:
-        self._interfere()
+        self._meet()
         leased = self.queue.lease(count_max, more["lease_seconds"])
-        self._interfere()
+        self.queue.asked.append((list(more["names"]), list(more["attribute_names"])))
+        await asyncio.sleep(0)
+        self._meet()
         return leased
 
     async def settle_batch(self, queue: str, receipts: Sequence[str]) -> BatchResponse:
-        self._interfere()
+        self._meet()
         answer = _answer([self.queue.settle(each) for each in receipts])
-        self._interfere()
+        self._meet()
         return answer
 
     async def extend_batch(
         self, queue: str, receipts: Sequence[str], lease_seconds: int
     ) -> BatchResponse:
+        if self._ended:
+            raise Crash
         return _answer([self.queue.extend(each, lease_seconds) for each in receipts])
 
     async def attributes(self, queue: str, names: Sequence[str] = ()) -> dict[str, str]:
         visible = sum(until <= self.queue.now for until, _ in self.queue.messages.values())
         return {"ApproximateNumberOfMessages": str(visible)}
+
+    def _meet(self) -> None:
+        if self._ended:
+            raise Crash
+        try:
+            self._interfere()
+        except Crash:
+            self._ended = True
+            raise
 
 
 def _answer(done: Sequence[bool]) -> BatchResponse:

@@ -1,69 +1,26 @@
-"""A server, its queues, and streams between them that tests start, break and start again."""
+"""Streams between queues that tests start, break and start again."""
 
-import asyncio
-import os
-import signal
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from dovemq.client import BlockingAdminClient, BlockingSqsClient, SqsClient
-from dovemq.sqs.shapes import SendEntry
 from dovemq.testing.local_server import LocalServer
+from tests.pipeline.source.queue_world import QueueWorld
 
-BREATH_SECONDS = 1
-BREATHS_MAX = 3_000
-SENDERS = 16
-FIFO = {"FifoQueue": "true"}
-_COUNTS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
+BREATH_SECONDS = 0.1
+BREATHS_MAX = 30_000
 
 Sink = Callable[[DataFrame, Path], StreamingQuery]
 
 
-class SparkWorld:
+class SparkWorld(QueueWorld):
     def __init__(self, spark: SparkSession, server: LocalServer, folder: Path) -> None:
+        super().__init__(server)
         self.spark = spark
         self.folder = folder
-        self.server = server
-        key = server.access_key
-        self.client = BlockingSqsClient(server.endpoint_url, key)
-        self.admin = BlockingAdminClient(server.admin_url, key)
-        self.options = {
-            "endpointUrl": server.endpoint_url,
-            "adminUrl": server.admin_url,
-            "accessKeyId": key.key_id,
-            "secretAccessKey": key.secret,
-        }
-
-    def new_queue(self, *, fifo: bool = False) -> str:
-        name = f"q-{uuid.uuid4()}" + (".fifo" if fifo else "")
-        self.client.create_queue(name, FIFO if fifo else {}, {})
-        return name
-
-    def fill(self, queue: str, count: int) -> list[str]:
-        bodies = [f"body {number}" for number in range(count)]
-        asyncio.run(_send(self.server, queue, bodies))
-        return bodies
-
-    def bodies(self, queue: str) -> list[str]:
-        """What lies in it, without receiving it."""
-        found: list[str] = []
-        after = 0
-        account = self.server.announced.account
-        while True:
-            page = self.admin.messages(account, queue, 1_000, after)
-            found += [message["body"] for message in page["messages"]]
-            if page["next"] is None:
-                return found
-            after = int(page["next"])
-
-    def left(self, queue: str) -> int:
-        told = self.client.attributes(queue, _COUNTS)
-        return sum(int(told[name]) for name in _COUNTS)
 
     def stream(self, queue: str, **options: str) -> DataFrame:
         reader = self.spark.readStream.format("dovemq").options(**self.options)
@@ -89,7 +46,7 @@ class SparkWorld:
         query = sink(rows(), self.folder / "checkpoint")
         for _ in range(BREATHS_MAX):
             try:
-                query.awaitTermination(BREATH_SECONDS)
+                query.awaitTermination(BREATH_SECONDS)  # type: ignore[arg-type]
                 disturb(query)
             except StreamingQueryException:
                 failures += 1
@@ -102,60 +59,4 @@ class SparkWorld:
     def close(self) -> None:
         for query in self.spark.streams.active:
             query.stop()
-        self.client.close()
-        self.admin.close()
-
-
-async def _send(server: LocalServer, queue: str, bodies: list[str]) -> None:
-    async with SqsClient(server.endpoint_url, server.access_key) as client:
-        waiting = iter(range(0, len(bodies), 10))
-
-        async def send() -> None:
-            for start in waiting:
-                entries = [_entry(queue, body) for body in bodies[start : start + 10]]
-                assert not (await client.send_batch(queue, entries)).failed
-
-        await asyncio.gather(*(send() for _ in range(SENDERS)))
-
-
-def _entry(queue: str, body: str) -> SendEntry:
-    name = body.replace(" ", "-")
-    token = name if queue.endswith(".fifo") else None
-    return SendEntry(
-        id=name, message_body=body, message_group_id=token, message_deduplication_id=token
-    )
-
-
-def kill_source_process() -> bool:
-    """The one beside the driver that receives; whether there was one."""
-    found = processes_of(os.getpid(), b"python_streaming_source_runner")
-    for pid in found:
-        os.kill(pid, signal.SIGKILL)
-    return bool(found)
-
-
-def processes_of(root: int, word: bytes) -> list[int]:
-    """Those below `root` with that word in their command."""
-    return [pid for pid in _descendants(root) if word in _command(pid)]
-
-
-def _descendants(root: int) -> Iterator[int]:
-    parents: dict[int, list[int]] = {}
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-        parents.setdefault(parent, []).append(int(place.name))
-    waiting = [root]
-    while waiting:
-        found = parents.get(waiting.pop(), [])
-        yield from found
-        waiting += found
-
-
-def _command(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
+        super().close()

@@ -14,7 +14,8 @@ from pyspark.sql import functions as sf
 
 from dovemq.pipeline import datasource
 from dovemq.sqs.shapes import AttributeValue, SendMessageRequest
-from tests.pipeline.source.spark_world import FIFO, SparkWorld
+from tests.pipeline.source.queue_world import FIFO
+from tests.pipeline.source.spark_world import SparkWorld
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -45,8 +46,19 @@ def test_a_written_table_is_in_the_queue_and_a_peek_leaves_it_there(world: Spark
     rows = _load(world, queue).select("body", "receive_count").collect()
     assert sorted(row.body for row in rows) == expected
     assert {row.receive_count for row in rows} == {0}
-    assert _load(world, queue, maxMessages="1001").count() == 1_001
+    assert _load(world, queue, maxMessages="1001", readers="1").count() == 1_001
     assert world.left(queue) == 1_234
+
+
+def test_a_peek_is_read_by_several_tasks_each_message_once(world: SparkWorld) -> None:
+    queue = world.new_queue()
+    sent = world.fill(queue, 3_500)
+    rows = _load(world, queue, readers="3").withColumn("task", sf.spark_partition_id())
+    found = rows.select("body", "task").collect()
+    assert sorted(row.body for row in found) == sorted(sent)
+    assert {row.task for row in found} == {0, 1, 2}
+    assert _load(world, queue, readers="3", maxMessages="1000").count() == 1_000
+    assert _load(world, world.new_queue(), readers="3").count() == 0
 
 
 def test_messages_pass_a_stream_with_all_that_they_have(world: SparkWorld) -> None:
@@ -73,7 +85,7 @@ def test_available_now_reads_what_is_there_in_batches_of_the_limit(world: SparkW
     def keep(batch: DataFrame, number: int) -> None:
         seen.append([row.body for row in batch.collect()])
 
-    rows = world.stream(queue, maxMessagesPerBatch="100", partitions="2").select("body")
+    rows = world.stream(queue, maxMessagesPerBatch="100", receivers="2").select("body")
     query = (
         rows.writeStream.foreachBatch(keep)
         .trigger(availableNow=True)
@@ -84,6 +96,63 @@ def test_available_now_reads_what_is_there_in_batches_of_the_limit(world: SparkW
     assert [len(batch) for batch in seen] == [100, 100, 50]
     assert sorted(body for batch in seen for body in batch) == sorted(sent)
     assert world.left(queue) == 0
+
+
+def test_the_progress_of_a_stream_counts_its_messages(world: SparkWorld) -> None:
+    queue = world.new_queue()
+    world.fill(queue, 60)
+    rows = world.stream(queue, maxMessagesPerBatch="30", receivers="2")
+    query = (
+        rows.writeStream.format("noop")
+        .trigger(availableNow=True)
+        .option("checkpointLocation", str(world.folder / "checkpoint"))
+        .start()
+    )
+    query.awaitTermination()
+    reports = {each.batchId: each.sources[0].latestOffset for each in query.recentProgress}
+    second = json.loads(reports[1])
+    assert second.pop("oldestStagedSeconds") >= 0
+    assert second == {"received": 30, "staged": 30, "settled": 30, "visible": 30}
+
+
+def _last_words(error: BaseException) -> str:
+    """Of what Spark shows before the plan of a stream."""
+    text = str(error).partition("=== Streaming Query ===")[0].partition("JVM stacktrace")[0]
+    return text[-600:]
+
+
+def test_errors_name_the_queue_and_where_it_was_asked_for(world: SparkWorld) -> None:
+    endpoint = world.options["endpointUrl"]
+    staging = str(world.folder / "s")
+    missing = f"queue no-such-queue at {endpoint} does not exist"
+    with pytest.raises(PySparkException) as peeked:
+        _load(world, "no-such-queue").count()
+    assert missing in _last_words(peeked.value)
+    with pytest.raises(PySparkException) as written:
+        _save(_numbered(world, 1), world, "no-such-queue")
+    assert missing in _last_words(written.value)
+    sink = world.into_queue("no-such-queue")
+    query = sink(world.stream("no-such-queue"), world.folder / "checkpoint")
+    with pytest.raises(PySparkException) as streamed:
+        query.awaitTermination()
+    assert missing in _last_words(streamed.value)
+    reader = world.spark.read.format("dovemq").options(**world.options)
+    drain = reader.options(secretAccessKey="wrong", mode="drain", stagingLocation=staging)
+    with pytest.raises(PySparkException) as denied:
+        drain.load(world.new_queue()).count()
+    assert f"at {endpoint} denied access: SignatureDoesNotMatch" in _last_words(denied.value)
+
+
+def test_a_task_that_cannot_receive_names_the_queue(world: SparkWorld) -> None:
+    queue = world.new_queue()
+    world.fill(queue, 3)
+    rows = _load(world, queue, mode="drain", stagingLocation=str(world.folder / "drain"))
+    planned = rows.select("body")
+    assert planned.rdd.getNumPartitions() == 1
+    world.client.delete_queue(queue)
+    with pytest.raises(PySparkException) as failed:
+        planned.collect()
+    assert f"queue {queue} at {world.options['endpointUrl']} does not exist" in str(failed.value)
 
 
 def test_a_drain_reads_the_same_messages_until_they_are_settled(world: SparkWorld) -> None:
@@ -97,7 +166,7 @@ def test_a_drain_reads_the_same_messages_until_they_are_settled(world: SparkWorl
     assert again == {row.body for row in first.collect()}
     assert datasource.settle(queue=queue, **world.options, **place) == 1
     assert world.left(queue) == 10
-    with pytest.raises(PySparkException, match="is not there, or settled"):
+    with pytest.raises(PySparkException, match="epoch 1 is settled"):
         first.collect()
     assert _load(world, queue, **options).count() == 10
     assert datasource.settle(queue=queue, **world.options, **place) == 1

@@ -97,17 +97,27 @@ def test_numbers_are_checked_without_being_shown() -> None:
 
 
 def test_heartbeats_come_three_times_in_a_lease() -> None:
-    pace = pace_of(_options(leaseSeconds="30", partitions="3"))
-    assert pace == Pace(lease_seconds=30, heartbeat_seconds=10, slices=3)
+    pace = pace_of(_options(leaseSeconds="30", receivers="3"))
+    assert pace == Pace(lease_seconds=30, heartbeat_seconds=10, receivers=3)
     assert pace_of(_options(heartbeatSeconds="7")).heartbeat_seconds == 7
 
 
-def test_staging_is_an_absolute_directory_of_a_mounted_file_system() -> None:
-    assert staging_of(_options(stagingLocation="/mnt/a b")) == Path("/mnt/a b")
-    assert staging_of(_options(stagingLocation="file:///mnt/a%20b")) == Path("/mnt/a b")
-    for given, told in (("s3://b/c", "mounted"), ("here", "absolute"), ("", "missing")):
-        with pytest.raises(OptionRefused, match=told):
+def test_a_staging_location_is_checked_before_anything_runs() -> None:
+    assert staging_of(_options(stagingLocation="file:///mnt/a%20b")) == "file:///mnt/a%20b"
+    for given, reason in (("hdfs://b/c", "HDFS"), ("here", "absolute"), ("", "missing")):
+        with pytest.raises(OptionRefused, match=reason):
             staging_of(_options(stagingLocation=given))
+
+
+def test_tasks_are_from_1_to_256() -> None:
+    for given in ("0", "257"):
+        with pytest.raises(OptionRefused, match="receivers must be a whole number from 1 to 256"):
+            pace_of(_options(receivers=given))
+
+
+def test_the_option_of_an_earlier_form_is_refused() -> None:
+    with pytest.raises(OptionRefused, match="partitions is not known"):
+        check_names(_options(partitions="2"))
 
 
 def test_a_batch_read_peeks_unless_it_is_told_to_drain() -> None:

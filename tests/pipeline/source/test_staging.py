@@ -4,40 +4,40 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from dovemq.pipeline.source import columns, staging
-from dovemq.pipeline.source.errors import StagingBusy, StagingStrange
-from dovemq.pipeline.source.staging import Staging, read_slice, slices_between
+from dovemq.pipeline.source import columns
+from dovemq.pipeline.source.columns import Wish
+from dovemq.pipeline.source.errors import StagingBusy, StagingStrange, StagingUnfit
+from dovemq.pipeline.source.places import LocalPlace
+from dovemq.pipeline.source.slots import Harvest
+from dovemq.pipeline.source.staging import Entry, Epoch, Promise, Received, Staging, State, owed_in
 from dovemq.sqs.shapes import AttributeValue, ReceivedMessage
 
 QUEUE = "000000000000/orders"
+NOTHING: frozenset[str] = frozenset()
 
 
-def _batch(*message_ids: str) -> pa.RecordBatch:
-    return columns.received_batch(
-        [ReceivedMessage(each, f"{each}#1", "", f"body of {each}") for each in message_ids]
+def _received(*message_ids: str, asked: list[str] = columns.SCHEMA.names) -> Received:
+    harvest = Harvest(Wish.of(asked), 100, 1_000)
+    harvest.take(
+        [ReceivedMessage(each, f"{each}#1", "", f"body of {each}") for each in message_ids], 100
     )
+    return harvest.received()
 
 
-def _stage(staged: Staging, epoch: int, *batches: pa.RecordBatch, slices: int = 2) -> None:
-    writer = staged.write(epoch, slices)
-    for batch in batches:
-        writer.write(batch)
-    writer.publish()
+def _fill(place: LocalPlace, epoch: int, slot: int, *ids: str, owed: str = "") -> Entry | None:
+    return Epoch(place, epoch).publish(slot, _received(*ids), frozenset(owed))
 
 
-def _ids(folder: Path, start: int, end: int) -> list[list[str]]:
-    return [
-        [
-            message_id
-            for batch in read_slice(part, ["message_id"])
-            for message_id in batch.column(0).to_pylist()
-        ]
-        for part in slices_between(folder, start, end)
-    ]
+def _ids(place: LocalPlace, epoch: int, slot: int) -> list[str]:
+    log = Epoch(place, epoch)
+    entry = log.entry_of(slot)
+    assert entry is not None
+    batches = log.read(entry, ["message_id"])
+    return [message_id for batch in batches for message_id in batch.column(0).to_pylist()]
 
 
 def test_a_received_message_fills_its_columns() -> None:
-    told = {
+    system = {
         "SentTimestamp": "17",
         "ApproximateReceiveCount": "2",
         "MessageGroupId": "g",
@@ -47,8 +47,8 @@ def test_a_received_message_fills_its_columns() -> None:
         "n": AttributeValue("Number", "1"),
         "b": AttributeValue("Binary.png", binary_value=b"\x00"),
     }
-    message = ReceivedMessage("m", "r", "", "text", told, message_attributes=attributes)
-    (row,) = columns.received_batch([message]).to_pylist()
+    message = ReceivedMessage("m", "r", "", "text", system, message_attributes=attributes)
+    (row,) = columns.received_batch([message], Wish.of(columns.SCHEMA.names).schema).to_pylist()
     assert row["sent_ms"] == 17
     assert row["receive_count"] == 2
     assert row["group_id"] == "g"
@@ -60,122 +60,123 @@ def test_a_received_message_fills_its_columns() -> None:
     ]
 
 
-def test_an_epoch_is_read_in_the_slices_it_was_staged_for(tmp_path: Path) -> None:
-    staged = Staging(tmp_path, QUEUE)
-    _stage(staged, 1, _batch("a", "b"), _batch("c"), _batch("d"), slices=2)
-    _stage(staged, 2, _batch("e"), slices=9)
-    assert _ids(tmp_path, 0, 2) == [["a", "b"], ["c", "d"], ["e"]]
-    assert _ids(tmp_path, 1, 2) == [["e"]]
-    assert _ids(tmp_path, 2, 2) == []
-    staged.close()
+def test_the_shares_of_a_promise_add_up_to_its_count() -> None:
+    for slots in (1, 2, 3, 7):
+        for count in (1, 10, 100_000):
+            shares = Promise("s", 1, slots, count).shares()
+            assert sum(slot.count_max for slot in shares) == count
+            assert [slot.number for slot in shares] == list(range(slots))
+
+
+def test_slots_are_read_as_they_were_filled(tmp_path: Path) -> None:
+    place = LocalPlace(tmp_path)
+    _fill(place, 1, 1, "a", "b")
+    _fill(place, 1, 0, "c")
+    assert _ids(place, 1, 1) == ["a", "b"]
+    assert _ids(place, 1, 0) == ["c"]
+    assert Epoch(place, 1).entry_of(2) is None
+    assert Epoch(place, 2).entry_of(0) is None
+
+
+def test_a_slot_is_filled_once(tmp_path: Path) -> None:
+    place = LocalPlace(tmp_path)
+    assert _fill(place, 1, 0, "a") is not None
+    assert _fill(place, 1, 0, "b") is None
+    assert _ids(place, 1, 0) == ["a"]
+    assert len(list(tmp_path.glob("*.arrow"))) == 1
+
+
+def test_rows_that_were_staged_before_or_are_owed_are_not_handed_on(tmp_path: Path) -> None:
+    place = LocalPlace(tmp_path)
+    _fill(place, 1, 0, "a", "b")
+    entry = _fill(place, 1, 1, "c", "b", "c", "d", "e", owed="d")
+    assert entry is not None
+    assert entry.repeated == [1, 2, 3]
+    assert _ids(place, 1, 1) == ["c", "e"]
+
+
+def test_receipts_of_repeated_rows_are_known_too(tmp_path: Path) -> None:
+    place = LocalPlace(tmp_path)
+    _fill(place, 1, 0, "a")
+    _fill(place, 1, 1, "a", "b")
+    log = Epoch(place, 1)
+    assert len(log.refresh()) == 2
+    assert log.receipts == [("a", "a#1"), ("a", "a#1"), ("b", "b#1")]
+    _fill(place, 1, 2, "c")
+    assert len(log.refresh()) == 3
+    assert log.receipts[3:] == [("c", "c#1")]
 
 
 def test_rows_are_read_without_their_receipts_in_the_asked_columns(tmp_path: Path) -> None:
-    staged = Staging(tmp_path, QUEUE)
-    _stage(staged, 1, _batch("a"))
-    (part,) = slices_between(tmp_path, 0, 1)
-    (batch,) = read_slice(part, ["body", "message_id"])
+    place = LocalPlace(tmp_path)
+    entry = _fill(place, 1, 0, "a")
+    assert entry is not None
+    (batch,) = Epoch(place, 1).read(entry, ["body", "message_id"])
     assert batch.schema.names == ["body", "message_id"]
-    (whole,) = read_slice(part, columns.SCHEMA.names)
+    (whole,) = Epoch(place, 1).read(entry, columns.SCHEMA.names)
     assert whole.schema == columns.SCHEMA
-    staged.close()
 
 
-def test_an_epoch_that_was_not_published_is_not_there(tmp_path: Path) -> None:
-    staged = Staging(tmp_path, QUEUE)
-    writer = staged.write(1, 1)
-    writer.write(_batch("a"))
-    (half,) = tmp_path.glob("*.partial")
-    written = half.read_bytes()
-    writer.discard()
-    staged.close()
-    half.write_bytes(written)
-    again = Staging(tmp_path, QUEUE)
-    assert again.receipts == {}
-    assert not list(tmp_path.glob("*.partial"))
-    with pytest.raises(StagingStrange, match="epoch 1 of the checkpoint is not there"):
-        slices_between(tmp_path, 0, 1)
-    again.close()
-
-
-def test_receipts_are_found_again_the_newest_of_each(tmp_path: Path) -> None:
-    staged = Staging(tmp_path, QUEUE)
-    writer = staged.write(1, 1)
-    writer.write(_batch("a", "b", "c"))
-    writer.renew("b", "b#2")
-    writer.renew("b", "b#3")
-    writer.publish()
-    staged.close()
-    with (tmp_path / "receipts.log").open("ab") as log:
-        log.write(b"a\ta#9, and the power goes")
-    again = Staging(tmp_path, QUEUE)
-    assert again.receipts == {1: {"a": "a#1", "b": "b#3", "c": "c#1"}}
-    again.log.add("a", "a#2")
-    again.close()
-    last = Staging(tmp_path, QUEUE)
-    assert last.receipts == {1: {"a": "a#2", "b": "b#3", "c": "c#1"}}
-    last.close()
+def test_a_file_holds_the_asked_columns_alone() -> None:
+    content = _received("a", asked=["body"]).content
+    assert pa.ipc.open_file(content).schema.names == ["message_id", "body", "sent_ms", "receipt"]
 
 
 def test_a_settled_epoch_leaves_nothing_but_the_state(tmp_path: Path) -> None:
-    staged = Staging(tmp_path, QUEUE)
-    _stage(staged, 1, _batch("a", "b"))
-    staged.log.add("b", "b#2")
-    staged.log.sync()
-    staged.forget(1, owed=frozenset({"b"}))
-    assert sorted(os.listdir(tmp_path)) == ["lock", "receipts.log", "state.json"]
-    assert (tmp_path / "receipts.log").read_bytes() == b""
+    staged = Staging(LocalPlace(tmp_path), QUEUE)
+    _fill(LocalPlace(tmp_path), 1, 0, "a", "b")
+    (tmp_path / "000000000001-001.json.0a.partial").touch()
+    staged.finish(frozenset({"a"}), frozenset({"b"}))
+    assert sorted(os.listdir(tmp_path)) == ["lock", "state.json"]
     staged.close()
-    again = Staging(tmp_path, QUEUE)
-    assert again.state == staging.State(QUEUE, 1, frozenset({"b"}))
-    assert again.last == 1
-    again.pay(frozenset({"b"}))
-    assert again.state.owed == frozenset()
+    again = Staging(LocalPlace(tmp_path), QUEUE)
+    assert again.state == State(QUEUE, staged.state.staging, 1, frozenset({"b"}))
+    assert again.epoch.number == 2
+    again.finish(frozenset({"b"}), NOTHING)
+    assert again.state.owed == NOTHING
     again.close()
 
 
-def test_a_file_that_outlived_its_settlement_is_removed(tmp_path: Path) -> None:
-    staged = Staging(tmp_path, QUEUE)
-    _stage(staged, 1, _batch("a"))
-    copy = staging.epoch_path(tmp_path, 1).read_bytes()
-    staged.forget(1)
+def test_files_of_settled_epochs_are_removed_and_those_of_later_ones_kept(tmp_path: Path) -> None:
+    staged = Staging(LocalPlace(tmp_path), QUEUE)
+    staged.finish(NOTHING, NOTHING)
     staged.close()
-    staging.epoch_path(tmp_path, 1).write_bytes(copy)
-    again = Staging(tmp_path, QUEUE)
-    assert again.receipts == {}
-    assert not staging.epoch_path(tmp_path, 1).exists()
+    _fill(LocalPlace(tmp_path), 1, 0, "late")
+    _fill(LocalPlace(tmp_path), 2, 0, "a")
+    (tmp_path / "000000000002-001.json.0a.partial").touch()
+    again = Staging(LocalPlace(tmp_path), QUEUE)
+    assert {name[:12] for name in os.listdir(tmp_path) if name[0] == "0"} == {"000000000002"}
+    assert (tmp_path / "000000000002-001.json.0a.partial").exists()
     again.close()
 
 
 def test_a_second_process_is_refused_until_the_first_has_ended(tmp_path: Path) -> None:
-    first = Staging(tmp_path, QUEUE)
+    first = Staging(LocalPlace(tmp_path), QUEUE)
     with pytest.raises(StagingBusy, match="stagingLocation of its own"):
-        Staging(tmp_path, QUEUE)
-    first.close()
-    Staging(tmp_path, QUEUE).close()
+        Staging(LocalPlace(tmp_path, lambda seconds: None), QUEUE)
+    Staging(LocalPlace(tmp_path, lambda seconds: first.close()), QUEUE).close()
 
 
 def test_the_place_of_another_queue_is_refused_and_its_lock_let_go(tmp_path: Path) -> None:
-    Staging(tmp_path, QUEUE).close()
+    Staging(LocalPlace(tmp_path), QUEUE).close()
     with pytest.raises(StagingStrange, match="holds messages of 000000000000/orders"):
-        Staging(tmp_path, "000000000000/others")
+        Staging(LocalPlace(tmp_path), "000000000000/others")
     (tmp_path / "state.json").write_bytes(b"{")
     with pytest.raises(StagingStrange, match="cannot be read"):
-        Staging(tmp_path, QUEUE)
+        Staging(LocalPlace(tmp_path), QUEUE)
     (tmp_path / "state.json").unlink()
-    Staging(tmp_path, QUEUE).close()
+    Staging(LocalPlace(tmp_path), QUEUE).close()
+
+
+def test_a_task_of_another_staging_location_is_refused(tmp_path: Path) -> None:
+    (slot,) = Promise("other", 1, 1, 10).shares()
+    with pytest.raises(StagingUnfit, match="driver and executors must see the same files"):
+        owed_in(LocalPlace(tmp_path), slot)
+    Staging(LocalPlace(tmp_path), QUEUE).close()
+    with pytest.raises(StagingStrange, match="the task belongs to another one"):
+        owed_in(LocalPlace(tmp_path), slot)
 
 
 def test_a_new_place_is_for_its_owner_alone(tmp_path: Path) -> None:
-    Staging(tmp_path / "new", QUEUE).close()
+    Staging(LocalPlace(tmp_path / "new"), QUEUE).close()
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
-
-
-def test_an_epoch_that_is_settled_cannot_be_read(tmp_path: Path) -> None:
-    staged = Staging(tmp_path, QUEUE)
-    _stage(staged, 1, _batch("a"))
-    (part,) = slices_between(tmp_path, 0, 1)
-    staged.forget(1)
-    with pytest.raises(StagingStrange, match="is not there, or settled"):
-        list(read_slice(part, ["body"]))
-    staged.close()

@@ -5,7 +5,7 @@ An attribute keeps its type, so that what is read can be written again unchanged
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
@@ -15,13 +15,6 @@ from dovemq.sqs.actions.sending import sequence_number
 from dovemq.sqs.arns import Names
 from dovemq.sqs.shapes import AttributeValue, ReceivedMessage
 
-DDL: Final = (
-    "message_id STRING, body STRING, "
-    "attributes MAP<STRING, STRUCT<type: STRING, value: STRING, binary: BINARY>>, "
-    "sent_ms BIGINT, first_received_ms BIGINT, receive_count INT, sender STRING, "
-    "group_id STRING, deduplication_id STRING, sequence_number STRING, trace STRING, "
-    "dead_letter_source STRING"
-)
 ATTRIBUTE: Final = pa.struct(
     [("type", pa.string()), ("value", pa.string()), ("binary", pa.binary())]
 )
@@ -41,8 +34,11 @@ SCHEMA: Final = pa.schema(
         ("dead_letter_source", pa.string()),
     ]
 )
+MESSAGE_ID: Final = "message_id"
 RECEIPT: Final = pa.field("receipt", pa.string())
 """Only in staged files."""
+_ATTRIBUTES: Final = "attributes"
+_SENT_MS: Final = "sent_ms"
 
 _SYSTEM: Final[Mapping[str, tuple[str, Callable[[str], object]]]] = {
     "sent_ms": ("SentTimestamp", int),
@@ -63,22 +59,46 @@ def check_columns(names: Sequence[str]) -> None:
             raise ColumnsRefused(f"a message has no column {name}", SCHEMA.names)
 
 
-def received_batch(messages: Sequence[ReceivedMessage]) -> pa.RecordBatch:
+class Wish(NamedTuple):
+    """The columns that a file of received messages holds, and what SQS is asked for them.
+
+    SQS chooses attributes by name; it cannot choose messages.
+    """
+
+    schema: pa.Schema
+    names: list[str]
+    attribute_names: list[str]
+
+    @classmethod
+    def of(cls, columns: Sequence[str]) -> "Wish":
+        """Ids, receipts and times of sending are needed in any case."""
+        held = [name for name in SCHEMA.names if name in {*columns, MESSAGE_ID, _SENT_MS}]
+        return cls(
+            pa.schema([*map(SCHEMA.field, held), RECEIPT]),
+            [_SYSTEM[name][0] for name in held if name in _SYSTEM],
+            ["All"] if _ATTRIBUTES in held else [],
+        )
+
+
+def received_batch(messages: Sequence[ReceivedMessage], schema: pa.Schema) -> pa.RecordBatch:
     """With the receipts, as it is staged."""
     columns: dict[str, list[Any]] = {
-        "message_id": [each.message_id for each in messages],
+        MESSAGE_ID: [each.message_id for each in messages],
         "body": [each.body for each in messages],
-        "attributes": [_received_attributes(each.message_attributes) for each in messages],
+        RECEIPT.name: [each.receipt_handle for each in messages],
     }
+    if _ATTRIBUTES in schema.names:
+        columns[_ATTRIBUTES] = [_received_attributes(each.message_attributes) for each in messages]
     for name, (wire_name, convert) in _SYSTEM.items():
-        told = [each.attributes.get(wire_name) for each in messages]
-        columns[name] = [None if text is None else convert(text) for text in told]
-    columns[RECEIPT.name] = [each.receipt_handle for each in messages]
-    return pa.RecordBatch.from_pydict(columns, schema=SCHEMA.append(RECEIPT))
+        if name in schema.names:
+            texts = [each.attributes.get(wire_name) for each in messages]
+            columns[name] = [None if text is None else convert(text) for text in texts]
+    held = {name: columns[name] for name in schema.names}
+    return pa.RecordBatch.from_pydict(held, schema=schema)
 
 
 def peeked_batch(documents: Sequence[Mapping[str, Any]], region: str) -> pa.RecordBatch:
-    """Of the admin API's messages, which have a sequence number in every queue."""
+    """Messages of the admin API have a sequence number in every queue."""
     names = Names(region)
     renamed = {"group_id": "group", "sequence_number": "sequence", "dead_letter_source": "source"}
     columns = {name: [each[renamed.get(name, name)] for each in documents] for name in SCHEMA.names}

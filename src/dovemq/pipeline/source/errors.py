@@ -1,17 +1,22 @@
 """What stops a read or a write of queues by Spark.
 
 PipelineError
-├── OptionRefused     an option is missing, unknown, or of a wrong value
+├── OptionRefused     an option is missing, unknown, or has an invalid value
 ├── ColumnsRefused    a table that cannot be read from or written to a queue
+├── QueueFailed       a request to the queue failed
 ├── StagingBusy       another query has the staging location
 ├── StagingStrange    it belongs to another queue or checkpoint
-└── RowsRefused       the queue did not take all rows
+├── StagingUnfit      it cannot be used safely
+└── RowsRefused       the queue refused rows
 """
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Final
 
+from dovemq.client.errors import ClientError, Refused, TimedOut, Unreachable
 from dovemq.pipeline.errors import PipelineError
+
+_FORBIDDEN: Final = 403
 
 
 class OptionRefused(PipelineError):
@@ -27,20 +32,34 @@ class ColumnsRefused(PipelineError):
         super().__init__(f"{found}; there are {', '.join(columns)}")
 
 
+class QueueFailed(PipelineError):
+    """One sentence, since Spark shows it at the end of traces of its own."""
+
+    def __init__(self, queue: str, endpoint_url: str, error: ClientError) -> None:
+        super().__init__(f"queue {queue} at {endpoint_url} {_finding(error, endpoint_url)}")
+        self.queue = queue
+        self.endpoint_url = endpoint_url
+
+
 class StagingBusy(PipelineError):
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, location: str) -> None:
         super().__init__(
-            f"{folder} is used by another query: give each query a stagingLocation of its own, "
+            f"{location} is used by another query: give each query a stagingLocation of its own, "
             "or stop that one"
         )
 
 
 class StagingStrange(PipelineError):
-    def __init__(self, folder: Path, found: str) -> None:
+    def __init__(self, location: str, found: str) -> None:
         super().__init__(
-            f"{folder}: {found}; a stagingLocation belongs to one queue and one checkpoint: "
+            f"{location}: {found}; a stagingLocation belongs to one queue and one checkpoint: "
             "use them together, or begin with new ones of both"
         )
+
+
+class StagingUnfit(PipelineError):
+    def __init__(self, location: str, found: str) -> None:
+        super().__init__(f"{location} cannot be a stagingLocation: {found}")
 
 
 class RowsRefused(PipelineError):
@@ -53,3 +72,15 @@ class RowsRefused(PipelineError):
         )
         self.queue = queue
         self.partition = partition
+
+
+def _finding(error: ClientError, endpoint_url: str) -> str:
+    text = str(error).removeprefix(f"{endpoint_url}: ")
+    if isinstance(error, Unreachable | TimedOut):
+        return f"cannot be reached: {text}"
+    if isinstance(error, Refused):
+        if "NonExistentQueue" in error.code or "QueueDoesNotExist" in error.code:
+            return "does not exist: create it, or correct the option queue"
+        if error.status == _FORBIDDEN or "AccessDenied" in error.code:
+            return f"denied access: {text}"
+    return f"failed: {text}"

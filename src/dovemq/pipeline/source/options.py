@@ -1,21 +1,23 @@
-"""What the format `dovemq` can be told: its options, then the environment, then defaults.
+"""What the format `dovemq` is given: its options, then the environment, then defaults.
 
-Refuses names that it does not know, since a misspelt limit would be no limit.
+Unknown names are refused, since a misspelt limit would be no limit.
 """
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from dovemq.client import AdminClient, SqsClient
 from dovemq.core import limits
 from dovemq.core.access import AccessKey
 from dovemq.core.limits import Range
 from dovemq.pipeline.source.errors import OptionRefused
+from dovemq.pipeline.source.places import place_of
+from dovemq.pipeline.source.servers import Server
+from dovemq.pipeline.source.staging import SLOTS_MAX
 
 PEEK: Final = "peek"
 DRAIN: Final = "drain"
@@ -24,63 +26,19 @@ MESSAGES: Final = Range(1, 100_000)
 BYTES: Final = Range(1 << 20, 1 << 30)
 LEASE_SECONDS: Final = Range(1, limits.LEASE_MS.most // limits.SECOND_MS)
 CONCURRENT: Final = Range(1, 32)
-SLICES: Final = Range(1, 1_000)
+TASKS: Final = Range(1, SLOTS_MAX)
 
-OPTIONS: Final[Mapping[str, str]] = {
-    "queue": "its name or URL; also what load() and save() are given",
-    "endpointUrl": "of the SQS endpoint; else AWS_ENDPOINT_URL_SQS, else the origin of queue",
-    "adminUrl": "of the admin API, for peek; else AWS_ENDPOINT_URL_DOVEMQ, else the next port",
-    "accessKeyId": "else AWS_ACCESS_KEY_ID",
-    "secretAccessKey": "else AWS_SECRET_ACCESS_KEY",
-    "sessionToken": "of a key that AWS gave for a while; else AWS_SESSION_TOKEN",
-    "region": "else AWS_REGION, else us-east-1",
-    "caBundle": "a file of trusted certificates; else AWS_CA_BUNDLE",
-    "stagingLocation": "a directory that the driver and all executors see, one per query",
-    "maxMessagesPerBatch": "of a micro-batch, or of a drain; 10000",
-    "maxBytesPerBatch": "of bodies, about; 64 MiB",
-    "leaseSeconds": "how long a message is hidden without a heartbeat; 120",
-    "heartbeatSeconds": "between two extensions of the leases; a third of leaseSeconds",
-    "waitSeconds": "how long an empty queue is polled; 1",
-    "receivers": "receives at the same time; 8",
-    "partitions": "tasks of a micro-batch, at most; as many as the driver has processors",
-    "mode": "of a batch read: peek, which takes nothing, or drain",
-    "maxMessages": "of a peek; 100000",
-    "groupId": "of rows without a group_id",
-    "senders": "batches that a task sends at the same time; 8",
-}
+OPTIONS: Final = (
+    *("queue", "endpointUrl", "adminUrl", "region", "caBundle"),
+    *("accessKeyId", "secretAccessKey", "sessionToken"),
+    *("stagingLocation", "maxMessagesPerBatch", "maxBytesPerBatch", "receivers", "receives"),
+    *("leaseSeconds", "heartbeatSeconds", "waitSeconds"),
+    *("mode", "maxMessages", "readers"),
+    *("groupId", "senders"),
+)
+"""What each means and its default: docs/how-to/spark-queues.md."""
 _OF_SPARK: Final = frozenset({"path", "checkpointlocation", "queryname"})
 _KNOWN: Final = frozenset(name.lower() for name in OPTIONS) | _OF_SPARK
-
-
-class Server(Struct, frozen=True):
-    """Where the queue is, and by which key; no text of it shows a secret."""
-
-    queue: str
-    endpoint_url: str
-    admin_url: str
-    region: str
-    key: AccessKey | None = None
-    session_token: str | None = None
-    ca_bundle: Path | None = None
-
-    def __repr__(self) -> str:
-        return f"Server({self.queue!r}, {self.endpoint_url!r})"
-
-    @property
-    def fifo(self) -> bool:
-        return self.queue.endswith(limits.FIFO_SUFFIX)
-
-    def sqs(self) -> SqsClient:
-        return SqsClient(
-            self.endpoint_url,
-            self.key,
-            region=self.region,
-            session_token=self.session_token,
-            ca_bundle=self.ca_bundle,
-        )
-
-    def admin(self) -> AdminClient:
-        return AdminClient(self.admin_url, self.key, region=self.region, ca_bundle=self.ca_bundle)
 
 
 class Pace(Struct, frozen=True):
@@ -91,8 +49,8 @@ class Pace(Struct, frozen=True):
     lease_seconds: int = 120
     heartbeat_seconds: float = 40.0
     wait_seconds: int = 1
-    receivers: int = 8
-    slices: int = 1
+    receivers: int = 1
+    receives: int = 8
 
 
 def check_names(options: Mapping[str, str]) -> None:
@@ -129,22 +87,18 @@ def pace_of(options: Mapping[str, str]) -> Pace:
         lease,
         _whole(options, "heartbeatSeconds", 0, Range(0, LEASE_SECONDS.most)) or lease / 3,
         _whole(options, "waitSeconds", 1, Range(0, limits.WAIT_MS.most // limits.SECOND_MS)),
-        _whole(options, "receivers", 8, CONCURRENT),
-        _whole(options, "partitions", os.cpu_count() or 1, SLICES),
+        _whole(options, "receivers", 1, TASKS),
+        _whole(options, "receives", 8, CONCURRENT),
     )
 
 
-def staging_of(options: Mapping[str, str]) -> Path:
-    given = options.get("stagingLocation")
-    if not given:
-        raise OptionRefused("stagingLocation", f"is missing: {OPTIONS['stagingLocation']}")
-    parts = urlsplit(given)
-    if parts.scheme not in ("", "file"):
-        raise OptionRefused("stagingLocation", "must be a directory of a mounted file system")
-    folder = Path(unquote(parts.path) if parts.scheme else given)
-    if not folder.is_absolute():
-        raise OptionRefused("stagingLocation", "must be an absolute path: tasks run elsewhere")
-    return folder
+def staging_of(options: Mapping[str, str]) -> str:
+    location = options.get("stagingLocation")
+    if not location:
+        found = "is missing: a directory, or s3://bucket/folder, that driver and executors see"
+        raise OptionRefused("stagingLocation", found)
+    place_of(location).close()
+    return location
 
 
 def mode_of(options: Mapping[str, str]) -> str:
@@ -156,6 +110,10 @@ def mode_of(options: Mapping[str, str]) -> str:
 
 def peeked_max(options: Mapping[str, str]) -> int:
     return _whole(options, "maxMessages", MESSAGES.most, Range(1, 10**9))
+
+
+def readers_of(options: Mapping[str, str]) -> int:
+    return _whole(options, "readers", 4, TASKS)
 
 
 def senders_of(options: Mapping[str, str]) -> int:
@@ -178,7 +136,7 @@ def _whole(options: Mapping[str, str], name: str, default: int, allowed: Range) 
 def _credentials(
     options: Mapping[str, str], environment: Mapping[str, str]
 ) -> tuple[AccessKey | None, str | None]:
-    """Both parts from one place: a key of the one and a secret of the other do not fit."""
+    """Both parts come from one place: a key of one and a secret of the other do not fit."""
     for place, names in (
         (options, ("accessKeyId", "secretAccessKey", "sessionToken")),
         (environment, ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")),
@@ -199,7 +157,7 @@ def _origin(queue: str) -> str:
 
 
 def _next_port(url: str) -> str:
-    """Where the admin API listens, unless it was told otherwise."""
+    """Where the admin API listens by default."""
     try:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)

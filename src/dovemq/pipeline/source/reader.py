@@ -1,12 +1,14 @@
-"""Queues read by Spark: as a stream, as what lies in them, and as a staged part of them.
+"""Queues read by Spark: as a stream, as what lies in them, and as a part that is taken away.
 
-What is planned beside the driver receives and settles; tasks only read staged files, or peek.
+Spark plans in a process beside the driver, and reads in executors. A reader goes to both, with
+the key.
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
+from contextlib import closing
+from typing import Any, NamedTuple
 
+import msgspec
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
@@ -15,127 +17,119 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from dovemq.client import BlockingAdminClient
-from dovemq.client.blocking import LoopThread
-from dovemq.core.limits import PEEK_COUNT
-from dovemq.pipeline.source.columns import peeked_batch
-from dovemq.pipeline.source.options import MESSAGES, Pace, Server
-from dovemq.pipeline.source.receiving import Receiving, queue_key, queue_url, receiving
-from dovemq.pipeline.source.staging import Slice, read_slice, slices_between
+from dovemq.pipeline.source.driver import Driver
+from dovemq.pipeline.source.options import MESSAGES, Pace
+from dovemq.pipeline.source.peeking import Span, peeked, spans
+from dovemq.pipeline.source.servers import Server
+from dovemq.pipeline.source.slots import read_slot
+from dovemq.pipeline.source.staging import Promise, Slot
 
-Offset = dict[str, int]
+Offset = dict[str, Any]
 
 
-class StagedPart(InputPartition):
-    def __init__(self, part: Slice) -> None:
-        self.part = part
+class SlotPart(InputPartition):
+    """Spark makes a plain InputPartition where none was planned; nothing is read for it."""
+
+    def __init__(self, slot: Slot) -> None:
+        self.slot = slot
+
+
+class SpanPart(InputPartition):
+    def __init__(self, span: Span) -> None:
+        self.span = span
+
+
+class Plan(NamedTuple):
+    server: Server
+    location: str
+    pace: Pace
+    columns: list[str]
+
+    def driver(self) -> Driver:
+        return Driver(self.server, self.location, self.pace)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        if isinstance(partition, SlotPart):
+            yield from read_slot(
+                self.server, self.location, self.pace, partition.slot, self.columns
+            )
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Spark calls it in one long-lived process beside the driver, but for `read`."""
+    """Spark calls it in one long-lived process beside the driver, except for `read`."""
 
-    def __init__(self, server: Server, folder: Path, pace: Pace, columns: Sequence[str]) -> None:
-        self._server = server
-        self._folder = folder
-        self._pace = pace
-        self._columns = list(columns)
-        self._receiving: Receiving | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """All that a task needs: no key goes with it."""
-        return {"_columns": self._columns}
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._running: Driver | None = None
 
     def initialOffset(self) -> Offset:
-        return _offset(self._at_work().settled)
+        return msgspec.structs.asdict(self._driver.keeper.settled)
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        return ReadMaxRows(self._pace.count_max)
+        return ReadMaxRows(self._plan.pace.count_max)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        self._at_work().allow_present()
+        self._driver.run(self._driver.keeper.allow_present())
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
         count_max = limit.max_rows if isinstance(limit, ReadMaxRows) else MESSAGES.most
-        return _offset(self._at_work().offer(start["epoch"], count_max))
+        offered = self._driver.keeper.offer(_promise(start), count_max)
+        return msgspec.structs.asdict(self._driver.run(offered))
+
+    def reportLatestOffset(self) -> Offset:
+        return self._driver.run(self._driver.keeper.report())
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         # A batch that is run again comes here first, and its leases must be kept from now on.
-        self._at_work()
-        return [
-            StagedPart(part) for part in slices_between(self._folder, start["epoch"], end["epoch"])
-        ]
+        self._driver.keeper.check(_promise(end))
+        return [SlotPart(slot) for slot in _promise(end).shares()] if start != end else []
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return _read(partition, self._columns)
+        return self._plan.read(partition)
 
     def commit(self, end: Offset) -> None:
-        self._at_work().finish(end["epoch"])
+        self._driver.run(self._driver.keeper.finish(_promise(end)))
 
-    def _at_work(self) -> Receiving:
-        if self._receiving is None:
-            self._receiving = Receiving(self._server, self._folder, self._pace)
-        return self._receiving
+    @property
+    def _driver(self) -> Driver:
+        if self._running is None:
+            self._running = self._plan.driver()
+        return self._running
 
 
 class DrainReader(DataSourceReader):
     """One epoch, the same until it is settled; planned once for a DataFrame."""
 
-    def __init__(self, server: Server, folder: Path, pace: Pace, columns: Sequence[str]) -> None:
-        self._server = server
-        self._folder = folder
-        self._pace = pace
-        self._columns = list(columns)
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
 
     def partitions(self) -> Sequence[InputPartition]:
-        with receiving(self._server, self._folder, self._pace) as at_work:
-            start = at_work.settled
-            end = at_work.offer(start, self._pace.count_max)
-        return [StagedPart(part) for part in slices_between(self._folder, start, end)]
+        with closing(self._plan.driver()) as driver:
+            start = driver.keeper.settled
+            end = driver.run(driver.keeper.offer(start, self._plan.pace.count_max))
+        return [SlotPart(slot) for slot in end.shares()] if end != start else []
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return _read(partition, self._columns)
+        return self._plan.read(partition)
 
 
 class PeekReader(DataSourceReader):
-    """What lies in the queue, received or not, by the admin API; a task asks page by page."""
+    """What lies in the queue, received or not, by the admin API."""
 
-    def __init__(self, server: Server, count_max: int, columns: Sequence[str]) -> None:
+    def __init__(self, server: Server, count_max: int, readers: int, columns: list[str]) -> None:
         self._server = server
         self._count_max = count_max
-        self._columns = list(columns)
+        self._readers = readers
+        self._columns = columns
+
+    def partitions(self) -> Sequence[InputPartition]:
+        return [SpanPart(span) for span in spans(self._server, self._count_max, self._readers)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        server = self._server
-        account, _, name = queue_key(_resolved(server)).partition("/")
-        with BlockingAdminClient(
-            server.admin_url, server.key, ca_bundle=server.ca_bundle, region=server.region
-        ) as admin:
-            left, after = self._count_max, 0
-            while left:
-                page = admin.messages(account, name, min(left, PEEK_COUNT.most), after)
-                if page["messages"]:
-                    yield peeked_batch(page["messages"], server.region).select(self._columns)
-                left -= len(page["messages"])
-                if page["next"] is None:
-                    return
-                after = int(page["next"])
+        if isinstance(partition, SpanPart):
+            for batch in peeked(self._server, partition.span):
+                yield batch.select(self._columns)
 
 
-def _offset(epoch: int) -> Offset:
-    return {"epoch": epoch}
-
-
-def _read(partition: InputPartition, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Spark makes a partition of its own where none was planned."""
-    if isinstance(partition, StagedPart):
-        yield from read_slice(partition.part, columns)
-
-
-def _resolved(server: Server) -> str:
-    thread = LoopThread("dovemq-client")
-    client = server.sqs()
-    try:
-        return thread.run(queue_url(client, server.queue))
-    finally:
-        thread.run(client.close())
-        thread.close()
+def _promise(offset: Offset) -> Promise:
+    return msgspec.convert(offset, Promise)

@@ -1,242 +1,259 @@
-"""Messages that were received and are not settled yet, in files that every executor can read.
+"""Messages that were received and are not settled yet.
 
-    lock                    held by the one process that receives
-    state.json              the queue, the last settled epoch, ids that are done but not settled
-    receipts.log            newer receipts of staged messages
-    0…042.arrow             an epoch: rows and their receipts
-    0…043.arrow.partial     an epoch that is being written; nobody reads it
+    state.json                  the queue, the last settled epoch, ids that are done but not settled
+    0…042-000.json              the first entry of epoch 42: a slot, its file, its repeated rows
+    0…042-003-<attempt>.arrow   what one attempt to fill slot 3 of epoch 42 received
 
-An epoch is written, synced and renamed, and then its directory is synced: it is there whole, or
-its messages come back to the queue when their leases end. Knows no queue and no Spark.
+An epoch is a micro-batch, a slot the share of one task. An attempt writes its file, then publishes
+the next entry of the epoch's log. Entries are numbered without gaps and are published once, so
+every attempt has read all entries before its own: it knows which slots are filled and which
+messages are staged. Without this order two tasks could stage one message at the same time, if its
+lease ended before the first of them had published it.
+
+Only one epoch is unfinished at a time: the one after the last settled. Files of settled epochs
+mean nothing, whoever wrote them and whenever. Knows no queue and no Spark.
 """
 
-import contextlib
-import itertools
-import os
+import secrets
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from dovemq.pipeline.durable import PARTIAL, lock_of, publish, write_durably
-from dovemq.pipeline.source.columns import RECEIPT, SCHEMA
-from dovemq.pipeline.source.errors import StagingBusy, StagingStrange
+from dovemq.pipeline.source.columns import MESSAGE_ID, RECEIPT, SCHEMA
+from dovemq.pipeline.source.errors import StagingStrange, StagingUnfit
+from dovemq.pipeline.source.places import Place
 
 OWED_MAX: Final = 1_000_000
-_SLICES: Final = b"slices"
+SLOTS_MAX: Final = 256
+_STATE: Final = "state.json"
 _DIGITS: Final = 12
-_SUFFIX: Final = ".arrow"
+
+
+class Promise(msgspec.Struct, frozen=True):
+    """What Spark logs as an offset: an epoch, and into how many slots its rows are received."""
+
+    staging: str
+    epoch: int
+    slots: int = 0
+    count: int = 0
+
+    def shares(self) -> list["Slot"]:
+        """A pure function: what was promised stays the same when options change."""
+        return [
+            Slot(self.staging, self.epoch, number, self.slots, (self.count + number) // self.slots)
+            for number in range(self.slots)
+        ]
+
+
+class Slot(NamedTuple):
+    """The work of one task: up to `count_max` rows of an epoch that has `slots` of them."""
+
+    staging: str
+    epoch: int
+    number: int
+    slots: int
+    count_max: int
 
 
 class State(msgspec.Struct, frozen=True):
     """`owed`: Spark is done with them, and their receipts did not settle them.
 
-    They come back to the queue, and are settled then instead of being staged again.
+    They come back to the queue, and are settled then instead of being read again. Written by the
+    driver's process alone, before an epoch is promised and after it is settled.
     """
 
     queue: str
+    staging: str
     settled: int = 0
     owed: frozenset[str] = frozenset()
 
 
-class Slice(NamedTuple):
-    """Record batches `first` up to, and without, `last` of a file: the work of one task."""
+class Entry(msgspec.Struct, frozen=True):
+    """`repeated` are rows of the file that are not handed on: staged before, or owed."""
 
-    path: str
-    first: int
-    last: int
+    slot: int
+    file: str
+    rows: int
+    repeated: list[int]
+    oldest_ms: int | None = None
+
+
+class Received(NamedTuple):
+    """What one attempt received: a file in memory, and what its entry tells of it."""
+
+    ids: list[str]
+    content: pa.Buffer
+    oldest_ms: int | None
+
+
+class Epoch:
+    """The log of one epoch, as far as it was read."""
+
+    def __init__(self, place: Place, number: int) -> None:
+        self.number = number
+        self.entries: list[Entry] = []
+        self.receipts: list[tuple[str, str]] = []
+        """Message ids and receipts of all rows, repeated ones too."""
+        self._place = place
+
+    def refresh(self) -> list[Entry]:
+        """All entries that are published by now."""
+        for _ in range(SLOTS_MAX):
+            content = self._place.read(self._next_name())
+            if content is None:
+                break
+            entry = msgspec.json.decode(content, type=Entry)
+            table = self._opened(entry).read_all().select([MESSAGE_ID, RECEIPT.name])
+            self.receipts += zip(*(column.to_pylist() for column in table.columns), strict=True)
+            self.entries.append(entry)
+        return self.entries
+
+    def entry_of(self, slot: int) -> Entry | None:
+        """Reads no files of messages."""
+        for number in range(SLOTS_MAX):
+            content = self._place.read(self._name(number))
+            if content is None:
+                return None
+            entry = msgspec.json.decode(content, type=Entry)
+            if entry.slot == slot:
+                return entry
+        return None
+
+    def publish(self, slot: int, received: Received, owed: frozenset[str]) -> Entry | None:
+        """The slot is filled by this attempt. None: another attempt filled it first."""
+        file = f"{self._epoch_name()}-{slot:03}-{secrets.token_hex(8)}.arrow"
+        self._place.write(file, memoryview(received.content))
+        ids = received.ids
+        for _ in range(SLOTS_MAX):
+            if any(entry.slot == slot for entry in self.refresh()):
+                self._place.remove(file)
+                return None
+            known = {message_id for message_id, _ in self.receipts} | owed
+            entry = Entry(slot, file, len(ids), _repeated(ids, known), received.oldest_ms)
+            if self._place.publish(self._next_name(), msgspec.json.encode(entry)):
+                return entry
+        raise StagingUnfit(self._place.location, "published files are not seen by other tasks")
+
+    def read(self, entry: Entry, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows that are handed on, in those columns."""
+        file = self._opened(entry)
+        missing = set(columns).difference(file.schema.names)
+        if missing:
+            found = f"{entry.file} was received without the columns {', '.join(sorted(missing))}"
+            remedy = "; read this batch to its end with the columns of its first run"
+            raise StagingStrange(self._place.location, found + remedy)
+        schema = pa.schema([SCHEMA.field(name) for name in columns])
+        repeated = pa.array(entry.repeated, pa.int64())
+        first = 0
+        for number in range(file.num_record_batches):
+            batch = file.get_batch(number)
+            rows = pa.array(range(first, first + batch.num_rows), pa.int64())
+            first += batch.num_rows
+            kept = batch.filter(pc.invert(pc.is_in(rows, repeated)))
+            if kept.num_rows:
+                arrays = [kept.column(name) for name in columns]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _opened(self, entry: Entry) -> "pa.ipc.RecordBatchFileReader":
+        content = self._place.read(entry.file)
+        if content is None:
+            raise StagingStrange(self._place.location, f"epoch {self.number} is settled")
+        return pa.ipc.open_file(content)
+
+    def _next_name(self) -> str:
+        return self._name(len(self.entries))
+
+    def _name(self, number: int) -> str:
+        return f"{self._epoch_name()}-{number:03}.json"
+
+    def _epoch_name(self) -> str:
+        return f"{self.number:0{_DIGITS}}"
 
 
 class Staging:
-    """Takes the lock when it is made, and keeps it until `close` or the end of the process."""
+    """The side of the driver's process, which holds the claim until `close` or its end."""
 
-    def __init__(self, folder: Path, queue: str) -> None:
-        self.folder = folder
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._lock = _locked(folder)
-        self.log = ReceiptLog(folder / "receipts.log")
+    def __init__(self, place: Place, queue: str) -> None:
+        self.place = place
+        place.claim()
         try:
-            self.state = self._read_state(queue)
-            self._tidy()
-            self.receipts = self._read_receipts()
+            self.state = self._opened_state(queue)
+            self._remove_settled()
         except BaseException:
             self.close()
             raise
+        self.epoch = Epoch(place, self.state.settled + 1)
 
-    @property
-    def last(self) -> int:
-        return max(self.receipts, default=self.state.settled)
+    def check(self, promise: Promise) -> None:
+        """A promise of this location, of the unfinished epoch or of the one before."""
+        settled = self.state.settled
+        if promise.staging != self.state.staging:
+            raise StagingStrange(self.place.location, "the checkpoint belongs to another one")
+        if promise.epoch not in (settled, settled + 1):
+            found = f"it is settled up to epoch {settled}; the checkpoint is at {promise.epoch}"
+            raise StagingStrange(self.place.location, found)
 
-    def write(self, epoch: int, slices: int) -> "EpochWriter":
-        return EpochWriter(self, epoch, slices)
-
-    def forget(self, epoch: int, owed: frozenset[str] = frozenset()) -> None:
-        """The epoch is settled but for what is owed; its file goes."""
-        kept = sorted(self.state.owed | owed)[:OWED_MAX]
-        settled = max(epoch, self.state.settled)
-        self._save(msgspec.structs.replace(self.state, settled=settled, owed=frozenset(kept)))
-        self.receipts.pop(epoch, None)
-        epoch_path(self.folder, epoch).unlink(missing_ok=True)
-        if not self.receipts:
-            # All that it tells of is settled.
-            self.log.clear()
-
-    def pay(self, message_ids: frozenset[str]) -> None:
-        """These are owed no longer."""
-        if message_ids & self.state.owed:
-            self._save(msgspec.structs.replace(self.state, owed=self.state.owed - message_ids))
+    def finish(self, settled: frozenset[str], owed: frozenset[str]) -> None:
+        """The epoch is settled but for what is owed; its files go, and the next one begins."""
+        kept = sorted((self.state.owed - settled) | owed)[:OWED_MAX]
+        self.state = msgspec.structs.replace(
+            self.state, settled=self.epoch.number, owed=frozenset(kept)
+        )
+        self.place.write(_STATE, msgspec.json.encode(self.state))
+        self.epoch = Epoch(self.place, self.state.settled + 1)
+        self._remove_settled()
 
     def close(self) -> None:
-        self.log.close()
-        os.close(self._lock)
+        self.place.close()
 
-    def _read_state(self, queue: str) -> State:
-        try:
-            state = msgspec.json.decode((self.folder / "state.json").read_bytes(), type=State)
-        except FileNotFoundError:
-            state = State(queue)
-            self._save(state)
-        except msgspec.DecodeError as error:
-            raise StagingStrange(self.folder, f"state.json cannot be read ({error})") from None
+    def _opened_state(self, queue: str) -> State:
+        state = _read_state(self.place)
+        if state is None:
+            state = State(queue, secrets.token_hex(8))
+            self.place.write(_STATE, msgspec.json.encode(state))
         if state.queue != queue:
-            raise StagingStrange(self.folder, f"holds messages of {state.queue}, not of {queue}")
+            found = f"holds messages of {state.queue}, not of {queue}"
+            raise StagingStrange(self.place.location, found)
         return state
 
-    def _save(self, state: State) -> None:
-        encoded = msgspec.json.encode(state)
-        write_durably(self.folder / "state.json", lambda to: to.write_bytes(encoded))
-        self.state = state
-
-    def _tidy(self) -> None:
-        """Away with what a crash left: files half written, and settled ones."""
-        for path in self.folder.glob(f"*{PARTIAL}"):
-            path.unlink()
-        for epoch in _epochs(self.folder):
-            if epoch <= self.state.settled:
-                epoch_path(self.folder, epoch).unlink()
-
-    def _read_receipts(self) -> dict[int, dict[str, str]]:
-        """By epoch and message id, the newest each."""
-        found = {}
-        for epoch in _epochs(self.folder):
-            with _opened(epoch_path(self.folder, epoch)) as file:
-                table = file.read_all().select(["message_id", RECEIPT.name])
-            found[epoch] = dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
-        for message_id, receipt in self.log.entries:
-            for receipts in found.values():
-                if message_id in receipts:
-                    receipts[message_id] = receipt
-        return found
+    def _remove_settled(self) -> None:
+        """Also what an attempt left that ended late or was killed."""
+        for name in self.place.names():
+            number = name[:_DIGITS]
+            if number.isdigit() and int(number) <= self.state.settled:
+                self.place.remove(name)
 
 
-class ReceiptLog:
-    """Lines of message id and receipt; what a crash cut off its end is dropped."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("ab")
-        log = path.read_bytes()
-        whole = log[: log.rfind(b"\n") + 1]
-        self._file.truncate(len(whole))
-        lines = [line.partition("\t") for line in whole.decode().splitlines()]
-        self.entries = [(message_id, receipt) for message_id, _, receipt in lines]
-
-    def add(self, message_id: str, receipt: str) -> None:
-        self._file.write(f"{message_id}\t{receipt}\n".encode())
-
-    def sync(self) -> None:
-        self._file.flush()
-        os.fsync(self._file.fileno())
-
-    def clear(self) -> None:
-        self._file.truncate(0)
-
-    def close(self) -> None:
-        self._file.close()
+def owed_in(place: Place, slot: Slot) -> frozenset[str]:
+    """What the driver's process wrote before it promised the slot; refused if it is settled."""
+    state = _read_state(place)
+    if state is None:
+        found = "a task finds no state.json there: driver and executors must see the same files"
+        raise StagingUnfit(place.location, found)
+    if state.staging != slot.staging:
+        raise StagingStrange(place.location, "the task belongs to another one")
+    if state.settled >= slot.epoch:
+        raise StagingStrange(place.location, f"epoch {slot.epoch} is settled")
+    return state.owed
 
 
-class EpochWriter:
-    """`publish` or `discard` ends it."""
-
-    def __init__(self, staging: Staging, epoch: int, slices: int) -> None:
-        self._staging = staging
-        self._epoch = epoch
-        self._target = epoch_path(staging.folder, epoch)
-        self._part = self._target.with_name(self._target.name + PARTIAL)
-        self._file = self._part.open("wb")
-        schema = SCHEMA.append(RECEIPT).with_metadata({_SLICES: str(slices)})
-        self._writer = pa.ipc.new_file(self._file, schema)
-        self.receipts: dict[str, str] = {}
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        self._writer.write_batch(batch)
-        ids, receipts = batch.column("message_id"), batch.column(RECEIPT.name)
-        self.receipts.update(zip(ids.to_pylist(), receipts.to_pylist(), strict=True))
-
-    def renew(self, message_id: str, receipt: str) -> None:
-        """Of a row that is written already: the log has the newer receipt."""
-        self.receipts[message_id] = receipt
-        self._staging.log.add(message_id, receipt)
-
-    def publish(self) -> None:
-        self._writer.close()
-        self._staging.log.sync()
-        self._file.close()
-        publish(self._part, self._target)
-        self._staging.receipts[self._epoch] = self.receipts
-
-    def discard(self) -> None:
-        self._file.close()
-        self._part.unlink(missing_ok=True)
-
-
-def epoch_path(folder: Path, epoch: int) -> Path:
-    return folder / f"{epoch:0{_DIGITS}}{_SUFFIX}"
-
-
-def slices_between(folder: Path, start: int, end: int) -> list[Slice]:
-    """Of the epochs after `start` up to `end`; the same for the same files, whenever asked."""
-    found: list[Slice] = []
-    for epoch in range(start + 1, end + 1):
-        path = epoch_path(folder, epoch)
-        try:
-            with _opened(path) as file:
-                batches = file.num_record_batches
-                wished = int(file.schema.metadata[_SLICES])
-        except FileNotFoundError:
-            raise StagingStrange(folder, f"epoch {epoch} of the checkpoint is not there") from None
-        count = min(wished, batches)
-        edges = [batches * place // count for place in range(count + 1)]
-        found += [Slice(str(path), *edge) for edge in itertools.pairwise(edges)]
-    return found
-
-
-def read_slice(part: Slice, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    schema = pa.schema([SCHEMA.field(name) for name in columns])
-    path = Path(part.path)
+def _read_state(place: Place) -> State | None:
+    content = place.read(_STATE)
+    if content is None:
+        return None
     try:
-        with _opened(path) as file:
-            for place in range(part.first, part.last):
-                batch = file.get_batch(place)
-                arrays = [batch.column(name) for name in columns]
-                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-    except FileNotFoundError:
-        raise StagingStrange(path.parent, f"{path.name} is not there, or settled") from None
+        return msgspec.json.decode(content, type=State)
+    except msgspec.DecodeError as error:
+        raise StagingStrange(place.location, f"{_STATE} cannot be read ({error})") from None
 
 
-def _locked(folder: Path) -> int:
-    lock = lock_of(folder)
-    if lock is None:
-        raise StagingBusy(folder)
-    return lock
-
-
-def _epochs(folder: Path) -> list[int]:
-    return sorted(int(path.stem) for path in folder.glob(f"*{_SUFFIX}"))
-
-
-@contextlib.contextmanager
-def _opened(path: Path) -> "Iterator[pa.ipc.RecordBatchFileReader]":
-    with pa.memory_map(str(path)) as mapped, pa.ipc.open_file(mapped) as file:
-        yield file
+def _repeated(ids: Sequence[str], known: set[str]) -> list[int]:
+    rows = []
+    for row, message_id in enumerate(ids):
+        if message_id in known:
+            rows.append(row)
+        known.add(message_id)
+    return rows

@@ -22,15 +22,14 @@ from pyspark.sql.datasource import (
 )
 
 from dovemq.client.batching import batches
-from dovemq.client.blocking import LoopThread
 from dovemq.client.patience import patiently
 from dovemq.client.sqs import SqsClient
 from dovemq.core import limits
 from dovemq.core.errors import InvariantError
 from dovemq.core.sending import message_bytes
 from dovemq.pipeline.source.errors import RowsRefused
-from dovemq.pipeline.source.options import Server
 from dovemq.pipeline.source.rows import Identity, entries
+from dovemq.pipeline.source.servers import Server
 from dovemq.sqs.actions.sending import wire_attributes
 from dovemq.sqs.shapes import SendEntry
 
@@ -126,17 +125,12 @@ def _write(sink: Sink, run: str, iterator: Iterator[pa.RecordBatch]) -> Written:
     server = sink.server
     partition = _task().partitionId()
     identity = Identity(run, partition) if server.fifo else None
-    thread = LoopThread("dovemq-sink")
-    client = server.sqs()
-    sending = Sending(client, server.queue, sink.senders, partition)
     rows = 0
-    try:
+    with server.connected() as (thread, client):
+        sending = Sending(client, server.queue, sink.senders, partition)
         for batch in iterator:
             thread.run(sending.send(list(entries(batch, rows, sink.group_id, identity))))
             rows += batch.num_rows
-    finally:
-        thread.run(client.close())
-        thread.close()
     return Written(rows)
 
 

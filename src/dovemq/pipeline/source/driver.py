@@ -1,0 +1,61 @@
+"""A keeper at work in the process beside the driver: its loop, connections, heartbeat and claim."""
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from dovemq.client.sqs import SqsClient
+from dovemq.pipeline.source.keeping import Keeper
+from dovemq.pipeline.source.options import Pace
+from dovemq.pipeline.source.places import CLAIM_SECONDS_MAX, Place, place_of
+from dovemq.pipeline.source.servers import Server, queue_key, queue_url
+from dovemq.pipeline.source.staging import Staging
+from dovemq.service.clock import SystemClock
+
+T = TypeVar("T")
+
+
+class Driver:
+    """Spark ends the process without notice, so nothing here relies on `close`."""
+
+    def __init__(self, server: Server, location: str, pace: Pace) -> None:
+        self._server = server
+        self._open = contextlib.ExitStack()
+        try:
+            place = place_of(location)
+            self._open.callback(place.close)
+            self._thread, client = self._open.enter_context(server.connected())
+            self.keeper = self.run(_keeper(server, client, place, pace))
+            self._beating = self.run(_started(self.keeper, place))
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        with self._server.naming():
+            return self._thread.run(work)
+
+    def close(self) -> None:
+        self._open.close()
+
+
+async def _keeper(server: Server, client: SqsClient, place: Place, pace: Pace) -> Keeper:
+    url = await queue_url(client, server.queue)
+    staging = await asyncio.to_thread(Staging, place, queue_key(url))
+    return Keeper(client, url, staging, pace, SystemClock())
+
+
+async def _started(keeper: Keeper, place: Place) -> "list[asyncio.Task[None]]":
+    """The loop knows its tasks by weak references alone."""
+    return [asyncio.create_task(keeper.keep_leases()), asyncio.create_task(_keep_claim(place))]
+
+
+async def _keep_claim(place: Place) -> None:
+    """Until it is cancelled. A lost claim is reported when the next batch is planned."""
+    while True:
+        await asyncio.sleep(CLAIM_SECONDS_MAX)
+        try:
+            place.keep_claim()
+        except Exception:
+            continue

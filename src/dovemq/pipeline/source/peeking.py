@@ -1,0 +1,104 @@
+"""What lies in a queue, read by several tasks: each has a range of sequence numbers.
+
+The admin API gives messages in order of sequence after a given one. The greatest sequence is
+found by halving, so that the server needs to know nothing of ranges.
+"""
+
+import contextlib
+import itertools
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from dovemq.client import BlockingAdminClient
+from dovemq.core.limits import PEEK_COUNT
+from dovemq.pipeline.source.columns import peeked_batch
+from dovemq.pipeline.source.servers import Server, queue_key, queue_url
+
+_SEQUENCE_BITS: Final = 63
+_COUNTS: Final = ("visible", "leased", "delayed")
+
+
+class Span(NamedTuple):
+    """Messages after one sequence up to and with another, and how many of them at most."""
+
+    after: int
+    last: int
+    count_max: int
+
+
+def spans(server: Server, count_max: int, readers: int) -> list[Span]:
+    with _peeking(server) as peeking:
+        return peeking.spans(count_max, readers)
+
+
+def peeked(server: Server, span: Span) -> Iterator[pa.RecordBatch]:
+    with _peeking(server) as peeking:
+        for documents in peeking.pages(span):
+            yield peeked_batch(documents, server.region)
+
+
+@contextlib.contextmanager
+def _peeking(server: Server) -> Iterator["Peeking"]:
+    with server.connected() as (thread, client):
+        url = thread.run(queue_url(client, server.queue))
+    admin = BlockingAdminClient(
+        server.admin_url, server.key, ca_bundle=server.ca_bundle, region=server.region
+    )
+    with server.naming(server.admin_url), admin:
+        yield Peeking(admin, queue_key(url))
+
+
+class Peeking:
+    """`queue` is `account/name`, as the server calls it."""
+
+    def __init__(self, admin: BlockingAdminClient, queue: str) -> None:
+        self._admin = admin
+        self._account, _, self._name = queue.partition("/")
+
+    def spans(self, count_max: int, readers: int) -> list[Span]:
+        """Where the queue holds more than `count_max`, each task reads its share."""
+        counts = self._admin.queue(self._account, self._name)["counts"]
+        total = sum(int(counts[name]) for name in _COUNTS)
+        readers = min(readers, -(-total // PEEK_COUNT.most))
+        if readers < 2:
+            return [Span(0, (1 << _SEQUENCE_BITS) - 1, count_max)]
+        first, last = self._first_after(0) or 1, self._greatest()
+        edges = [first - 1 + (last - first + 1) * each // readers for each in range(readers + 1)]
+        shares = [(count_max + each) // readers for each in range(readers)]
+        return [
+            Span(after, last, share if total > count_max else count_max)
+            for (after, last), share in zip(itertools.pairwise(edges), shares, strict=True)
+        ]
+
+    def pages(self, span: Span) -> Iterator[list[dict[str, Any]]]:
+        left, after = span.count_max, span.after
+        while left and after < span.last:
+            count = min(left, PEEK_COUNT.most, span.last - after)
+            page = self._admin.messages(self._account, self._name, count, after)
+            found = [each for each in page["messages"] if each["sequence"] <= span.last]
+            if found:
+                yield found
+            left -= len(found)
+            if page["next"] is None:
+                return
+            after = int(page["next"])
+
+    def _greatest(self) -> int:
+        """The sequence of the last message, or a little more than it."""
+        least, most = 0, (1 << _SEQUENCE_BITS) - 1
+        for _ in range(_SEQUENCE_BITS):
+            middle = (least + most) // 2
+            found = self._first_after(middle)
+            if found is None:
+                most = middle
+            else:
+                least = found
+            if least >= most:
+                break
+        return most
+
+    def _first_after(self, sequence: int) -> int | None:
+        page = self._admin.messages(self._account, self._name, 1, sequence)
+        return int(page["messages"][0]["sequence"]) if page["messages"] else None

@@ -1,0 +1,239 @@
+"""Where staged messages are kept: one flat folder that the driver and all executors see.
+
+A place must be able to publish a name once and never again: that is how two attempts of a task
+agree. Locations where this cannot be had are refused:
+
+- `hdfs:`: PyArrow deletes an existing target and renames again, so the second attempt would win.
+- Other object stores: PyArrow offers no conditional write for any of them. For S3 it is made by
+  boto3, and checked with the server before the first use.
+"""
+
+import errno
+import os
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, Protocol
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+
+from dovemq.pipeline.durable import PARTIAL, lock_of, publish_first, write_durably
+from dovemq.pipeline.source.errors import OptionRefused, StagingBusy, StagingUnfit
+
+CONFLICTS_MAX: Final = 10
+"""How often a conditional write of S3 is repeated when another one runs at the same time."""
+CLAIM_SECONDS_MAX: Final = 2.0
+"""Between two signs of life of whoever holds a place on S3."""
+_LOCKS_MAX: Final = 60
+_LOCK_SECONDS: Final = 0.5
+_WATCHES_MAX: Final = 3
+_WATCH_SECONDS: Final = 10.0
+_CLAIM: Final = "claim-"
+_RELEASED: Final = b"released"
+_NO_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EACCES})
+
+Content = bytes | memoryview
+Pause = Callable[[float], None]
+
+
+class Place(Protocol):
+    """A write is whole and durable when it returns, and every later read sees it."""
+
+    location: str
+
+    def names(self) -> list[str]: ...
+
+    def read(self, name: str) -> pa.Buffer | None:
+        """None: there is nothing of that name."""
+
+    def write(self, name: str, content: Content) -> None:
+        """Replaces what has that name."""
+
+    def publish(self, name: str, content: Content) -> bool:
+        """Writes only if there is nothing of that name. False: another was first."""
+
+    def remove(self, name: str) -> None: ...
+
+    def claim(self) -> None:
+        """Makes this process the only one that plans and settles here, or raises StagingBusy.
+
+        Waits a little: the process of a query that was stopped may outlive the query.
+        """
+
+    def keep_claim(self) -> None:
+        """A sign of life, at least every CLAIM_SECONDS_MAX; StagingBusy: the claim was lost."""
+
+    def close(self) -> None: ...
+
+
+def place_of(location: str) -> Place:
+    """An absolute path, `file:`, `s3:` or `s3a:`."""
+    parts = urlsplit(location)
+    if parts.scheme in ("s3", "s3a"):
+        return S3Place(f"s3://{parts.netloc}{parts.path}")
+    if parts.scheme == "hdfs":
+        found = "is on HDFS, where PyArrow replaces a file that exists instead of refusing"
+    elif parts.scheme not in ("", "file"):
+        found = f"has the scheme {parts.scheme}:, which has no write that refuses an existing file"
+    else:
+        folder = Path(unquote(parts.path) if parts.scheme else location)
+        if folder.is_absolute():
+            return LocalPlace(folder)
+        found = "is not an absolute path, and tasks run elsewhere"
+    needed = "give an absolute path on a mounted file system, or s3://bucket/folder"
+    raise OptionRefused("stagingLocation", f"{found}: {needed}")
+
+
+class LocalPlace:
+    """A directory of a local or mounted file system with hard links."""
+
+    def __init__(self, folder: Path, pause: Pause = time.sleep) -> None:
+        self.location = str(folder)
+        self._folder = folder
+        self._pause = pause
+        self._lock: int | None = None
+
+    def names(self) -> list[str]:
+        return sorted(path.name for path in self._folder.iterdir())
+
+    def read(self, name: str) -> pa.Buffer | None:
+        try:
+            with pa.memory_map(str(self._folder / name)) as file:
+                return file.read_buffer()
+        except FileNotFoundError:
+            return None
+
+    def write(self, name: str, content: Content) -> None:
+        write_durably(self._folder / name, lambda partial: partial.write_bytes(content))
+
+    def publish(self, name: str, content: Content) -> bool:
+        partial = self._folder / f"{name}.{secrets.token_hex(8)}{PARTIAL}"
+        partial.write_bytes(content)
+        try:
+            return publish_first(partial, self._folder / name)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            found = f"a hard link failed ({error.strerror}), which the exclusive write needs"
+            raise StagingUnfit(self.location, found) from None
+
+    def remove(self, name: str) -> None:
+        (self._folder / name).unlink(missing_ok=True)
+
+    def claim(self) -> None:
+        """A lock, which ends with the process."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for _ in range(_LOCKS_MAX):
+            self._lock = lock_of(self._folder)
+            if self._lock is not None:
+                return
+            self._pause(_LOCK_SECONDS)
+        raise StagingBusy(self.location)
+
+    def keep_claim(self) -> None:
+        """The lock needs no sign of life."""
+
+    def close(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+class S3Place:
+    """A prefix of a bucket, by boto3, which finds its own endpoint and keys."""
+
+    def __init__(self, location: str, pause: Pause = time.sleep) -> None:
+        self.location = location
+        self._pause = pause
+        self._claim: str | None = None
+        parts = urlsplit(location)
+        self._bucket = parts.netloc
+        self._prefix = f"{parts.path.strip('/')}/".removeprefix("/")
+        try:
+            import boto3
+        except ModuleNotFoundError:
+            found = "S3 needs boto3 on the driver and all executors (pip install boto3)"
+            raise StagingUnfit(location, found) from None
+        self._s3: Any = boto3.client("s3")
+
+    def names(self) -> list[str]:
+        pages = self._s3.get_paginator("list_objects_v2").paginate(
+            Bucket=self._bucket, Prefix=self._prefix
+        )
+        found = [each["Key"] for page in pages for each in page.get("Contents", ())]
+        return [key.removeprefix(self._prefix) for key in found]
+
+    def read(self, name: str) -> pa.Buffer | None:
+        try:
+            answer = self._s3.get_object(**self._key(name))
+        except self._s3.exceptions.NoSuchKey:
+            return None
+        return pa.py_buffer(answer["Body"].read())
+
+    def write(self, name: str, content: Content) -> None:
+        self._s3.put_object(**self._key(name), Body=bytes(content))
+
+    def publish(self, name: str, content: Content) -> bool:
+        attempt = {"attempt": secrets.token_hex(16)}
+        for _ in range(CONFLICTS_MAX):
+            try:
+                self._s3.put_object(
+                    **self._key(name), Body=bytes(content), IfNoneMatch="*", Metadata=attempt
+                )
+            except self._s3.exceptions.ClientError as error:
+                code = error.response["Error"]["Code"]
+                if code == "ConditionalRequestConflict":
+                    continue
+                if code != "PreconditionFailed":
+                    raise
+                # boto3 may have repeated a request whose answer was lost.
+                return bool(self._s3.head_object(**self._key(name))["Metadata"] == attempt)
+            return True
+        raise StagingUnfit(self.location, f"{name} had {CONFLICTS_MAX} conflicting writes")
+
+    def remove(self, name: str) -> None:
+        self._s3.delete_object(**self._key(name))
+
+    def claim(self) -> None:
+        """The newest claim counts. A holder is taken for dead when it gives no sign of life; if
+        it lives after all, it finds that it has lost its claim."""
+        for _ in range(_WATCHES_MAX):
+            older = self._claims()
+            number = int(older[-1].removeprefix(_CLAIM)) + 1 if older else 1
+            name = f"{_CLAIM}{number:012}"
+            if (not older or self._is_dead(older[-1])) and self.publish(name, b""):
+                break
+        else:
+            raise StagingBusy(self.location)
+        if self.publish(name, b"again"):
+            found = "its server ignores If-None-Match, so a file could be replaced"
+            raise StagingUnfit(self.location, found)
+        self._claim = name
+        for each in older:
+            self.remove(each)
+
+    def keep_claim(self) -> None:
+        if self._claim is None or self._claims()[-1:] != [self._claim]:
+            raise StagingBusy(self.location)
+        self.write(self._claim, secrets.token_bytes(16))
+
+    def close(self) -> None:
+        if self._claim is not None:
+            self.write(self._claim, _RELEASED)
+            self._claim = None
+        self._s3.close()
+
+    def _is_dead(self, claim: str) -> bool:
+        before = self.read(claim)
+        if before is not None and before.to_pybytes() == _RELEASED:
+            return True
+        self._pause(_WATCH_SECONDS)
+        return self.read(claim) == before
+
+    def _claims(self) -> list[str]:
+        return sorted(name for name in self.names() if name.startswith(_CLAIM))
+
+    def _key(self, name: str) -> dict[str, str]:
+        return {"Bucket": self._bucket, "Key": self._prefix + name}

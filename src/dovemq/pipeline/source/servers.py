@@ -1,0 +1,74 @@
+"""The server of a queue: where it is, which key it is asked with, how its failures are named."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from dovemq.client import SqsClient
+from dovemq.client.blocking import LoopThread
+from dovemq.client.errors import ClientError
+from dovemq.client.patience import patiently
+from dovemq.core import limits
+from dovemq.core.access import AccessKey
+from dovemq.pipeline.source.errors import QueueFailed
+
+
+class Server(Struct, frozen=True):
+    """No text of it shows a secret."""
+
+    queue: str
+    endpoint_url: str
+    admin_url: str
+    region: str
+    key: AccessKey | None = None
+    session_token: str | None = None
+    ca_bundle: Path | None = None
+
+    def __repr__(self) -> str:
+        return f"Server({self.queue!r}, {self.endpoint_url!r})"
+
+    @property
+    def fifo(self) -> bool:
+        return self.queue.endswith(limits.FIFO_SUFFIX)
+
+    def sqs(self) -> SqsClient:
+        return SqsClient(
+            self.endpoint_url,
+            self.key,
+            region=self.region,
+            session_token=self.session_token,
+            ca_bundle=self.ca_bundle,
+        )
+
+    @contextlib.contextmanager
+    def naming(self, url: str | None = None) -> Iterator[None]:
+        """Errors of requests name the queue and where it was asked for."""
+        try:
+            yield
+        except ClientError as error:
+            raise QueueFailed(self.queue, url or self.endpoint_url, error) from None
+
+    @contextlib.contextmanager
+    def connected(self) -> Iterator[tuple[LoopThread, SqsClient]]:
+        thread = LoopThread("dovemq-spark")
+        client = self.sqs()
+        try:
+            with self.naming():
+                yield thread, client
+        finally:
+            thread.run(client.close())
+            thread.close()
+
+
+async def queue_url(client: SqsClient, queue: str) -> str:
+    if urlsplit(queue).scheme in ("http", "https"):
+        return queue
+    return await patiently(lambda: client.queue_url(queue))
+
+
+def queue_key(url: str) -> str:
+    """Account and name: the host of a URL may change."""
+    return urlsplit(url).path.strip("/")

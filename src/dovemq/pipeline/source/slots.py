@@ -1,0 +1,168 @@
+"""One slot of an epoch, filled and read by a task in an executor.
+
+A slot that is filled is read from its file, whoever filled it. Else the task receives its share,
+and publishes it before it hands on the first row. A task that was run again, or twice at the same
+time, therefore gives the same rows. What a task received and could not publish it gives back to
+the queue; if it cannot even do that, the messages come back when their leases end.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final
+
+import pyarrow as pa
+
+from dovemq.client.batching import batches
+from dovemq.client.errors import ClientError
+from dovemq.client.patience import Pause, patiently
+from dovemq.client.sqs import SqsClient
+from dovemq.core import limits
+from dovemq.pipeline.source.columns import Wish, received_batch
+from dovemq.pipeline.source.options import Pace
+from dovemq.pipeline.source.places import Place, place_of
+from dovemq.pipeline.source.servers import Server, queue_url
+from dovemq.pipeline.source.staging import Entry, Epoch, Received, Slot, owed_in
+from dovemq.sqs.shapes import ReceivedMessage
+
+ROWS_MAX: Final = 1_000
+"""Of a record batch."""
+GATHER_SECONDS_MAX: Final = 10.0
+_SENT: Final = "SentTimestamp"
+
+
+def read_slot(
+    server: Server, location: str, pace: Pace, slot: Slot, columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    with contextlib.closing(place_of(location)) as place:
+        with server.connected() as (thread, client):
+            filling = Filling(client, server.queue, place, pace, columns)
+            entry = thread.run(filling.filled(slot))
+        yield from Epoch(place, slot.epoch).read(entry, columns)
+
+
+class Filling:
+    def __init__(
+        self,
+        client: SqsClient,
+        queue: str,
+        place: Place,
+        pace: Pace,
+        columns: Sequence[str],
+        pause: Pause = asyncio.sleep,
+    ) -> None:
+        self._client = client
+        self._queue = queue
+        self._place = place
+        self._pace = pace
+        self._wish = Wish.of(columns)
+        self._pause = pause
+
+    async def filled(self, slot: Slot) -> Entry:
+        """The slot's entry, of this attempt or of another one."""
+        epoch = Epoch(self._place, slot.epoch)
+        owed = owed_in(self._place, slot)
+        entry = epoch.entry_of(slot.number)
+        if entry is not None:
+            return entry
+        url = await queue_url(self._client, self._queue)
+        harvest = Harvest(self._wish, slot.count_max, self._pace.bytes_max // slot.slots)
+        try:
+            await self._receive(url, harvest)
+            entry = epoch.publish(slot.number, harvest.received(), owed)
+            # An epoch is marked as settled before its files are removed. So an entry that took
+            # the place of a removed one is noticed here.
+            owed_in(self._place, slot)
+        finally:
+            if entry is None:
+                await self._release(url, harvest)
+        entry = entry or epoch.entry_of(slot.number)
+        assert entry is not None, "a slot that was filled stays filled"
+        return entry
+
+    async def _receive(self, url: str, harvest: "Harvest") -> None:
+        """Only the first receive waits, and asks again when it fails.
+
+        What was received before a failure is kept; the failure will be met again.
+        """
+        seconds = min(GATHER_SECONDS_MAX, self._pace.lease_seconds / 2)
+        deadline = asyncio.get_running_loop().time() + seconds
+        first = partial(self._draw, url, harvest, self._pace.wait_seconds)
+        if await patiently(first, self._pause):
+            await asyncio.gather(
+                *(self._draw_on(url, harvest, deadline) for _ in range(self._pace.receives))
+            )
+
+    async def _draw_on(self, url: str, harvest: "Harvest", deadline: float) -> None:
+        """Until the queue is empty, or enough is there, or it took long enough."""
+        now = asyncio.get_running_loop().time
+        with contextlib.suppress(ClientError):
+            while now() < deadline and await self._draw(url, harvest, 0):
+                pass
+
+    async def _draw(self, url: str, harvest: "Harvest", wait_seconds: int) -> bool:
+        asked = harvest.reserve(limits.RECEIVE_COUNT.most)
+        messages: list[ReceivedMessage] = []
+        try:
+            if asked:
+                messages = await self._client.receive(
+                    url,
+                    asked,
+                    wait_seconds=wait_seconds,
+                    lease_seconds=self._pace.lease_seconds,
+                    names=self._wish.names,
+                    attribute_names=self._wish.attribute_names,
+                )
+        finally:
+            harvest.take(messages, asked)
+        return bool(messages)
+
+    async def _release(self, url: str, harvest: "Harvest") -> None:
+        """The messages are visible at once; best effort, since their leases end anyway."""
+        for part in batches(harvest.receipts, len):
+            with contextlib.suppress(ClientError):
+                await self._client.extend_batch(url, part, 0)
+
+
+class Harvest:
+    """What an attempt has received so far, as a file in memory."""
+
+    def __init__(self, wish: Wish, count_max: int, bytes_max: int) -> None:
+        self.receipts: list[str] = []
+        self._ids: list[str] = []
+        self._oldest_ms: int | None = None
+        self._room = count_max
+        self._bytes_left = bytes_max
+        self._fresh: list[ReceivedMessage] = []
+        self._schema = wish.schema
+        self._sink = pa.BufferOutputStream()
+        self._writer = pa.ipc.new_file(self._sink, wish.schema)
+
+    def reserve(self, most: int) -> int:
+        asked = min(most, self._room) if self._bytes_left > 0 else 0
+        self._room -= asked
+        return asked
+
+    def take(self, messages: Sequence[ReceivedMessage], asked: int) -> None:
+        self._room += asked - len(messages)
+        for message in messages:
+            self._ids.append(message.message_id)
+            self.receipts.append(message.receipt_handle)
+            self._bytes_left -= len(message.body)
+            if _SENT in message.attributes:
+                sent_ms = int(message.attributes[_SENT])
+                self._oldest_ms = min(self._oldest_ms or sent_ms, sent_ms)
+        self._fresh += messages
+        if len(self._fresh) >= ROWS_MAX:
+            self._write()
+
+    def received(self) -> Received:
+        if self._fresh:
+            self._write()
+        self._writer.close()
+        return Received(self._ids, self._sink.getvalue(), self._oldest_ms)
+
+    def _write(self) -> None:
+        self._writer.write_batch(received_batch(self._fresh, self._schema))
+        self._fresh.clear()

@@ -17,9 +17,20 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 def test_example_prints_what_it_promises(
     example: Path, server: LocalServer, tmp_path: Path
 ) -> None:
+    assert_prints_what_it_promises(example, server, tmp_path)
+
+
+def test_a_spark_job_runs_through_spark_connect_too(server: LocalServer, tmp_path: Path) -> None:
+    example = ROOT / "examples" / "06_metrics_in_a_spark_job.py"
+    assert_prints_what_it_promises(example, server, tmp_path, SPARK_REMOTE="local[2]")
+
+
+def assert_prints_what_it_promises(
+    example: Path, server: LocalServer, tmp_path: Path, **variables: str
+) -> None:
     docstring = ast.get_docstring(ast.parse(example.read_text())) or ""
     _, _, promised = docstring.partition("Prints:\n")
-    env = clean_environment(tmp_path, **server.env)
+    env = clean_environment(tmp_path, **server.env, **variables)
     printed = run([sys.executable, example], env=env, cwd=tmp_path)
     assert promised
     assert printed.strip() == textwrap.dedent(promised).strip()

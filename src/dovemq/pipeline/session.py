@@ -29,9 +29,11 @@ _PYTHON_PATH: Final = "spark.executorEnv.PYTHONPATH"
 
 @dataclass(frozen=True, slots=True)
 class SparkPlan:
-    """`memory` is that of the driver on a local master, else of each executor.
+    """Where a session runs, and with what.
 
-    `more` are settings of Spark's own names, which come last; those that are lists are joined.
+    `master` is a master of Spark, or the URL of a Spark Connect server (`sc://host:port`), which
+    has its own memory and settings. `memory` is that of the driver on a local master, else of each
+    executor. `more` are settings by Spark's own names; those that are lists are added.
     """
 
     master: str = LOCAL
@@ -43,27 +45,44 @@ class SparkPlan:
     def local(self) -> bool:
         return self.master.startswith("local")
 
+    @property
+    def remote(self) -> bool:
+        return self.master.startswith("sc://")
+
 
 @contextlib.contextmanager
 def spark_session(plan: SparkPlan) -> Iterator["SparkSession"]:
     """One at a time in a process; stopped at the end, with all that it kept on disk."""
-    check_java()
+    if not plan.remote:
+        check_java()
     if importlib.util.find_spec("pyspark") is None:
         raise SparkMissing("pyspark")
-    from pyspark.sql import SparkSession
-
     with tempfile.TemporaryDirectory(prefix="dovemq-spark-") as folder:
-        _prepare_environment()
-        builder = SparkSession.builder.master(plan.master).appName(plan.name)
-        for name, value in _settings(plan, Path(folder)).items():
-            builder = builder.config(name, value)
-        session = builder.getOrCreate()
+        session = _started(plan, Path(folder))
         try:
-            if not plan.local:
-                session.sparkContext.addArchive(f"{pack(Path(folder))}#{UNPACKED}")
             yield session
         finally:
             session.stop()
+
+
+def _started(plan: SparkPlan, folder: Path) -> "SparkSession":
+    """With this package sent along, unless its Python processes run here."""
+    from pyspark.sql import SparkSession
+
+    if plan.remote:
+        remote = SparkSession.builder.remote(plan.master).getOrCreate()
+        for name, value in plan.more.items():
+            remote.conf.set(name, value)
+        remote.addArtifacts(str(pack(folder)), pyfile=True)
+        return remote
+    _prepare_environment()
+    builder = SparkSession.builder.master(plan.master).appName(plan.name)
+    for name, value in _settings(plan, folder).items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    if not plan.local:
+        session.sparkContext.addArchive(f"{pack(folder)}#{UNPACKED}")
+    return session
 
 
 def use_this_python(session: "SparkSession") -> None:

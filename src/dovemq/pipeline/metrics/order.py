@@ -23,6 +23,7 @@ from dovemq.pipeline.metrics.order_kernel import (
     measured_slices,
     measured_streams,
 )
+from dovemq.pipeline.session import use_this_python
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -40,6 +41,7 @@ def order(messages: "DataFrame", window_us: int, slice_rows: int = SLICE_ROWS) -
     `renumbered`: the sender gave one number to several messages, so that the order of the commits
     counts instead.
     """
+    use_this_python(messages.sparkSession)
     pieces = (
         _sliced(messages, window_us, slice_rows)
         .repartition("queue", "sender", "slice")

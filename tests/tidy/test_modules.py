@@ -27,6 +27,8 @@ EXTRAS: Mapping[str, frozenset[str]] = {
     ),
     "src/dovemq/telemetry/columns.py": frozenset(("numpy", "pyarrow")),
     "src/dovemq/telemetry/files.py": frozenset(("pyarrow",)),
+    "src/dovemq/telemetry/remote.py": frozenset(("pyarrow",)),
+    "src/dovemq/testing/local_s3.py": frozenset(("pyarrow",)),
 }
 """What only modules that are imported on demand may need."""
 

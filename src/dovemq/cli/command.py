@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from dovemq.core import limits
 from dovemq.core.errors import DoveError
+from dovemq.core.locations import Location, LocationInvalid, parse_location
 
 OK: Final = 0
 FAILED: Final = 1
@@ -103,3 +104,10 @@ def existing_file(text: str) -> Path:
     if not path.is_file():
         raise argparse.ArgumentTypeError(f"{text!r} is not a file")
     return path
+
+
+def location(text: str) -> Location:
+    try:
+        return parse_location(text)
+    except LocationInvalid as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

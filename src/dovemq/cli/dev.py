@@ -51,7 +51,8 @@ def _add_spark_up(actions: Commands) -> None:
 
 def _spark_up(args: argparse.Namespace) -> int:
     with piping():
-        from dovemq.testing.spark_cluster import ClusterFailed, SparkCluster
+        from dovemq.testing.daemons import DaemonFailed
+        from dovemq.testing.spark_cluster import SparkCluster
     try:
         with (
             ended_by_signals(),
@@ -62,7 +63,7 @@ def _spark_up(args: argparse.Namespace) -> int:
             cluster.wait()
     except KeyboardInterrupt:
         return OK
-    except ClusterFailed as error:
+    except DaemonFailed as error:
         raise WrongUse(str(error)) from None
     print("dovemq: the master of the cluster has ended", file=sys.stderr)
     return FAILED

@@ -13,7 +13,6 @@ import pytest
 
 import dovemq.models
 from dovemq.cli import main
-from dovemq.cli.command import INTERRUPTED
 from dovemq.experiments import catalogue
 from dovemq.experiments.catalogue import EXPERIMENTS, Experiment
 from dovemq.experiments.figure import Effort, Figure
@@ -327,7 +326,7 @@ def test_an_interrupted_figure_leaves_what_it_does_and_cleans_up(
             cleaned_up = True
 
     monkeypatch.setattr(catalogue, "EXPERIMENTS", {"endless": Experiment("endless", endless)})
-    ask("reproduce", "endless", code=INTERRUPTED)
+    ask("reproduce", "endless", code=128 + number)
     assert cleaned_up
 
 

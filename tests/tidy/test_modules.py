@@ -23,7 +23,7 @@ EXTRAS: Mapping[str, frozenset[str]] = {
     "src/dovemq/load/": frozenset(("numpy",)),
     "src/dovemq/models/": frozenset(("numba", "numpy", "scipy")),
     "src/dovemq/pipeline/": frozenset(
-        ("duckdb", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "scipy")
+        ("duckdb", "matplotlib", "numpy", "pandas", "py4j", "pyarrow", "pyspark", "scipy")
     ),
     "src/dovemq/telemetry/columns.py": frozenset(("numpy", "pyarrow")),
     "src/dovemq/telemetry/files.py": frozenset(("pyarrow",)),

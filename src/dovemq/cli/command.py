@@ -29,6 +29,19 @@ class WrongUse(DoveError):
     """The command line makes no sense; the text says what would."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """A signal of that number ended the command; `advice` says how to go on."""
+
+    def __init__(self, number: int, advice: str = "") -> None:
+        super().__init__(f"interrupted; {advice}" if advice else "interrupted")
+        self.number = number
+
+    @property
+    def code(self) -> int:
+        """As shells have it: 130 after Ctrl-C, 143 after SIGTERM."""
+        return 128 + self.number
+
+
 def add_command(
     commands: Commands, name: str, run: Run, summary: str, example: str
 ) -> argparse.ArgumentParser:

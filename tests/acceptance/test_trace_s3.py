@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -106,12 +106,15 @@ def dropped(server: LocalServer) -> float:
     return sum(each.value for each in samples if "dropped" in each.labels.values())
 
 
-def test_dead_store_costs_rows_by_count_and_the_service_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("fail", [LocalS3.stop, LocalS3.freeze], ids=["dead", "silent"])
+def test_store_that_fails_costs_rows_by_count_and_the_service_goes_on(
+    tmp_path: Path, fail: Callable[[LocalS3], None]
+) -> None:
     args = ["--trace-rotate-seconds", "1"]
     with LocalS3(tmp_path / "s3") as s3:
         with server_with(s3, tmp_path, s3.uri("dead"), *args) as server:
             url = uvloop.run(put_through(access_of(server), 100))
-            s3.stop()
+            fail(s3)
             for _ in range(ROUNDS_MAX):
                 uvloop.run(put_through(access_of(server), 100, url))
                 if dropped(server) > 0:

@@ -5,6 +5,7 @@ What is written there is kept in memory and is gone when the server stops. It ch
 
 import os
 import re
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,9 +46,13 @@ class LocalS3:
     def stop(self) -> None:
         """The port is refused from now on, and all objects are gone."""
         if self._daemon is not None:
-            self._daemon.ask_to_end()
-            self._daemon.end()
+            self._daemon.kill()
             self._daemon = None
+
+    def freeze(self) -> None:
+        """Connections are accepted from now on, and never answered."""
+        assert self._daemon is not None, "the server is not running"
+        self._daemon.process.send_signal(signal.SIGSTOP)
 
     @property
     def endpoint(self) -> str:

@@ -23,7 +23,7 @@ PINNED := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt
 INSTALL := $(PINNED) $(BIN)/pip install --quiet --disable-pip-version-check \
 	--use-pep517 --editable
 
-.PHONY: setup java serve test test-full check suite coverage bench peers docs clean
+.PHONY: setup java maven serve test test-full check suite coverage bench peers docs clean
 
 setup: $(TEST_STAMP) $(JS_STAMP) java
 
@@ -34,6 +34,16 @@ java:
 			apt-get update -qq && apt-get install -y -qq openjdk-17-jre-headless; \
 		else \
 			echo "java not found: tests with Spark will be skipped (and fail in CI)"; \
+		fi; \
+	fi
+
+# Fetches the jars for tests on HDFS and S3. Only root can install it.
+maven:
+	@if ! command -v mvn >/dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && apt-get install -y -qq maven; \
+		else \
+			echo "mvn not found: tests on HDFS and S3 will be skipped (and fail in CI)"; \
 		fi; \
 	fi
 
@@ -66,8 +76,9 @@ test-full: export DOVETEST_NETS := 2000
 test-full: export DOVETEST_METRICS := 60
 test-full: export DOVETEST_SWEEP := 3
 test-full: export DOVETEST_STREAM := 100000
+test-full: export DOVETEST_STORAGE := 1
 test-full: PYTEST += --timeout 3600 -o faulthandler_timeout=0
-test-full: check suite
+test-full: maven check suite
 	$(BIN)/python -m bench.flat
 	$(BIN)/python -m bench.flat --fifo
 	$(BIN)/python -m bench.polls

@@ -23,7 +23,7 @@ from bench.measured import access_of, cpu_seconds, create_queue, dovemq_server
 from bench.path import BODY_BYTES, WARM_UP_SHARE, Contestant, Shape
 from bench.tables import Row, parser_of, show
 from dovemq.load.costs import Undisturbed
-from dovemq.telemetry.files import PARTIAL
+from dovemq.telemetry.folders import PARTIAL
 from dovemq.telemetry.trace import TICK_SECONDS
 
 BOUND: Final = 1.10

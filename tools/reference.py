@@ -19,6 +19,7 @@ from dovemq.sqs.attributes import READ_ONLY, SETTABLE, QueueAttribute
 from dovemq.sqs.faults import FAULTS, NEVER_GIVEN
 from dovemq.sqs.operations import OPERATIONS
 from dovemq.telemetry.metrics import METRICS, OTHER
+from dovemq.telemetry.remote import FILES_PER_LISTING
 from dovemq.telemetry.schema import COLUMNS, Column, Event
 from dovemq.telemetry.trace import CHUNK_TICKS_MAX, MESSAGES_KNOWN_MAX, TICK_SECONDS
 from tools.conformance import conformance_page
@@ -60,9 +61,10 @@ TRACE_PROMISES: Final = f"""\
 - A file has its name only when it is whole. It is finished after `trace_rotate_rows` or
   `trace_rotate_seconds`, and at a stop. A kill -9 loses what was not finished: the rows of up to
   `trace_rotate_seconds` and {(CHUNK_TICKS_MAX + 1) * TICK_SECONDS:g} s more.
-- The service does not wait for the trace. When it cannot follow, or its disk fails, rows are
+- The service does not wait for the trace. When it cannot follow, or its storage fails, rows are
   dropped, counted (`dovemq_trace_rows_total`) and logged.
-- Beyond `trace_bytes_max` the oldest files are removed.
+- Beyond `trace_bytes_max` the oldest files are removed. On S3 and other file systems that Arrow
+  reaches, a front end counts its own files and lists the folder every {FILES_PER_LISTING} of them.
 - `message_id` is null in `settled` and `expired` rows of messages that this process neither took
   nor handed out, or that more than {MESSAGES_KNOWN_MAX // 2:,} others came after; `send_seq` is
   then the sequence in the store.

@@ -19,6 +19,7 @@ from msgspec import Meta, Struct
 
 from dovemq.core.accounts import ROOT_NUMBER
 from dovemq.core.errors import DoveError
+from dovemq.core.locations import LocationInvalid, parse_location
 
 ENVIRONMENT_PREFIX: Final = "DOVEMQ_"
 FILE_VARIABLE: Final = "DOVEMQ_CONFIG"
@@ -161,8 +162,11 @@ class Settings(Struct, frozen=True, kw_only=True):
         int, _about("Time for running requests to end after SIGTERM.", "seconds", least=0)
     ] = 20
     trace: Annotated[
-        Path | None,
-        _about("Directory for the lifecycle trace, as Parquet files.", default="none"),
+        str | None,
+        _about(
+            "Directory or URI (s3, gs, abfss, hdfs) for the Parquet files of the lifecycle trace.",
+            default="none",
+        ),
     ] = None
     trace_rotate_rows: Annotated[
         int, _about("Rows after which a file of the trace is finished.", least=1_000)
@@ -391,6 +395,11 @@ def _check(settings: Settings, sources: Mapping[str, str]) -> None:
     if (settings.tls_certificate is None) != (settings.tls_key is None):
         place = sources.get("tls_certificate") or sources["tls_key"]
         raise SettingInvalid(place, "a certificate and its key go together", "name both or none")
+    if settings.trace is not None:
+        try:
+            parse_location(settings.trace)
+        except LocationInvalid as error:
+            raise SettingInvalid(sources["trace"], error.found, error.remedy) from None
     try:
         _ = settings.proxy_networks
     except ValueError as error:

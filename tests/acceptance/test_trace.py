@@ -14,7 +14,7 @@ import uvloop
 
 from bench.load import Access, Connection, Load, Signer, connect, tens
 from bench.measured import access_of, create_queue
-from dovemq.telemetry.files import PARTIAL
+from dovemq.telemetry.folders import PARTIAL
 from dovemq.telemetry.schema import COLUMNS
 from dovemq.testing.local_server import LocalServer
 from tests.acceptance.programs import ROOT, clean_environment

@@ -13,7 +13,6 @@ import pytest
 
 import dovemq.models
 from dovemq.cli import main
-from dovemq.cli.command import INTERRUPTED
 from dovemq.experiments import catalogue
 from dovemq.experiments.catalogue import EXPERIMENTS, Experiment
 from dovemq.experiments.figure import Effort, Figure
@@ -311,9 +310,10 @@ def test_equal_runs_write_equal_files(ask: Ask, tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(60)
+@pytest.mark.parametrize("tells", [True, False])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_figure_leaves_what_it_does_and_cleans_up(
-    ask: Ask, number: int, monkeypatch: pytest.MonkeyPatch
+    ask: Ask, number: int, tells: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cleaned_up = False
 
@@ -322,12 +322,13 @@ def test_an_interrupted_figure_leaves_what_it_does_and_cleans_up(
         try:
             os.kill(os.getpid(), number)
             while True:
-                effort.tell("under way")
+                if tells:
+                    effort.tell("under way")
         finally:
             cleaned_up = True
 
     monkeypatch.setattr(catalogue, "EXPERIMENTS", {"endless": Experiment("endless", endless)})
-    ask("reproduce", "endless", code=INTERRUPTED)
+    ask("reproduce", "endless", code=128 + number)
     assert cleaned_up
 
 

@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 
 import pyarrow as pa
 
@@ -47,11 +48,14 @@ def run_in(
     replicate: Replicate,
     clock: Callable[[], float] = lambda: 0.0,
     standing: Standing | None = None,
+    stopping: Event | None = None,
 ) -> Findings:
+    """Results are published only if it was not stopped."""
     with opened_ledger(folder, sweep.identity()) as ledger:
         findings = take_up(sweep, ledger)
-        run_sweep(findings, replicate, ledger, Pace(clock), standing or Standing())
-        ledger.publish(results(sweep, findings))
+        run_sweep(findings, replicate, ledger, Pace(clock), standing or Standing(), stopping)
+        if stopping is None or not stopping.is_set():
+            ledger.publish(results(sweep, findings))
         return findings
 
 

@@ -5,6 +5,7 @@ import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -95,6 +96,27 @@ class Ticks:
 
     def __call__(self) -> float:
         return next(self._times)
+
+
+@pytest.mark.parametrize("slices", [1, 2])
+def test_a_sweep_that_is_stopped_between_two_slices_keeps_what_it_ran_and_goes_on(
+    tmp_path: Path, whole: Path, slices: int
+) -> None:
+    sweep, stopping, standing = sweep_of(), Event(), Standing()
+    left = itertools.count(slices - 1, -1)
+
+    def replicate(rows: pa.Table) -> pa.Table:
+        if next(left) == 0:
+            stopping.set()
+        return here(sweep)(rows)
+
+    run_in(tmp_path, sweep, replicate, standing=standing, stopping=stopping)
+    parts = sorted((tmp_path / "parts").iterdir())
+    assert len(parts) == slices
+    assert sum(pq.read_table(part).num_rows for part in parts) == standing.done
+    assert standing.under_way == 0
+    run_in(tmp_path, sweep, here(sweep))
+    assert contents(tmp_path) == contents(whole)
 
 
 def test_a_finished_sweep_runs_nothing_again(tmp_path: Path, whole: Path) -> None:

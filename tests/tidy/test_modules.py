@@ -23,11 +23,13 @@ EXTRAS: Mapping[str, frozenset[str]] = {
     "src/dovemq/load/": frozenset(("numpy",)),
     "src/dovemq/models/": frozenset(("numba", "numpy", "scipy")),
     "src/dovemq/pipeline/": frozenset(
-        ("duckdb", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "scipy")
+        ("duckdb", "matplotlib", "numpy", "pandas", "py4j", "pyarrow", "pyspark", "scipy")
     ),
     "src/dovemq/pipeline/source/places.py": frozenset(("boto3",)),
     "src/dovemq/telemetry/columns.py": frozenset(("numpy", "pyarrow")),
     "src/dovemq/telemetry/files.py": frozenset(("pyarrow",)),
+    "src/dovemq/telemetry/remote.py": frozenset(("pyarrow",)),
+    "src/dovemq/testing/local_s3.py": frozenset(("pyarrow",)),
 }
 """What only modules that are imported on demand may need."""
 

@@ -2,10 +2,14 @@
 
 import asyncio
 import io
+import itertools
+import os
+import signal
+import threading
 
 import pytest
 
-from dovemq.cli.output import Progress, print_pairs, print_table, size_text
+from dovemq.cli.output import Progress, print_pairs, print_table, size_text, working
 
 
 class Terminal(io.StringIO):
@@ -55,24 +59,66 @@ def test_progress_is_written_over_and_wiped_at_the_end() -> None:
     assert stream.getvalue() == "\r7 done\r      \r"
 
 
-def test_progress_says_nothing_to_a_file() -> None:
+def test_progress_is_a_line_now_and_then_where_there_is_no_terminal() -> None:
     stream = io.StringIO()
 
     async def work() -> None:
-        async with Progress(lambda: "7 done", stream, after_seconds=0):
-            for _ in range(10):
-                await asyncio.sleep(0)
+        done = itertools.count(1)
+        enough = asyncio.Event()
+
+        def text() -> str:
+            number = next(done)
+            if number == 3:
+                enough.set()
+            return f"{number} done"
+
+        async with Progress(text, stream, line_every_seconds=0):
+            await enough.wait()
 
     asyncio.run(work())
-    assert stream.getvalue() == ""
+    assert stream.getvalue() == "1 done\n2 done\n3 done\n"
 
 
-def test_short_work_has_no_progress() -> None:
-    stream = Terminal()
-
+@pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["terminal", "file"])
+def test_short_work_has_no_progress(stream: io.StringIO) -> None:
     async def work() -> None:
         async with Progress(lambda: "7 done", stream):
             await asyncio.sleep(0)
 
     asyncio.run(work())
     assert stream.getvalue() == ""
+
+
+class Stopped(Exception):
+    """What work fails with once it was asked to stop."""
+
+
+def test_interrupted_work_is_asked_to_stop_until_it_has_ended() -> None:
+    begun, asked = threading.Event(), threading.Semaphore(0)
+
+    def work() -> None:
+        begun.set()
+        for _ in range(3):
+            asked.acquire()
+        raise Stopped
+
+    def interrupt() -> None:
+        begun.wait(60)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        working(lambda: "", work, asked.release)
+    assert begun.is_set()
+
+
+def test_work_that_ends_is_not_asked_to_stop() -> None:
+    asked: list[bool] = []
+    assert working(lambda: "", lambda: 7, lambda: asked.append(True)) == 7
+    with pytest.raises(Stopped):
+        working(lambda: "", _fail, lambda: asked.append(True))
+    assert asked == []
+
+
+def _fail() -> None:
+    raise Stopped

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dovemq.telemetry.columns import SCHEMA, Origin, table_of
-from dovemq.telemetry.files import PARTIAL, Rotation, TraceFiles
+from dovemq.telemetry.files import Rotation, TraceFiles
+from dovemq.telemetry.folders import PARTIAL, LocalFolder
 from dovemq.telemetry.lanes import NEVER, Chunk, entry_of
 from dovemq.telemetry.schema import COLUMNS, VERSION, Event
 from dovemq.telemetry.writing import TraceWriter
@@ -29,9 +30,8 @@ class Shelf:
         self.directory = directory
         self.seconds = 0.0
         limits = {"rows_max": 1_000, "seconds_max": 10.0, "bytes_max": 1 << 30, **rotation}
-        self.files = TraceFiles(
-            directory, ORIGIN, Rotation(**limits), lambda: int(self.seconds * 1e9)
-        )
+        folder = LocalFolder(directory)
+        self.files = TraceFiles(folder, ORIGIN, Rotation(**limits), lambda: int(self.seconds * 1e9))
 
     def whole(self) -> list[Path]:
         return sorted(self.directory.glob("*.parquet"))
@@ -106,9 +106,11 @@ import sys
 from pathlib import Path
 from dovemq.telemetry.columns import Origin
 from dovemq.telemetry.files import Rotation, TraceFiles
+from dovemq.telemetry.folders import LocalFolder
 from dovemq.telemetry.lanes import Chunk, entry_of
 
-files = TraceFiles(Path(sys.argv[1]), Origin("front", 0), Rotation(10, 10.0, 1 << 30), lambda: 0)
+folder = LocalFolder(Path(sys.argv[1]))
+files = TraceFiles(folder, Origin("front", 0), Rotation(10, 10.0, 1 << 30), lambda: 0)
 before = set(sys.modules)
 chunk = Chunk()
 chunk.sent.entries += entry_of("id", 1, 1, 1)
@@ -172,6 +174,7 @@ def test_oldest_files_go_beyond_the_bound_and_the_newest_stays(tmp_path: Path) -
     for _ in range(3):
         shelf.files.add(chunk_of(5))
         shelf.files.finish()
+        shelf.files.remove_oldest()
         shelf.seconds += 60
         [newest] = shelf.whole()
         names.append(newest.name)
@@ -221,6 +224,9 @@ class FailingFiles:
             raise OSError(28, "No space left on device")
         rows, self.rows = self.rows, 0
         return rows
+
+    def remove_oldest(self) -> None:
+        pass
 
     def discard(self) -> None:
         self.discards += 1

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from dovemq.core import limits
 from dovemq.core.errors import DoveError
+from dovemq.core.locations import Location, LocationInvalid, parse_location
 
 OK: Final = 0
 FAILED: Final = 1
@@ -26,6 +27,19 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 class WrongUse(DoveError):
     """The command line makes no sense; the text says what would."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal of that number ended the command; `advice` says how to go on."""
+
+    def __init__(self, number: int, advice: str = "") -> None:
+        super().__init__(f"interrupted; {advice}" if advice else "interrupted")
+        self.number = number
+
+    @property
+    def code(self) -> int:
+        """As shells have it: 130 after Ctrl-C, 143 after SIGTERM."""
+        return 128 + self.number
 
 
 def add_command(
@@ -103,3 +117,10 @@ def existing_file(text: str) -> Path:
     if not path.is_file():
         raise argparse.ArgumentTypeError(f"{text!r} is not a file")
     return path
+
+
+def location(text: str) -> Location:
+    try:
+        return parse_location(text)
+    except LocationInvalid as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, add_group, count
+from dovemq.cli.ending import ended_by_signals
 from dovemq.cli.output import print_json, print_pairs
-from dovemq.cli.pipelining import ended_by_signals, piping
+from dovemq.cli.pipelining import piping
 
 
 def add(commands: Commands) -> None:
@@ -51,7 +52,8 @@ def _add_spark_up(actions: Commands) -> None:
 
 def _spark_up(args: argparse.Namespace) -> int:
     with piping():
-        from dovemq.testing.spark_cluster import ClusterFailed, SparkCluster
+        from dovemq.testing.daemons import DaemonFailed
+        from dovemq.testing.spark_cluster import SparkCluster
     try:
         with (
             ended_by_signals(),
@@ -62,7 +64,7 @@ def _spark_up(args: argparse.Namespace) -> int:
             cluster.wait()
     except KeyboardInterrupt:
         return OK
-    except ClusterFailed as error:
+    except DaemonFailed as error:
         raise WrongUse(str(error)) from None
     print("dovemq: the master of the cluster has ended", file=sys.stderr)
     return FAILED

@@ -18,6 +18,7 @@ from dovemq.cli.command import (
     WrongUse,
     add_command,
     add_target,
+    location,
 )
 from dovemq.cli.load_check import (
     add_rules,
@@ -30,6 +31,7 @@ from dovemq.cli.load_check import (
 from dovemq.cli.load_options import add_options, plan_of
 from dovemq.cli.output import Progress, print_json, print_pairs, print_table
 from dovemq.cli.target import find_target
+from dovemq.core.locations import Location
 from dovemq.service.clock import SystemClock
 from dovemq.service.garbage import calm_collector
 
@@ -65,7 +67,11 @@ def add(actions: Commands) -> None:
         "--journal", type=new_place, metavar="DIR", help="keep the journals in a new directory"
     )
     parser.add_argument(
-        "--trace", dest="traces", type=Path, metavar="DIR", help="write a lifecycle trace there"
+        "--trace",
+        dest="traces",
+        type=location,
+        metavar="PLACE",
+        help="directory or URI for a lifecycle trace",
     )
     add_rules(parser)
     add_target(parser)
@@ -98,8 +104,8 @@ def _run(args: argparse.Namespace) -> int:
 async def _ran(args: argparse.Namespace, plan: "Plan") -> "Result":
     from dovemq.load.run import Live, run
 
-    if args.traces is not None and importlib.util.find_spec("pyarrow") is None:
-        raise WrongUse(_TRACE_EXTRA)
+    if args.traces is not None:
+        _check_traces(args.traces)
     calm_collector()
     stop, live = stop_on_interrupt(), Live()
     async with Progress(lambda: str(live)):
@@ -111,6 +117,18 @@ async def _ran(args: argparse.Namespace, plan: "Plan") -> "Result":
             stop=stop,
             live=live,
         )
+
+
+def _check_traces(place: Location) -> None:
+    """Before the run, whose measurements would be lost with its trace."""
+    if importlib.util.find_spec("pyarrow") is None:
+        raise WrongUse(_TRACE_EXTRA)
+    from dovemq.telemetry.remote import FolderUnusable, open_folder
+
+    try:
+        open_folder(place)
+    except FolderUnusable as error:
+        raise WrongUse(f"--trace: {error}") from None
 
 
 def stop_on_interrupt() -> asyncio.Event:

@@ -1,4 +1,4 @@
-"""What commands print: tables for people, JSON for programs, progress on a terminal."""
+"""What commands print: tables for people, JSON for programs, progress of long work."""
 
 import asyncio
 import contextlib
@@ -13,6 +13,8 @@ Result = TypeVar("Result")
 
 PROGRESS_AFTER_SECONDS: Final = 2.0
 PROGRESS_EVERY_SECONDS: Final = 0.2
+PROGRESS_LINE_EVERY_SECONDS: Final = 10.0
+STOP_EVERY_SECONDS: Final = 0.2
 
 
 def print_json(value: Any) -> None:
@@ -68,9 +70,11 @@ def size_text(size_bytes: int) -> str:
 
 
 class Progress:
-    """One line about work under way, only on a terminal and only after two seconds.
+    """What is known of work under way, on standard error: one line that is written over.
 
-    `async with Progress(lambda: f"{done} messages sent"):` asks for the text as time goes by.
+    It appears after two seconds. Where there is no terminal a new line is written every ten
+    seconds instead. `async with Progress(lambda: f"{done} messages sent"):` asks for the text as
+    time goes by.
     """
 
     def __init__(
@@ -78,16 +82,18 @@ class Progress:
         text: Callable[[], str],
         stream: TextIO | None = None,
         after_seconds: float = PROGRESS_AFTER_SECONDS,
+        line_every_seconds: float = PROGRESS_LINE_EVERY_SECONDS,
     ) -> None:
         self._text = text
         self._after_seconds = after_seconds
+        self._line_every_seconds = line_every_seconds
         self._stream = stream or sys.stderr
         self._length = 0
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> None:
-        if self._stream.isatty():
-            self._task = asyncio.get_running_loop().create_task(self._tick())
+        ticking = self._tick() if self._stream.isatty() else self._tick_lines()
+        self._task = asyncio.get_running_loop().create_task(ticking)
 
     async def __aexit__(self, *error: object) -> None:
         if self._task is not None:
@@ -105,6 +111,11 @@ class Progress:
             self._write(self._text())
             await asyncio.sleep(PROGRESS_EVERY_SECONDS)
 
+    async def _tick_lines(self) -> None:
+        while True:
+            await asyncio.sleep(self._line_every_seconds)
+            print(self._text(), file=self._stream, flush=True)
+
     def _write(self, text: str) -> None:
         self._stream.write("\r" + text.ljust(self._length))
         self._stream.flush()
@@ -114,13 +125,22 @@ class Progress:
 def working(
     text: Callable[[], str], work: Callable[[], Result], stop: Callable[[], None]
 ) -> Result:
-    """Work in a thread, so that a line about it can be shown, and that it can be interrupted."""
+    """Work in a thread, so that a line about it can be shown, and that it can be interrupted.
+
+    After an interruption `stop` is called until the work has ended: it may be called often.
+    """
 
     async def run() -> Result:
         async with Progress(text):
+            doing = asyncio.get_running_loop().run_in_executor(None, work)
             try:
-                return await asyncio.to_thread(work)
-            finally:
-                stop()
+                return await asyncio.shield(doing)
+            except asyncio.CancelledError:
+                while not doing.done():
+                    stop()
+                    await asyncio.wait([doing], timeout=STOP_EVERY_SECONDS)
+                # How it failed is of no interest, but must be asked for.
+                doing.exception()
+                raise
 
     return asyncio.run(run())

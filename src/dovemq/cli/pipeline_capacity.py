@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.capacity_reports import as_dict, draw, print_report
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, existing_file, number
-from dovemq.cli.modelling import modelling, picture, read_toml, real, reals
+from dovemq.cli.ending import Ending
+from dovemq.cli.modelling import picture, read_toml, real, reals
 from dovemq.cli.output import print_json
 from dovemq.cli.pipelining import add_spark, piping
 from dovemq.cli.sweeping import add_keeping, swept
@@ -108,7 +109,7 @@ def whole_axis(text: str) -> list[int]:
 
 
 def _run(args: argparse.Namespace) -> int:
-    with piping() if args.method == "kernel" else modelling():
+    with piping("spark" if args.method == "kernel" else "models") as ending:
         from dovemq.models.planning.capacity import Prices, Target, by_formula, candidates, cheapest
 
         target = Target(args.target, args.level)
@@ -120,7 +121,7 @@ def _run(args: argparse.Namespace) -> int:
         found = (
             by_formula(asked, target)
             if args.method == "analytic"
-            else _simulated(args, queue, asked, target)
+            else _simulated(args, queue, asked, target, ending)
         )
         best = cheapest(found)
         if args.plot is not None:
@@ -171,11 +172,13 @@ def _simulated(
     queue: "PartitionedQueue",
     asked: "Sequence[Candidate]",
     target: "Target",
+    ending: Ending,
 ) -> "list[Judged]":
     from dovemq.models.planning.capacity import judged
 
     with _folder(args) as folder:
-        findings, _ = swept(args, _sweep(args, queue, asked, target), folder)
+        sweep = _sweep(args, queue, asked, target)
+        findings, _ = swept(args, sweep, folder, ending, kept=args.out is not None)
     found = []
     for place, candidate in enumerate(asked):
         estimate = findings.estimates(place)[0]

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.command import OK, Commands, WrongUse, add_command, add_target, count, duration_ms
+from dovemq.cli.ending import ended_by_signals, set_by_interruption
 from dovemq.cli.output import print_json, print_table, time_text
 from dovemq.cli.pipelining import (
     add_spark,
-    ended_by_signals,
     piping,
-    set_by_interruption,
     spark_plan,
 )
 from dovemq.cli.target import Target, find_target

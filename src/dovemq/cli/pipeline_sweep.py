@@ -40,13 +40,13 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    with piping():
+    with piping() as ending:
         from dovemq.models.sweeping import read_sweep
         from dovemq.pipeline.sweep.table import results
 
         sweep = read_sweep(read_toml(args.file), lambda name: _beside(args.file, name))
         folder = args.out or Path(f"{args.file.stem}-sweep")
-        findings, paths = swept(args, sweep, folder)
+        findings, paths = swept(args, sweep, folder, ending)
         rows = results(sweep, findings).to_pylist()
         if args.plot is not None:
             from dovemq.experiments.drawing import draw

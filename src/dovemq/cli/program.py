@@ -26,7 +26,7 @@ from dovemq.cli import (
     reproduce,
     serve,
 )
-from dovemq.cli.command import FAILED, INTERRUPTED, WRONG_USE, WrongUse
+from dovemq.cli.command import FAILED, INTERRUPTED, WRONG_USE, Interrupted, WrongUse
 from dovemq.client.errors import Refused
 from dovemq.core.errors import DoveError
 from dovemq.settings import SettingInvalid
@@ -96,6 +96,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output has left; nothing more may be written, also not at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except Interrupted as error:
+        return _fail(str(error), error.code)
     except KeyboardInterrupt:
         return INTERRUPTED
 

@@ -1,16 +1,21 @@
 """`dovemq reproduce …`: figures and tables of the papers, with a verdict on each claim."""
 
 import argparse
+import ctypes
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.command import OK, Commands, WrongUse, add_command, count, number
-from dovemq.cli.modelling import modelling
+from dovemq.cli.ending import START_OVER
 from dovemq.cli.output import print_json, print_table, working
-from dovemq.cli.pipelining import ended_by_signals
+from dovemq.cli.pipelining import piping
 
 if TYPE_CHECKING:
     from dovemq.experiments.figure import Figure
+
+
+_ASKED_IN_VAIN: Final = 5
 
 
 def add(commands: Commands) -> None:
@@ -35,7 +40,7 @@ def add(commands: Commands) -> None:
 def _run(args: argparse.Namespace) -> int:
     # It reads traces; the other figures are made of models alone.
     extra = "spark" if {"all", "loop"} & set(args.ids) else "models"
-    with modelling(extra), ended_by_signals():
+    with piping(extra) as ending:
         from dovemq.experiments.catalogue import EXPERIMENTS
 
         if args.ids == ["list"]:
@@ -44,7 +49,10 @@ def _run(args: argparse.Namespace) -> int:
         for name in ids:
             if name not in EXPERIMENTS:
                 raise WrongUse(f"{name}: no such id; dovemq reproduce list shows them")
-        reports = [_reproduced(args, name) for name in ids]
+        reports: list[dict[str, Any]] = []
+        ending.advice = lambda: f"{len(reports)} of {len(ids)} are finished; {START_OVER}"
+        for name in ids:
+            reports.append(_reproduced(args, name))
     if args.json:
         print_json(reports)
     return OK
@@ -65,18 +73,12 @@ def _reproduced(args: argparse.Namespace, name: str) -> dict[str, Any]:
     from dovemq.experiments.figure import REPLICATIONS, REPLICATIONS_QUICK, Effort
     from dovemq.experiments.publishing import publish, summary
 
-    under_way, left = f"{name} is under way", False
+    under_way, work_of = f"{name} is under way", _InThread()
 
     def tell(text: str) -> None:
         nonlocal under_way
-        if left:
-            # In a thread of its own, where no signal arrives.
-            raise KeyboardInterrupt
+        work_of.check()
         under_way = f"{name}: {text}"
-
-    def leave() -> None:
-        nonlocal left
-        left = True
 
     effort = Effort(
         replications=REPLICATIONS_QUICK if args.quick else REPLICATIONS,
@@ -86,13 +88,37 @@ def _reproduced(args: argparse.Namespace, name: str) -> dict[str, Any]:
     )
 
     def work() -> "tuple[Figure, list[Path]]":
+        work_of.begin()
         figure = EXPERIMENTS[name].run(effort)
         return figure, [] if args.out is None else publish(name, figure, args.out)
 
-    figure, files = working(lambda: under_way, work, leave)
+    figure, files = working(lambda: under_way, work, work_of.leave)
     if not args.json:
         _print(name, figure, files)
     return {**summary(name, figure), "files": [str(path) for path in files]}
+
+
+class _InThread:
+    """Work in a thread of its own, where no signal arrives, and which may look at no flag."""
+
+    def __init__(self) -> None:
+        self._thread = 0
+        self._asked = 0
+
+    def begin(self) -> None:
+        self._thread = threading.get_ident()
+
+    def check(self) -> None:
+        if self._asked:
+            raise KeyboardInterrupt
+
+    def leave(self) -> None:
+        """To be called until the work has ended; at last an exception ends its next step."""
+        self._asked += 1
+        if self._asked == _ASKED_IN_VAIN:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(self._thread), ctypes.py_object(KeyboardInterrupt)
+            )
 
 
 def _print(name: str, figure: "Figure", files: list[Path]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dovemq.cli.command import OK, Commands, add_command
 from dovemq.cli.output import print_json
 from dovemq.cli.target import resolved_settings
+from dovemq.core.locations import parse_location
 from dovemq.settings import FILE_FLAG, Setting, Settings, all_settings
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _greeting(settings: Settings, listening: "Listening") -> Iterator[str]:
     yield f"admin API       {listening.admin_url}"
     yield f"data directory  {listening.data}"
     if settings.trace is not None:
-        yield f"trace           {settings.trace.absolute()}"
+        yield f"trace           {parse_location(settings.trace)}"
     if settings.store == "memory://":
         yield "messages are kept in memory and are gone when the server stops"
     if settings.insecure_no_auth:

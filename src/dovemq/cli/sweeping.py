@@ -1,10 +1,13 @@
 """A sweep as a command runs it: over Spark, with a bar, taken up again after a crash."""
 
 import argparse
+import shlex
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from dovemq.cli.ending import START_OVER, Ending
 from dovemq.cli.modelling import real
 from dovemq.cli.output import working
 from dovemq.cli.pipelining import spark_plan
@@ -33,49 +36,62 @@ def add_keeping(parser: argparse._ActionsContainer, default: str) -> None:
     )
 
 
-def swept(args: argparse.Namespace, sweep: "Sweep", folder: Path) -> "tuple[Findings, list[Path]]":
+def swept(
+    args: argparse.Namespace, sweep: "Sweep", folder: Path, ending: Ending, *, kept: bool = True
+) -> "tuple[Findings, list[Path]]":
     """The figures and the files that hold them. Spark is started only if something is left."""
-    from dovemq.pipeline.sweep.job import take_up
+    from dovemq.pipeline.sweep.job import Standing, take_up
     from dovemq.pipeline.sweep.ledger import opened_ledger
     from dovemq.pipeline.sweep.table import results
 
     with opened_ledger(folder, sweep.identity()) as ledger:
         findings = take_up(sweep, ledger)
-        if findings.asked():
-            _run_on_spark(args, sweep, findings, ledger)
+        if asked := findings.asked():
+            standing = Standing(findings.done, findings.done + len(asked))
+            ending.advice = lambda: _how_to_go_on(standing, folder if kept else None)
+            _run_on_spark(args, sweep, findings, ledger, standing)
         return findings, ledger.publish(results(sweep, findings))
 
 
+def _how_to_go_on(standing: "Standing", folder: Path | None) -> str:
+    if folder is None:
+        return f"nothing is kept without --out DIR; {START_OVER}"
+    return (
+        f"run the same command again with --out {shlex.quote(str(folder))} to go on; "
+        f"{standing.done:,} of {standing.known:,} replications are kept"
+    )
+
+
 def _run_on_spark(
-    args: argparse.Namespace, sweep: "Sweep", findings: "Findings", ledger: "Ledger"
+    args: argparse.Namespace,
+    sweep: "Sweep",
+    findings: "Findings",
+    ledger: "Ledger",
+    standing: "Standing",
 ) -> None:
     from dovemq.pipeline.session import spark_session
-    from dovemq.pipeline.sweep.job import Pace, Standing, run_sweep
+    from dovemq.pipeline.sweep.job import Pace, run_sweep
     from dovemq.pipeline.sweep.replicating import on_spark
 
-    standing = Standing()
     sessions: list[Any] = []
+    stopping = threading.Event()
 
     def work() -> None:
         with spark_session(spark_plan(args)) as session:
             sessions.append(session)
             try:
                 pace = Pace(time.monotonic, args.keep_seconds)
-                run_sweep(findings, on_spark(session, sweep), ledger, pace, standing)
+                run_sweep(findings, on_spark(session, sweep), ledger, pace, standing, stopping)
             finally:
                 sessions.clear()
 
-    def stop() -> None:
-        for session in sessions:
-            session.sparkContext.cancelAllJobs()
-
-    working(lambda: _text(standing, sessions), work, stop)
+    working(lambda: _text(standing, sessions), work, stopping.set)
 
 
 def _text(standing: "Standing", sessions: list[Any]) -> str:
     from dovemq.pipeline.sweep.replicating import share_done
 
-    if not sessions or not standing.known:
+    if not sessions:
         return "Spark is starting"
     done = standing.done + int(standing.under_way * share_done(sessions[0]))
     filled = _BAR_CHARACTERS * done // standing.known

@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, Protocol
 
+from dovemq.core.locations import Location, parse_location
 from dovemq.experiments.processors import Look, Watched, awake, divided, on
 from dovemq.load.costs import STOLEN_SHARE_MAX, Undisturbed, tree_cpu_seconds
 from dovemq.load.faults.process import ServerProcess
@@ -39,7 +40,7 @@ class Act(Protocol):
     """Does what a plan says, or some of it."""
 
     def __call__(
-        self, plan: Plan, *, journals: Path, traces: Path
+        self, plan: Plan, *, journals: Path, traces: Location
     ) -> Coroutine[Any, Any, Result]: ...
 
 
@@ -89,7 +90,8 @@ class Service:
             plan = self._plan(name, fields)
             before = {each: look() for each, look in self._looks.items()}
             with tempfile.TemporaryDirectory(dir=self._folder) as journals:
-                doing = act(plan, journals=Path(journals), traces=self._seen / plan.name)
+                traces = parse_location(str(self._seen / plan.name))
+                doing = act(plan, journals=Path(journals), traces=traces)
                 result = asyncio.run(doing)
             if result.failed:
                 raise LoadFailed(name, result.failure or "the account does not come out even")
@@ -131,7 +133,7 @@ class Service:
         return Traced(self._trace, f"%/{attempt}-1-0", self._seen / attempt)
 
 
-async def _sent(plan: Plan, *, journals: Path, traces: Path) -> Result:
+async def _sent(plan: Plan, *, journals: Path, traces: Location) -> Result:
     live, stop = Live(), asyncio.Event()
     doing = run(plan, live=live, stop=stop, journals=journals, traces=traces)
     running = asyncio.ensure_future(doing)

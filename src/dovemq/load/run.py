@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from dovemq.core.locations import Location
 from dovemq.core.ports import Clock
 from dovemq.load.account import Account
 from dovemq.load.books import Tally
@@ -76,7 +77,7 @@ async def run(
     plan: Plan,
     *,
     journals: Path | None = None,
-    traces: Path | None = None,
+    traces: Location | None = None,
     rules: Rules = STRICT,
     quits: Quits | None = None,
     named: Named | None = None,
@@ -85,7 +86,7 @@ async def run(
     clock: Clock | None = None,
 ) -> Result:
     """`journals` is a directory that is kept, with one of its own for each repetition; `traces`
-    one that gets the run as lifecycle trace (needs the extra `trace`).
+    is where the run is written as lifecycle trace (needs the extra `trace`).
 
     `quits` decides for receivers of this process, so there must be no other. `named` is asked at
     the end for messages that the service has told to be lost. When `stop` is set the run ends
@@ -203,13 +204,14 @@ class _Part:
         again_ms = plan.lease_ms + plan.between_receives_ms if account.open else 0
         return idle_ms >= again_ms + plan.linger_ms
 
-    def trace(self, directory: Path) -> None:
+    def trace(self, location: Location) -> None:
         # Only here: who wants no trace needs no Arrow.
         from dovemq.load.traces import write_trace
+        from dovemq.telemetry.remote import open_folder
 
         run = self._plan.run_name(self._number)
         journals = open_journals([self._folder])
-        write_trace(journals, self._queue_labels, run, self._began_us, directory)
+        write_trace(journals, self._queue_labels, run, self._began_us, open_folder(location))
 
     async def _checked(self, rules: Rules, *, cut: bool) -> Report:
         if cut:

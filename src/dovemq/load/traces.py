@@ -7,13 +7,13 @@ lost has no row.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from dovemq.load.journals import Outcome
 from dovemq.load.reading import Rows, Source
 from dovemq.telemetry.columns import Origin
 from dovemq.telemetry.files import Rotation, TraceFiles
+from dovemq.telemetry.folders import Folder
 from dovemq.telemetry.lanes import NEVER, Chunk, Lane, entry_of
 from dovemq.telemetry.schema import Event
 
@@ -25,11 +25,11 @@ _US_NS: Final = 1_000
 
 
 def write_trace(
-    journals: Sequence[Source], queues: Sequence[str], run: str, began_us: int, directory: Path
+    journals: Sequence[Source], queues: Sequence[str], run: str, began_us: int, folder: Folder
 ) -> int:
     """Answers the number of rows. `queues` are the trace's names of the run's queues."""
     rotation = Rotation(FILE_ROWS_MAX, float("inf"), _NO_BOUND)
-    files = TraceFiles(directory, Origin(run, 0), rotation, lambda: began_us * _US_NS)
+    files = TraceFiles(folder, Origin(run, 0), rotation, lambda: began_us * _US_NS)
     rows_total, leased = 0, 0
     for journal in journals:
         for rows in journal.blocks(BLOCK_ROWS):

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 
+from dovemq.core.locations import parse_location
 from dovemq.settings import SettingInvalid, Settings
 from dovemq.telemetry.metrics import Sample
 from dovemq.telemetry.trace import Trace
@@ -15,7 +16,7 @@ class Tracing:
         self._writer = writer
 
     async def close(self) -> None:
-        """All that was recorded is in whole files when this returns, unless the disk fails."""
+        """All that was recorded is in whole files when this returns, unless the storage fails."""
         self.trace.close()
         await asyncio.to_thread(self._writer.close)
 
@@ -38,6 +39,7 @@ def open_tracing(
         # Only here: the base install has no Arrow.
         from dovemq.telemetry.columns import Origin
         from dovemq.telemetry.files import Rotation, TraceFiles
+        from dovemq.telemetry.remote import FolderUnusable, open_folder
     except ImportError as error:
         found = f"{error.name or 'pyarrow'} is not installed"
         raise SettingInvalid("trace", found, "pip install 'dovemq[trace]'") from None
@@ -45,9 +47,9 @@ def open_tracing(
         settings.trace_rotate_rows, settings.trace_rotate_seconds, settings.trace_bytes_max
     )
     try:
-        files = TraceFiles(settings.trace, Origin(front_end, epoch_ns), rotation, now_ns)
-    except OSError as error:
-        found = f"{settings.trace} cannot be used ({error.strerror})"
-        raise SettingInvalid("trace", found, "name another directory by --trace") from None
+        folder = open_folder(parse_location(settings.trace))
+    except FolderUnusable as error:
+        raise SettingInvalid("trace", str(error), "name another place by --trace") from None
+    files = TraceFiles(folder, Origin(front_end, epoch_ns), rotation, now_ns)
     writer = TraceWriter(files)
     return Tracing(Trace(writer, now_ns, asyncio.get_running_loop()), writer)

@@ -26,6 +26,8 @@ class Files(Protocol):
 
     def finish(self) -> int: ...
 
+    def remove_oldest(self) -> None: ...
+
     def discard(self) -> None: ...
 
 
@@ -39,6 +41,7 @@ class TraceWriter:
         self._rows_put = 0
         self._rows_taken = 0
         self._failing = False
+        self._overfull = False
         self._inbox: queue.SimpleQueue[Chunk | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="dovemq-trace", daemon=True)
         self._thread.start()
@@ -56,7 +59,9 @@ class TraceWriter:
         self._inbox.put(None)
         self._thread.join(STOP_SECONDS_MAX)
         if self._thread.is_alive():
-            log.warning("trace: the last file is not whole after %d seconds", STOP_SECONDS_MAX)
+            rows = self.rows_waiting + self._files.rows
+            text = "trace: the last file is not whole after %d seconds, %d rows may be lost"
+            log.warning(text, STOP_SECONDS_MAX, rows)
 
     def _run(self) -> None:
         running = True
@@ -76,12 +81,26 @@ class TraceWriter:
         try:
             if chunk is not None:
                 files.add(chunk)
-            if last or files.due:
-                self.rows_written += files.finish()
-                self._failing = False
+            if not (last or files.due):
+                return
+            self.rows_written += files.finish()
+            self._failing = False
         except Exception as error:
             self.rows_failed += max(files.rows, chunk.rows if chunk is not None else 0)
             files.discard()
             if not self._failing:
                 log.error("trace: rows are lost: %s: %s", type(error).__name__, error)
             self._failing = True
+        else:
+            self._remove_oldest()
+
+    def _remove_oldest(self) -> None:
+        """A failure here costs no rows: the folder only grows."""
+        try:
+            self._files.remove_oldest()
+            self._overfull = False
+        except Exception as error:
+            if not self._overfull:
+                text = "trace: the oldest files are not removed: %s: %s"
+                log.error(text, type(error).__name__, error)
+            self._overfull = True

@@ -4,25 +4,17 @@ A master and its workers, each a process of its own on a free port of 127.0.0.1;
 lies in one directory. Whoever is on this machine can use it: it is for tests and trials.
 """
 
-import contextlib
 import importlib.util
 import os
 import re
-import signal
-import subprocess
-import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from dovemq.pipeline.errors import SparkMissing
 from dovemq.pipeline.java import check_java
+from dovemq.testing.daemons import Daemon
 
 HOST: Final = "127.0.0.1"
-START_SECONDS_MAX: Final = 120.0
-STOP_SECONDS_MAX: Final = 30.0
-LOOK_SECONDS: Final = 0.05
-LOG_CHARACTERS_SHOWN: Final = 4_000
 _PACKAGE: Final = "org.apache.spark.deploy"
 _MASTER_URL: Final = re.compile(r"Starting Spark master at (spark://\S+)")
 _MASTER_PAGE: Final = re.compile(r"MasterWebUI.* started at (http://\S+)")
@@ -31,10 +23,6 @@ _WORKER_PORT: Final = re.compile(r"Starting Spark worker \S+:(\d+) with")
 _REGISTERED: Final = re.compile(r"Successfully registered with master")
 _LAUNCHED: Final = re.compile(r"Launching executor (\S+)/(\d+) on worker worker-\S+-(\d+)$", re.M)
 _QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-
-
-class ClusterFailed(RuntimeError):
-    """A part of the cluster did not get as far as it must; the text ends with its log."""
 
 
 class SparkCluster:
@@ -50,8 +38,8 @@ class SparkCluster:
         self.directory = directory
         self._count = workers
         self._offer = ("--cores", str(cores), "--memory", memory)
-        self._master: _Daemon | None = None
-        self._workers: list[_Daemon] = []
+        self._master: Daemon | None = None
+        self._workers: list[Daemon] = []
 
     def start(self) -> "SparkCluster":
         check_java()
@@ -111,11 +99,11 @@ class SparkCluster:
         return self._lead.await_line(_MASTER_PAGE)[1]
 
     @property
-    def _lead(self) -> "_Daemon":
+    def _lead(self) -> Daemon:
         assert self._master is not None, "the cluster is not running"
         return self._master
 
-    def _started(self, kind: str, name: str, *args: str) -> "_Daemon":
+    def _started(self, kind: str, name: str, *args: str) -> Daemon:
         home = _spark_home()
         self.directory.mkdir(parents=True, exist_ok=True)
         settings = self.directory / "conf"
@@ -138,57 +126,13 @@ class SparkCluster:
             "--webui-port",
             "0",
         )
-        return _Daemon((*command, *args), environment, self.directory / f"{name}.log")
+        return Daemon((*command, *args), environment, self.directory / f"{name}.log")
 
     def __enter__(self) -> "SparkCluster":
         return self.start()
 
     def __exit__(self, *error: object) -> None:
         self.stop()
-
-
-class _Daemon:
-    """One process and those that it starts: they share its process group."""
-
-    def __init__(self, command: tuple[str, ...], environment: Mapping[str, str], log: Path) -> None:
-        self._log = log
-        with log.open("wb") as file:
-            self.process = subprocess.Popen(
-                command,
-                env=environment,
-                cwd=log.parent,
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-
-    def await_line(self, pattern: re.Pattern[str]) -> re.Match[str]:
-        until = time.monotonic() + START_SECONDS_MAX
-        while (found := pattern.search(self.log_text())) is None:
-            if self.process.poll() is not None or time.monotonic() > until:
-                tail = self.log_text()[-LOG_CHARACTERS_SHOWN:]
-                raise ClusterFailed(f"{self._log.stem} of the Spark cluster failed:\n{tail}")
-            time.sleep(LOOK_SECONDS)
-        return found
-
-    def log_text(self) -> str:
-        return self._log.read_text(errors="replace")
-
-    def ask_to_end(self) -> None:
-        if self.process.poll() is None:
-            self.process.terminate()
-
-    def end(self) -> None:
-        """A worker that is asked to end takes its executors along; what is left is killed."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(STOP_SECONDS_MAX)
-        self.kill()
-
-    def kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
 
 
 def _spark_home() -> Path:

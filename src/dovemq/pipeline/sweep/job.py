@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Event
 from typing import Final, TypeAlias
 
 import pyarrow as pa
@@ -57,21 +58,30 @@ def take_up(sweep: Sweep, ledger: Ledger) -> Findings:
 
 
 def run_sweep(
-    findings: Findings, replicate: Replicate, ledger: Ledger, pace: Pace, standing: Standing
+    findings: Findings,
+    replicate: Replicate,
+    ledger: Ledger,
+    pace: Pace,
+    standing: Standing,
+    stopping: Event | None = None,
 ) -> None:
+    """Once `stopping` is set no more rows are run, and it returns: what was run is kept."""
+    stopping = stopping or Event()
     standing.done = findings.done
     while asked := findings.asked():
         standing.known = standing.done + len(asked)
         while asked:
+            if stopping.is_set():
+                return
             count = pace.begin()
             now, asked = asked[:count], asked[count:]
             standing.under_way = len(now)
             rows = replicate(_table(now))
             ledger.keep(rows)
-            pace.end(len(now))
-            _add(findings, rows)
             standing.done += len(now)
             standing.under_way = 0
+            pace.end(len(now))
+            _add(findings, rows)
 
 
 def _table(asked: list[tuple[int, int]]) -> pa.Table:

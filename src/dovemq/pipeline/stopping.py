@@ -1,0 +1,50 @@
+"""How to stop what Spark does for this process, from another thread and at any moment."""
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+_SPARK_SHELL: Final = "pyspark-shell"
+"""In the command line of the Java process that PySpark starts."""
+
+
+def stop_spark(*, kill: bool) -> None:
+    """Cancel its jobs. While it is starting there is nothing to cancel: its Java process ends.
+
+    It may be called often, also where Spark was never used. With `kill` the Java process is killed.
+    """
+    if "pyspark" not in sys.modules:
+        return
+    from py4j.protocol import Py4JError
+    from pyspark import SparkContext
+
+    # PySpark has no public way to find a session without waiting for one that is starting.
+    context = SparkContext._active_spark_context
+    starting = SparkContext._gateway is None or (context and not hasattr(context, "_jsc"))
+    if starting or kill:
+        for pid, command in children():
+            if _SPARK_SHELL in command:
+                send(pid, signal.SIGKILL if kill else signal.SIGTERM)
+    elif context is not None:
+        # It may be stopped at this very moment.
+        with contextlib.suppress(Py4JError, AttributeError, OSError):
+            context.cancelAllJobs()
+
+
+def send(pid: int, number: signal.Signals) -> None:
+    """Does nothing if the process is gone."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def children() -> Iterator[tuple[int, str]]:
+    """Processes that this one has started, with their commands; none where there is no /proc."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parent = stat.read_text(errors="replace").rpartition(")")[2].split()[1]
+            if int(parent) == os.getpid():
+                yield int(stat.parent.name), (stat.parent / "cmdline").read_text(errors="replace")

@@ -1,0 +1,126 @@
+"""Where the files of a trace are kept: a directory of this machine, or a folder of a file system.
+
+A file is there under its name only when it is whole. In a directory a file grows under a name
+that ends in `.partial`, is synced and then renamed; what a killed process leaves behind is such a
+partial file, which the next start in that directory removes.
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+PREFIX: Final = "trace-"
+SUFFIX: Final = ".parquet"
+PARTIAL: Final = ".partial"
+_ANY_NUMBER: Final = 1 << 62
+
+
+class Draft(Protocol):
+    """A file that is being written and is not there for readers."""
+
+    @property
+    def sink(self) -> Any:
+        """What Arrow writes to."""
+        ...
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing more should be added."""
+        ...
+
+    def publish(self) -> None:
+        """Give the file its name.
+
+        If this fails the file is not there. On an object store it may be there, whole: the reply
+        to the last request can be lost.
+        """
+        ...
+
+    def discard(self) -> None:
+        """Leave nothing behind, whatever state the file is in; never fails."""
+        ...
+
+
+class Folder(Protocol):
+    """Used by one thread, while other processes may use the same folder."""
+
+    @property
+    def removals_max(self) -> int:
+        """Files to remove after one file was added: each costs a request."""
+        ...
+
+    def begin(self, name: str) -> Draft: ...
+
+    def whole_files(self) -> list[tuple[str, int]]:
+        """Names and sizes in bytes, the oldest first."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Does nothing if the file is gone."""
+        ...
+
+
+class LocalFolder:
+    removals_max: Final = _ANY_NUMBER
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._directory = directory
+        self._remove_leftovers()
+
+    def begin(self, name: str) -> "LocalDraft":
+        return LocalDraft(self._directory / name)
+
+    def whole_files(self) -> list[tuple[str, int]]:
+        return list(self._sized())
+
+    def remove(self, name: str) -> None:
+        (self._directory / name).unlink(missing_ok=True)
+
+    def _sized(self) -> Iterator[tuple[str, int]]:
+        """Names begin with the time."""
+        for path in sorted(self._directory.glob(f"{PREFIX}*{SUFFIX}")):
+            with contextlib.suppress(FileNotFoundError):
+                # Another front end may keep the same directory in bounds.
+                yield path.name, path.stat().st_size
+
+    def _remove_leftovers(self) -> None:
+        """Partial files that no process holds."""
+        for left in self._directory.glob(f"{PREFIX}*{SUFFIX}{PARTIAL}"):
+            with contextlib.suppress(OSError), left.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                left.unlink()
+
+
+class LocalDraft:
+    full: Final = False
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._partial = path.with_name(path.name + PARTIAL)
+        self._descriptor = os.open(self._partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        # Held to the end, to tell a file that grows from one that a dead process left.
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    @property
+    def sink(self) -> str:
+        return str(self._partial)
+
+    def publish(self) -> None:
+        os.fsync(self._descriptor)
+        self._partial.rename(self._path)
+        directory = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+        os.close(self._descriptor)
+
+    def discard(self) -> None:
+        with contextlib.suppress(OSError):
+            os.close(self._descriptor)
+        with contextlib.suppress(OSError):
+            self._partial.unlink()

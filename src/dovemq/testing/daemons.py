@@ -1,0 +1,67 @@
+"""A program as a process of its own that a test starts, waits for and ends without leftovers."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+START_SECONDS_MAX: Final = 120.0
+STOP_SECONDS_MAX: Final = 30.0
+LOOK_SECONDS: Final = 0.05
+LOG_CHARACTERS_SHOWN: Final = 4_000
+
+
+class DaemonFailed(RuntimeError):
+    """A process did not get as far as it must; the text ends with its log."""
+
+
+class Daemon:
+    """One process and those that it starts: they share its process group.
+
+    It works in the directory of its log.
+    """
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+        self._log = log
+        with log.open("wb") as file:
+            self.process = subprocess.Popen(
+                command,
+                env=environment,
+                cwd=log.parent,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def await_line(self, pattern: re.Pattern[str]) -> re.Match[str]:
+        until = time.monotonic() + START_SECONDS_MAX
+        while (found := pattern.search(self.log_text())) is None:
+            if self.process.poll() is not None or time.monotonic() > until:
+                tail = self.log_text()[-LOG_CHARACTERS_SHOWN:]
+                raise DaemonFailed(f"{self._log.stem} did not start:\n{tail}")
+            time.sleep(LOOK_SECONDS)
+        return found
+
+    def log_text(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    def ask_to_end(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+
+    def end(self) -> None:
+        """Wait for a process that was asked to end; what is left of its group is killed."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(STOP_SECONDS_MAX)
+        self.kill()
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()

@@ -1,0 +1,109 @@
+"""A real S3 server on 127.0.0.1 for tests: moto's, in a process of its own, with one bucket.
+
+What is written there is kept in memory and is gone when the server stops. It checks no keys.
+"""
+
+import os
+import re
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from dovemq.testing.daemons import Daemon
+
+HOST: Final = "127.0.0.1"
+REGION: Final = "us-east-1"
+ACCESS_KEY: Final = "testing"
+_LISTENS: Final = re.compile(r"Running on http://127\.0\.0\.1:(\d+)")
+
+
+class LocalS3:
+    """`with LocalS3(directory) as s3:` then `s3.uri("trace")`; the log is in the directory.
+
+    Programs find their keys in `env`.
+    """
+
+    def __init__(self, directory: Path, bucket: str = "dovemq") -> None:
+        self.bucket = bucket
+        self._directory = directory
+        self._daemon: Daemon | None = None
+        self._port = ""
+
+    def start(self) -> "LocalS3":
+        self._directory.mkdir(parents=True, exist_ok=True)
+        command = (sys.executable, "-m", "moto.server", "-H", HOST, "-p", "0")
+        self._daemon = Daemon(command, os.environ, self._directory / "s3.log")
+        try:
+            self._port = self._daemon.await_line(_LISTENS)[1]
+            self.files.create_dir(self.bucket)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """The port is refused from now on, and all objects are gone."""
+        if self._daemon is not None:
+            self._daemon.kill()
+            self._daemon = None
+
+    def freeze(self) -> None:
+        """Connections are accepted from now on, and never answered."""
+        assert self._daemon is not None, "the server is not running"
+        self._daemon.process.send_signal(signal.SIGSTOP)
+
+    @property
+    def endpoint(self) -> str:
+        return f"{HOST}:{self._port}"
+
+    @property
+    def env(self) -> dict[str, str]:
+        """For programs that use AWS's libraries; without the last they look for a cloud."""
+        return {
+            "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+            "AWS_SECRET_ACCESS_KEY": ACCESS_KEY,
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+
+    def uri(self, prefix: str) -> str:
+        """As Arrow and `dovemq serve --trace` take it."""
+        options = f"endpoint_override={self.endpoint}&scheme=http&region={REGION}"
+        return f"s3://{self.bucket}/{prefix}?{options}"
+
+    def spark_uri(self, prefix: str) -> str:
+        return f"s3a://{self.bucket}/{prefix}"
+
+    def spark_settings(self, jars: Sequence[Path]) -> dict[str, str]:
+        """`jars` are those of `hadoop_jars.s3a_jars`; the driver must be started with them."""
+        hadoop = {
+            "endpoint": f"http://{self.endpoint}",
+            "endpoint.region": REGION,
+            "path.style.access": "true",
+            "access.key": ACCESS_KEY,
+            "secret.key": ACCESS_KEY,
+            "aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+        }
+        named = {f"spark.hadoop.fs.s3a.{name}": value for name, value in hadoop.items()}
+        return {"spark.jars": ",".join(map(str, jars)), **named}
+
+    @property
+    def files(self) -> Any:
+        """The whole server as a file system of Arrow; paths begin with the bucket."""
+        from pyarrow.fs import S3FileSystem
+
+        return S3FileSystem(
+            access_key=ACCESS_KEY,
+            secret_key=ACCESS_KEY,
+            region=REGION,
+            scheme="http",
+            endpoint_override=self.endpoint,
+            allow_bucket_creation=True,
+        )
+
+    def __enter__(self) -> "LocalS3":
+        return self.start()
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()

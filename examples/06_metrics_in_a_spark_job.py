@@ -12,30 +12,30 @@ Prints:
 import asyncio
 import os
 import sys
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from dovemq import pipeline
 from dovemq.core.access import AccessKey
+from dovemq.core.locations import parse_location
 from dovemq.load.plan import Endpoint, Plan
 from dovemq.load.run import run
 
 
-def write_trace(place: Path) -> None:
+def write_trace(place: str) -> None:
     """Some traffic on a real server; `dovemq serve --trace` would write the server's own view."""
     env = os.environ
     key = AccessKey(env["AWS_ACCESS_KEY_ID"], env["AWS_SECRET_ACCESS_KEY"], account="")
     endpoint = Endpoint(env["AWS_ENDPOINT_URL_SQS"], key, env["AWS_REGION"])
     plan = Plan(endpoint=endpoint, name="orders", senders=4, receivers=2, messages=20)
-    asyncio.run(run(plan, traces=place))
+    asyncio.run(run(plan, traces=parse_location(place)))
 
 
 def main() -> None:
     # Spark starts Python processes of its own; they must have this package.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    write_trace(Path("trace"))
+    write_trace("trace")
     spark = SparkSession.builder.appName("teams").getOrCreate()
     spark.conf.set("spark.sql.shuffle.partitions", "2")
 

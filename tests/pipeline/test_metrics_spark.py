@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
+from dovemq import pipeline
+from dovemq.pipeline.calibration.duck import observed_by_duckdb
 from dovemq.pipeline.calibration.spark import observed_by_spark
 from dovemq.pipeline.errors import TraceDamaged, TracesMissing
 from dovemq.pipeline.metrics.duck import metrics_duckdb
@@ -72,6 +74,23 @@ def test_the_examples_of_the_paper_come_out_of_spark(spark: "SparkSession", tmp_
         dict(zip(names, ("a/far", 0.2, 1.6), strict=True)),
         dict(zip(names, ("a/near", 0.2, 0.4), strict=True)),
     ]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("storage", ["s3", "hdfs"])
+def test_figures_and_observations_are_the_same_on_other_storages(
+    spark: "SparkSession", storage: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    place = request.getfixturevalue(storage)
+    rows = traces.made(22, queues=3)
+    local, uri = written(rows, tmp_path), place.spark_uri("metrics/trace")
+    pipeline.read_events(spark, local).write.parquet(uri)
+    found = metrics_spark(spark, [uri], WINDOW_US, Output(place.spark_uri("metrics/out")))
+    assert_by_definition(found, rows, WINDOW_US)
+    assert_same(found, metrics_duckdb([local], WINDOW_US))
+    kept = spark.read.parquet(place.spark_uri("metrics/out/metrics_by_window"))
+    assert kept.count() == found.by_window.num_rows
+    assert observed_by_spark(spark, [uri]).tables == observed_by_duckdb([local]).tables
 
 
 def test_spark_names_a_file_with_a_damaged_page(spark: "SparkSession", tmp_path: Path) -> None:

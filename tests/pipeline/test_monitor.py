@@ -50,7 +50,7 @@ def run_monitor(
         told.append(batch)
 
     with place.held(Terms(str(traces), BOUNDS)):
-        query = Monitor(traces, place, BOUNDS, 4, tell).start(spark, None)
+        query = Monitor(str(traces), place, BOUNDS, 4, tell).start(spark, None)
         query.awaitTermination()
     return told
 
@@ -104,7 +104,7 @@ def test_a_monitor_that_is_stopped_ends_its_batch_first(
         told.append(batch.number)
         stopping.set()
 
-    monitor = Monitor(traces, place, BOUNDS, 5, tell)
+    monitor = Monitor(str(traces), place, BOUNDS, 5, tell)
     with place.held(Terms(str(traces), BOUNDS)):
         await_end(monitor.start(spark, every_seconds=1), monitor, stopping)
     assert told

@@ -4,7 +4,6 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.command import OK, Commands, WrongUse, add_command, add_target, count, duration_ms
@@ -12,11 +11,13 @@ from dovemq.cli.ending import ended_by_signals, set_by_interruption
 from dovemq.cli.output import print_json, print_table, time_text
 from dovemq.cli.pipelining import (
     add_spark,
+    local_directory,
     piping,
     spark_plan,
 )
 from dovemq.cli.target import Target, find_target
 from dovemq.client.errors import ClientError, Refused
+from dovemq.pipeline.places import local_path, uri_of
 
 if TYPE_CHECKING:
     from dovemq.pipeline.monitor.job import Batch
@@ -51,10 +52,12 @@ def add(kinds: Commands) -> None:
         "watch what queues lose, repeat and reorder, while their traces grow",
         "dovemq pipeline monitor ./trace --out ./watched --publish",
     )
-    parser.add_argument("traces", type=Path, metavar="TRACES", help="directory of Parquet files")
+    parser.add_argument(
+        "traces", metavar="TRACES", help="directory of a trace, or a URI that Spark knows"
+    )
     parser.add_argument(
         "--out",
-        type=Path,
+        type=local_directory,
         required=True,
         metavar="DIR",
         help="figures, state and checkpoint; a monitor that is started again goes on there",
@@ -94,7 +97,8 @@ def _add_bounds(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    if not args.traces.is_dir():
+    local = local_path(args.traces)
+    if local is not None and not local.is_dir():
         raise WrongUse(f"{args.traces} is not a directory")
     if args.every < 1:
         raise WrongUse("--every must be at least 1s")
@@ -105,14 +109,14 @@ def _run(args: argparse.Namespace) -> int:
         from dovemq.pipeline.monitor.watch import Bounds
         from dovemq.pipeline.session import spark_session
 
-    traces, place = args.traces.absolute(), Place(args.out.absolute())
+    traces, place = uri_of(args.traces), Place(args.out.absolute())
     bounds = Bounds(args.late * _MS_US, args.horizon * _MS_US, args.messages_max)
     monitor = Monitor(traces, place, bounds, args.files_max, _teller(args, target))
     every_seconds = None if args.available_now else args.every / 1_000
     plan = spark_plan(args, SETTINGS)
     with (
         ended_by_signals(),
-        place.held(Terms(str(traces), bounds)),
+        place.held(Terms(traces, bounds)),
         spark_session(plan) as session,
         # Only now: the session has a way of its own with Ctrl-C, which cuts batches short.
         set_by_interruption() as stopping,

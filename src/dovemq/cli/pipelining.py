@@ -3,12 +3,14 @@
 import argparse
 import contextlib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from dovemq.cli.command import pair
 from dovemq.cli.ending import Ending, ended_soon
 from dovemq.cli.modelling import modelling
+from dovemq.pipeline.places import local_path
 
 if TYPE_CHECKING:
     from dovemq.pipeline.session import SparkPlan
@@ -24,13 +26,24 @@ def piping(extra: str = "spark") -> Iterator[Ending]:
         yield ending
 
 
+def local_directory(text: str) -> Path:
+    """For results that a command also locks, reads again and replaces."""
+    path = local_path(text)
+    if path is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not on this machine: this command keeps its state in a local directory"
+        )
+    return path
+
+
 def add_spark(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Spark")
     group.add_argument(
         "--master",
         default="local[*]",
         metavar="URL",
-        help="where it runs, such as local[2] or spark://host:7077 (default: %(default)s)",
+        help="master of Spark, such as local[2] or spark://host:7077, or sc://host:15002 for Spark "
+        "Connect (default: %(default)s)",
     )
     group.add_argument(
         "--memory",

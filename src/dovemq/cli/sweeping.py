@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dovemq.cli.ending import START_OVER, Ending
 from dovemq.cli.modelling import real
 from dovemq.cli.output import working
-from dovemq.cli.pipelining import spark_plan
+from dovemq.cli.pipelining import local_directory, spark_plan
 
 if TYPE_CHECKING:
     from dovemq.models.sweeping import Findings, Sweep
@@ -23,7 +23,7 @@ _BAR_CHARACTERS: Final = 30
 def add_keeping(parser: argparse._ActionsContainer, default: str) -> None:
     parser.add_argument(
         "--out",
-        type=Path,
+        type=local_directory,
         metavar="DIR",
         help=f"results, and what is done while it runs; named again, it goes on ({default})",
     )

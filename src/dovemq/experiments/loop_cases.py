@@ -17,8 +17,8 @@ from dovemq.experiments.service_runs import Service, service
 from dovemq.load.plan import Pauses
 from dovemq.models.analytic import arrival_rate_at, bulk, ggm
 from dovemq.models.calibration import CONFIDENCE, known
+from dovemq.models.calibration.commits import Commits, commits_of, groups_of
 from dovemq.models.simulation.estimates import Estimate
-from dovemq.pipeline.calibration.commits import Commits, commits_of, groups_of
 from dovemq.pipeline.calibration.parameters import FrontEndParameters, QueueParameters
 from dovemq.pipeline.calibration.periods import Traced
 

@@ -31,17 +31,23 @@ def spark_damage_named(places: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        text = str(error)
-        if "PATH_NOT_FOUND" in text:
-            raise TracesMissing(places) from error
-        file = _FILE.search(text)
-        if file is None:
-            raise
-        if column := _COLUMN.search(text):
-            raise FileRefused(Refusal(file[1], wrong_type(column[1]))) from error
-        if _NOT_PARQUET in text:
-            raise FileRefused(Refusal(file[1], NOT_PARQUET)) from error
-        raise TraceDamaged(file[1], "Spark cannot read one of its pages") from error
+        named = _named(str(error), places)
+        if named is not None:
+            raise named from error
+        raise
+
+
+def _named(text: str, places: Sequence[str]) -> Exception | None:
+    if "PATH_NOT_FOUND" in text:
+        return TracesMissing(places)
+    file = _FILE.search(text)
+    if file is None:
+        return None
+    if column := _COLUMN.search(text):
+        return FileRefused(Refusal(file[1], wrong_type(column[1])))
+    if _NOT_PARQUET in text:
+        return FileRefused(Refusal(file[1], NOT_PARQUET))
+    return TraceDamaged(file[1], "Spark cannot read one of its pages")
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from dovemq.models.calibration import CONFIDENCE
-from dovemq.pipeline.calibration.commits import Requests
+from dovemq.models.calibration.commits import Requests
 from dovemq.pipeline.calibration.duck import observe
 from dovemq.pipeline.calibration.parameters import Calibration, calibrated
 

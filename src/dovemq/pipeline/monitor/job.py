@@ -18,6 +18,7 @@ from dovemq.pipeline.monitor.figures import COUNTS, QUEUE, STATE, with_rates
 from dovemq.pipeline.monitor.place import Place
 from dovemq.pipeline.monitor.steps import advanced, heard
 from dovemq.pipeline.monitor.watch import Bounds
+from dovemq.pipeline.places import uri_of
 from dovemq.pipeline.rules import MOMENT, VALID
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Monitor:
 
     def __init__(
         self,
-        traces: Path,
+        traces: str,
         place: Place,
         bounds: Bounds,
         files_max: int,
@@ -65,7 +66,7 @@ class Monitor:
     def start(self, session: "SparkSession", every_seconds: float | None) -> "StreamingQuery":
         """Every so often; None: once over all that is there, in as many batches as it takes."""
         stream = session.readStream.schema(EVENT_SCHEMA).option("pathGlobFilter", "*.parquet")
-        events = stream.option("maxFilesPerTrigger", self._files_max).parquet(str(self._traces))
+        events = stream.option("maxFilesPerTrigger", self._files_max).parquet(uri_of(self._traces))
         writer = events.writeStream.foreachBatch(self._step)
         writer = writer.option("checkpointLocation", str(self._place.checkpoint))
         if every_seconds is None:

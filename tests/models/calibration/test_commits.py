@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dovemq.models.analytic import bulk
-from dovemq.pipeline.calibration.commits import (
+from dovemq.models.calibration.commits import (
     COMMITS_MIN,
     GAP_US,
     Commits,

@@ -9,11 +9,15 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dovemq.pipeline.errors import TraceDamaged, TracesMissing
+from dovemq.pipeline.errors import StorageFailed, TraceDamaged, TracesMissing
 from dovemq.pipeline.traces import NOT_PARQUET, Refusal, Traces, wrong_type
 
 _FILE: Final = re.compile(r"Encountered error while reading file (\S+?)\.?\s")
 _COLUMN: Final = re.compile(r"mismatches when reading Parquet column \[([^\]]*)\]")
+_STORAGE: Final = re.compile(
+    r"(No FileSystem for scheme.*|Class \S+FileSystem not found|\S*(?:ConnectException|"
+    r"UnknownHostException|AccessDeniedException|NoAuthWithAWSException|UnknownStoreException).*)"
+)
 _NOT_PARQUET: Final = "is not a Parquet file"
 
 
@@ -34,6 +38,17 @@ def spark_damage_named(places: Sequence[str]) -> Iterator[None]:
         named = _named(str(error), places)
         if named is not None:
             raise named from error
+        raise
+
+
+@contextlib.contextmanager
+def storage_named(places: Sequence[str]) -> Iterator[None]:
+    """Around the first look at the files."""
+    try:
+        yield
+    except Exception as error:
+        if reason := _STORAGE.search(str(error)):
+            raise StorageFailed(places, reason[1]) from error
         raise
 
 

@@ -6,6 +6,7 @@ PipelineError
 ├── PlaceRemote          DuckDB was asked for a place on another storage
 ├── PythonUnset          Spark would run a Python that may lack this package
 ├── SparkMissing         the extra is not installed
+├── StorageFailed        Spark cannot use the storage of a place
 ├── TraceDamaged         a file of a trace that cannot be read to its end
 └── TracesMissing        no trace where one was looked for
 """
@@ -42,6 +43,15 @@ class SparkMissing(PipelineError):
     def __init__(self, package: str) -> None:
         super().__init__(f"{package} is not installed: pip install 'dovemq[spark]'")
         self.package = package
+
+
+class StorageFailed(PipelineError):
+    def __init__(self, places: Sequence[str], reason: str) -> None:
+        super().__init__(
+            f"Spark cannot use {', '.join(places)}: {reason}; docs/how-to/spark-cluster.md tells "
+            "what it needs for HDFS and S3"
+        )
+        self.places = tuple(places)
 
 
 class TraceDamaged(PipelineError):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from pyspark.sql import functions as F
 
-from dovemq.pipeline.damage import FileRefused, spark_damage_named
+from dovemq.pipeline.damage import FileRefused, spark_damage_named, storage_named
 from dovemq.pipeline.errors import TraceDamaged, TracesMissing
 from dovemq.pipeline.events import read_events
 
@@ -37,13 +37,7 @@ def with_events(
     while True:
         try:
             with spark_damage_named(places):
-                events = read_events(session, *places)
-                if refused:
-                    # Where Spark's errors say file:///, its column says file:/.
-                    names = [each.file.replace("file:///", "file:/") for each in refused]
-                    events = events.where(~F.col("_metadata.file_path").isin(names))
-                # The footers have the number; a file without one is found here, before the work.
-                rows = events.count()
+                events, rows = _looked(session, places, refused)
                 if not rows and not refused:
                     raise TracesMissing(places)
                 with _sized(session, rows):
@@ -53,6 +47,19 @@ def with_events(
             refused.append(error.refusal)
             if again or len(refused) > REFUSED_MAX:
                 raise TraceDamaged(error.refusal.file, error.refusal.reason) from error
+
+
+def _looked(
+    session: "SparkSession", places: Sequence[str], refused: "Sequence[Refusal]"
+) -> "tuple[DataFrame, int]":
+    """The footers have the number of rows; a file without one is found here, before the work."""
+    with storage_named(places):
+        events = read_events(session, *places)
+        if refused:
+            # Where Spark's errors say file:///, its column says file:/.
+            names = [each.file.replace("file:///", "file:/") for each in refused]
+            events = events.where(~F.col("_metadata.file_path").isin(names))
+        return events, events.count()
 
 
 @contextlib.contextmanager

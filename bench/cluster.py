@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench import event_logs
-from bench.event_logs import Loss, loss_of
+from bench.event_logs import Loss, loss_of, stages_of
 from bench.tables import Row, parser_of, show
 from dovemq.models.consistency import order_of
 from dovemq.pipeline.metrics.duck import metrics_duckdb
@@ -239,6 +239,7 @@ def run(
             "seconds": whole_seconds,
             "differs": difference(local, whole),
             "tasks": tasks,
+            "input_bytes": sum(stage.input_bytes for stage in stages_of(logs)),
         },
         {
             "where": "killed",

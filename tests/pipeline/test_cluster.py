@@ -21,6 +21,7 @@ def test_a_cluster_gives_the_same_figures_also_when_a_worker_is_killed_half_way(
     assert ran.returncode == 0, ran.stdout + ran.stderr
     found = {row["where"]: row for row in json.loads(ran.stdout)}
     assert found["cluster"]["differs"] == found["killed"]["differs"] == ""
+    assert found["cluster"]["input_bytes"] > 0, "Spark itself reads the files"
     assert found["killed"]["finished"] >= 2
     assert found["killed"]["repeated"] >= 1
     # The package came with the job, and its kernels were compiled once for each executor.

@@ -11,8 +11,6 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from msgspec import Struct
 
-from dovemq.core.errors import DoveError
-
 FILE: Final = "file"
 OBJECT_STORES: Final = ("abfs", "abfss", "gcs", "gs", "s3")
 SCHEMES: Final = (*OBJECT_STORES, FILE, "hdfs", "viewfs")
@@ -22,7 +20,9 @@ _ANONYMOUS: Final = "anonymous@"
 """Arrow's way to say that no key is needed; only Google's storage takes it."""
 
 
-class LocationInvalid(DoveError):
+class LocationInvalid(ValueError):
+    """Settings and commands turn it into their own errors; no request can meet it."""
+
     def __init__(self, found: str, remedy: str) -> None:
         super().__init__(f"{found}; {remedy}")
         self.found = found

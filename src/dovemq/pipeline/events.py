@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType
 
-_TYPES: Final[dict[str, "DataType"]] = {"int32": IntegerType(), "text": StringType()}
-_TYPES["label"] = StringType()
+_TYPES: Final[dict[str, "DataType"]] = {
+    "int32": IntegerType(),
+    "text": StringType(),
+    "label": StringType(),
+}
 EVENT_SCHEMA: Final = StructType(
     [StructField(column.name, _TYPES.get(column.form, LongType())) for column in COLUMNS]
 )

@@ -123,7 +123,8 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, dict[str, Any]]:
         if process.poll() is None:
             process.kill()
             process.communicate()
-    assert not err
+    # A long copy reports its progress there.
+    assert not [line for line in err.splitlines() if line.startswith(("dovemq:", "Traceback"))]
     return process.returncode, json.loads(out) if out else {}
 
 

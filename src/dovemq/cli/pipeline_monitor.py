@@ -17,7 +17,7 @@ from dovemq.cli.pipelining import (
 )
 from dovemq.cli.target import Target, find_target
 from dovemq.client.errors import ClientError, Refused
-from dovemq.pipeline.places import local_path, uri_of
+from dovemq.pipeline.places import local_path
 
 if TYPE_CHECKING:
     from dovemq.pipeline.monitor.job import Batch
@@ -109,7 +109,8 @@ def _run(args: argparse.Namespace) -> int:
         from dovemq.pipeline.monitor.watch import Bounds
         from dovemq.pipeline.session import spark_session
 
-    traces, place = uri_of(args.traces), Place(args.out.absolute())
+    place = Place(args.out.absolute())
+    traces = args.traces if local is None else str(local.absolute())
     bounds = Bounds(args.late * _MS_US, args.horizon * _MS_US, args.messages_max)
     monitor = Monitor(traces, place, bounds, args.files_max, _teller(args, target))
     every_seconds = None if args.available_now else args.every / 1_000

@@ -26,7 +26,7 @@ def generated(session: "SparkSession", events: int) -> "DataFrame":
     """About so many events; the same for the same number."""
     count = events // ROWS_PER_MESSAGE
     files = max(2, events // ROWS_PER_FILE)
-    chance = (F.hash("id") % 1_000_000 + 1_000_000) % 1_000_000 / 1_000_000
+    chance = F.pmod(F.hash("id"), F.lit(1_000_000)) / 1_000_000
     other = F.pmod(F.hash("id", F.lit(1)), F.lit(QUEUES)) + 1
     number = F.when(chance < HOT_SHARE, F.lit(0)).otherwise(other)
     wait_us = 2_000 + F.pmod(F.hash("id", F.lit(2)), F.lit(3_000))

@@ -3,6 +3,8 @@
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from dovemq.pipeline.errors import PlaceRemote
+
 
 def uri_of(place: str) -> str:
     """A place with a scheme stays as it is; a plain path is one of this machine."""
@@ -16,6 +18,14 @@ def local_path(place: str) -> Path | None:
         return Path(place)
     parts = urlsplit(place)
     return Path(unquote(parts.path)) if scheme == "file" else None
+
+
+def path_here(place: str) -> Path:
+    """The path on this machine, for what can be read and written only there."""
+    path = local_path(place)
+    if path is None:
+        raise PlaceRemote(place)
+    return path
 
 
 def joined(place: str, name: str) -> str:

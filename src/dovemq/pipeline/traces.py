@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
 
-from dovemq.pipeline.errors import PlaceRemote, TracesMissing
-from dovemq.pipeline.places import local_path
+from dovemq.pipeline.errors import TracesMissing
+from dovemq.pipeline.places import path_here
 from dovemq.telemetry.schema import COLUMNS, Form
 
 ENDING: Final = ".parquet"
@@ -57,9 +57,7 @@ def find_traces(places: Sequence[str]) -> Traces:
 
 def _paths(places: Iterable[str]) -> Iterator[Path]:
     for place in places:
-        path = local_path(place)
-        if path is None:
-            raise PlaceRemote(place)
+        path = path_here(place)
         if path.is_dir():
             yield from sorted(path.rglob(f"*{ENDING}"))
         elif path.exists():

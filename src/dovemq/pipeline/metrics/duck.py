@@ -18,12 +18,11 @@ import pyarrow.compute as pc
 
 from dovemq.models.consistency import order_of, ranks
 from dovemq.pipeline.damage import damage_named
-from dovemq.pipeline.errors import PlaceRemote
 from dovemq.pipeline.metrics.columns import COUNTERS, FIGURES, KINDS, RATES, WINDOW_FIGURES
 from dovemq.pipeline.metrics.digits import shortened_sql
 from dovemq.pipeline.metrics.report import DAY, QUEUES_MAX, TABLES, WINDOWS_MAX, Report
 from dovemq.pipeline.metrics.runs import runs
-from dovemq.pipeline.places import local_path
+from dovemq.pipeline.places import path_here
 from dovemq.pipeline.rules import MOMENT, REASON, VALID
 from dovemq.pipeline.statements import statement
 from dovemq.pipeline.traces import EVENT_SCHEMA, Traces, find_traces
@@ -49,7 +48,7 @@ def metrics_duckdb(
 ) -> Report:
     """`memory` is DuckDB's own. The tables are written below `out`, if it is given."""
     traces = find_traces(places)
-    folder = None if out is None else _local(out)
+    folder = None if out is None else path_here(out)
     with damage_named(traces), _opened(traces, memory) as connection:
         connection.execute(statement(__package__, "messages"))
         latency = shortened_sql("latency_us")
@@ -63,16 +62,9 @@ def metrics_duckdb(
             relation.limit(rows).to_arrow_table()
             for relation, (_, _, _, rows) in zip(levels, _LEVELS, strict=True)
         )
-        reasons = _reasons(connection)
-    rows = traces.rows - sum(reasons.values())
+        ((rows,),) = connection.sql("SELECT coalesce(sum(rows), 0)::BIGINT FROM answers").fetchall()
+        reasons = _reasons(connection) if rows < traces.rows else {}
     return Report("duckdb", rows, reasons, traces.refused, by_queue, by_window, overall, written)
-
-
-def _local(place: str) -> Path:
-    path = local_path(place)
-    if path is None:
-        raise PlaceRemote(place)
-    return path
 
 
 @contextlib.contextmanager

@@ -38,7 +38,7 @@ class Tables(NamedTuple):
 
 
 class Level(NamedTuple):
-    """A level and its key; a part that a level has not is empty or −1."""
+    """A level and the expressions of its key; a part that the level lacks is empty or −1."""
 
     level: str
     queue: str = "''"

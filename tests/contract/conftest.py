@@ -1,9 +1,7 @@
 """Runs each sentence of the contract against every store."""
 
-import asyncio
-import inspect
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -40,28 +38,12 @@ DURABLE_STORES = ("sqlite",)
 
 
 @pytest.fixture(params=STORES)
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
-    return World(STORES[request.param](tmp_path / "data"))
+async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
+    async with World(STORES[request.param](tmp_path / "data")) as opened:
+        yield opened
 
 
 @pytest.fixture(params=DURABLE_STORES)
-def durable_world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
-    return World(STORES[request.param](tmp_path / "data"))
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """A sentence is a coroutine; it runs in a loop of its own, inside its opened world."""
-    if not inspect.iscoroutinefunction(pyfuncitem.obj):
-        return None
-    arguments = {
-        name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters
-    }
-    asyncio.run(played(pyfuncitem.obj, arguments))
-    return True
-
-
-async def played(sentence: Callable[..., Awaitable[None]], arguments: dict[str, object]) -> None:
-    (world,) = (value for value in arguments.values() if isinstance(value, World))
-    async with world:
-        await sentence(**arguments)
+async def durable_world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
+    async with World(STORES[request.param](tmp_path / "data")) as opened:
+        yield opened

@@ -4,7 +4,6 @@ Each bug of `bugs.py` is played a sentence that guards the rule it breaks, and m
 suite itself plays the same sentence to the stores without the bug.
 """
 
-import asyncio
 import random
 from collections.abc import Awaitable, Callable
 
@@ -42,7 +41,6 @@ from tests.contract import (
     test_sizes,
     test_watching,
 )
-from tests.contract.conftest import played
 from tests.contract.test_machine import FifoTwins, StandardTwins, Twins
 from tests.contract.twins import Pair
 from tests.contract.world import StoreOpener, World
@@ -190,9 +188,10 @@ def _name(value: object) -> str:
 
 
 @pytest.mark.parametrize(("bug", "sentence"), CAUGHT, ids=_name)
-def test_store_with_a_planted_bug_is_caught(bug: Bug, sentence: Sentence) -> None:
+async def test_store_with_a_planted_bug_is_caught(bug: Bug, sentence: Sentence) -> None:
     with pytest.raises(AssertionError):
-        asyncio.run(played(sentence, {"world": World(_opener(bug))}))
+        async with World(_opener(bug)) as world:
+            await sentence(world)
 
 
 def test_every_planted_bug_is_played_a_sentence() -> None:

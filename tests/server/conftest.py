@@ -1,15 +1,14 @@
-"""Runs a scenario on the event loop that the server runs on, and counts its timers."""
+"""Server tests run on the event loop that the server uses, which here counts its timers."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Mapping
 from contextvars import Context
-from typing import Any, TypeVarTuple
+from typing import TypeVarTuple
 
 import pytest
 import uvloop
 
 Arguments = TypeVarTuple("Arguments")
-Run = Callable[[Coroutine[Any, Any, None]], None]
 
 
 class CountingLoop(uvloop.Loop):
@@ -29,7 +28,7 @@ class CountingLoop(uvloop.Loop):
         return super().call_later(delay, callback, *args, context=context)
 
 
-@pytest.fixture
-def run() -> Iterator[Run]:
-    with asyncio.Runner(loop_factory=CountingLoop) as runner:
-        yield runner.run
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    return {"uvloop": CountingLoop}

@@ -13,175 +13,148 @@ from dovemq.server.admin_routes import ROUTES
 from dovemq.sqs.signature import Signer
 from dovemq.stores.sqlite.statistics import StoreState
 from tests.server.admin_world import ACCOUNT, KEY, World
-from tests.server.conftest import Run
 
 
-def test_health_tells_life_readiness_and_the_store(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        expected = {"live": True, "ready": True, "store": "ok", "damage": 0}
-        assert await world.get("/v1/health") == expected
-        assert await world.get("/health/live") == {"live": True}
-        assert await world.get("/health/ready") == {"ready": True}
-
-    run(scenario())
+async def test_health_tells_life_readiness_and_the_store(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    expected = {"live": True, "ready": True, "store": "ok", "damage": 0}
+    assert await world.get("/v1/health") == expected
+    assert await world.get("/health/live") == {"live": True}
+    assert await world.get("/health/ready") == {"ready": True}
 
 
 @pytest.mark.parametrize("state", [StoreState.FULL, StoreState.FAILED])
-def test_store_in_trouble_is_live_but_not_ready(
-    run: Run, tmp_path: Path, state: StoreState
-) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        world.care.statistics.state = state
-        assert (await world.get("/health/live"))["live"]
-        status, document = await world.ask("GET", "/health/ready")
-        assert (status, document["error"]["code"]) == (503, "NotReady")
-        health = await world.get("/v1/health")
-        assert health == {"live": True, "ready": False, "store": state.value, "damage": 0}
-
-    run(scenario())
+async def test_store_in_trouble_is_live_but_not_ready(tmp_path: Path, state: StoreState) -> None:
+    world = World(tmp_path)
+    world.care.statistics.state = state
+    assert (await world.get("/health/live"))["live"]
+    status, document = await world.ask("GET", "/health/ready")
+    assert (status, document["error"]["code"]) == (503, "NotReady")
+    health = await world.get("/v1/health")
+    assert health == {"live": True, "ready": False, "store": state.value, "damage": 0}
 
 
-def test_queue_is_shown_with_settings_and_counts(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        await world.queue("dead")
-        redrive = Redrive(QueueKey(ACCOUNT, "dead"), 3)
-        queue = await world.queue("jobs", lease_ms=5_000, redrive=redrive)
-        await world.send(queue, "a", "b")
-        await world.send(queue, "c", delay_ms=1_000)
-        await world.service.messages.receive(queue, 1)
-        document = await world.get(f"/v1/queues/{ACCOUNT}/jobs")
-        assert (document["account"], document["name"]) == (ACCOUNT, "jobs")
-        assert document["tags"] == {"team": "a"}
-        assert document["settings"]["lease_ms"] == 5_000
-        assert document["settings"]["redrive"] == {
-            "target": f"{ACCOUNT}/dead",
-            "receives_max": 3,
-        }
+async def test_queue_is_shown_with_settings_and_counts(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    await world.queue("dead")
+    redrive = Redrive(QueueKey(ACCOUNT, "dead"), 3)
+    queue = await world.queue("jobs", lease_ms=5_000, redrive=redrive)
+    await world.send(queue, "a", "b")
+    await world.send(queue, "c", delay_ms=1_000)
+    await world.service.messages.receive(queue, 1)
+    document = await world.get(f"/v1/queues/{ACCOUNT}/jobs")
+    assert (document["account"], document["name"]) == (ACCOUNT, "jobs")
+    assert document["tags"] == {"team": "a"}
+    assert document["settings"]["lease_ms"] == 5_000
+    assert document["settings"]["redrive"] == {
+        "target": f"{ACCOUNT}/dead",
+        "receives_max": 3,
+    }
+    now_ms = world.clock.now_ms()
+    assert document["counts"] == {
+        "visible": 1,
+        "leased": 1,
+        "delayed": 1,
+        "oldest_ms": now_ms,
+        "bytes": 576,
+    }
+
+
+async def test_queues_are_listed_page_by_page(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for name in ("b-2", "a-1", "b-1", "b-3"):
+        await world.queue(name)
+    first = await world.get("/v1/queues", "prefix=b-&limit=2")
+    assert [queue["name"] for queue in first["queues"]] == ["b-1", "b-2"]
+    after = first["next"].replace("/", "%2F")
+    second = await world.get("/v1/queues", f"prefix=b-&limit=2&after={after}")
+    assert [queue["name"] for queue in second["queues"]] == ["b-3"]
+    assert second["next"] is None
+
+
+async def test_peek_shows_messages_and_touches_none(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    queue = await world.queue("jobs.fifo")
+    attributes = {"n": Attribute("Number", "1"), "b": Attribute("Binary", b"\x00\xff")}
+    await world.send(
+        queue, "hidden", attributes=attributes, group="g", deduplication_id="d", trace="t"
+    )
+    await world.service.messages.receive(queue, 1, 30_000)
+    await world.send(queue, "next", group="h", deduplication_id="e")
+    for _ in range(2):
+        page = await world.get(f"/v1/queues/{ACCOUNT}/jobs.fifo/messages")
+        hidden, following = page["messages"]
         now_ms = world.clock.now_ms()
-        assert document["counts"] == {
-            "visible": 1,
-            "leased": 1,
-            "delayed": 1,
-            "oldest_ms": now_ms,
-            "bytes": 576,
+        assert hidden == {
+            "message_id": "m-hidden",
+            "sequence": hidden["sequence"],
+            "visibility": "leased",
+            "visible_ms": now_ms + 30_000,
+            "sent_ms": now_ms,
+            "first_received_ms": now_ms,
+            "receive_count": 1,
+            "sender": ACCOUNT,
+            "group": "g",
+            "deduplication_id": "d",
+            "source": None,
+            "trace": "t",
+            "body": "hidden",
+            "attributes": {
+                "n": {"type": "Number", "value": "1"},
+                "b": {"type": "Binary", "base64": "AP8="},
+            },
         }
-
-    run(scenario())
-
-
-def test_queues_are_listed_page_by_page(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        for name in ("b-2", "a-1", "b-1", "b-3"):
-            await world.queue(name)
-        first = await world.get("/v1/queues", "prefix=b-&limit=2")
-        assert [queue["name"] for queue in first["queues"]] == ["b-1", "b-2"]
-        after = first["next"].replace("/", "%2F")
-        second = await world.get("/v1/queues", f"prefix=b-&limit=2&after={after}")
-        assert [queue["name"] for queue in second["queues"]] == ["b-3"]
-        assert second["next"] is None
-
-    run(scenario())
+        assert (following["visibility"], following["receive_count"]) == ("visible", 0)
+        assert following["first_received_ms"] is None
+        assert page["next"] is None
 
 
-def test_peek_shows_messages_and_touches_none(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        queue = await world.queue("jobs.fifo")
-        attributes = {"n": Attribute("Number", "1"), "b": Attribute("Binary", b"\x00\xff")}
-        await world.send(
-            queue, "hidden", attributes=attributes, group="g", deduplication_id="d", trace="t"
-        )
-        await world.service.messages.receive(queue, 1, 30_000)
-        await world.send(queue, "next", group="h", deduplication_id="e")
-        for _ in range(2):
-            page = await world.get(f"/v1/queues/{ACCOUNT}/jobs.fifo/messages")
-            hidden, following = page["messages"]
-            now_ms = world.clock.now_ms()
-            assert hidden == {
-                "message_id": "m-hidden",
-                "sequence": hidden["sequence"],
-                "visibility": "leased",
-                "visible_ms": now_ms + 30_000,
-                "sent_ms": now_ms,
-                "first_received_ms": now_ms,
-                "receive_count": 1,
-                "sender": ACCOUNT,
-                "group": "g",
-                "deduplication_id": "d",
-                "source": None,
-                "trace": "t",
-                "body": "hidden",
-                "attributes": {
-                    "n": {"type": "Number", "value": "1"},
-                    "b": {"type": "Binary", "base64": "AP8="},
-                },
-            }
-            assert (following["visibility"], following["receive_count"]) == ("visible", 0)
-            assert following["first_received_ms"] is None
-            assert page["next"] is None
-
-    run(scenario())
-
-
-def test_peek_goes_on_after_the_last_message_of_a_page(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        queue = await world.queue("jobs")
-        await world.send(queue, *(f"{number}" for number in range(50)))
-        path = f"/v1/queues/{ACCOUNT}/jobs/messages"
-        first = await world.get(path, "limit=30")
-        second = await world.get(path, f"limit=30&after={first['next']}")
-        bodies = [message["body"] for message in first["messages"] + second["messages"]]
-        assert bodies == [f"{number}" for number in range(50)]
-        assert (len(first["messages"]), second["next"]) == (30, None)
-
-    run(scenario())
+async def test_peek_goes_on_after_the_last_message_of_a_page(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    queue = await world.queue("jobs")
+    await world.send(queue, *(f"{number}" for number in range(50)))
+    path = f"/v1/queues/{ACCOUNT}/jobs/messages"
+    first = await world.get(path, "limit=30")
+    second = await world.get(path, f"limit=30&after={first['next']}")
+    bodies = [message["body"] for message in first["messages"] + second["messages"]]
+    assert bodies == [f"{number}" for number in range(50)]
+    assert (len(first["messages"]), second["next"]) == (30, None)
 
 
 @pytest.mark.parametrize("place", ["body", "attribute"])
-def test_page_of_large_messages_ends_early(run: Run, tmp_path: Path, place: str) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        queue = await world.queue("jobs")
-        large = "x" * (1 << 20)
-        body, attribute = (large, "x") if place == "body" else ("x", large)
-        bodies = (f"{number}{body}"[: 1 << 20] for number in range(40))
-        await world.send(queue, *bodies, attributes={"a": Attribute("String", attribute)})
-        page = await world.get(f"/v1/queues/{ACCOUNT}/jobs/messages", "limit=1000")
-        assert PEEK_BYTES_MAX <= len(page["messages"]) << 20 < 3 * PEEK_BYTES_MAX
-        assert page["next"] == page["messages"][-1]["sequence"]
-
-    run(scenario())
+async def test_page_of_large_messages_ends_early(tmp_path: Path, place: str) -> None:
+    world = World(tmp_path)
+    queue = await world.queue("jobs")
+    large = "x" * (1 << 20)
+    body, attribute = (large, "x") if place == "body" else ("x", large)
+    bodies = (f"{number}{body}"[: 1 << 20] for number in range(40))
+    await world.send(queue, *bodies, attributes={"a": Attribute("String", attribute)})
+    page = await world.get(f"/v1/queues/{ACCOUNT}/jobs/messages", "limit=1000")
+    assert PEEK_BYTES_MAX <= len(page["messages"]) << 20 < 3 * PEEK_BYTES_MAX
+    assert page["next"] == page["messages"][-1]["sequence"]
 
 
-def test_counters_sum_all_queues(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        first, second = await world.queue("a"), await world.queue("b")
-        start_ms = world.clock.now_ms()
-        await world.send(first, "a", "b")
-        world.clock.advance(10)
-        await world.send(second, "c")
-        await world.service.messages.receive(second, 1)
-        world.care.statistics.commits = 5
-        document = await world.get("/v1/counters")
-        assert document["queues"] == 2
-        assert document["messages"] == {
-            "visible": 2,
-            "leased": 1,
-            "delayed": 0,
-            "oldest_ms": start_ms,
-            "bytes": 576,
-        }
-        assert (document["connections"], document["requests"]) == (7, 9)
-        assert document["polls_parked"] == 0
-        assert document["store"]["commits"] == 5
-
-    run(scenario())
+async def test_counters_sum_all_queues(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    first, second = await world.queue("a"), await world.queue("b")
+    start_ms = world.clock.now_ms()
+    await world.send(first, "a", "b")
+    world.clock.advance(10)
+    await world.send(second, "c")
+    await world.service.messages.receive(second, 1)
+    world.care.statistics.commits = 5
+    document = await world.get("/v1/counters")
+    assert document["queues"] == 2
+    assert document["messages"] == {
+        "visible": 2,
+        "leased": 1,
+        "delayed": 0,
+        "oldest_ms": start_ms,
+        "bytes": 576,
+    }
+    assert (document["connections"], document["requests"]) == (7, 9)
+    assert document["polls_parked"] == 0
+    assert document["store"]["commits"] == 5
 
 
 REFUSED = [
@@ -204,70 +177,55 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("method", "path", "query", "status", "code"), REFUSED)
-def test_wrong_request_is_refused_with_a_code(
-    run: Run, tmp_path: Path, method: str, path: str, query: str, status: int, code: str
+async def test_wrong_request_is_refused_with_a_code(
+    tmp_path: Path, method: str, path: str, query: str, status: int, code: str
 ) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        found, document = await world.ask(method, path, query)
-        assert (found, document["error"]["code"]) == (status, code)
-        assert document["error"]["message"]
-
-    run(scenario())
+    world = World(tmp_path)
+    found, document = await world.ask(method, path, query)
+    assert (found, document["error"]["code"]) == (status, code)
+    assert document["error"]["message"]
 
 
-def test_unforeseen_failure_tells_nothing(
-    run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
+async def test_unforeseen_failure_tells_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        world.care.failure = ValueError("a secret")
-        status, document = await world.ask("POST", "/v1/backups")
-        assert (status, document["error"]["code"]) == (500, "InternalFailure")
-        assert "secret" not in document["error"]["message"]
-
-    run(scenario())
+    world = World(tmp_path)
+    world.care.failure = ValueError("a secret")
+    status, document = await world.ask("POST", "/v1/backups")
+    assert (status, document["error"]["code"]) == (500, "InternalFailure")
+    assert "secret" not in document["error"]["message"]
     assert "ValueError" in caplog.text
     assert "a secret" not in caplog.text
 
 
-def test_nothing_but_plain_health_and_logins_is_answered_unsigned(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path, signed=True)
-        for route in ROUTES:
-            path = re.sub(r"\{\w+\}", "none", route.path)
-            status = (await world.call(route.method, path)).status
-            assert (status == 403) == route.signed, route.path
-        assert (await world.call("GET", "/v1/no-such-path")).status == 403
-        assert [route.path for route in ROUTES if not route.signed] == [
-            "/health/live",
-            "/health/ready",
-            "/v1/sessions",
-        ]
-
-    run(scenario())
+async def test_nothing_but_plain_health_and_logins_is_answered_unsigned(tmp_path: Path) -> None:
+    world = World(tmp_path, signed=True)
+    for route in ROUTES:
+        path = re.sub(r"\{\w+\}", "none", route.path)
+        status = (await world.call(route.method, path)).status
+        assert (status == 403) == route.signed, route.path
+    assert (await world.call("GET", "/v1/no-such-path")).status == 403
+    assert [route.path for route in ROUTES if not route.signed] == [
+        "/health/live",
+        "/health/ready",
+        "/v1/sessions",
+    ]
 
 
 @pytest.mark.parametrize(("service", "status"), [(SERVICE, 200), ("sqs", 403)])
-def test_signature_must_be_for_the_admin_api(
-    run: Run, tmp_path: Path, service: str, status: int
+async def test_signature_must_be_for_the_admin_api(
+    tmp_path: Path, service: str, status: int
 ) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path, signed=True)
-        signer = Signer(KEY, region="us-east-1", service=service)
-        now_ms = world.clock.now_ms()
-        headers = signer.sign("GET", "/v1/queues", "limit=5", {"host": "h"}, b"", now_ms)
-        response = await world.call("GET", "/v1/queues", "limit=5", headers)
-        assert response.status == status
-
-    run(scenario())
+    world = World(tmp_path, signed=True)
+    signer = Signer(KEY, region="us-east-1", service=service)
+    now_ms = world.clock.now_ms()
+    headers = signer.sign("GET", "/v1/queues", "limit=5", {"host": "h"}, b"", now_ms)
+    response = await world.call("GET", "/v1/queues", "limit=5", headers)
+    assert response.status == status
 
 
-def test_head_is_answered_like_get(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        assert (await World(tmp_path).call("HEAD", "/health/live")).status == 200
-
-    run(scenario())
+async def test_head_is_answered_like_get(tmp_path: Path) -> None:
+    assert (await World(tmp_path).call("HEAD", "/health/live")).status == 200
 
 
 def test_every_route_is_described(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from dovemq.core.errors import StoreFailed
 from dovemq.server.traffic import StreamedResponse
 from dovemq.sqs.http import HttpResponse
 from tests.server.admin_world import World
-from tests.server.conftest import Run
 
 
 async def _read(response: HttpResponse | StreamedResponse) -> bytes:
@@ -20,96 +19,78 @@ async def _read(response: HttpResponse | StreamedResponse) -> bytes:
     return body
 
 
-def test_backup_is_streamed_and_leaves_no_file(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        (tmp_path / "http-backup-of-a-killed-server").touch()
-        response = await world.call("POST", "/v1/backups")
-        assert await _read(response) == world.care.copy
-        assert not list(tmp_path.iterdir())
-        status, document = await world.ask("POST", "/v1/backups")
-        assert (status, document["error"]["code"]) == (409, "BackupRunning")
-        assert isinstance(response, StreamedResponse)
-        response.close()
-        again = await world.call("POST", "/v1/backups")
-        assert isinstance(again, StreamedResponse)
-        again.close()
-
-    run(scenario())
+async def test_backup_is_streamed_and_leaves_no_file(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    (tmp_path / "http-backup-of-a-killed-server").touch()
+    response = await world.call("POST", "/v1/backups")
+    assert await _read(response) == world.care.copy
+    assert not list(tmp_path.iterdir())
+    status, document = await world.ask("POST", "/v1/backups")
+    assert (status, document["error"]["code"]) == (409, "BackupRunning")
+    assert isinstance(response, StreamedResponse)
+    response.close()
+    again = await world.call("POST", "/v1/backups")
+    assert isinstance(again, StreamedResponse)
+    again.close()
 
 
-def test_backup_of_a_client_that_leaves_is_removed(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        world.care.go.clear()
-        asking = asyncio.create_task(world.call("POST", "/v1/backups"))
+async def test_backup_of_a_client_that_leaves_is_removed(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.care.go.clear()
+    asking = asyncio.create_task(world.call("POST", "/v1/backups"))
+    await asyncio.sleep(0)
+    asking.cancel()
+    await asyncio.wait([asking])
+    assert (await world.ask("POST", "/v1/backups"))[0] == 409
+    world.care.go.set()
+    for _ in range(5):
         await asyncio.sleep(0)
-        asking.cancel()
-        await asyncio.wait([asking])
-        assert (await world.ask("POST", "/v1/backups"))[0] == 409
-        world.care.go.set()
-        for _ in range(5):
-            await asyncio.sleep(0)
-        assert not list(tmp_path.iterdir())
-        response = await world.call("POST", "/v1/backups")
-        assert isinstance(response, StreamedResponse)
-        response.close()
-
-    run(scenario())
+    assert not list(tmp_path.iterdir())
+    response = await world.call("POST", "/v1/backups")
+    assert isinstance(response, StreamedResponse)
+    response.close()
 
 
-def test_backup_that_fails_is_told_and_can_be_repeated(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        world.care.failure = StoreFailed("no space")
-        status, document = await world.ask("POST", "/v1/backups")
-        assert (status, document["error"]["code"]) == (503, "StoreFailed")
-        world.care.failure = None
-        response = await world.call("POST", "/v1/backups")
-        assert isinstance(response, StreamedResponse)
-        response.close()
-
-    run(scenario())
+async def test_backup_that_fails_is_told_and_can_be_repeated(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.care.failure = StoreFailed("no space")
+    status, document = await world.ask("POST", "/v1/backups")
+    assert (status, document["error"]["code"]) == (503, "StoreFailed")
+    world.care.failure = None
+    response = await world.call("POST", "/v1/backups")
+    assert isinstance(response, StreamedResponse)
+    response.close()
 
 
-def test_verification_answers_its_findings(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        assert await world.ask("POST", "/v1/verifications") == (200, {"findings": []})
-        world.care.findings = ["message 7 of queue a/b is damaged"]
-        assert await world.ask("POST", "/v1/verifications") == (
-            200,
-            {"findings": world.care.findings},
-        )
-
-    run(scenario())
+async def test_verification_answers_its_findings(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    assert await world.ask("POST", "/v1/verifications") == (200, {"findings": []})
+    world.care.findings = ["message 7 of queue a/b is damaged"]
+    assert await world.ask("POST", "/v1/verifications") == (
+        200,
+        {"findings": world.care.findings},
+    )
 
 
 @pytest.mark.parametrize("path", ["/v1/backups", "/v1/verifications"])
-def test_store_that_keeps_nothing_offers_no_care(run: Run, tmp_path: Path, path: str) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path, durable=False)
-        status, document = await world.ask("POST", path)
-        assert (status, document["error"]["code"]) == (501, "NotKept")
-        assert (await world.get("/v1/counters"))["store"] is None
-
-    run(scenario())
+async def test_store_that_keeps_nothing_offers_no_care(tmp_path: Path, path: str) -> None:
+    world = World(tmp_path, durable=False)
+    status, document = await world.ask("POST", path)
+    assert (status, document["error"]["code"]) == (501, "NotKept")
+    assert (await world.get("/v1/counters"))["store"] is None
 
 
-def test_verification_goes_on_alone_when_its_client_leaves(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        world.care.go.clear()
-        asking = asyncio.create_task(world.call("POST", "/v1/verifications"))
+async def test_verification_goes_on_alone_when_its_client_leaves(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.care.go.clear()
+    asking = asyncio.create_task(world.call("POST", "/v1/verifications"))
+    await asyncio.sleep(0)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    asking_again = world.ask("POST", "/v1/verifications")
+    status, document = await asyncio.wait_for(asking_again, 10)
+    assert (status, document["error"]["code"]) == (409, "VerificationRunning")
+    world.care.go.set()
+    while (await world.ask("POST", "/v1/verifications"))[0] == 409:
         await asyncio.sleep(0)
-        asking.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asking
-        asking_again = world.ask("POST", "/v1/verifications")
-        status, document = await asyncio.wait_for(asking_again, 10)
-        assert (status, document["error"]["code"]) == (409, "VerificationRunning")
-        world.care.go.set()
-        while (await world.ask("POST", "/v1/verifications"))[0] == 409:
-            await asyncio.sleep(0)
-
-    run(scenario())

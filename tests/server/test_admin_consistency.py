@@ -10,7 +10,6 @@ from dovemq.core.queue import QueueKey
 from dovemq.server.measurements import Measured, Measurement, Measurements
 from dovemq.server.metrics import Metrics
 from tests.server.admin_world import ACCOUNT, World
-from tests.server.conftest import Run
 
 PATH = f"/v1/queues/{ACCOUNT}/jobs/consistency"
 COUNTS: dict[str, Any] = {
@@ -28,27 +27,24 @@ COUNTS: dict[str, Any] = {
 }
 
 
-def test_what_was_told_is_shown_with_its_rates(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path, signed=True)
-        await world.queue("jobs")
-        operator = await world.member("monitor", Role.OPERATOR)
-        viewer = await world.member("reader", Role.VIEWER)
-        assert await world.refused("GET", PATH, key=viewer) == (404, "NotMeasured")
-        await world.done("PUT", PATH, body=COUNTS, key=operator)
-        assert await world.get(PATH, key=viewer) == {
-            **COUNTS,
-            "duplication_rate": 0.1,
-            "loss_rate": 0.2,
-            "out_of_order_rate": 0.25,
-            "average_displacement": 0.5,
-            "told_ms": world.clock.now_ms(),
-            "told_by": operator.account,
-        }
-        await world.done("PUT", PATH, body={**COUNTS, "lost": 0}, key=operator)
-        assert (await world.get(PATH, key=viewer))["loss_rate"] == 0
-
-    run(scenario())
+async def test_what_was_told_is_shown_with_its_rates(tmp_path: Path) -> None:
+    world = World(tmp_path, signed=True)
+    await world.queue("jobs")
+    operator = await world.member("monitor", Role.OPERATOR)
+    viewer = await world.member("reader", Role.VIEWER)
+    assert await world.refused("GET", PATH, key=viewer) == (404, "NotMeasured")
+    await world.done("PUT", PATH, body=COUNTS, key=operator)
+    assert await world.get(PATH, key=viewer) == {
+        **COUNTS,
+        "duplication_rate": 0.1,
+        "loss_rate": 0.2,
+        "out_of_order_rate": 0.25,
+        "average_displacement": 0.5,
+        "told_ms": world.clock.now_ms(),
+        "told_by": operator.account,
+    }
+    await world.done("PUT", PATH, body={**COUNTS, "lost": 0}, key=operator)
+    assert (await world.get(PATH, key=viewer))["loss_rate"] == 0
 
 
 @pytest.mark.parametrize(
@@ -67,56 +63,42 @@ def test_what_was_told_is_shown_with_its_rates(run: Run, tmp_path: Path) -> None
     ],
     ids=str,
 )
-def test_counts_that_cannot_be_are_refused(
-    run: Run, tmp_path: Path, change: dict[str, Any]
-) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        await world.queue("jobs")
-        body = {**COUNTS, **change}
-        assert await world.refused("PUT", PATH, body=body) == (400, "InvalidBody")
-        assert await world.refused("GET", PATH) == (404, "NotMeasured")
-
-    run(scenario())
+async def test_counts_that_cannot_be_are_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    world = World(tmp_path)
+    await world.queue("jobs")
+    body = {**COUNTS, **change}
+    assert await world.refused("PUT", PATH, body=body) == (400, "InvalidBody")
+    assert await world.refused("GET", PATH) == (404, "NotMeasured")
 
 
-def test_a_queue_that_is_made_anew_was_not_measured(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        assert await world.refused("PUT", PATH, body=COUNTS) == (404, "QueueMissing")
-        await world.queue("jobs")
-        await world.done("PUT", PATH, body=COUNTS)
-        await world.service.queues.remove(QueueKey(ACCOUNT, "jobs"))
-        assert await world.refused("GET", PATH) == (404, "QueueMissing")
-        world.clock.advance(600_000)
-        await world.queue("jobs")
-        assert await world.refused("GET", PATH) == (404, "NotMeasured")
-
-    run(scenario())
+async def test_a_queue_that_is_made_anew_was_not_measured(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    assert await world.refused("PUT", PATH, body=COUNTS) == (404, "QueueMissing")
+    await world.queue("jobs")
+    await world.done("PUT", PATH, body=COUNTS)
+    await world.service.queues.remove(QueueKey(ACCOUNT, "jobs"))
+    assert await world.refused("GET", PATH) == (404, "QueueMissing")
+    world.clock.advance(600_000)
+    await world.queue("jobs")
+    assert await world.refused("GET", PATH) == (404, "NotMeasured")
 
 
-def test_the_queue_told_of_longest_ago_is_forgotten_first(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        queues = [await world.queue(f"q{number}") for number in range(3)]
-        measured = Measured(Measurement(**COUNTS), 0, ACCOUNT)
-        board = Measurements(queues_max=2)
-        for queue in (queues[0], queues[1], queues[0], queues[2]):
-            board.put(queue, measured)
-        assert [board.get(queue) is not None for queue in queues] == [True, False, True]
-
-    run(scenario())
+async def test_the_queue_told_of_longest_ago_is_forgotten_first(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    queues = [await world.queue(f"q{number}") for number in range(3)]
+    measured = Measured(Measurement(**COUNTS), 0, ACCOUNT)
+    board = Measurements(queues_max=2)
+    for queue in (queues[0], queues[1], queues[0], queues[2]):
+        board.put(queue, measured)
+    assert [board.get(queue) is not None for queue in queues] == [True, False, True]
 
 
-def test_rates_are_among_the_metrics_of_the_queue(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        board = Measurements()
-        metrics = Metrics(world.service, world.meter, 10, [], board)
-        queue = await world.queue("jobs")
-        assert b"dovemq_queue_consistency{" not in await metrics.text()
-        board.put(queue, Measured(Measurement(**COUNTS), 0, ACCOUNT))
-        labels = f'account="{ACCOUNT}",figure="loss_rate",queue="jobs"'
-        assert f"dovemq_queue_consistency{{{labels}}} 0.2\n".encode() in await metrics.text()
-
-    run(scenario())
+async def test_rates_are_among_the_metrics_of_the_queue(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    board = Measurements()
+    metrics = Metrics(world.service, world.meter, 10, [], board)
+    queue = await world.queue("jobs")
+    assert b"dovemq_queue_consistency{" not in await metrics.text()
+    board.put(queue, Measured(Measurement(**COUNTS), 0, ACCOUNT))
+    labels = f'account="{ACCOUNT}",figure="loss_rate",queue="jobs"'
+    assert f"dovemq_queue_consistency{{{labels}}} 0.2\n".encode() in await metrics.text()

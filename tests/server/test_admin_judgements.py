@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.server.admin_world import ACCOUNT, World
-from tests.server.conftest import Run
 
 FRIEND = "222222222222"
 POLICY = json.dumps(
@@ -41,50 +40,41 @@ async def asked(world: World, account: str = "friend", **query: str) -> tuple[in
     return await world.ask("GET", f"/v1/accounts/{account}/may", urlencode(known))
 
 
-def test_account_that_may_is_told_by_which_statement(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        await shared(world)
-        assert await asked(world, **NEAR) == (
-            200,
-            {
-                "account": FRIEND,
-                "action": "SendMessage",
-                "queue": f"{ACCOUNT}/jobs",
-                "allowed": True,
-                "reason": "a statement allows SendMessage, and none denies it",
-                "statement": "near",
-                "steps": ["SendMessage: near allows it"],
-            },
-        )
-
-    run(scenario())
+async def test_account_that_may_is_told_by_which_statement(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    await shared(world)
+    assert await asked(world, **NEAR) == (
+        200,
+        {
+            "account": FRIEND,
+            "action": "SendMessage",
+            "queue": f"{ACCOUNT}/jobs",
+            "allowed": True,
+            "reason": "a statement allows SendMessage, and none denies it",
+            "statement": "near",
+            "steps": ["SendMessage: near allows it"],
+        },
+    )
 
 
-def test_disabled_account_may_nothing(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        await shared(world)
-        await world.accounts.change(FRIEND, enabled=False)
-        _, told = await asked(world, **NEAR)
-        assert (told["allowed"], told["statement"]) == (False, None)
-        assert told["reason"] == "the account is disabled, so that its keys sign nothing"
-
-    run(scenario())
+async def test_disabled_account_may_nothing(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    await shared(world)
+    await world.accounts.change(FRIEND, enabled=False)
+    _, told = await asked(world, **NEAR)
+    assert (told["allowed"], told["statement"]) == (False, None)
+    assert told["reason"] == "the account is disabled, so that its keys sign nothing"
 
 
-def test_account_that_may_not_is_told_what_fails(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        await shared(world)
-        _, told = await asked(world, **{**NEAR, "secure": "false"})
-        assert (told["allowed"], told["statement"]) == (False, None)
-        assert told["steps"] == [
-            "SendMessage: near allows nothing here: Bool aws:SecureTransport true does not hold, "
-            "it is false"
-        ]
-
-    run(scenario())
+async def test_account_that_may_not_is_told_what_fails(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    await shared(world)
+    _, told = await asked(world, **{**NEAR, "secure": "false"})
+    assert (told["allowed"], told["statement"]) == (False, None)
+    assert told["steps"] == [
+        "SendMessage: near allows nothing here: Bool aws:SecureTransport true does not hold, "
+        "it is false"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -97,27 +87,21 @@ def test_account_that_may_not_is_told_what_fails(run: Run, tmp_path: Path) -> No
     ],
 )
 @pytest.mark.parametrize("action", ["PurgeQueue", "purgequeue", "SQS:PurgeQueue"])
-def test_queue_and_action_are_named_as_people_do(
-    run: Run, tmp_path: Path, queue: str, action: str
+async def test_queue_and_action_are_named_as_people_do(
+    tmp_path: Path, queue: str, action: str
 ) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        await shared(world)
-        _, told = await asked(world, ACCOUNT, queue=queue, action=action)
-        assert (told["allowed"], told["action"]) == (True, "PurgeQueue")
-
-    run(scenario())
+    world = World(tmp_path)
+    await shared(world)
+    _, told = await asked(world, ACCOUNT, queue=queue, action=action)
+    assert (told["allowed"], told["action"]) == (True, "PurgeQueue")
 
 
 @pytest.mark.parametrize("queue", ["none", "http://x/y/z", "a/b/c/d"])
-def test_queue_that_is_not_there_is_told(run: Run, tmp_path: Path, queue: str) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        status, told = await asked(world, "root", queue=queue)
-        assert (status, told["allowed"], told["queue"]) == (200, False, None)
-        assert told["reason"] == "there is no such queue"
-
-    run(scenario())
+async def test_queue_that_is_not_there_is_told(tmp_path: Path, queue: str) -> None:
+    world = World(tmp_path)
+    status, told = await asked(world, "root", queue=queue)
+    assert (status, told["allowed"], told["queue"]) == (200, False, None)
+    assert told["reason"] == "there is no such queue"
 
 
 @pytest.mark.parametrize(
@@ -129,19 +113,13 @@ def test_queue_that_is_not_there_is_told(run: Run, tmp_path: Path, queue: str) -
         ({"secure": "maybe"}, "secure must be true or false."),
     ],
 )
-def test_question_that_makes_no_sense_is_refused(
-    run: Run, tmp_path: Path, query: dict[str, str], text: str
+async def test_question_that_makes_no_sense_is_refused(
+    tmp_path: Path, query: dict[str, str], text: str
 ) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        status, told = await asked(world, "root", **query)
-        assert (status, told["error"]["message"]) == (400, text)
-
-    run(scenario())
+    world = World(tmp_path)
+    status, told = await asked(world, "root", **query)
+    assert (status, told["error"]["message"]) == (400, text)
 
 
-def test_account_that_is_not_there_is_told(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        assert (await asked(World(tmp_path), "nobody"))[0] == 404
-
-    run(scenario())
+async def test_account_that_is_not_there_is_told(tmp_path: Path) -> None:
+    assert (await asked(World(tmp_path), "nobody"))[0] == 404

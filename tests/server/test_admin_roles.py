@@ -9,7 +9,6 @@ from dovemq.core.accounts import Role
 from dovemq.server.admin_desk import Route
 from dovemq.server.admin_routes import ROUTES
 from tests.server.admin_world import KEY, World
-from tests.server.conftest import Run
 
 ROLES = [None, *Role]
 LEAST = {
@@ -60,60 +59,46 @@ def test_table_of_this_test_knows_every_route() -> None:
 
 @pytest.mark.parametrize("role", ROLES, ids=lambda role: role.value if role else "none")
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
-def test_route_is_open_to_its_role_and_those_above(
-    run: Run, tmp_path: Path, route: Route, role: Role | None
+async def test_route_is_open_to_its_role_and_those_above(
+    tmp_path: Path, route: Route, role: Role | None
 ) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path, signed=True, durable=False)
-        key = await world.member("somebody", role)
-        response = await world.call(route.method, _path(route), key=key)
-        assert (response.status != 403) == _allowed(role, route)
-
-    run(scenario())
+    world = World(tmp_path, signed=True, durable=False)
+    key = await world.member("somebody", role)
+    response = await world.call(route.method, _path(route), key=key)
+    assert (response.status != 403) == _allowed(role, route)
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
-def test_root_key_opens_every_route(run: Run, tmp_path: Path, route: Route) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path, signed=True, durable=False)
-        assert (await world.call(route.method, _path(route), key=KEY)).status != 403
-
-    run(scenario())
+async def test_root_key_opens_every_route(tmp_path: Path, route: Route) -> None:
+    world = World(tmp_path, signed=True, durable=False)
+    assert (await world.call(route.method, _path(route), key=KEY)).status != 403
 
 
 @pytest.mark.parametrize(
     ("role", "has"), [(None, "has no role"), (Role.VIEWER, "has the role viewer")]
 )
-def test_denial_says_which_role_is_needed(
-    run: Run, tmp_path: Path, role: Role | None, has: str
+async def test_denial_says_which_role_is_needed(
+    tmp_path: Path, role: Role | None, has: str
 ) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path, signed=True)
-        key = await world.member("somebody", role)
-        status, document = await world.ask("GET", "/v1/accounts", key=key)
-        error = document["error"]
-        assert (status, error["code"]) == (403, "AccessDenied")
-        assert error["message"] == f"This needs the role admin; account {key.account} {has}."
-
-    run(scenario())
+    world = World(tmp_path, signed=True)
+    key = await world.member("somebody", role)
+    status, document = await world.ask("GET", "/v1/accounts", key=key)
+    error = document["error"]
+    assert (status, error["code"]) == (403, "AccessDenied")
+    assert error["message"] == f"This needs the role admin; account {key.account} {has}."
 
 
-def test_denied_change_is_recorded(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path, signed=True)
-        role = Role.VIEWER
-        key = await world.member("somebody", role)
-        closed = [route for route in ROUTES if route.audited and not _allowed(role, route)]
-        for route in closed:
-            await world.call(route.method, _path(route), key=key)
-        entries = await world.recorded()
-        assert [entry["action"] for entry in entries] == [route.name for route in closed]
-        assert {entry["outcome"] for entry in entries} == {"AccessDenied"}
-        assert {(entry["account"], entry["key_id"]) for entry in entries} == {
-            (key.account, key.key_id)
-        }
-
-    run(scenario())
+async def test_denied_change_is_recorded(tmp_path: Path) -> None:
+    world = World(tmp_path, signed=True)
+    role = Role.VIEWER
+    key = await world.member("somebody", role)
+    closed = [route for route in ROUTES if route.audited and not _allowed(role, route)]
+    for route in closed:
+        await world.call(route.method, _path(route), key=key)
+    entries = await world.recorded()
+    assert [entry["action"] for entry in entries] == [route.name for route in closed]
+    assert {entry["outcome"] for entry in entries} == {"AccessDenied"}
+    assert {(entry["account"], entry["key_id"]) for entry in entries} == {(key.account, key.key_id)}
 
 
 def test_every_route_that_is_no_look_is_recorded() -> None:
@@ -122,21 +107,15 @@ def test_every_route_that_is_no_look_is_recorded() -> None:
     assert not [route.name for route in ROUTES if route.method == "GET" and route.audited]
 
 
-def test_role_that_is_taken_away_is_gone_at_once(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path, signed=True)
-        key = await world.member("somebody", Role.ADMIN)
-        assert (await world.ask("GET", "/v1/accounts", key=key))[0] == 200
-        await world.accounts.change(key.account, role=None)
-        assert (await world.ask("GET", "/v1/accounts", key=key))[0] == 403
-
-    run(scenario())
+async def test_role_that_is_taken_away_is_gone_at_once(tmp_path: Path) -> None:
+    world = World(tmp_path, signed=True)
+    key = await world.member("somebody", Role.ADMIN)
+    assert (await world.ask("GET", "/v1/accounts", key=key))[0] == 200
+    await world.accounts.change(key.account, role=None)
+    assert (await world.ask("GET", "/v1/accounts", key=key))[0] == 403
 
 
-def test_everybody_is_root_where_signatures_are_not_checked(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        shown = await world.get("/v1/sessions/current")
-        assert shown == {"account": KEY.account, "name": "root", "role": "admin"}
-
-    run(scenario())
+async def test_everybody_is_root_where_signatures_are_not_checked(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    shown = await world.get("/v1/sessions/current")
+    assert shown == {"account": KEY.account, "name": "root", "role": "admin"}

@@ -12,7 +12,6 @@ from dovemq.core.errors import Busy
 from dovemq.server import sessions as bounds
 from dovemq.server.sessions import IDLE_MS_MAX, LIFETIME_MS_MAX, Sessions
 from tests.server.admin_world import KEY, World
-from tests.server.conftest import Run
 
 PASSWORD = "correct horse battery"
 CURRENT = "/v1/sessions/current"
@@ -34,142 +33,109 @@ async def _log_in(world: World, account: str = "ann", password: str = PASSWORD) 
     return await world.done("POST", "/v1/sessions", body=body)
 
 
-def test_token_stands_for_the_account_and_its_role(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world, number, token = await _logged_in(tmp_path)
-        shown = await world.get(CURRENT, token=token)
-        assert shown == {"account": number, "name": "ann", "role": "viewer"}
-        assert (await world.ask("GET", "/v1/queues", token=token))[0] == 200
-        assert await world.refused("GET", "/v1/accounts", token=token) == (403, "AccessDenied")
-        assert len(token) >= 43
-
-    run(scenario())
+async def test_token_stands_for_the_account_and_its_role(tmp_path: Path) -> None:
+    world, number, token = await _logged_in(tmp_path)
+    shown = await world.get(CURRENT, token=token)
+    assert shown == {"account": number, "name": "ann", "role": "viewer"}
+    assert (await world.ask("GET", "/v1/queues", token=token))[0] == 200
+    assert await world.refused("GET", "/v1/accounts", token=token) == (403, "AccessDenied")
+    assert len(token) >= 43
 
 
-def test_account_without_a_role_may_log_in_and_do_nothing(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world, _, token = await _logged_in(tmp_path, None)
-        assert (await world.get(CURRENT, token=token))["role"] is None
-        assert (await world.ask("GET", "/v1/queues", token=token))[0] == 403
-
-    run(scenario())
+async def test_account_without_a_role_may_log_in_and_do_nothing(tmp_path: Path) -> None:
+    world, _, token = await _logged_in(tmp_path, None)
+    assert (await world.get(CURRENT, token=token))["role"] is None
+    assert (await world.ask("GET", "/v1/queues", token=token))[0] == 403
 
 
-def test_session_ends_when_it_is_asked_to(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world, _, token = await _logged_in(tmp_path)
-        assert await world.done("DELETE", CURRENT, token=token) == {"ended": True}
-        assert await world.refused("GET", CURRENT, token=token) == (403, "SessionEnded")
-        assert await world.refused("DELETE", CURRENT, key=KEY) == (404, "NoSession")
-
-    run(scenario())
+async def test_session_ends_when_it_is_asked_to(tmp_path: Path) -> None:
+    world, _, token = await _logged_in(tmp_path)
+    assert await world.done("DELETE", CURRENT, token=token) == {"ended": True}
+    assert await world.refused("GET", CURRENT, token=token) == (403, "SessionEnded")
+    assert await world.refused("DELETE", CURRENT, key=KEY) == (404, "NoSession")
 
 
-def test_session_ends_without_use(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world, _, token = await _logged_in(tmp_path)
+async def test_session_ends_without_use(tmp_path: Path) -> None:
+    world, _, token = await _logged_in(tmp_path)
+    world.clock.advance(IDLE_MS_MAX)
+    assert (await world.ask("GET", CURRENT, token=token))[0] == 200
+    world.clock.advance(IDLE_MS_MAX + 1)
+    assert (await world.ask("GET", CURRENT, token=token))[0] == 403
+
+
+async def test_session_ends_after_its_lifetime_however_used(tmp_path: Path) -> None:
+    world, _, token = await _logged_in(tmp_path)
+    for _ in range(LIFETIME_MS_MAX // IDLE_MS_MAX - 1):
         world.clock.advance(IDLE_MS_MAX)
         assert (await world.ask("GET", CURRENT, token=token))[0] == 200
-        world.clock.advance(IDLE_MS_MAX + 1)
-        assert (await world.ask("GET", CURRENT, token=token))[0] == 403
-
-    run(scenario())
-
-
-def test_session_ends_after_its_lifetime_however_used(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world, _, token = await _logged_in(tmp_path)
-        for _ in range(LIFETIME_MS_MAX // IDLE_MS_MAX - 1):
-            world.clock.advance(IDLE_MS_MAX)
-            assert (await world.ask("GET", CURRENT, token=token))[0] == 200
-        world.clock.advance(IDLE_MS_MAX)
-        assert (await world.ask("GET", CURRENT, token=token))[0] == 403
-
-    run(scenario())
+    world.clock.advance(IDLE_MS_MAX)
+    assert (await world.ask("GET", CURRENT, token=token))[0] == 403
 
 
 @pytest.mark.parametrize("what", ["disabled", "removed", "password"])
-def test_change_of_the_account_ends_its_sessions(run: Run, tmp_path: Path, what: str) -> None:
-    async def scenario() -> None:
-        world, number, token = await _logged_in(tmp_path)
-        path = f"/v1/accounts/{number}"
-        if what == "disabled":
-            await world.done("PATCH", path, key=KEY, body={"enabled": False})
-        elif what == "removed":
-            await world.done("DELETE", path, key=KEY)
-        else:
-            body = {"password": PASSWORD}
-            await world.done("PUT", f"{path}/password", key=KEY, body=body)
-        assert await world.refused("GET", CURRENT, token=token) == (403, "SessionEnded")
-
-    run(scenario())
+async def test_change_of_the_account_ends_its_sessions(tmp_path: Path, what: str) -> None:
+    world, number, token = await _logged_in(tmp_path)
+    path = f"/v1/accounts/{number}"
+    if what == "disabled":
+        await world.done("PATCH", path, key=KEY, body={"enabled": False})
+    elif what == "removed":
+        await world.done("DELETE", path, key=KEY)
+    else:
+        body = {"password": PASSWORD}
+        await world.done("PUT", f"{path}/password", key=KEY, body=body)
+    assert await world.refused("GET", CURRENT, token=token) == (403, "SessionEnded")
 
 
 @pytest.mark.parametrize(
     ("account", "password"),
     [("ann", "wrong password"), ("nobody", PASSWORD), ("", ""), ("root", PASSWORD)],
 )
-def test_wrong_login_tells_nothing(run: Run, tmp_path: Path, account: str, password: str) -> None:
-    async def scenario() -> None:
-        world, _, _ = await _logged_in(tmp_path)
-        body = {"account": account, "password": password}
-        status, document = await world.ask("POST", "/v1/sessions", body=body)
-        assert (status, document["error"]["code"]) == (403, "AccessDenied")
-        expected = "There is no such account, or this is not its password."
-        assert document["error"]["message"] == expected
-
-    run(scenario())
+async def test_wrong_login_tells_nothing(tmp_path: Path, account: str, password: str) -> None:
+    world, _, _ = await _logged_in(tmp_path)
+    body = {"account": account, "password": password}
+    status, document = await world.ask("POST", "/v1/sessions", body=body)
+    assert (status, document["error"]["code"]) == (403, "AccessDenied")
+    expected = "There is no such account, or this is not its password."
+    assert document["error"]["message"] == expected
 
 
-def test_wrong_logins_are_limited_by_account_and_address(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world, number, _ = await _logged_in(tmp_path)
-        wrong = {"account": "ann", "password": "wrong password"}
-        for _ in range(3):
-            assert (await world.refused("POST", "/v1/sessions", body=wrong))[0] == 403
-        right = {"account": number, "password": PASSWORD}
-        assert await world.refused("POST", "/v1/sessions", body=right) == (429, "Throttled")
-        assert not world.failures.allowed(f"{number} 192.0.2.1", world.clock.now_ms())
-        world.clock.advance(1_000)
-        for _ in range(5):
-            await world.done("POST", "/v1/sessions", body=right)
-
-    run(scenario())
+async def test_wrong_logins_are_limited_by_account_and_address(tmp_path: Path) -> None:
+    world, number, _ = await _logged_in(tmp_path)
+    wrong = {"account": "ann", "password": "wrong password"}
+    for _ in range(3):
+        assert (await world.refused("POST", "/v1/sessions", body=wrong))[0] == 403
+    right = {"account": number, "password": PASSWORD}
+    assert await world.refused("POST", "/v1/sessions", body=right) == (429, "Throttled")
+    assert not world.failures.allowed(f"{number} 192.0.2.1", world.clock.now_ms())
+    world.clock.advance(1_000)
+    for _ in range(5):
+        await world.done("POST", "/v1/sessions", body=right)
 
 
-def test_wrong_logins_at_the_same_time_are_limited_too(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world, _, _ = await _logged_in(tmp_path)
-        wrong = {"account": "ann", "password": "wrong password"}
-        asked = [world.refused("POST", "/v1/sessions", body=wrong) for _ in range(10)]
-        codes = [code for _, code in await asyncio.gather(*asked)]
-        assert (codes.count("AccessDenied"), codes.count("Throttled")) == (3, 7)
-
-    run(scenario())
+async def test_wrong_logins_at_the_same_time_are_limited_too(tmp_path: Path) -> None:
+    world, _, _ = await _logged_in(tmp_path)
+    wrong = {"account": "ann", "password": "wrong password"}
+    asked = [world.refused("POST", "/v1/sessions", body=wrong) for _ in range(10)]
+    codes = [code for _, code in await asyncio.gather(*asked)]
+    assert (codes.count("AccessDenied"), codes.count("Throttled")) == (3, 7)
 
 
-def test_logins_are_recorded_without_password_or_token(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world, number, token = await _logged_in(tmp_path)
-        wrong = {"account": "typed-my-password-here", "password": "wrong password"}
-        await world.refused("POST", "/v1/sessions", body=wrong)
-        entries = await world.recorded()
-        told = [(entry["account"], entry["target"], entry["outcome"]) for entry in entries]
-        assert told == [(number, number, "ok"), (None, "", "AccessDenied")]
-        text = json.dumps(entries)
-        assert not [each for each in (token, PASSWORD, *wrong.values()) if each in text]
-
-    run(scenario())
+async def test_logins_are_recorded_without_password_or_token(tmp_path: Path) -> None:
+    world, number, token = await _logged_in(tmp_path)
+    wrong = {"account": "typed-my-password-here", "password": "wrong password"}
+    await world.refused("POST", "/v1/sessions", body=wrong)
+    entries = await world.recorded()
+    told = [(entry["account"], entry["target"], entry["outcome"]) for entry in entries]
+    assert told == [(number, number, "ok"), (None, "", "AccessDenied")]
+    text = json.dumps(entries)
+    assert not [each for each in (token, PASSWORD, *wrong.values()) if each in text]
 
 
 @pytest.mark.parametrize("header", ["Bearer", "Bearer ", "Bearer x", "bearer \xff", "Basic eA=="])
-def test_made_up_token_opens_nothing(run: Run, tmp_path: Path, header: str) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path, signed=True)
-        headers = {"host": "h", "authorization": header}
-        assert (await world.call("GET", CURRENT, headers=headers)).status in (400, 403)
-
-    run(scenario())
+async def test_made_up_token_opens_nothing(tmp_path: Path, header: str) -> None:
+    world = World(tmp_path, signed=True)
+    headers = {"host": "h", "authorization": header}
+    assert (await world.call("GET", CURRENT, headers=headers)).status in (400, 403)
 
 
 def test_least_recently_used_session_of_an_account_gives_way() -> None:

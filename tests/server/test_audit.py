@@ -15,7 +15,6 @@ from dovemq.server.audit_files import AuditFiles
 from dovemq.server.traffic import StreamedResponse
 from dovemq.service.audit import AuditEntry
 from tests.server.admin_world import World
-from tests.server.conftest import Run
 
 NAME = "audit.jsonl"
 
@@ -67,212 +66,174 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     return Disk(monkeypatch)
 
 
-def test_entry_is_a_line_of_a_private_file_when_it_is_answered(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
+async def test_entry_is_a_line_of_a_private_file_when_it_is_answered(tmp_path: Path) -> None:
+    audit = _opened(tmp_path)
+    await audit.add(_entry(details={"QueueName": "ü"}))
+    assert _lines(tmp_path / NAME) == [
+        {
+            "sequence": 1,
+            "ts": "2026-01-01T00:00:00.123Z",
+            "request_id": "r",
+            "account": "000000000000",
+            "key_id": "AKIA",
+            "peer": "127.0.0.1:1",
+            "action": "CreateQueue",
+            "target": "t",
+            "outcome": "ok",
+            "details": {"QueueName": "ü"},
+        }
+    ]
+    assert (tmp_path / NAME).stat().st_mode & 0o777 == 0o600
+    await audit.close()
+
+
+async def test_entries_that_come_together_share_a_sync(tmp_path: Path, disk: Disk) -> None:
+    audit = _opened(tmp_path)
+    before = disk.syncs
+    await asyncio.gather(*(audit.add(_entry(str(number))) for number in range(100)))
+    assert disk.syncs - before <= 2
+    assert [line["target"] for line in _lines(tmp_path / NAME)] == list(map(str, range(100)))
+    await audit.close()
+
+
+async def test_entry_that_nobody_waits_for_is_written_before_the_end(tmp_path: Path) -> None:
+    audit = _opened(tmp_path)
+    audit.add(_entry())
+    await audit.close()
+    assert len(_lines(tmp_path / NAME)) == 1
+
+
+async def test_entries_count_on_after_a_restart(tmp_path: Path) -> None:
+    for number in range(1, 4):
         audit = _opened(tmp_path)
-        await audit.add(_entry(details={"QueueName": "ü"}))
-        assert _lines(tmp_path / NAME) == [
-            {
-                "sequence": 1,
-                "ts": "2026-01-01T00:00:00.123Z",
-                "request_id": "r",
-                "account": "000000000000",
-                "key_id": "AKIA",
-                "peer": "127.0.0.1:1",
-                "action": "CreateQueue",
-                "target": "t",
-                "outcome": "ok",
-                "details": {"QueueName": "ü"},
-            }
-        ]
-        assert (tmp_path / NAME).stat().st_mode & 0o777 == 0o600
-        await audit.close()
-
-    run(scenario())
-
-
-def test_entries_that_come_together_share_a_sync(run: Run, tmp_path: Path, disk: Disk) -> None:
-    async def scenario() -> None:
-        audit = _opened(tmp_path)
-        before = disk.syncs
-        await asyncio.gather(*(audit.add(_entry(str(number))) for number in range(100)))
-        assert disk.syncs - before <= 2
-        assert [line["target"] for line in _lines(tmp_path / NAME)] == list(map(str, range(100)))
-        await audit.close()
-
-    run(scenario())
-
-
-def test_entry_that_nobody_waits_for_is_written_before_the_end(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        audit = _opened(tmp_path)
-        audit.add(_entry())
-        await audit.close()
-        assert len(_lines(tmp_path / NAME)) == 1
-
-    run(scenario())
-
-
-def test_entries_count_on_after_a_restart(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        for number in range(1, 4):
-            audit = _opened(tmp_path)
-            await audit.add(_entry())
-            assert [entry["sequence"] for entry in await audit.page(0, 10)] == list(
-                range(1, number + 1)
-            )
-            await audit.close()
-
-    run(scenario())
-
-
-def test_half_a_line_of_a_crash_is_dropped(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        audit = _opened(tmp_path)
-        await audit.add(_entry("kept"))
-        await audit.close()
-        with (tmp_path / NAME).open("ab") as file:
-            file.write(b'{"sequence":2,"ts":"20')
-        audit = _opened(tmp_path)
-        await audit.add(_entry("next"))
-        told = [(line["sequence"], line["target"]) for line in _lines(tmp_path / NAME)]
-        assert told == [(1, "kept"), (2, "next")]
-        await audit.close()
-
-    run(scenario())
-
-
-def test_full_file_makes_place_and_the_oldest_goes(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        audit = _opened(tmp_path, bytes_max=1_000, files_max=3)
-        for number in range(1, 41):
-            await audit.add(_entry(str(number)))
-        files = sorted(path.name for path in tmp_path.iterdir())
-        assert len(files) == 3
-        assert files[-1] == NAME
-        assert all(path.stat().st_size <= 1_000 for path in tmp_path.iterdir())
-        assert all(path.stat().st_mode & 0o777 == 0o600 for path in tmp_path.iterdir())
-        kept = [entry["sequence"] for entry in await audit.page(0, 1_000)]
-        assert kept == list(range(kept[0], 41))
-        assert len(kept) > 4
-        await audit.close()
-        audit = _opened(tmp_path, bytes_max=1_000, files_max=3)
         await audit.add(_entry())
-        assert (await audit.page(None, 1))[0]["sequence"] == 41
+        assert [entry["sequence"] for entry in await audit.page(0, 10)] == list(
+            range(1, number + 1)
+        )
         await audit.close()
 
-    run(scenario())
+
+async def test_half_a_line_of_a_crash_is_dropped(tmp_path: Path) -> None:
+    audit = _opened(tmp_path)
+    await audit.add(_entry("kept"))
+    await audit.close()
+    with (tmp_path / NAME).open("ab") as file:
+        file.write(b'{"sequence":2,"ts":"20')
+    audit = _opened(tmp_path)
+    await audit.add(_entry("next"))
+    told = [(line["sequence"], line["target"]) for line in _lines(tmp_path / NAME)]
+    assert told == [(1, "kept"), (2, "next")]
+    await audit.close()
 
 
-def test_pages_follow_one_another_over_files(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        audit = _opened(tmp_path, bytes_max=900, files_max=50)
-        for number in range(1, 31):
-            await audit.add(_entry(str(number)))
-        assert len(list(tmp_path.iterdir())) > 5
-        for size in (1, 4, 7, 30, 50):
-            after, seen = 0, []
-            while page := await audit.page(after, size):
-                assert len(page) <= size
-                seen += [entry["sequence"] for entry in page]
-                after = seen[-1]
-            assert seen == list(range(1, 31))
-            newest = [entry["sequence"] for entry in await audit.page(None, size)]
-            assert newest == list(range(1, 31))[-size:]
-        await audit.close()
+async def test_full_file_makes_place_and_the_oldest_goes(tmp_path: Path) -> None:
+    audit = _opened(tmp_path, bytes_max=1_000, files_max=3)
+    for number in range(1, 41):
+        await audit.add(_entry(str(number)))
+    files = sorted(path.name for path in tmp_path.iterdir())
+    assert len(files) == 3
+    assert files[-1] == NAME
+    assert all(path.stat().st_size <= 1_000 for path in tmp_path.iterdir())
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in tmp_path.iterdir())
+    kept = [entry["sequence"] for entry in await audit.page(0, 1_000)]
+    assert kept == list(range(kept[0], 41))
+    assert len(kept) > 4
+    await audit.close()
+    audit = _opened(tmp_path, bytes_max=1_000, files_max=3)
+    await audit.add(_entry())
+    assert (await audit.page(None, 1))[0]["sequence"] == 41
+    await audit.close()
 
-    run(scenario())
+
+async def test_pages_follow_one_another_over_files(tmp_path: Path) -> None:
+    audit = _opened(tmp_path, bytes_max=900, files_max=50)
+    for number in range(1, 31):
+        await audit.add(_entry(str(number)))
+    assert len(list(tmp_path.iterdir())) > 5
+    for size in (1, 4, 7, 30, 50):
+        after, seen = 0, []
+        while page := await audit.page(after, size):
+            assert len(page) <= size
+            seen += [entry["sequence"] for entry in page]
+            after = seen[-1]
+        assert seen == list(range(1, 31))
+        newest = [entry["sequence"] for entry in await audit.page(None, size)]
+        assert newest == list(range(1, 31))[-size:]
+    await audit.close()
 
 
-def test_failed_write_refuses_changes_until_one_succeeds(
-    run: Run, tmp_path: Path, disk: Disk
-) -> None:
-    async def scenario() -> None:
-        audit = _opened(tmp_path)
-        await audit.add(_entry("before"))
-        disk.full = True
-        with pytest.raises(AuditUnwritable, match="No space left on device"):
-            await audit.add(_entry("during"))
-        for _ in range(3):
-            with pytest.raises(AuditUnwritable):
-                audit.check()
-            await audit.idle()
-        disk.full = False
+async def test_failed_write_refuses_changes_until_one_succeeds(tmp_path: Path, disk: Disk) -> None:
+    audit = _opened(tmp_path)
+    await audit.add(_entry("before"))
+    disk.full = True
+    with pytest.raises(AuditUnwritable, match="No space left on device"):
+        await audit.add(_entry("during"))
+    for _ in range(3):
         with pytest.raises(AuditUnwritable):
             audit.check()
         await audit.idle()
+    disk.full = False
+    with pytest.raises(AuditUnwritable):
         audit.check()
-        await audit.add(_entry("after"))
-        told = [(line["sequence"], line["target"]) for line in _lines(tmp_path / NAME)]
-        assert told == [(1, "before"), (2, "during"), (3, "after")]
-        await audit.close()
+    await audit.idle()
+    audit.check()
+    await audit.add(_entry("after"))
+    told = [(line["sequence"], line["target"]) for line in _lines(tmp_path / NAME)]
+    assert told == [(1, "before"), (2, "during"), (3, "after")]
+    await audit.close()
 
-    run(scenario())
 
-
-def test_log_that_ends_unwritten_says_so(
-    run: Run, tmp_path: Path, disk: Disk, caplog: pytest.LogCaptureFixture
+async def test_log_that_ends_unwritten_says_so(
+    tmp_path: Path, disk: Disk, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def scenario() -> None:
-        audit = _opened(tmp_path)
-        disk.full = True
-        with pytest.raises(AuditUnwritable):
-            await audit.add(_entry("secret-target"))
-        await audit.close()
-        assert _lines(tmp_path / NAME) == []
-
-    run(scenario())
+    audit = _opened(tmp_path)
+    disk.full = True
+    with pytest.raises(AuditUnwritable):
+        await audit.add(_entry("secret-target"))
+    await audit.close()
+    assert _lines(tmp_path / NAME) == []
     assert "1 entries of the audit log were not written" in caplog.text
     assert caplog.text.count("changes are refused") == 1
     assert "secret-target" not in caplog.text
 
 
-def test_entry_that_failed_is_written_at_the_end_if_it_can_be(
-    run: Run, tmp_path: Path, disk: Disk
+async def test_entry_that_failed_is_written_at_the_end_if_it_can_be(
+    tmp_path: Path, disk: Disk
 ) -> None:
-    async def scenario() -> None:
-        audit = _opened(tmp_path)
-        disk.full = True
-        with pytest.raises(AuditUnwritable):
-            await audit.add(_entry("late"))
-        disk.full = False
-        await audit.close()
-        assert [line["target"] for line in _lines(tmp_path / NAME)] == ["late"]
-
-    run(scenario())
+    audit = _opened(tmp_path)
+    disk.full = True
+    with pytest.raises(AuditUnwritable):
+        await audit.add(_entry("late"))
+    disk.full = False
+    await audit.close()
+    assert [line["target"] for line in _lines(tmp_path / NAME)] == ["late"]
 
 
 @pytest.mark.parametrize("how", ["moved", "removed"])
-def test_file_that_is_taken_away_is_made_anew(run: Run, tmp_path: Path, how: str) -> None:
-    async def scenario() -> None:
-        audit = _opened(tmp_path)
-        await audit.add(_entry("one"))
-        if how == "moved":
-            (tmp_path / NAME).rename(tmp_path / "mine")
-        else:
-            (tmp_path / NAME).unlink()
-        assert await audit.page(None, 10) == []
-        await audit.add(_entry("two"))
-        assert [line["target"] for line in _lines(tmp_path / NAME)] == ["two"]
-        assert [entry["sequence"] for entry in await audit.page(None, 10)] == [2]
-        await audit.close()
-
-    run(scenario())
+async def test_file_that_is_taken_away_is_made_anew(tmp_path: Path, how: str) -> None:
+    audit = _opened(tmp_path)
+    await audit.add(_entry("one"))
+    if how == "moved":
+        (tmp_path / NAME).rename(tmp_path / "mine")
+    else:
+        (tmp_path / NAME).unlink()
+    assert await audit.page(None, 10) == []
+    await audit.add(_entry("two"))
+    assert [line["target"] for line in _lines(tmp_path / NAME)] == ["two"]
+    assert [entry["sequence"] for entry in await audit.page(None, 10)] == [2]
+    await audit.close()
 
 
-def test_damaged_line_does_not_hide_the_others(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        audit = _opened(tmp_path)
-        await audit.add(_entry("one"))
-        with (tmp_path / NAME).open("ab") as file:
-            file.write(b"\0\xff no JSON\n")
-        await audit.close()
-        audit = _opened(tmp_path)
-        await audit.add(_entry("two"))
-        assert [entry["target"] for entry in await audit.page(0, 10)] == ["one", "two"]
-        await audit.close()
-
-    run(scenario())
+async def test_damaged_line_does_not_hide_the_others(tmp_path: Path) -> None:
+    audit = _opened(tmp_path)
+    await audit.add(_entry("one"))
+    with (tmp_path / NAME).open("ab") as file:
+        file.write(b"\0\xff no JSON\n")
+    await audit.close()
+    audit = _opened(tmp_path)
+    await audit.add(_entry("two"))
+    assert [entry["target"] for entry in await audit.page(0, 10)] == ["one", "two"]
+    await audit.close()
 
 
 def test_directory_that_takes_no_log_is_told_at_the_start(tmp_path: Path) -> None:
@@ -281,87 +242,75 @@ def test_directory_that_takes_no_log_is_told_at_the_start(tmp_path: Path) -> Non
         _opened(tmp_path)
 
 
-def test_admin_changes_are_refused_while_the_log_cannot_be_written(
-    run: Run, tmp_path: Path, disk: Disk
+async def test_admin_changes_are_refused_while_the_log_cannot_be_written(
+    tmp_path: Path, disk: Disk
 ) -> None:
-    async def scenario() -> None:
-        audit = _opened(tmp_path)
-        world = World(tmp_path, audit=audit)
-        disk.full = True
-        body = {"name": "first"}
-        assert await world.refused("POST", "/v1/accounts", body=body) == (503, "AuditUnwritable")
-        body = {"name": "second"}
-        assert await world.refused("POST", "/v1/accounts", body=body) == (503, "AuditUnwritable")
-        await audit.idle()
-        names = [each["name"] for each in (await world.get("/v1/accounts"))["accounts"]]
-        assert sorted(names) == ["first", "root"]
-        disk.full = False
-        await world.refused("POST", "/v1/accounts", body=body)
-        await audit.idle()
-        await world.done("POST", "/v1/accounts", body=body)
-        entries = (await world.get("/v1/audit"))["entries"]
-        assert [entry["details"]["name"] for entry in entries] == ["first", "second"]
-        await audit.close()
-
-    run(scenario())
+    audit = _opened(tmp_path)
+    world = World(tmp_path, audit=audit)
+    disk.full = True
+    body = {"name": "first"}
+    assert await world.refused("POST", "/v1/accounts", body=body) == (503, "AuditUnwritable")
+    body = {"name": "second"}
+    assert await world.refused("POST", "/v1/accounts", body=body) == (503, "AuditUnwritable")
+    await audit.idle()
+    names = [each["name"] for each in (await world.get("/v1/accounts"))["accounts"]]
+    assert sorted(names) == ["first", "root"]
+    disk.full = False
+    await world.refused("POST", "/v1/accounts", body=body)
+    await audit.idle()
+    await world.done("POST", "/v1/accounts", body=body)
+    entries = (await world.get("/v1/audit"))["entries"]
+    assert [entry["details"]["name"] for entry in entries] == ["first", "second"]
+    await audit.close()
 
 
-def test_backup_that_is_not_recorded_is_not_given(run: Run, tmp_path: Path, disk: Disk) -> None:
-    async def scenario() -> None:
-        (tmp_path / "log").mkdir()
-        audit = _opened(tmp_path / "log")
-        world = World(tmp_path, audit=audit)
-        disk.full = True
-        assert await world.refused("POST", "/v1/backups") == (503, "AuditUnwritable")
-        disk.full = False
-        await world.refused("POST", "/v1/backups")
-        await audit.idle()
-        response = await world.call("POST", "/v1/backups")
-        assert isinstance(response, StreamedResponse)
-        response.close()
-        await audit.close()
-
-    run(scenario())
+async def test_backup_that_is_not_recorded_is_not_given(tmp_path: Path, disk: Disk) -> None:
+    (tmp_path / "log").mkdir()
+    audit = _opened(tmp_path / "log")
+    world = World(tmp_path, audit=audit)
+    disk.full = True
+    assert await world.refused("POST", "/v1/backups") == (503, "AuditUnwritable")
+    disk.full = False
+    await world.refused("POST", "/v1/backups")
+    await audit.idle()
+    response = await world.call("POST", "/v1/backups")
+    assert isinstance(response, StreamedResponse)
+    response.close()
+    await audit.close()
 
 
-def test_audit_is_asked_for_page_by_page(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        for number in range(5):
-            await world.done("POST", "/v1/accounts", body={"name": f"a{number}"})
-        newest = await world.get("/v1/audit", "limit=2")
-        assert [entry["sequence"] for entry in newest["entries"]] == [4, 5]
-        assert newest["next"] is None
-        first = await world.get("/v1/audit", "after=0&limit=3")
-        assert [entry["details"]["name"] for entry in first["entries"]] == ["a0", "a1", "a2"]
-        rest = await world.get("/v1/audit", f"after={first['next']}&limit=3")
-        assert [entry["sequence"] for entry in rest["entries"]] == [4, 5]
-        assert rest["next"] is None
-        status, document = await world.ask("GET", "/v1/audit", "after=x")
-        assert (status, document["error"]["code"]) == (400, "InvalidValue")
-
-    run(scenario())
+async def test_audit_is_asked_for_page_by_page(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for number in range(5):
+        await world.done("POST", "/v1/accounts", body={"name": f"a{number}"})
+    newest = await world.get("/v1/audit", "limit=2")
+    assert [entry["sequence"] for entry in newest["entries"]] == [4, 5]
+    assert newest["next"] is None
+    first = await world.get("/v1/audit", "after=0&limit=3")
+    assert [entry["details"]["name"] for entry in first["entries"]] == ["a0", "a1", "a2"]
+    rest = await world.get("/v1/audit", f"after={first['next']}&limit=3")
+    assert [entry["sequence"] for entry in rest["entries"]] == [4, 5]
+    assert rest["next"] is None
+    status, document = await world.ask("GET", "/v1/audit", "after=x")
+    assert (status, document["error"]["code"]) == (400, "InvalidValue")
 
 
-def test_admin_change_is_recorded_under_the_number_of_the_account(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        world = World(tmp_path)
-        await world.done("POST", "/v1/accounts", body={"name": "ann", "number": "1" * 12})
-        made = await world.done("POST", "/v1/accounts/ann/credentials", body={})
-        place = f"/v1/accounts/ann/credentials/{made['key_id']}"
-        new = await world.done("POST", f"{place}/rotations", body={"grace_ms": 5})
-        await world.done("PATCH", "/v1/accounts/ann", body={"role": "viewer"})
-        told = [
-            (entry["action"], entry["target"], entry["details"]) for entry in await world.recorded()
-        ]
-        assert told[1:] == [
-            ("add credential", "1" * 12, {"lifetime_ms": None, "key_id": made["key_id"]}),
-            (
-                "rotate credential",
-                f"{'1' * 12}/{made['key_id']}",
-                {"grace_ms": 5, "key_id": new["key_id"]},
-            ),
-            ("change account", "1" * 12, {"role": "viewer", "quotas": {}}),
-        ]
-
-    run(scenario())
+async def test_admin_change_is_recorded_under_the_number_of_the_account(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    await world.done("POST", "/v1/accounts", body={"name": "ann", "number": "1" * 12})
+    made = await world.done("POST", "/v1/accounts/ann/credentials", body={})
+    place = f"/v1/accounts/ann/credentials/{made['key_id']}"
+    new = await world.done("POST", f"{place}/rotations", body={"grace_ms": 5})
+    await world.done("PATCH", "/v1/accounts/ann", body={"role": "viewer"})
+    told = [
+        (entry["action"], entry["target"], entry["details"]) for entry in await world.recorded()
+    ]
+    assert told[1:] == [
+        ("add credential", "1" * 12, {"lifetime_ms": None, "key_id": made["key_id"]}),
+        (
+            "rotate credential",
+            f"{'1' * 12}/{made['key_id']}",
+            {"grace_ms": 5, "key_id": new["key_id"]},
+        ),
+        ("change account", "1" * 12, {"role": "viewer", "quotas": {}}),
+    ]

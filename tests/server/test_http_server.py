@@ -13,7 +13,6 @@ from dovemq.server.run import Server, allow_connections
 from dovemq.settings import HttpSettings
 from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.testing.clock import ManualClock
-from tests.server.conftest import Run
 from tests.server.sockets import GET, Client, LongPoll, post
 
 STOPS = """
@@ -52,21 +51,18 @@ async def _connect(port: int | None) -> Client:
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
-def test_methods_that_change_are_for_the_admin_listener_alone(run: Run, method: str) -> None:
-    async def scenario() -> None:
-        server = _server(LongPoll())
-        await server.start()
-        sqs, admin = await _connect(server.port), await _connect(server.admin_port)
-        request = post(b"{}").replace(b"POST", method.encode())
-        assert (await sqs.ask(request)).status == 405
-        assert (await admin.ask(request)).body == b"admin"
-        allowed = (await admin.ask(GET.replace(b"GET", b"OPTIONS"))).headers["allow"]
-        assert method.lower() in allowed
-        for client in (sqs, admin):
-            client.close()
-        await server.close()
-
-    run(scenario())
+async def test_methods_that_change_are_for_the_admin_listener_alone(method: str) -> None:
+    server = _server(LongPoll())
+    await server.start()
+    sqs, admin = await _connect(server.port), await _connect(server.admin_port)
+    request = post(b"{}").replace(b"POST", method.encode())
+    assert (await sqs.ask(request)).status == 405
+    assert (await admin.ask(request)).body == b"admin"
+    allowed = (await admin.ask(GET.replace(b"GET", b"OPTIONS"))).headers["allow"]
+    assert method.lower() in allowed
+    for client in (sqs, admin):
+        client.close()
+    await server.close()
 
 
 async def _both_listeners() -> tuple[Server, Client, Client]:
@@ -78,44 +74,35 @@ async def _both_listeners() -> tuple[Server, Client, Client]:
     return server, await _connect(server.port), await _connect(server.admin_port)
 
 
-def test_bodies_of_the_admin_listener_are_short(run: Run) -> None:
-    async def scenario() -> None:
-        server, sqs, admin = await _both_listeners()
-        request = post(b"x" * (ADMIN_BODY_BYTES_MAX + 1))
-        assert (await sqs.ask(request)).status == 200
-        assert (await admin.ask(request)).status == 413
-        for client in (sqs, admin):
-            client.close()
-        await server.close()
-
-    run(scenario())
+async def test_bodies_of_the_admin_listener_are_short() -> None:
+    server, sqs, admin = await _both_listeners()
+    request = post(b"x" * (ADMIN_BODY_BYTES_MAX + 1))
+    assert (await sqs.ask(request)).status == 200
+    assert (await admin.ask(request)).status == 413
+    for client in (sqs, admin):
+        client.close()
+    await server.close()
 
 
-def test_both_listeners_answer_on_ports_of_their_own(run: Run) -> None:
-    async def scenario() -> None:
-        server, sqs, admin = await _both_listeners()
-        assert (await sqs.ask(GET)).body == b"message"
-        assert (await admin.ask(GET)).body == b"admin"
-        assert (server.connections, server.requests) == (1, 1)
-        await server.close()
-        sqs.close()
-        admin.close()
-
-    run(scenario())
+async def test_both_listeners_answer_on_ports_of_their_own() -> None:
+    server, sqs, admin = await _both_listeners()
+    assert (await sqs.ask(GET)).body == b"message"
+    assert (await admin.ask(GET)).body == b"admin"
+    assert (server.connections, server.requests) == (1, 1)
+    await server.close()
+    sqs.close()
+    admin.close()
 
 
-def test_port_in_use_is_refused_and_leaves_nothing_open(run: Run) -> None:
-    async def scenario() -> None:
-        poll = LongPoll()
-        first = _server(poll)
-        await first.start()
-        second = _server(poll, first.port)
-        with pytest.raises(OSError, match="in use"):
-            await second.start()
-        await second.close()
-        await first.close()
-
-    run(scenario())
+async def test_port_in_use_is_refused_and_leaves_nothing_open() -> None:
+    poll = LongPoll()
+    first = _server(poll)
+    await first.start()
+    second = _server(poll, first.port)
+    with pytest.raises(OSError, match="in use"):
+        await second.start()
+    await second.close()
+    await first.close()
 
 
 async def _with_parked_poll(poll: LongPoll) -> tuple[Server, Client]:
@@ -127,35 +114,29 @@ async def _with_parked_poll(poll: LongPoll) -> tuple[Server, Client]:
     return server, client
 
 
-def test_drain_ends_parked_polls_and_gives_every_answer(run: Run) -> None:
-    async def scenario() -> None:
-        poll = LongPoll()
-        server, client = await _with_parked_poll(poll)
+async def test_drain_ends_parked_polls_and_gives_every_answer() -> None:
+    poll = LongPoll()
+    server, client = await _with_parked_poll(poll)
 
-        async def end_polls() -> None:
-            poll.turn.set()
+    async def end_polls() -> None:
+        poll.turn.set()
 
-        assert await server.drain(10, end_polls)
-        answer = await client.answer()
-        assert (answer.body, answer.headers["connection"]) == (b"message", "close")
-        client.close()
-
-    run(scenario())
+    assert await server.drain(10, end_polls)
+    answer = await client.answer()
+    assert (answer.body, answer.headers["connection"]) == (b"message", "close")
+    client.close()
 
 
-def test_drain_cuts_off_what_does_not_end_in_time(run: Run) -> None:
-    async def scenario() -> None:
-        poll = LongPoll()
-        server, client = await _with_parked_poll(poll)
+async def test_drain_cuts_off_what_does_not_end_in_time() -> None:
+    poll = LongPoll()
+    server, client = await _with_parked_poll(poll)
 
-        async def end_no_poll() -> None:
-            assert not poll.cancelled.is_set()
+    async def end_no_poll() -> None:
+        assert not poll.cancelled.is_set()
 
-        assert not await server.drain(0.01, end_no_poll)
-        assert poll.cancelled.is_set()
-        client.close()
-
-    run(scenario())
+    assert not await server.drain(0.01, end_no_poll)
+    assert poll.cancelled.is_set()
+    client.close()
 
 
 @pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT])

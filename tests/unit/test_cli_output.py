@@ -42,50 +42,41 @@ def test_sizes_are_told_in_readable_units(size: int, text: str) -> None:
     assert size_text(size) == text
 
 
-def test_progress_is_written_over_and_wiped_at_the_end() -> None:
+async def test_progress_is_written_over_and_wiped_at_the_end() -> None:
     stream = Terminal()
 
-    async def work() -> None:
-        shown = asyncio.Event()
+    shown = asyncio.Event()
 
-        def text() -> str:
-            shown.set()
-            return "7 done"
+    def text() -> str:
+        shown.set()
+        return "7 done"
 
-        async with Progress(text, stream, after_seconds=0):
-            await shown.wait()
-
-    asyncio.run(work())
+    async with Progress(text, stream, after_seconds=0):
+        await shown.wait()
     assert stream.getvalue() == "\r7 done\r      \r"
 
 
-def test_progress_is_a_line_now_and_then_where_there_is_no_terminal() -> None:
+async def test_progress_is_a_line_now_and_then_where_there_is_no_terminal() -> None:
     stream = io.StringIO()
 
-    async def work() -> None:
-        done = itertools.count(1)
-        enough = asyncio.Event()
+    done = itertools.count(1)
+    enough = asyncio.Event()
 
-        def text() -> str:
-            number = next(done)
-            if number == 3:
-                enough.set()
-            return f"{number} done"
+    def text() -> str:
+        number = next(done)
+        if number == 3:
+            enough.set()
+        return f"{number} done"
 
-        async with Progress(text, stream, line_every_seconds=0):
-            await enough.wait()
-
-    asyncio.run(work())
+    async with Progress(text, stream, line_every_seconds=0):
+        await enough.wait()
     assert stream.getvalue() == "1 done\n2 done\n3 done\n"
 
 
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["terminal", "file"])
-def test_short_work_has_no_progress(stream: io.StringIO) -> None:
-    async def work() -> None:
-        async with Progress(lambda: "7 done", stream):
-            await asyncio.sleep(0)
-
-    asyncio.run(work())
+async def test_short_work_has_no_progress(stream: io.StringIO) -> None:
+    async with Progress(lambda: "7 done", stream):
+        await asyncio.sleep(0)
     assert stream.getvalue() == ""
 
 

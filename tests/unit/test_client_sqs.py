@@ -78,14 +78,11 @@ def test_batches_tell_what_failed(client: BlockingSqsClient, queue: str) -> None
     assert [entry.id for entry in settled.failed] == ["1"]
 
 
-def test_long_poll_waits_for_a_message(server: LocalServer, queue: str) -> None:
-    async def run() -> None:
-        async with SqsClient(server.endpoint_url, server.access_key) as client:
-            waiting = asyncio.create_task(client.receive(queue, wait_seconds=20))
-            await client.send(queue, SendMessageRequest(message_body="hello"))
-            assert [message.body for message in await waiting] == ["hello"]
-
-    asyncio.run(run())
+async def test_long_poll_waits_for_a_message(server: LocalServer, queue: str) -> None:
+    async with SqsClient(server.endpoint_url, server.access_key) as client:
+        waiting = asyncio.create_task(client.receive(queue, wait_seconds=20))
+        await client.send(queue, SendMessageRequest(message_body="hello"))
+        assert [message.body for message in await waiting] == ["hello"]
 
 
 def test_extended_lease_of_zero_makes_visible(client: BlockingSqsClient, queue: str) -> None:
@@ -153,15 +150,12 @@ def test_request_without_a_key_is_refused(server: LocalServer) -> None:
     assert caught.value.status == 403
 
 
-def test_clock_that_is_wrong_is_refused(server: LocalServer) -> None:
-    async def run() -> None:
-        clock = ManualClock(LONG_AGO_MS)
-        client = SqsClient(server.endpoint_url, server.access_key, clock=clock)
-        async with client:
-            with pytest.raises(Refused, match="Signature expired"):
-                await client.queue_urls()
-
-    asyncio.run(run())
+async def test_clock_that_is_wrong_is_refused(server: LocalServer) -> None:
+    clock = ManualClock(LONG_AGO_MS)
+    client = SqsClient(server.endpoint_url, server.access_key, clock=clock)
+    async with client:
+        with pytest.raises(Refused, match="Signature expired"):
+            await client.queue_urls()
 
 
 def test_admin_api_is_not_taken_for_the_sqs_endpoint(server: LocalServer) -> None:
@@ -222,15 +216,12 @@ def test_admin_tells_health_and_counters(admin: BlockingAdminClient) -> None:
     assert admin.counters()["queues"] >= 0
 
 
-def test_admin_refuses_a_wrong_key(server: LocalServer) -> None:
-    async def run() -> None:
-        key = AccessKey(server.access_key.key_id, "x" * 40, "000000000000")
-        async with AdminClient(server.admin_url, key) as client:
-            with pytest.raises(Refused) as caught:
-                await client.queues()
-            assert caught.value.status == 403
-
-    asyncio.run(run())
+async def test_admin_refuses_a_wrong_key(server: LocalServer) -> None:
+    key = AccessKey(server.access_key.key_id, "x" * 40, "000000000000")
+    async with AdminClient(server.admin_url, key) as client:
+        with pytest.raises(Refused) as caught:
+            await client.queues()
+        assert caught.value.status == 403
 
 
 def test_memory_store_cannot_be_backed_up(admin: BlockingAdminClient) -> None:
@@ -240,7 +231,7 @@ def test_memory_store_cannot_be_backed_up(admin: BlockingAdminClient) -> None:
     assert (caught.value.status, taken) == (501, [])
 
 
-def test_session_token_goes_with_every_request_and_is_signed() -> None:
+async def test_session_token_goes_with_every_request_and_is_signed() -> None:
     heads: list[str] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -248,13 +239,10 @@ def test_session_token_goes_with_every_request_and_is_signed() -> None:
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
         writer.close()
 
-    async def scenario() -> None:
-        listener = await asyncio.start_server(serve, "127.0.0.1", 0)
-        url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
-        key = AccessKey("AKIA", "secret", "")
-        async with listener, SqsClient(url, key, session_token="passing") as client:
-            await client.call("ListQueues", {})
-
-    asyncio.run(scenario())
+    listener = await asyncio.start_server(serve, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+    key = AccessKey("AKIA", "secret", "")
+    async with listener, SqsClient(url, key, session_token="passing") as client:
+        await client.call("ListQueues", {})
     assert "x-amz-security-token: passing\r\n" in heads[0]
     assert ";x-amz-security-token;" in heads[0]

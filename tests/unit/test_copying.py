@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
@@ -115,28 +115,8 @@ async def bench(
         yield Bench(client, other, *urls)
 
 
-Scenario = Callable[[Bench], Awaitable[None]]
-
-
-@pytest.fixture
-def play(server: LocalServer) -> Callable[..., None]:
-    def run(
-        scenario: Scenario,
-        source: dict[str, str],
-        target: dict[str, str],
-        kind: type[SqsClient] = SqsClient,
-    ) -> None:
-        async def scene() -> None:
-            async with bench(server, source, target, kind) as made:
-                await scenario(made)
-
-        asyncio.run(scene())
-
-    return run
-
-
-def test_message_keeps_body_attributes_group_and_trace(play: Callable[..., None]) -> None:
-    async def scenario(made: Bench) -> None:
+async def test_message_keeps_body_attributes_group_and_trace(server: LocalServer) -> None:
+    async with bench(server, {}, {}) as made:
         attributes = {
             "n": AttributeValue("Number.int", "3"),
             "b": AttributeValue("Binary", binary_value=b"\x00\xff"),
@@ -155,11 +135,9 @@ def test_message_keeps_body_attributes_group_and_trace(play: Callable[..., None]
         assert found.attributes["MessageGroupId"] == "g"
         assert found.attributes["AWSTraceHeader"] == "Root=1-5759e988"
 
-    play(scenario, {}, {})
 
-
-def test_fifo_groups_keep_their_order(play: Callable[..., None]) -> None:
-    async def scenario(made: Bench) -> None:
+async def test_fifo_groups_keep_their_order(server: LocalServer) -> None:
+    async with bench(server, FIFO, FIFO) as made:
         for number in range(60):
             await made.send(str(number), group=f"g{number % 3}", key=f"k{number}")
         assert (await made.copier().run()).copied == 60
@@ -168,26 +146,22 @@ def test_fifo_groups_keep_their_order(play: Callable[..., None]) -> None:
             bodies = [body for name, body in found if name == f"g{group}"]
             assert bodies == [str(number) for number in range(group, 60, 3)]
 
-    play(scenario, FIFO, FIFO)
 
-
-def test_messages_that_share_a_deduplication_id_are_all_copied(
-    play: Callable[..., None],
+async def test_messages_that_share_a_deduplication_id_are_all_copied(
+    server: LocalServer,
 ) -> None:
-    async def scenario(made: Bench) -> None:
+    async with bench(server, {**FIFO, "DeduplicationScope": "messageGroup"}, FIFO) as made:
         ids = {await made.send(group, group=group, key="same") for group in "abc"}
         assert (await made.copier().run()).copied == 3
         found = await made.arrived()
         assert sorted(m.body for m in found) == ["a", "b", "c"]
         assert {m.attributes["MessageDeduplicationId"] for m in found} == ids
 
-    play(scenario, {**FIFO, "DeduplicationScope": "messageGroup"}, FIFO)
 
-
-def test_kept_id_that_would_swallow_a_message_leaves_it_at_the_source(
-    play: Callable[..., None],
+async def test_kept_id_that_would_swallow_a_message_leaves_it_at_the_source(
+    server: LocalServer,
 ) -> None:
-    async def scenario(made: Bench) -> None:
+    async with bench(server, {**FIFO, "DeduplicationScope": "messageGroup"}, FIFO) as made:
         for group in "abc":
             await made.send(group, group=group, key="same")
         assert await made.copier(keep_ids=True).run() == Summary(1, 2, 0, 2, False)
@@ -195,55 +169,45 @@ def test_kept_id_that_would_swallow_a_message_leaves_it_at_the_source(
         [found] = await made.arrived()
         assert found.attributes["MessageDeduplicationId"] == "same"
 
-    play(scenario, {**FIFO, "DeduplicationScope": "messageGroup"}, FIFO)
 
-
-def test_standard_message_gets_group_and_id_where_the_target_wants_them(
-    play: Callable[..., None],
+async def test_standard_message_gets_group_and_id_where_the_target_wants_them(
+    server: LocalServer,
 ) -> None:
-    async def scenario(made: Bench) -> None:
+    async with bench(server, {}, FIFO) as made:
         message_id = await made.send("one")
         assert (await made.copier().run()).copied == 1
         [found] = await made.arrived()
         assert found.attributes["MessageGroupId"] == message_id
         assert found.attributes["MessageDeduplicationId"] == message_id
 
-    play(scenario, {}, FIFO)
 
-
-def test_fifo_message_goes_into_a_standard_queue(play: Callable[..., None]) -> None:
-    async def scenario(made: Bench) -> None:
+async def test_fifo_message_goes_into_a_standard_queue(server: LocalServer) -> None:
+    async with bench(server, FIFO, {}) as made:
         await made.send("one", group="g", key="k")
         assert (await made.copier().run()).copied == 1
         assert await made.bodies() == ["one"]
 
-    play(scenario, FIFO, {})
 
-
-def test_lost_answers_lose_nothing(play: Callable[..., None]) -> None:
-    async def scenario(made: Bench) -> None:
+async def test_lost_answers_lose_nothing(server: LocalServer) -> None:
+    async with bench(server, {}, {}, LossyClient) as made:
         bodies = {await made.send(str(number)) and str(number) for number in range(50)}
         summary = await made.copier().run()
         assert (summary.copied, summary.remaining) == (50, 0)
         assert set(await made.bodies()) == bodies
 
-    play(scenario, {}, {}, LossyClient)
 
-
-def test_fifo_target_takes_a_message_once_though_answers_are_lost(
-    play: Callable[..., None],
+async def test_fifo_target_takes_a_message_once_though_answers_are_lost(
+    server: LocalServer,
 ) -> None:
-    async def scenario(made: Bench) -> None:
+    async with bench(server, FIFO, FIFO, LossyClient) as made:
         for number in range(30):
             await made.send(str(number), group="g", key=f"k{number}")
         assert (await made.copier().run()).remaining == 0
         assert await made.bodies() == [str(number) for number in range(30)]
 
-    play(scenario, FIFO, FIFO, LossyClient)
 
-
-def test_message_that_the_target_refuses_stays_at_the_source(play: Callable[..., None]) -> None:
-    async def scenario(made: Bench) -> None:
+async def test_message_that_the_target_refuses_stays_at_the_source(server: LocalServer) -> None:
+    async with bench(server, {}, {"MaximumMessageSize": "1024"}) as made:
         long_id = await made.send("x" * 2000)
         for number in range(20):
             await made.send(str(number))
@@ -251,11 +215,9 @@ def test_message_that_the_target_refuses_stays_at_the_source(play: Callable[...,
         assert [long_id in problem for problem in made.problems] == [True]
         assert len(await made.bodies()) == 20
 
-    play(scenario, {}, {"MaximumMessageSize": "1024"})
 
-
-def test_refused_message_holds_back_what_follows_in_its_group(play: Callable[..., None]) -> None:
-    async def scenario(made: Bench) -> None:
+async def test_refused_message_holds_back_what_follows_in_its_group(server: LocalServer) -> None:
+    async with bench(server, FIFO, {**FIFO, "MaximumMessageSize": "1024"}) as made:
         for key, body in enumerate(["first", "x" * 2000, "third"]):
             await made.send(body, group="g", key=str(key))
         await made.send("other", group="h", key="h")
@@ -267,29 +229,23 @@ def test_refused_message_holds_back_what_follows_in_its_group(play: Callable[...
         assert await copy == Summary(2, 1, 0, 2, True)
         assert sorted(await made.bodies()) == ["first", "other"]
 
-    play(scenario, FIFO, {**FIFO, "MaximumMessageSize": "1024"})
 
-
-def test_queue_is_not_copied_into_itself(play: Callable[..., None]) -> None:
-    async def scenario(made: Bench) -> None:
+async def test_queue_is_not_copied_into_itself(server: LocalServer) -> None:
+    async with bench(server, {}, {}) as made:
         await made.send("round and round")
         made.target = made.source
         with pytest.raises(OneQueue):
             await made.copier().run()
 
-    play(scenario, {}, {})
 
-
-def test_target_that_is_gone_ends_the_copy_and_loses_nothing(play: Callable[..., None]) -> None:
-    async def scenario(made: Bench) -> None:
+async def test_target_that_is_gone_ends_the_copy_and_loses_nothing(server: LocalServer) -> None:
+    async with bench(server, {}, {}) as made:
         await made.send("kept")
         await made.client.delete_queue(made.target.queue)
         with pytest.raises(Refused, match="NonExistentQueue"):
             await made.copier().run()
         told = await made.client.attributes(made.source.queue)
         assert told["ApproximateNumberOfMessagesNotVisible"] == "1"
-
-    play(scenario, {}, {})
 
 
 def received(number: int, body: str) -> ReceivedMessage:

@@ -1,7 +1,6 @@
 """Who is waited for before a commit begins."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -21,16 +20,14 @@ class Counter:
         self.happened.set()
 
 
-Sentence = Callable[[Gathering, Counter], Awaitable[None]]
+@pytest.fixture
+def counter() -> Counter:
+    return Counter()
 
 
-def play(sentence: Sentence) -> None:
-    async def in_loop() -> None:
-        counter = Counter()
-        async with asyncio.timeout(TEST_SECONDS_MAX):
-            await sentence(Gathering(asyncio.get_running_loop(), counter.count), counter)
-
-    asyncio.run(in_loop())
+@pytest.fixture
+async def gathering(counter: Counter) -> Gathering:
+    return Gathering(asyncio.get_running_loop(), counter.count)
 
 
 async def turns() -> None:
@@ -38,50 +35,46 @@ async def turns() -> None:
         await asyncio.sleep(0)
 
 
-def test_first_request_goes_at_the_end_of_its_turn() -> None:
-    async def sentence(gathering: Gathering, counter: Counter) -> None:
-        gathering.joined(1)
-        assert not counter.happened.is_set()
-        await turns()
-        assert counter.hand_overs == 1
-
-    play(sentence)
+async def test_first_request_goes_at_the_end_of_its_turn(
+    gathering: Gathering, counter: Counter
+) -> None:
+    gathering.joined(1)
+    assert not counter.happened.is_set()
+    await turns()
+    assert counter.hand_overs == 1
 
 
 @pytest.mark.parametrize("requests", range(CROWD_MIN))
-def test_few_requests_wait_for_nobody(requests: int) -> None:
-    async def sentence(gathering: Gathering, counter: Counter) -> None:
-        gathering.committed(requests)
-        gathering.joined(1)
-        await turns()
-        assert counter.hand_overs == 1
-
-    play(sentence)
-
-
-def test_crowd_goes_together_as_soon_as_it_is_back() -> None:
-    async def sentence(gathering: Gathering, counter: Counter) -> None:
-        gathering.committed(CROWD_MIN)
-        for requests in range(1, CROWD_MIN):
-            gathering.joined(requests)
-        assert not counter.happened.is_set()
-        gathering.joined(CROWD_MIN)
-        gathering.joined(CROWD_MIN + 1)
-        await turns()
-        assert counter.hand_overs == 1
-
-    play(sentence)
+async def test_few_requests_wait_for_nobody(
+    gathering: Gathering, counter: Counter, requests: int
+) -> None:
+    gathering.committed(requests)
+    gathering.joined(1)
+    await turns()
+    assert counter.hand_overs == 1
 
 
-def test_crowd_that_stays_away_is_waited_for_no_longer_than_a_moment() -> None:
-    async def sentence(gathering: Gathering, counter: Counter) -> None:
-        gathering.committed(CROWD_MIN)
-        gathering.joined(1)
-        gathering.joined(2)
-        await counter.happened.wait()
-        gathering.committed(2)
-        gathering.joined(1)
-        await turns()
-        assert counter.hand_overs == 2
+async def test_crowd_goes_together_as_soon_as_it_is_back(
+    gathering: Gathering, counter: Counter
+) -> None:
+    gathering.committed(CROWD_MIN)
+    for requests in range(1, CROWD_MIN):
+        gathering.joined(requests)
+    assert not counter.happened.is_set()
+    gathering.joined(CROWD_MIN)
+    gathering.joined(CROWD_MIN + 1)
+    await turns()
+    assert counter.hand_overs == 1
 
-    play(sentence)
+
+async def test_crowd_that_stays_away_is_waited_for_no_longer_than_a_moment(
+    gathering: Gathering, counter: Counter
+) -> None:
+    gathering.committed(CROWD_MIN)
+    gathering.joined(1)
+    gathering.joined(2)
+    await counter.happened.wait()
+    gathering.committed(2)
+    gathering.joined(1)
+    await turns()
+    assert counter.hand_overs == 2

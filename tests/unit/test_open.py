@@ -241,31 +241,25 @@ def test_directory_in_use_is_refused(tmp_path: Path) -> None:
         dovemq.open(tmp_path / "mq")
 
 
-def test_asyncio_programs_have_the_same_queues() -> None:
-    async def program() -> None:
-        async with dovemq.open_async("memory://") as mq:
-            queue = await mq.queue("jobs")
-            waiting = asyncio.create_task(queue.receive(wait=30))
-            await queue.send("hello")
-            (message,) = await waiting
-            assert message.body == "hello"
-            await message.settle()
-            assert (await queue.counts()).leased == 0
-
-    asyncio.run(program())
+async def test_asyncio_programs_have_the_same_queues() -> None:
+    async with dovemq.open_async("memory://") as mq:
+        queue = await mq.queue("jobs")
+        waiting = asyncio.create_task(queue.receive(wait=30))
+        await queue.send("hello")
+        (message,) = await waiting
+        assert message.body == "hello"
+        await message.settle()
+        assert (await queue.counts()).leased == 0
 
 
-def test_cancelled_receive_leaves_nothing_leased() -> None:
-    async def program() -> None:
-        async with dovemq.open_async("memory://") as mq:
-            queue = await mq.queue("jobs")
-            waiting = asyncio.create_task(queue.receive(wait=30))
-            await asyncio.sleep(0)
-            waiting.cancel()
-            await queue.send("hello")
-            assert (await queue.counts()).visible == 1
-
-    asyncio.run(program())
+async def test_cancelled_receive_leaves_nothing_leased() -> None:
+    async with dovemq.open_async("memory://") as mq:
+        queue = await mq.queue("jobs")
+        waiting = asyncio.create_task(queue.receive(wait=30))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await queue.send("hello")
+        assert (await queue.counts()).visible == 1
 
 
 def test_package_has_no_other_names() -> None:

@@ -4,7 +4,6 @@ Over a real socket, with real signatures and keys of real accounts. What is refu
 nothing: the whole store is compared.
 """
 
-import asyncio
 import email
 import json
 from collections.abc import Mapping
@@ -203,20 +202,19 @@ async def asked(matrix: Matrix, protocol: str, operation: str, data: bytes) -> A
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("operation", sorted(OPERATIONS))
-def test_operation_is_answered_to_whom_it_is_due(operation: str, way: str, protocol: str) -> None:
-    async def scenario() -> None:
-        matrix = Matrix()
-        case = case_of(operation)
-        await matrix.prepare(case)
-        data = await matrix.request(way, protocol, case)
-        before = await matrix.everything()
-        answer = await asked(matrix, protocol, operation, data)
-        assert (answer.status, answer.code) == expected(operation, way)
-        if answer.status != 200:
-            assert await matrix.everything() == before
-        await matrix.world.service.drain()
-
-    asyncio.run(scenario())
+async def test_operation_is_answered_to_whom_it_is_due(
+    operation: str, way: str, protocol: str
+) -> None:
+    matrix = Matrix()
+    case = case_of(operation)
+    await matrix.prepare(case)
+    data = await matrix.request(way, protocol, case)
+    before = await matrix.everything()
+    answer = await asked(matrix, protocol, operation, data)
+    assert (answer.status, answer.code) == expected(operation, way)
+    if answer.status != 200:
+        assert await matrix.everything() == before
+    await matrix.world.service.drain()
 
 
 def test_matrix_holds_every_operation() -> None:
@@ -227,17 +225,14 @@ def test_matrix_holds_every_operation() -> None:
 @pytest.mark.parametrize(
     "operation", sorted(name for name in OPERATIONS if TO_ACCOUNTS[name][0] == DONE)
 )
-def test_owners_own_request_changes_what_a_refused_one_does_not(operation: str) -> None:
+async def test_owners_own_request_changes_what_a_refused_one_does_not(operation: str) -> None:
     """The comparison would see a change: those that write, write."""
     looks_only = {"GetQueueAttributes", "GetQueueUrl", "ListDeadLetterSourceQueues", "ListQueues"}
 
-    async def scenario() -> None:
-        matrix = Matrix()
-        case = case_of(operation)
-        await matrix.prepare(case)
-        data = await matrix.request("owner", JSON, case)
-        before = await matrix.everything()
-        await asked(matrix, JSON, operation, data)
-        assert (await matrix.everything() == before) is (operation in looks_only)
-
-    asyncio.run(scenario())
+    matrix = Matrix()
+    case = case_of(operation)
+    await matrix.prepare(case)
+    data = await matrix.request("owner", JSON, case)
+    before = await matrix.everything()
+    await asked(matrix, JSON, operation, data)
+    assert (await matrix.everything() == before) is (operation in looks_only)

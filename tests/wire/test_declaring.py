@@ -1,9 +1,7 @@
 """Queues brought to what a file declares, again and again."""
 
-import asyncio
 import json
 import tomllib
-from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -42,89 +40,70 @@ async def tags(world: World, name: str) -> object:
     return (await world.done("ListQueueTags", QueueUrl=url(name))).get("Tags", {})
 
 
-def run(scenario: Callable[[World], Awaitable[None]]) -> None:
-    async def scene() -> None:
-        await scenario(World())
-
-    asyncio.run(scene())
-
-
-def test_missing_queues_are_created_with_attributes_tags_and_dead_letters() -> None:
-    async def scenario(world: World) -> None:
-        assert await declared(world, TWO) == Outcome(["jobs", "jobs-dead"], [], [])
-        jobs = await attributes(world, "jobs")
-        assert (jobs["VisibilityTimeout"], jobs["OrderHint"]) == ("60", "5")
-        assert json.loads(jobs["RedrivePolicy"]) == {
-            "deadLetterTargetArn": arn("jobs-dead"),
-            "maxReceiveCount": 3,
-        }
-        assert await tags(world, "jobs") == {"team": "billing"}
-
-    run(scenario)
+async def test_missing_queues_are_created_with_attributes_tags_and_dead_letters() -> None:
+    world = World()
+    assert await declared(world, TWO) == Outcome(["jobs", "jobs-dead"], [], [])
+    jobs = await attributes(world, "jobs")
+    assert (jobs["VisibilityTimeout"], jobs["OrderHint"]) == ("60", "5")
+    assert json.loads(jobs["RedrivePolicy"]) == {
+        "deadLetterTargetArn": arn("jobs-dead"),
+        "maxReceiveCount": 3,
+    }
+    assert await tags(world, "jobs") == {"team": "billing"}
 
 
-def test_second_time_changes_nothing() -> None:
-    async def scenario(world: World) -> None:
-        await declared(world, TWO)
-        before = await attributes(world, "jobs")
-        world.clock.advance(60_000)
-        assert await declared(world, TWO) == Outcome([], [], ["jobs", "jobs-dead"])
-        assert await attributes(world, "jobs") == before
-
-    run(scenario)
+async def test_second_time_changes_nothing() -> None:
+    world = World()
+    await declared(world, TWO)
+    before = await attributes(world, "jobs")
+    world.clock.advance(60_000)
+    assert await declared(world, TWO) == Outcome([], [], ["jobs", "jobs-dead"])
+    assert await attributes(world, "jobs") == before
 
 
-def test_existing_queue_is_brought_to_the_declared_values_and_keeps_the_rest() -> None:
-    async def scenario(world: World) -> None:
-        await world.queue("jobs", VisibilityTimeout="5", DelaySeconds="7")
-        await world.done("TagQueue", QueueUrl=url("jobs"), Tags={"team": "a", "own": "b"})
-        await world.done("SendMessage", QueueUrl=url("jobs"), MessageBody="kept")
-        await world.queue("bystander")
-        assert await declared(world, TWO) == Outcome(["jobs-dead"], ["jobs"], [])
-        jobs = await attributes(world, "jobs")
-        assert (jobs["VisibilityTimeout"], jobs["DelaySeconds"]) == ("60", "7")
-        assert jobs["ApproximateNumberOfMessagesDelayed"] == "1"
-        assert await tags(world, "jobs") == {"team": "billing", "own": "b"}
-        assert await attributes(world, "bystander")
-
-    run(scenario)
+async def test_existing_queue_is_brought_to_the_declared_values_and_keeps_the_rest() -> None:
+    world = World()
+    await world.queue("jobs", VisibilityTimeout="5", DelaySeconds="7")
+    await world.done("TagQueue", QueueUrl=url("jobs"), Tags={"team": "a", "own": "b"})
+    await world.done("SendMessage", QueueUrl=url("jobs"), MessageBody="kept")
+    await world.queue("bystander")
+    assert await declared(world, TWO) == Outcome(["jobs-dead"], ["jobs"], [])
+    jobs = await attributes(world, "jobs")
+    assert (jobs["VisibilityTimeout"], jobs["DelaySeconds"]) == ("60", "7")
+    assert jobs["ApproximateNumberOfMessagesDelayed"] == "1"
+    assert await tags(world, "jobs") == {"team": "billing", "own": "b"}
+    assert await attributes(world, "bystander")
 
 
-def test_changed_file_changes_its_queue_alone() -> None:
-    async def scenario(world: World) -> None:
-        await declared(world, TWO)
-        text = TWO.replace("maxReceiveCount = 3", "maxReceiveCount = 9")
-        assert await declared(world, text) == Outcome([], ["jobs"], ["jobs-dead"])
-        assert '"maxReceiveCount":9' in (await attributes(world, "jobs"))["RedrivePolicy"]
-
-    run(scenario)
+async def test_changed_file_changes_its_queue_alone() -> None:
+    world = World()
+    await declared(world, TWO)
+    text = TWO.replace("maxReceiveCount = 3", "maxReceiveCount = 9")
+    assert await declared(world, text) == Outcome([], ["jobs"], ["jobs-dead"])
+    assert '"maxReceiveCount":9' in (await attributes(world, "jobs"))["RedrivePolicy"]
 
 
-def test_dead_letter_queue_may_exist_already_or_point_back() -> None:
-    async def scenario(world: World) -> None:
-        await world.queue("old")
-        text = """
-        [queues.one]
-        dead_letters = { queue = "two", maxReceiveCount = 1 }
-        [queues.two]
-        dead_letters = { queue = "one", maxReceiveCount = 1 }
-        [queues.three]
-        dead_letters = { queue = "old", maxReceiveCount = 1 }
-        """
-        assert (await declared(world, text)).created == ["one", "two", "three"]
-        assert (await declared(world, text)).unchanged == ["one", "two", "three"]
-
-    run(scenario)
+async def test_dead_letter_queue_may_exist_already_or_point_back() -> None:
+    world = World()
+    await world.queue("old")
+    text = """
+    [queues.one]
+    dead_letters = { queue = "two", maxReceiveCount = 1 }
+    [queues.two]
+    dead_letters = { queue = "one", maxReceiveCount = 1 }
+    [queues.three]
+    dead_letters = { queue = "old", maxReceiveCount = 1 }
+    """
+    assert (await declared(world, text)).created == ["one", "two", "three"]
+    assert (await declared(world, text)).unchanged == ["one", "two", "three"]
 
 
-def test_fifo_queue_is_known_by_its_name() -> None:
-    async def scenario(world: World) -> None:
-        text = '[queues."orders.fifo"]\nContentBasedDeduplication = true'
-        await declared(world, text)
-        assert (await attributes(world, "orders.fifo"))["FifoQueue"] == "true"
-        assert (await declared(world, text)).unchanged == ["orders.fifo"]
-
-    run(scenario)
+async def test_fifo_queue_is_known_by_its_name() -> None:
+    world = World()
+    text = '[queues."orders.fifo"]\nContentBasedDeduplication = true'
+    await declared(world, text)
+    assert (await attributes(world, "orders.fifo"))["FifoQueue"] == "true"
+    assert (await declared(world, text)).unchanged == ["orders.fifo"]
 
 
 @pytest.mark.parametrize(
@@ -144,31 +123,25 @@ def test_fifo_queue_is_known_by_its_name() -> None:
         ),
     ],
 )
-def test_refusal_names_file_queue_and_what_was_refused(text: str, expected: str) -> None:
-    async def scenario(world: World) -> None:
-        with pytest.raises(DeclarationInvalid) as caught:
-            await declared(world, f"[queues.jobs]\n{text}")
-        assert f"{FILE}: queue jobs" in str(caught.value)
-        assert expected in str(caught.value)
-
-    run(scenario)
+async def test_refusal_names_file_queue_and_what_was_refused(text: str, expected: str) -> None:
+    world = World()
+    with pytest.raises(DeclarationInvalid) as caught:
+        await declared(world, f"[queues.jobs]\n{text}")
+    assert f"{FILE}: queue jobs" in str(caught.value)
+    assert expected in str(caught.value)
 
 
-def test_name_that_no_queue_can_have_is_refused() -> None:
-    async def scenario(world: World) -> None:
-        for name in ("a b", "x" * 81, "a.b"):
-            with pytest.raises(DeclarationInvalid, match="QueueName"):
-                await declared(world, f'[queues."{name}"]')
-
-    run(scenario)
+async def test_name_that_no_queue_can_have_is_refused() -> None:
+    world = World()
+    for name in ("a b", "x" * 81, "a.b"):
+        with pytest.raises(DeclarationInvalid, match="QueueName"):
+            await declared(world, f'[queues."{name}"]')
 
 
-def test_example_of_the_how_to_is_declared_as_written() -> None:
+async def test_example_of_the_how_to_is_declared_as_written() -> None:
     page = (ROOT / "docs" / "how-to" / "move-in.md").read_text()
     text = page.partition("```toml\n")[2].partition("```")[0]
 
-    async def scenario(world: World) -> None:
-        assert (await declared(world, text)).created == ["jobs", "jobs-dead", "orders.fifo"]
-        assert len((await declared(world, text)).unchanged) == 3
-
-    run(scenario)
+    world = World()
+    assert (await declared(world, text)).created == ["jobs", "jobs-dead", "orders.fifo"]
+    assert len((await declared(world, text)).unchanged) == 3

@@ -1,6 +1,5 @@
 """Keys that no longer serve: removed, disabled, rotated away or expired."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -72,62 +71,50 @@ async def _remove_account(team: Team, key: Credential) -> None:
 
 @pytest.mark.parametrize("ending", [_remove, _disable, _disable_account, _remove_account])
 @pytest.mark.parametrize("protocol", [JSON, QUERY])
-def test_key_that_was_ended_is_unknown_from_then_on(ending: Ending, protocol: str) -> None:
-    async def scenario() -> None:
-        team = Team()
-        key = await team.join()
-        for _ in range(2):
-            assert (await team.ask(key, protocol)).status == 200
-        await ending(team, key)
-        answer = await team.ask(key, protocol)
-        assert (answer.status, answer.code, answer.text) == (
-            403,
-            "InvalidClientTokenId",
-            UNKNOWN,
-        )
-
-    asyncio.run(scenario())
+async def test_key_that_was_ended_is_unknown_from_then_on(ending: Ending, protocol: str) -> None:
+    team = Team()
+    key = await team.join()
+    for _ in range(2):
+        assert (await team.ask(key, protocol)).status == 200
+    await ending(team, key)
+    answer = await team.ask(key, protocol)
+    assert (answer.status, answer.code, answer.text) == (
+        403,
+        "InvalidClientTokenId",
+        UNKNOWN,
+    )
 
 
 @pytest.mark.parametrize("protocol", [JSON, QUERY])
-def test_rotated_key_serves_until_its_grace_is_over(protocol: str) -> None:
-    async def scenario() -> None:
-        team = Team()
-        old = await team.join()
-        assert (await team.ask(old, protocol)).status == 200
-        new = await team.accounts.rotate(team.number, old.key_id, grace_ms=1_000)
-        assert (await team.ask(new, protocol)).status == 200
-        team.world.clock.advance(999)
-        assert (await team.ask(old, protocol)).status == 200
-        team.world.clock.advance(1)
-        answer = await team.ask(old, protocol)
-        assert (answer.status, answer.code, answer.text) == (403, "ExpiredToken", EXPIRED)
-        assert (await team.ask(new, protocol)).status == 200
-
-    asyncio.run(scenario())
+async def test_rotated_key_serves_until_its_grace_is_over(protocol: str) -> None:
+    team = Team()
+    old = await team.join()
+    assert (await team.ask(old, protocol)).status == 200
+    new = await team.accounts.rotate(team.number, old.key_id, grace_ms=1_000)
+    assert (await team.ask(new, protocol)).status == 200
+    team.world.clock.advance(999)
+    assert (await team.ask(old, protocol)).status == 200
+    team.world.clock.advance(1)
+    answer = await team.ask(old, protocol)
+    assert (answer.status, answer.code, answer.text) == (403, "ExpiredToken", EXPIRED)
+    assert (await team.ask(new, protocol)).status == 200
 
 
-def test_expiry_is_told_only_to_whoever_has_the_secret() -> None:
-    async def scenario() -> None:
-        team = Team()
-        await team.join()
-        now_ms = team.world.clock.now_ms()
-        key = await team.accounts.add_credential(team.number, expires_ms=now_ms)
-        assert (await team.ask(key)).code == "ExpiredToken"
-        assert (await team.ask(key, secret="x" * 40)).code == "SignatureDoesNotMatch"
-
-    asyncio.run(scenario())
+async def test_expiry_is_told_only_to_whoever_has_the_secret() -> None:
+    team = Team()
+    await team.join()
+    now_ms = team.world.clock.now_ms()
+    key = await team.accounts.add_credential(team.number, expires_ms=now_ms)
+    assert (await team.ask(key)).code == "ExpiredToken"
+    assert (await team.ask(key, secret="x" * 40)).code == "SignatureDoesNotMatch"
 
 
-def test_disabled_key_tells_nobody_whether_the_secret_was_right() -> None:
-    async def scenario() -> None:
-        team = Team()
-        key = await team.join()
-        await _disable(team, key)
-        for secret in (key.secret, "x" * 40):
-            assert (await team.ask(key, secret=secret)).code == "InvalidClientTokenId"
-
-    asyncio.run(scenario())
+async def test_disabled_key_tells_nobody_whether_the_secret_was_right() -> None:
+    team = Team()
+    key = await team.join()
+    await _disable(team, key)
+    for secret in (key.secret, "x" * 40):
+        assert (await team.ask(key, secret=secret)).code == "InvalidClientTokenId"
 
 
 class ReplacedKey:
@@ -138,32 +125,26 @@ class ReplacedKey:
         return self.key if key_id == self.key.key_id else None
 
 
-def test_key_id_whose_secret_changed_does_not_verify_with_the_old_one() -> None:
-    async def scenario() -> None:
-        team = Team()
-        old = await team.join()
-        keyring = ReplacedKey(AccessKey(old.key_id, old.secret, team.number))
-        team.endpoint = SqsEndpoint(
-            team.world.service, keyring, REGION, ACCOUNT, None, lambda: "0" * 36
-        )
-        assert (await team.ask(old)).status == 200
-        keyring.key = AccessKey(old.key_id, "another secret", team.number)
-        assert (await team.ask(old)).code == "SignatureDoesNotMatch"
-        assert (await team.ask(old, secret="another secret")).status == 200
-
-    asyncio.run(scenario())
+async def test_key_id_whose_secret_changed_does_not_verify_with_the_old_one() -> None:
+    team = Team()
+    old = await team.join()
+    keyring = ReplacedKey(AccessKey(old.key_id, old.secret, team.number))
+    team.endpoint = SqsEndpoint(
+        team.world.service, keyring, REGION, ACCOUNT, None, lambda: "0" * 36
+    )
+    assert (await team.ask(old)).status == 200
+    keyring.key = AccessKey(old.key_id, "another secret", team.number)
+    assert (await team.ask(old)).code == "SignatureDoesNotMatch"
+    assert (await team.ask(old, secret="another secret")).status == 200
 
 
-def test_key_that_moved_to_another_account_speaks_for_that_one() -> None:
-    async def scenario() -> None:
-        team = Team()
-        key = await team.join()
-        keyring = ReplacedKey(AccessKey(key.key_id, key.secret, "111111111111"))
-        verifier = Verifier(keyring, region=REGION)
-        request = team.signed(request_of(JSON, "ListQueues", {}), key)
-        now_ms = team.world.clock.now_ms()
-        assert verifier.verify(request, now_ms).account == "111111111111"
-        keyring.key = AccessKey(key.key_id, key.secret, "222222222222")
-        assert verifier.verify(request, now_ms).account == "222222222222"
-
-    asyncio.run(scenario())
+async def test_key_that_moved_to_another_account_speaks_for_that_one() -> None:
+    team = Team()
+    key = await team.join()
+    keyring = ReplacedKey(AccessKey(key.key_id, key.secret, "111111111111"))
+    verifier = Verifier(keyring, region=REGION)
+    request = team.signed(request_of(JSON, "ListQueues", {}), key)
+    now_ms = team.world.clock.now_ms()
+    assert verifier.verify(request, now_ms).account == "111111111111"
+    keyring.key = AccessKey(key.key_id, key.secret, "222222222222")
+    assert verifier.verify(request, now_ms).account == "222222222222"

@@ -28,44 +28,32 @@ def with_host(host: str | None, operation: str = "ListQueues") -> HttpRequest:
 @pytest.mark.parametrize(
     "host", ["localhost", "127.0.0.1:9324", "[::1]:9324", "queue.example.com", "dovemq_1:80"]
 )
-def test_queue_urls_have_the_host_that_the_caller_used(host: str) -> None:
-    async def scenario() -> None:
-        answer = await World().endpoint.handle(with_host(host, "CreateQueue"))
-        assert f'"http://{host}/123456789012/orders"'.encode() in answer.body
-
-    asyncio.run(scenario())
+async def test_queue_urls_have_the_host_that_the_caller_used(host: str) -> None:
+    answer = await World().endpoint.handle(with_host(host, "CreateQueue"))
+    assert f'"http://{host}/123456789012/orders"'.encode() in answer.body
 
 
-def test_queue_urls_have_the_scheme_by_which_the_caller_came() -> None:
-    async def scenario() -> None:
-        world = World()
-        asked = with_host("queues", "CreateQueue")
-        for secure, scheme in ((True, "https"), (False, "http"), (True, "https")):
-            request = msgspec.structs.replace(asked, secure=secure)
-            answer = await world.endpoint.handle(request)
-            assert f'"{scheme}://queues/123456789012/orders"'.encode() in answer.body
-
-    asyncio.run(scenario())
+async def test_queue_urls_have_the_scheme_by_which_the_caller_came() -> None:
+    world = World()
+    asked = with_host("queues", "CreateQueue")
+    for secure, scheme in ((True, "https"), (False, "http"), (True, "https")):
+        request = msgspec.structs.replace(asked, secure=secure)
+        answer = await world.endpoint.handle(request)
+        assert f'"{scheme}://queues/123456789012/orders"'.encode() in answer.body
 
 
 @pytest.mark.parametrize("host", ["", "a b", "a/b", "<x>", "a:b", "a:123456", "é", "[::", "a@b"])
-def test_malformed_host_is_a_bad_request(host: str) -> None:
-    async def scenario() -> None:
-        answer = answer_of(JSON, "ListQueues", await World().endpoint.handle(with_host(host)))
-        assert (answer.status, answer.code) == (400, "InvalidAddress")
-
-    asyncio.run(scenario())
+async def test_malformed_host_is_a_bad_request(host: str) -> None:
+    answer = answer_of(JSON, "ListQueues", await World().endpoint.handle(with_host(host)))
+    assert (answer.status, answer.code) == (400, "InvalidAddress")
 
 
-def test_public_url_stands_in_for_a_missing_host_and_lends_its_scheme() -> None:
-    async def scenario() -> None:
-        world = World(public_url="https://queues.example.com/")
-        answer = await world.endpoint.handle(with_host(None, "CreateQueue"))
-        assert b'"https://queues.example.com/123456789012/orders"' in answer.body
-        answer = await world.endpoint.handle(with_host("inner:9324", "CreateQueue"))
-        assert b'"https://inner:9324/123456789012/orders"' in answer.body
-
-    asyncio.run(scenario())
+async def test_public_url_stands_in_for_a_missing_host_and_lends_its_scheme() -> None:
+    world = World(public_url="https://queues.example.com/")
+    answer = await world.endpoint.handle(with_host(None, "CreateQueue"))
+    assert b'"https://queues.example.com/123456789012/orders"' in answer.body
+    answer = await world.endpoint.handle(with_host("inner:9324", "CreateQueue"))
+    assert b'"https://inner:9324/123456789012/orders"' in answer.body
 
 
 @pytest.mark.parametrize(
@@ -79,64 +67,49 @@ def test_public_url_stands_in_for_a_missing_host_and_lends_its_scheme() -> None:
     ],
 )
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_only_account_and_name_of_a_queue_url_count(protocol: str, queue_url: str) -> None:
-    async def scenario() -> None:
-        world = World()
-        await world.queue("orders")
-        request = {"QueueUrl": queue_url, "MessageBody": "work"}
-        assert (await world.call(protocol, "SendMessage", request)).status == 200
-
-    asyncio.run(scenario())
+async def test_only_account_and_name_of_a_queue_url_count(protocol: str, queue_url: str) -> None:
+    world = World()
+    await world.queue("orders")
+    request = {"QueueUrl": queue_url, "MessageBody": "work"}
+    assert (await world.call(protocol, "SendMessage", request)).status == 200
 
 
-def test_json_request_may_go_to_the_queue_url() -> None:
-    async def scenario() -> None:
-        world = World()
-        await world.queue("orders")
-        path = "/123456789012/orders"
-        answer = await world.call(JSON, "SendMessage", {"MessageBody": "work"}, path)
-        assert answer.status == 200
-
-    asyncio.run(scenario())
+async def test_json_request_may_go_to_the_queue_url() -> None:
+    world = World()
+    await world.queue("orders")
+    path = "/123456789012/orders"
+    answer = await world.call(JSON, "SendMessage", {"MessageBody": "work"}, path)
+    assert answer.status == 200
 
 
 @pytest.mark.parametrize(
     ("target", "body"),
     [("AmazonSQS.FooBar", b"{}"), ("SendMessage", b"{}"), ("", b"{}")],
 )
-def test_unknown_target_is_an_unknown_operation(target: str, body: bytes) -> None:
-    async def scenario() -> None:
-        headers = {"host": "h", "x-amz-target": target}
-        response = await World().endpoint.handle(HttpRequest("POST", "/", "", headers, body, ""))
-        answer = answer_of(JSON, "FooBar", response)
-        assert (answer.status, answer.shape) == (404, "UnknownOperationException")
-
-    asyncio.run(scenario())
+async def test_unknown_target_is_an_unknown_operation(target: str, body: bytes) -> None:
+    headers = {"host": "h", "x-amz-target": target}
+    response = await World().endpoint.handle(HttpRequest("POST", "/", "", headers, body, ""))
+    answer = answer_of(JSON, "FooBar", response)
+    assert (answer.status, answer.shape) == (404, "UnknownOperationException")
 
 
 @pytest.mark.parametrize(
     "body", [b"{", b"[]", b"1", b'{"QueueUrl":1}', b'{"QueueUrl":"\xff"}', b"[" * 100_000]
 )
-def test_body_that_is_not_the_json_it_should_be_is_refused(body: bytes) -> None:
-    async def scenario() -> None:
-        headers = {"host": "h", "x-amz-target": "AmazonSQS.SendMessage"}
-        response = await World().endpoint.handle(HttpRequest("POST", "/", "", headers, body, ""))
-        answer = answer_of(JSON, "SendMessage", response)
-        assert (answer.status, answer.shape) == (400, "SerializationException")
-
-    asyncio.run(scenario())
+async def test_body_that_is_not_the_json_it_should_be_is_refused(body: bytes) -> None:
+    headers = {"host": "h", "x-amz-target": "AmazonSQS.SendMessage"}
+    response = await World().endpoint.handle(HttpRequest("POST", "/", "", headers, body, ""))
+    answer = answer_of(JSON, "SendMessage", response)
+    assert (answer.status, answer.shape) == (400, "SerializationException")
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_every_answer_has_a_request_id_of_its_own(protocol: str) -> None:
-    async def scenario() -> None:
-        world = World()
-        answers = [await world.call(protocol, "ListQueues", {}) for _ in range(3)]
-        answers += [await world.call(protocol, "CreateQueue", {}) for _ in range(3)]
-        raws = [answer.raw for answer in answers if answer.raw]
-        assert len({dict(raw.headers)["x-amzn-RequestId"] for raw in raws}) == 6
-
-    asyncio.run(scenario())
+async def test_every_answer_has_a_request_id_of_its_own(protocol: str) -> None:
+    world = World()
+    answers = [await world.call(protocol, "ListQueues", {}) for _ in range(3)]
+    answers += [await world.call(protocol, "CreateQueue", {}) for _ in range(3)]
+    raws = [answer.raw for answer in answers if answer.raw]
+    assert len({dict(raw.headers)["x-amzn-RequestId"] for raw in raws}) == 6
 
 
 class FailingMessages:
@@ -159,7 +132,7 @@ class FailingMessages:
         (ZeroDivisionError("secret state"), 500, "InternalFailure"),
     ],
 )
-def test_failure_tells_the_caller_no_more_than_that(
+async def test_failure_tells_the_caller_no_more_than_that(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     protocol: str,
@@ -167,92 +140,74 @@ def test_failure_tells_the_caller_no_more_than_that(
     status: int,
     code: str,
 ) -> None:
-    async def scenario() -> None:
-        world = World()
-        queue = await world.queue()
-        monkeypatch.setattr(world.service, "messages", FailingMessages(error))
-        request = {"QueueUrl": queue, "MessageBody": "work"}
-        with caplog.at_level(logging.WARNING):
-            answer = await world.call(protocol, "SendMessage", request)
-        assert (answer.status, answer.code) == (status, code)
-        assert answer.raw is not None
-        assert b"secret" not in answer.raw.body
-        assert b"sda" not in answer.raw.body
-        assert dict(answer.raw.headers)["x-amzn-RequestId"] in caplog.text
-
-    asyncio.run(scenario())
+    world = World()
+    queue = await world.queue()
+    monkeypatch.setattr(world.service, "messages", FailingMessages(error))
+    request = {"QueueUrl": queue, "MessageBody": "work"}
+    with caplog.at_level(logging.WARNING):
+        answer = await world.call(protocol, "SendMessage", request)
+    assert (answer.status, answer.code) == (status, code)
+    assert answer.raw is not None
+    assert b"secret" not in answer.raw.body
+    assert b"sda" not in answer.raw.body
+    assert dict(answer.raw.headers)["x-amzn-RequestId"] in caplog.text
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_log_of_a_failure_holds_nothing_of_the_message(
+async def test_log_of_a_failure_holds_nothing_of_the_message(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, protocol: str
 ) -> None:
-    async def scenario() -> None:
-        world = World()
-        queue = await world.queue()
-        monkeypatch.setattr(world.service, "messages", FailingMessages(KeyError("a private word")))
-        request = {"QueueUrl": queue, "MessageBody": "a private word"}
-        answer = await world.call(protocol, "SendMessage", request)
-        assert answer.status == 500
-        assert "KeyError" in caplog.text
-        assert "private" not in caplog.text
-
-    asyncio.run(scenario())
+    world = World()
+    queue = await world.queue()
+    monkeypatch.setattr(world.service, "messages", FailingMessages(KeyError("a private word")))
+    request = {"QueueUrl": queue, "MessageBody": "a private word"}
+    answer = await world.call(protocol, "SendMessage", request)
+    assert answer.status == 500
+    assert "KeyError" in caplog.text
+    assert "private" not in caplog.text
 
 
-def test_long_queue_urls_are_not_kept_in_memory() -> None:
-    async def scenario() -> None:
-        world = World()
-        tracemalloc.start()
-        try:
-            for number in range(20):
-                queue_url = f"123456789012/{number}{'x' * (1 << 20)}"
-                answer = await world.call(JSON, "ListQueueTags", {"QueueUrl": queue_url})
-                assert answer.shape == "QueueDoesNotExist"
-            assert tracemalloc.get_traced_memory()[0] < 10 << 20
-        finally:
-            tracemalloc.stop()
-
-    asyncio.run(scenario())
+async def test_long_queue_urls_are_not_kept_in_memory() -> None:
+    world = World()
+    tracemalloc.start()
+    try:
+        for number in range(20):
+            queue_url = f"123456789012/{number}{'x' * (1 << 20)}"
+            answer = await world.call(JSON, "ListQueueTags", {"QueueUrl": queue_url})
+            assert answer.shape == "QueueDoesNotExist"
+        assert tracemalloc.get_traced_memory()[0] < 10 << 20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_undelivered_messages_go_back_as_if_never_received(protocol: str) -> None:
-    async def scenario() -> None:
-        world = World()
-        queue = await world.queue()
-        await world.done("SendMessage", QueueUrl=queue, MessageBody="work")
-        response = await world.endpoint.handle(
-            request_of(protocol, "ReceiveMessage", {"QueueUrl": queue})
-        )
-        assert response.undelivered is not None
-        await response.undelivered()
-        got = await world.done("ReceiveMessage", QueueUrl=queue, AttributeNames=["All"])
-        assert got["Messages"][0]["Attributes"]["ApproximateReceiveCount"] == "1"
-
-    asyncio.run(scenario())
+async def test_undelivered_messages_go_back_as_if_never_received(protocol: str) -> None:
+    world = World()
+    queue = await world.queue()
+    await world.done("SendMessage", QueueUrl=queue, MessageBody="work")
+    response = await world.endpoint.handle(
+        request_of(protocol, "ReceiveMessage", {"QueueUrl": queue})
+    )
+    assert response.undelivered is not None
+    await response.undelivered()
+    got = await world.done("ReceiveMessage", QueueUrl=queue, AttributeNames=["All"])
+    assert got["Messages"][0]["Attributes"]["ApproximateReceiveCount"] == "1"
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_answer_without_messages_needs_no_taking_back(protocol: str) -> None:
-    async def scenario() -> None:
-        world = World()
-        queue = await world.queue()
-        request = request_of(protocol, "ReceiveMessage", {"QueueUrl": queue})
-        assert (await world.endpoint.handle(request)).undelivered is None
-
-    asyncio.run(scenario())
+async def test_answer_without_messages_needs_no_taking_back(protocol: str) -> None:
+    world = World()
+    queue = await world.queue()
+    request = request_of(protocol, "ReceiveMessage", {"QueueUrl": queue})
+    assert (await world.endpoint.handle(request)).undelivered is None
 
 
-def test_cancelled_long_poll_stays_cancelled() -> None:
-    async def scenario() -> None:
-        world = World()
-        queue = await world.queue()
-        request = request_of(JSON, "ReceiveMessage", {"QueueUrl": queue, "WaitTimeSeconds": 20})
-        poll = asyncio.ensure_future(world.endpoint.handle(request))
-        await asyncio.sleep(0)
-        poll.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await poll
-
-    asyncio.run(scenario())
+async def test_cancelled_long_poll_stays_cancelled() -> None:
+    world = World()
+    queue = await world.queue()
+    request = request_of(JSON, "ReceiveMessage", {"QueueUrl": queue, "WaitTimeSeconds": 20})
+    poll = asyncio.ensure_future(world.endpoint.handle(request))
+    await asyncio.sleep(0)
+    poll.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await poll

@@ -1,6 +1,5 @@
 """The Query protocol: where a request may go, how it may say things, how it is answered."""
 
-import asyncio
 import json
 from typing import Any
 from urllib.parse import urlencode
@@ -21,21 +20,17 @@ def get(path: str, accept: str = "", **params: Any) -> HttpRequest:
     return HttpRequest("GET", path, urlencode(params), headers, b"", "peer")
 
 
-def answered(*requests: HttpRequest) -> list[HttpResponse]:
+async def answered(*requests: HttpRequest) -> list[HttpResponse]:
     """The answers of a world with the queues `orders` and `others`."""
-
-    async def scenario() -> list[HttpResponse]:
-        world = World()
-        await world.queue("orders")
-        await world.queue("others")
-        return [await world.endpoint.handle(request) for request in requests]
-
-    return asyncio.run(scenario())
+    world = World()
+    await world.queue("orders")
+    await world.queue("others")
+    return [await world.endpoint.handle(request) for request in requests]
 
 
-def test_get_on_a_queue_url_speaks_of_that_queue() -> None:
+async def test_get_on_a_queue_url_speaks_of_that_queue() -> None:
     request = get(QUEUE_PATH, Action="GetQueueAttributes", **{"AttributeName.1": "QueueArn"})
-    [response] = answered(request)
+    [response] = await answered(request)
     assert response.body.startswith(
         f'<?xml version="1.0"?><GetQueueAttributesResponse {NAMESPACE}>'
         "<GetQueueAttributesResult><Attribute><Name>QueueArn</Name>"
@@ -44,73 +39,75 @@ def test_get_on_a_queue_url_speaks_of_that_queue() -> None:
     )
 
 
-def test_queue_url_parameter_wins_over_the_path() -> None:
+async def test_queue_url_parameter_wins_over_the_path() -> None:
     request = get(
         QUEUE_PATH,
         Action="GetQueueAttributes",
         QueueUrl=url("others"),
         **{"AttributeName.1": "QueueArn"},
     )
-    [response] = answered(request)
+    [response] = await answered(request)
     assert b":others</Value>" in response.body
 
 
-def test_parameters_may_stand_in_the_url_of_a_post() -> None:
+async def test_parameters_may_stand_in_the_url_of_a_post() -> None:
     request = HttpRequest("POST", QUEUE_PATH, "Action=DeleteQueue", {"host": HOST}, b"", "peer")
-    [response] = answered(request)
+    [response] = await answered(request)
     assert response.status == 200
     assert b"<DeleteQueueResponse" in response.body
     assert b"Result" not in response.body
 
 
-def test_empty_answer_is_an_empty_element() -> None:
-    [response] = answered(get(QUEUE_PATH, Action="ReceiveMessage"))
+async def test_empty_answer_is_an_empty_element() -> None:
+    [response] = await answered(get(QUEUE_PATH, Action="ReceiveMessage"))
     assert b"<ReceiveMessageResult/>" in response.body
 
 
-def test_answers_hold_no_white_space_between_elements() -> None:
+async def test_answers_hold_no_white_space_between_elements() -> None:
     send = get(QUEUE_PATH, Action="SendMessage", MessageBody="work")
     receive = get(QUEUE_PATH, Action="ReceiveMessage", **{"AttributeName.1": "All"})
-    for response in answered(send, receive, get("/", Action="ListQueues")):
+    for response in await answered(send, receive, get("/", Action="ListQueues")):
         assert b"> <" not in response.body
         assert b"\n" not in response.body
         assert response.content_type == "text/xml"
 
 
 @pytest.mark.parametrize("action", ["CreateQueue", "ListQueues"])
-def test_some_actions_are_not_for_a_queue_url(action: str) -> None:
-    [response] = answered(get(QUEUE_PATH, Action=action, QueueName="new"))
+async def test_some_actions_are_not_for_a_queue_url(action: str) -> None:
+    [response] = await answered(get(QUEUE_PATH, Action=action, QueueName="new"))
     assert response.status == 400
     assert b"<Code>InvalidAction</Code>" in response.body
     text = f"<Message>The action {action} is not valid for this endpoint.</Message><Detail/>"
     assert text.encode() in response.body
 
 
-def test_unknown_action_is_invalid() -> None:
-    [response] = answered(get("/", Action="FooBar"))
+async def test_unknown_action_is_invalid() -> None:
+    [response] = await answered(get("/", Action="FooBar"))
     assert response.status == 400
     assert b"<Message>The action FooBar is not valid for this endpoint.</Message>" in response.body
     assert b"<Type>Sender</Type>" in response.body
 
 
-def test_url_of_another_queue_may_be_asked_for_on_a_queue_url() -> None:
-    [response] = answered(get(QUEUE_PATH, Action="GetQueueUrl", QueueName="others"))
+async def test_url_of_another_queue_may_be_asked_for_on_a_queue_url() -> None:
+    [response] = await answered(get(QUEUE_PATH, Action="GetQueueUrl", QueueName="others"))
     assert f"<QueueUrl>{url('others')}</QueueUrl>".encode() in response.body
 
 
 @pytest.mark.parametrize("accept", ["", "application/json"])
-def test_look_at_a_queue_url_without_an_action_is_an_unknown_operation(accept: str) -> None:
-    [response] = answered(get(QUEUE_PATH, accept))
+async def test_look_at_a_queue_url_without_an_action_is_an_unknown_operation(accept: str) -> None:
+    [response] = await answered(get(QUEUE_PATH, accept))
     assert (response.status, response.content_type) == (404, "text/xml")
     assert response.body == b"<UnknownOperationException/>"
 
 
-def test_other_methods_are_unknown_operations() -> None:
-    [response] = answered(HttpRequest("PUT", "/", "Action=ListQueues", {"host": HOST}, b"", "peer"))
+async def test_other_methods_are_unknown_operations() -> None:
+    [response] = await answered(
+        HttpRequest("PUT", "/", "Action=ListQueues", {"host": HOST}, b"", "peer")
+    )
     assert response.status == 404
 
 
-def test_answers_are_json_for_a_caller_that_accepts_it() -> None:
+async def test_answers_are_json_for_a_caller_that_accepts_it() -> None:
     send = get(QUEUE_PATH, "application/json", Action="SendMessage", MessageBody='"&quot;\r')
     receive = get(QUEUE_PATH, "application/json", Action="ReceiveMessage")
     listing = get("/", "application/json", Action="ListQueues")
@@ -118,7 +115,7 @@ def test_answers_are_json_for_a_caller_that_accepts_it() -> None:
         QUEUE_PATH, "application/json", Action="GetQueueAttributes",
         **{"AttributeName.1": "QueueArn"},
     )  # fmt: skip
-    responses = answered(send, receive, listing, attributes)
+    responses = await answered(send, receive, listing, attributes)
     assert {response.content_type for response in responses} == {"application/json"}
     sent, received, listed, told = (json.loads(response.body) for response in responses)
     assert sent["SendMessageResponse"]["SendMessageResult"]["MessageId"]
@@ -132,8 +129,8 @@ def test_answers_are_json_for_a_caller_that_accepts_it() -> None:
     ]
 
 
-def test_errors_are_json_for_a_caller_that_accepts_it() -> None:
-    [response] = answered(get(QUEUE_PATH, "application/json", Action="ListQueues"))
+async def test_errors_are_json_for_a_caller_that_accepts_it() -> None:
+    [response] = await answered(get(QUEUE_PATH, "application/json", Action="ListQueues"))
     assert response.status == 400
     told = json.loads(response.body)
     assert told["Error"]["Code"] == "InvalidAction"
@@ -141,19 +138,16 @@ def test_errors_are_json_for_a_caller_that_accepts_it() -> None:
 
 
 @pytest.mark.parametrize("body", ["{\r\n}", "a & b < c > d", " spaced ", "\t\n\r", "é\U0001f54a"])
-def test_bodies_survive_the_way_through_xml(body: str) -> None:
-    async def scenario() -> None:
-        world = World()
-        queue = await world.queue()
-        await world.call(QUERY, "SendMessage", {"QueueUrl": queue, "MessageBody": body})
-        got = await world.call(QUERY, "ReceiveMessage", {"QueueUrl": queue})
-        assert got.body["Messages"][0]["Body"] == body
-
-    asyncio.run(scenario())
+async def test_bodies_survive_the_way_through_xml(body: str) -> None:
+    world = World()
+    queue = await world.queue()
+    await world.call(QUERY, "SendMessage", {"QueueUrl": queue, "MessageBody": body})
+    got = await world.call(QUERY, "ReceiveMessage", {"QueueUrl": queue})
+    assert got.body["Messages"][0]["Body"] == body
 
 
-def test_error_that_quotes_strange_characters_is_well_formed() -> None:
-    [response] = answered(get("/", Action="CreateQueue", QueueName="a<&\x08\ud7ff>"))
+async def test_error_that_quotes_strange_characters_is_well_formed() -> None:
+    [response] = await answered(get("/", Action="CreateQueue", QueueName="a<&\x08\ud7ff>"))
     error = ElementTree.fromstring(response.body)
     assert "a<&\ufffd\ud7ff>" in "".join(error.itertext())
 
@@ -166,9 +160,9 @@ def test_error_that_quotes_strange_characters_is_well_formed() -> None:
         "&".join(f"a{number}=1" for number in range(5_000)),
     ],
 )
-def test_parameters_that_cannot_be_read_are_refused(query: str) -> None:
+async def test_parameters_that_cannot_be_read_are_refused(query: str) -> None:
     request = HttpRequest("GET", QUEUE_PATH, query, {"host": HOST}, b"", "peer")
-    [response] = answered(request)
+    [response] = await answered(request)
     assert response.status == 400
     assert b"<Code>SerializationException</Code>" in response.body
 
@@ -183,44 +177,38 @@ def test_parameters_that_cannot_be_read_are_refused(query: str) -> None:
         {"Attribute." * 9 + "1": "x"},
     ],
 )
-def test_parameters_of_no_known_form_are_as_if_absent(params: dict[str, str]) -> None:
-    [response] = answered(get(QUEUE_PATH, Action="SetQueueAttributes", **params))
+async def test_parameters_of_no_known_form_are_as_if_absent(params: dict[str, str]) -> None:
+    [response] = await answered(get(QUEUE_PATH, Action="SetQueueAttributes", **params))
     assert response.status == 400
     assert b"<ErrorResponse" in response.body
 
 
-def test_lists_are_in_the_order_of_their_numbers() -> None:
-    async def scenario() -> None:
-        world = World()
-        queue = await world.queue()
-        name = "SendMessageBatchRequestEntry"
-        params = {f"{name}.{n}.Id": f"e{n}" for n in (10, 9, 2)}
-        params |= {f"{name}.{n}.MessageBody": str(n) for n in (2, 9, 10)}
-        request = get("/", Action="SendMessageBatch", QueueUrl=queue, **params)
-        body = (await world.endpoint.handle(request)).body.decode()
-        assert body.index("<Id>e2</Id>") < body.index("<Id>e9</Id>") < body.index("<Id>e10</Id>")
-
-    asyncio.run(scenario())
+async def test_lists_are_in_the_order_of_their_numbers() -> None:
+    world = World()
+    queue = await world.queue()
+    name = "SendMessageBatchRequestEntry"
+    params = {f"{name}.{n}.Id": f"e{n}" for n in (10, 9, 2)}
+    params |= {f"{name}.{n}.MessageBody": str(n) for n in (2, 9, 10)}
+    request = get("/", Action="SendMessageBatch", QueueUrl=queue, **params)
+    body = (await world.endpoint.handle(request)).body.decode()
+    assert body.index("<Id>e2</Id>") < body.index("<Id>e9</Id>") < body.index("<Id>e10</Id>")
 
 
-def test_old_list_of_system_attributes_hides_the_new_one() -> None:
-    async def scenario() -> None:
-        world = World()
-        queue = await world.queue()
-        await world.done("SendMessage", QueueUrl=queue, MessageBody="work")
-        request = {
-            "QueueUrl": queue,
-            "MessageSystemAttributeNames": ["All"],
-            "AttributeNames": ["SenderId"],
-        }
-        got = await world.call(QUERY, "ReceiveMessage", request)
-        assert got.body["Messages"][0]["Attributes"] == {"SenderId": "123456789012"}
-
-    asyncio.run(scenario())
+async def test_old_list_of_system_attributes_hides_the_new_one() -> None:
+    world = World()
+    queue = await world.queue()
+    await world.done("SendMessage", QueueUrl=queue, MessageBody="work")
+    request = {
+        "QueueUrl": queue,
+        "MessageSystemAttributeNames": ["All"],
+        "AttributeNames": ["SenderId"],
+    }
+    got = await world.call(QUERY, "ReceiveMessage", request)
+    assert got.body["Messages"][0]["Attributes"] == {"SenderId": "123456789012"}
 
 
-def test_item_numbered_beyond_reason_is_none() -> None:
+async def test_item_numbered_beyond_reason_is_none() -> None:
     names = {"AttributeName.1": "QueueArn", f"AttributeName.{'9' * 5_000}": "All"}
-    [response] = answered(get(QUEUE_PATH, Action="GetQueueAttributes", **names))
+    [response] = await answered(get(QUEUE_PATH, Action="GetQueueAttributes", **names))
     assert response.status == 200
     assert response.body.count(b"<Attribute>") == 1

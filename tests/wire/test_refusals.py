@@ -1,6 +1,5 @@
 """Every row of the tables of refused requests, in each protocol, word for word."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -64,21 +63,18 @@ CASES = (
         for protocol in case.protocols
     ],
 )
-def test_request_is_refused_in_the_words_of_sqs(case: Case, protocol: str) -> None:
-    async def scenario() -> None:
-        world = World(strict_aws=case.strict_aws)
-        scene = await furnished(world)
-        for operation, params in case.before:
-            await world.done(operation, **filled(params, scene))
-        answer = await world.call(protocol, case.operation, filled(case.request, scene))
-        expected = case.expected
-        assert isinstance(expected, Refused)
-        text = expected.text if protocol == JSON else expected.query_text or expected.text
-        assert (answer.code, answer.text) == (expected.code, filled(text, scene))
-        assert answer.status == expected.status
-        assert protocol != JSON or answer.shape == expected.shape
-
-    asyncio.run(scenario())
+async def test_request_is_refused_in_the_words_of_sqs(case: Case, protocol: str) -> None:
+    world = World(strict_aws=case.strict_aws)
+    scene = await furnished(world)
+    for operation, params in case.before:
+        await world.done(operation, **filled(params, scene))
+    answer = await world.call(protocol, case.operation, filled(case.request, scene))
+    expected = case.expected
+    assert isinstance(expected, Refused)
+    text = expected.text if protocol == JSON else expected.query_text or expected.text
+    assert (answer.code, answer.text) == (expected.code, filled(text, scene))
+    assert answer.status == expected.status
+    assert protocol != JSON or answer.shape == expected.shape
 
 
 def test_every_operation_is_refused_for_more_than_one_reason() -> None:

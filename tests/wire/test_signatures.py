@@ -1,6 +1,5 @@
 """Signature Version 4: what a foreign signer signs is accepted, and what was altered is not."""
 
-import asyncio
 import datetime
 import tracemalloc
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ from dovemq.core.errors import (
     SignatureIncomplete,
     SignatureMismatch,
 )
-from dovemq.sqs.http import HttpRequest, HttpResponse
+from dovemq.sqs.http import HttpRequest
 from dovemq.sqs.signature import Signer, Verifier
 from tests.wire.speaking import HOST, JSON, QUERY, Answer, answer_of, request_of
 from tests.wire.world import KEY, REGION, OneKey, World
@@ -84,11 +83,10 @@ def create(protocol: str = JSON, path: str = "/") -> HttpRequest:
     return request_of(protocol, "CreateQueue", {"QueueName": "orders"}, path)
 
 
-def answered(request: HttpRequest, protocol: str = JSON, operation: str = "CreateQueue") -> Answer:
-    async def scenario() -> HttpResponse:
-        return await World(signed=True).endpoint.handle(request)
-
-    return answer_of(protocol, operation, asyncio.run(scenario()))
+async def answered(
+    request: HttpRequest, protocol: str = JSON, operation: str = "CreateQueue"
+) -> Answer:
+    return answer_of(protocol, operation, await World(signed=True).endpoint.handle(request))
 
 
 def get(query: str, path: str = "/") -> HttpRequest:
@@ -96,31 +94,31 @@ def get(query: str, path: str = "/") -> HttpRequest:
 
 
 @pytest.mark.parametrize("protocol", [JSON, QUERY])
-def test_request_signed_in_its_header_is_accepted(protocol: str) -> None:
-    assert answered(signed(create(protocol)), protocol).status == 200
+async def test_request_signed_in_its_header_is_accepted(protocol: str) -> None:
+    assert (await answered(signed(create(protocol)), protocol)).status == 200
 
 
-def test_get_signed_in_its_header_is_accepted() -> None:
+async def test_get_signed_in_its_header_is_accepted() -> None:
     request = signed(get("Action=ListQueues&Version=2012-11-05&QueueNamePrefix=a%20b%2Bc"))
-    assert answered(request, QUERY, "ListQueues").status == 200
+    assert (await answered(request, QUERY, "ListQueues")).status == 200
 
 
-def test_presigned_get_is_accepted() -> None:
+async def test_presigned_get_is_accepted() -> None:
     request = presigned(get("Action=CreateQueue&QueueName=orders"))
-    assert answered(request, QUERY).status == 200
+    assert (await answered(request, QUERY)).status == 200
 
 
-def test_presigned_post_is_accepted() -> None:
+async def test_presigned_post_is_accepted() -> None:
     request = altered(get("Action=CreateQueue&QueueName=orders"), method="POST")
-    assert answered(presigned(request), QUERY).status == 200
+    assert (await answered(presigned(request), QUERY)).status == 200
 
 
-def test_our_own_signer_is_accepted() -> None:
+async def test_our_own_signer_is_accepted() -> None:
     request = create()
     headers = Signer(KEY, region=REGION).sign(
         "POST", "/", "", request.headers, request.body, 1_700_000_000_000
     )
-    assert answered(altered(request, headers=headers)).status == 200
+    assert (await answered(altered(request, headers=headers))).status == 200
 
 
 def test_our_own_signer_says_what_the_foreign_signer_says() -> None:
@@ -150,25 +148,27 @@ def test_form_signs_each_body_and_time_as_the_signer_would() -> None:
 
 
 @pytest.mark.parametrize("path", [QUEUE_PATH, "/123456789012/a%20b", "/x//y/./z/../w/"])
-def test_path_is_encoded_once_more_before_it_is_signed(path: str) -> None:
+async def test_path_is_encoded_once_more_before_it_is_signed(path: str) -> None:
     request = signed(request_of(QUERY, "ListQueueTags", {}, path))
-    assert answered(request, QUERY, "ListQueueTags").code != "SignatureDoesNotMatch"
+    assert (await answered(request, QUERY, "ListQueueTags")).code != "SignatureDoesNotMatch"
 
 
-def test_white_space_around_and_within_header_values_does_not_matter() -> None:
+async def test_white_space_around_and_within_header_values_does_not_matter() -> None:
     request = signed(with_headers(create(), {"x-amz-note": "a b"}))
-    assert answered(with_headers(request, {"x-amz-note": "  a \t  b "})).status == 200
+    assert (await answered(with_headers(request, {"x-amz-note": "  a \t  b "}))).status == 200
 
 
-def test_session_token_is_signed_and_otherwise_ignored() -> None:
-    assert answered(signed(create(), token="from-elsewhere")).status == 200
+async def test_session_token_is_signed_and_otherwise_ignored() -> None:
+    assert (await answered(signed(create(), token="from-elsewhere"))).status == 200
 
 
-def test_fields_of_the_authorization_may_come_in_any_order() -> None:
+async def test_fields_of_the_authorization_may_come_in_any_order() -> None:
     request = signed(create())
     kind, _, fields = request.headers["authorization"].partition(" ")
     reordered = ",".join(reversed(fields.split(", ")))
-    assert answered(with_headers(request, {"authorization": f"{kind} {reordered}"})).status == 200
+    assert (
+        await answered(with_headers(request, {"authorization": f"{kind} {reordered}"}))
+    ).status == 200
 
 
 @pytest.mark.parametrize(
@@ -180,8 +180,8 @@ def test_fields_of_the_authorization_may_come_in_any_order() -> None:
         {"method": "PUT"},
     ],
 )
-def test_altered_request_does_not_match(change: dict[str, object]) -> None:
-    answer = answered(altered(signed(create()), **change))
+async def test_altered_request_does_not_match(change: dict[str, object]) -> None:
+    answer = await answered(altered(signed(create()), **change))
     assert (answer.status, answer.code) == (403, "SignatureDoesNotMatch")
     assert answer.shape == "InvalidSignatureException"
     assert answer.text.startswith("The request signature we calculated does not match")
@@ -197,51 +197,51 @@ def test_altered_request_does_not_match(change: dict[str, object]) -> None:
         {"x-amz-content-sha256": "UNSIGNED-PAYLOAD"},
     ],
 )
-def test_altered_header_does_not_match(headers: dict[str, str]) -> None:
+async def test_altered_header_does_not_match(headers: dict[str, str]) -> None:
     request = signed(with_headers(create(), {"x-amz-content-sha256": "x"}))
-    answer = answered(with_headers(request, headers))
+    answer = await answered(with_headers(request, headers))
     assert (answer.status, answer.code) == (403, "SignatureDoesNotMatch")
 
 
-def test_unsigned_payload_does_not_match() -> None:
+async def test_unsigned_payload_does_not_match() -> None:
     request = with_headers(create(), {"x-amz-content-sha256": "UNSIGNED-PAYLOAD"})
-    assert answered(signed(request)).code == "SignatureDoesNotMatch"
+    assert (await answered(signed(request))).code == "SignatureDoesNotMatch"
 
 
-def test_target_that_is_not_signed_is_refused() -> None:
+async def test_target_that_is_not_signed_is_refused() -> None:
     request = create()
     headers = {name: value for name, value in request.headers.items() if name != "x-amz-target"}
     untargeted = signed(altered(request, headers=headers))
-    answer = answered(with_headers(untargeted, {"x-amz-target": "AmazonSQS.CreateQueue"}))
+    answer = await answered(with_headers(untargeted, {"x-amz-target": "AmazonSQS.CreateQueue"}))
     assert answer.code == "SignatureDoesNotMatch"
     assert answer.text == "'X-Amz-Target' must be a 'SignedHeader' in the AWS Authorization."
 
 
-def test_wrong_secret_does_not_match() -> None:
-    assert answered(signed(create(), secret="other")).code == "SignatureDoesNotMatch"
+async def test_wrong_secret_does_not_match() -> None:
+    assert (await answered(signed(create(), secret="other"))).code == "SignatureDoesNotMatch"
 
 
-def test_another_region_is_refused() -> None:
-    answer = answered(signed(create(), region="mars-north-1"))
+async def test_another_region_is_refused() -> None:
+    answer = await answered(signed(create(), region="mars-north-1"))
     assert answer.code == "SignatureDoesNotMatch"
     assert answer.text == "Credential should be scoped to a valid region, not 'mars-north-1'."
 
 
-def test_another_service_is_refused() -> None:
-    answer = answered(signed(create(), service="sns"))
+async def test_another_service_is_refused() -> None:
+    answer = await answered(signed(create(), service="sns"))
     assert answer.text == "Credential should be scoped to correct service: 'sqs'."
 
 
-def test_unknown_key_is_refused() -> None:
-    answer = answered(signed(create(), key_id="AKIANOBODY"))
+async def test_unknown_key_is_refused() -> None:
+    answer = await answered(signed(create(), key_id="AKIANOBODY"))
     assert (answer.status, answer.code) == (403, "InvalidClientTokenId")
     assert answer.shape == "UnrecognizedClientException"
     assert answer.text == "The security token included in the request is invalid."
 
 
 @pytest.mark.parametrize("protocol", [JSON, QUERY])
-def test_unsigned_request_is_refused(protocol: str) -> None:
-    answer = answered(create(protocol), protocol)
+async def test_unsigned_request_is_refused(protocol: str) -> None:
+    answer = await answered(create(protocol), protocol)
     assert (answer.status, answer.code) == (403, "MissingAuthenticationToken")
     assert answer.text == "Request is missing Authentication Token"
 
@@ -262,13 +262,13 @@ def test_unsigned_request_is_refused(protocol: str) -> None:
         ),
     ],
 )
-def test_incomplete_authorization_is_told_apart(authorization: str, text: str) -> None:
-    answer = answered(with_headers(create(), {"authorization": authorization}))
+async def test_incomplete_authorization_is_told_apart(authorization: str, text: str) -> None:
+    answer = await answered(with_headers(create(), {"authorization": authorization}))
     assert (answer.status, answer.code, answer.text) == (400, "IncompleteSignature", text)
 
 
-def test_date_in_no_known_form_is_incomplete() -> None:
-    answer = answered(with_headers(signed(create()), {"x-amz-date": "yesterday"}))
+async def test_date_in_no_known_form_is_incomplete() -> None:
+    answer = await answered(with_headers(signed(create()), {"x-amz-date": "yesterday"}))
     assert answer.code == "IncompleteSignature"
 
 
@@ -333,18 +333,18 @@ def test_presigned_request_without_a_part_is_incomplete(name: str) -> None:
     assert f"X-Amz-{name}" in str(refusal.value)
 
 
-def test_nothing_is_told_about_a_queue_before_the_signature_holds() -> None:
+async def test_nothing_is_told_about_a_queue_before_the_signature_holds() -> None:
     request = request_of(JSON, "DeleteQueue", {"QueueUrl": "none"})
-    assert answered(request, operation="DeleteQueue").code == "MissingAuthenticationToken"
+    assert (await answered(request, operation="DeleteQueue")).code == "MissingAuthenticationToken"
     broken = altered(signed(request), body=b"{")
-    assert answered(broken, operation="DeleteQueue").code == "SignatureDoesNotMatch"
+    assert (await answered(broken, operation="DeleteQueue")).code == "SignatureDoesNotMatch"
 
 
-def test_signature_in_strange_characters_does_not_match() -> None:
+async def test_signature_in_strange_characters_does_not_match() -> None:
     request = signed(create())
     head = request.headers["authorization"].rpartition("=")[0]
     strange = with_headers(request, {"authorization": f"{head}=\xe9\xff"})
-    assert answered(strange).code == "SignatureDoesNotMatch"
+    assert (await answered(strange)).code == "SignatureDoesNotMatch"
 
 
 def test_what_strangers_claim_to_have_signed_is_not_kept_in_memory() -> None:

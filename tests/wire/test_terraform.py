@@ -5,7 +5,6 @@ there again: policies equal as JSON, everything else equal as text, and one that
 be missing. An attribute that never comes back as it was sent ends in a timeout.
 """
 
-import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -138,71 +137,56 @@ FIFO = {
 
 
 @pytest.mark.parametrize("name", STANDARD)
-def test_created_queue_tells_each_attribute_as_it_was_sent(name: str) -> None:
-    async def scenario() -> None:
-        world = World()
-        await world.queue("tf-dead")
-        provider = Provider(world)
-        await provider.create("tf", {**ALWAYS_SENT, **STANDARD[name]})
-        assert (await provider.read())["QueueArn"] == arn("tf")
-        assert provider.url.split("/")[3:] == [ACCOUNT, "tf"]
-
-    asyncio.run(scenario())
+async def test_created_queue_tells_each_attribute_as_it_was_sent(name: str) -> None:
+    world = World()
+    await world.queue("tf-dead")
+    provider = Provider(world)
+    await provider.create("tf", {**ALWAYS_SENT, **STANDARD[name]})
+    assert (await provider.read())["QueueArn"] == arn("tf")
+    assert provider.url.split("/")[3:] == [ACCOUNT, "tf"]
 
 
 @pytest.mark.parametrize("name", FIFO)
-def test_created_fifo_queue_tells_each_attribute_as_it_was_sent(name: str) -> None:
-    async def scenario() -> None:
-        provider = Provider(World())
-        sent = {**ALWAYS_SENT, "FifoQueue": "true", **FIFO[name]}
-        await provider.create("tf.fifo", sent)
-        assert (await provider.read())["FifoQueue"] == "true"
-
-    asyncio.run(scenario())
+async def test_created_fifo_queue_tells_each_attribute_as_it_was_sent(name: str) -> None:
+    provider = Provider(World())
+    sent = {**ALWAYS_SENT, "FifoQueue": "true", **FIFO[name]}
+    await provider.create("tf.fifo", sent)
+    assert (await provider.read())["FifoQueue"] == "true"
 
 
-def test_standard_queue_tells_nothing_that_only_fifo_queues_have() -> None:
-    async def scenario() -> None:
-        provider = Provider(World())
-        await provider.create("tf", ALWAYS_SENT)
-        fifo_only = {"FifoQueue", "ContentBasedDeduplication", "DeduplicationScope"}
-        assert not fifo_only & set(await provider.read())
-
-    asyncio.run(scenario())
+async def test_standard_queue_tells_nothing_that_only_fifo_queues_have() -> None:
+    provider = Provider(World())
+    await provider.create("tf", ALWAYS_SENT)
+    fifo_only = {"FifoQueue", "ContentBasedDeduplication", "DeduplicationScope"}
+    assert not fifo_only & set(await provider.read())
 
 
-def test_changes_one_after_the_other_are_told_as_they_were_sent() -> None:
-    async def scenario() -> None:
-        world = World()
-        await world.queue("tf-dead")
-        provider = Provider(world)
-        await provider.create("tf", ALWAYS_SENT)
-        for changes in (
-            {"VisibilityTimeout": "60", "DelaySeconds": "5"},
-            {"Policy": POLICY},
-            {"RedrivePolicy": redrive(4)},
-            {"RedrivePolicy": redrive(5), "Policy": ""},
-            {"KmsMasterKeyId": "alias/mine", "KmsDataKeyReusePeriodSeconds": "300"},
-            {"KmsMasterKeyId": "", "SqsManagedSseEnabled": "true"},
-            {"SqsManagedSseEnabled": "false"},
-        ):
-            await provider.update(changes)
-
-    asyncio.run(scenario())
+async def test_changes_one_after_the_other_are_told_as_they_were_sent() -> None:
+    world = World()
+    await world.queue("tf-dead")
+    provider = Provider(world)
+    await provider.create("tf", ALWAYS_SENT)
+    for changes in (
+        {"VisibilityTimeout": "60", "DelaySeconds": "5"},
+        {"Policy": POLICY},
+        {"RedrivePolicy": redrive(4)},
+        {"RedrivePolicy": redrive(5), "Policy": ""},
+        {"KmsMasterKeyId": "alias/mine", "KmsDataKeyReusePeriodSeconds": "300"},
+        {"KmsMasterKeyId": "", "SqsManagedSseEnabled": "true"},
+        {"SqsManagedSseEnabled": "false"},
+    ):
+        await provider.update(changes)
 
 
-def test_count_of_receives_is_told_as_the_number_that_was_sent() -> None:
-    async def scenario() -> None:
-        world = World()
-        await world.queue("tf-dead")
-        provider = Provider(world)
-        await provider.create("tf", {**ALWAYS_SENT, "RedrivePolicy": redrive(4)})
-        told = await provider.read_one("RedrivePolicy")
-        assert told is not None
-        assert json.loads(told)["maxReceiveCount"] == 4
-        assert '"4"' not in told
-
-    asyncio.run(scenario())
+async def test_count_of_receives_is_told_as_the_number_that_was_sent() -> None:
+    world = World()
+    await world.queue("tf-dead")
+    provider = Provider(world)
+    await provider.create("tf", {**ALWAYS_SENT, "RedrivePolicy": redrive(4)})
+    told = await provider.read_one("RedrivePolicy")
+    assert told is not None
+    assert json.loads(told)["maxReceiveCount"] == 4
+    assert '"4"' not in told
 
 
 @pytest.mark.parametrize(
@@ -213,41 +197,32 @@ def test_count_of_receives_is_told_as_the_number_that_was_sent() -> None:
         ("RedriveAllowPolicy", '{"redrivePermission":"denyAll"}'),
     ],
 )
-def test_resource_of_one_attribute_sets_reads_and_clears_it(name: str, value: str) -> None:
-    async def scenario() -> None:
-        world = World()
-        await world.queue("tf-dead")
-        provider = Provider(world)
-        await provider.create("tf", ALWAYS_SENT)
-        await provider.update({name: value})
-        assert json.loads(await provider.read_one(name) or "null") == json.loads(value)
-        await provider.update({name: ""})
-        assert await provider.read_one(name) is None
-
-    asyncio.run(scenario())
+async def test_resource_of_one_attribute_sets_reads_and_clears_it(name: str, value: str) -> None:
+    world = World()
+    await world.queue("tf-dead")
+    provider = Provider(world)
+    await provider.create("tf", ALWAYS_SENT)
+    await provider.update({name: value})
+    assert json.loads(await provider.read_one(name) or "null") == json.loads(value)
+    await provider.update({name: ""})
+    assert await provider.read_one(name) is None
 
 
-def test_tags_are_read_added_changed_and_removed() -> None:
-    async def scenario() -> None:
-        provider = Provider(World())
-        first = {"Environment": "test", "Empty": ""}
-        await provider.create("tf", ALWAYS_SENT, first)
-        assert await provider.tags() == first
-        second = {"Environment": "live", "Team": "a"}
-        await provider.retag(first, second)
-        assert await provider.tags() == second
-        await provider.retag(second, {})
-        assert await provider.tags() == {}
-
-    asyncio.run(scenario())
+async def test_tags_are_read_added_changed_and_removed() -> None:
+    provider = Provider(World())
+    first = {"Environment": "test", "Empty": ""}
+    await provider.create("tf", ALWAYS_SENT, first)
+    assert await provider.tags() == first
+    second = {"Environment": "live", "Team": "a"}
+    await provider.retag(first, second)
+    assert await provider.tags() == second
+    await provider.retag(second, {})
+    assert await provider.tags() == {}
 
 
-def test_deleted_queue_is_said_not_to_exist_and_its_name_may_be_used_again() -> None:
-    async def scenario() -> None:
-        provider = Provider(World())
-        await provider.create("tf", ALWAYS_SENT)
-        assert await provider.delete() == "AWS.SimpleQueueService.NonExistentQueue"
-        await provider.create("tf", {**ALWAYS_SENT, "DelaySeconds": "9"})
-        assert (await provider.read())["DelaySeconds"] == "9"
-
-    asyncio.run(scenario())
+async def test_deleted_queue_is_said_not_to_exist_and_its_name_may_be_used_again() -> None:
+    provider = Provider(World())
+    await provider.create("tf", ALWAYS_SENT)
+    assert await provider.delete() == "AWS.SimpleQueueService.NonExistentQueue"
+    await provider.create("tf", {**ALWAYS_SENT, "DelaySeconds": "9"})
+    assert (await provider.read())["DelaySeconds"] == "9"

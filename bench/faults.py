@@ -30,7 +30,7 @@ from dovemq.load.faults.process import Announcement
 from dovemq.load.faults.run import Outcome, Stage, run
 from dovemq.load.faults.spec import Spec, parse_spec
 from dovemq.load.plan import Endpoint, Plan
-from dovemq.server.access import key_path, read_key
+from dovemq.system.key_file import key_path, read_key
 
 RESULTS: Final = Path(__file__).with_name("faults.jsonl")
 PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "faults.md"

@@ -20,7 +20,6 @@ from dovemq.core.access import Keyring
 from dovemq.core.errors import DoveError
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
-from dovemq.server.access import ensure_key, read_key
 from dovemq.server.admin import AdminApi
 from dovemq.server.admin_desk import Desk
 from dovemq.server.audit import AuditLog, DurableAudit, PassingAudit
@@ -34,9 +33,7 @@ from dovemq.server.proxies import Proxies
 from dovemq.server.run import Server, allow_connections, reload_on_hangup, until_stopped
 from dovemq.service import Service, build_service
 from dovemq.service.audit import OK, AuditEntry, bounded
-from dovemq.service.clock import SystemClock
 from dovemq.service.failures import Failures
-from dovemq.service.garbage import calm_collector
 from dovemq.service.throttle import Throttle
 from dovemq.settings import ACCOUNT, CACHE_BYTES_MAX, Settings, reachable_host, read_toml
 from dovemq.sqs.declared import DeclaredQueue, read_declared
@@ -44,6 +41,9 @@ from dovemq.sqs.declaring import ServiceOwner, declare
 from dovemq.sqs.endpoint import SqsEndpoint
 from dovemq.stores.memory import MemoryStore
 from dovemq.stores.urls import MemoryPlace, Place, parse_store_url
+from dovemq.system.clock import SystemClock
+from dovemq.system.collector import calm_collector
+from dovemq.system.key_file import ensure_key, read_key
 from dovemq.telemetry.meter import Meter
 from dovemq.telemetry.metrics import Sample
 from dovemq.telemetry.tracing import Tracing, open_tracing

@@ -8,8 +8,8 @@ from typing import Final
 from dovemq.core.commands import Ask, Page
 from dovemq.core.ports import Partition, Store
 from dovemq.core.queue import Queue
-from dovemq.service.clock import SystemClock
 from dovemq.stores.sqlite import open_store
+from dovemq.system.clock import SystemClock
 from tests.faults.ledger import Ledger, name_in, out_of_order, repeated
 
 _CACHE_BYTES: Final = 1024 * 1024

@@ -21,9 +21,9 @@ from unittest.mock import patch
 from dovemq.core.commands import Ask, Draft, Lease, Settlement, Transfer
 from dovemq.core.ports import Partition, Store
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
-from dovemq.service.clock import SystemClock
 from dovemq.stores.sqlite import committer, open_store, recovery
 from dovemq.stores.sqlite.schema import load_steps
+from dovemq.system.clock import SystemClock
 from tests.faults.ledger import (
     MOVED,
     MOVING,

@@ -19,7 +19,7 @@ from dovemq.load.faults.process import Announcement, StartFailed
 from dovemq.load.faults.run import FaultsImpossible, Outcome, Stage, run
 from dovemq.load.faults.spec import Spec, parse_spec
 from dovemq.load.plan import Endpoint, Plan
-from dovemq.server.access import key_path, read_key
+from dovemq.system.key_file import key_path, read_key
 from dovemq.testing.local_server import LocalServer
 
 SEED: Final = 5

@@ -12,6 +12,7 @@ from dovemq.core.access import AccessKey
 from dovemq.core.accounts import Role
 from dovemq.core.commands import Draft
 from dovemq.core.queue import Queue, QueueKey
+from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server.admin import SERVICE, AdminApi
 from dovemq.server.admin_desk import Desk
 from dovemq.server.audit import AuditLog, PassingAudit
@@ -19,7 +20,6 @@ from dovemq.server.sessions import Sessions
 from dovemq.server.traffic import StreamedResponse
 from dovemq.service import Service, build_service
 from dovemq.service.failures import Failures
-from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.sqs.signature import Signer
 from dovemq.stores.memory import MemoryStore
 from dovemq.stores.sqlite.damage.report import Report

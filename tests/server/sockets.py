@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
+from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server.certificates import Certificates
 from dovemq.server.limits import HttpLimits
 from dovemq.server.listener import Listener
 from dovemq.server.proxies import Proxies
 from dovemq.server.tls import Handshakes
 from dovemq.server.traffic import StreamedResponse
-from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.testing.clock import ManualClock
 
 GET = b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from dovemq.core.errors import StoreFailed
+from dovemq.http import HttpResponse
 from dovemq.server.traffic import StreamedResponse
-from dovemq.sqs.http import HttpResponse
 from tests.server.admin_world import World
 
 

@@ -8,10 +8,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from dovemq.core.access import AccessKey
+from dovemq.http import HttpResponse
 from dovemq.server.admin import AdminApi
 from dovemq.server.admin_desk import Desk
 from dovemq.server.metrics import Metrics, store_samples
-from dovemq.sqs.http import HttpResponse
 from dovemq.sqs.signature import Signer
 from dovemq.telemetry.metrics import METRICS, OTHER, Sample
 from tests.server.admin_world import ACCOUNT, KEY, World

@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
+from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server.run import allow_connections
-from dovemq.sqs.http import HttpRequest, HttpResponse
 from tests.server.conftest import CountingLoop
 from tests.server.sockets import GET, Echo, LongPoll, Serving, serving
 

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from dovemq.sqs.http import HttpRequest, HttpResponse
+from dovemq.http import HttpRequest, HttpResponse
 from tests.server.sockets import GET, Echo, LongPoll, post, serving
 
 CHUNKED = b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"

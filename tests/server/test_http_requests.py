@@ -2,8 +2,8 @@
 
 import asyncio
 
+from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server.traffic import StreamedResponse
-from dovemq.sqs.http import HttpRequest, HttpResponse
 from tests.server.sockets import GET, Echo, LongPoll, post, serving
 
 

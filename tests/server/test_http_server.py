@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
+from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server.limits import ADMIN_BODY_BYTES_MAX, HttpLimits
 from dovemq.server.run import Server, allow_connections
 from dovemq.settings import HttpSettings
-from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.testing.clock import ManualClock
 from tests.server.sockets import GET, Client, LongPoll, post
 

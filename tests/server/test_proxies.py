@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from dovemq.http import HttpRequest, client_of
 from dovemq.server.proxies import HOPS_MAX, ForwardedMalformed, Origin, Proxies
-from dovemq.sqs.http import HttpRequest, client_of
 from tests.server.sockets import Echo, serving
 
 PROXY = "10.0.0.1:4000"

@@ -5,8 +5,8 @@ import ipaddress
 
 import pytest
 
+from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server.proxies import Proxies
-from dovemq.sqs.http import HttpRequest, HttpResponse
 from tests.server.conftest import CountingLoop
 from tests.server.sockets import GET, Client, LongPoll, Serving, post, serving
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dovemq.sqs.http import HttpRequest, HttpResponse
+from dovemq.http import HttpRequest, HttpResponse
 from tests.server.secured import Pair, TlsClient
 from tests.server.sockets import GET, LongPoll, serving
 

@@ -10,7 +10,7 @@ ASKS_THE_MACHINE = re.compile(
     r"|random\.(?!Random$|SystemRandom$)\w+"
     r"|uuid\.uuid[14]"
 )
-MAY_ASK = ("src/dovemq/service/clock.py", "src/dovemq/bootstrap", "src/dovemq/testing/", "bench/")
+MAY_ASK = ("src/dovemq/system/clock.py", "src/dovemq/bootstrap", "src/dovemq/testing/", "bench/")
 MAY_SLEEP = ("tests/acceptance/", "tests/faults/")
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from dovemq.core.errors import InvariantError, StoreFull
-from dovemq.sqs.failures import log_failure
-from dovemq.telemetry.logs import Format, log_request, set_up_logs
+from dovemq.telemetry.logs import Format, log_failure, log_request, set_up_logs
 from tests.wire.speaking import JSON, PROTOCOLS, request_of
 from tests.wire.world import ACCOUNT, World
 

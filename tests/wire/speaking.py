@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from dovemq.sqs.http import HttpRequest, HttpResponse
+from dovemq.http import HttpRequest, HttpResponse
 
 HOST = "localhost:9324"
 JSON = "json"

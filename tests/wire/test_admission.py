@@ -7,12 +7,12 @@ import random
 import pytest
 
 from dovemq.core.access import AccessKey
+from dovemq.http import HttpRequest, HttpResponse
 from dovemq.service import build_service
 from dovemq.service.failures import Failures
 from dovemq.service.throttle import Throttle
 from dovemq.sqs.admission import FAILURE_PAUSE_MS_MIN
 from dovemq.sqs.endpoint import SqsEndpoint
-from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.sqs.signature import Signer
 from dovemq.stores.memory import MemoryStore
 from dovemq.testing.clock import ManualClock

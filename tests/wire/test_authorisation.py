@@ -16,8 +16,8 @@ from dovemq.core.access import AccessKey
 from dovemq.core.accounts import Credential
 from dovemq.core.commands import Move, Page
 from dovemq.core.queue import QueueKey
+from dovemq.http import HttpRequest, HttpResponse
 from dovemq.sqs.endpoint import SqsEndpoint
-from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.sqs.operations import OPERATIONS
 from dovemq.sqs.signature import Signer
 from tests.server.sockets import serving

@@ -6,8 +6,8 @@ import pytest
 
 from dovemq.core.access import AccessKey
 from dovemq.core.accounts import Credential
+from dovemq.http import HttpRequest
 from dovemq.sqs.endpoint import SqsEndpoint
-from dovemq.sqs.http import HttpRequest
 from dovemq.sqs.signature import Signer, Verifier
 from tests.wire.speaking import JSON, QUERY, Answer, answer_of, request_of
 from tests.wire.world import ACCOUNT, REGION, World

@@ -12,7 +12,7 @@ from dovemq.core.commands import Draft, Duplicate, Sent
 from dovemq.core.errors import InvariantError, StoreFailed, StoreFull
 from dovemq.core.observing import Trail
 from dovemq.core.queue import Queue
-from dovemq.sqs.http import HttpRequest
+from dovemq.http import HttpRequest
 from tests.wire.speaking import JSON, PROTOCOLS, answer_of, request_of
 from tests.wire.world import World
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dovemq.sqs.http import HttpRequest, HttpResponse
+from dovemq.http import HttpRequest, HttpResponse
 from tests.wire.speaking import HOST, QUERY
 from tests.wire.world import World, url
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from dovemq.core.errors import AccessDenied, AuditUnwritable, StoreFailed
+from dovemq.http import HttpRequest
 from dovemq.server.audit import PassingAudit
-from dovemq.sqs.http import HttpRequest
 from dovemq.sqs.operations import OPERATIONS
 from dovemq.sqs.signature import Signer
 from tests.wire.case import Case

@@ -16,7 +16,7 @@ from dovemq.core.errors import (
     SignatureIncomplete,
     SignatureMismatch,
 )
-from dovemq.sqs.http import HttpRequest
+from dovemq.http import HttpRequest
 from dovemq.sqs.signature import Signer, Verifier
 from tests.wire.speaking import HOST, JSON, QUERY, Answer, answer_of, request_of
 from tests.wire.world import KEY, REGION, OneKey, World

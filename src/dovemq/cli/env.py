@@ -8,7 +8,7 @@ from typing import Final
 from dovemq.cli.command import OK, Commands, add_ca_bundle, add_command
 from dovemq.cli.output import json_text
 from dovemq.cli.target import CA_VARIABLE, local_urls, resolved_settings
-from dovemq.server.access import key_path, read_key
+from dovemq.system.key_file import key_path, read_key
 
 _UNSET: Final = ("AWS_SESSION_TOKEN", "AWS_PROFILE")
 

@@ -25,9 +25,9 @@ from dovemq.cli.load_run import document, new_place, print_result, stop_on_inter
 from dovemq.cli.output import Progress, print_json, print_pairs
 from dovemq.cli.target import find_target
 from dovemq.core.access import AccessKey
-from dovemq.server.access import key_path, read_key
-from dovemq.service.clock import SystemClock
 from dovemq.settings import read_toml
+from dovemq.system.clock import SystemClock
+from dovemq.system.key_file import key_path, read_key
 
 if TYPE_CHECKING:
     from dovemq.load.faults.decisions import Courses

@@ -32,8 +32,8 @@ from dovemq.cli.load_options import add_options, plan_of
 from dovemq.cli.output import Progress, print_json, print_pairs, print_table
 from dovemq.cli.target import find_target
 from dovemq.core.locations import Location
-from dovemq.service.clock import SystemClock
-from dovemq.service.garbage import calm_collector
+from dovemq.system.clock import SystemClock
+from dovemq.system.collector import calm_collector
 
 if TYPE_CHECKING:
     from dovemq.load.plan import Plan

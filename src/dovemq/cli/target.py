@@ -15,8 +15,8 @@ from dovemq.cli.output import Progress
 from dovemq.cli.profiles import read_profile
 from dovemq.client import AdminClient, SqsClient
 from dovemq.core.access import AccessKey
-from dovemq.server.access import key_path, read_key
 from dovemq.settings import Resolved, Settings, reachable_host, resolve
+from dovemq.system.key_file import key_path, read_key
 
 ADMIN_VARIABLE: Final = "AWS_ENDPOINT_URL_DOVEMQ"
 """As AWS's tools name the address of a service; needed where it is not on the next port."""

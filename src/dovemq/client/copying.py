@@ -32,7 +32,7 @@ from dovemq.sqs.shapes import (
 )
 
 REFUSED_MAX: Final = 1_000
-ANSWERS_REMEMBERED_MAX: Final = 100_000
+ANSWERS_ENTRIES_MAX: Final = 100_000
 FIRST_IDS_MAX: Final = 100
 _TRACE: Final = "AWSTraceHeader"
 _COUNTS: Final = (
@@ -271,7 +271,7 @@ class Copier:
     def _is_new(self, message: ReceivedMessage, answered_id: str) -> bool:
         """Whether the target has not answered so to another message of the source."""
         known = self._answers.setdefault(answered_id, message.message_id)
-        if len(self._answers) > ANSWERS_REMEMBERED_MAX:
+        if len(self._answers) > ANSWERS_ENTRIES_MAX:
             del self._answers[next(iter(self._answers))]
         return known == message.message_id
 

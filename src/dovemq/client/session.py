@@ -8,8 +8,8 @@ from dovemq.client.connection import Answer, Sink
 from dovemq.client.pool import ATTEMPTS_MAX, CONNECTIONS_MAX, Address, Pool
 from dovemq.core.access import AccessKey
 from dovemq.core.ports import Clock
-from dovemq.service.clock import SystemClock
 from dovemq.sqs.signature import SignatureForm, Signer
+from dovemq.system.clock import SystemClock
 
 ANSWER_SECONDS_MAX: Final = 30.0
 """Longer than the longest poll."""

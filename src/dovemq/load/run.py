@@ -29,7 +29,7 @@ from dovemq.load.results import Repetition, Result, repetition
 from dovemq.load.threads import Share
 from dovemq.load.worker import NEWS_SECONDS
 from dovemq.load.worker import clock as shared_clock
-from dovemq.service.clock import SystemClock
+from dovemq.system.clock import SystemClock
 
 START_MS: Final = 50
 """From the order to the start, so that all processes start together."""

@@ -21,7 +21,7 @@ from dovemq.load.journals import SUFFIX, ReceiverJournal, SenderJournal
 from dovemq.load.receiver import Quits, Receiver
 from dovemq.load.sender import Sender
 from dovemq.load.threads import Share, Thread
-from dovemq.service.garbage import calm_collector
+from dovemq.system.collector import calm_collector
 
 NEWS_SECONDS: Final = 0.1
 STOP_SECONDS_MAX: Final = 2.0

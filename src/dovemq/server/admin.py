@@ -24,6 +24,7 @@ from dovemq.core.errors import (
     Throttled,
     UnavailableError,
 )
+from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server import basic
 from dovemq.server.admin_desk import AdminRefusal, Asked, Caller, Desk, Route
 from dovemq.server.admin_requests import path_parts, read_body, read_query, recorded_fields
@@ -34,11 +35,9 @@ from dovemq.service.audit import AuditEntry, audited, bounded
 from dovemq.service.failures import Failures
 from dovemq.service.throttle import Throttle
 from dovemq.sqs.admission import Admission
-from dovemq.sqs.failures import log_failure
 from dovemq.sqs.faults import pause_ms_of
-from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.sqs.signature import Verifier
-from dovemq.telemetry.logs import log_request
+from dovemq.telemetry.logs import log_failure, log_request
 from dovemq.telemetry.requests import UNNAMED
 
 log = logging.getLogger(__name__)

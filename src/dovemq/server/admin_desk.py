@@ -13,6 +13,7 @@ from dovemq.core import limits
 from dovemq.core.accounts import Account, Role
 from dovemq.core.errors import RequestError
 from dovemq.core.queue import QueueKey
+from dovemq.http import HttpResponse
 from dovemq.server.admin_views import Document
 from dovemq.server.audit import AuditLog, PassingAudit
 from dovemq.server.backups import Backups
@@ -23,7 +24,6 @@ from dovemq.server.sessions import Sessions
 from dovemq.server.traffic import StreamedResponse
 from dovemq.service import Service
 from dovemq.service.failures import Failures
-from dovemq.sqs.http import HttpResponse
 
 
 class AdminRefusal(RequestError):

@@ -6,9 +6,9 @@ from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
+from dovemq.http import HttpRequest
 from dovemq.server.admin_desk import AdminRefusal, Route
 from dovemq.server.admin_views import JSON
-from dovemq.sqs.http import HttpRequest
 
 PARAMETERS_MAX: Final = 16
 

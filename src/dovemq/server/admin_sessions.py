@@ -6,9 +6,9 @@ from typing import Final
 from msgspec import Struct
 
 from dovemq.core.errors import AccessDenied, AccountMissing, Throttled
+from dovemq.http import client_of
 from dovemq.server.admin_desk import AdminRefusal, Asked, Caller, Desk, Route
 from dovemq.server.admin_views import Document
-from dovemq.sqs.http import client_of
 
 
 class Login(Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,10 +9,10 @@ import msgspec
 from dovemq.core import limits
 from dovemq.core.accounts import Role
 from dovemq.core.commands import Counts
+from dovemq.http import HttpResponse
 from dovemq.server.admin_desk import AdminRefusal, Asked, Desk, Route
 from dovemq.server.admin_views import Document, counts_document
 from dovemq.server.traffic import StreamedResponse
-from dovemq.sqs.http import HttpResponse
 from dovemq.telemetry.metrics import CONTENT_TYPE as METRICS_TEXT
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Final
 
-from dovemq.sqs.http import HttpResponse
+from dovemq.http import HttpResponse
 
 KEEP_ALIVE: Final = "Connection: keep-alive\r\n"
 CLOSE: Final = "Connection: close\r\n"

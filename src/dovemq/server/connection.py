@@ -9,12 +9,12 @@ import socket
 from http import HTTPStatus
 from typing import Final, cast
 
+from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server.answers import CLOSE, CONTINUE, KEEP_ALIVE, failure_answer
 from dovemq.server.outbox import Outbox
 from dovemq.server.reader import RequestReader
 from dovemq.server.traffic import StreamedResponse, Traffic
-from dovemq.sqs.failures import log_failure
-from dovemq.sqs.http import HttpRequest, HttpResponse
+from dovemq.telemetry.logs import log_failure
 
 log = logging.getLogger(__name__)
 

@@ -7,11 +7,11 @@ every request: this is the hot path.
 from collections.abc import Callable
 from typing import Final
 
-from dovemq.sqs.remembered import Remembered
+from dovemq.core.bounded import BoundedDict
 
 NAMES_REMEMBERED_BYTES_MAX: Final = 1_024
 
-KnownNames = Remembered[bytes, list[str]]
+KnownNames = BoundedDict[bytes, list[str]]
 """The names of whole requests as they came, and in lower case."""
 
 

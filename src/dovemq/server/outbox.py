@@ -9,10 +9,10 @@ import logging
 from typing import Final
 
 from dovemq.core.errors import InvariantError
+from dovemq.http import HttpResponse
 from dovemq.server.answers import encode_head
 from dovemq.server.traffic import StreamedResponse, Traffic
-from dovemq.sqs.failures import log_failure
-from dovemq.sqs.http import HttpResponse
+from dovemq.telemetry.logs import log_failure
 
 log = logging.getLogger(__name__)
 

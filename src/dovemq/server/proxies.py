@@ -11,8 +11,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from dovemq.http import is_host
 from dovemq.settings import Network
-from dovemq.sqs.http import is_host
 
 HOPS_MAX: Final = 16
 _PORT_UNKNOWN: Final = 0

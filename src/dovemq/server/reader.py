@@ -21,11 +21,11 @@ from httptools import (
     HttpRequestParser,
 )
 
+from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server.answers import options_answer, refusal
 from dovemq.server.headers import HeaderFields
 from dovemq.server.proxies import ForwardedMalformed, Proxies
 from dovemq.server.traffic import Traffic
-from dovemq.sqs.http import HttpRequest, HttpResponse
 
 SLICE_BYTES: Final = 8 << 10
 """Parsed at a time: bounds how far a burst of tiny requests exceeds `pipelined_max`."""

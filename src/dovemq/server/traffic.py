@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from dovemq.core.ports import Clock
+from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server.headers import KnownNames
 from dovemq.server.limits import HttpLimits
 from dovemq.server.proxies import Proxies
-from dovemq.sqs.http import HttpRequest, HttpResponse
 
 if TYPE_CHECKING:
     from dovemq.server.connection import Connection

@@ -8,9 +8,9 @@ from typing import Final
 
 from dovemq.core.access import AccessKey
 from dovemq.core.errors import AccessDenied, Throttled
+from dovemq.http import HttpRequest, client_of
 from dovemq.service.failures import Failures
 from dovemq.service.throttle import Throttle
-from dovemq.sqs.http import HttpRequest, client_of
 from dovemq.sqs.signature import Verifier
 
 FAILURE_PAUSE_MS_MIN: Final = 1_000

@@ -4,9 +4,9 @@ import re
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from dovemq.core.bounded import BoundedDict
 from dovemq.core.errors import QueueMissing
 from dovemq.core.queue import QueueKey
-from dovemq.sqs.remembered import Remembered
 
 _ARN: Final = re.compile(
     r"arn:aws[a-z-]*:sqs:([a-z0-9-]+):(\d{12}):([A-Za-z0-9_-]{1,80}(?:\.fifo)?)", re.ASCII
@@ -20,7 +20,7 @@ class Names:
 
     def __init__(self, region: str) -> None:
         self.region = region
-        self._keys: Remembered[tuple[str, str], QueueKey] = Remembered()
+        self._keys: BoundedDict[tuple[str, str], QueueKey] = BoundedDict()
 
     def arn(self, key: QueueKey) -> str:
         return f"arn:aws:sqs:{self.region}:{key.account}:{key.name}"

@@ -10,12 +10,12 @@ import msgspec
 
 from dovemq.core.errors import RequestError
 from dovemq.core.queue import QueueKey
+from dovemq.http import HttpRequest
 from dovemq.service.audit import Audit, AuditEntry, audited, bounded
 from dovemq.sqs import shapes
 from dovemq.sqs.actions.moves import read_handle
 from dovemq.sqs.call import Call
 from dovemq.sqs.faults import fault_of
-from dovemq.sqs.http import HttpRequest
 from dovemq.sqs.operations import Operation
 
 TARGET_LENGTH_MAX: Final = 256

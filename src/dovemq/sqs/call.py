@@ -12,11 +12,11 @@ from msgspec import Struct
 from dovemq.core.errors import MissingValue, QueueDenied, QueueMissing
 from dovemq.core.observing import Trail
 from dovemq.core.queue import Queue, QueueKey
+from dovemq.http import HttpRequest, Undelivered
 from dovemq.service import Service
 from dovemq.sqs.arns import Names, queue_url
 from dovemq.sqs.authorisation import Judge
 from dovemq.sqs.context import Context
-from dovemq.sqs.http import HttpRequest, Undelivered
 
 RESOURCE_LENGTH_MAX: Final = 512
 

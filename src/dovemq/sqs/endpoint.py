@@ -11,7 +11,9 @@ from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
 from dovemq.core.access import Keyring
+from dovemq.core.bounded import BoundedDict
 from dovemq.core.errors import RequestError, UnavailableError
+from dovemq.http import HttpRequest, HttpResponse, is_host
 from dovemq.service import Service
 from dovemq.service.audit import Audit
 from dovemq.service.failures import Failures
@@ -23,12 +25,9 @@ from dovemq.sqs.auditing import recorded
 from dovemq.sqs.authorisation import Judge
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import HostInvalid
-from dovemq.sqs.failures import log_failure
-from dovemq.sqs.http import HttpRequest, HttpResponse, is_host
 from dovemq.sqs.operations import OPERATIONS, Operation
-from dovemq.sqs.remembered import Remembered
 from dovemq.sqs.signature import Verifier
-from dovemq.telemetry.logs import log_request
+from dovemq.telemetry.logs import log_failure, log_request
 from dovemq.telemetry.requests import UNNAMED, RequestMeter
 from dovemq.telemetry.trace import Trace
 
@@ -75,8 +74,8 @@ class SqsEndpoint:
         self._names = Names(region)
         self._judge = Judge(self._names)
         self._permissions = asyncio.Lock()
-        self._origins: Remembered[str, str] = Remembered()
-        self._secure_origins: Remembered[str, str] = Remembered()
+        self._origins: BoundedDict[str, str] = BoundedDict()
+        self._secure_origins: BoundedDict[str, str] = BoundedDict()
 
     def handle(self, request: HttpRequest) -> Awaitable[HttpResponse]:
         if json10.speaks(request):

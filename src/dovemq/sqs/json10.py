@@ -4,11 +4,11 @@ from typing import Final
 
 import msgspec
 
+from dovemq.http import HttpRequest, HttpResponse
 from dovemq.sqs import shapes
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import OperationUnknown, SerializationError
 from dovemq.sqs.faults import fault_of, pause_ms_of, text_of
-from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.sqs.operations import OPERATIONS, Operation
 
 CONTENT_TYPE: Final = "application/x-amz-json-1.0"

@@ -12,13 +12,13 @@ import msgspec
 from msgspec import UNSET
 
 from dovemq.core.limits import FORBIDDEN_CHARACTER
+from dovemq.http import HttpRequest, HttpResponse
 from dovemq.sqs import shapes
 from dovemq.sqs.arns import path_names_queue
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import ActionInvalid, OperationUnknown, SerializationError
 from dovemq.sqs.faults import fault_of, pause_ms_of, text_of
 from dovemq.sqs.forms import as_builtins, item_name, key_name, parameters
-from dovemq.sqs.http import HttpRequest, HttpResponse
 from dovemq.sqs.operations import OPERATIONS, Operation
 
 NAMESPACE: Final = "http://queue.amazonaws.com/doc/2012-11-05/"

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from dovemq.core.access import AccessKey, Keyring
+from dovemq.core.bounded import BoundedDict
 from dovemq.core.errors import (
     AccessKeyExpired,
     AccessKeyUnknown,
@@ -24,6 +25,7 @@ from dovemq.core.errors import (
     SignatureMismatch,
     SignatureMissing,
 )
+from dovemq.http import HttpRequest
 from dovemq.sqs.canonical import (
     ALGORITHM,
     TERMINATOR,
@@ -35,8 +37,6 @@ from dovemq.sqs.canonical import (
     date_ms,
     date_text,
 )
-from dovemq.sqs.http import HttpRequest
-from dovemq.sqs.remembered import Remembered
 
 SKEW_MS_MAX: Final = 15 * 60 * 1_000
 EXPIRES_SECONDS_MAX: Final = 7 * 24 * 3_600
@@ -65,10 +65,10 @@ class Verifier:
         self._keyring = keyring
         self._region = region
         self._service = service
-        self._claims: Remembered[str, Claim] = Remembered()
-        self._signing_keys: Remembered[tuple[str, str], SigningKey] = Remembered()
-        self._times: Remembered[str, int] = Remembered()
-        self._verified: Remembered[str, bool] = Remembered()
+        self._claims: BoundedDict[str, Claim] = BoundedDict()
+        self._signing_keys: BoundedDict[tuple[str, str], SigningKey] = BoundedDict()
+        self._times: BoundedDict[str, int] = BoundedDict()
+        self._verified: BoundedDict[str, bool] = BoundedDict()
 
     def verify(self, request: HttpRequest, now_ms: int) -> AccessKey:
         authorization = request.headers.get("authorization")
@@ -214,7 +214,7 @@ class Signer:
     def __init__(self, key: AccessKey, *, region: str, service: str = "sqs") -> None:
         self._key = key
         self._tail = f"/{region}/{service}/{TERMINATOR}"
-        self._keys: Remembered[str, SigningKey] = Remembered()
+        self._keys: BoundedDict[str, SigningKey] = BoundedDict()
 
     def sign(
         self,

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TextIO
 
 import msgspec
 
-from dovemq.core.errors import DoveError
+from dovemq.core.errors import DoveError, InvariantError
 
 Format = Literal["text", "json"]
 
@@ -107,3 +107,17 @@ def _shown(queue: str) -> str:
     """A client may name a queue as it likes; a line of the log stays one line."""
     queue = queue[:QUEUE_LENGTH_MAX]
     return queue if queue.isprintable() else ascii(queue)
+
+
+def log_failure(
+    log: logging.Logger, what: str, error: BaseException, request_id: str | None = None
+) -> None:
+    """Logs kind and place of an unexpected failure.
+
+    The text of an error that is not ours is left out: it may hold what a client sent.
+    """
+    kind = type(error).__name__
+    said = f"{kind}: {error}" if isinstance(error, InvariantError) else kind
+    place = "".join(traceback.format_tb(error.__traceback__))
+    fields = {"kind": kind, "place": place, "request_id": request_id}
+    log.error("%s: %s", what, said, extra=fields)

@@ -8,7 +8,7 @@ from typing import Any
 
 from dovemq.core.access import AccessKey
 from dovemq.load.faults.process import ServerProcess, StartFailed
-from dovemq.server.access import key_path, read_key
+from dovemq.system.key_file import key_path, read_key
 
 __all__ = ["LocalServer", "StartFailed"]
 

@@ -11,7 +11,7 @@ from dovemq.pipeline.source.options import Pace
 from dovemq.pipeline.source.places import CLAIM_SECONDS_MAX, Place, place_of
 from dovemq.pipeline.source.servers import Server, queue_key, queue_url
 from dovemq.pipeline.source.staging import Staging
-from dovemq.service.clock import SystemClock
+from dovemq.system.clock import SystemClock
 
 T = TypeVar("T")
 

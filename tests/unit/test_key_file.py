@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dovemq.core.errors import StoreUnusable
-from dovemq.server.access import KEY_FILE, ensure_key, key_path, read_key
+from dovemq.system.key_file import KEY_FILE, ensure_key, key_path, read_key
 
 ACCOUNT = "000000000000"
 

@@ -1,4 +1,4 @@
-"""A request and a response as values; reading and writing them is the server's matter."""
+"""HTTP requests and responses as values. `server` reads and writes them."""
 
 import ipaddress
 import re
@@ -16,13 +16,13 @@ Undelivered = Callable[[], Awaitable[None]]
 
 
 class HttpRequest(Struct, frozen=True):
-    """As it came off the wire: `path` and `query` are raw, header names are lower-case.
+    """One request, as the server read it.
 
-    Header values are decoded as latin-1; repeated headers are joined by a comma. `peer` is the
-    client's `address:port`, with brackets around an address that has colons; `secure` tells that
-    it spoke TLS. Both are of the client itself when a trusted proxy stands between; its port is
-    then 0, for proxies do not tell. `read_ns` is when it was
-    complete, if anybody wants to know.
+    `path` and `query` are not decoded. Header names are lower-case, values are decoded as latin-1,
+    and repeated headers are joined by a comma. `peer` is the client's `address:port`, with brackets
+    around an address that has colons. `secure` is true for a client that used TLS. Behind a trusted
+    proxy both describe the client, not the proxy; the port is then 0, since proxies do not state
+    it. `read_ns` is the time at which the request was complete, or 0 if it was not recorded.
     """
 
     method: str
@@ -36,10 +36,11 @@ class HttpRequest(Struct, frozen=True):
 
 
 class HttpResponse(Struct, frozen=True):
-    """`undelivered` is awaited by whoever could not write this response to its client.
+    """One response.
 
-    After it the connection rests for `pause_ms`: nothing is read from it.
-    `written` is called once the system has taken all of it.
+    The server awaits `undelivered` if it could not write the response to the client, and calls
+    `written` once the operating system has taken all of it. After the response the server reads
+    nothing from the connection for `pause_ms`.
     """
 
     status: int
@@ -52,7 +53,7 @@ class HttpResponse(Struct, frozen=True):
 
 
 def client_of(peer: str) -> str:
-    """Its address, or the network of version 6 whose addresses one client has at will."""
+    """The address of a peer; for IPv6 its /64 network, in which a client can choose any address."""
     address = peer.rpartition(":")[0].strip("[]")
     if ":" not in address:
         return address
@@ -64,5 +65,5 @@ def client_of(peer: str) -> str:
 
 
 def is_host(text: str) -> bool:
-    """Whether it could be part of a URL: a name or an address, and a port."""
+    """Whether the text is a host as in a URL: a name or an address, with or without a port."""
     return _HOST.fullmatch(text) is not None

@@ -1,9 +1,11 @@
-"""The wall clock, made monotone: a step backwards is waited out, never shown."""
+"""The wall clock of the machine, which never goes back."""
 
 import time
 
 
 class SystemClock:
+    """Repeats the last time after a step backwards, until the machine's clock has passed it."""
+
     def __init__(self) -> None:
         self._last_ms = 0
 

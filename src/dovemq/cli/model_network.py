@@ -74,7 +74,7 @@ def _run(args: argparse.Namespace) -> int:
 
 async def _simulated(args: argparse.Namespace, spec: "Spec") -> list[dict[str, Any]]:
     """Response times with their intervals, after a tenth of the horizon as warm-up."""
-    from dovemq.experiments.simulated_jobs import multiplied, simulated_jobs
+    from dovemq.models.planning.simulable import multiplied, simulated_jobs
     from dovemq.models.simulation import Run
 
     run = Run(args.horizon, warm_up=args.horizon / 10, seed=args.seed)

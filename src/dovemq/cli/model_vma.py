@@ -24,7 +24,8 @@ from dovemq.cli.modelling import number as as_number
 from dovemq.cli.output import Progress, print_json, print_pairs, print_table
 
 if TYPE_CHECKING:
-    from dovemq.experiments.scenario import Answer, Scenario
+    from dovemq.models.vma.methods import VmaAnswer
+    from dovemq.models.vma.parameters import VmaParameters
 
 METHODS: Final = ("analytic", "kernel", "petri")
 _NAMES: Final = (
@@ -125,7 +126,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _scenarios(
     args: argparse.Namespace, found: Mapping[str, Any]
-) -> list[tuple[float | None, "Scenario"]]:
+) -> list[tuple[float | None, "VmaParameters"]]:
     parameters = _parameters(args, found)
     if args.sweep is None:
         return [(None, _scenario(parameters))]
@@ -157,26 +158,28 @@ def _parameters(args: argparse.Namespace, found: Mapping[str, Any]) -> dict[str,
     return parameters
 
 
-def _scenario(parameters: Mapping[str, Any]) -> "Scenario":
-    from dovemq.experiments.scenario import Scenario
+def _scenario(parameters: Mapping[str, Any]) -> "VmaParameters":
+    from dovemq.models.vma.parameters import VmaParameters
 
-    return Scenario(**parameters)
+    return VmaParameters(**parameters)
 
 
-async def _answered(args: argparse.Namespace, scenarios: Sequence["Scenario"]) -> list["Answer"]:
-    from dovemq.experiments.figure import Effort
-    from dovemq.experiments.methods import METHODS as ASKED
+async def _answered(
+    args: argparse.Namespace, scenarios: Sequence["VmaParameters"]
+) -> list["VmaAnswer"]:
+    from dovemq.models.simulation import Run
+    from dovemq.models.vma.methods import METHODS as ASKED
 
-    effort = Effort(args.replications, args.horizon, args.seed)
-    answers: list[Answer] = []
+    run = Run(args.horizon, replications=args.replications, seed=args.seed)
+    answers: list[VmaAnswer] = []
     async with Progress(lambda: f"{len(answers)} of {len(scenarios)} configurations"):
         for scenario in scenarios:
-            answers.append(await asyncio.to_thread(ASKED[args.method], scenario, effort))
+            answers.append(await asyncio.to_thread(ASKED[args.method], scenario, run))
     return answers
 
 
 def _row(
-    args: argparse.Namespace, value: float | None, scenario: "Scenario", answer: "Answer"
+    args: argparse.Namespace, value: float | None, scenario: "VmaParameters", answer: "VmaAnswer"
 ) -> dict[str, Any]:
     row: dict[str, Any] = {} if value is None else {args.sweep[0]: value}
     row["parameters"] = plain(
@@ -194,8 +197,8 @@ def _row(
     return row
 
 
-def _parts(scenario: "Scenario") -> dict[str, float]:
-    from dovemq.experiments.scenario import measured
+def _parts(scenario: "VmaParameters") -> dict[str, float]:
+    from dovemq.models.vma.methods import measured
 
     found = measured(scenario)
     return {
@@ -208,9 +211,9 @@ def _parts(scenario: "Scenario") -> dict[str, float]:
     }
 
 
-def _extra(args: argparse.Namespace, scenario: "Scenario") -> dict[str, Any]:
-    from dovemq.experiments.scenario import closed_form
+def _extra(args: argparse.Namespace, scenario: "VmaParameters") -> dict[str, Any]:
     from dovemq.models.analytic import vma_headroom, vma_sensitivity
+    from dovemq.models.vma.methods import closed_form
 
     found: dict[str, Any] = {}
     if args.target is not None:
@@ -230,7 +233,7 @@ def _extra(args: argparse.Namespace, scenario: "Scenario") -> dict[str, Any]:
 
 
 def _plot(
-    args: argparse.Namespace, values: Sequence[float | None], answers: Sequence["Answer"]
+    args: argparse.Namespace, values: Sequence[float | None], answers: Sequence["VmaAnswer"]
 ) -> None:
     from dovemq.experiments.drawing import draw
     from dovemq.experiments.figure import Curve, Panel

@@ -8,8 +8,8 @@ from typing import Final
 
 from dovemq.experiments.allocation_steps import MINUTE_SECONDS, case_study
 from dovemq.experiments.figure import Curve, Effort, Figure, Panel, Verdict
-from dovemq.experiments.simulated_jobs import simulated_jobs
 from dovemq.models.analytic import network_measures
+from dovemq.models.planning.simulable import simulated_jobs
 from dovemq.models.simulation import Run
 
 CASES: Final[tuple[tuple[tuple[float, ...], tuple[int, ...]], ...]] = (

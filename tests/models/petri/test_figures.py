@@ -9,13 +9,12 @@ import pytest
 from dovemq.cli import main
 from dovemq.experiments.catalogue import EXPERIMENTS
 from dovemq.experiments.figure import Effort
-from dovemq.experiments.methods import METHODS
-from dovemq.experiments.net_runs import by_petri_net
-from dovemq.experiments.scenario import Scenario, by_formula
 from dovemq.experiments.vma_pages import TITLES
 from dovemq.models.errors import NetworkInvalid
 from dovemq.models.petri.vma import Mode, Order, VmaParameters, simulate_vma
 from dovemq.models.simulation import Exponential, Run, Tandem, simulate_tandem
+from dovemq.models.vma import parameters
+from dovemq.models.vma.methods import METHODS, by_formula, by_petri_net
 
 
 @pytest.mark.parametrize("name", TITLES)
@@ -42,9 +41,9 @@ def test_page_is_written_as_files(tmp_path: Path) -> None:
 
 
 def test_net_answers_like_the_closed_form() -> None:
-    scenario = Scenario(30.3, 10.0, 10.0, 6, 6, reliability=0.88)
-    exact = by_formula(scenario, Effort()).measures
-    found = by_petri_net(scenario, Effort(replications=6, horizon_seconds=60)).measures
+    scenario = parameters.VmaParameters(30.3, 10.0, 10.0, 6, 6, reliability=0.88)
+    exact = by_formula(scenario).measures
+    found = by_petri_net(scenario, Run(60, replications=6)).measures
     assert METHODS["petri"] is by_petri_net
     assert set(found) == set(exact)
     for name, estimate in found.items():
@@ -52,13 +51,13 @@ def test_net_answers_like_the_closed_form() -> None:
 
 
 def test_net_tells_overload_and_refuses_what_it_does_not_know() -> None:
-    overload = Scenario(30.3, 10.0, 10.0, 3, 6, reliability=0.9)
-    answer = by_petri_net(overload, Effort(replications=2, horizon_seconds=5))
+    overload = parameters.VmaParameters(30.3, 10.0, 10.0, 3, 6, reliability=0.9)
+    answer = by_petri_net(overload, Run(5, replications=2))
     assert answer.unstable == ("sender",)
     with pytest.raises(NetworkInvalid, match="no whole number"):
-        by_petri_net(Scenario(1, 1, 1, 2.5, 2), Effort())  # type: ignore[arg-type]
+        by_petri_net(parameters.VmaParameters(1, 1, 1, 2.5, 2), Run(1))  # type: ignore[arg-type]
     with pytest.raises(NetworkInvalid, match="closed form"):
-        by_petri_net(Scenario(1, 2, 2, 2, 2, gets_max=3), Effort())
+        by_petri_net(parameters.VmaParameters(1, 2, 2, 2, 2, gets_max=3), Run(1))
 
 
 @pytest.mark.parametrize("order", ["out", "in"])

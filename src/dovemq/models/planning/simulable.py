@@ -1,8 +1,20 @@
 """A network of topics and jobs as the simulation knows it. Needs numba."""
 
+from dataclasses import replace
+
 from dovemq.models import simulation
 from dovemq.models.analytic.jobs import JobType, Network, Task
-from dovemq.models.simulation import by_moments
+from dovemq.models.simulation import Run, by_moments
+
+
+def simulated_jobs(network: Network, run: Run) -> simulation.NetworkResult:
+    return simulation.simulate_network(simulable(network), run)
+
+
+def multiplied(network: Network, factor: float) -> Network:
+    """With every arrival rate times the factor."""
+    jobs = tuple(replace(job, arrival_rate=factor * job.arrival_rate) for job in network.jobs)
+    return replace(network, jobs=jobs)
 
 
 def simulable(network: Network) -> simulation.Network:

@@ -9,8 +9,7 @@ import pytest
 from dovemq.cli import main
 from dovemq.models.analytic import network_measures
 from dovemq.models.errors import ModelError
-from dovemq.models.planning.simulable import multiplied, simulated_jobs
-from dovemq.models.simulation import Run
+from dovemq.models.simulation import SimulationRun, simulate_network
 from dovemq.models.vma.methods import MEASURES, METHODS
 from dovemq.models.vma.parameters import VmaParameters
 from tests.models.test_cli_model import PLAN
@@ -18,7 +17,7 @@ from tests.models.workload import paper_network
 
 SIMULATIONS = [method for method in METHODS if method != "analytic"]
 SCENARIO = VmaParameters(30.3, 10.0, 10.0, 6, 6, reliability=0.88)
-RUN = Run(100.0, replications=6, seed=3)
+RUN = SimulationRun(100.0, replications=6, seed=3)
 WIDTHS = 3.0
 """How many half widths of 95 % the closed form may be away: some figures of six runs each."""
 
@@ -61,7 +60,6 @@ def test_overload_is_named_though_it_can_be_run(method: str) -> None:
     "wrong",
     [
         {"gets_max": 3.0},
-        {"as_printed": True},
         {"arrival_rate": 0.0},
         {"sender_threads": 2.5},
         {"reliability": 1.5},
@@ -76,13 +74,13 @@ def test_what_a_simulation_cannot_do_is_refused(method: str, wrong: dict[str, fl
 def test_decomposition_is_near_the_kernel_for_each_class() -> None:
     network = paper_network(consumers=(2, 2, 1, 4))
     model = network_measures(network).response_time
-    found = simulated_jobs(network, Run(2_000.0, warm_up=200.0, replications=4, seed=1))
+    found = simulate_network(network, SimulationRun(2_000.0, warm_up=200.0, replications=4, seed=1))
     for place, job in enumerate(network.jobs):
         assert float(model[place]) == pytest.approx(found.sojourn_of[job.name].mean, rel=0.12)
 
 
 def test_network_is_simulated_at_a_multiple_of_its_load() -> None:
-    network = multiplied(paper_network(), 0.1)
+    network = paper_network().at_load(0.1)
     assert [job.arrival_rate for job in network.jobs] == pytest.approx([0.3, 0.35, 0.3])
 
 

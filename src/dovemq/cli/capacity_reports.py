@@ -9,13 +9,13 @@ from dovemq.cli.output import print_table
 
 if TYPE_CHECKING:
     from dovemq.experiments.heat_maps import HeatMap
-    from dovemq.models.planning.capacity import Judged, Target
+    from dovemq.models.planning.capacity import Judged, LatencyTarget
     from dovemq.models.planning.partitioned import PartitionedQueue
 
 
 def as_dict(
     queue: "PartitionedQueue",
-    target: "Target",
+    target: "LatencyTarget",
     method: str,
     found: "Sequence[Judged]",
     best: "Mapping[float, Judged | None]",
@@ -94,7 +94,7 @@ def _told(best: Mapping[str, Any]) -> str:
 
 def draw(
     path: Path,
-    target: "Target",
+    target: "LatencyTarget",
     found: "Sequence[Judged]",
     best: "Mapping[float, Judged | None]",
 ) -> None:

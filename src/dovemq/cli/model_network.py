@@ -9,8 +9,9 @@ from dovemq.cli.modelling import modelling, print_parts, read_toml, real, shown,
 from dovemq.cli.output import Progress, print_json, print_table
 
 if TYPE_CHECKING:
-    from dovemq.models.analytic import Network, NetworkMeasures
-    from dovemq.models.planning import Spec
+    from dovemq.models.analytic import NetworkMeasures
+    from dovemq.models.jobs import JobNetwork
+    from dovemq.models.planning import PlanSpec
 
 _OFFERED: Final = (
     "while a topic is unstable, figures of the others are for the rates that are offered to them, "
@@ -72,15 +73,14 @@ def _run(args: argparse.Namespace) -> int:
     return OK if report["stable"] else FAILED
 
 
-async def _simulated(args: argparse.Namespace, spec: "Spec") -> list[dict[str, Any]]:
+async def _simulated(args: argparse.Namespace, spec: "PlanSpec") -> list[dict[str, Any]]:
     """Response times with their intervals, after a tenth of the horizon as warm-up."""
-    from dovemq.models.planning.simulable import multiplied, simulated_jobs
-    from dovemq.models.simulation import Run
+    from dovemq.models.simulation import SimulationRun, simulate_network
 
-    run = Run(args.horizon, warm_up=args.horizon / 10, seed=args.seed)
-    network = multiplied(spec.problem.network, args.factor)
+    run = SimulationRun(args.horizon, warm_up=args.horizon / 10, seed=args.seed)
+    network = spec.problem.network.at_load(args.factor)
     async with Progress(lambda: "the simulation is under way"):
-        found = await asyncio.to_thread(simulated_jobs, network, run)
+        found = await asyncio.to_thread(simulate_network, network, run)
     return [
         {
             "job": name,
@@ -93,7 +93,9 @@ async def _simulated(args: argparse.Namespace, spec: "Spec") -> list[dict[str, A
     ]
 
 
-def report_of(network: "Network", found: "NetworkMeasures", unit_seconds: float) -> dict[str, Any]:
+def report_of(
+    network: "JobNetwork", found: "NetworkMeasures", unit_seconds: float
+) -> dict[str, Any]:
     """Times in seconds; what is unstable is null."""
     topics = [
         {
@@ -143,7 +145,7 @@ def _cell(value: Any) -> str:
     return "unstable" if value is None else shown(value)
 
 
-def _extra(args: argparse.Namespace, spec: "Spec") -> dict[str, Any]:
+def _extra(args: argparse.Namespace, spec: "PlanSpec") -> dict[str, Any]:
     from dovemq.models.analytic import network_headroom, network_sensitivity
 
     network = spec.problem.network

@@ -247,10 +247,12 @@ def _known_of_markov(args: argparse.Namespace, found: Mapping[str, Any]) -> dict
 
 def _tailed(found: Mapping[str, Any], model: str) -> Any:
     from dovemq.models import analytic
+    from dovemq.models.distributions import by_moments
 
     if model == "M/G/1":
         rate, speed = (numbers(name, found[name])[0] for name in ("arrival_rate", "service_rate"))
-        return analytic.single_server_of(rate, speed, number("service_scv", found["service_scv"]))
+        scv = number("service_scv", found["service_scv"])
+        return analytic.single_server(rate, by_moments(1.0 / speed, scv))
     if model not in ("M/M/c", "M/M/c/K"):
         raise WrongUse(f"the distribution of the wait is not known for {model}")
     return _model(found)[1]()

@@ -24,6 +24,7 @@ from dovemq.cli.modelling import number as as_number
 from dovemq.cli.output import Progress, print_json, print_pairs, print_table
 
 if TYPE_CHECKING:
+    from dovemq.models.analytic import VmaMeasures
     from dovemq.models.vma.methods import VmaAnswer
     from dovemq.models.vma.parameters import VmaParameters
 
@@ -55,6 +56,19 @@ _BOTH: Final[Mapping[str, tuple[str, ...]]] = {
     "service_rate": ("sender_rate", "broker_rate"),
     "threads": ("sender_threads", "broker_threads"),
 }
+_PARAMETERS: Final = (
+    "arrival_rate",
+    "sender_rate",
+    "broker_rate",
+    "sender_threads",
+    "broker_threads",
+    "reliability",
+    "order",
+    "failure",
+    "visibility_timeout",
+    "link_delay",
+    "gets_max",
+)
 _UNPRINTED: Final = ("parameters", "unstable")
 _COLUMNS: Final[Mapping[str, str]] = {
     "delivery_time": "delivery_time_s",
@@ -109,6 +123,8 @@ def _add_effort(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     check_sweep(args, ("target", "sensitivity"))
+    if args.as_printed and args.method != "analytic":
+        raise WrongUse("--as-printed is for --method analytic")
     with modelling():
         found = given(args, _NAMES)
         scenarios = _scenarios(args, found)
@@ -141,7 +157,7 @@ def _scenarios(
 
 def _parameters(args: argparse.Namespace, found: Mapping[str, Any]) -> dict[str, Any]:
     swept = set(_BOTH.get(args.sweep[0], (args.sweep[0],))) if args.sweep else set()
-    parameters: dict[str, Any] = {"as_printed": args.as_printed}
+    parameters: dict[str, Any] = {}
     for name in ("service_rate", "threads"):
         if name not in found and swept.issuperset(_BOTH[name]):
             continue
@@ -167,14 +183,18 @@ def _scenario(parameters: Mapping[str, Any]) -> "VmaParameters":
 async def _answered(
     args: argparse.Namespace, scenarios: Sequence["VmaParameters"]
 ) -> list["VmaAnswer"]:
-    from dovemq.models.simulation import Run
-    from dovemq.models.vma.methods import METHODS as ASKED
+    from dovemq.models.simulation import SimulationRun
+    from dovemq.models.vma.methods import METHODS as BY_NAME
+    from dovemq.models.vma.methods import by_formula
 
-    run = Run(args.horizon, replications=args.replications, seed=args.seed)
+    run = SimulationRun(args.horizon, replications=args.replications, seed=args.seed)
     answers: list[VmaAnswer] = []
     async with Progress(lambda: f"{len(answers)} of {len(scenarios)} configurations"):
         for scenario in scenarios:
-            answers.append(await asyncio.to_thread(ASKED[args.method], scenario, run))
+            if args.as_printed:
+                answers.append(by_formula(scenario, as_printed=True))
+            else:
+                answers.append(await asyncio.to_thread(BY_NAME[args.method], scenario, run))
     return answers
 
 
@@ -182,9 +202,7 @@ def _row(
     args: argparse.Namespace, value: float | None, scenario: "VmaParameters", answer: "VmaAnswer"
 ) -> dict[str, Any]:
     row: dict[str, Any] = {} if value is None else {args.sweep[0]: value}
-    row["parameters"] = plain(
-        {name: getattr(scenario, name) for name in type(scenario).__dataclass_fields__}
-    )
+    row["parameters"] = plain({name: getattr(scenario, name) for name in _PARAMETERS})
     row["stable"] = not answer.unstable
     row["unstable"] = list(answer.unstable)
     for name, column in _COLUMNS.items():
@@ -192,15 +210,12 @@ def _row(
         row[column] = estimate.mean
         if args.method != "analytic":
             row |= {f"{column}_low": estimate.low, f"{column}_high": estimate.high}
-    if args.method == "analytic":
-        row |= _parts(scenario)
+    if answer.closed_form is not None:
+        row |= _parts(answer.closed_form)
     return row
 
 
-def _parts(scenario: "VmaParameters") -> dict[str, float]:
-    from dovemq.models.vma.methods import measured
-
-    found = measured(scenario)
+def _parts(found: "VmaMeasures") -> dict[str, float]:
     return {
         "station_time_s": float(found.station_time),
         "link_time_s": float(found.link_time),
@@ -213,11 +228,10 @@ def _parts(scenario: "VmaParameters") -> dict[str, float]:
 
 def _extra(args: argparse.Namespace, scenario: "VmaParameters") -> dict[str, Any]:
     from dovemq.models.analytic import vma_headroom, vma_sensitivity
-    from dovemq.models.vma.methods import closed_form
 
     found: dict[str, Any] = {}
     if args.target is not None:
-        room = vma_headroom(closed_form(scenario), args.target)
+        room = vma_headroom(scenario, args.target)
         found["headroom"] = {
             "target_s": args.target,
             "met": bool(room.met),
@@ -225,7 +239,7 @@ def _extra(args: argparse.Namespace, scenario: "VmaParameters") -> dict[str, Any
             "factor": float(room.factor),
         }
     if args.sensitivity:
-        slopes = vma_sensitivity(closed_form(scenario))
+        slopes = vma_sensitivity(scenario)
         found["sensitivity_s"] = {
             name: float(getattr(slopes, name)) for name in type(slopes).__dataclass_fields__
         }

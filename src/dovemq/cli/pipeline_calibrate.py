@@ -14,7 +14,8 @@ from dovemq.cli.pipelining import add_spark, piping, spark_plan
 from dovemq.pipeline.engines import ENGINES
 
 if TYPE_CHECKING:
-    from dovemq.models.calibration import Drift, Fit, Parameter
+    from dovemq.models.calibration import DistributionFit, Drift
+    from dovemq.models.estimates import Parameter
     from dovemq.pipeline.calibration.observed import Observed
     from dovemq.pipeline.calibration.parameters import Calibration, QueueParameters
 
@@ -176,7 +177,7 @@ def _as_dict(parameter: "Parameter | None") -> dict[str, float] | None:
     return {name: getattr(parameter, name) for name in _INTERVAL}
 
 
-def _fits(found: Sequence["Fit"]) -> list[dict[str, Any]]:
+def _fits(found: Sequence["DistributionFit"]) -> list[dict[str, Any]]:
     from dovemq.pipeline.calibration.model_file import told as in_words
 
     return [

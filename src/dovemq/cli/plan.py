@@ -10,7 +10,7 @@ from dovemq.cli.modelling import modelling, picture, read_toml, real, shown, tol
 from dovemq.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from dovemq.models.planning import Planned, Spec
+    from dovemq.models.planning import Planned, PlanSpec
 
 
 def add(commands: Commands) -> None:
@@ -66,7 +66,7 @@ def _run(args: argparse.Namespace) -> int:
     return OK if all(found.plan.feasible for _, found in plans.values()) else FAILED
 
 
-def _planned(text: dict[str, Any]) -> tuple["Spec", "Planned"]:
+def _planned(text: dict[str, Any]) -> tuple["PlanSpec", "Planned"]:
     from dovemq.models.planning import planned, read_spec
 
     spec = read_spec(text)
@@ -99,7 +99,7 @@ def _value(key: str, text: str) -> Any:
     return text
 
 
-def _as_dict(spec: "Spec", found: "Planned") -> dict[str, Any]:
+def _as_dict(spec: "PlanSpec", found: "Planned") -> dict[str, Any]:
     plan, seconds = found.plan, spec.unit_seconds
     return {
         "method": plan.method,
@@ -137,13 +137,13 @@ def _shares(found: "Planned") -> dict[str, list[float]]:
     }
 
 
-def _network(spec: "Spec", found: "Planned") -> dict[str, Any]:
+def _network(spec: "PlanSpec", found: "Planned") -> dict[str, Any]:
     from dovemq.models.analytic import network_measures
 
     return report_of(found.network, network_measures(found.network), spec.unit_seconds)
 
 
-def _plot(path: Path, plans: dict[str, tuple["Spec", "Planned"]]) -> None:
+def _plot(path: Path, plans: dict[str, tuple["PlanSpec", "Planned"]]) -> None:
     from dovemq.experiments.drawing import draw
     from dovemq.experiments.figure import Curve, Panel
 
@@ -157,7 +157,7 @@ def _plot(path: Path, plans: dict[str, tuple["Spec", "Planned"]]) -> None:
     draw("dovemq plan", [panel], [path])
 
 
-def _print(spec: "Spec", found: "Planned") -> None:
+def _print(spec: "PlanSpec", found: "Planned") -> None:
     plan = found.plan
     if plan.steps:
         print_table(

@@ -13,7 +13,7 @@ from dovemq.cli.output import working
 from dovemq.cli.pipelining import local_directory, spark_plan
 
 if TYPE_CHECKING:
-    from dovemq.models.sweeping import Findings, Sweep
+    from dovemq.models.sweeping import Sweep, SweepFindings
     from dovemq.pipeline.sweep.job import Standing
     from dovemq.pipeline.sweep.ledger import Ledger
 
@@ -38,7 +38,7 @@ def add_keeping(parser: argparse._ActionsContainer, default: str) -> None:
 
 def swept(
     args: argparse.Namespace, sweep: "Sweep", folder: Path, ending: Ending, *, kept: bool = True
-) -> "tuple[Findings, list[Path]]":
+) -> "tuple[SweepFindings, list[Path]]":
     """The figures and the files that hold them. Spark is started only if something is left."""
     from dovemq.pipeline.sweep.job import Standing, take_up
     from dovemq.pipeline.sweep.ledger import opened_ledger
@@ -65,7 +65,7 @@ def _how_to_go_on(standing: "Standing", folder: Path | None) -> str:
 def _run_on_spark(
     args: argparse.Namespace,
     sweep: "Sweep",
-    findings: "Findings",
+    findings: "SweepFindings",
     ledger: "Ledger",
     standing: "Standing",
 ) -> None:

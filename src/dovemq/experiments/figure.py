@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from dovemq.models.simulation import Run
+    from dovemq.models.simulation import SimulationRun
 
 REPLICATIONS: Final = 20
 REPLICATIONS_QUICK: Final = 4
@@ -80,11 +80,11 @@ class Effort:
     workers: int = 1
     tell: Tell = tell_nobody
 
-    def run(self, seed: int) -> "Run":
+    def run(self, seed: int) -> "SimulationRun":
         """A simulation of this effort, with another seed."""
-        from dovemq.models.simulation import Run
+        from dovemq.models.simulation import SimulationRun
 
-        return Run(
+        return SimulationRun(
             self.horizon_seconds, replications=self.replications, seed=seed, workers=self.workers
         )
 

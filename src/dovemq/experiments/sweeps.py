@@ -11,8 +11,8 @@ from dovemq.experiments.figure import Column, Curve, Effort
 from dovemq.models.vma.methods import METHODS, VmaAnswer
 from dovemq.models.vma.parameters import Order, VmaParameters
 
-PAPER = VmaParameters(30.3, 10.0, 10.0, 5, 5, reliability=0.99)
-"""λ = 30.3/s, μ = 10/s; §7.1 of 000."""
+UNSWEPT = ("gets_max", "arrival", "sender", "broker", "classes")
+"""Parameters that are the same at every point."""
 SEEDS = 10_000
 """So many points may a sweep have for one seed."""
 
@@ -53,7 +53,7 @@ def columns(found: Sequence[Point], x_name: str) -> dict[str, Column]:
         x_name: [point.x for point in found],
     }
     for field in fields(VmaParameters):
-        if field.name not in ("as_printed", "gets_max", x_name):
+        if field.name not in (*UNSWEPT, x_name):
             data[field.name] = [getattr(point.scenario, field.name) for point in found]
     data["stable"] = [not point.answer.unstable for point in found]
     for name in found[0].answer.measures:

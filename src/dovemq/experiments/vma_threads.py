@@ -11,9 +11,9 @@ from dovemq.experiments.claims import (
     simulations,
 )
 from dovemq.experiments.figure import Effort, Figure, Panel, Verdict
-from dovemq.experiments.sweeps import PAPER, Point, columns, curves, means, points
+from dovemq.experiments.sweeps import Point, columns, curves, means, points
 from dovemq.models.vma.methods import by_formula
-from dovemq.models.vma.parameters import VmaParameters
+from dovemq.models.vma.parameters import PAPER, VmaParameters
 
 THREADS = tuple(range(4, 11))
 RELIABILITIES = (0.99, 0.88)

@@ -3,20 +3,15 @@
 import numpy as np
 import pytest
 
-from dovemq.models.analytic import (
-    Groups,
-    ParameterInvalid,
-    arrival_rate_at,
-    bulk,
-    joined_by,
-)
-from dovemq.models.simulation.estimates import Estimate
+from dovemq.models.analytic import GroupServices, arrival_rate_at, bulk, joined_by
+from dovemq.models.errors import ModelParameterInvalid
+from dovemq.models.estimates import Estimate
 
 
-def _groups(first: float, more: float, scv: float, joiners: float = 0.0) -> Groups:
+def _groups(first: float, more: float, scv: float, joiners: float = 0.0) -> GroupServices:
     """A group of one takes `first`, and each further one in it so much more."""
     means = np.array([first + more * at for at in range(200)])
-    return Groups(means, np.full(200, scv), joiners)
+    return GroupServices(means, np.full(200, scv), joiners)
 
 
 @pytest.mark.parametrize("load", [0.1, 0.5, 0.85])
@@ -26,7 +21,7 @@ def test_work_that_is_not_saved_by_groups_keeps_it_busy_for_the_load(
 ) -> None:
     sizes = np.arange(1.0, 401.0)
     # Times of the requests in a group are independent, and add up.
-    assert bulk(load, Groups(sizes, scv / sizes)).busy == pytest.approx(load, rel=1e-4)
+    assert bulk(load, GroupServices(sizes, scv / sizes)).busy == pytest.approx(load, rel=1e-4)
 
 
 def test_of_times_that_do_not_depend_on_the_size_all_is_told_by_arrivals_in_one() -> None:
@@ -55,7 +50,7 @@ def test_predicted_sojourn_is_the_simulated_one(scv: float) -> None:
 
 
 def _simulated(
-    rng: np.random.Generator, rate: float, groups: Groups, customers: int
+    rng: np.random.Generator, rate: float, groups: GroupServices, customers: int
 ) -> tuple[float, float]:
     """Mean sojourn and size by the definition: a group begins with its first or when the server is
     free."""
@@ -102,10 +97,10 @@ def test_rate_is_found_for_a_busy_share(busy: float) -> None:
 
 @pytest.mark.parametrize(("first", "scv"), [(0.0, 1.0), (1.0, -1.0), (float("nan"), 1.0)])
 def test_times_are_checked(first: float, scv: float) -> None:
-    with pytest.raises(ParameterInvalid):
+    with pytest.raises(ModelParameterInvalid):
         bulk(1.0, _groups(first, 1.0, scv))
 
 
 def test_joiners_are_checked() -> None:
-    with pytest.raises(ParameterInvalid, match="joiners"):
+    with pytest.raises(ModelParameterInvalid, match="joiners"):
         bulk(1.0, _groups(1.0, 1.0, 1.0, -0.1))

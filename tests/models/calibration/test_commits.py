@@ -8,7 +8,7 @@ from dovemq.models.calibration.commits import (
     COMMITS_MIN,
     GAP_US,
     Commits,
-    Requests,
+    RequestTimes,
     commits_of,
     groups_of,
 )
@@ -16,9 +16,9 @@ from dovemq.models.calibration.commits import (
 RATE = 100.0
 
 
-def _requests(*times: tuple[int, int, int, int]) -> Requests:
+def _requests(*times: tuple[int, int, int, int]) -> RequestTimes:
     """When each was read, committed and answered, and how long it took for its client."""
-    return Requests(*np.array(times).T)
+    return RequestTimes(*np.array(times).T)
 
 
 def test_requests_told_right_after_each_other_are_of_one_commit() -> None:

@@ -3,20 +3,14 @@
 import numpy as np
 import pytest
 
-from dovemq.models.calibration import Sample, fits
-from dovemq.models.simulation.distributions import (
-    Deterministic,
-    Erlang,
-    Exponential,
-    Gamma,
-    HyperExponential,
-)
+from dovemq.models.calibration import TimeSample, fits
+from dovemq.models.distributions import Deterministic, Erlang, Exponential, Gamma, HyperExponential
 
 COUNT = 5_000
 
 
-def _sample(times: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> Sample:
-    return Sample.of_values(np.round(1e6 * times).astype(np.int64))
+def _sample(times: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> TimeSample:
+    return TimeSample.of_values(np.round(1e6 * times).astype(np.int64))
 
 
 def test_exponential_times_are_told_as_such() -> None:
@@ -51,12 +45,12 @@ def test_two_phases_are_found_with_their_shares() -> None:
 
 
 def test_equal_times_are_deterministic_and_nothing_else() -> None:
-    (only,) = fits(Sample.of_values([20_000] * 100))
+    (only,) = fits(TimeSample.of_values([20_000] * 100))
     assert only.distribution == Deterministic(0.02)
 
 
 def test_nearly_equal_times_are_no_constant() -> None:
-    names = [fit.name for fit in fits(Sample.of_values([20_000] * 50 + [20_400] * 50))]
+    names = [fit.name for fit in fits(TimeSample.of_values([20_000] * 50 + [20_400] * 50))]
     assert names[0] == "gamma"
     assert "deterministic" not in names
 
@@ -83,5 +77,5 @@ def test_times_below_the_clock_do_not_stop_a_fit() -> None:
 
 
 def test_nothing_is_told_of_no_times() -> None:
-    assert fits(Sample.of_values([])) == ()
-    assert fits(Sample.of_values([0, 0, 0])) == ()
+    assert fits(TimeSample.of_values([])) == ()
+    assert fits(TimeSample.of_values([0, 0, 0])) == ()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dovemq.models.simulation import (
+from dovemq.models.distributions import (
     Deterministic,
     Distribution,
     Empirical,

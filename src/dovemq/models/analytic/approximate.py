@@ -11,10 +11,10 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dovemq.models.analytic import parameters
-from dovemq.models.analytic.parameters import Floats
+from dovemq.models import checks
 from dovemq.models.analytic.station import Station, mmc
-from dovemq.models.errors import ParameterInvalid
+from dovemq.models.checks import Floats
+from dovemq.models.errors import ModelParameterInvalid
 
 Approximation: TypeAlias = Literal["allen-cunneen", "kraemer-langenbach-belz"]
 ALLEN_CUNNEEN: Final = "allen-cunneen"
@@ -31,10 +31,10 @@ def ggm(
     approximation: str = ALLEN_CUNNEEN,
 ) -> Station:
     if approximation not in APPROXIMATIONS:
-        raise ParameterInvalid("approximation", approximation, f"one of {APPROXIMATIONS}")
+        raise ModelParameterInvalid("approximation", approximation, f"one of {APPROXIMATIONS}")
     markov = mmc(arrival_rate, service_rate, servers)
-    arrivals = parameters.scv(arrival_scv, "arrival_scv")
-    services = parameters.scv(service_scv, "service_scv")
+    arrivals = checks.not_negative(arrival_scv, "arrival_scv")
+    services = checks.not_negative(service_scv, "service_scv")
     factor = variability(arrivals, services)
     if approximation == KRAEMER_LANGENBACH_BELZ:
         factor = factor * _regularity(arrivals, services, markov)

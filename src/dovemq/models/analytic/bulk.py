@@ -15,8 +15,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import nbinom, poisson
 
-from dovemq.models.analytic import parameters
-from dovemq.models.analytic.parameters import Floats
+from dovemq.models import checks
+from dovemq.models.checks import Floats
 
 WEIGHT_LAST_MAX: Final = 1e-4
 """Of the largest group there is a time for. With more of it, groups would grow beyond."""
@@ -25,7 +25,7 @@ _ARRIVALS_IN_SERVICE: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class GroupServices:
     """Mean and scv of the service of 1, 2, … together, and how many come on average just in time
     for one."""
 
@@ -45,11 +45,11 @@ class Bulk:
     sojourn_time: float
 
 
-def bulk(arrival_rate: float, groups: Groups) -> Bulk:
-    rate = float(parameters.positive(arrival_rate, "arrival_rate"))
-    means, scvs = parameters.positive(groups.means, "means"), parameters.scv(groups.scvs, "scvs")
+def bulk(arrival_rate: float, groups: GroupServices) -> Bulk:
+    rate = float(checks.positive(arrival_rate, "arrival_rate"))
+    means, scvs = checks.positive(groups.means, "means"), checks.not_negative(groups.scvs, "scvs")
     waiting, alone = _arrived(rate, means, scvs)
-    joiners = float(parameters.not_negative(groups.joiners, "joiners"))
+    joiners = float(checks.not_negative(groups.joiners, "joiners"))
     weights = _stationary(waiting @ _joined(joiners, len(means)))
     sizes = np.arange(1, len(means) + 1)
     size = float(weights @ sizes)
@@ -62,7 +62,7 @@ def bulk(arrival_rate: float, groups: Groups) -> Bulk:
     return Bulk(True, busy, size, (waited + float(weights @ (sizes * means))) / size)
 
 
-def arrival_rate_at(busy: float, groups: Groups) -> float:
+def arrival_rate_at(busy: float, groups: GroupServices) -> float:
     """What keeps such a server busy for that share of time."""
 
     def surplus(rate: float) -> float:
@@ -72,10 +72,10 @@ def arrival_rate_at(busy: float, groups: Groups) -> float:
     return float(brentq(surplus, 1e-6 * most, most))
 
 
-def joined_by(group_size: float, arrival_rate: float, groups: Groups) -> Groups:
+def joined_by(group_size: float, arrival_rate: float, groups: GroupServices) -> GroupServices:
     """With as many joiners as make groups of that mean size; none, if they are as large without."""
 
-    def joined(joiners: float) -> Groups:
+    def joined(joiners: float) -> GroupServices:
         return replace(groups, joiners=joiners)
 
     def surplus(joiners: float) -> float:

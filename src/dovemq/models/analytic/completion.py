@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from dovemq.models.analytic.jobs import Task, in_order
-from dovemq.models.analytic.parameters import Floats
+from dovemq.models.checks import Floats
+from dovemq.models.jobs import JobTask, in_order
 
 _POINTS: Final = 300
 _SHAPE_MAX: Final = 1e8
@@ -25,20 +25,20 @@ _END: Final = "\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeMoments:
     mean: Floats
     variance: Floats
 
-    def __add__(self, other: "Span") -> "Span":
-        return Span(self.mean + other.mean, self.variance + other.variance)
+    def __add__(self, other: "TimeMoments") -> "TimeMoments":
+        return TimeMoments(self.mean + other.mean, self.variance + other.variance)
 
 
-def completion(tasks: Sequence[Task], sojourns: Mapping[str, Span]) -> Span:
+def completion(tasks: Sequence[JobTask], sojourns: Mapping[str, TimeMoments]) -> TimeMoments:
     """`sojourns` is the time of each topic's tasks: wait and service."""
-    nothing = Span(np.zeros(()), np.zeros(()))
+    nothing = TimeMoments(np.zeros(()), np.zeros(()))
     dominator: dict[str, str] = {_START: _START}
     depth = {_START: 0}
-    spans: dict[str, Span] = {}
+    spans: dict[str, TimeMoments] = {}
     ordered = list(in_order(tasks))
     followed = {name for task in tasks for name in task.after}
     ends = tuple(task.name for task in tasks if task.name not in followed)
@@ -54,7 +54,7 @@ def completion(tasks: Sequence[Task], sojourns: Mapping[str, Span]) -> Span:
     return _since(_END, _START, dominator, spans, nothing)
 
 
-def slowest(branches: Sequence[Span]) -> Span:
+def slowest(branches: Sequence[TimeMoments]) -> TimeMoments:
     """Mean and variance of the maximum of independent gamma times."""
     if len(branches) == 1:
         return branches[0]
@@ -73,7 +73,7 @@ def slowest(branches: Sequence[Span]) -> Span:
         ended = ended * _ended(mean[..., None], variance[..., None], times)
     first = np.sum(steps * (1.0 - ended), axis=-1)
     second = np.sum(2.0 * times * steps * (1.0 - ended), axis=-1)
-    return Span(
+    return TimeMoments(
         np.where(finite, np.maximum(first, longest), np.inf),
         np.where(finite, np.maximum(second - first**2, 0.0), np.inf),
     )
@@ -102,8 +102,12 @@ def _meeting(one: str, other: str, dominator: Mapping[str, str], depth: Mapping[
 
 
 def _since(
-    name: str, start: str, dominator: Mapping[str, str], spans: Mapping[str, Span], nothing: Span
-) -> Span:
+    name: str,
+    start: str,
+    dominator: Mapping[str, str],
+    spans: Mapping[str, TimeMoments],
+    nothing: TimeMoments,
+) -> TimeMoments:
     total = nothing
     while name != start:
         total = total + spans[name]

@@ -9,7 +9,7 @@ only positive terms: exact to rounding for every load, where factorials would ov
 
 import numpy as np
 
-from dovemq.models.analytic.parameters import Floats
+from dovemq.models.checks import Floats
 
 
 def erlang_b(load: Floats, servers: Floats) -> Floats:

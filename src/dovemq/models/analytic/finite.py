@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from dovemq.models.analytic import parameters
-from dovemq.models.analytic.parameters import Floats
-from dovemq.models.errors import ParameterInvalid, TooLarge
+from dovemq.models import checks
+from dovemq.models.checks import Floats
+from dovemq.models.errors import ModelParameterInvalid, TooLarge
 
 CELLS_MAX: Final = 50_000_000
 
@@ -43,7 +43,7 @@ class FiniteStation:
 
     def wait_tail(self, time: ArrayLike) -> Floats:
         """P(wait > time) of those who found room: k in the way make k − c + 1 stages."""
-        after = parameters.duration(time, "time")
+        after = checks.not_negative(time, "time")
         seen = _probabilities(self.load, self.servers, self.capacity - 1.0)
         stages = _along_first(seen) - self.servers + 1.0
         tails = special.gammaincc(np.maximum(stages, 1.0), self.servers * self.service_rate * after)
@@ -54,15 +54,15 @@ class FiniteStation:
 def mmck(
     arrival_rate: ArrayLike, service_rate: ArrayLike, servers: ArrayLike, capacity: ArrayLike
 ) -> FiniteStation:
-    rate, speed, count, room = parameters.same_shape(
-        arrival_rate=parameters.arrival_rate(arrival_rate),
-        service_rate=parameters.service_rate(service_rate),
-        servers=parameters.servers(servers),
-        capacity=parameters.servers(capacity, "capacity"),
+    rate, speed, count, room = checks.same_shape(
+        arrival_rate=checks.not_negative(arrival_rate, "arrival_rate"),
+        service_rate=checks.positive(service_rate, "service_rate"),
+        servers=checks.servers(servers),
+        capacity=checks.servers(capacity, "capacity"),
     )
     if (room < count).any():
-        place = parameters.first_place(room < count)
-        raise ParameterInvalid(
+        place = checks.first_place(room < count)
+        raise ModelParameterInvalid(
             "capacity", f"{room[place]:g}", f"room for the {count[place]:g} servers"
         )
     load = rate / speed

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovemq.models.analytic.jobs import Network, Route, in_order
-from dovemq.models.analytic.parameters import Floats
+from dovemq.models.checks import Floats
+from dovemq.models.errors import SpecInvalid
+from dovemq.models.jobs import JobNetwork, JobRoute, in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,8 @@ class Flows:
         return busy * (1.0 + (self.service_scvs - 1.0) / np.sqrt(consumers)), 1.0 - busy
 
 
-def flows(network: Network) -> Flows:
+def flows(network: JobNetwork) -> Flows:
+    _check_plain(network)
     rates = topic_rates(network)
     count = len(rates)
     outside, coupling = np.zeros(count), np.zeros((count, count))
@@ -67,7 +69,16 @@ def flows(network: Network) -> Flows:
     )
 
 
-def topic_rates(network: Network) -> Floats:
+def _check_plain(network: JobNetwork) -> None:
+    """Refuses what the decomposition cannot express and only a simulation knows."""
+    for job in network.jobs:
+        for task in (task for route in job.routes for task in route.tasks):
+            if task.service is not None or task.priority:
+                place = f"job {job.name}, task {task.name}"
+                raise SpecInvalid(place, "a service time or priority of its own needs a simulation")
+
+
+def topic_rates(network: JobNetwork) -> Floats:
     places = network.places
     rates = np.zeros(len(places))
     for rate, _, route in _streams(network):
@@ -76,7 +87,7 @@ def topic_rates(network: Network) -> Floats:
     return rates
 
 
-def _streams(network: Network) -> Iterator[tuple[float, float, Route]]:
+def _streams(network: JobNetwork) -> Iterator[tuple[float, float, JobRoute]]:
     for job in network.jobs:
         for route in job.routes:
             thinned = route.share * job.arrival_scv + 1.0 - route.share
@@ -84,7 +95,7 @@ def _streams(network: Network) -> Iterator[tuple[float, float, Route]]:
 
 
 def _visits(
-    network: Network, route: Route, rate: float, scv: float, rates: Floats
+    network: JobNetwork, route: JobRoute, rate: float, scv: float, rates: Floats
 ) -> Iterator[tuple[int, float, float, Floats]]:
     """Each visit: its topic, its share there, and its ca² as a constant and parts of each cd²."""
     places = network.places

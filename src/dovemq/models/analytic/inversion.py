@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dovemq.models.analytic.parameters import Floats
+from dovemq.models.checks import Floats
 
 _DISCRETISATION: Final = 18.4
 """A: the error of discretisation is about e^−A = 1e-8."""

@@ -11,10 +11,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dovemq.models.analytic import parameters
-from dovemq.models.analytic.parameters import Flags, Floats
+from dovemq.models import checks
 from dovemq.models.analytic.station import MarkovStation, mmc
-from dovemq.models.errors import NetworkInvalid
+from dovemq.models.checks import Flags, Floats
+from dovemq.models.errors import SpecInvalid
 
 _ROUNDING: Final = 1e-9
 
@@ -42,15 +42,15 @@ def jackson(
     arrival_rates: ArrayLike, routing: ArrayLike, service_rates: ArrayLike, servers: ArrayLike
 ) -> JacksonNetwork:
     """`routing[i, j]` is the share of what leaves station i that goes to j; the rest departs."""
-    outside = np.atleast_1d(parameters.arrival_rate(arrival_rates, "arrival_rates"))
+    outside = np.atleast_1d(checks.not_negative(arrival_rates, "arrival_rates"))
     routes = _routing(routing, outside.shape[-1])
     total = outside.sum(axis=-1)
     if (total <= 0).any():
-        raise NetworkInvalid("arrival_rates", "nothing arrives: one of them must be above 0")
+        raise SpecInvalid("arrival_rates", "nothing arrives: one of them must be above 0")
     rates = outside @ _totals(routes)
     stations = mmc(rates, service_rates, servers)
     if stations.load.shape[-1] != outside.shape[-1]:
-        raise NetworkInvalid("service_rates, servers", "one for each of the stations is needed")
+        raise SpecInvalid("service_rates, servers", "one for each of the stations is needed")
     number = np.sum(stations.number, axis=-1)
     return JacksonNetwork(
         stations=stations,
@@ -62,14 +62,14 @@ def jackson(
 
 
 def _routing(routing: ArrayLike, stations: int) -> Floats:
-    routes = parameters.share(routing, "routing")
+    routes = checks.share(routing, "routing")
     if routes.shape != (stations, stations):
-        raise NetworkInvalid(
+        raise SpecInvalid(
             "routing", f"is of shape {routes.shape}, and {stations} stations need a square of them"
         )
     for station, leaving in enumerate(routes.sum(axis=1)):
         if leaving > 1.0 + _ROUNDING:
-            raise NetworkInvalid(
+            raise SpecInvalid(
                 f"routing[{station}]", f"shares of {leaving:g} leave the station: at most 1 can"
             )
     return routes
@@ -82,5 +82,5 @@ def _totals(routes: Floats) -> Floats:
         leaves = leaves | (routes[:, leaves].sum(axis=1) > 0.0)
     if not leaves.all():
         trapped = int(np.argmin(leaves))
-        raise NetworkInvalid(f"routing[{trapped}]", "what comes to this station can never leave")
+        raise SpecInvalid(f"routing[{trapped}]", "what comes to this station can never leave")
     return np.asarray(np.linalg.inv(np.eye(len(routes)) - routes), dtype=np.float64)

@@ -13,15 +13,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dovemq.models.analytic import parameters
+from dovemq.models import checks
 from dovemq.models.analytic.approximate import ALLEN_CUNNEEN, ggm
-from dovemq.models.analytic.completion import Span, completion
+from dovemq.models.analytic.completion import TimeMoments, completion
 from dovemq.models.analytic.flows import Flows, flows
 from dovemq.models.analytic.headroom import Headroom, headroom
-from dovemq.models.analytic.jobs import JobType, Network, Topic
-from dovemq.models.analytic.parameters import Flags, Floats
 from dovemq.models.analytic.station import Station
-from dovemq.models.errors import NetworkInvalid
+from dovemq.models.checks import Flags, Floats
+from dovemq.models.errors import SpecInvalid
+from dovemq.models.jobs import JobNetwork, JobType, Topic
 
 _STEP: Final = 1e-5
 """Relative step of the numerical slopes; their error is of its square."""
@@ -60,7 +60,7 @@ class NetworkSensitivity:
 
 
 def network_measures(
-    network: Network,
+    network: JobNetwork,
     consumers: ArrayLike | None = None,
     factor: ArrayLike = 1.0,
     approximation: str = ALLEN_CUNNEEN,
@@ -71,13 +71,13 @@ def network_measures(
     """
     found = flows(network)
     servers = _consumers(network, consumers)
-    times = parameters.positive(factor, "factor")[..., None]
+    times = checks.positive(factor, "factor")[..., None]
     topics, scvs = _topics(found, servers, times, approximation)
     spans = _sojourns(network, topics, found)
     jobs = [_response(job, spans) for job in network.jobs]
     arriving = sum(job.arrival_rate for job in network.jobs) * times[..., 0]
     if not np.all(arriving > 0.0):
-        raise NetworkInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
+        raise SpecInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
     wip = np.sum(topics.number, axis=-1)
     return NetworkMeasures(
         topics=topics,
@@ -91,15 +91,15 @@ def network_measures(
     )
 
 
-def network_headroom(network: Network, time_per_job_max: float) -> Headroom:
+def network_headroom(network: JobNetwork, time_per_job_max: float) -> Headroom:
     """By how much all arrival rates may grow together; `arrival_rate_max` is that of all jobs."""
-    target = parameters.positive(time_per_job_max, "time_per_job_max")
+    target = checks.positive(time_per_job_max, "time_per_job_max")
     found = flows(network)
     servers = _consumers(network, None)
     loads = found.rates / (found.service_rates * servers)
     arriving = np.asarray(sum(job.arrival_rate for job in network.jobs))
     if arriving <= 0.0:
-        raise NetworkInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
+        raise SpecInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
 
     def time_at(rate: Floats) -> Floats:
         factor = np.maximum(rate / arriving, _FACTOR_MIN)
@@ -109,7 +109,7 @@ def network_headroom(network: Network, time_per_job_max: float) -> Headroom:
     return headroom(time_at, arriving, np.asarray(arriving / loads.max()), target)
 
 
-def network_sensitivity(network: Network) -> NetworkSensitivity:
+def network_sensitivity(network: JobNetwork) -> NetworkSensitivity:
     """Where the network is unstable there is none: not a number."""
     now = network_measures(network).wip
     more = _consumers(network, None) + np.eye(len(network.topics))
@@ -135,54 +135,54 @@ def _topics(
     return topics, scvs
 
 
-def _slope(changed: Callable[[float], Network], value: float) -> float:
+def _slope(changed: Callable[[float], JobNetwork], value: float) -> float:
     step = _STEP * (value or 1.0)
     low, high = max(value - step, 0.0), value + step
     wips = [_wip(changed(at)) for at in (low, high)]
     return (wips[1] - wips[0]) / (high - low)
 
 
-def _wip(network: Network) -> float:
+def _wip(network: JobNetwork) -> float:
     servers = _consumers(network, None)
     topics, _ = _topics(flows(network), servers, np.ones(1), ALLEN_CUNNEEN)
     return float(topics.number.sum())
 
 
-def _with_job(network: Network, job: JobType, rate: float) -> Network:
+def _with_job(network: JobNetwork, job: JobType, rate: float) -> JobNetwork:
     other = replace(job, arrival_rate=rate)
     return replace(network, jobs=tuple(other if each is job else each for each in network.jobs))
 
 
-def _with_topic(network: Network, topic: Topic, rate: float) -> Network:
+def _with_topic(network: JobNetwork, topic: Topic, rate: float) -> JobNetwork:
     other = replace(topic, service_rate=rate)
     kept = tuple(other if each is topic else each for each in network.topics)
     return replace(network, topics=kept)
 
 
-def _consumers(network: Network, consumers: ArrayLike | None) -> Floats:
+def _consumers(network: JobNetwork, consumers: ArrayLike | None) -> Floats:
     if consumers is None:
         return np.array([topic.consumers for topic in network.topics], dtype=np.float64)
-    found = np.atleast_1d(parameters.servers(consumers, "consumers"))
+    found = np.atleast_1d(checks.servers(consumers, "consumers"))
     if found.shape[-1] != len(network.topics):
-        raise NetworkInvalid(
+        raise SpecInvalid(
             "consumers", f"{found.shape[-1]} were given for {len(network.topics)} topics"
         )
     return found
 
 
-def _sojourns(network: Network, topics: Station, found: Flows) -> dict[str, Span]:
+def _sojourns(network: JobNetwork, topics: Station, found: Flows) -> dict[str, TimeMoments]:
     """The wait is taken as exponential for those who wait at all, as it is in M/M/m."""
     waits = np.where(topics.wait_probability > 0.0, topics.wait_probability, 1.0)
     known = np.where(topics.stable, topics.waiting_time, 0.0)
     spread = known * (2.0 * (known / waits) - known) + found.service_scvs / found.service_rates**2
     variance = np.where(topics.stable, spread, np.inf)
     return {
-        topic.name: Span(topics.sojourn_time[..., place], variance[..., place])
+        topic.name: TimeMoments(topics.sojourn_time[..., place], variance[..., place])
         for place, topic in enumerate(network.topics)
     }
 
 
-def _response(job: JobType, spans: Mapping[str, Span]) -> Span:
+def _response(job: JobType, spans: Mapping[str, TimeMoments]) -> TimeMoments:
     """Over the routes that are taken; one of share 0 counts for nothing, stable or not."""
     taken = [(route.share, completion(route.tasks, spans)) for route in job.routes if route.share]
     mean = sum((share * span.mean for share, span in taken), start=np.zeros(()))
@@ -191,4 +191,4 @@ def _response(job: JobType, spans: Mapping[str, Span]) -> Span:
         (share * (span.variance + span.mean**2) for share, span in taken), start=np.zeros(())
     )
     known = np.where(finite, mean, 0.0)
-    return Span(mean, np.where(finite, np.where(finite, second, 0.0) - known**2, np.inf))
+    return TimeMoments(mean, np.where(finite, np.where(finite, second, 0.0) - known**2, np.inf))

@@ -11,19 +11,17 @@ wait of the stable ones follows from that.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dovemq.models.analytic import parameters
+from dovemq.models import checks
 from dovemq.models.analytic.erlang import erlang_c
-from dovemq.models.analytic.parameters import Floats
 from dovemq.models.analytic.station import Station
+from dovemq.models.checks import Floats
 
 
 def priority_mmc(arrival_rates: ArrayLike, service_rate: ArrayLike, servers: ArrayLike) -> Station:
     rates = _classes(arrival_rates)
-    count = parameters.servers(servers)[..., None]
-    speed = parameters.service_rate(service_rate)[..., None]
-    rates, speed, count = parameters.same_shape(
-        arrival_rates=rates, service_rate=speed, servers=count
-    )
+    count = checks.servers(servers)[..., None]
+    speed = checks.positive(service_rate, "service_rate")[..., None]
+    rates, speed, count = checks.same_shape(arrival_rates=rates, service_rate=speed, servers=count)
     loads = rates / speed
     waits = erlang_c(loads.sum(axis=-1), count[..., 0])[..., None]
     return _station(rates, speed, count, np.broadcast_to(waits, rates.shape), 1.0 / (count * speed))
@@ -32,10 +30,10 @@ def priority_mmc(arrival_rates: ArrayLike, service_rate: ArrayLike, servers: Arr
 def priority_mg1(
     arrival_rates: ArrayLike, service_rates: ArrayLike, service_scvs: ArrayLike = 1.0
 ) -> Station:
-    rates, speeds, scvs = parameters.same_shape(
+    rates, speeds, scvs = checks.same_shape(
         arrival_rates=_classes(arrival_rates),
-        service_rates=parameters.service_rate(service_rates, "service_rates"),
-        service_scvs=parameters.scv(service_scvs, "service_scvs"),
+        service_rates=checks.positive(service_rates, "service_rates"),
+        service_scvs=checks.not_negative(service_scvs, "service_scvs"),
     )
     loads = rates / speeds
     room = np.maximum(1.0 - (np.cumsum(loads, axis=-1) - loads), 0.0)
@@ -48,7 +46,7 @@ def priority_mg1(
 
 
 def _classes(arrival_rates: ArrayLike) -> Floats:
-    return np.atleast_1d(parameters.arrival_rate(arrival_rates, "arrival_rates"))
+    return np.atleast_1d(checks.not_negative(arrival_rates, "arrival_rates"))
 
 
 def _station(

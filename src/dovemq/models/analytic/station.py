@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from dovemq.models.analytic import parameters
+from dovemq.models import checks
 from dovemq.models.analytic.erlang import erlang_c
-from dovemq.models.analytic.parameters import Flags, Floats
+from dovemq.models.checks import Flags, Floats
 from dovemq.models.errors import Unstable
 
 _BISECTIONS: Final = 100
@@ -46,7 +46,7 @@ class Station:
 
     def require_stable(self, place: str) -> None:
         if not self.stable.all():
-            first = parameters.first_place(~self.stable)
+            first = checks.first_place(~self.stable)
             raise Unstable(place, float(self.load[first]), float(self.servers[first]))
 
 
@@ -66,7 +66,7 @@ class MarkovStation(Station):
 
     def number_probability(self, count: ArrayLike) -> Floats:
         """0 for every count where the station is unstable: no count lasts."""
-        found = parameters.whole(count, "count", parameters.SERVERS_MAX)
+        found = checks.whole(count, "count", 0, checks.SERVERS_MAX)
         servers = self.servers
         with np.errstate(all="ignore"):
             below = np.minimum(found, servers)
@@ -85,20 +85,20 @@ class MarkovStation(Station):
 
     def wait_tail(self, time: ArrayLike) -> Floats:
         """P(wait > time)."""
-        after = parameters.duration(time, "time")
+        after = checks.not_negative(time, "time")
         falling = np.exp(-np.maximum(self._decay, 0.0) * after)
         return np.where(self.stable, self.wait_probability * falling, 1.0)
 
     def wait_quantile(self, level: ArrayLike) -> Floats:
         """The least time by which that share of the arrivals no longer waits."""
-        tail = 1.0 - parameters.level(level)
+        tail = 1.0 - checks.level(level)
         with np.errstate(divide="ignore"):
             waited = np.log(self.wait_probability / tail) / np.where(self.stable, self._decay, 1.0)
         return np.where(self.stable, np.maximum(waited, 0.0), np.inf)
 
     def sojourn_tail(self, time: ArrayLike) -> Floats:
         """P(wait and service > time); the wait is independent of the service that follows."""
-        after = parameters.duration(time, "time")
+        after = checks.not_negative(time, "time")
         service, decay = self.service_rate, np.where(self.stable, self._decay, self.service_rate)
         served = np.exp(-service * after)
         near = np.abs(decay - service) <= _POLES_APART * service
@@ -110,7 +110,7 @@ class MarkovStation(Station):
         return np.where(self.stable, np.clip(tail, 0.0, 1.0), 1.0)
 
     def sojourn_quantile(self, level: ArrayLike) -> Floats:
-        tail = 1.0 - parameters.level(level)
+        tail = 1.0 - checks.level(level)
         shape = np.broadcast_shapes(tail.shape, self.load.shape)
         low = np.zeros(shape)
         high = np.broadcast_to(1.0 / self.service_rate, shape).copy()
@@ -127,10 +127,10 @@ class MarkovStation(Station):
 
 
 def mmc(arrival_rate: ArrayLike, service_rate: ArrayLike, servers: ArrayLike) -> MarkovStation:
-    rate, speed, count = parameters.same_shape(
-        arrival_rate=parameters.arrival_rate(arrival_rate),
-        service_rate=parameters.service_rate(service_rate),
-        servers=parameters.servers(servers),
+    rate, speed, count = checks.same_shape(
+        arrival_rate=checks.not_negative(arrival_rate, "arrival_rate"),
+        service_rate=checks.positive(service_rate, "service_rate"),
+        servers=checks.servers(servers),
     )
     load = rate / speed
     stable = load < count

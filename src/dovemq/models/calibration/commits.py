@@ -7,7 +7,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dovemq.models.analytic import Groups, joined_by
+from dovemq.models.analytic import GroupServices, joined_by
+from dovemq.models.checks import Floats
 
 GAP_US: Final = 150
 """Sends of one commit are told one right after the other; no commit is as fast."""
@@ -15,11 +16,9 @@ COMMITS_MIN: Final = 30
 """Of a size, for its time to be taken from them alone."""
 SIZES_MAX: Final = 200
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True)
-class Requests:
+class RequestTimes:
     """Times in µs, in any order: when each was read, committed and answered, and how long it took
     by the clock of its client."""
 
@@ -42,7 +41,7 @@ class Commits:
     beside_seconds: float
 
 
-def commits_of(requests: Requests) -> Commits:
+def commits_of(requests: RequestTimes) -> Commits:
     """A commit begins when the one before has ended and its last request was read. Of the first
     one that is not known, and it is left out."""
     order = np.argsort(requests.at, kind="stable")
@@ -64,7 +63,7 @@ def commits_of(requests: Requests) -> Commits:
     return Commits(sizes[1:], seconds, float(beside_us) / 1e6)
 
 
-def groups_of(commits: Sequence[Commits], request_rate: float) -> Groups:
+def groups_of(commits: Sequence[Commits], request_rate: float) -> GroupServices:
     """Of sizes that are seldom, the mean is on a line through all, and the variance that of all."""
     sizes = np.minimum(np.concatenate([each.sizes for each in commits]), SIZES_MAX)
     seconds = np.concatenate([each.seconds for each in commits])
@@ -75,7 +74,7 @@ def groups_of(commits: Sequence[Commits], request_rate: float) -> Groups:
     variances = np.full(SIZES_MAX, np.mean((seconds - means[sizes - 1]) ** 2))
     for size in often:
         variances[size - 1] = seconds[sizes == size].var()
-    return joined_by(float(sizes.mean()), request_rate, Groups(means, variances / means**2))
+    return joined_by(float(sizes.mean()), request_rate, GroupServices(means, variances / means**2))
 
 
 def _line(sizes: NDArray[np.int64], seconds: Floats) -> Floats:

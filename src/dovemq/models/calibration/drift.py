@@ -11,7 +11,7 @@ from typing import Final
 
 from scipy.special import ndtr
 
-from dovemq.models.calibration.intervals import CONFIDENCE, Parameter
+from dovemq.models.estimates import CONFIDENCE, Parameter
 
 SHARES: Final = frozenset(("failure_probability",))
 

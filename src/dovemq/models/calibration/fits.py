@@ -13,8 +13,9 @@ from typing import Final
 import numpy as np
 from scipy.special import digamma, gammainc, gammaln, polygamma
 
-from dovemq.models.calibration.samples import BELOW_US, SECOND_US, Floats, Sample, Whole
-from dovemq.models.simulation.distributions import (
+from dovemq.models.calibration.samples import BELOW_US, SECOND_US, TimeSample, Whole
+from dovemq.models.checks import Floats
+from dovemq.models.distributions import (
     Deterministic,
     Distribution,
     Erlang,
@@ -35,7 +36,7 @@ SHARE_MIN: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class DistributionFit:
     """Times in seconds. `distance` is Kolmogorov's: the best of all may still be far off."""
 
     name: str
@@ -49,13 +50,13 @@ class Fit:
         return 2.0 * (self.parameters - self.log_likelihood)
 
 
-def fits(sample: Sample) -> tuple[Fit, ...]:
+def fits(sample: TimeSample) -> tuple[DistributionFit, ...]:
     """The best first; nothing of no times, or where all are 0."""
     if not sample.total_us:
         return ()
     times = np.maximum(sample.means_us, BELOW_US) / SECOND_US
     if len(times) == 1:
-        return (Fit("deterministic", Deterministic(float(times[0])), 1, math.inf, 0.0),)
+        return (DistributionFit("deterministic", Deterministic(float(times[0])), 1, math.inf, 0.0),)
     weights = sample.counts / sample.size
     mean = float(weights @ times)
     shape = _gamma_shape(mean, float(weights @ np.log(times)))
@@ -73,13 +74,13 @@ def fits(sample: Sample) -> tuple[Fit, ...]:
 
 
 def _fit(
-    name: str, distribution: Distribution, parameters: int, sample: Sample, times: Floats
-) -> Fit:
+    name: str, distribution: Distribution, parameters: int, sample: TimeSample, times: Floats
+) -> DistributionFit:
     likelihood = float(sample.counts @ _log_density(distribution, times))
     below = np.cumsum(sample.counts) / sample.size
     expected = _cumulated(distribution, sample.edges_us / SECOND_US)
     distance = float(np.max(np.abs(below - expected)))
-    return Fit(name, distribution, parameters, likelihood, distance)
+    return DistributionFit(name, distribution, parameters, likelihood, distance)
 
 
 def _gamma_shape(mean: float, mean_log: float) -> float:

@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dovemq.models.errors import ParameterInvalid
+from dovemq.models.checks import Floats
+from dovemq.models.errors import ModelParameterInvalid
 
-Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 BITS: Final = 8
@@ -34,7 +34,7 @@ def bins_of(times_us: Whole) -> Whole:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class TimeSample:
     """Bins in their order, each once; `sums_us` are of the times that each holds.
 
     `independent` is of how many observations: fewer than times, where several come from one.
@@ -52,7 +52,7 @@ class Sample:
         counts: ArrayLike,
         sums_us: ArrayLike,
         independent: int | None = None,
-    ) -> "Sample":
+    ) -> "TimeSample":
         """Bins in any order, and several times the same."""
         keys, places = np.unique(np.asarray(bins, np.int64), return_inverse=True)
         totals = [np.zeros(len(keys), np.int64) for _ in range(2)]
@@ -63,10 +63,10 @@ class Sample:
         return cls(keys, totals[0], totals[1], independent)
 
     @classmethod
-    def of_values(cls, times_us: Sequence[int] | Whole) -> "Sample":
+    def of_values(cls, times_us: Sequence[int] | Whole) -> "TimeSample":
         times = np.asarray(times_us)
         if times.size and times.dtype.kind not in "iu":
-            raise ParameterInvalid("times_us", times.dtype, "whole numbers")
+            raise ModelParameterInvalid("times_us", times.dtype, "whole numbers")
         times = np.minimum(np.maximum(times.astype(np.int64), 0), TIME_US_MAX)
         return cls.of_bins(bins_of(times), np.ones(len(times), np.int64), times)
 

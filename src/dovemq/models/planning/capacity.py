@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from dovemq.models.analytic import parameters
+from dovemq.models import checks
 from dovemq.models.errors import TooLarge
 from dovemq.models.planning.partitioned import PartitionedQueue
 
@@ -16,26 +16,26 @@ CANDIDATES_MAX: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class UnitPrices:
     partition: float = 1.0
     consumer: float = 1.0
 
     def __post_init__(self) -> None:
-        parameters.not_negative(self.partition, "partition_cost")
-        parameters.not_negative(self.consumer, "consumer_cost")
+        checks.not_negative(self.partition, "partition_cost")
+        checks.not_negative(self.consumer, "consumer_cost")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class LatencyTarget:
     """`level` of a quantile; None means the mean."""
 
     latency: float
     level: float | None = None
 
     def __post_init__(self) -> None:
-        parameters.positive(self.latency, "target")
+        checks.positive(self.latency, "target")
         if self.level is not None:
-            parameters.level(self.level)
+            checks.level(self.level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def candidates(
     partitions: Sequence[int],
     consumers: Sequence[int],
     loads: Sequence[float],
-    prices: Prices,
+    prices: UnitPrices,
 ) -> list[Candidate]:
     """In the order of the loads; a partition without a consumer of its own is no candidate."""
     count = len(partitions) * len(consumers) * len(loads)
@@ -82,12 +82,14 @@ def candidates(
     ]
 
 
-def judged(candidate: Candidate, target: Target, latency: float, low: float, high: float) -> Judged:
+def judged(
+    candidate: Candidate, target: LatencyTarget, latency: float, low: float, high: float
+) -> Judged:
     met = True if high <= target.latency else False if low > target.latency else None
     return Judged(candidate, latency, low, high, met)
 
 
-def by_formula(asked: Iterable[Candidate], target: Target) -> list[Judged]:
+def by_formula(asked: Iterable[Candidate], target: LatencyTarget) -> list[Judged]:
     found = []
     for candidate in asked:
         queue = candidate.queue

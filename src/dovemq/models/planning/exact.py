@@ -9,21 +9,21 @@ from typing import Final
 
 import numpy as np
 
-from dovemq.models.analytic import parameters
-from dovemq.models.analytic.parameters import Floats
+from dovemq.models import checks
+from dovemq.models.checks import Floats
 from dovemq.models.errors import TooLarge
 from dovemq.models.planning.costs import Cost
 from dovemq.models.planning.greedy import min_cost, min_time, progress_of
-from dovemq.models.planning.plan import Plan, plan_of
+from dovemq.models.planning.plan import CapacityPlan, plan_of
 from dovemq.models.planning.problem import Problem
-from dovemq.models.planning.progress import Progress
+from dovemq.models.planning.progress import WorkInProgress
 
 ALLOCATIONS_MAX: Final = 2_000_000
 _CHUNK: Final = 20_000
 _ROUNDING: Final = 1e-9
 
 
-def exact_time(problem: Problem, budget: float) -> Plan:
+def exact_time(problem: Problem, budget: float) -> CapacityPlan:
     """The least work in progress that the budget buys."""
     progress = progress_of(problem)
     quick = min_time(problem, budget)
@@ -38,9 +38,9 @@ def exact_time(problem: Problem, budget: float) -> Plan:
     return plan_of("exact", problem, progress, best, feasible=True, note="the best of all")
 
 
-def exact_cost(problem: Problem, time_per_job_max: float) -> Plan:
+def exact_cost(problem: Problem, time_per_job_max: float) -> CapacityPlan:
     """The cheapest allocation that keeps the target; of these, the least work in progress."""
-    target = float(parameters.positive(time_per_job_max, "time_per_job_max"))
+    target = float(checks.positive(time_per_job_max, "time_per_job_max"))
     progress = progress_of(problem)
     quick = min_cost(problem, target)
     if not quick.feasible:
@@ -59,7 +59,7 @@ def exact_cost(problem: Problem, time_per_job_max: float) -> Plan:
     return plan_of("exact", problem, progress, best, feasible=True, note="the cheapest of all")
 
 
-def _allocations(problem: Problem, progress: Progress, budget: float) -> Floats:
+def _allocations(problem: Problem, progress: WorkInProgress, budget: float) -> Floats:
     """All from the least stable one on that the budget buys."""
     least = np.maximum(progress.stable_from, problem.start)
     costs = problem.costs or (Cost(),) * len(least)

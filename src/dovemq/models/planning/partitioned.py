@@ -15,12 +15,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dovemq.models.analytic import parameters
+from dovemq.models import checks
 from dovemq.models.analytic.inversion import inverted
-from dovemq.models.analytic.jobs import JobType, Network, Route, Topic, chain
 from dovemq.models.analytic.network import network_measures
 from dovemq.models.analytic.station import mmc
-from dovemq.models.errors import ParameterInvalid
+from dovemq.models.errors import ModelParameterInvalid
+from dovemq.models.jobs import JobNetwork, JobRoute, JobType, Topic, chain
 
 PARTITIONS_MAX: Final = 1_000
 _DOUBLINGS_MAX: Final = 60
@@ -40,17 +40,17 @@ class PartitionedQueue:
     partition_rate: float = math.inf
 
     def __post_init__(self) -> None:
-        parameters.positive(self.arrival_rate, "arrival_rate")
-        parameters.service_rate(self.service_rate)
-        parameters.scv(self.arrival_scv, "arrival_scv")
-        parameters.scv(self.service_scv, "service_scv")
-        parameters.servers(self.consumers, "consumers")
-        parameters.servers(self.partitions, "partitions")
+        checks.positive(self.arrival_rate, "arrival_rate")
+        checks.positive(self.service_rate, "service_rate")
+        checks.not_negative(self.arrival_scv, "arrival_scv")
+        checks.not_negative(self.service_scv, "service_scv")
+        checks.servers(self.consumers, "consumers")
+        checks.servers(self.partitions, "partitions")
         if self.partitions > min(self.consumers, PARTITIONS_MAX):
             most = f"at most one for each of the {self.consumers} consumers, {PARTITIONS_MAX},"
-            raise ParameterInvalid("partitions", self.partitions, most)
+            raise ModelParameterInvalid("partitions", self.partitions, most)
         if not self.partition_rate > 0:
-            raise ParameterInvalid("partition_rate", self.partition_rate, "a number above 0")
+            raise ModelParameterInvalid("partition_rate", self.partition_rate, "a number above 0")
 
     @property
     def allotment(self) -> tuple[tuple[int, int], ...]:
@@ -65,7 +65,7 @@ class PartitionedQueue:
         fewest = self.allotment[-1][0]
         return rate < fewest * self.service_rate and rate < self.partition_rate
 
-    def network(self) -> Network:
+    def network(self) -> JobNetwork:
         """All partitions, as topics of a network with one type of job."""
         dealt = [consumers for consumers, count in self.allotment for _ in range(count)]
         topics: list[Topic] = []
@@ -74,30 +74,30 @@ class PartitionedQueue:
             own = self._topics(str(number), consumers)
             topics += own
             names = chain(*(topic.name for topic in own))
-            routes.append(Route(names, 1.0 / len(dealt)))
+            routes.append(JobRoute(names, 1.0 / len(dealt)))
         job = JobType("message", self.arrival_rate, tuple(routes), self.arrival_scv)
-        return Network(tuple(topics), (job,))
+        return JobNetwork(tuple(topics), (job,))
 
     def sojourn_time(self) -> float:
         """The mean; exact with Poisson arrivals and exponential services, infinite if unstable."""
         share = 1.0 / self.partitions
         topics = self._topics("", 1)
-        route = Route(chain(*(topic.name for topic in topics)))
+        route = JobRoute(chain(*(topic.name for topic in topics)))
         thinned = share * self.arrival_scv + 1.0 - share
         job = JobType("message", self.arrival_rate * share, (route,), thinned)
         first = [1] * (len(topics) - 1)
         allotted = [[*first, consumers] for consumers, _ in self.allotment]
-        found = network_measures(Network(topics, (job,)), allotted).response_time[:, 0]
+        found = network_measures(JobNetwork(topics, (job,)), allotted).response_time[:, 0]
         weights = [count / self.partitions for _, count in self.allotment]
         return float(np.dot(weights, found)) if self.stable else math.inf
 
     def sojourn_quantile(self, level: float) -> float:
         """Known where arrivals and services are exponential; infinite if unstable."""
-        tail = 1.0 - float(parameters.level(level))
+        tail = 1.0 - float(checks.level(level))
         for name in ("arrival_scv", "service_scv"):
             if getattr(self, name) != 1.0:
                 needed = "1, for quantiles in closed form; else they can be simulated: it"
-                raise ParameterInvalid(name, getattr(self, name), needed)
+                raise ModelParameterInvalid(name, getattr(self, name), needed)
         if not self.stable:
             return math.inf
         tail_at = self._tail()

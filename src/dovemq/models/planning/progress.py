@@ -11,13 +11,13 @@ import numpy as np
 from dovemq.models.analytic.approximate import variability
 from dovemq.models.analytic.erlang import c_of_b, erlang_b_rows
 from dovemq.models.analytic.flows import flows
-from dovemq.models.analytic.parameters import Floats
+from dovemq.models.checks import Floats
 from dovemq.models.planning.problem import Problem
 
 _ROWS_FIRST: Final = 32
 
 
-class Progress:
+class WorkInProgress:
     """Weighted work in progress Σ ν_j L_j; infinite where a topic is unstable.
 
     `loads` are λ_j/μ_j, `job_rate` is that of all jobs, `floor` what is in progress when nobody

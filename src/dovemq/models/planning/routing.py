@@ -13,12 +13,12 @@ from typing import Final
 import numpy as np
 from scipy import optimize
 
-from dovemq.models.analytic.jobs import Network
-from dovemq.models.analytic.parameters import Floats
+from dovemq.models.checks import Floats
+from dovemq.models.jobs import JobNetwork
 from dovemq.models.planning.greedy import progress_of
 from dovemq.models.planning.plan import Shortage
 from dovemq.models.planning.problem import Problem
-from dovemq.models.planning.progress import Progress
+from dovemq.models.planning.progress import WorkInProgress
 
 ROUNDS_MAX: Final = 60
 _LOOKS: Final = 9
@@ -35,7 +35,7 @@ Shares = tuple[Floats, ...]
 class Routing:
     """The network with its best shares; not `feasible` where no shares keep every topic stable."""
 
-    network: Network
+    network: JobNetwork
     shares: tuple[tuple[float, ...], ...]
     wip: float
     feasible: bool
@@ -56,7 +56,7 @@ def best_shares(problem: Problem) -> Routing:
     return Routing(with_shares(problem.network, shares), _plain(shares), wip, feasible=True)
 
 
-def with_shares(network: Network, shares: Shares) -> Network:
+def with_shares(network: JobNetwork, shares: Shares) -> JobNetwork:
     jobs = [
         replace(
             job,
@@ -70,7 +70,7 @@ def with_shares(network: Network, shares: Shares) -> Network:
     return replace(network, jobs=tuple(jobs))
 
 
-def _starts(network: Network, balanced: Shares) -> Iterator[Shares]:
+def _starts(network: JobNetwork, balanced: Shares) -> Iterator[Shares]:
     yield balanced
     yield tuple(np.array([route.share for route in job.routes]) for job in network.jobs)
     yield tuple(np.full(len(job.routes), 1.0 / len(job.routes)) for job in network.jobs)
@@ -78,7 +78,7 @@ def _starts(network: Network, balanced: Shares) -> Iterator[Shares]:
 
 def _wip(problem: Problem, shares: Shares) -> float:
     changed = replace(problem, network=with_shares(problem.network, shares))
-    return float(Progress(changed).wip(problem.start))
+    return float(WorkInProgress(changed).wip(problem.start))
 
 
 def _descended(problem: Problem, start: Shares) -> tuple[float, Shares]:
@@ -128,7 +128,7 @@ def _moved(
     return best
 
 
-def _balanced(network: Network) -> tuple[Shares, float]:
+def _balanced(network: JobNetwork) -> tuple[Shares, float]:
     """Shares that make the busiest topic least busy, and how busy it is: a linear programme."""
     places = network.places
     routes = [(job, route) for job in network.jobs for route in job.routes]
@@ -158,7 +158,7 @@ def _balanced(network: Network) -> tuple[Shares, float]:
 
 def _overloaded(problem: Problem, shares: Shares) -> Routing:
     network = with_shares(problem.network, shares)
-    progress = Progress(replace(problem, network=network))
+    progress = WorkInProgress(replace(problem, network=network))
     lacking = tuple(
         Shortage(
             topic.name,

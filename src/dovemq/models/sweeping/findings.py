@@ -5,11 +5,11 @@ The order in which replications come in changes nothing.
 
 from collections.abc import Sequence
 
-from dovemq.models.simulation import Estimate
+from dovemq.models.estimates import Estimate
 from dovemq.models.sweeping.sweep import Sweep
 
 
-class Findings:
+class SweepFindings:
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
         count = len(sweep.points)

@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Final
 
-from dovemq.models.errors import SweepInvalid
+from dovemq.models.errors import SpecInvalid
+from dovemq.models.estimates import Estimate
+from dovemq.models.jobs import JobNetwork
 from dovemq.models.planning.changes import changed
 from dovemq.models.planning.partitioned import PartitionedQueue
-from dovemq.models.planning.simulable import simulable
 from dovemq.models.planning.spec import read_spec
-from dovemq.models.simulation import Estimate, Network, NetworkResult, simulate_network
+from dovemq.models.simulation import NetworkResult, simulate_network
 from dovemq.models.sweeping.trials import (
     Measure,
     Quantile,
@@ -56,7 +57,7 @@ def _waiting(found: NetworkResult) -> Estimate:
 
 
 def _utilisation(found: NetworkResult) -> Estimate:
-    servers = {station.name: station.servers for station in found.network.stations}
+    servers = {topic.name: topic.consumers for topic in found.network.topics}
     names = [name for name in found.stations if name.startswith(_CONSUMERS)]
     parts = [found.stations[name].busy for name in names]
     return _summed(parts, [float(servers[name]) for name in names])
@@ -90,13 +91,13 @@ def prepare_queue(values: Mapping[str, Value], question: Question) -> Trial:
         number(values, name)
     queue = PartitionedQueue(**others, **counts)  # type: ignore[arg-type]  # counts are whole
     measures = chosen(question.measures, _OF_QUEUE, _QUANTILES_OF_QUEUE)
-    return _trial(simulable(queue.network()), measures, question)
+    return _trial(queue.network(), measures, question)
 
 
 def prepare_network(values: Mapping[str, Value], question: Question) -> Trial:
     if not isinstance(question.source, Mapping):
-        raise SweepInvalid("file", "absent: a network needs its planning file")
-    network = simulable(read_spec(changed(question.source, values)).problem.network)
+        raise SpecInvalid("file", "absent: a network needs its planning file")
+    network = read_spec(changed(question.source, values)).problem.network
     measures, quantiles = _of_network(network)
     return _trial(network, chosen(question.measures, measures, quantiles), question)
 
@@ -116,7 +117,7 @@ def _quantile_of_job(name: str, found: NetworkResult, level: float) -> Estimate:
 
 
 def _of_network(
-    network: Network,
+    network: JobNetwork,
 ) -> tuple[dict[str, Measure[NetworkResult]], dict[str, Quantile[NetworkResult]]]:
     """Of all jobs, of a job (`response_time:1`), of a topic (`utilisation:A`)."""
     measures: dict[str, Measure[NetworkResult]] = {
@@ -131,13 +132,15 @@ def _of_network(
         for named, figure in _OF_JOB.items():
             measures[f"{named}:{job.name}"] = functools.partial(_of_job, figure, job.name)
         quantiles[f"response:{job.name}"] = functools.partial(_quantile_of_job, job.name)
-    for station in network.stations:
+    for topic in network.topics:
         for named, figure in _OF_TOPIC.items():
-            measures[f"{named}:{station.name}"] = functools.partial(_of_topic, figure, station.name)
+            measures[f"{named}:{topic.name}"] = functools.partial(_of_topic, figure, topic.name)
     return measures, quantiles
 
 
-def _trial(network: Network, measures: list[Measure[NetworkResult]], question: Question) -> Trial:
+def _trial(
+    network: JobNetwork, measures: list[Measure[NetworkResult]], question: Question
+) -> Trial:
     def replicate(seed: int, replication: int) -> tuple[float, ...]:
         found = simulate_network(network, question.run(seed, replication))
         return tuple(value_of(measure(found)) for measure in measures)

@@ -7,8 +7,9 @@ stands for both stations. Times may vary less or more than exponential ones (`â€
 from collections.abc import Mapping
 from typing import Any, Final
 
-from dovemq.models.errors import SweepInvalid
-from dovemq.models.simulation import Distribution, Tandem, TandemResult, by_moments, simulate_tandem
+from dovemq.models.distributions import Distribution, by_moments
+from dovemq.models.errors import SpecInvalid
+from dovemq.models.simulation import TandemResult, simulate_tandem
 from dovemq.models.sweeping.trials import (
     Measure,
     Quantile,
@@ -21,6 +22,7 @@ from dovemq.models.sweeping.trials import (
     value_of,
     whole,
 )
+from dovemq.models.vma.parameters import VmaParameters, timed_vma
 
 _BOTH: Final = {
     "service_rate": ("sender_rate", "broker_rate"),
@@ -64,17 +66,17 @@ def prepare_vma(values: Mapping[str, Value], question: Question) -> Trial:
         found = simulate_tandem(tandem, question.run(seed, replication))
         return tuple(value_of(measure(found)) for measure in measures)
 
-    return Trial(replicate, tandem.sender_load < 1 and tandem.broker_load < 1)
+    return Trial(replicate, not tandem.overloaded)
 
 
-def tandem_of(values: Mapping[str, Value]) -> Tandem:
+def tandem_of(values: Mapping[str, Value]) -> VmaParameters:
     check_names(values, _NAMES)
     given = dict(values)
     for name, own in _BOTH.items():
         if name in given:
             given = {**dict.fromkeys(own, given[name]), **given}
     texts: dict[str, Any] = {name: _text(given, name) for name in _TEXTS}
-    return Tandem(
+    return timed_vma(
         arrival=_time(given, "arrival"),
         sender=_time(given, "sender"),
         broker=_time(given, "broker"),
@@ -82,7 +84,7 @@ def tandem_of(values: Mapping[str, Value]) -> Tandem:
         broker_threads=whole(given, "broker_threads"),
         reliability=number(given, "reliability", 1.0),
         order=texts["order"],
-        recovery=texts["failure"],
+        failure=texts["failure"],
         visibility_timeout=number(given, "visibility_timeout", 0.0),
         link_delay=number(given, "link_delay", 0.0),
     )
@@ -91,12 +93,12 @@ def tandem_of(values: Mapping[str, Value]) -> Tandem:
 def _time(values: Mapping[str, Value], name: str) -> Distribution:
     rate = number(values, f"{name}_rate")
     if not rate > 0:
-        raise SweepInvalid(f"{name}_rate", f"{rate:g}: a number above 0 is needed")
+        raise SpecInvalid(f"{name}_rate", f"{rate:g}: a number above 0 is needed")
     return by_moments(1.0 / rate, number(values, f"{name}_scv", 1.0))
 
 
 def _text(values: Mapping[str, Value], name: str) -> str:
     value = values.get(name, _TEXTS[name])
     if not isinstance(value, str):
-        raise SweepInvalid(name, f"{value!r} is no text")
+        raise SpecInvalid(name, f"{value!r} is no text")
     return value

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
-from dovemq.models.errors import SweepInvalid
-from dovemq.models.simulation import Estimate, Run
+from dovemq.models.errors import SpecInvalid
+from dovemq.models.estimates import Estimate
+from dovemq.models.simulation import SimulationRun
 
 Value: TypeAlias = int | float | str | bool
 T = TypeVar("T")
@@ -26,9 +27,9 @@ class Question:
     warm_up: float = 0.0
     source: Any = None
 
-    def run(self, seed: int, replication: int) -> Run:
+    def run(self, seed: int, replication: int) -> SimulationRun:
         """One slice: then what a replication tells is the figure of the whole of it."""
-        return Run(
+        return SimulationRun(
             self.horizon, self.warm_up, replications=1, seed=seed, slices=1, first=replication
         )
 
@@ -72,25 +73,25 @@ def _measure(
         return lambda result: quantile(result, float(found[1]) / 100)
     stems = (each.partition(":") for each in quantiles)
     names = [*known, *("".join((stem, "_p95", *rest)) for stem, *rest in stems)]
-    raise SweepInvalid("measures", f"{name!r} is none of {', '.join(names)}")
+    raise SpecInvalid("measures", f"{name!r} is none of {', '.join(names)}")
 
 
 def number(values: Mapping[str, Value], name: str, default: float | None = None) -> float:
     value = values.get(name, default)
     if value is None:
-        raise SweepInvalid(name, "absent: it must be fixed, or in the grid")
+        raise SpecInvalid(name, "absent: it must be fixed, or in the grid")
     if isinstance(value, bool | str):
-        raise SweepInvalid(name, f"{value!r} is no number")
+        raise SpecInvalid(name, f"{value!r} is no number")
     return value
 
 
 def whole(values: Mapping[str, Value], name: str, default: int | None = None) -> int:
     value = number(values, name, default)
     if value != int(value):
-        raise SweepInvalid(name, f"{value:g} is no whole number")
+        raise SpecInvalid(name, f"{value:g} is no whole number")
     return int(value)
 
 
 def check_names(values: Mapping[str, Value], known: Sequence[str]) -> None:
     if unknown := [name for name in values if name not in known]:
-        raise SweepInvalid(unknown[0], f"none of {', '.join(known)}")
+        raise SpecInvalid(unknown[0], f"none of {', '.join(known)}")

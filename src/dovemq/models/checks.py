@@ -5,12 +5,12 @@ number. No check changes a value.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dovemq.models.errors import ModelParameterInvalid, SpecInvalid
+from dovemq.models.errors import ModelParameterInvalid, ModelSpecInvalid
 
 Floats: TypeAlias = NDArray[np.float64]
 Flags: TypeAlias = NDArray[np.bool_]
@@ -67,9 +67,9 @@ def shares(values: Sequence[float], place: str) -> None:
 def names(values: Sequence[str], place: str, most: int) -> None:
     """Checks that there are names, that none is empty, and that no two are equal."""
     if not 1 <= len(values) <= most:
-        raise SpecInvalid(place, f"{len(values)} were given: 1 to {most:,} are needed")
+        raise ModelSpecInvalid(place, f"{len(values)} were given: 1 to {most:,} are needed")
     if "" in values or len(set(values)) < len(values):
-        raise SpecInvalid(place, f"the names {list(values)} must differ and not be empty")
+        raise ModelSpecInvalid(place, f"the names {list(values)} must differ and not be empty")
 
 
 def same_shape(**values: Floats) -> tuple[Floats, ...]:
@@ -87,9 +87,7 @@ def first_place(found: Flags) -> tuple[int, ...]:
     return tuple(int(axis) for axis in np.unravel_index(np.argmax(found), found.shape))
 
 
-def _checked(
-    name: str, value: ArrayLike, allowed: Callable[[Floats], Flags], needed: str
-) -> Floats:
+def _checked(name: str, value: Any, allowed: Callable[[Floats], Flags], needed: str) -> Floats:
     try:
         found = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

@@ -2,7 +2,7 @@
 
     ModelError
     ├── ModelParameterInvalid   a number is missing, is not a number, or is outside its range
-    ├── SpecInvalid             a network, a plan or a sweep is described wrongly at a named place
+    ├── ModelSpecInvalid        the description of a network, plan or sweep is wrong at a place
     ├── Unstable                more work arrives than the servers can do
     ├── TooLarge                the result would need more memory or time than a named bound
     └── NetError                a Petri net is invalid or fails; see `petri/errors.py`
@@ -23,7 +23,7 @@ class ModelParameterInvalid(ModelError):
         self.needed = needed
 
 
-class SpecInvalid(ModelError):
+class ModelSpecInvalid(ModelError):
     def __init__(self, place: str, reason: str) -> None:
         super().__init__(f"{place}: {reason}")
         self.place = place

@@ -18,7 +18,7 @@ from typing import Final
 
 from dovemq.models import checks
 from dovemq.models.distributions import Distribution, by_moments
-from dovemq.models.errors import ModelParameterInvalid, SpecInvalid
+from dovemq.models.errors import ModelParameterInvalid, ModelSpecInvalid
 
 TOPICS_MAX: Final = 10_000
 JOBS_MAX: Final = 10_000
@@ -173,7 +173,7 @@ def in_order(tasks: Sequence[JobTask], place: str = "tasks") -> Iterator[JobTask
             if not missing[follower.name]:
                 ready.append(follower)
     if missing:
-        raise SpecInvalid(place, f"the tasks {', '.join(sorted(missing))} wait in a circle")
+        raise ModelSpecInvalid(place, f"the tasks {', '.join(sorted(missing))} wait in a circle")
 
 
 def _check_topic(topic: Topic) -> None:
@@ -190,7 +190,7 @@ def _check_job(job: JobType, topics: Mapping[str, int]) -> None:
     checks.not_negative(job.arrival_rate, f"{place}: arrival_rate")
     checks.not_negative(job.arrival_scv, f"{place}: arrival_scv")
     if not job.routes:
-        raise SpecInvalid(place, "at least one route is needed")
+        raise ModelSpecInvalid(place, "at least one route is needed")
     checks.shares([route.share for route in job.routes], place)
     for number, route in enumerate(job.routes, 1):
         where = place if len(job.routes) == 1 else f"{place}, route {number}"
@@ -204,8 +204,8 @@ def _check_tasks(tasks: Sequence[JobTask], topics: Mapping[str, int], place: str
         where = f"{place}, task {task.name}"
         checks.whole(task.priority, f"{where}: priority", -PRIORITY_MAX, PRIORITY_MAX)
         if task.topic not in topics:
-            raise SpecInvalid(where, f"no topic is named {task.topic!r}")
+            raise ModelSpecInvalid(where, f"no topic is named {task.topic!r}")
         if absent := set(task.after) - names:
-            raise SpecInvalid(where, f"comes after {min(absent)!r}, which is no task")
+            raise ModelSpecInvalid(where, f"comes after {min(absent)!r}, which is no task")
     for _ in in_order(tasks, place):
         pass

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct
 
-from dovemq.models.errors import SpecInvalid
+from dovemq.models.errors import ModelSpecInvalid
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ def read_table(content: Any, kind: type[T], place: str = "") -> T:
         where = f"{place}{path.rstrip('`')}"
         if found := _FIELD.fullmatch(reason):
             where, reason = f"{where}.{found[2]}", _FIELD_REASONS[found[1]]
-        raise SpecInvalid(where.lstrip(".") or "file", reason) from None
+        raise ModelSpecInvalid(where.lstrip(".") or "file", reason) from None
 
 
 def read_tables(content: Any, kind: type[T], place: str) -> Iterator[tuple[str, T]]:
@@ -35,6 +35,6 @@ def read_tables(content: Any, kind: type[T], place: str) -> Iterator[tuple[str, 
     if isinstance(content, list):
         content = {str(number): each for number, each in enumerate(content, 1)}
     if not isinstance(content, Mapping):
-        raise SpecInvalid(place, "tables are needed")
+        raise ModelSpecInvalid(place, "tables are needed")
     for name, each in content.items():
         yield name, read_table(each, kind, f"{place}.{name}")

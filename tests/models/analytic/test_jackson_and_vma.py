@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate
 
 from dovemq.models.analytic import in_order_limit, jackson, mmc, vma, vma_sensitivity
-from dovemq.models.errors import ModelParameterInvalid, SpecInvalid
+from dovemq.models.errors import ModelParameterInvalid, ModelSpecInvalid
 from dovemq.models.vma.parameters import VmaParameters
 from tests.models.chains import interval, stationary
 
@@ -227,5 +227,5 @@ def test_printed_equation_cannot_be_asked_without_failures() -> None:
 def test_impossible_routing_is_refused_with_its_station(
     routing: list[list[float]], reason: str
 ) -> None:
-    with pytest.raises(SpecInvalid, match=reason):
+    with pytest.raises(ModelSpecInvalid, match=reason):
         jackson([1, 0], routing, [5, 5], [1, 1])

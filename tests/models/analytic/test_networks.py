@@ -15,7 +15,7 @@ from dovemq.models.analytic import (
 )
 from dovemq.models.analytic.completion import TimeMoments, completion, slowest
 from dovemq.models.analytic.flows import flows
-from dovemq.models.errors import ModelParameterInvalid, SpecInvalid
+from dovemq.models.errors import ModelParameterInvalid, ModelSpecInvalid
 from dovemq.models.jobs import JobNetwork, JobRoute, JobTask, JobType, Topic, chain
 from tests.models.workload import iterated_scvs, job_times, paper_network, random_network
 
@@ -187,7 +187,7 @@ def test_overloaded_network_is_unstable_and_never_a_number() -> None:
     ],
 )
 def test_impossible_job_is_refused_with_its_place(tasks: tuple[JobTask, ...], reason: str) -> None:
-    with pytest.raises(SpecInvalid, match=reason) as refused:
+    with pytest.raises(ModelSpecInvalid, match=reason) as refused:
         JobNetwork((Topic("A", 1.0),), (JobType("j", 1.0, (JobRoute(tasks),)),))
     assert "job j" in str(refused.value)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dovemq.cli import main
-from dovemq.models.errors import SpecInvalid
+from dovemq.models.errors import ModelSpecInvalid
 from dovemq.models.planning import read_spec
 
 FILE = """
@@ -61,7 +61,7 @@ def test_file_with_intervals_describes_the_same_network() -> None:
     ],
 )
 def test_invalid_interval_is_refused_with_its_place(then: str, now: str, reason: str) -> None:
-    with pytest.raises(SpecInvalid, match=reason):
+    with pytest.raises(ModelSpecInvalid, match=reason):
         read_spec(tomllib.loads(FILE + CALIBRATED.replace(then, now)))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dovemq.models.errors import SpecInvalid
+from dovemq.models.errors import ModelSpecInvalid
 from dovemq.models.planning.changes import changed
 
 FILE = {
@@ -29,7 +29,7 @@ def test_a_goal_takes_the_place_of_the_other() -> None:
 
 
 def test_a_table_that_is_not_there_is_told() -> None:
-    with pytest.raises(SpecInvalid, match=r"no table topics\.b"):
+    with pytest.raises(ModelSpecInvalid, match=r"no table topics\.b"):
         changed(FILE, {"topics.b.consumers": 3})
-    with pytest.raises(SpecInvalid, match="a factor is needed"):
+    with pytest.raises(ModelSpecInvalid, match="a factor is needed"):
         changed(FILE, {"load": "much"})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dovemq.models.analytic import network_measures
-from dovemq.models.errors import ModelParameterInvalid, SpecInvalid, TooLarge
+from dovemq.models.errors import ModelParameterInvalid, ModelSpecInvalid, TooLarge
 from dovemq.models.planning import (
     Cost,
     Problem,
@@ -178,7 +178,7 @@ def test_idle_topic_needs_nothing() -> None:
 
 
 def test_nothing_to_do_is_refused() -> None:
-    with pytest.raises(SpecInvalid, match="nothing arrives"):
+    with pytest.raises(ModelSpecInvalid, match="nothing arrives"):
         min_time(Problem(paper_network(rates=(0.0, 0.0, 0.0))), 3)
 
 
@@ -195,7 +195,7 @@ def test_exact_search_of_too_many_allocations_is_refused() -> None:
 
 
 def test_problem_of_wrong_length_is_refused() -> None:
-    with pytest.raises(SpecInvalid, match="values: 2 were given for 4 topics"):
+    with pytest.raises(ModelSpecInvalid, match="values: 2 were given for 4 topics"):
         Problem(paper_network(), values=(1.0, 2.0))
     with pytest.raises(ModelParameterInvalid, match="topic A: consumers_max"):
         Problem(paper_network(consumers=(3, 1, 1, 1)), consumers_max=(2, 9, 9, 9))

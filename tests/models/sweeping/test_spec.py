@@ -2,7 +2,7 @@
 
 import pytest
 
-from dovemq.models.errors import ModelParameterInvalid, SpecInvalid
+from dovemq.models.errors import ModelParameterInvalid, ModelSpecInvalid
 from dovemq.models.grids import spaced
 from dovemq.models.sweeping import SweepFindings
 from tests.models.sweeping.asking import QUEUE, VMA, sweep_of
@@ -54,7 +54,7 @@ def test_what_results_depend_on_is_the_identity_of_a_sweep() -> None:
     ],
 )
 def test_a_file_that_makes_no_sense_is_refused_by_its_place(old: str, new: str, told: str) -> None:
-    with pytest.raises(SpecInvalid, match=told.replace(".", r"\.")):
+    with pytest.raises(ModelSpecInvalid, match=told.replace(".", r"\.")):
         sweep_of(QUEUE, None, (old, new))
 
 
@@ -80,5 +80,5 @@ def test_a_file_that_makes_no_sense_is_refused_by_its_place(old: str, new: str, 
 def test_a_configuration_that_makes_no_sense_is_named(
     text: str, old: str, new: str, told: str
 ) -> None:
-    with pytest.raises(SpecInvalid, match=told):
+    with pytest.raises(ModelSpecInvalid, match=told):
         SweepFindings(sweep_of(text, None, (old, new)))

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from dovemq.models.errors import SpecInvalid
+from dovemq.models.errors import ModelSpecInvalid
 from dovemq.models.sweeping import Question, Stopping, Sweep, SweepFindings
 
 SPREADS = (0.001, 0.2, 0.9, 20.0)
@@ -89,5 +89,5 @@ def test_a_replication_that_saw_nothing_is_left_out() -> None:
     ],
 )
 def test_rules_that_make_no_sense_are_refused(stopping: dict[str, float], place: str) -> None:
-    with pytest.raises(SpecInvalid, match=place):
+    with pytest.raises(ModelSpecInvalid, match=place):
         Stopping(**stopping)  # type: ignore[arg-type]

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dovemq.models.checks import Floats
-from dovemq.models.errors import SpecInvalid
+from dovemq.models.errors import ModelSpecInvalid
 from dovemq.models.jobs import JobNetwork, JobRoute, in_order
 
 
@@ -75,7 +75,9 @@ def _check_plain(network: JobNetwork) -> None:
         for task in (task for route in job.routes for task in route.tasks):
             if task.service is not None or task.priority:
                 place = f"job {job.name}, task {task.name}"
-                raise SpecInvalid(place, "a service time or priority of its own needs a simulation")
+                raise ModelSpecInvalid(
+                    place, "a service time or priority of its own needs a simulation"
+                )
 
 
 def topic_rates(network: JobNetwork) -> Floats:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from dovemq.models import checks
 from dovemq.models.analytic.station import MarkovStation, mmc
 from dovemq.models.checks import Flags, Floats
-from dovemq.models.errors import SpecInvalid
+from dovemq.models.errors import ModelSpecInvalid
 
 _ROUNDING: Final = 1e-9
 
@@ -46,11 +46,11 @@ def jackson(
     routes = _routing(routing, outside.shape[-1])
     total = outside.sum(axis=-1)
     if (total <= 0).any():
-        raise SpecInvalid("arrival_rates", "nothing arrives: one of them must be above 0")
+        raise ModelSpecInvalid("arrival_rates", "nothing arrives: one of them must be above 0")
     rates = outside @ _totals(routes)
     stations = mmc(rates, service_rates, servers)
     if stations.load.shape[-1] != outside.shape[-1]:
-        raise SpecInvalid("service_rates, servers", "one for each of the stations is needed")
+        raise ModelSpecInvalid("service_rates, servers", "one for each of the stations is needed")
     number = np.sum(stations.number, axis=-1)
     return JacksonNetwork(
         stations=stations,
@@ -64,12 +64,12 @@ def jackson(
 def _routing(routing: ArrayLike, stations: int) -> Floats:
     routes = checks.share(routing, "routing")
     if routes.shape != (stations, stations):
-        raise SpecInvalid(
+        raise ModelSpecInvalid(
             "routing", f"is of shape {routes.shape}, and {stations} stations need a square of them"
         )
     for station, leaving in enumerate(routes.sum(axis=1)):
         if leaving > 1.0 + _ROUNDING:
-            raise SpecInvalid(
+            raise ModelSpecInvalid(
                 f"routing[{station}]", f"shares of {leaving:g} leave the station: at most 1 can"
             )
     return routes
@@ -82,5 +82,5 @@ def _totals(routes: Floats) -> Floats:
         leaves = leaves | (routes[:, leaves].sum(axis=1) > 0.0)
     if not leaves.all():
         trapped = int(np.argmin(leaves))
-        raise SpecInvalid(f"routing[{trapped}]", "what comes to this station can never leave")
+        raise ModelSpecInvalid(f"routing[{trapped}]", "what comes to this station can never leave")
     return np.asarray(np.linalg.inv(np.eye(len(routes)) - routes), dtype=np.float64)

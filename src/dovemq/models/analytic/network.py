@@ -20,7 +20,7 @@ from dovemq.models.analytic.flows import Flows, flows
 from dovemq.models.analytic.headroom import Headroom, headroom
 from dovemq.models.analytic.station import Station
 from dovemq.models.checks import Flags, Floats
-from dovemq.models.errors import SpecInvalid
+from dovemq.models.errors import ModelSpecInvalid
 from dovemq.models.jobs import JobNetwork, JobType, Topic
 
 _STEP: Final = 1e-5
@@ -77,7 +77,7 @@ def network_measures(
     jobs = [_response(job, spans) for job in network.jobs]
     arriving = sum(job.arrival_rate for job in network.jobs) * times[..., 0]
     if not np.all(arriving > 0.0):
-        raise SpecInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
+        raise ModelSpecInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
     wip = np.sum(topics.number, axis=-1)
     return NetworkMeasures(
         topics=topics,
@@ -99,7 +99,7 @@ def network_headroom(network: JobNetwork, time_per_job_max: float) -> Headroom:
     loads = found.rates / (found.service_rates * servers)
     arriving = np.asarray(sum(job.arrival_rate for job in network.jobs))
     if arriving <= 0.0:
-        raise SpecInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
+        raise ModelSpecInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
 
     def time_at(rate: Floats) -> Floats:
         factor = np.maximum(rate / arriving, _FACTOR_MIN)
@@ -164,7 +164,7 @@ def _consumers(network: JobNetwork, consumers: ArrayLike | None) -> Floats:
         return np.array([topic.consumers for topic in network.topics], dtype=np.float64)
     found = np.atleast_1d(checks.servers(consumers, "consumers"))
     if found.shape[-1] != len(network.topics):
-        raise SpecInvalid(
+        raise ModelSpecInvalid(
             "consumers", f"{found.shape[-1]} were given for {len(network.topics)} topics"
         )
     return found

@@ -14,7 +14,7 @@ from scipy import special
 
 from dovemq.models import checks
 from dovemq.models.analytic.inversion import inverted
-from dovemq.models.analytic.station import Station
+from dovemq.models.analytic.station import Station, station_of
 from dovemq.models.checks import Floats
 from dovemq.models.distributions import Deterministic, Distribution, moments, transform
 from dovemq.models.errors import TooLarge
@@ -34,20 +34,8 @@ def mg1(arrival_rate: ArrayLike, service_rate: ArrayLike, service_scv: ArrayLike
     stable = load < 1.0
     spare = np.where(stable, 1.0 - load, 1.0)
     waiting_time = np.where(stable, load * (1.0 + scv) / (2.0 * spare * speed), np.inf)
-    waiting = np.where(stable, rate * np.where(stable, waiting_time, 0.0), np.inf)
-    return Station(
-        arrival_rate=rate,
-        service_rate=speed,
-        servers=np.ones_like(rate),
-        load=load,
-        utilisation=load,
-        stable=stable,
-        wait_probability=np.minimum(load, 1.0),
-        waiting=waiting,
-        waiting_time=waiting_time,
-        number=waiting + load,
-        sojourn_time=waiting_time + 1.0 / speed,
-    )
+    waits = np.minimum(load, 1.0)
+    return station_of(Station, rate, speed, np.ones_like(rate), stable, waits, waiting_time)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from dovemq.models import checks
 from dovemq.models.analytic.station import MarkovStation, mmc
 from dovemq.models.checks import Flags, Floats
 from dovemq.models.distributions import Exponential
-from dovemq.models.errors import ModelParameterInvalid, SpecInvalid
+from dovemq.models.errors import ModelParameterInvalid, ModelSpecInvalid
 from dovemq.models.vma.parameters import VmaParameters
 
 
@@ -115,11 +115,11 @@ def in_order_limit(
 
 def _check_exponential(model: VmaParameters) -> None:
     if model.order == "in":
-        raise SpecInvalid("order", "delivery in order has no closed form; it can be simulated")
+        raise ModelSpecInvalid("order", "delivery in order has no closed form; it can be simulated")
     own = [model.arrival, model.sender, model.broker]
     own += [times for each in model.classes for times in (each.sender, each.broker)]
     if len(model.classes) > 1 or not all(isinstance(times, Exponential | None) for times in own):
-        raise SpecInvalid("vma", "several classes, or times that are not exponential, have no "
+        raise ModelSpecInvalid("vma", "several classes, or times that are not exponential, have no "
                           "closed form; they can be simulated")  # fmt: skip
 
 

@@ -4,7 +4,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from dovemq.models.errors import SpecInvalid
+from dovemq.models.errors import ModelSpecInvalid
 
 LOAD: Final = "load"
 _GOALS: Final = {"budget": "target_seconds", "target_seconds": "budget"}
@@ -20,7 +20,7 @@ def changed(text: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any
             continue
         table, last = _place(other, key.split(".")) or (None, "")
         if table is None:
-            raise SpecInvalid(key, f"the file has no table {key.rpartition('.')[0]}")
+            raise ModelSpecInvalid(key, f"the file has no table {key.rpartition('.')[0]}")
         if key == f"goal.{last}":
             table.pop(_GOALS.get(last, ""), None)
         table[last] = value
@@ -41,7 +41,7 @@ def _place(table: dict[str, Any], parts: Sequence[str]) -> tuple[dict[str, Any],
 def _multiply(text: dict[str, Any], factor: Any) -> None:
     jobs = text.get("jobs")
     if not isinstance(factor, int | float) or not isinstance(jobs, dict):
-        raise SpecInvalid(LOAD, "a factor is needed, and jobs in the file")
+        raise ModelSpecInvalid(LOAD, "a factor is needed, and jobs in the file")
     for job in jobs.values():
         if isinstance(job, dict) and isinstance(job.get("arrival_rate"), int | float):
             job["arrival_rate"] *= factor

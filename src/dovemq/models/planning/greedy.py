@@ -14,7 +14,7 @@ import numpy as np
 
 from dovemq.models import checks
 from dovemq.models.checks import Flags, Floats
-from dovemq.models.errors import SpecInvalid
+from dovemq.models.errors import ModelSpecInvalid
 from dovemq.models.planning.plan import CapacityPlan, NextConsumer, Sketch
 from dovemq.models.planning.problem import Problem
 from dovemq.models.planning.progress import WorkInProgress
@@ -52,7 +52,7 @@ def random_cost(
 def progress_of(problem: Problem) -> WorkInProgress:
     progress = WorkInProgress(problem)
     if progress.job_rate <= 0.0:
-        raise SpecInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
+        raise ModelSpecInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
     return progress
 
 

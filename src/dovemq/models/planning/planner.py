@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from dovemq.models.errors import SpecInvalid
+from dovemq.models.errors import ModelSpecInvalid
 from dovemq.models.jobs import JobNetwork
 from dovemq.models.planning.exact import exact_cost, exact_time
 from dovemq.models.planning.greedy import min_cost, min_time, random_cost, random_time
@@ -61,7 +61,7 @@ def _plan(problem: Problem, goal: Goal, unit_seconds: float) -> CapacityPlan:
         if goal.method == "random":
             return random_cost(problem, target, np.random.default_rng(goal.seed))
         return (exact_cost if goal.method == "exact" else min_cost)(problem, target)
-    raise SpecInvalid("goal", "budget or target_seconds is needed")
+    raise ModelSpecInvalid("goal", "budget or target_seconds is needed")
 
 
 def _with_network(problem: Problem, network: JobNetwork) -> Problem:

@@ -7,7 +7,7 @@ import numpy as np
 
 from dovemq.models import checks
 from dovemq.models.checks import Floats
-from dovemq.models.errors import ModelParameterInvalid, SpecInvalid
+from dovemq.models.errors import ModelParameterInvalid, ModelSpecInvalid
 from dovemq.models.jobs import JobNetwork
 from dovemq.models.planning.costs import Cost, TopicPrices
 
@@ -33,7 +33,7 @@ class Problem:
         for name in ("values", "costs", "consumers_max"):
             given = len(getattr(self, name))
             if given not in (0, count):
-                raise SpecInvalid(name, f"{given} were given for {count} topics")
+                raise ModelSpecInvalid(name, f"{given} were given for {count} topics")
         checks.not_negative(self.values, "values")
         for topic, most in zip(self.network.topics, self.consumers_max, strict=False):
             if not topic.consumers <= most <= CONSUMERS_MAX:

@@ -24,7 +24,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from dovemq.models.errors import SpecInvalid
+from dovemq.models.errors import ModelSpecInvalid
 from dovemq.models.jobs import JobNetwork, JobRoute, JobTask, JobType, Topic, chain
 from dovemq.models.planning.costs import Cost
 from dovemq.models.planning.problem import CONSUMERS_MAX, Problem
@@ -133,7 +133,7 @@ class PlanSpec:
 def read_spec(content: Mapping[str, Any]) -> PlanSpec:
     file = read_table(content, _File)
     if file.unit not in UNITS_SECONDS:
-        raise SpecInvalid("unit", f"{file.unit!r} is none of {', '.join(UNITS_SECONDS)}")
+        raise ModelSpecInvalid("unit", f"{file.unit!r} is none of {', '.join(UNITS_SECONDS)}")
     topics = dict(read_tables(file.topics, _Topic, "topics"))
     jobs = read_tables(file.jobs, _Job, "jobs")
     network = JobNetwork(
@@ -167,7 +167,7 @@ def _job(name: str, job: _Job) -> JobType:
     if job.routes is None:
         routes = (_route(place, job.path, job.tasks, 1.0),)
     elif job.path is not None or job.tasks is not None:
-        raise SpecInvalid(place, "routes exclude path and tasks")
+        raise ModelSpecInvalid(place, "routes exclude path and tasks")
     else:
         routes = tuple(
             _route(f"{place}.routes.{number}", route.path, route.tasks, route.share)
@@ -178,7 +178,7 @@ def _job(name: str, job: _Job) -> JobType:
 
 def _route(place: str, path: tuple[str, ...] | None, tasks: Any, share: float) -> JobRoute:
     if (path is None) == (tasks is None):
-        raise SpecInvalid(place, "one of path and tasks is needed")
+        raise ModelSpecInvalid(place, "one of path and tasks is needed")
     if path is not None:
         return JobRoute(chain(*path), share)
     listed = read_tables(tasks, _Task, f"{place}.tasks")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Final
 
-from dovemq.models.errors import SpecInvalid
+from dovemq.models.errors import ModelSpecInvalid
 from dovemq.models.estimates import Estimate
 from dovemq.models.jobs import JobNetwork
 from dovemq.models.planning.changes import changed
@@ -96,7 +96,7 @@ def prepare_queue(values: Mapping[str, Value], question: Question) -> Trial:
 
 def prepare_network(values: Mapping[str, Value], question: Question) -> Trial:
     if not isinstance(question.source, Mapping):
-        raise SpecInvalid("file", "absent: a network needs its planning file")
+        raise ModelSpecInvalid("file", "absent: a network needs its planning file")
     network = read_spec(changed(question.source, values)).problem.network
     measures, quantiles = _of_network(network)
     return _trial(network, chosen(question.measures, measures, quantiles), question)

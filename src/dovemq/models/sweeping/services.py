@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dovemq.models.distributions import Distribution, by_moments
-from dovemq.models.errors import SpecInvalid
+from dovemq.models.errors import ModelSpecInvalid
 from dovemq.models.simulation import TandemResult, simulate_tandem
 from dovemq.models.sweeping.trials import (
     Measure,
@@ -93,12 +93,12 @@ def tandem_of(values: Mapping[str, Value]) -> VmaParameters:
 def _time(values: Mapping[str, Value], name: str) -> Distribution:
     rate = number(values, f"{name}_rate")
     if not rate > 0:
-        raise SpecInvalid(f"{name}_rate", f"{rate:g}: a number above 0 is needed")
+        raise ModelSpecInvalid(f"{name}_rate", f"{rate:g}: a number above 0 is needed")
     return by_moments(1.0 / rate, number(values, f"{name}_scv", 1.0))
 
 
 def _text(values: Mapping[str, Value], name: str) -> str:
     value = values.get(name, _TEXTS[name])
     if not isinstance(value, str):
-        raise SpecInvalid(name, f"{value!r} is no text")
+        raise ModelSpecInvalid(name, f"{value!r} is no text")
     return value

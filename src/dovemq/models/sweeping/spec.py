@@ -26,7 +26,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from dovemq.models.errors import ModelError, SpecInvalid
+from dovemq.models.errors import ModelError, ModelSpecInvalid
 from dovemq.models.estimates import CONFIDENCE
 from dovemq.models.grids import spaced
 from dovemq.models.simulation import SimulationRun
@@ -72,7 +72,7 @@ def read_sweep(content: Mapping[str, Any], read_file: Callable[[str], str]) -> S
     try:
         SimulationRun(run.horizon, run.warm_up, seed=run.seed, confidence=run.confidence)
     except ModelError as error:
-        raise SpecInvalid("run", str(error)) from error
+        raise ModelSpecInvalid("run", str(error)) from error
     axes, points = _grid(file.grid)
     return Sweep(
         model=file.model,
@@ -92,20 +92,22 @@ def _source(file: _File, read_file: Callable[[str], str]) -> Any:
     if file.file is None:
         return None
     if file.model not in ("network", "cpn"):
-        raise SpecInvalid("file", f"model {file.model!r} takes no file: give fixed or grid values")
+        raise ModelSpecInvalid(
+            "file", f"model {file.model!r} takes no file: give fixed or grid values"
+        )
     text = read_file(file.file)
     if file.model == "cpn":
         return text
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SpecInvalid("file", str(error)) from error
+        raise ModelSpecInvalid("file", str(error)) from error
 
 
 def _stopping(table: _Replications, measures: tuple[str, ...]) -> Stopping:
     of = table.of or measures
     if unknown := [name for name in of if name not in measures]:
-        raise SpecInvalid("replications.of", f"{unknown[0]!r} is not among the measures")
+        raise ModelSpecInvalid("replications.of", f"{unknown[0]!r} is not among the measures")
     return Stopping(
         least=table.min,
         most=table.min if table.max is None else table.max,
@@ -122,7 +124,9 @@ def _grid(axes: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[tuple[Value, 
     for each in values:
         count *= len(each)
     if count > CONFIGURATIONS_MAX:
-        raise SpecInvalid("grid", f"{count} configurations are more than {CONFIGURATIONS_MAX:,}")
+        raise ModelSpecInvalid(
+            "grid", f"{count} configurations are more than {CONFIGURATIONS_MAX:,}"
+        )
     return tuple(axes), tuple(itertools.product(*values))
 
 
@@ -131,13 +135,13 @@ def _axis(place: str, given: Any) -> list[Value]:
         try:
             return list(spaced(place, given))
         except ModelError as error:
-            raise SpecInvalid(place, str(error)) from error
+            raise ModelSpecInvalid(place, str(error)) from error
     if not isinstance(given, list) or not given:
-        raise SpecInvalid(place, f"{given!r} is neither a list nor FROM:TO:STEP")
+        raise ModelSpecInvalid(place, f"{given!r} is neither a list nor FROM:TO:STEP")
     return [_value(place, each) for each in given]
 
 
 def _value(place: str, given: Any) -> Value:
     if not isinstance(given, int | float | str):
-        raise SpecInvalid(place, f"{given!r} is no number, text, true or false")
+        raise ModelSpecInvalid(place, f"{given!r} is no number, text, true or false")
     return given

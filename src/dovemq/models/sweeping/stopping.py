@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dovemq.models.errors import SpecInvalid
+from dovemq.models.errors import ModelSpecInvalid
 from dovemq.models.estimates import Estimate
 from dovemq.models.simulation.runs import REPLICATIONS_MAX
 
@@ -32,13 +32,13 @@ class Stopping:
         place = "replications"
         if not 2 <= self.least <= self.most <= REPLICATIONS_MAX:
             reason = f"2 ≤ min ≤ max ≤ {REPLICATIONS_MAX:,} is needed"
-            raise SpecInvalid(place, f"min is {self.least}, max {self.most}: {reason}")
+            raise ModelSpecInvalid(place, f"min is {self.least}, max {self.most}: {reason}")
         if self.batch < 1:
-            raise SpecInvalid(f"{place}.batch", f"{self.batch}: at least 1 is needed")
+            raise ModelSpecInvalid(f"{place}.batch", f"{self.batch}: at least 1 is needed")
         if self.half_width is None and self.most > self.least:
-            raise SpecInvalid(f"{place}.half_width", "absent: max is never reached without it")
+            raise ModelSpecInvalid(f"{place}.half_width", "absent: max is never reached without it")
         if self.half_width is not None and not 0 < self.half_width < math.inf:
-            raise SpecInvalid(f"{place}.half_width", f"{self.half_width:g}: above 0 is needed")
+            raise ModelSpecInvalid(f"{place}.half_width", f"{self.half_width:g}: above 0 is needed")
 
     def next_after(self, replications: int) -> int:
         return min(replications + self.batch, self.most)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 import dovemq.models
-from dovemq.models.errors import ModelError, SpecInvalid
+from dovemq.models.errors import ModelError, ModelSpecInvalid
 from dovemq.models.simulation.compiled import code_digest
 from dovemq.models.sweeping.nets import prepare_cpn
 from dovemq.models.sweeping.networks import prepare_network, prepare_queue
@@ -50,13 +50,13 @@ class Sweep:
 
     def __post_init__(self) -> None:
         if self.model not in MODELS:
-            raise SpecInvalid("model", f"{self.model!r} is none of {', '.join(MODELS)}")
+            raise ModelSpecInvalid("model", f"{self.model!r} is none of {', '.join(MODELS)}")
         if not 1 <= len(self.points) <= CONFIGURATIONS_MAX:
             found = f"{len(self.points)} configurations"
-            raise SpecInvalid("grid", f"{found}: 1 to {CONFIGURATIONS_MAX:,} are needed")
+            raise ModelSpecInvalid("grid", f"{found}: 1 to {CONFIGURATIONS_MAX:,} are needed")
 
         if taken := sorted({*TOLD, *self.question.measures}.intersection(self.axes)):
-            raise SpecInvalid("grid", f"{taken[0]} is the name of a column of the results")
+            raise ModelSpecInvalid("grid", f"{taken[0]} is the name of a column of the results")
 
     def values(self, configuration: int) -> dict[str, Value]:
         """Of its parameters."""
@@ -74,7 +74,7 @@ class Sweep:
         try:
             return MODELS[self.model](values, self.question)
         except ModelError as error:
-            raise SpecInvalid(self.named(configuration), str(error)) from error
+            raise ModelSpecInvalid(self.named(configuration), str(error)) from error
 
     def identity(self) -> dict[str, Any]:
         """Everything that the results depend on, as JSON has it."""

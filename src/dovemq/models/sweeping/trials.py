@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
-from dovemq.models.errors import SpecInvalid
+from dovemq.models.errors import ModelSpecInvalid
 from dovemq.models.estimates import Estimate
 from dovemq.models.simulation import SimulationRun
 
@@ -73,25 +73,25 @@ def _measure(
         return lambda result: quantile(result, float(found[1]) / 100)
     stems = (each.partition(":") for each in quantiles)
     names = [*known, *("".join((stem, "_p95", *rest)) for stem, *rest in stems)]
-    raise SpecInvalid("measures", f"{name!r} is none of {', '.join(names)}")
+    raise ModelSpecInvalid("measures", f"{name!r} is none of {', '.join(names)}")
 
 
 def number(values: Mapping[str, Value], name: str, default: float | None = None) -> float:
     value = values.get(name, default)
     if value is None:
-        raise SpecInvalid(name, "absent: it must be fixed, or in the grid")
+        raise ModelSpecInvalid(name, "absent: it must be fixed, or in the grid")
     if isinstance(value, bool | str):
-        raise SpecInvalid(name, f"{value!r} is no number")
+        raise ModelSpecInvalid(name, f"{value!r} is no number")
     return value
 
 
 def whole(values: Mapping[str, Value], name: str, default: int | None = None) -> int:
     value = number(values, name, default)
     if value != int(value):
-        raise SpecInvalid(name, f"{value:g} is no whole number")
+        raise ModelSpecInvalid(name, f"{value:g} is no whole number")
     return int(value)
 
 
 def check_names(values: Mapping[str, Value], known: Sequence[str]) -> None:
     if unknown := [name for name in values if name not in known]:
-        raise SpecInvalid(unknown[0], f"none of {', '.join(known)}")
+        raise ModelSpecInvalid(unknown[0], f"none of {', '.join(known)}")

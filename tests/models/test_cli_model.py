@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -182,8 +183,8 @@ def test_station_tells_quantiles_tails_and_headroom(ask: Ask) -> None:
     ("args", "reason"),
     [
         (("--arrival-rate", "-1"), "arrival_rate is -1"),
-        (("--arrival-rate", "1", "--capacity", "3", "--service-scv", "2"), "leave the scvs out"),
-        (("--arrival-rate", "1,2", "--capacity", "3"), "endless room"),
+        (("--arrival-rate", "1", "--capacity", "3", "--service-scv", "2"), "leave out the scvs"),
+        (("--arrival-rate", "1,2", "--capacity", "3"), "unlimited places"),
         (("--arrival-rate", "1", "--service-scv", "2", "--quantile", "0.9"), "not M/G/1"),
         (("--arrival-rate", "1,2", "--tail", "1"), "not known for priority"),
         (("--arrival-rate", "1,2", "--servers", "2", "--service-rate", "1,2"), "one service rate"),
@@ -237,7 +238,38 @@ def test_routes_are_chosen_with_the_plan(ask: Ask, tmp_path: Path) -> None:
     assert "takes its routes by" in ask("plan", path, "--optimise-routes")
 
 
-def test_network_of_a_file_is_told_topic_by_topic(ask: Ask, tmp_path: Path) -> None:
+def test_planned_consumers_are_written_to_a_file_that_can_be_evaluated(
+    ask: Ask, plan_file: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "planned.toml"
+    plan = json.loads(ask("plan", plan_file, "--out", path, "--json"))["plan"]
+    found = json.loads(ask("model", "network", path, "--json"))
+    assert {each["topic"]: each["consumers"] for each in found["topics"]} == plan["consumers"]
+    assert found["time_per_job_s"] == pytest.approx(plan["time_per_job_s"])
+    assert "leave out --what-if" in ask(
+        "plan", plan_file, "--out", path, "--what-if", "load=2", code=2
+    )
+
+
+def test_chosen_shares_of_routes_are_written_with_the_plan(ask: Ask, tmp_path: Path) -> None:
+    path = tmp_path / "planned.toml"
+    asked = ("plan", _file(tmp_path, ROUTES), "--optimise-routes", "--out", path, "--json")
+    plan = json.loads(ask(*asked))["plan"]
+    routes = tomllib.loads(path.read_text())["jobs"]["j"]["routes"]
+    assert [route["share"] for route in routes] == plan["shares"]["j"]
+
+
+@pytest.mark.parametrize("option", ["--out", "--plot"])
+def test_output_that_cannot_be_written_is_refused_before_the_work(
+    ask: Ask, plan_file: Path, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as refused:
+        main(["plan", str(plan_file), option, "nowhere/plan.svg"])
+    assert refused.value.code == 2
+    assert "there is no directory 'nowhere'" in capsys.readouterr().err
+
+
+def test_network_of_a_file_is_reported_topic_by_topic(ask: Ask, tmp_path: Path) -> None:
     found = json.loads(
         ask("model", "network", _file(tmp_path, FORK), "--target", 9, "--sensitivity", "--json")
     )
@@ -250,7 +282,7 @@ def test_network_of_a_file_is_told_topic_by_topic(ask: Ask, tmp_path: Path) -> N
 def test_overloaded_network_fails_the_check(ask: Ask, plan_file: Path) -> None:
     out = ask("model", "network", plan_file, code=1)
     assert "unstable" in out
-    assert "for the rates that are offered" in out
+    assert "passes on all that arrives" in out
 
 
 @pytest.mark.parametrize(

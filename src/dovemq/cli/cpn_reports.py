@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.modelling import told
+from dovemq.cli.modelling import finite
 from dovemq.cli.output import print_json, print_pairs, print_table
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ def print_report(report: "Report", *, as_json: bool) -> None:
                 "monitor": each.monitor,
                 "kind": each.kind,
                 "replications": each.interval.samples,
-                "mean": told(each.interval.mean),
-                "half_width": told(each.interval.half_width),
-                "least": told(each.interval.least),
-                "most": told(each.interval.most),
+                "mean": finite(each.interval.mean),
+                "half_width": finite(each.interval.half_width),
+                "least": finite(each.interval.least),
+                "most": finite(each.interval.most),
             }
             for each in report.summaries
         ]

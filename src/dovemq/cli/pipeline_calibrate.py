@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.command import FAILED, OK, Commands, add_command
-from dovemq.cli.modelling import real, shown, told
+from dovemq.cli.modelling import finite, real, shown
 from dovemq.cli.output import Progress, print_json, print_table
 from dovemq.cli.pipelining import add_spark, piping, spark_plan
 from dovemq.pipeline.engines import ENGINES
@@ -100,7 +100,7 @@ def _predicted(text: str) -> dict[str, float | None]:
     network = read_spec(tomllib.loads(text)).problem.network
     times = network_measures(network).topics.sojourn_time
     return {
-        topic.name: told(float(time)) for topic, time in zip(network.topics, times, strict=True)
+        topic.name: finite(float(time)) for topic, time in zip(network.topics, times, strict=True)
     }
 
 
@@ -184,7 +184,7 @@ def _fits(found: Sequence["DistributionFit"]) -> list[dict[str, Any]]:
         {
             "name": fit.name,
             "distribution": in_words(fit),
-            "aic": told(fit.aic),
+            "aic": finite(fit.aic),
             "distance": fit.distance,
         }
         for fit in found
@@ -196,7 +196,7 @@ def _drift(drift: "Drift") -> dict[str, Any]:
         "parameter": drift.name,
         "first": _as_dict(drift.first),
         "second": _as_dict(drift.second),
-        "ratio": told(drift.ratio),
+        "ratio": finite(drift.ratio),
         "p_value": drift.p_value,
         "drifted": drift.drifted,
     }

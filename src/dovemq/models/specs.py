@@ -1,5 +1,6 @@
-"""Reads parsed TOML into structs; an error names the place in the file."""
+"""Reads parsed TOML into structs, where an error names the place in the file, and writes TOML."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeVar
@@ -11,6 +12,7 @@ from dovemq.models.errors import ModelSpecInvalid
 
 T = TypeVar("T")
 
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _FIELD: Final = re.compile(r"Object (missing required|contains unknown) field `(.*)`")
 _FIELD_REASONS: Final = {"missing required": "missing", "contains unknown": "unknown key"}
 
@@ -38,3 +40,32 @@ def read_tables(content: Any, kind: type[T], place: str) -> Iterator[tuple[str, 
         raise ModelSpecInvalid(place, "tables are needed")
     for name, each in content.items():
         yield name, read_table(each, kind, f"{place}.{name}")
+
+
+def toml_text(content: Mapping[str, Any], place: str = "") -> str:
+    """Writes tables of texts, numbers, flags, lists and tables, as `tomllib` reads them."""
+    tables = {key: each for key, each in content.items() if isinstance(each, Mapping)}
+    lines = [f"{_key(key)} = {_value(content[key])}" for key in content if key not in tables]
+    if place and (lines or not tables):
+        lines.insert(0, f"[{place}]")
+    texts = ["".join(f"{line}\n" for line in lines)] if lines else []
+    for key, each in tables.items():
+        texts.append(toml_text(each, f"{place}.{_key(key)}" if place else _key(key)))
+    return "\n".join(texts)
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, Mapping):
+        pairs = ", ".join(f"{_key(key)} = {_value(each)}" for key, each in value.items())
+        return f"{{ {pairs} }}"
+    return repr(value)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from dovemq.models import checks
 from dovemq.models.analytic.station import mmc
-from dovemq.models.analytic.vma import vma
+from dovemq.models.analytic.vma import VmaMeasures, vma
 from dovemq.models.checks import Flags, Floats
 from dovemq.models.errors import ModelParameterInvalid
 from dovemq.models.vma.parameters import VmaParameters
@@ -54,10 +54,13 @@ def station_headroom(
     return headroom(time_at, rate, speed * count, target)
 
 
-def vma_headroom(model: VmaParameters, delivery_time_max: ArrayLike) -> Headroom:
+def vma_headroom(
+    model: VmaParameters, delivery_time_max: ArrayLike, known: VmaMeasures | None = None
+) -> Headroom:
+    """Headroom of the mean delivery time; `known` are the figures of the model, if computed."""
     rate = np.asarray(model.arrival_rate, dtype=np.float64)
     target = checks.positive(delivery_time_max, "delivery_time_max")
-    found = vma(model)
+    found = known or vma(model)
     ceiling = np.minimum(
         found.sender.servers * found.sender.service_rate,
         found.broker.servers * found.broker.service_rate / found.gets,

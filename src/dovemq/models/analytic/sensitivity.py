@@ -10,7 +10,7 @@ import numpy as np
 
 from dovemq.models.analytic.erlang import erlang_b
 from dovemq.models.analytic.station import Station, mmc
-from dovemq.models.analytic.vma import vma
+from dovemq.models.analytic.vma import VmaMeasures, vma
 from dovemq.models.checks import Floats
 from dovemq.models.vma.parameters import VmaParameters
 
@@ -57,8 +57,9 @@ def station_sensitivity(station: Station) -> StationSensitivity:
     )
 
 
-def vma_sensitivity(model: VmaParameters) -> VmaSensitivity:
-    found = vma(model)
+def vma_sensitivity(model: VmaParameters, known: VmaMeasures | None = None) -> VmaSensitivity:
+    """`known` are the figures of the model, if they are computed already."""
+    found = known or vma(model)
     sender, broker = station_sensitivity(found.sender), station_sensitivity(found.broker)
     gets = found.gets
     arrivals = found.sender.arrival_rate

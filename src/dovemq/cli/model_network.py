@@ -5,7 +5,15 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.command import FAILED, OK, Commands, add_command, existing_file, number
-from dovemq.cli.modelling import finite, modelling, print_parts, read_toml, real, shown
+from dovemq.cli.modelling import (
+    APPROXIMATIONS,
+    finite,
+    modelling,
+    print_parts,
+    read_toml,
+    real,
+    shown,
+)
 from dovemq.cli.output import Progress, print_json, print_table
 
 if TYPE_CHECKING:
@@ -34,8 +42,8 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument(
         "--approximation",
-        choices=("allen-cunneen", "kraemer-langenbach-belz"),
-        default="allen-cunneen",
+        choices=APPROXIMATIONS,
+        default=APPROXIMATIONS[0],
         help="formula for GI/G/m topics (default: %(default)s)",
     )
     parser.add_argument(

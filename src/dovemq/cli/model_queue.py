@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command
 from dovemq.cli.modelling import (
+    APPROXIMATIONS,
     add_source,
     add_sweep,
     check_sweep,
@@ -26,16 +27,10 @@ from dovemq.cli.modelling import (
 )
 from dovemq.cli.output import print_json, print_pairs, print_table
 
-_NAMES: Final = (
-    "arrival_rate",
-    "service_rate",
-    "servers",
-    "capacity",
-    "arrival_scv",
-    "service_scv",
-    "approximation",
-)
-_SWEPT: Final = _NAMES[:-1]
+_SWEPT: Final = (
+    "arrival_rate", "service_rate", "servers", "capacity", "arrival_scv", "service_scv",
+)  # fmt: skip
+_NAMES: Final = (*_SWEPT, "approximation")
 _COLUMNS: Final = (
     "utilisation",
     "wait_probability",
@@ -65,50 +60,21 @@ def add(commands: Commands) -> None:
         metavar="RATE",
         help="rate of arrivals; several make classes of priority, the most urgent first",
     )
-    add(
-        "--service-rate",
-        type=reals,
-        metavar="RATE",
-        help="rate of one server (consumer); one, or one per class",
-    )
+    add("--service-rate", type=reals, metavar="RATE", help="rate of one server; one, or per class")
     add("--servers", type=real, metavar="N", help="servers (consumers) (default: 1)")
     add(
         "--capacity",
         type=real,
         metavar="K",
-        help="places in all; an arrival that finds none is lost (M/M/c/K)",
+        help="places; arrivals that find none are lost (M/M/c/K)",
     )
-    add(
-        "--arrival-scv",
-        type=real,
-        metavar="C2",
-        help="squared coefficient of variation of the times between arrivals (GI/G/m)",
-    )
-    add(
-        "--service-scv",
-        type=real,
-        metavar="C2",
-        help="the same of the service times; 1 is exponential (M/G/1)",
-    )
-    add(
-        "--approximation",
-        choices=("allen-cunneen", "kraemer-langenbach-belz"),
-        help="formula for GI/G/m (default: allen-cunneen)",
-    )
-    add(
-        "--quantile",
-        type=reals,
-        metavar="P,…",
-        help="levels of quantiles of wait and sojourn (M/M/c)",
-    )
+    add("--arrival-scv", type=real, metavar="C2", help="squared coefficient of variation (GI/G/m)")
+    add("--service-scv", type=real, metavar="C2", help="the same of services; 1 is exponential")
+    add("--approximation", choices=APPROXIMATIONS, help="formula for GI/G/m (default: the first)")
+    add("--quantile", type=reals, metavar="P,…", help="levels of quantiles of wait and sojourn")
     add("--tail", type=reals, metavar="T,…", help="times T of P(wait > T)")
-    add(
-        "--target",
-        type=real,
-        metavar="TIME",
-        help="sojourn time, for the largest arrival rate that meets it (M/M/c)",
-    )
-    add("--level", type=real, metavar="P", help="level of --target: a quantile instead of the mean")
+    add("--target", type=real, metavar="TIME", help="sojourn that the largest arrival rate meets")
+    add("--level", type=real, metavar="P", help="level of --target: a quantile, not the mean")
     add("--sensitivity", action="store_true", help="slopes of the mean sojourn (M/M/c)")
     add(
         "--topic",

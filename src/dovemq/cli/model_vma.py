@@ -32,46 +32,15 @@ if TYPE_CHECKING:
     from dovemq.models.vma.parameters import VmaParameters
 
 METHODS: Final = ("analytic", "kernel", "petri")
-_NAMES: Final = (
-    "arrival_rate",
-    "service_rate",
-    "threads",
-    "reliability",
-    "order",
-    "failure",
-    "visibility_timeout",
-    "link_delay",
-    "gets_max",
-)
-_SWEPT: Final = (
-    "arrival_rate",
-    "service_rate",
-    "sender_rate",
-    "broker_rate",
-    "threads",
-    "sender_threads",
-    "broker_threads",
-    "reliability",
-    "visibility_timeout",
-    "link_delay",
-)
 _BOTH: Final[Mapping[str, tuple[str, ...]]] = {
     "service_rate": ("sender_rate", "broker_rate"),
     "threads": ("sender_threads", "broker_threads"),
 }
-_PARAMETERS: Final = (
-    "arrival_rate",
-    "sender_rate",
-    "broker_rate",
-    "sender_threads",
-    "broker_threads",
-    "reliability",
-    "order",
-    "failure",
-    "visibility_timeout",
-    "link_delay",
-    "gets_max",
-)
+_NUMBERS: Final = ("reliability", "visibility_timeout", "link_delay", "gets_max")
+_NAMES: Final = ("arrival_rate", *_BOTH, "order", "failure", *_NUMBERS)
+_STATIONS: Final = (*_BOTH["service_rate"], *_BOTH["threads"])
+_SWEPT: Final = ("arrival_rate", *_BOTH, *_STATIONS, *_NUMBERS[:-1])
+_PARAMETERS: Final = ("arrival_rate", *_STATIONS, "order", "failure", *_NUMBERS)
 _UNPRINTED: Final = ("parameters", "unstable")
 _COLUMNS: Final[Mapping[str, str]] = {
     "delivery_time": "delivery_time_s",
@@ -97,56 +66,19 @@ def add(commands: Commands) -> None:
     add("--service-rate", type=reals, metavar="A,B", help="rate of one thread: sender, broker")
     add("--threads", type=reals, metavar="A,B", help="numbers of threads: sender, broker")
     add("--reliability", type=real, metavar="Q", help="share of gets that succeed (default: 1)")
-    add(
-        "--order",
-        choices=("out", "in"),
-        help="delivery in any order (out) or in order (in) (default: out)",
-    )
+    add("--order", choices=("out", "in"), help="delivery in any order, or in order (default: out)")
     add(
         "--failure",
         choices=("ideal", "timer"),
         help="a failed get is known at once, or when the timeout ends (default: ideal)",
     )
-    add(
-        "--visibility-timeout",
-        type=real,
-        metavar="SECONDS",
-        help="time from a get until the message is visible again (default: 0)",
-    )
-    add(
-        "--link-delay",
-        type=real,
-        metavar="SECONDS",
-        help="time of one passage of the link (default: 0)",
-    )
-    add(
-        "--gets-max",
-        type=real,
-        metavar="N",
-        help="number of gets after which a message is given up",
-    )
-    add(
-        "--method",
-        choices=METHODS,
-        default="analytic",
-        help="way to compute (default: %(default)s)",
-    )
-    add(
-        "--as-printed",
-        action="store_true",
-        help="results of eq. 8 and 9 with the misprints of the paper",
-    )
-    add(
-        "--target",
-        type=real,
-        metavar="SECONDS",
-        help="mean delivery time, for the largest arrival rate that meets it",
-    )
-    add(
-        "--sensitivity",
-        action="store_true",
-        help="change of the mean delivery time per unit of each parameter",
-    )
+    add("--visibility-timeout", type=real, metavar="SECONDS", help="time from a get (default: 0)")
+    add("--link-delay", type=real, metavar="SECONDS", help="time of one passage (default: 0)")
+    add("--gets-max", type=real, metavar="N", help="gets after which a message is given up")
+    add("--method", choices=METHODS, default="analytic", help="method (default: %(default)s)")
+    add("--as-printed", action="store_true", help="eq. 8 and 9 with the misprints of the paper")
+    add("--target", type=real, metavar="SECONDS", help="mean that the largest arrival rate meets")
+    add("--sensitivity", action="store_true", help="change of the mean per unit of each parameter")
     _add_effort(parser)
     add_sweep(parser, "threads=4:10")
     add_source(parser)
@@ -154,17 +86,11 @@ def add(commands: Commands) -> None:
 
 def _add_effort(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("simulation", "Options of the methods that simulate.")
+    group.add_argument("--replications", type=count, default=20, help="runs (default: 20)")
     group.add_argument(
-        "--replications", type=count, default=20, help="number of runs (default: %(default)s)"
+        "--horizon", type=real, default=100.0, metavar="S", help="seconds of a run (default: 100)"
     )
-    group.add_argument(
-        "--horizon",
-        type=real,
-        default=100.0,
-        metavar="SECONDS",
-        help="length of a run (default: %(default)s)",
-    )
-    group.add_argument("--seed", type=number, default=0, help="random seed (default: %(default)s)")
+    group.add_argument("--seed", type=number, default=0, help="random seed (default: 0)")
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -207,7 +133,7 @@ def _parameters(found: Mapping[str, Any], swept: set[str]) -> dict[str, Any]:
         if name in found or not swept.issuperset(both):
             pair = one_or_pair(name, required(found, name))
             parameters.update(zip(both, pair, strict=True))
-    for name in ("reliability", "visibility_timeout", "link_delay", "gets_max"):
+    for name in _NUMBERS:
         if name in found:
             parameters[name] = as_number(name, found[name])
     if "arrival_rate" in found or "arrival_rate" not in swept:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 EXTRA: Final = "this command needs more packages: pip install 'dovemq[{}]'"
 FILE_BYTES_MAX: Final = 1 << 20
+APPROXIMATIONS: Final = ("allen-cunneen", "kraemer-langenbach-belz")
 _PICTURES: Final = (".png", ".svg", ".pdf")
 _PACKAGES: Final = frozenset(
     ("duckdb", "matplotlib", "numba", "numpy", "pandas", "pyarrow", "pyspark", "scipy")

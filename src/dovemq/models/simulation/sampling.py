@@ -35,16 +35,16 @@ _TAIL: Final = 7.69711747013104972
 _AREA: Final = 0.0039496598225815571993
 _UNIT: Final = 2.0**-53
 
-_SHAPE = np.dtype(
-    [
-        ("kind", np.int64),
-        ("count", np.int64),
-        ("first", np.int64),
-        ("scale", np.float64),
-        ("shape", np.float64),
-    ]
-)
 Rows = NDArray[np.void]
+
+
+def row_type(**names: str) -> np.dtype[np.void]:
+    """The type of the rows of a table: names of fields by their numpy type, such as `f8="x y"`."""
+    fields = [(name, kind) for kind, listed in names.items() for name in listed.split()]
+    return np.dtype(fields)
+
+
+_SHAPE = row_type(i8="kind count first", f8="scale shape")
 
 
 class Shapes:

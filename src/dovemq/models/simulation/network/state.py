@@ -17,7 +17,7 @@ from dovemq.models.jobs import JobNetwork, JobRoute
 from dovemq.models.simulation.compiled import codes
 from dovemq.models.simulation.histogram import BINS
 from dovemq.models.simulation.runs import ReplicationSpan
-from dovemq.models.simulation.sampling import Rows, Shapes
+from dovemq.models.simulation.sampling import Rows, Shapes, row_type
 from dovemq.models.simulation.streams import Words, seeded
 
 (NONE,) = codes(-1, 0)
@@ -32,61 +32,18 @@ OF_STATION: Final = ("waiting", "busy", "any_busy", "ready", "started", "ended",
 OF_TYPE: Final = ("in_system", "arrived", "done", "sojourn", "sojourn_square")
 """One area, two counts, two sums."""
 
-_STATE = np.dtype(
-    [
-        ("slice_end", np.float64),
-        ("slice_length", np.float64),
-        ("per_scale", np.float64),
-        ("slice", np.int64),
-        ("width", np.int64),
-        ("levels", np.int64),
-        ("pending", np.int64),
-        ("hollow", np.int64),
-        ("free", np.int64),
-        ("serial", np.int64),
-        ("rows", np.int64),
-        ("rows_max", np.int64),
-    ]
+_STATE = row_type(
+    f8="slice_end slice_length per_scale",
+    i8="slice width levels pending hollow free serial rows rows_max",
 )
-_STATION = np.dtype([("servers", np.int64), ("busy", np.int64), ("waiting", np.int64)])
-_TYPE = np.dtype(
-    [("arrival", np.int64), ("first", np.int64), ("paths", np.int64), ("in_system", np.int64)]
-)
-_PATH = np.dtype([("share", np.float64), ("first", np.int64), ("tasks", np.int64)])
-_TASK = np.dtype(
-    [
-        ("station", np.int64),
-        ("level", np.int64),
-        ("service", np.int64),
-        ("before", np.int64),
-        ("next_first", np.int64),
-        ("next_count", np.int64),
-    ]
-)
-_JOB = np.dtype(
-    [
-        ("arrived", np.float64),
-        ("serial", np.int64),
-        ("kind", np.int64),
-        ("first_task", np.int64),
-        ("left", np.int64),
-        ("link", np.int64),
-    ]
-)
-_NODE = np.dtype(
-    [("service", np.float64), ("ready", np.float64), ("link", np.int64), ("before", np.int64)]
-)
-_PENDING = np.dtype([("time", np.float64), ("item", np.int64)])
-RECORD = np.dtype(
-    [
-        ("time", np.float64),
-        ("job", np.int64),
-        ("event", np.int64),
-        ("kind", np.int64),
-        ("task", np.int64),
-        ("station", np.int64),
-    ]
-)
+_STATION = row_type(i8="servers busy waiting")
+_TYPE = row_type(i8="arrival first paths in_system")
+_PATH = row_type(f8="share", i8="first tasks")
+_TASK = row_type(i8="station level service before next_first next_count")
+_JOB = row_type(f8="arrived", i8="serial kind first_task left link")
+_NODE = row_type(f8="service ready", i8="link before")
+_PENDING = row_type(f8="time", i8="item")
+RECORD = row_type(f8="time", i8="job event kind task station")
 
 Whole = NDArray[np.int64]
 

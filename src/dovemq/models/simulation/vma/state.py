@@ -16,7 +16,7 @@ from dovemq.models.errors import TooLarge
 from dovemq.models.simulation.compiled import codes
 from dovemq.models.simulation.histogram import BINS
 from dovemq.models.simulation.runs import ReplicationSpan
-from dovemq.models.simulation.sampling import Rows, Shapes
+from dovemq.models.simulation.sampling import Rows, Shapes, row_type
 from dovemq.models.simulation.streams import Words, seeded
 from dovemq.models.vma.parameters import VmaParameters
 
@@ -57,63 +57,22 @@ SUMS: Final = ("received", "sojourn", "sojourn_square", "sending", "resting")
 """Sums over the received messages of a class: `sending` lasts until the message is at the broker,
 `resting` from there to its first lease."""
 
-_STATE = np.dtype(
-    [
-        ("now", np.float64),
-        ("next_arrival", np.float64),
-        ("next_other", np.float64),
-        ("slice_end", np.float64),
-        ("slice_length", np.float64),
-        ("reliability", np.float64),
-        ("visibility_timeout", np.float64),
-        ("link_delay", np.float64),
-        ("per_scale", np.float64),
-        ("sender_threads", np.int64),
-        ("broker_threads", np.int64),
-        ("in_order", np.int64),
-        ("timed", np.int64),
-        ("slice", np.int64),
-        ("sender_waiting", np.int64),
-        ("visible", np.int64),
-        ("sender_busy", np.int64),
-        ("broker_busy", np.int64),
-        ("in_system", np.int64),
-        ("free", np.int64),
-        ("serial", np.int64),
-        ("rows", np.int64),
-        ("rows_max", np.int64),
-        ("full", np.int64),
-    ]
+_STATE = row_type(
+    f8="now next_arrival next_other slice_end slice_length reliability visibility_timeout "
+    "link_delay per_scale",
+    i8="sender_threads broker_threads in_order timed slice sender_waiting visible sender_busy "
+    "broker_busy in_system free serial rows rows_max full",
 )
-_KIND = np.dtype(
-    [("share", np.float64), ("level", np.int64), ("sender", np.int64), ("broker", np.int64)]
+_KIND = row_type(f8="share", i8="level sender broker")
+_MESSAGE = row_type(
+    f8="arrived sent leased sender_time broker_time chance",
+    i8="serial",
+    i4="link after copies leases",
+    i2="kind level stage listed",
 )
-_MESSAGE = np.dtype(
-    [
-        ("arrived", np.float64),
-        ("sent", np.float64),
-        ("leased", np.float64),
-        ("sender_time", np.float64),
-        ("broker_time", np.float64),
-        ("chance", np.float64),
-        ("serial", np.int64),
-        ("link", np.int32),
-        ("after", np.int32),
-        ("copies", np.int32),
-        ("leases", np.int32),
-        ("kind", np.int16),
-        ("level", np.int16),
-        ("stage", np.int16),
-        ("listed", np.int16),
-    ]
-)
-_THREAD = np.dtype([("end", np.float64), ("slot", np.int64)])
-_DELAYED = np.dtype(
-    [("due", np.float64), ("serial", np.int64), ("slot", np.int64), ("lost", np.int64)]
-)
-RECORD = np.dtype(
-    [("time", np.float64), ("message", np.int64), ("event", np.int64), ("kind", np.int64)]
-)
+_THREAD = row_type(f8="end", i8="slot")
+_DELAYED = row_type(f8="due", i8="serial slot lost")
+RECORD = row_type(f8="time", i8="message event kind")
 
 Whole = NDArray[np.int64]
 

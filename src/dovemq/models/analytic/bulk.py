@@ -1,11 +1,10 @@
-"""A server that takes all who wait into one service, as a group commit does.
+"""A server that serves all waiting requests together, as a group commit does.
 
-Arrivals are Poisson, and the service of a group has a time that depends on its size. Who arrives
-meanwhile waits for its end and is of the next group; after a service in which nobody arrived, the
-next one to come makes a group alone (Bailey 1954, Neuts 1967). A few more may come just in time for
-a group, before its service begins: a Poisson number. The chain of group sizes is solved as it is.
-Of times it needs the mean and scv, and takes them as gamma distributed: arrivals in one are then
-negative binomial.
+Arrivals are Poisson, and the service time of a group depends on its size. Requests that arrive
+during a service form the next group; after a service without arrivals, the next request is a group
+alone (Bailey 1954, Neuts 1967). A Poisson number of further requests may join a group just before
+its service starts. The Markov chain of group sizes is solved exactly. Service times have a mean and
+an scv and are taken as gamma distributed, so that the arrivals in one are negative binomial.
 """
 
 from dataclasses import dataclass, replace
@@ -19,15 +18,14 @@ from dovemq.models import checks
 from dovemq.models.checks import Floats
 
 WEIGHT_LAST_MAX: Final = 1e-4
-"""Of the largest group there is a time for. With more of it, groups would grow beyond."""
+"""The server is stable while the largest known group size has at most this probability."""
 _ARRIVALS_IN_SERVICE: Final = 20.0
-"""With so many on average it is busy for all that matters."""
+"""With so many arrivals per service the server is practically always busy."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupServices:
-    """Mean and scv of the service of 1, 2, … together, and how many come on average just in time
-    for one."""
+    """Mean and scv of the service of groups of 1, 2, …, and the mean number of late joiners."""
 
     means: Floats
     scvs: Floats
@@ -36,8 +34,10 @@ class GroupServices:
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """`busy` is a share of time, `group_size` a mean over services. The sojourn is without what
-    passes until a service begins of a server that was free."""
+    """`busy` is a share of time, `group_size` a mean over services.
+
+    The sojourn leaves out the time until a free server starts a service.
+    """
 
     stable: bool
     busy: float
@@ -63,7 +63,7 @@ def bulk(arrival_rate: float, groups: GroupServices) -> Bulk:
 
 
 def arrival_rate_at(busy: float, groups: GroupServices) -> float:
-    """What keeps such a server busy for that share of time."""
+    """Returns the arrival rate that keeps the server busy for that share of time."""
 
     def surplus(rate: float) -> float:
         return bulk(rate, groups).busy - busy
@@ -73,7 +73,7 @@ def arrival_rate_at(busy: float, groups: GroupServices) -> float:
 
 
 def joined_by(group_size: float, arrival_rate: float, groups: GroupServices) -> GroupServices:
-    """With as many joiners as make groups of that mean size; none, if they are as large without."""
+    """Adds the joiners that give groups of that mean size; none if they are as large without."""
 
     def joined(joiners: float) -> GroupServices:
         return replace(groups, joiners=joiners)
@@ -85,8 +85,7 @@ def joined_by(group_size: float, arrival_rate: float, groups: GroupServices) -> 
 
 
 def _arrived(rate: float, means: Floats, scvs: Floats) -> tuple[Floats, Floats]:
-    """From each size to how many wait then, and the probability that nobody arrives in a service:
-    the next one to come is then waited for."""
+    """Returns P(number waiting after a service) by group size, and P(no arrival in a service)."""
     numbers = np.arange(len(means) + 1)
     waiting = np.zeros((len(means), len(means)))
     alone = np.zeros(len(means))
@@ -103,7 +102,7 @@ def _arrived(rate: float, means: Floats, scvs: Floats) -> tuple[Floats, Floats]:
 
 
 def _joined(joiners: float, size_max: int) -> Floats:
-    """From how many wait to the size of their group."""
+    """Returns P(group size) by the number of waiting requests."""
     numbers = poisson.pmf(np.arange(size_max), joiners)
     joined = np.zeros((size_max, size_max))
     for row in range(size_max):

@@ -1,9 +1,9 @@
-"""When a job of several tasks is done: mean and variance of the time through its DAG.
+"""Mean and variance of the time that a job takes through its graph of tasks.
 
-A chain is a sum, whatever the distributions. Where branches join, the job waits for the slowest:
-each branch is taken as gamma with its mean and variance, and branches as independent of each other.
-Times are counted from the last task that all branches share (the dominator of the join), so that
-what they share is not counted as chance between them. Approximate at joins only.
+Times of a chain add up, for any distributions. Where branches join, the job waits for the slowest:
+each branch is taken as gamma distributed with its mean and variance, and independent of the others.
+Their times count from the last task that all branches share (the dominator of the join), since the
+time before it is the same for all. Only joins are approximate.
 """
 
 import functools
@@ -21,7 +21,7 @@ _POINTS: Final = 300
 _SHAPE_MAX: Final = 1e8
 _START: Final = ""
 _END: Final = "\n"
-"""Before the first tasks and after the last; no task is named so."""
+"""Names of the start and the end of a job; no task has such a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class TimeMoments:
 
 
 def completion(tasks: Sequence[JobTask], sojourns: Mapping[str, TimeMoments]) -> TimeMoments:
-    """`sojourns` is the time of each topic's tasks: wait and service."""
+    """`sojourns` are the times of tasks by topic: wait and service."""
     nothing = TimeMoments(np.zeros(()), np.zeros(()))
     dominator: dict[str, str] = {_START: _START}
     depth = {_START: 0}
@@ -55,7 +55,7 @@ def completion(tasks: Sequence[JobTask], sojourns: Mapping[str, TimeMoments]) ->
 
 
 def slowest(branches: Sequence[TimeMoments]) -> TimeMoments:
-    """Mean and variance of the maximum of independent gamma times."""
+    """Returns mean and variance of the maximum of independent gamma times."""
     if len(branches) == 1:
         return branches[0]
     means = np.stack(np.broadcast_arrays(*(branch.mean for branch in branches)))
@@ -81,7 +81,7 @@ def slowest(branches: Sequence[TimeMoments]) -> TimeMoments:
 
 @functools.cache
 def _nodes() -> tuple[Floats, Floats]:
-    """Of Gauss and Legendre on (0, 1): dear to find, and always the same."""
+    """Nodes and weights of Gauss–Legendre quadrature on (0, 1); expensive, so they are kept."""
     nodes, weights = np.polynomial.legendre.leggauss(_POINTS)
     return np.asarray(0.5 * (nodes + 1.0)), np.asarray(0.5 * weights)
 

@@ -1,7 +1,7 @@
-"""M/M/c/K: c servers, room for K in all; an arrival that finds no room is lost.
+"""M/M/c/K: c servers and K places in all; an arrival that finds no place is lost.
 
-Exact by its birth–death chain (Gross and Harris 1998). Stable for every load, since no more
-than K are ever there; K = c is Erlang's loss system.
+Exact by its birth–death chain (Gross and Harris 1998). It is stable for every load, since
+at most K are present; K = c is Erlang's loss system.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ CELLS_MAX: Final = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class FiniteStation:
-    """Waiting and sojourn are those of arrivals that found room.
+    """Waiting and sojourn are means over the arrivals that found a place.
 
     `probabilities[k]` is that of k in the station, along the first axis up to the largest
     capacity. `utilisation` is the share of the servers that is busy, below 1 whatever the load.
@@ -42,7 +42,7 @@ class FiniteStation:
     sojourn_time: Floats
 
     def wait_tail(self, time: ArrayLike) -> Floats:
-        """P(wait > time) of those who found room: k in the way make k − c + 1 stages."""
+        """Returns P(wait > time) of accepted arrivals; k present ones make k − c + 1 stages."""
         after = checks.not_negative(time, "time")
         seen = _probabilities(self.load, self.servers, self.capacity - 1.0)
         stages = _along_first(seen) - self.servers + 1.0
@@ -95,7 +95,7 @@ def mmck(
 
 
 def _probabilities(load: Floats, servers: Floats, capacity: Floats) -> Floats:
-    """In logarithms, so that no capacity overflows."""
+    """Computes in logarithms, so that no capacity overflows."""
     levels = int(capacity.max(initial=0)) + 1
     if levels * load.size > CELLS_MAX:
         raise TooLarge("probabilities", levels * load.size, CELLS_MAX, "ask for fewer at a time")

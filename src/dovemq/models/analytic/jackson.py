@@ -1,8 +1,8 @@
-"""Open Jackson networks: M/M/c stations between which what leaves one goes to another by chance.
+"""Open Jackson networks: M/M/c stations with random routing between them.
 
 Exact: the stations have product form (Jackson 1957, 1963), so each is an M/M/c station at the rate
-that the traffic equations Λ = λ + Λ·P give it. With feedback the flows are not Poisson, and yet
-each visit meets the station as an M/M/c arrival would.
+of the traffic equations Λ = λ + Λ·P. With feedback the flows are not Poisson, but each visit sees
+the station as an M/M/c arrival does.
 """
 
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class JacksonNetwork:
 def jackson(
     arrival_rates: ArrayLike, routing: ArrayLike, service_rates: ArrayLike, servers: ArrayLike
 ) -> JacksonNetwork:
-    """`routing[i, j]` is the share of what leaves station i that goes to j; the rest departs."""
+    """`routing[i, j]` is the share of the departures of station i that go to j; the rest leaves."""
     outside = np.atleast_1d(checks.not_negative(arrival_rates, "arrival_rates"))
     routes = _routing(routing, outside.shape[-1])
     total = outside.sum(axis=-1)
@@ -70,17 +70,19 @@ def _routing(routing: ArrayLike, stations: int) -> Floats:
     for station, leaving in enumerate(routes.sum(axis=1)):
         if leaving > 1.0 + _ROUNDING:
             raise ModelSpecInvalid(
-                f"routing[{station}]", f"shares of {leaving:g} leave the station: at most 1 can"
+                f"routing[{station}]", f"the shares add up to {leaving:g}: at most 1 is possible"
             )
     return routes
 
 
 def _totals(routes: Floats) -> Floats:
-    """(I − P)⁻¹: visits to each station of one that begins at each."""
+    """Returns (I − P)⁻¹: the visits to each station by the station where they start."""
     leaves = 1.0 - routes.sum(axis=1) > _ROUNDING
     for _ in range(len(routes)):
         leaves = leaves | (routes[:, leaves].sum(axis=1) > 0.0)
     if not leaves.all():
         trapped = int(np.argmin(leaves))
-        raise ModelSpecInvalid(f"routing[{trapped}]", "what comes to this station can never leave")
+        raise ModelSpecInvalid(
+            f"routing[{trapped}]", "arrivals at this station can never leave the network"
+        )
     return np.asarray(np.linalg.inv(np.eye(len(routes)) - routes), dtype=np.float64)

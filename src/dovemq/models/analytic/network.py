@@ -1,8 +1,8 @@
-"""Multi-class open networks of GI/G/m topics: what 002 asks of a workload and an allocation.
+"""Open networks of GI/G/m topics with several job types (`elastic`).
 
 Each topic is a GI/G/m station (`approximate.py`) whose arrivals' variability comes from the flows
 (`flows.py`); classes that meet at a topic wait alike. Exact for Poisson arrivals and exponential
-service; else an approximation, whose error against simulation is told in the docs.
+service; otherwise an approximation, whose error against simulations is in the docs.
 """
 
 import functools
@@ -24,14 +24,14 @@ from dovemq.models.errors import ModelSpecInvalid
 from dovemq.models.jobs import JobNetwork, JobType, Topic
 
 _STEP: Final = 1e-5
-"""Relative step of the numerical slopes; their error is of its square."""
+"""Relative step of the numerical slopes; their error is of the order of its square."""
 _FACTOR_MIN: Final = 1e-12
-"""Of the load that stands for none, since a time per job needs jobs."""
+"""The factor that stands for no load, since a time per job needs jobs."""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkMeasures:
-    """Topics, then jobs, lie along the last axis in the order of the network.
+    """Figures of topics or of jobs lie along the last axis in the order of the network.
 
     `wip` is Σ L_j, the tasks in progress; `time_per_job` is wip over the rate of all jobs, which
     for chains is the mean response time. `response_time` is from the arrival of a job to the end
@@ -52,7 +52,7 @@ class NetworkMeasures:
 
 @dataclass(frozen=True, slots=True)
 class NetworkSensitivity:
-    """Change of the work in progress, by numerical slope; per consumer: by one more at a topic."""
+    """Numerical slopes of the work in progress; `per_consumer` is for one more at a topic."""
 
     per_arrival_rate: Floats
     per_service_rate: Floats
@@ -65,7 +65,7 @@ def network_measures(
     factor: ArrayLike = 1.0,
     approximation: str = ALLEN_CUNNEEN,
 ) -> NetworkMeasures:
-    """For the allocation of the network, or for others along the last axis of `consumers`.
+    """Evaluates the consumers of the network, or others along the last axis of `consumers`.
 
     `factor` multiplies every arrival rate.
     """
@@ -92,7 +92,7 @@ def network_measures(
 
 
 def network_headroom(network: JobNetwork, time_per_job_max: float) -> Headroom:
-    """By how much all arrival rates may grow together; `arrival_rate_max` is that of all jobs."""
+    """Headroom of all arrival rates together; `arrival_rate_max` is the rate of all jobs."""
     target = checks.positive(time_per_job_max, "time_per_job_max")
     found = flows(network)
     servers = _consumers(network, None)
@@ -110,7 +110,7 @@ def network_headroom(network: JobNetwork, time_per_job_max: float) -> Headroom:
 
 
 def network_sensitivity(network: JobNetwork) -> NetworkSensitivity:
-    """Where the network is unstable there is none: not a number."""
+    """Every figure is NaN where the network is unstable."""
     now = network_measures(network).wip
     more = _consumers(network, None) + np.eye(len(network.topics))
     with np.errstate(invalid="ignore"):
@@ -171,7 +171,7 @@ def _consumers(network: JobNetwork, consumers: ArrayLike | None) -> Floats:
 
 
 def _sojourns(network: JobNetwork, topics: Station, found: Flows) -> dict[str, TimeMoments]:
-    """The wait is taken as exponential for those who wait at all, as it is in M/M/m."""
+    """Takes the wait of tasks that wait as exponential, as it is in M/M/m."""
     waits = np.where(topics.wait_probability > 0.0, topics.wait_probability, 1.0)
     known = np.where(topics.stable, topics.waiting_time, 0.0)
     spread = known * (2.0 * (known / waits) - known) + found.service_scvs / found.service_rates**2
@@ -183,7 +183,7 @@ def _sojourns(network: JobNetwork, topics: Station, found: Flows) -> dict[str, T
 
 
 def _response(job: JobType, spans: Mapping[str, TimeMoments]) -> TimeMoments:
-    """Over the routes that are taken; one of share 0 counts for nothing, stable or not."""
+    """Combines the routes by share; a route of share 0 does not count, even if unstable."""
     taken = [(route.share, completion(route.tasks, spans)) for route in job.routes if route.share]
     mean = sum((share * span.mean for share, span in taken), start=np.zeros(()))
     finite = np.isfinite(mean)

@@ -1,10 +1,10 @@
-"""Parameters of models from what was observed: estimates with intervals, fits, drift.
+"""Parameters of models from observations: estimates with intervals, fits, drift.
 
     from dovemq.models.calibration import TimeSample, fits, rate_of, scv_of
 
     services = TimeSample.of_values([10_240, 9_870, 31_002, …])     # whole microseconds
     rate_of(services)            # Parameter(value, low, high, samples): per second
-    fits(services)[0]            # the best by AIC, of the distributions that the simulator knows
+    fits(services)[0]            # the best by AIC
 
 Needs numpy and scipy.
 """

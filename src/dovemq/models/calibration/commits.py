@@ -1,4 +1,4 @@
-"""The commits of a front end, as the times of its sends tell them."""
+"""The commits of a front end, reconstructed from the times of its sends."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,16 +11,18 @@ from dovemq.models.analytic import GroupServices, joined_by
 from dovemq.models.checks import Floats
 
 GAP_US: Final = 150
-"""Sends of one commit are told one right after the other; no commit is as fast."""
+"""Sends of one commit are recorded closer together than this; no commit is as fast."""
 COMMITS_MIN: Final = 30
-"""Of a size, for its time to be taken from them alone."""
+"""A group size with so many commits has a service time of its own."""
 SIZES_MAX: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class RequestTimes:
-    """Times in µs, in any order: when each was read, committed and answered, and how long it took
-    by the clock of its client."""
+    """Times in µs, in any order: when each request was read, committed and answered.
+
+    `response` is how long it took by the clock of its client.
+    """
 
     read: NDArray[Any]
     at: NDArray[Any]
@@ -30,10 +32,10 @@ class RequestTimes:
 
 @dataclass(frozen=True, slots=True)
 class Commits:
-    """How many requests each held and how long it took.
+    """The number of requests and the time of each commit.
 
-    `beside_seconds` is what a request takes in the mean besides waiting for commits: until the last
-    one of its group is read, for its answer, and on the way to the front end and back.
+    `beside_seconds` is the mean time of a request besides waiting for commits: until the last one
+    of its group is read, for its answer, and on the way to the front end and back.
     """
 
     sizes: NDArray[np.int64]
@@ -42,21 +44,22 @@ class Commits:
 
 
 def commits_of(requests: RequestTimes) -> Commits:
-    """A commit begins when the one before has ended and its last request was read. Of the first
-    one that is not known, and it is left out."""
+    """Finds the commits. One starts when the one before has ended and its last request was read.
+
+    The first commit is left out, because its start is not known.
+    """
     order = np.argsort(requests.at, kind="stable")
     read, at, written = (times[order] for times in (requests.read, requests.at, requests.written))
     begins = np.concatenate(([0], 1 + np.flatnonzero(np.diff(at) > GAP_US)))
     sizes = np.diff(begins, append=len(at))
     ends = at[begins + sizes - 1]
     since = np.maximum(ends[:-1], np.maximum.reduceat(read, begins)[1:])
-    # Of each request from the second commit on: when the one before its own has ended.
+    # For each request from the second commit on: the end of the commit before its own.
     later, before = slice(sizes[0], None), np.repeat(ends[:-1], sizes[1:])
     gathering = np.repeat(since, sizes[1:]) - np.maximum(read[later], before)
     answering = (written - np.repeat(ends, sizes))[later]
     way = (requests.response[order] - (written - read))[later]
-    # A front end that is busy reads late, which is waiting and not the way: who came to a free one
-    # was read at once.
+    # A busy front end reads late, which is waiting and not the way; a free one reads at once.
     free = read[later] > before + GAP_US
     beside_us = np.mean(gathering + answering) + (np.mean(way[free]) if free.any() else way.min())
     seconds = np.maximum(1, ends[1:] - since) / 1e6
@@ -64,7 +67,7 @@ def commits_of(requests: RequestTimes) -> Commits:
 
 
 def groups_of(commits: Sequence[Commits], request_rate: float) -> GroupServices:
-    """Of sizes that are seldom, the mean is on a line through all, and the variance that of all."""
+    """Fits service times by group size; rare sizes use a line through all, and one variance."""
     sizes = np.minimum(np.concatenate([each.sizes for each in commits]), SIZES_MAX)
     seconds = np.concatenate([each.seconds for each in commits])
     often = [size for size in range(1, SIZES_MAX + 1) if (sizes == size).sum() >= COMMITS_MIN]
@@ -78,7 +81,7 @@ def groups_of(commits: Sequence[Commits], request_rate: float) -> GroupServices:
 
 
 def _line(sizes: NDArray[np.int64], seconds: Floats) -> Floats:
-    """For 1, 2, … by least squares; no commit is faster than the fastest, or for being larger."""
+    """Fits a line for sizes 1, 2, …; it never falls, and is never below the fastest commit."""
     slope, first = 0.0, float(seconds.mean())
     if len(np.unique(sizes)) > 1:
         slope, first = map(float, np.polyfit(sizes - 1, seconds, 1))

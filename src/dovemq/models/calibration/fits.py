@@ -1,9 +1,9 @@
-"""Which distribution of the simulator's fits observed times best, by Akaike's criterion.
+"""The distribution that fits observed times best, by Akaike's criterion.
 
 Each is fitted by maximum likelihood: exponential and gamma in closed form but for the shape's
 equation, Erlang by the whole stages beside that shape, hyper-exponential of two phases by
 expectation and maximisation. A constant has no density to compare: it is the fit if all times are
-equal, and no candidate else. Times shorter than the clock tells stand at half of its step.
+equal, and otherwise no candidate. Times below the resolution of the clock count as half of it.
 """
 
 import math
@@ -26,18 +26,18 @@ from dovemq.models.distributions import (
 )
 
 STAGES_COMPARED_MAX: Final = 20
-"""Beyond, whole stages lie so close that Erlang is gamma by another name. Up to there the stages
-are a choice among few and not counted as a parameter: else Erlang could never win."""
+"""With more stages Erlang is practically a gamma distribution. Up to here the number of stages is a
+choice among few and not counted as a parameter; otherwise Erlang could never win."""
 NEWTON_STEPS_MAX: Final = 50
 MAXIMISATIONS_MAX: Final = 300
 GAIN_MIN: Final = 1e-4
-"""Of the log-likelihood: with less gained the phases are found, as far as AIC can tell."""
+"""The search for phases ends when the log-likelihood gains less than this."""
 SHARE_MIN: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class DistributionFit:
-    """Times in seconds. `distance` is Kolmogorov's: the best of all may still be far off."""
+    """A fitted distribution, times in seconds. `distance` is Kolmogorov's, to judge the fit."""
 
     name: str
     distribution: Distribution
@@ -51,7 +51,7 @@ class DistributionFit:
 
 
 def fits(sample: TimeSample) -> tuple[DistributionFit, ...]:
-    """The best first; nothing of no times, or where all are 0."""
+    """Returns the fits, the best first; none if there are no times, or all are 0."""
     if not sample.total_us:
         return ()
     times = np.maximum(sample.means_us, BELOW_US) / SECOND_US
@@ -84,7 +84,7 @@ def _fit(
 
 
 def _gamma_shape(mean: float, mean_log: float) -> float:
-    """Newton's steps on log k − ψ(k) = log m − mean log, from the start of Minka (2002)."""
+    """Solves log k − ψ(k) = log m − mean log by Newton's method, started as in Minka (2002)."""
     gap = math.log(mean) - mean_log
     shape = (3.0 - gap + math.sqrt((gap - 3.0) ** 2 + 24.0 * gap)) / (12.0 * gap)
     for _ in range(NEWTON_STEPS_MAX):

@@ -19,7 +19,7 @@ from dovemq.models.errors import ModelParameterInvalid
 from dovemq.models.estimates import CONFIDENCE, Parameter, t_quantile
 
 SAMPLES_MIN: Final = 10
-"""Of fewer observations no interval is told."""
+"""Fewer observations give no interval."""
 
 
 def known(parameter: Parameter | None, name: str) -> Parameter:
@@ -32,7 +32,7 @@ def known(parameter: Parameter | None, name: str) -> Parameter:
 
 
 def mean_of(sample: TimeSample, confidence: float = CONFIDENCE) -> Parameter | None:
-    """In the unit of the sample; None of too few, or where all is 0."""
+    """Estimates the mean in the unit of the sample; None for too few values, or if all are 0."""
     if sample.independent < SAMPLES_MIN or not sample.total_us:
         return None
     mean = sample.total_us / sample.size
@@ -41,7 +41,7 @@ def mean_of(sample: TimeSample, confidence: float = CONFIDENCE) -> Parameter | N
 
 
 def rate_of(sample: TimeSample, confidence: float = CONFIDENCE) -> Parameter | None:
-    """Per second, of times in microseconds."""
+    """Estimates a rate per second from times in microseconds."""
     mean = mean_of(sample, confidence)
     if mean is None:
         return None
@@ -95,7 +95,7 @@ def _by_influence(
 
 
 def _untransformed(value: float, skewness: float, size: int) -> float:
-    """The inverse of w + sw²/3 + s²w³/27 + s/6n (s: skewness), which is one to one."""
+    """Inverts w + sw²/3 + s²w³/27 + s/6n (s: skewness), which is one to one."""
     if abs(skewness) < 1e-6:
         return value
     inside = 1.0 + skewness * (value - skewness / (6.0 * size))

@@ -1,9 +1,9 @@
-"""Clean cuts: places where a sequence can be taken apart without changing its order figures.
+"""Clean cuts: places where a sequence can be divided without changing its order figures.
 
 A cut is *clean* if everything before it is less than everything after it. An increasing
 subsequence never has to choose between the two sides, and no message of one side belongs to a
 position on the other. So the longest increasing subsequence and the displacement of the whole are
-the sums of those of the pieces between clean cuts, and the pieces may be measured apart.
+the sums over the pieces between clean cuts, and the pieces can be measured separately.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from dovemq.models.consistency.columns import Integers
 def clean_cuts(
     values: Integers, most_before: int, least_after: int, *, ties: bool = False
 ) -> tuple[int, int] | None:
-    """The first and the last clean cut of a piece, as places between its values.
+    """Returns the first and the last clean cut of a piece, as places between its values.
 
     `most_before` and `least_after` are the extremes of the sequence before and after the piece.
     Place p lies before the value at p; place 0 is the start, `len(values)` the end. None: there is

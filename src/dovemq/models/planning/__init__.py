@@ -1,4 +1,4 @@
-"""How many consumers each topic needs: for a budget, or for a target of time (002, §V).
+"""Plans the consumers of each topic for a budget, or for a target of time (`elastic`, §V).
 
     from dovemq.models.planning import Problem, min_time
 

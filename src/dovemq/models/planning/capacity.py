@@ -1,7 +1,7 @@
-"""Which numbers of partitions and consumers keep a latency, and which of them cost least.
+"""Numbers of partitions and consumers that meet a latency, and the cheapest of them.
 
 Latency is the mean sojourn of a message, or a quantile of it. An estimate with an interval meets
-the target when all of its interval does; where the target lies inside the interval, nobody knows.
+the target when its whole interval does; if the target lies inside the interval, it is not known.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ class UnitPrices:
 
 @dataclass(frozen=True, slots=True)
 class LatencyTarget:
-    """`level` of a quantile; None means the mean."""
+    """A latency to meet: the quantile of `level`, or the mean if that is None."""
 
     latency: float
     level: float | None = None
@@ -40,7 +40,7 @@ class LatencyTarget:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """`load` is the factor on the arrival rate that `queue` has already."""
+    """`load` is the factor that the arrival rate of `queue` already contains."""
 
     load: float
     queue: PartitionedQueue
@@ -49,7 +49,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """`met` is None where the interval holds the target."""
+    """`met` is None where the target lies in the interval."""
 
     candidate: Candidate
     latency: float
@@ -65,7 +65,7 @@ def candidates(
     loads: Sequence[float],
     prices: UnitPrices,
 ) -> list[Candidate]:
-    """In the order of the loads; a partition without a consumer of its own is no candidate."""
+    """Lists all combinations in the order of the loads; each partition needs a consumer."""
     count = len(partitions) * len(consumers) * len(loads)
     if count > CANDIDATES_MAX:
         raise TooLarge("configurations", count, CANDIDATES_MAX, "ask for fewer values")
@@ -101,7 +101,7 @@ def by_formula(asked: Iterable[Candidate], target: LatencyTarget) -> list[Judged
 
 
 def cheapest(found: Iterable[Judged]) -> dict[float, Judged | None]:
-    """For each load; of those that cost the same, the fastest."""
+    """Returns the cheapest for each load; among equal costs the fastest."""
     best: dict[float, Judged | None] = {}
     for each in found:
         load = each.candidate.load

@@ -1,4 +1,4 @@
-"""What consumers cost: F_j of 002, a growing convex function of their number."""
+"""Costs of consumers: F_j of `elastic`, a growing convex function of their number."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from dovemq.models.errors import ModelParameterInvalid
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """F(m) = linear·m + quadratic·m², or the listed F(1), F(2), …, whose last step goes on.
+    """F(m) = linear·m + quadratic·m², or the listed F(1), F(2), …, whose last step continues.
 
-    Each consumer must cost something, and none less than the one before it.
+    Each consumer costs something, and at least as much as the one before.
     """
 
     linear: float = 1.0

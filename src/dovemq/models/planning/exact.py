@@ -1,7 +1,7 @@
-"""The best allocation by looking at all of them: to check the greedy ones, and for small networks.
+"""The best allocation by enumeration: to check the greedy planners, and for small networks.
 
-Numbers of consumers that leave a topic unstable are passed over; the others are counted before any
-is judged, and refused beyond `ALLOCATIONS_MAX`.
+Allocations that leave a topic unstable are skipped; the others are counted first, and more than
+`ALLOCATIONS_MAX` are refused.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _ROUNDING: Final = 1e-9
 
 
 def exact_time(problem: Problem, budget: float) -> CapacityPlan:
-    """The least work in progress that the budget buys."""
+    """Finds the least work in progress for the budget."""
     progress = progress_of(problem)
     quick = min_time(problem, budget)
     if not quick.feasible:
@@ -39,7 +39,7 @@ def exact_time(problem: Problem, budget: float) -> CapacityPlan:
 
 
 def exact_cost(problem: Problem, time_per_job_max: float) -> CapacityPlan:
-    """The cheapest allocation that keeps the target; of these, the least work in progress."""
+    """Finds the cheapest allocation that meets the target; of these, the least work in progress."""
     target = float(checks.positive(time_per_job_max, "time_per_job_max"))
     progress = progress_of(problem)
     quick = min_cost(problem, target)
@@ -60,7 +60,7 @@ def exact_cost(problem: Problem, time_per_job_max: float) -> CapacityPlan:
 
 
 def _allocations(problem: Problem, progress: WorkInProgress, budget: float) -> Floats:
-    """All from the least stable one on that the budget buys."""
+    """Returns all stable allocations that the budget allows."""
     least = np.maximum(progress.stable_from, problem.start)
     costs = problem.costs or (Cost(),) * len(least)
     spent = np.array([float(problem.extra_cost(least))])

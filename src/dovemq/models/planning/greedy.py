@@ -1,10 +1,9 @@
-"""MinTime and MinCost of 002, and Random to compare them with: one consumer after another.
+"""MinTime and MinCost of `elastic`, and Random as a baseline: one consumer after another.
 
-Readings. The budget counts what is spent over the start. The benefit of a consumer is the fall of
-the whole work in progress, computed in full, per cost; with equal costs and frozen flows it is that
-of algorithms 1 and 2. While a topic is unstable the work in progress is infinite, and the consumer
-goes to the largest deficit λ_j/μ_j − m_j. Algorithm 2 goes on while the target is missed (printed:
-while it is met).
+Readings. The budget is for cost added to the start. The benefit of a consumer is the fall of the
+whole work in progress per cost; with equal costs and constant flows it is that of algorithms 1 and
+2. While a topic is unstable the work in progress is infinite, and the consumer goes to the largest
+deficit λ_j/μ_j − m_j. Algorithm 2 continues while the target is missed (printed: while it is met).
 """
 
 from collections.abc import Callable
@@ -23,7 +22,7 @@ STEPS_MAX: Final = 100_000
 _ROUNDING: Final = 1e-9
 
 Choose = Callable[[Sketch, Flags], NextConsumer | None]
-"""A topic of those that are allowed and the reason, or None if none is worth a consumer."""
+"""Returns one of the allowed topics and the reason, or None if no consumer helps."""
 
 
 def min_time(problem: Problem, budget: float) -> CapacityPlan:
@@ -32,7 +31,7 @@ def min_time(problem: Problem, budget: float) -> CapacityPlan:
 
 
 def random_time(problem: Problem, budget: float, rng: np.random.Generator) -> CapacityPlan:
-    """The baseline: each consumer goes to any topic that can take one."""
+    """Gives each consumer to a random topic that can take one, as a baseline."""
     progress = progress_of(problem)
     return _spend("Random", problem, progress, budget, _random(rng))
 

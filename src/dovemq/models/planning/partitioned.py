@@ -3,7 +3,7 @@
 Messages go to each partition with equal probability, so that Poisson arrivals stay Poisson ones.
 A partition may be a station itself: one server that every message passes before it waits for a
 consumer (`partition_rate`); without it more partitions only divide the consumers. Consumers are
-dealt out evenly; where that leaves a rest, some partitions have one more.
+distributed evenly; if that leaves a rest, some partitions have one more.
 """
 
 import functools
@@ -29,7 +29,7 @@ _BISECTIONS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class PartitionedQueue:
-    """Rates are per unit of time; `service_rate` is that of one consumer."""
+    """Rates share one unit of time; `service_rate` is the rate of one consumer."""
 
     arrival_rate: float
     service_rate: float
@@ -54,7 +54,7 @@ class PartitionedQueue:
 
     @property
     def allotment(self) -> tuple[tuple[int, int], ...]:
-        """Consumers of a partition, and how many partitions have so many."""
+        """Pairs of a number of consumers and the number of partitions that have so many."""
         each, rest = divmod(int(self.consumers), int(self.partitions))
         dealt = ((each + 1, rest), (each, int(self.partitions) - rest))
         return tuple((consumers, count) for consumers, count in dealt if count)
@@ -66,7 +66,7 @@ class PartitionedQueue:
         return rate < fewest * self.service_rate and rate < self.partition_rate
 
     def network(self) -> JobNetwork:
-        """All partitions, as topics of a network with one type of job."""
+        """Returns all partitions as topics of a network with one job type."""
         dealt = [consumers for consumers, count in self.allotment for _ in range(count)]
         topics: list[Topic] = []
         routes = []
@@ -79,7 +79,7 @@ class PartitionedQueue:
         return JobNetwork(tuple(topics), (job,))
 
     def sojourn_time(self) -> float:
-        """The mean; exact with Poisson arrivals and exponential services, infinite if unstable."""
+        """Returns the mean; it is exact for Poisson arrivals and exponential services."""
         share = 1.0 / self.partitions
         topics = self._topics("", 1)
         route = JobRoute(chain(*(topic.name for topic in topics)))
@@ -92,7 +92,7 @@ class PartitionedQueue:
         return float(np.dot(weights, found)) if self.stable else math.inf
 
     def sojourn_quantile(self, level: float) -> float:
-        """Known where arrivals and services are exponential; infinite if unstable."""
+        """Returns a quantile, for exponential arrivals and services; infinite if unstable."""
         tail = 1.0 - float(checks.level(level))
         for name in ("arrival_scv", "service_scv"):
             if getattr(self, name) != 1.0:
@@ -118,7 +118,7 @@ class PartitionedQueue:
         return Topic(f"partition{number}", self.partition_rate), own
 
     def _tail(self) -> Callable[[float], float]:
-        """P(sojourn > time). What a message spends at M/M/1 and then at M/M/c is independent."""
+        """Returns P(sojourn > time). The times at M/M/1 and then at M/M/c are independent."""
         rate = self.arrival_rate / self.partitions
         parts = [
             (count / self.partitions, mmc(rate, self.service_rate, consumers))

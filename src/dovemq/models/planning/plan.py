@@ -1,4 +1,4 @@
-"""The answer of a planner: an allocation, how it was reached, and what it lacks."""
+"""The result of a planner: an allocation, its steps, and what is missing."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from dovemq.models.planning.progress import WorkInProgress
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """A topic that stays unstable, and how many consumers more would make it stable."""
+    """A topic that stays unstable, and the missing consumers that would make it stable."""
 
     topic: str
     load: float
@@ -21,7 +21,7 @@ class Shortage:
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """One consumer more at a topic. Infinite figures mean that a topic is still unstable."""
+    """One more consumer at a topic. Infinite figures mean that a topic is still unstable."""
 
     number: int
     topic: str
@@ -34,7 +34,7 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class CapacityPlan:
-    """`cost` is what is spent over the start. `time_per_job` is wip over the rate of all jobs.
+    """`cost` is the cost added to the start; `time_per_job` is wip over the rate of all jobs.
 
     Not `feasible`: the budget cannot make every topic stable, or the target cannot be reached;
     `note` says which, `shortages` what is missing. The allocation is then the best that was found.
@@ -55,7 +55,7 @@ class CapacityPlan:
 
 @dataclass(frozen=True, slots=True)
 class NextConsumer:
-    """The topic that gets the next consumer, and the work in progress then, where it is known."""
+    """The topic that gets the next consumer, and the work in progress then, if it is known."""
 
     place: int
     reason: str
@@ -67,7 +67,7 @@ def whole(consumers: Floats) -> tuple[int, ...]:
 
 
 class Sketch:
-    """A plan that is being made: the allocation so far, with every step and its reason."""
+    """A plan under construction: the allocation so far, with every step and its reason."""
 
     def __init__(self, method: str, problem: Problem, progress: WorkInProgress) -> None:
         self._method = method
@@ -90,7 +90,7 @@ class Sketch:
 
     @property
     def steps(self) -> Floats:
-        """What one consumer more costs at each topic."""
+        """The cost of one more consumer at each topic."""
         return self._prices.of(self.consumers + 1.0) - self._prices.of(self.consumers)
 
     def add(self, choice: NextConsumer) -> None:

@@ -1,4 +1,4 @@
-"""From a spec to its plan: which planner, and where jobs may choose routes, their shares too."""
+"""Makes the plan of a spec, with the shares of routes where jobs have several."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -20,7 +20,7 @@ _GAIN_MIN: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan, and the network as it would be then: its consumers, and its shares if they moved."""
+    """A plan, and the network with its consumers and the chosen shares of routes."""
 
     plan: CapacityPlan
     network: JobNetwork
@@ -69,7 +69,7 @@ def _with_network(problem: Problem, network: JobNetwork) -> Problem:
 
 
 def _starting_as(problem: Problem, network: JobNetwork) -> Problem:
-    """The new shares, with the consumers that the plan began with."""
+    """Combines the new shares with the consumers of the start."""
     return replace(problem, network=replace(problem.network, jobs=network.jobs))
 
 

@@ -1,4 +1,4 @@
-"""What is to be planned: a network, what its jobs are worth at each topic, what consumers cost."""
+"""A planning problem: a network, the value of jobs at each topic, the cost of consumers."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -12,7 +12,7 @@ from dovemq.models.jobs import JobNetwork
 from dovemq.models.planning.costs import Cost, TopicPrices
 
 CONSUMERS_MAX: Final = 10_000
-"""At one topic, unless the problem says less."""
+"""The bound for one topic, unless the problem has a lower one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Problem:
         return TopicPrices(self.costs or (Cost(),) * len(self.network.topics))
 
     def extra_cost(self, consumers: Floats) -> Floats:
-        """Of allocations along the last axis, over the cost of the start."""
+        """Returns the cost of allocations along the last axis, minus the cost of the start."""
         prices = self.prices
         total: Floats = np.sum(prices.of(consumers) - prices.of(self.start), axis=-1)
         return total

@@ -1,9 +1,8 @@
 """Routing shares that leave the least work in progress, where jobs may take several routes.
 
-The future work of 002. For M/M/1 topics the problem is convex and its solution unique (Kameda and
-Zhang 1995); with general scvs it need not be, so the search begins at several places and looks
-along each line before it narrows. Shares move between two routes of a job at a time, until no move
-helps.
+The future work of `elastic`. For M/M/1 topics the problem is convex and its solution unique (Kameda
+and Zhang 1995); with general scvs it need not be, so the search has several starts and samples
+each line before it narrows. Shares move between two routes of a job at a time, until no move helps.
 """
 
 from collections.abc import Iterator
@@ -28,12 +27,12 @@ _GAIN_MIN: Final = 1e-10
 _STABLE_MARGIN: Final = 1e-9
 
 Shares = tuple[Floats, ...]
-"""Of the routes of each job."""
+"""The shares of the routes of each job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """The network with its best shares; not `feasible` where no shares keep every topic stable."""
+    """The network with its best shares; not `feasible` if no shares make every topic stable."""
 
     network: JobNetwork
     shares: tuple[tuple[float, ...], ...]
@@ -43,7 +42,7 @@ class Routing:
 
 
 def best_shares(problem: Problem) -> Routing:
-    """For the consumers that the topics of the network have."""
+    """Finds the shares for the present consumers of the topics."""
     progress_of(problem)
     balanced, utilisation = _balanced(problem.network)
     if utilisation >= 1.0 - _STABLE_MARGIN:
@@ -104,7 +103,7 @@ def _pairs(shares: Shares) -> Iterator[tuple[int, int, int]]:
 def _moved(
     problem: Problem, shares: Shares, wip: float, job: int, one: int, other: int
 ) -> tuple[float, Shares]:
-    """The best division between two routes of what they have together."""
+    """Finds the best division of the common share of two routes."""
     together = float(shares[job][one] + shares[job][other])
     if together == 0.0:
         return wip, shares
@@ -129,7 +128,7 @@ def _moved(
 
 
 def _balanced(network: JobNetwork) -> tuple[Shares, float]:
-    """Shares that make the busiest topic least busy, and how busy it is: a linear programme."""
+    """Finds shares that minimise the highest utilisation, by a linear programme."""
     places = network.places
     routes = [(job, route) for job in network.jobs for route in job.routes]
     busy = np.zeros((len(places), len(routes) + 1))

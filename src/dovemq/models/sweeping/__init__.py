@@ -1,4 +1,4 @@
-"""Many configurations of a model, each replicated until its figures are known well enough.
+"""Sweeps: many configurations of a model, each replicated until its figures are precise enough.
 
     from dovemq.models.sweeping import SweepFindings, read_sweep
 
@@ -8,8 +8,8 @@
         for configuration, replication in asked:
             findings.add(configuration, replication, sweep.replicate(configuration, replication))
 
-A replication is a pure function of the sweep and its two numbers, so that it does not matter where,
-when and beside which others it is run. Who runs them all is `dovemq.pipeline`. Needs numba.
+A replication is a pure function of the sweep and its two numbers, so that it does not matter where
+and when it runs. `dovemq.pipeline` runs all of them. Needs numba.
 """
 
 from dovemq.models.sweeping.findings import SweepFindings

@@ -143,5 +143,5 @@ def _axis(place: str, given: Any) -> list[Value]:
 
 def _value(place: str, given: Any) -> Value:
     if not isinstance(given, int | float | str):
-        raise ModelSpecInvalid(place, f"{given!r} is no number, text, true or false")
+        raise ModelSpecInvalid(place, f"{given!r} is not a number, a text, true or false")
     return given

@@ -115,7 +115,7 @@ def test_parameters_may_come_from_a_file_and_flags_override_them(ask: Ask, tmp_p
     assert found["results"][0]["parameters"]["broker_threads"] == 5
 
 
-def test_headroom_and_slopes_are_told_on_request(ask: Ask) -> None:
+def test_headroom_and_slopes_are_reported_on_request(ask: Ask) -> None:
     found = json.loads(ask(*VMA, "--target", 0.3, "--sensitivity", "--json"))
     assert found["headroom"]["met"] is True
     assert found["headroom"]["factor"] > 1
@@ -168,7 +168,7 @@ def test_station_is_answered_by_the_form_that_fits(
     assert model in ask(*QUEUE, *args)
 
 
-def test_station_tells_quantiles_tails_and_headroom(ask: Ask) -> None:
+def test_station_reports_quantiles_tails_and_headroom(ask: Ask) -> None:
     args = ("--arrival-rate", 30, "--servers", 4, "--quantile", 0.95, "--tail", 0.1)
     found = json.loads(ask(*QUEUE, *args, "--target", 0.2, "--sensitivity", "--json"))
     station = mmc(30, 10, 4)
@@ -202,7 +202,7 @@ def test_overloaded_station_fails_the_check_and_a_sweep_does_not(ask: Ask) -> No
     assert "unstable" in ask(*QUEUE, "--sweep", "arrival_rate=5,50")
 
 
-def test_plan_of_the_paper_tells_its_steps(ask: Ask, plan_file: Path) -> None:
+def test_plan_of_the_paper_reports_its_steps(ask: Ask, plan_file: Path) -> None:
     out = ask("plan", plan_file)
     assert "2 2 1 4" in out
     assert "MinTime: the budget is spent; cost 5" in out

@@ -23,7 +23,7 @@ def _planned(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], *arg
     return json.loads(capsys.readouterr().out)["plan"]
 
 
-def test_plan_of_the_how_to_ends_as_it_says(
+def test_plan_of_the_how_to_has_the_figures_it_shows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = _planned(_blocks()[0], tmp_path, capsys)

@@ -1,4 +1,4 @@
-"""The case study of 002, networks by chance, and two plain oracles for them.
+"""The case study of `elastic`, random networks, and two plain oracles for them.
 
 `iterated_scvs` applies eq. 3–6 over and over, visit by visit. `job_times` follows every task of
 every job through first-come first-served topics, event by event.

@@ -1,4 +1,4 @@
-"""Jackson networks and the tandem of 000 against their Markov chains; the equations as printed."""
+"""Jackson networks and the tandem of `vma` against their Markov chains, and eq. 8 as printed."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -160,7 +160,7 @@ def test_headroom_is_where_the_target_is_met_exactly() -> None:
     assert float(missed.factor) < 1
 
 
-def test_sensitivity_tells_where_a_consumer_helps_most() -> None:
+def test_sensitivity_shows_where_a_consumer_helps_most() -> None:
     found = network_sensitivity(paper_network(consumers=(2, 1, 1, 4)))
     assert int(np.argmin(found.per_consumer)) == 1
     assert (found.per_arrival_rate > 0).all()

@@ -21,7 +21,7 @@ def _requests(*times: tuple[int, int, int, int]) -> RequestTimes:
     return RequestTimes(*np.array(times).T)
 
 
-def test_requests_told_right_after_each_other_are_of_one_commit() -> None:
+def test_requests_recorded_right_after_each_other_are_of_one_commit() -> None:
     found = commits_of(
         _requests(
             (1_000, 2_000 + GAP_US, 2_350, 1_350),
@@ -40,7 +40,7 @@ def test_commit_begins_when_the_one_before_has_ended() -> None:
     assert found.seconds.tolist() == pytest.approx([0.002])
 
 
-def test_what_a_request_takes_besides_waiting_is_told_apart() -> None:
+def test_time_of_a_request_besides_waiting_is_separated() -> None:
     found = commits_of(
         _requests(
             (0, 1_000, 1_000, 1_000),
@@ -55,7 +55,7 @@ def test_what_a_request_takes_besides_waiting_is_told_apart() -> None:
     assert found.beside_seconds == pytest.approx((300 / 3 + 50 + 60) / 1e6)
 
 
-def test_where_nobody_came_to_a_free_server_the_shortest_way_counts() -> None:
+def test_shortest_way_counts_if_no_request_met_a_free_server() -> None:
     found = commits_of(
         _requests(
             (0, 1_000, 1_000, 1_000), (900, 2_000, 2_000, 1_200), (1_900, 3_000, 3_000, 1_170)

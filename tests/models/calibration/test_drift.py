@@ -1,4 +1,4 @@
-"""Two periods: what has changed is told, and what has not is seldom said to have."""
+"""Drift between two periods: changes are found, and false alarms are rare."""
 
 import math
 

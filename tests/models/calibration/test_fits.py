@@ -13,7 +13,7 @@ def _sample(times: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> TimeSample
     return TimeSample.of_values(np.round(1e6 * times).astype(np.int64))
 
 
-def test_exponential_times_are_told_as_such() -> None:
+def test_exponential_times_are_recognised() -> None:
     best = fits(_sample(np.random.default_rng(1).exponential(0.02, COUNT)))[0]
     assert isinstance(best.distribution, Exponential)
     assert best.distribution.mean == pytest.approx(0.02, rel=0.05)
@@ -76,6 +76,6 @@ def test_times_below_the_clock_do_not_stop_a_fit() -> None:
     assert all(np.isfinite(fit.aic) for fit in found)
 
 
-def test_nothing_is_told_of_no_times() -> None:
+def test_no_times_have_no_fit() -> None:
     assert fits(TimeSample.of_values([])) == ()
     assert fits(TimeSample.of_values([0, 0, 0])) == ()

@@ -65,7 +65,7 @@ def test_invalid_interval_is_refused_with_its_place(then: str, now: str, reason:
         read_spec(tomllib.loads(FILE + CALIBRATED.replace(then, now)))
 
 
-def test_one_topic_of_a_file_is_a_question_about_a_queue(
+def test_one_topic_of_a_file_is_evaluated_as_a_queue(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "model.toml"

@@ -64,7 +64,7 @@ def test_the_fewest_consumers_and_the_partition_decide_about_stability() -> None
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "reason"),
     [
         ({"arrival_rate": 0}, "arrival_rate"),
         ({"service_rate": -1}, "service_rate"),
@@ -74,9 +74,9 @@ def test_the_fewest_consumers_and_the_partition_decide_about_stability() -> None
         ({"service_scv": -1}, "service_scv"),
     ],
 )
-def test_a_queue_that_cannot_be_is_refused(wrong: dict[str, float], told: str) -> None:
+def test_invalid_queue_is_refused(wrong: dict[str, float], reason: str) -> None:
     given = {"arrival_rate": 1, "service_rate": 1, "consumers": 2, **wrong}
-    with pytest.raises(ModelParameterInvalid, match=told):
+    with pytest.raises(ModelParameterInvalid, match=reason):
         PartitionedQueue(**given)  # type: ignore[arg-type]
 
 
@@ -114,7 +114,7 @@ def test_partitions_without_a_consumer_are_no_candidates() -> None:
         candidates(PartitionedQueue(1, 2), range(1, 999), range(1, 999), [1.0], UnitPrices())
 
 
-def test_nobody_knows_where_the_interval_holds_the_target() -> None:
+def test_target_inside_the_interval_is_neither_met_nor_missed() -> None:
     candidate = _candidates()[0]
     assert judged(candidate, LatencyTarget(1.0), 0.9, 0.8, 1.0).met is True
     assert judged(candidate, LatencyTarget(1.0), 0.9, 0.8, 1.1).met is None

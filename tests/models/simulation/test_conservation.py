@@ -1,4 +1,4 @@
-"""What happens to messages and jobs, event by event, under random models."""
+"""Invariants of messages and jobs, event by event, for random models."""
 
 import itertools
 from dataclasses import replace

@@ -36,7 +36,7 @@ RUN = SimulationRun(50.0, warm_up=5.0, replications=12, seed=9)
 
 
 @pytest.mark.parametrize("workers", [2, 3, 8])
-def test_result_is_the_same_whatever_the_number_of_workers(workers: int) -> None:
+def test_result_does_not_depend_on_the_number_of_workers(workers: int) -> None:
     alone, together = RUN, replace(RUN, workers=workers)
     found, expected = simulate_tandem(TANDEM, together), simulate_tandem(TANDEM, alone)
     assert found.sojourn == expected.sojourn
@@ -198,10 +198,10 @@ def test_run_that_pauses_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_progress_is_told_after_each_replication(workers: int) -> None:
-    told: list[int] = []
-    simulate_tandem(TANDEM, replace(RUN, workers=workers), told.append)
-    assert told == list(range(1, 13))
+def test_progress_is_reported_after_each_replication(workers: int) -> None:
+    reported: list[int] = []
+    simulate_tandem(TANDEM, replace(RUN, workers=workers), reported.append)
+    assert reported == list(range(1, 13))
 
 
 def test_without_numba_the_message_says_what_to_install() -> None:

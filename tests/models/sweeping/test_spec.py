@@ -31,7 +31,7 @@ def test_what_results_depend_on_is_the_identity_of_a_sweep() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "reason"),
     [
         ('model = "queue"', 'model = "star"', "'star' is none of queue, vma"),
         ('model = "queue"', "", "model: missing"),
@@ -53,13 +53,13 @@ def test_what_results_depend_on_is_the_identity_of_a_sweep() -> None:
         ("[grid]", "[grid]\nseed = [1, 2]", "name of a column"),
     ],
 )
-def test_a_file_that_makes_no_sense_is_refused_by_its_place(old: str, new: str, told: str) -> None:
-    with pytest.raises(ModelSpecInvalid, match=told.replace(".", r"\.")):
+def test_invalid_file_is_refused_with_its_place(old: str, new: str, reason: str) -> None:
+    with pytest.raises(ModelSpecInvalid, match=reason.replace(".", r"\.")):
         sweep_of(QUEUE, None, (old, new))
 
 
 @pytest.mark.parametrize(
-    ("text", "old", "new", "told"),
+    ("text", "old", "new", "reason"),
     [
         (QUEUE, "service_rate = 1", "service_rate = 0", "configuration 0 .* service_rate is 0"),
         (QUEUE, "service_rate = 1", "", "service_rate: missing"),
@@ -77,8 +77,6 @@ def test_a_file_that_makes_no_sense_is_refused_by_its_place(old: str, new: str, 
         (VMA, 'model = "vma"', 'model = "cpn"', "a net is needed"),
     ],
 )
-def test_a_configuration_that_makes_no_sense_is_named(
-    text: str, old: str, new: str, told: str
-) -> None:
-    with pytest.raises(ModelSpecInvalid, match=told):
+def test_invalid_configuration_is_named(text: str, old: str, new: str, reason: str) -> None:
+    with pytest.raises(ModelSpecInvalid, match=reason):
         SweepFindings(sweep_of(text, None, (old, new)))

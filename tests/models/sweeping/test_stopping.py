@@ -22,7 +22,7 @@ def _sweep(stopping: Stopping) -> Sweep:
     )
 
 
-def _told(configuration: int, replication: int) -> tuple[float, float]:
+def _measured(configuration: int, replication: int) -> tuple[float, float]:
     chance = random.Random(f"{configuration}/{replication}")
     return 1 + SPREADS[configuration] * chance.gauss(0, 1), 5.0
 
@@ -39,7 +39,7 @@ def _run(
         if shuffled:
             shuffled.shuffle(asked)
         for configuration, replication in asked[:slice_rows]:
-            findings.add(configuration, replication, _told(configuration, replication))
+            findings.add(configuration, replication, _measured(configuration, replication))
     return rounds
 
 

@@ -140,7 +140,7 @@ def test_each_configuration_has_a_seed_of_its_own_unless_chance_is_common() -> N
     assert {common.seed_of(number) for number in range(len(sweep.points))} == {4}
 
 
-def test_what_a_configuration_tells_does_not_depend_on_the_others() -> None:
+def test_figures_of_a_configuration_do_not_depend_on_the_others() -> None:
     whole = run_here(sweep_of(QUEUE))
     part = sweep_of(QUEUE, None, ('consumers = "1:3"', "consumers = [1]"), ("[0.5, 0.8]", "[0.5]"))
     assert run_here(part).estimates(0) == whole.estimates(0)

@@ -95,9 +95,9 @@ def _gets_slope(model: VmaParameters) -> Floats:
     reliability = np.asarray(model.reliability, dtype=np.float64)
     most = np.asarray(model.gets_max, dtype=np.float64)
     failed = 1.0 - reliability
-    endless = np.isinf(most)
-    count = np.where(endless, 1.0, most)
-    given_up = np.where(endless, 0.0, failed**count)
-    given_up_slope = np.where(endless, 0.0, -count * failed ** (count - 1.0))
+    unlimited = np.isinf(most)
+    count = np.where(unlimited, 1.0, most)
+    given_up = np.where(unlimited, 0.0, failed**count)
+    given_up_slope = np.where(unlimited, 0.0, -count * failed ** (count - 1.0))
     slope: Floats = -given_up_slope / reliability - (1.0 - given_up) / reliability**2
     return slope

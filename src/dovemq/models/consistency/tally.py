@@ -47,7 +47,7 @@ class _Stream:
 class ConsistencyTally:
     """Counts sent and received messages by streams, which have numbers.
 
-    Sends and receives may be told in any interleaving. What is held per stream is what its
+    Sends and receives may be added in any interleaving. The memory per stream is what its
     `SequenceSet`s and its `OrderTally` hold, and 8 bytes per message that never came intact.
     """
 

@@ -98,5 +98,5 @@ class Sweep:
 
     def named(self, configuration: int) -> str:
         point = zip(self.axes, self.points[configuration], strict=True)
-        told = ", ".join(f"{name} = {value}" for name, value in point)
-        return f"configuration {configuration}" + (f" ({told})" if told else "")
+        values = ", ".join(f"{name} = {value}" for name, value in point)
+        return f"configuration {configuration}" + (f" ({values})" if values else "")

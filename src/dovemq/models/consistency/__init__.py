@@ -10,9 +10,8 @@
 `metrics.py` defines the figures. All of them are exact, for one batch or for many.
 """
 
-from dovemq.models.consistency.cuts import clean_cuts
 from dovemq.models.consistency.metrics import METRICS, Consistency
-from dovemq.models.consistency.order import KeptOrder, OrderTally
+from dovemq.models.consistency.order import KeptOrder, OrderTally, clean_cuts
 from dovemq.models.consistency.sequences import FIRST_SEQ, LOWEST_SEQ
 from dovemq.models.consistency.tally import ConsistencyTally, measure, order_of, ranks
 

@@ -45,35 +45,29 @@ VmaMethod: TypeAlias = Callable[[VmaParameters, SimulationRun], VmaAnswer]
 
 def by_formula(parameters: VmaParameters, *, as_printed: bool = False) -> VmaAnswer:
     found = vma(parameters, as_printed=as_printed)
-    values = {
-        "delivery_time": found.delivery_time,
-        "waiting": found.waiting,
-        "sender_utilisation": found.sender.utilisation,
-        "broker_utilisation": found.broker.utilisation,
-        "sender_any_busy": found.sender.any_busy,
-        "broker_any_busy": found.broker.any_busy,
-    }
+    values = (
+        found.delivery_time,
+        found.waiting,
+        found.sender.utilisation,
+        found.broker.utilisation,
+        found.sender.any_busy,
+        found.broker.any_busy,
+    )
     stations = (("sender", found.sender), ("broker", found.broker))
     unstable = tuple(name for name, station in stations if not bool(station.stable))
     # An overloaded sender passes on less than arrives, so the broker is not known either.
     known = {name: "sender" not in unstable and name not in unstable for name, _ in stations}
     measures = {
         name: exact(float(value) if known.get(name.partition("_")[0], True) else inf)
-        for name, value in values.items()
+        for name, value in zip(MEASURES, values, strict=True)
     }
     return VmaAnswer("analytic", measures, unstable, found)
 
 
 def by_kernel(parameters: VmaParameters, run: SimulationRun) -> VmaAnswer:
     found = simulate_tandem(parameters, run)
-    measures = {
-        "delivery_time": found.sojourn,
-        "waiting": found.waiting,
-        "sender_utilisation": found.sender_busy,
-        "broker_utilisation": found.broker_busy,
-        "sender_any_busy": found.sender_any_busy,
-        "broker_any_busy": found.broker_any_busy,
-    }
+    busy = (found.sender_busy, found.broker_busy, found.sender_any_busy, found.broker_any_busy)
+    measures = dict(zip(MEASURES, (found.sojourn, found.waiting, *busy), strict=True))
     return VmaAnswer("kernel", measures, found.unstable)
 
 
@@ -81,14 +75,8 @@ def by_petri_net(parameters: VmaParameters, run: SimulationRun) -> VmaAnswer:
     found = simulate_vma(
         parameters, replications=run.replications, duration_s=run.horizon, seed=run.seed
     )
-    measures = {
-        "delivery_time": found.delivery_time_s,
-        "waiting": found.waiting,
-        "sender_utilisation": found.sender_utilisation,
-        "broker_utilisation": found.broker_utilisation,
-        "sender_any_busy": found.sender_any_busy,
-        "broker_any_busy": found.broker_any_busy,
-    }
+    measures = {name: getattr(found, name) for name in list(MEASURES)[1:]}
+    measures = {"delivery_time": found.delivery_time_s, **measures}
     return VmaAnswer("petri", measures, parameters.overloaded)
 
 

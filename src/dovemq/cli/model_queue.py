@@ -194,9 +194,9 @@ def _priority(
 
 
 def _row(station: Any, place: int | None) -> dict[str, Any]:
-    row: dict[str, Any] = {"stable": True}
-    if hasattr(station, "stable"):
-        row["stable"] = bool(station.stable if place is None else station.stable[place])
+    row: dict[str, Any] = {
+        "stable": bool(station.stable if place is None else station.stable[place])
+    }
     for name in _COLUMNS:
         if hasattr(station, name):
             value = getattr(station, name)

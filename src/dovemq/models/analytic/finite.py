@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from dovemq.models import checks
+from dovemq.models.analytic.station import Station
 from dovemq.models.checks import Floats
 from dovemq.models.errors import ModelParameterInvalid, TooLarge
 
@@ -19,27 +20,17 @@ CELLS_MAX: Final = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class FiniteStation:
+class FiniteStation(Station):
     """Waiting and sojourn are means over the arrivals that found a place.
 
     `probabilities[k]` is that of k in the station, along the first axis up to the largest
     capacity. `utilisation` is the share of the servers that is busy, below 1 whatever the load.
     """
 
-    arrival_rate: Floats
-    service_rate: Floats
-    servers: Floats
     capacity: Floats
-    load: Floats
     probabilities: Floats
     blocking_probability: Floats
     throughput: Floats
-    utilisation: Floats
-    wait_probability: Floats
-    waiting: Floats
-    waiting_time: Floats
-    number: Floats
-    sojourn_time: Floats
 
     def wait_tail(self, time: ArrayLike) -> Floats:
         """Returns P(wait > time) of accepted arrivals; k present ones make k − c + 1 stages."""
@@ -86,6 +77,7 @@ def mmck(
         blocking_probability=blocking,
         throughput=throughput,
         utilisation=busy / count,
+        stable=np.ones(load.shape, dtype=np.bool_),
         wait_probability=np.sum(np.where(before > 0, seen, 0.0), axis=0),
         waiting=waiting,
         waiting_time=waiting_time,

@@ -5,6 +5,7 @@ Where the load is not below the number of servers the station is unstable: `stab
 and numbers are infinite, and tails are 1. Sources: Kleinrock 1975; Gross and Harris 1998.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -111,18 +112,26 @@ class MarkovStation(Station):
     def sojourn_quantile(self, level: ArrayLike) -> Floats:
         tail = 1.0 - checks.level(level)
         shape = np.broadcast_shapes(tail.shape, self.load.shape)
-        low = np.zeros(shape)
-        high = np.broadcast_to(1.0 / self.service_rate, shape).copy()
-        for _ in range(_DOUBLINGS_MAX):
-            short = self.stable & (self.sojourn_tail(high) > tail)
-            if not short.any():
-                break
-            high = np.where(short, 2.0 * high, high)
-        for _ in range(_BISECTIONS):
-            middle = 0.5 * (low + high)
-            above = self.sojourn_tail(middle) > tail
-            low, high = np.where(above, middle, low), np.where(above, high, middle)
-        return np.where(self.stable, high, np.inf)
+        first = np.broadcast_to(1.0 / self.service_rate, shape)
+        found = time_at_tail(
+            lambda time: np.where(self.stable, self.sojourn_tail(time), 0.0), tail, first
+        )
+        return np.where(self.stable, found, np.inf)
+
+
+def time_at_tail(tail_at: Callable[[Floats], Floats], tail: Floats, first: Floats) -> Floats:
+    """Finds the time at which a falling tail reaches a level, by doubling and bisection."""
+    low, high = np.zeros(first.shape), first
+    for _ in range(_DOUBLINGS_MAX):
+        short = tail_at(high) > tail
+        if not short.any():
+            break
+        high = np.where(short, 2.0 * high, high)
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        above = tail_at(middle) > tail
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return high
 
 
 S = TypeVar("S", bound=Station)

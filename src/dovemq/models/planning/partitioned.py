@@ -6,7 +6,6 @@ consumer (`partition_rate`); without it more partitions only divide the consumer
 distributed evenly; if that leaves a rest, some partitions have one more.
 """
 
-import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,13 +17,12 @@ from numpy.typing import NDArray
 from dovemq.models import checks
 from dovemq.models.analytic.inversion import inverted
 from dovemq.models.analytic.network import network_measures
-from dovemq.models.analytic.station import mmc
+from dovemq.models.analytic.station import mmc, time_at_tail
+from dovemq.models.checks import Floats
 from dovemq.models.errors import ModelParameterInvalid
 from dovemq.models.jobs import JobNetwork, JobRoute, JobType, Topic, chain
 
 PARTITIONS_MAX: Final = 1_000
-_DOUBLINGS_MAX: Final = 60
-_BISECTIONS: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +98,8 @@ class PartitionedQueue:
                 raise ModelParameterInvalid(name, getattr(self, name), needed)
         if not self.stable:
             return math.inf
-        tail_at = self._tail()
-        low, high = 0.0, 1.0 / self.service_rate
-        for _ in range(_DOUBLINGS_MAX):
-            if tail_at(high) <= tail:
-                break
-            low, high = high, 2.0 * high
-        for _ in range(_BISECTIONS):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if tail_at(middle) > tail else (low, middle)
-        return high
+        first = np.asarray(1.0 / self.service_rate)
+        return float(time_at_tail(self._tail(), np.asarray(tail), first))
 
     def _topics(self, number: str, consumers: int) -> tuple[Topic, ...]:
         own = Topic(f"consumers{number}", self.service_rate, self.service_scv, consumers)
@@ -117,7 +107,7 @@ class PartitionedQueue:
             return (own,)
         return Topic(f"partition{number}", self.partition_rate), own
 
-    def _tail(self) -> Callable[[float], float]:
+    def _tail(self) -> Callable[[Floats], Floats]:
         """Returns P(sojourn > time). The times at M/M/1 and then at M/M/c are independent."""
         rate = self.arrival_rate / self.partitions
         parts = [
@@ -138,8 +128,4 @@ class PartitionedQueue:
             whole = waited * passed * self.service_rate / (self.service_rate + s)
             return np.asarray((1.0 - whole) / s, dtype=np.complex128)
 
-        @functools.cache
-        def at(time: float) -> float:
-            return float(inverted(transform, np.asarray(time)))
-
-        return at
+        return lambda time: inverted(transform, time)

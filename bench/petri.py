@@ -11,13 +11,15 @@ CPU of one core, ours the best of the rounds. Without SNAKES its row is left out
 import functools
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from bench import nets, snakes_peer
 from bench.models.simulators import VERSIONS, install, module
 from bench.tables import Row, parser_of, show
 from dovemq.models.petri import Collector, Laboratory
-from dovemq.models.petri.vma import VmaParameters, vma_monitors, vma_net
+from dovemq.models.petri.vma import vma_monitors, vma_net
+from dovemq.models.vma.parameters import PAPER
 
 TANDEM: Final = (30.3, 10.0, 5, 0.88)
 ROUNDS: Final = 3
@@ -72,7 +74,7 @@ def firing_rows(seconds: float, peer_seconds: float) -> list[Row]:
 
 def _vma_rows(seconds: float) -> list[Row]:
     """The cost of all monitors, apart."""
-    given = VmaParameters(reliability=0.88)
+    given = replace(PAPER, reliability=0.88)
     stop_ms = round(seconds * 1_000)
     found: list[Row] = []
     for name, monitors in (("no monitors", ()), ("26 monitors", vma_monitors(given, stop_ms))):

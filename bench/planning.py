@@ -13,9 +13,9 @@ from typing import Final
 import numpy as np
 
 from bench.tables import Row, parser_of, show
-from dovemq.models.analytic import JobType, Network, Route, Topic, chain
+from dovemq.models.jobs import JobNetwork, JobRoute, JobType, Topic, chain
 from dovemq.models.planning import Cost, Problem, exact_time, min_time
-from dovemq.models.planning.progress import Progress
+from dovemq.models.planning.progress import WorkInProgress
 
 SEED: Final = 6
 TOPICS: Final = 50
@@ -24,23 +24,23 @@ TASKS: Final = (3, 5, 10, 20, 50)
 ROUNDS: Final = 5
 
 
-def network_of(rng: np.random.Generator, topics: int, jobs: int, tasks: int) -> Network:
+def network_of(rng: np.random.Generator, topics: int, jobs: int, tasks: int) -> JobNetwork:
     names = [f"topic-{place}" for place in range(topics)]
     made = (Topic(name, float(rng.uniform(1, 5)), float(rng.uniform(0.1, 2.5))) for name in names)
     types = (
         JobType(
             f"job-{place}",
             float(rng.uniform(0.2, 2.0)),
-            (Route(chain(*map(str, rng.choice(names, tasks)))),),
+            (JobRoute(chain(*map(str, rng.choice(names, tasks)))),),
             float(rng.uniform(0.1, 2.5)),
         )
         for place in range(jobs)
     )
-    return Network(tuple(made), tuple(types))
+    return JobNetwork(tuple(made), tuple(types))
 
 
 def stable_cost(problem: Problem) -> float:
-    return float(problem.extra_cost(np.maximum(Progress(problem).stable_from, problem.start)))
+    return float(problem.extra_cost(np.maximum(WorkInProgress(problem).stable_from, problem.start)))
 
 
 def speed(tasks: int) -> Row:

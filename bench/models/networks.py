@@ -7,16 +7,8 @@ from typing import Final
 from bench.models.simulators import Graph, Measured, graph_by_simpy
 from bench.models.tandem import PASSES, REPLICATIONS, compared
 from bench.tables import Row
-from dovemq.models.simulation import (
-    Exponential,
-    JobType,
-    Network,
-    Path,
-    Run,
-    Station,
-    Task,
-    simulate_network,
-)
+from dovemq.models.jobs import JobNetwork, JobRoute, JobTask, JobType, Topic
+from dovemq.models.simulation import SimulationRun, simulate_network
 
 GRAPH: Final = Graph(
     stations=((2, 1 / 4.2), (2, 1 / 3.7), (1, 1 / 6.7), (4, 1 / 5.1)),
@@ -26,23 +18,23 @@ GRAPH: Final = Graph(
         (1.0, ((2, ()), (1, (0,)), (3, (0,)), (3, (1, 2)))),
     ),
 )
-"""Two job types of 002 (rates per minute) and one that splits and joins."""
+"""Two job types of `elastic` (rates per minute) and one that splits and joins."""
 LONGER: Final = 40.0
 
 
-def network_of(graph: Graph) -> Network:
-    stations = tuple(
-        Station(str(place), servers, Exponential(mean))
+def network_of(graph: Graph) -> JobNetwork:
+    topics = tuple(
+        Topic(str(place), 1 / mean, consumers=servers)
         for place, (servers, mean) in enumerate(graph.stations)
     )
     jobs = tuple(
         JobType(
             str(kind),
-            Exponential(1 / rate),
+            rate,
             (
-                Path(
+                JobRoute(
                     tuple(
-                        Task(str(place), str(station), after=tuple(map(str, after)))
+                        JobTask(str(place), str(station), after=tuple(map(str, after)))
                         for place, (station, after) in enumerate(tasks)
                     )
                 ),
@@ -50,11 +42,11 @@ def network_of(graph: Graph) -> Network:
         )
         for kind, (rate, tasks) in enumerate(graph.types)
     )
-    return Network(stations, jobs)
+    return JobNetwork(topics, jobs)
 
 
 def by_kernel(horizon: float, seeds: Sequence[int]) -> Measured:
-    run = Run(horizon, replications=len(seeds), seed=seeds[0])
+    run = SimulationRun(horizon, replications=len(seeds), seed=seeds[0])
     started = time.process_time()
     found = simulate_network(network_of(GRAPH), run)
     return Measured(found.events, time.process_time() - started, found.sojourn.values)

@@ -1,12 +1,15 @@
-"""The VMA tandem by the kernel: beside SimPy and Ciw, all of Fig. 11 of 000, its cost by size."""
+"""The VMA tandem by the kernel: beside SimPy and Ciw, all of Fig. 11 of `vma`, its cost by size."""
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from bench.models.simulators import Measured, Queues, by_ciw, by_simpy
 from bench.tables import Row
-from dovemq.models.simulation import Estimate, Exponential, Run, Tandem, simulate_tandem
+from dovemq.models.estimates import Estimate
+from dovemq.models.simulation import SimulationRun, simulate_tandem
+from dovemq.models.vma.parameters import PAPER, VmaParameters
 
 QUEUES: Final = Queues(arrival_rate=30.3, service_rate=10.0, threads=5, reliability=0.99)
 CONFIDENCE: Final = 0.99
@@ -20,15 +23,13 @@ EVENTS_PER_SECOND: Final = 5 * QUEUES.arrival_rate
 Simulator = Callable[[Queues, float, Sequence[int]], Measured | None]
 
 
-def tandem_of(queues: Queues) -> Tandem:
-    service = Exponential(1 / queues.service_rate)
-    arrival = Exponential(1 / queues.arrival_rate)
-    threads = queues.threads
-    return Tandem(arrival, service, service, threads, threads, queues.reliability)
+def tandem_of(queues: Queues) -> VmaParameters:
+    rate, threads = queues.service_rate, queues.threads
+    return VmaParameters(queues.arrival_rate, rate, rate, threads, threads, queues.reliability)
 
 
 def by_kernel(queues: Queues, horizon: float, seeds: Sequence[int]) -> Measured:
-    run = Run(horizon, replications=len(seeds), seed=seeds[0])
+    run = SimulationRun(horizon, replications=len(seeds), seed=seeds[0])
     started = time.process_time()
     found = simulate_tandem(tandem_of(queues), run)
     return Measured(found.events, time.process_time() - started, found.sojourn.values)
@@ -90,19 +91,16 @@ def figure(quick: bool) -> Sequence[Row]:
     rows: list[Row] = []
     for order in ("out", "in"):
         for workers in (1, 2):
-            run = Run(100.0, replications=20, workers=workers)
+            run = SimulationRun(100.0, replications=20, workers=workers)
             wall, started = time.perf_counter(), time.process_time()
             events = 0
             for reliability in FIGURE_RELIABILITIES:
                 for threads in FIGURE_THREADS:
-                    service = Exponential(0.1)
-                    tandem = Tandem(
-                        Exponential(1 / 30.3),
-                        service,
-                        service,
-                        threads,
-                        threads,
-                        reliability,
+                    tandem = replace(
+                        PAPER,
+                        sender_threads=threads,
+                        broker_threads=threads,
+                        reliability=reliability,
                         order="in" if order == "in" else "out",
                     )
                     events += simulate_tandem(tandem, run).events

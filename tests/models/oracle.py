@@ -1,4 +1,4 @@
-"""The metrics of 004 §V.A by their definitions, without any thought of speed."""
+"""The metrics of `bdqs`, §V.A, computed by their definitions."""
 
 from collections.abc import Sequence
 

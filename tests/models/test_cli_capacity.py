@@ -34,14 +34,14 @@ def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
 
 
 def test_the_cheapest_that_keeps_the_target_is_marked_at_each_load(ask: Ask) -> None:
-    told = ask(*QUEUE, *GRID, "--load", "0.5,1", "--target", 0.15)
-    assert "load 0.5: mean of the latency" in told
-    assert "cheapest: 1 partitions, 4 consumers; cost 5" in told
-    assert "cheapest: 1 partitions, 5 consumers; cost 6" in told
-    assert "(unstable)" in told
+    reported = ask(*QUEUE, *GRID, "--load", "0.5,1", "--target", 0.15)
+    assert "load 0.5: mean of the latency" in reported
+    assert "cheapest: 1 partitions, 4 consumers; cost 5" in reported
+    assert "cheapest: 1 partitions, 5 consumers; cost 6" in reported
+    assert "(unstable)" in reported
 
 
-def test_json_tells_every_configuration(ask: Ask) -> None:
+def test_json_lists_every_configuration(ask: Ask) -> None:
     more = ("--target", 0.3, "--level", 0.9, "--partition-cost", 5, "--json")
     found = json.loads(ask(*QUEUE, *GRID, *more))
     assert len(found["configurations"]) == 15
@@ -54,13 +54,13 @@ def test_json_tells_every_configuration(ask: Ask) -> None:
     assert found["cheapest"][0]["partitions"] == 1
 
 
-def test_a_target_that_none_keeps_fails(ask: Ask, tmp_path: Path) -> None:
+def test_target_that_no_configuration_meets_fails(ask: Ask, tmp_path: Path) -> None:
     picture = tmp_path / "capacity.svg"
     more = ("--load", "0.5,1,9", "--target", 0.2, "--plot", picture)
-    told = ask(*QUEUE, *GRID, *more, code=1)
-    assert "none of them keeps the target" in told
+    reported = ask(*QUEUE, *GRID, *more, code=1)
+    assert "no configuration certainly meets" in reported
     drawn = picture.read_text()
-    assert "load 9: none keeps the target" in drawn
+    assert "load 9: none meets the target" in drawn
     assert "load 1: 1 × 4 for 5" in drawn
 
 

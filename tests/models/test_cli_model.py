@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from dovemq.cli import main
 from dovemq.experiments import catalogue
 from dovemq.experiments.catalogue import EXPERIMENTS, Experiment
 from dovemq.experiments.figure import Effort, Figure
-from dovemq.models.analytic import Vma, mmc, vma
+from dovemq.models.analytic import mmc, vma
+from dovemq.models.vma.parameters import VmaParameters
 
 Ask = Callable[..., str]
 PLAN = """
@@ -86,7 +88,7 @@ VMA = ("model", "vma", "--arrival-rate", 30.3, "--service-rate", "10,10", "--thr
 def test_service_of_the_paper_is_one_json_document_with_units(ask: Ask) -> None:
     found = json.loads(ask(*VMA, "--reliability", 0.99, "--order", "out", "--json"))
     (result,) = found["results"]
-    exact = vma(Vma(30.3, 10, 10, 5, 5, reliability=0.99))
+    exact = vma(VmaParameters(30.3, 10, 10, 5, 5, reliability=0.99))
     assert result["delivery_time_s"] == pytest.approx(float(exact.delivery_time))
     assert result["parameters"]["sender_threads"] == 5
     assert found["units"] == {"time": "s", "rate": "1/s"}
@@ -113,7 +115,7 @@ def test_parameters_may_come_from_a_file_and_flags_override_them(ask: Ask, tmp_p
     assert found["results"][0]["parameters"]["broker_threads"] == 5
 
 
-def test_headroom_and_slopes_are_told_on_request(ask: Ask) -> None:
+def test_headroom_and_slopes_are_reported_on_request(ask: Ask) -> None:
     found = json.loads(ask(*VMA, "--target", 0.3, "--sensitivity", "--json"))
     assert found["headroom"]["met"] is True
     assert found["headroom"]["factor"] > 1
@@ -166,7 +168,7 @@ def test_station_is_answered_by_the_form_that_fits(
     assert model in ask(*QUEUE, *args)
 
 
-def test_station_tells_quantiles_tails_and_headroom(ask: Ask) -> None:
+def test_station_reports_quantiles_tails_and_headroom(ask: Ask) -> None:
     args = ("--arrival-rate", 30, "--servers", 4, "--quantile", 0.95, "--tail", 0.1)
     found = json.loads(ask(*QUEUE, *args, "--target", 0.2, "--sensitivity", "--json"))
     station = mmc(30, 10, 4)
@@ -181,8 +183,8 @@ def test_station_tells_quantiles_tails_and_headroom(ask: Ask) -> None:
     ("args", "reason"),
     [
         (("--arrival-rate", "-1"), "arrival_rate is -1"),
-        (("--arrival-rate", "1", "--capacity", "3", "--service-scv", "2"), "leave the scvs out"),
-        (("--arrival-rate", "1,2", "--capacity", "3"), "endless room"),
+        (("--arrival-rate", "1", "--capacity", "3", "--service-scv", "2"), "leave out the scvs"),
+        (("--arrival-rate", "1,2", "--capacity", "3"), "unlimited places"),
         (("--arrival-rate", "1", "--service-scv", "2", "--quantile", "0.9"), "not M/G/1"),
         (("--arrival-rate", "1,2", "--tail", "1"), "not known for priority"),
         (("--arrival-rate", "1,2", "--servers", "2", "--service-rate", "1,2"), "one service rate"),
@@ -200,7 +202,7 @@ def test_overloaded_station_fails_the_check_and_a_sweep_does_not(ask: Ask) -> No
     assert "unstable" in ask(*QUEUE, "--sweep", "arrival_rate=5,50")
 
 
-def test_plan_of_the_paper_tells_its_steps(ask: Ask, plan_file: Path) -> None:
+def test_plan_of_the_paper_reports_its_steps(ask: Ask, plan_file: Path) -> None:
     out = ask("plan", plan_file)
     assert "2 2 1 4" in out
     assert "MinTime: the budget is spent; cost 5" in out
@@ -236,7 +238,38 @@ def test_routes_are_chosen_with_the_plan(ask: Ask, tmp_path: Path) -> None:
     assert "takes its routes by" in ask("plan", path, "--optimise-routes")
 
 
-def test_network_of_a_file_is_told_topic_by_topic(ask: Ask, tmp_path: Path) -> None:
+def test_planned_consumers_are_written_to_a_file_that_can_be_evaluated(
+    ask: Ask, plan_file: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "planned.toml"
+    plan = json.loads(ask("plan", plan_file, "--out", path, "--json"))["plan"]
+    found = json.loads(ask("model", "network", path, "--json"))
+    assert {each["topic"]: each["consumers"] for each in found["topics"]} == plan["consumers"]
+    assert found["time_per_job_s"] == pytest.approx(plan["time_per_job_s"])
+    assert "leave out --what-if" in ask(
+        "plan", plan_file, "--out", path, "--what-if", "load=2", code=2
+    )
+
+
+def test_chosen_shares_of_routes_are_written_with_the_plan(ask: Ask, tmp_path: Path) -> None:
+    path = tmp_path / "planned.toml"
+    asked = ("plan", _file(tmp_path, ROUTES), "--optimise-routes", "--out", path, "--json")
+    plan = json.loads(ask(*asked))["plan"]
+    routes = tomllib.loads(path.read_text())["jobs"]["j"]["routes"]
+    assert [route["share"] for route in routes] == plan["shares"]["j"]
+
+
+@pytest.mark.parametrize("option", ["--out", "--plot"])
+def test_output_that_cannot_be_written_is_refused_before_the_work(
+    ask: Ask, plan_file: Path, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as refused:
+        main(["plan", str(plan_file), option, "nowhere/plan.svg"])
+    assert refused.value.code == 2
+    assert "there is no directory 'nowhere'" in capsys.readouterr().err
+
+
+def test_network_of_a_file_is_reported_topic_by_topic(ask: Ask, tmp_path: Path) -> None:
     found = json.loads(
         ask("model", "network", _file(tmp_path, FORK), "--target", 9, "--sensitivity", "--json")
     )
@@ -249,25 +282,33 @@ def test_network_of_a_file_is_told_topic_by_topic(ask: Ask, tmp_path: Path) -> N
 def test_overloaded_network_fails_the_check(ask: Ask, plan_file: Path) -> None:
     out = ask("model", "network", plan_file, code=1)
     assert "unstable" in out
-    assert "for the rates that are offered" in out
+    assert "passes on all that arrives" in out
 
 
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("service_rate = 4.2", "speed = 4.2", "topics.A.speed: not known"),
-        ("service_rate = 4.2, ", "", "topics.A.service_rate: absent"),
-        ("service_rate = 4.2", "service_rate = 'fast'", "'fast' is no number"),
+        ("service_rate = 4.2", "speed = 4.2", "topics.A.speed: unknown key"),
+        ("service_rate = 4.2, ", "", "topics.A.service_rate: missing"),
+        (
+            "service_rate = 4.2",
+            "service_rate = 'fast'",
+            "topics.A.service_rate: Expected `float`",
+        ),
         ("service_rate = 4.2", "service_rate = nan", "topic A: service_rate is nan"),
         ("service_rate = 4.2", "service_rate = -4.2", "topic A: service_rate is -4.2"),
-        ("service_rate = 4.2", "service_rate = 4.2, consumers = 1.5", "1.5 is no whole number"),
+        (
+            "service_rate = 4.2",
+            "service_rate = 4.2, consumers = 1.5",
+            "topics.A.consumers: Expected `int`, got `float`",
+        ),
         ("service_rate = 4.2", "service_rate = 4.2, cost = -1", "cost"),
         ('"A", "B", "D"', '"A", "X", "D"', "no topic is named 'X'"),
         (', path = ["C", "D"]', "", "one of path and tasks"),
-        ('path = ["C", "D"]', "path = [1]", "no list of names"),
+        ('path = ["C", "D"]', "path = [1]", "jobs.3.path[0]: Expected `str`, got `int`"),
         ('"minute"', '"day"', "unit: 'day' is none of"),
         ("budget = 5", "budget = 5\ntarget_seconds = 3", "exclude each other"),
-        ("budget = 5", "method = 'magic'", "goal.method: 'magic'"),
+        ("budget = 5", "method = 'magic'", "goal: method 'magic' is none of greedy"),
         ("budget = 5", "", "budget or target_seconds is needed"),
         ("[goal]", "[goal", "cannot be read"),
     ],

@@ -205,7 +205,7 @@ def test_columns_of_different_length_are_refused() -> None:
         ConsistencyTally().sent([1, 2], [1])
 
 
-def test_columns_may_be_used_again_once_they_were_told() -> None:
+def test_columns_may_be_reused_after_they_were_added() -> None:
     tally = ConsistencyTally()
     seqs = np.array([1, 2, 3])
     tally.received(np.zeros(3, np.int64), seqs)
@@ -216,7 +216,7 @@ def test_columns_may_be_used_again_once_they_were_told() -> None:
 def test_number_below_the_first_is_refused() -> None:
     tally = ConsistencyTally()
     tally.sent([0], [0])
-    with pytest.raises(ValueError, match="below the first"):
+    with pytest.raises(ValueError, match="a number from"):
         tally.result()
 
 

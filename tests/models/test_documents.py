@@ -1,4 +1,4 @@
-"""The plans of the how-to are made as it says."""
+"""The commands of the how-to on capacity give the figures that it shows."""
 
 import json
 import re
@@ -23,12 +23,32 @@ def _planned(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], *arg
     return json.loads(capsys.readouterr().out)["plan"]
 
 
-def test_plan_of_the_how_to_ends_as_it_says(
+def test_plan_of_the_how_to_has_the_figures_it_shows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = _planned(_blocks()[0], tmp_path, capsys)
     assert plan["consumers"] == {"A": 2, "B": 2, "C": 1, "D": 4}
-    assert f"{plan['time_per_job_s']:.1f} s a job" in PAGE.read_text()
+    page = PAGE.read_text()
+    assert f"{plan['time_per_job_s']:.1f} s per job" in page
+    for step in plan["steps"]:
+        assert step["reason"] in page
+    for topic in plan["network"]["topics"]:
+        assert f"{topic['time_s']:.6g}\n" in page
+
+
+def test_evaluated_plan_of_the_how_to_has_the_figures_it_shows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    planned = tmp_path / "planned.toml"
+    _planned(_blocks()[0], tmp_path, capsys, "--out", str(planned))
+    page = PAGE.read_text()
+    assert main(["model", "network", str(planned), "--target", "50", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert f"a factor of {found['headroom']['factor']:.2f}" in page
+    assert main(["model", "network", str(planned), "--factor", "1.2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert f"{found['topics'][0]['utilisation']:.2f} at A" in page
+    assert f"{found['time_per_job_s']:.1f} s per job" in page
 
 
 def test_other_jobs_of_the_how_to_are_planned_too(

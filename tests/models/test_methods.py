@@ -7,27 +7,25 @@ from pathlib import Path
 import pytest
 
 from dovemq.cli import main
-from dovemq.experiments.figure import Effort
-from dovemq.experiments.methods import METHODS
-from dovemq.experiments.scenario import MEASURES, Scenario
-from dovemq.experiments.simulated_jobs import multiplied, simulated_jobs
 from dovemq.models.analytic import network_measures
 from dovemq.models.errors import ModelError
-from dovemq.models.simulation import Run
+from dovemq.models.simulation import SimulationRun, simulate_network
+from dovemq.models.vma.methods import MEASURES, METHODS
+from dovemq.models.vma.parameters import VmaParameters
 from tests.models.test_cli_model import PLAN
 from tests.models.workload import paper_network
 
 SIMULATIONS = [method for method in METHODS if method != "analytic"]
-SCENARIO = Scenario(30.3, 10.0, 10.0, 6, 6, reliability=0.88)
-EFFORT = Effort(replications=6, horizon_seconds=100.0, seed=3)
+SCENARIO = VmaParameters(30.3, 10.0, 10.0, 6, 6, reliability=0.88)
+RUN = SimulationRun(100.0, replications=6, seed=3)
 WIDTHS = 3.0
 """How many half widths of 95 % the closed form may be away: some figures of six runs each."""
 
 
 @pytest.mark.parametrize("method", SIMULATIONS)
 def test_simulation_holds_the_closed_form(method: str) -> None:
-    exact = METHODS["analytic"](SCENARIO, EFFORT).measures
-    found = METHODS[method](SCENARIO, EFFORT).measures
+    exact = METHODS["analytic"](SCENARIO, RUN).measures
+    found = METHODS[method](SCENARIO, RUN).measures
     for name in MEASURES:
         width = found[name].high - found[name].mean
         assert abs(found[name].mean - exact[name].mean) < WIDTHS * width
@@ -35,16 +33,16 @@ def test_simulation_holds_the_closed_form(method: str) -> None:
 
 def test_timeout_and_link_of_the_kernel_are_those_of_the_closed_form() -> None:
     timed = replace(SCENARIO, failure="timer", visibility_timeout=1.0, link_delay=0.05)
-    effort = replace(EFFORT, replications=20, horizon_seconds=400.0)
-    exact = METHODS["analytic"](timed, effort).measures["delivery_time"].mean
-    found = METHODS["kernel"](timed, effort).measures["delivery_time"]
+    run = replace(RUN, replications=20, horizon=400.0)
+    exact = METHODS["analytic"](timed, run).measures["delivery_time"].mean
+    found = METHODS["kernel"](timed, run).measures["delivery_time"]
     assert found.low < exact < found.high
 
 
 @pytest.mark.parametrize("method", SIMULATIONS)
 def test_delivery_in_order_takes_longer_and_leaves_the_work_as_it_is(method: str) -> None:
-    free = METHODS[method](SCENARIO, EFFORT).measures
-    ordered = METHODS[method](replace(SCENARIO, order="in"), EFFORT).measures
+    free = METHODS[method](SCENARIO, RUN).measures
+    ordered = METHODS[method](replace(SCENARIO, order="in"), RUN).measures
     assert ordered["delivery_time"].mean > 1.3 * free["delivery_time"].mean
     assert ordered["broker_utilisation"].mean == pytest.approx(
         free["broker_utilisation"].mean, rel=0.1
@@ -54,7 +52,7 @@ def test_delivery_in_order_takes_longer_and_leaves_the_work_as_it_is(method: str
 @pytest.mark.parametrize("method", SIMULATIONS)
 def test_overload_is_named_though_it_can_be_run(method: str) -> None:
     crowded = replace(SCENARIO, broker_threads=3)
-    assert METHODS[method](crowded, replace(EFFORT, replications=2)).unstable == ("broker",)
+    assert METHODS[method](crowded, replace(RUN, replications=2)).unstable == ("broker",)
 
 
 @pytest.mark.parametrize("method", SIMULATIONS)
@@ -62,7 +60,6 @@ def test_overload_is_named_though_it_can_be_run(method: str) -> None:
     "wrong",
     [
         {"gets_max": 3.0},
-        {"as_printed": True},
         {"arrival_rate": 0.0},
         {"sender_threads": 2.5},
         {"reliability": 1.5},
@@ -71,19 +68,19 @@ def test_overload_is_named_though_it_can_be_run(method: str) -> None:
 )
 def test_what_a_simulation_cannot_do_is_refused(method: str, wrong: dict[str, float]) -> None:
     with pytest.raises(ModelError):
-        METHODS[method](replace(SCENARIO, **wrong), EFFORT)  # type: ignore[arg-type]
+        METHODS[method](replace(SCENARIO, **wrong), RUN)  # type: ignore[arg-type]
 
 
 def test_decomposition_is_near_the_kernel_for_each_class() -> None:
     network = paper_network(consumers=(2, 2, 1, 4))
     model = network_measures(network).response_time
-    found = simulated_jobs(network, Run(2_000.0, warm_up=200.0, replications=4, seed=1))
+    found = simulate_network(network, SimulationRun(2_000.0, warm_up=200.0, replications=4, seed=1))
     for place, job in enumerate(network.jobs):
         assert float(model[place]) == pytest.approx(found.sojourn_of[job.name].mean, rel=0.12)
 
 
 def test_network_is_simulated_at_a_multiple_of_its_load() -> None:
-    network = multiplied(paper_network(), 0.1)
+    network = paper_network().at_load(0.1)
     assert [job.arrival_rate for job in network.jobs] == pytest.approx([0.3, 0.35, 0.3])
 
 

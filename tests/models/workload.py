@@ -1,4 +1,4 @@
-"""The case study of 002, networks by chance, and two plain oracles for them.
+"""The case study of `elastic`, random networks, and two plain oracles for them.
 
 `iterated_scvs` applies eq. 3–6 over and over, visit by visit. `job_times` follows every task of
 every job through first-come first-served topics, event by event.
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from dovemq.models.analytic import JobType, Network, Route, Task, Topic, chain
+from dovemq.models.jobs import JobNetwork, JobRoute, JobTask, JobType, Topic, chain
 from tests.models.chains import Floats
 
 TOPICS = (
@@ -25,22 +25,22 @@ HEAVY = (3.0, 3.5, 3.0)
 
 def paper_network(
     rates: Sequence[float] = HEAVY, consumers: Sequence[int] = (1, 1, 1, 1)
-) -> Network:
+) -> JobNetwork:
     topics = tuple(
         Topic(topic.name, topic.service_rate, topic.service_scv, count)
         for topic, count in zip(TOPICS, consumers, strict=True)
     )
     chains = (("A", "B", "D"), ("A", "D", "D"), ("C", "D"))
     jobs = tuple(
-        JobType(str(number), rate, (Route(chain(*names)),), scv)
+        JobType(str(number), rate, (JobRoute(chain(*names)),), scv)
         for number, rate, names, scv in zip(
             (1, 2, 3), rates, chains, (0.33, 0.5, 0.25), strict=True
         )
     )
-    return Network(topics, jobs)
+    return JobNetwork(topics, jobs)
 
 
-def random_network(rng: np.random.Generator, topics: int = 4, jobs: int = 3) -> Network:
+def random_network(rng: np.random.Generator, topics: int = 4, jobs: int = 3) -> JobNetwork:
     """Chains and forks over topics by chance; each topic with one consumer."""
     names = [f"t{place}" for place in range(topics)]
     made = tuple(
@@ -54,21 +54,21 @@ def random_network(rng: np.random.Generator, topics: int = 4, jobs: int = 3) -> 
             JobType(
                 f"j{number}",
                 float(rng.uniform(0.2, 2.0)),
-                (Route(tasks),),
+                (JobRoute(tasks),),
                 float(rng.uniform(0.1, 2.5)),
             )
         )
-    return Network(made, tuple(types))
+    return JobNetwork(made, tuple(types))
 
 
-def _fork(visited: Sequence[str]) -> tuple[Task, ...]:
+def _fork(visited: Sequence[str]) -> tuple[JobTask, ...]:
     """The first, then all others side by side, then the first again."""
-    middle = tuple(Task(f"m{n}", topic, ("head",)) for n, topic in enumerate(visited[1:]))
+    middle = tuple(JobTask(f"m{n}", topic, ("head",)) for n, topic in enumerate(visited[1:]))
     after = tuple(task.name for task in middle) or ("head",)
-    return (Task("head", visited[0]), *middle, Task("tail", visited[0], after))
+    return (JobTask("head", visited[0]), *middle, JobTask("tail", visited[0], after))
 
 
-def iterated_scvs(network: Network, consumers: Sequence[int], rounds: int = 2_000) -> Floats:
+def iterated_scvs(network: JobNetwork, consumers: Sequence[int], rounds: int = 2_000) -> Floats:
     places = {topic.name: place for place, topic in enumerate(network.topics)}
     visits = [
         (job, route, task) for job in network.jobs for route in job.routes for task in route.tasks
@@ -106,14 +106,16 @@ def iterated_scvs(network: Network, consumers: Sequence[int], rounds: int = 2_00
     return merged
 
 
-def job_times(network: Network, jobs: int, rng: np.random.Generator) -> Mapping[str, list[float]]:
+def job_times(
+    network: JobNetwork, jobs: int, rng: np.random.Generator
+) -> Mapping[str, list[float]]:
     """Response times by job type, of gamma arrivals and services; the first tenth is left out."""
     topics = {topic.name: topic for topic in network.topics}
     free = {topic.name: topic.consumers for topic in network.topics}
     lines: dict[str, list[tuple[int, str]]] = defaultdict(list)
     waiting_for: dict[tuple[int, str], int] = {}
     left: dict[int, int] = {}
-    started: dict[int, tuple[str, float, Sequence[Task]]] = {}
+    started: dict[int, tuple[str, float, Sequence[JobTask]]] = {}
     order = itertools.count()
     events: list[tuple[float, int, str, int, str]] = []
     for number, (at, job) in enumerate(_arrivals(network, jobs, rng)):
@@ -151,7 +153,7 @@ def job_times(network: Network, jobs: int, rng: np.random.Generator) -> Mapping[
 
 
 def _arrivals(
-    network: Network, jobs: int, rng: np.random.Generator
+    network: JobNetwork, jobs: int, rng: np.random.Generator
 ) -> Iterator[tuple[float, JobType]]:
     total = sum(job.arrival_rate for job in network.jobs)
     streams = []

@@ -9,12 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dovemq.models.simulation.distributions import (
-    Deterministic,
-    Distribution,
-    Exponential,
-    HyperExponential,
-)
+from dovemq.models.distributions import Deterministic, Distribution, Exponential, HyperExponential
 from dovemq.telemetry.columns import SCHEMA
 
 BEGAN_US = 1_750_000_000_000_000

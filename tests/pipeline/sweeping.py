@@ -7,7 +7,7 @@ from threading import Event
 
 import pyarrow as pa
 
-from dovemq.models.sweeping import Findings, Sweep, read_sweep
+from dovemq.models.sweeping import Sweep, SweepFindings, read_sweep
 from dovemq.pipeline.sweep.job import Pace, Standing, run_sweep, take_up
 from dovemq.pipeline.sweep.ledger import opened_ledger
 from dovemq.pipeline.sweep.replicating import Replicate, replicated
@@ -49,7 +49,7 @@ def run_in(
     clock: Callable[[], float] = lambda: 0.0,
     standing: Standing | None = None,
     stopping: Event | None = None,
-) -> Findings:
+) -> SweepFindings:
     """Results are published only if it was not stopped."""
     with opened_ledger(folder, sweep.identity()) as ledger:
         findings = take_up(sweep, ledger)

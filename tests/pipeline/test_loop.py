@@ -22,7 +22,7 @@ from dovemq.experiments.service_runs import Service
 from dovemq.load.costs import ProcessorTime
 from dovemq.load.plan import Plan
 from dovemq.load.results import Result
-from dovemq.models.simulation.estimates import Estimate
+from dovemq.models.estimates import Estimate
 from dovemq.pipeline.calibration.periods import Traced
 
 SHORT = Scale(Rounds({0.5: 2.0}, 1, 1), Rounds({0.5: 1.5}, 1, 1), pilot=1.5)

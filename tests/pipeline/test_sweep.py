@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dovemq.models.analytic import Vma, mmc, vma
+from dovemq.models.analytic import mmc, vma
 from dovemq.models.petri import write_net
-from dovemq.models.sweeping import Findings, read_sweep
+from dovemq.models.sweeping import SweepFindings, read_sweep
+from dovemq.models.vma.parameters import VmaParameters
 from dovemq.pipeline.sweep.errors import ReplicationFailed
 from dovemq.pipeline.sweep.ledger import ROWS
 from dovemq.pipeline.sweep.replicating import ASKED, on_spark, replications
@@ -134,7 +135,7 @@ def _check_coverage(held: Sequence[bool]) -> None:
 
 
 def _held(
-    findings: Findings, points: Sequence[Any], exact: Callable[..., Sequence[float]]
+    findings: SweepFindings, points: Sequence[Any], exact: Callable[..., Sequence[float]]
 ) -> list[list[bool]]:
     """By measure, over the stable configurations."""
     found = [
@@ -157,7 +158,9 @@ def _queue(consumers: int, arrival_rate: float) -> list[float]:
 def _tandem(
     arrival_rate: float, sender_threads: int, broker_threads: int, reliability: float
 ) -> list[float]:
-    found = vma(Vma(arrival_rate, 10, 10, sender_threads, broker_threads, reliability=reliability))
+    found = vma(
+        VmaParameters(arrival_rate, 10, 10, sender_threads, broker_threads, reliability=reliability)
+    )
     return [float(found.delivery_time), float(found.waiting), float(found.gets)]
 
 

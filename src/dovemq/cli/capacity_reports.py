@@ -1,4 +1,4 @@
-"""What `dovemq pipeline capacity` prints and draws: one map of latencies for each load."""
+"""The output of `dovemq pipeline capacity`: one map of latencies for each load."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,13 +9,13 @@ from dovemq.cli.output import print_table
 
 if TYPE_CHECKING:
     from dovemq.experiments.heat_maps import HeatMap
-    from dovemq.models.planning.capacity import Judged, Target
+    from dovemq.models.planning.capacity import Judged, LatencyTarget
     from dovemq.models.planning.partitioned import PartitionedQueue
 
 
 def as_dict(
     queue: "PartitionedQueue",
-    target: "Target",
+    target: "LatencyTarget",
     method: str,
     found: "Sequence[Judged]",
     best: "Mapping[float, Judged | None]",
@@ -34,7 +34,7 @@ def as_dict(
 
 
 def _row(each: "Judged") -> dict[str, Any]:
-    """`met` is null where the interval holds the target."""
+    """`met` is null where the target lies in the interval."""
     queue = each.candidate.queue
     figures = {"latency_s": each.latency, "low_s": each.low, "high_s": each.high}
     return {
@@ -54,7 +54,7 @@ def print_report(report: Mapping[str, Any]) -> None:
         figure = "mean" if level is None else f"{100 * level:g} % quantile"
         print(f"load {best['load']:g}: {figure} of the latency in s, partitions × consumers")
         _print_map(own, best)
-        print(_told(best), end="\n\n")
+        print(_best_text(best), end="\n\n")
     print(f"( ) misses the target of {report['target_s']:g} s, ? may miss it, * costs least")
 
 
@@ -83,9 +83,9 @@ def _cell(row: Mapping[str, Any] | None, chosen: tuple[Any, Any]) -> str:
     return text if row["met"] else f"{text}?" if row["met"] is None else f"({text})"
 
 
-def _told(best: Mapping[str, Any]) -> str:
+def _best_text(best: Mapping[str, Any]) -> str:
     if not best["met"]:
-        return "none of them keeps the target for sure"
+        return "no configuration certainly meets the target"
     return (
         f"cheapest: {best['partitions']} partitions, {best['consumers']} consumers; "
         f"cost {best['cost']:g}, latency {shown(best['latency_s'])} s"
@@ -94,7 +94,7 @@ def _told(best: Mapping[str, Any]) -> str:
 
 def draw(
     path: Path,
-    target: "Target",
+    target: "LatencyTarget",
     found: "Sequence[Judged]",
     best: "Mapping[float, Judged | None]",
 ) -> None:
@@ -102,7 +102,7 @@ def draw(
 
     figure = "mean" if target.level is None else f"{100 * target.level:g} % quantile"
     labels = ("consumers", "partitions", f"{figure} of the latency, s")
-    title = f"dovemq pipeline capacity: dots keep {target.latency:g} s, the star costs least"
+    title = f"dovemq pipeline capacity: dots meet {target.latency:g} s, the star costs least"
     queues = [each.candidate.queue for each in found]
     axes = (
         sorted({queue.consumers for queue in queues}),
@@ -120,7 +120,7 @@ def _map(load: float, found: "Sequence[Judged]", best: "Judged | None") -> "Heat
         for each in found
         if each.candidate.load == load
     }
-    title, chosen = f"load {load:g}: none keeps the target", None
+    title, chosen = f"load {load:g}: none meets the target", None
     if best is not None:
         queue = best.candidate.queue
         chosen = queue.consumers, queue.partitions

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from dovemq.cli.command import (
     pair,
 )
 from dovemq.cli.cpn_reports import invariants, listed, print_report, space_facts
+from dovemq.cli.modelling import modelling
 from dovemq.cli.output import print_json, print_pairs, working
 from dovemq.core.errors import DoveError
 
@@ -198,6 +200,9 @@ def _simulate(args: argparse.Namespace) -> int:
 
     if args.until is None and args.steps is None and args.stop is None:
         raise WrongUse("say when a run ends: --until, --steps or --stop")
+    if args.replications > 1:
+        with modelling():
+            importlib.import_module("scipy.special")
     with _told():
         net = checked(_read(args))
         laboratory = Laboratory(net, _monitors(net, args))

@@ -1,7 +1,9 @@
 """What `dovemq cpn` tells of runs and state spaces."""
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
+from dovemq.cli.modelling import finite
 from dovemq.cli.output import print_json, print_pairs, print_table
 
 if TYPE_CHECKING:
@@ -17,11 +19,11 @@ def print_report(report: "Report", *, as_json: bool) -> None:
             {
                 "monitor": each.monitor,
                 "kind": each.kind,
-                "replications": each.interval.count,
-                "mean": each.interval.mean,
-                "half_width": each.interval.half_width,
-                "least": each.interval.least,
-                "most": each.interval.most,
+                "replications": each.interval.samples,
+                "mean": finite(each.interval.mean),
+                "half_width": finite(each.interval.half_width),
+                "least": finite(each.interval.least),
+                "most": finite(each.interval.most),
             }
             for each in report.summaries
         ]
@@ -53,8 +55,8 @@ def print_report(report: "Report", *, as_json: bool) -> None:
     print_table(("monitor", "mean", share), rows)
 
 
-def _text(value: float | None) -> str:
-    return "-" if value is None else f"{value:.6g}"
+def _text(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.6g}"
 
 
 def space_facts(space: "StateSpace") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`dovemq model …`: what a queue, the queue service of 000 or a network of topics would do."""
+"""`dovemq model …`: predictions for a queue, a queue service or a network of topics."""
 
 from dovemq.cli import model_network, model_queue, model_vma
 from dovemq.cli.command import Commands, add_group

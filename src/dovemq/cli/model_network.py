@@ -1,20 +1,28 @@
-"""`dovemq model network`: topics and jobs of a planning file, as they are."""
+"""`dovemq model network`: the topics and jobs of a planning file with their present consumers."""
 
 import argparse
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.command import FAILED, OK, Commands, add_command, existing_file, number
-from dovemq.cli.modelling import modelling, print_parts, read_toml, real, shown, told
+from dovemq.cli.modelling import (
+    APPROXIMATIONS,
+    finite,
+    modelling,
+    print_parts,
+    read_toml,
+    real,
+    shown,
+)
 from dovemq.cli.output import Progress, print_json, print_table
 
 if TYPE_CHECKING:
-    from dovemq.models.analytic import Network, NetworkMeasures
-    from dovemq.models.planning import Spec
+    from dovemq.models.analytic import NetworkMeasures
+    from dovemq.models.jobs import JobNetwork
+    from dovemq.models.planning import PlanSpec
 
 _OFFERED: Final = (
-    "while a topic is unstable, figures of the others are for the rates that are offered to them, "
-    "not for what that topic passes on"
+    "while a topic is unstable, the figures of the others assume that it passes on all that arrives"
 )
 
 
@@ -26,15 +34,17 @@ def add(commands: Commands) -> None:
         "topics, consumers and jobs of a planning file: load, work in progress, response times",
         "dovemq model network plan.toml --factor 1.2",
     )
-    parser.add_argument("file", type=existing_file, metavar="SPEC.toml", help="as for dovemq plan")
     parser.add_argument(
-        "--factor", type=real, default=1.0, help="multiplies every arrival rate (default: 1)"
+        "file", type=existing_file, metavar="SPEC.toml", help="planning file, as for dovemq plan"
+    )
+    parser.add_argument(
+        "--factor", type=real, default=1.0, help="factor on every arrival rate (default: 1)"
     )
     parser.add_argument(
         "--approximation",
-        choices=("allen-cunneen", "kraemer-langenbach-belz"),
-        default="allen-cunneen",
-        help="of GI/G/m topics (default: %(default)s)",
+        choices=APPROXIMATIONS,
+        default=APPROXIMATIONS[0],
+        help="formula for GI/G/m topics (default: %(default)s)",
     )
     parser.add_argument(
         "--method",
@@ -43,14 +53,22 @@ def add(commands: Commands) -> None:
         help="closed form, or simulation (default: %(default)s)",
     )
     parser.add_argument(
-        "--horizon", type=real, default=10_000.0, help="of a simulation, in the unit of the rates"
+        "--horizon",
+        type=real,
+        default=10_000.0,
+        help="length of a simulation, in the unit of the rates",
     )
-    parser.add_argument("--seed", type=number, default=0, help="of a simulation")
+    parser.add_argument("--seed", type=number, default=0, help="random seed of a simulation")
     parser.add_argument(
-        "--target", type=real, metavar="SECONDS", help="by how much load may grow to keep this"
+        "--target",
+        type=real,
+        metavar="SECONDS",
+        help="time per job, for the factor by which load may grow until it is missed",
     )
     parser.add_argument(
-        "--sensitivity", action="store_true", help="change of the work in progress by each part"
+        "--sensitivity",
+        action="store_true",
+        help="change of the work in progress by each rate and consumer",
     )
 
 
@@ -72,29 +90,30 @@ def _run(args: argparse.Namespace) -> int:
     return OK if report["stable"] else FAILED
 
 
-async def _simulated(args: argparse.Namespace, spec: "Spec") -> list[dict[str, Any]]:
-    """Response times with their intervals, after a tenth of the horizon as warm-up."""
-    from dovemq.experiments.simulated_jobs import multiplied, simulated_jobs
-    from dovemq.models.simulation import Run
+async def _simulated(args: argparse.Namespace, spec: "PlanSpec") -> list[dict[str, Any]]:
+    """Simulates response times with their intervals; the warm-up is a tenth of the horizon."""
+    from dovemq.models.simulation import SimulationRun, simulate_network
 
-    run = Run(args.horizon, warm_up=args.horizon / 10, seed=args.seed)
-    network = multiplied(spec.problem.network, args.factor)
-    async with Progress(lambda: "the simulation is under way"):
-        found = await asyncio.to_thread(simulated_jobs, network, run)
+    run = SimulationRun(args.horizon, warm_up=args.horizon / 10, seed=args.seed)
+    network = spec.problem.network.at_load(args.factor)
+    async with Progress(lambda: "simulating"):
+        found = await asyncio.to_thread(simulate_network, network, run)
     return [
         {
             "job": name,
-            "response_time_s": told(each.mean * spec.unit_seconds),
-            "low_s": told(each.low * spec.unit_seconds),
-            "high_s": told(each.high * spec.unit_seconds),
-            "p95_s": told(found.quantile(0.95, name).mean * spec.unit_seconds),
+            "response_time_s": finite(each.mean * spec.unit_seconds),
+            "low_s": finite(each.low * spec.unit_seconds),
+            "high_s": finite(each.high * spec.unit_seconds),
+            "p95_s": finite(found.quantile(0.95, name).mean * spec.unit_seconds),
         }
         for name, each in found.sojourn_of.items()
     ]
 
 
-def report_of(network: "Network", found: "NetworkMeasures", unit_seconds: float) -> dict[str, Any]:
-    """Times in seconds; what is unstable is null."""
+def report_of(
+    network: "JobNetwork", found: "NetworkMeasures", unit_seconds: float
+) -> dict[str, Any]:
+    """Times are in seconds; figures of what is unstable are null."""
     topics = [
         {
             "topic": topic.name,
@@ -103,24 +122,24 @@ def report_of(network: "Network", found: "NetworkMeasures", unit_seconds: float)
             "utilisation": float(found.topics.utilisation[place]),
             "stable": bool(found.topics.stable[place]),
             "arrival_scv": float(found.arrival_scvs[place]),
-            "work_in_progress": told(float(found.topics.number[place])),
-            "time_s": told(float(found.topics.sojourn_time[place]) * unit_seconds),
+            "work_in_progress": finite(float(found.topics.number[place])),
+            "time_s": finite(float(found.topics.sojourn_time[place]) * unit_seconds),
         }
         for place, topic in enumerate(network.topics)
     ]
     jobs = [
         {
             "job": job.name,
-            "response_time_s": told(float(found.response_time[place]) * unit_seconds),
-            "deviation_s": told(float(found.response_time_deviation[place]) * unit_seconds),
+            "response_time_s": finite(float(found.response_time[place]) * unit_seconds),
+            "deviation_s": finite(float(found.response_time_deviation[place]) * unit_seconds),
         }
         for place, job in enumerate(network.jobs)
     ]
     return {
         "stable": bool(found.stable),
         "note": None if found.stable else _OFFERED,
-        "work_in_progress": told(float(found.wip)),
-        "time_per_job_s": told(float(found.time_per_job) * unit_seconds),
+        "work_in_progress": finite(float(found.wip)),
+        "time_per_job_s": finite(float(found.time_per_job) * unit_seconds),
         "topics": topics,
         "jobs": jobs,
     }
@@ -143,14 +162,14 @@ def _cell(value: Any) -> str:
     return "unstable" if value is None else shown(value)
 
 
-def _extra(args: argparse.Namespace, spec: "Spec") -> dict[str, Any]:
+def _extra(args: argparse.Namespace, spec: "PlanSpec") -> dict[str, Any]:
     from dovemq.models.analytic import network_headroom, network_sensitivity
 
     network = spec.problem.network
     extra: dict[str, Any] = {}
     if args.target is not None:
         room = network_headroom(network, args.target / spec.unit_seconds)
-        extra["headroom"] = {"met": bool(room.met), "factor": told(float(room.factor))}
+        extra["headroom"] = {"met": bool(room.met), "factor": finite(float(room.factor))}
     if args.sensitivity:
         slopes = network_sensitivity(network)
         extra["sensitivity"] = {
@@ -163,4 +182,4 @@ def _extra(args: argparse.Namespace, spec: "Spec") -> dict[str, Any]:
 
 def _named(what: str, parts: Any, values: Any) -> dict[str, float | None]:
     pairs = zip(parts, values, strict=True)
-    return {f"{what} {part.name}": told(float(value)) for part, value in pairs}
+    return {f"{what} {part.name}": finite(float(value)) for part, value in pairs}

@@ -1,19 +1,23 @@
-"""`dovemq model queue`: one station by the closed form that fits what is given of it."""
+"""`dovemq model queue`: one station, by the closed form that fits the given parameters."""
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command
 from dovemq.cli.modelling import (
+    APPROXIMATIONS,
     add_source,
     add_sweep,
     check_sweep,
+    floats_of,
     given,
+    headroom_pairs,
     modelling,
     number,
     numbers,
     plain,
+    plot_sweep,
     print_parts,
     read_toml,
     real,
@@ -23,16 +27,10 @@ from dovemq.cli.modelling import (
 )
 from dovemq.cli.output import print_json, print_pairs, print_table
 
-_NAMES: Final = (
-    "arrival_rate",
-    "service_rate",
-    "servers",
-    "capacity",
-    "arrival_scv",
-    "service_scv",
-    "approximation",
-)
-_SWEPT: Final = _NAMES[:-1]
+_SWEPT: Final = (
+    "arrival_rate", "service_rate", "servers", "capacity", "arrival_scv", "service_scv",
+)  # fmt: skip
+_NAMES: Final = (*_SWEPT, "approximation")
 _COLUMNS: Final = (
     "utilisation",
     "wait_probability",
@@ -43,6 +41,8 @@ _COLUMNS: Final = (
     "blocking_probability",
     "throughput",
 )
+
+_PLOTTED: Final = ("sojourn_time", "number", "utilisation")
 
 
 def add(commands: Commands) -> None:
@@ -58,27 +58,28 @@ def add(commands: Commands) -> None:
         "--arrival-rate",
         type=reals,
         metavar="RATE",
-        help="arrivals; several make classes of priority, the most urgent first",
+        help="rate of arrivals; several make classes of priority, the most urgent first",
     )
-    add("--service-rate", type=reals, metavar="RATE", help="of one server; one, or one per class")
-    add("--servers", type=real, metavar="N", help="default: 1")
-    add("--capacity", type=real, metavar="K", help="room in all; who finds none is lost (M/M/c/K)")
-    add("--arrival-scv", type=real, metavar="C2", help="squared coefficient of variation (GI/G/m)")
-    add("--service-scv", type=real, metavar="C2", help="of the service; 1 is exponential (M/G/1)")
+    add("--service-rate", type=reals, metavar="RATE", help="rate of one server; one, or per class")
+    add("--servers", type=real, metavar="N", help="servers (consumers) (default: 1)")
     add(
-        "--approximation",
-        choices=("allen-cunneen", "kraemer-langenbach-belz"),
-        help="for GI/G/m (default: allen-cunneen)",
+        "--capacity",
+        type=real,
+        metavar="K",
+        help="places; arrivals that find none are lost (M/M/c/K)",
     )
-    add("--quantile", type=reals, metavar="P,…", help="quantiles of wait and sojourn (M/M/c)")
-    add("--tail", type=reals, metavar="T,…", help="P(wait > T)")
-    add("--target", type=real, metavar="TIME", help="largest arrival rate that keeps this (M/M/c)")
-    add("--level", type=real, metavar="P", help="of --target: a quantile instead of the mean")
+    add("--arrival-scv", type=real, metavar="C2", help="squared coefficient of variation (GI/G/m)")
+    add("--service-scv", type=real, metavar="C2", help="the same of services; 1 is exponential")
+    add("--approximation", choices=APPROXIMATIONS, help="formula for GI/G/m (default: the first)")
+    add("--quantile", type=reals, metavar="P,…", help="levels of quantiles of wait and sojourn")
+    add("--tail", type=reals, metavar="T,…", help="times T of P(wait > T)")
+    add("--target", type=real, metavar="TIME", help="sojourn that the largest arrival rate meets")
+    add("--level", type=real, metavar="P", help="level of --target: a quantile, not the mean")
     add("--sensitivity", action="store_true", help="slopes of the mean sojourn (M/M/c)")
     add(
         "--topic",
         metavar="NAME",
-        help="of a planning file as --from, such as dovemq pipeline calibrate writes",
+        help="topic of a planning file as --from, such as dovemq pipeline calibrate writes",
     )
     add_sweep(parser, "servers=3:8")
     add_source(parser)
@@ -88,20 +89,22 @@ def _run(args: argparse.Namespace) -> int:
     check_sweep(args, ("quantile", "tail", "target", "sensitivity"))
     with modelling():
         found = _given(args)
+        extra: dict[str, Any] = {}
         if args.sweep is None:
-            model, rows = _answer(found)
-            extra = _extra(args, found, model)
+            model, station = _solved(found)
+            rows = _rows(model, station)
+            extra = _extra(args, found, model, station)
         else:
-            model, rows, extra = *_swept(args, found), {}
+            model, rows = _swept(args, found)
         if args.plot is not None:
-            _plot(args, model, rows)
+            plot_sweep(args, f"dovemq model queue: {model}", model, rows, _PLOTTED)
     _print(args, model, rows, extra)
     unstable = any(not row["stable"] for row in rows)
     return FAILED if args.sweep is None and unstable else OK
 
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:
-    """Of a planning file the topic that is meant, with all that arrives there; else by name."""
+    """Reads the parameters: by name, or those of a topic of a planning file."""
     text = read_toml(args.source) if args.source is not None else {}
     if "topics" not in text:
         if args.topic is not None:
@@ -134,21 +137,20 @@ def _swept(args: argparse.Namespace, found: Mapping[str, Any]) -> tuple[str, lis
         raise WrongUse(f"--sweep: {name} is none of {', '.join(_SWEPT)}")
     model, rows = "", []
     for value in values:
-        model, answered = _answer({**found, name: value})
-        rows += [{name: value, **row} for row in answered]
+        model, station = _solved({**found, name: value})
+        rows += [{name: value, **row} for row in _rows(model, station)]
     return model, rows
 
 
-def _answer(found: Mapping[str, Any]) -> tuple[str, list[dict[str, Any]]]:
-    model, ask = _model(found)
-    station = ask()
-    if model == "priority":
-        classes = len(station.arrival_rate)
-        return model, [{"class": place + 1, **_row(station, place)} for place in range(classes)]
-    return model, [_row(station, None)]
+def _rows(model: str, station: Any) -> list[dict[str, Any]]:
+    if model != "priority":
+        return [_row(station, None)]
+    classes = range(len(station.arrival_rate))
+    return [{"class": place + 1, **_row(station, place)} for place in classes]
 
 
-def _model(found: Mapping[str, Any]) -> tuple[str, Callable[[], Any]]:
+def _solved(found: Mapping[str, Any]) -> tuple[str, Any]:
+    """The name of the model that fits the parameters, and its station."""
     from dovemq.models import analytic
 
     rates = numbers("arrival_rate", required(found, "arrival_rate"))
@@ -157,22 +159,20 @@ def _model(found: Mapping[str, Any]) -> tuple[str, Callable[[], Any]]:
     names = [name for name in ("arrival_scv", "service_scv") if name in found]
     scvs = {name: number(name, found[name]) for name in names}
     if len(rates) > 1 or len(speeds) > 1:
-        return "priority", lambda: _priority(rates, speeds, servers, scvs, found)
+        return "priority", _priority(rates, speeds, servers, scvs, found)
     rate, speed = rates[0], speeds[0]
     if "capacity" in found:
         if scvs:
-            raise WrongUse("capacity is for exponential arrivals and services: leave the scvs out")
+            raise WrongUse("capacity is for exponential arrivals and services: leave out the scvs")
         capacity = number("capacity", found["capacity"])
-        return "M/M/c/K", lambda: analytic.mmck(rate, speed, servers, capacity)
+        return "M/M/c/K", analytic.mmck(rate, speed, servers, capacity)
     if "arrival_scv" in found or (servers != 1 and scvs):
         name = found.get("approximation", "allen-cunneen")
         arrivals, services = scvs.get("arrival_scv", 1.0), scvs.get("service_scv", 1.0)
-        return f"GI/G/m by {name}", lambda: analytic.ggm(
-            rate, arrivals, speed, services, servers, name
-        )
+        return f"GI/G/m by {name}", analytic.ggm(rate, arrivals, speed, services, servers, name)
     if scvs:
-        return "M/G/1", lambda: analytic.mg1(rate, speed, scvs["service_scv"])
-    return "M/M/c", lambda: analytic.mmc(rate, speed, servers)
+        return "M/G/1", analytic.mg1(rate, speed, scvs["service_scv"])
+    return "M/M/c", analytic.mmc(rate, speed, servers)
 
 
 def _priority(
@@ -185,7 +185,7 @@ def _priority(
     from dovemq.models import analytic
 
     if "capacity" in found or "arrival_scv" in scvs:
-        raise WrongUse("classes of priority need Poisson arrivals and endless room")
+        raise WrongUse("classes of priority need Poisson arrivals and unlimited places")
     if servers == 1:
         return analytic.priority_mg1(rates, speeds, scvs.get("service_scv", 1.0))
     if len(set(speeds)) > 1 or scvs:
@@ -194,9 +194,9 @@ def _priority(
 
 
 def _row(station: Any, place: int | None) -> dict[str, Any]:
-    row: dict[str, Any] = {"stable": True}
-    if hasattr(station, "stable"):
-        row["stable"] = bool(station.stable if place is None else station.stable[place])
+    row: dict[str, Any] = {
+        "stable": bool(station.stable if place is None else station.stable[place])
+    }
     for name in _COLUMNS:
         if hasattr(station, name):
             value = getattr(station, name)
@@ -204,25 +204,24 @@ def _row(station: Any, place: int | None) -> dict[str, Any]:
     return row
 
 
-def _extra(args: argparse.Namespace, found: Mapping[str, Any], model: str) -> dict[str, Any]:
+def _extra(
+    args: argparse.Namespace, found: Mapping[str, Any], model: str, station: Any
+) -> dict[str, Any]:
     extra: dict[str, Any] = {}
     if args.quantile or args.target is not None or args.sensitivity:
         if model != "M/M/c":
             raise WrongUse(f"quantiles, targets and sensitivities are known for M/M/c, not {model}")
-        extra |= _known_of_markov(args, found)
+        extra |= _known_of_markov(args, station)
     if args.tail:
-        station = _tailed(found, model)
-        tails = ((time, float(station.wait_tail(time))) for time in args.tail)
+        tailed = _tailed(found, model, station)
+        tails = ((time, float(tailed.wait_tail(time))) for time in args.tail)
         extra["wait_tail"] = {f"P(wait > {time:g})": tail for time, tail in tails}
     return extra
 
 
-def _known_of_markov(args: argparse.Namespace, found: Mapping[str, Any]) -> dict[str, Any]:
+def _known_of_markov(args: argparse.Namespace, station: Any) -> dict[str, Any]:
     from dovemq.models import analytic
 
-    rate, speed = (numbers(name, found[name])[0] for name in ("arrival_rate", "service_rate"))
-    servers = number("servers", found.get("servers", 1))
-    station = analytic.mmc(rate, speed, servers)
     extra: dict[str, Any] = {}
     for level in args.quantile or ():
         extra[f"quantile {level:g}"] = {
@@ -230,49 +229,26 @@ def _known_of_markov(args: argparse.Namespace, found: Mapping[str, Any]) -> dict
             "sojourn": float(station.sojourn_quantile(level)),
         }
     if args.target is not None:
-        room = analytic.station_headroom(rate, speed, servers, args.target, args.level)
-        extra["headroom"] = {
-            "met": bool(room.met),
-            "arrival_rate_max": float(room.arrival_rate_max),
-            "factor": float(room.factor),
-            "servers_needed": analytic.servers_needed(rate, speed, args.target, args.level),
-        }
+        rate, speed = float(station.arrival_rate), float(station.service_rate)
+        room = analytic.station_headroom(rate, speed, station.servers, args.target, args.level)
+        needed = analytic.servers_needed(rate, speed, args.target, args.level)
+        extra["headroom"] = {**headroom_pairs(room), "servers_needed": needed}
     if args.sensitivity:
-        slopes = analytic.station_sensitivity(station)
-        extra["sensitivity"] = {
-            name: float(getattr(slopes, name)) for name in type(slopes).__dataclass_fields__
-        }
+        extra["sensitivity"] = floats_of(analytic.station_sensitivity(station))
     return extra
 
 
-def _tailed(found: Mapping[str, Any], model: str) -> Any:
-    from dovemq.models import analytic
+def _tailed(found: Mapping[str, Any], model: str, station: Any) -> Any:
+    """The station with the distribution of its wait."""
+    from dovemq.models.analytic import single_server
+    from dovemq.models.distributions import by_moments
 
     if model == "M/G/1":
-        rate, speed = (numbers(name, found[name])[0] for name in ("arrival_rate", "service_rate"))
-        return analytic.single_server_of(rate, speed, number("service_scv", found["service_scv"]))
+        scv = number("service_scv", found["service_scv"])
+        return single_server(station.arrival_rate, by_moments(1.0 / station.service_rate, scv))
     if model not in ("M/M/c", "M/M/c/K"):
         raise WrongUse(f"the distribution of the wait is not known for {model}")
-    return _model(found)[1]()
-
-
-def _plot(args: argparse.Namespace, model: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    from dovemq.experiments.drawing import draw
-    from dovemq.experiments.figure import Curve, Panel
-
-    name = args.sweep[0]
-    panels = [
-        Panel(column, name, column, (Curve(model, *_series(rows, name, column)),))
-        for column in ("sojourn_time", "number", "utilisation")
-        if column in rows[0]
-    ]
-    draw(f"dovemq model queue: {model}", panels, [args.plot])
-
-
-def _series(
-    rows: Sequence[Mapping[str, Any]], name: str, column: str
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    return tuple(row[name] for row in rows), tuple(row[column] for row in rows)
+    return station
 
 
 def _print(
@@ -290,5 +266,5 @@ def _print(
         heads = list(rows[0])
         print_table(heads, [[shown(row[head]) for head in heads] for row in rows])
     if not all(row["stable"] for row in rows):
-        print("unstable: where it says so, more arrives than the servers can do")
+        print("unstable: more arrives than the servers can do")
     print_parts(extra)

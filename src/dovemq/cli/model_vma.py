@@ -1,4 +1,4 @@
-"""`dovemq model vma`: the queue service of 000, sender → broker → receiver with retransmission."""
+"""`dovemq model vma`: a queue service with sender, broker, receiver and retransmission."""
 
 import argparse
 import asyncio
@@ -10,10 +10,13 @@ from dovemq.cli.modelling import (
     add_source,
     add_sweep,
     check_sweep,
+    floats_of,
     given,
+    headroom_pairs,
     modelling,
     one_or_pair,
     plain,
+    plot_sweep,
     print_parts,
     real,
     reals,
@@ -24,36 +27,20 @@ from dovemq.cli.modelling import number as as_number
 from dovemq.cli.output import Progress, print_json, print_pairs, print_table
 
 if TYPE_CHECKING:
-    from dovemq.experiments.scenario import Answer, Scenario
+    from dovemq.models.analytic import VmaMeasures
+    from dovemq.models.vma.methods import VmaAnswer
+    from dovemq.models.vma.parameters import VmaParameters
 
 METHODS: Final = ("analytic", "kernel", "petri")
-_NAMES: Final = (
-    "arrival_rate",
-    "service_rate",
-    "threads",
-    "reliability",
-    "order",
-    "failure",
-    "visibility_timeout",
-    "link_delay",
-    "gets_max",
-)
-_SWEPT: Final = (
-    "arrival_rate",
-    "service_rate",
-    "sender_rate",
-    "broker_rate",
-    "threads",
-    "sender_threads",
-    "broker_threads",
-    "reliability",
-    "visibility_timeout",
-    "link_delay",
-)
 _BOTH: Final[Mapping[str, tuple[str, ...]]] = {
     "service_rate": ("sender_rate", "broker_rate"),
     "threads": ("sender_threads", "broker_threads"),
 }
+_NUMBERS: Final = ("reliability", "visibility_timeout", "link_delay", "gets_max")
+_NAMES: Final = ("arrival_rate", *_BOTH, "order", "failure", *_NUMBERS)
+_STATIONS: Final = (*_BOTH["service_rate"], *_BOTH["threads"])
+_SWEPT: Final = ("arrival_rate", *_BOTH, *_STATIONS, *_NUMBERS[:-1])
+_PARAMETERS: Final = ("arrival_rate", *_STATIONS, "order", "failure", *_NUMBERS)
 _UNPRINTED: Final = ("parameters", "unstable")
 _COLUMNS: Final[Mapping[str, str]] = {
     "delivery_time": "delivery_time_s",
@@ -76,21 +63,21 @@ def add(commands: Commands) -> None:
     )
     add = parser.add_argument
     add("--arrival-rate", type=real, metavar="RATE", help="messages produced per second")
-    add("--service-rate", type=reals, metavar="A,B", help="of one thread: sender, broker")
+    add("--service-rate", type=reals, metavar="A,B", help="rate of one thread: sender, broker")
     add("--threads", type=reals, metavar="A,B", help="numbers of threads: sender, broker")
     add("--reliability", type=real, metavar="Q", help="share of gets that succeed (default: 1)")
     add("--order", choices=("out", "in"), help="delivery in any order, or in order (default: out)")
     add(
         "--failure",
         choices=("ideal", "timer"),
-        help="a failed get is known at once, or by the timeout (default: ideal)",
+        help="a failed get is known at once, or when the timeout ends (default: ideal)",
     )
-    add("--visibility-timeout", type=real, metavar="SECONDS", help="from the get (default: 0)")
-    add("--link-delay", type=real, metavar="SECONDS", help="of one passage (default: 0)")
-    add("--gets-max", type=real, metavar="N", help="a message is given up after so many gets")
-    add("--method", choices=METHODS, default="analytic", help="default: %(default)s")
-    add("--as-printed", action="store_true", help="eq. 8 and 9 of the paper with their misprints")
-    add("--target", type=real, metavar="SECONDS", help="largest arrival rate that keeps this mean")
+    add("--visibility-timeout", type=real, metavar="SECONDS", help="time from a get (default: 0)")
+    add("--link-delay", type=real, metavar="SECONDS", help="time of one passage (default: 0)")
+    add("--gets-max", type=real, metavar="N", help="gets after which a message is given up")
+    add("--method", choices=METHODS, default="analytic", help="method (default: %(default)s)")
+    add("--as-printed", action="store_true", help="eq. 8 and 9 with the misprints of the paper")
+    add("--target", type=real, metavar="SECONDS", help="mean that the largest arrival rate meets")
     add("--sensitivity", action="store_true", help="change of the mean per unit of each parameter")
     _add_effort(parser)
     add_sweep(parser, "threads=4:10")
@@ -98,90 +85,85 @@ def add(commands: Commands) -> None:
 
 
 def _add_effort(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("simulation", "For methods that simulate.")
-    group.add_argument("--replications", type=count, default=20, help="default: %(default)s")
+    group = parser.add_argument_group("simulation", "Options of the methods that simulate.")
+    group.add_argument("--replications", type=count, default=20, help="runs (default: 20)")
     group.add_argument(
-        "--horizon", type=real, default=100.0, metavar="SECONDS", help="default: %(default)s"
+        "--horizon", type=real, default=100.0, metavar="S", help="seconds of a run (default: 100)"
     )
-    group.add_argument("--seed", type=number, default=0, help="default: %(default)s")
+    group.add_argument("--seed", type=number, default=0, help="random seed (default: 0)")
 
 
 def _run(args: argparse.Namespace) -> int:
     check_sweep(args, ("target", "sensitivity"))
+    if args.as_printed and args.method != "analytic":
+        raise WrongUse("--as-printed is for --method analytic")
     with modelling():
-        found = given(args, _NAMES)
-        scenarios = _scenarios(args, found)
-        answers = asyncio.run(_answered(args, [scenario for _, scenario in scenarios]))
+        configurations = _configurations(args)
+        answers = asyncio.run(_answered(args, [parameters for _, parameters in configurations]))
         rows = [
-            _row(args, value, scenario, answer)
-            for (value, scenario), answer in zip(scenarios, answers, strict=True)
+            _row(args, value, parameters, answer)
+            for (value, parameters), answer in zip(configurations, answers, strict=True)
         ]
         if args.plot is not None:
-            _plot(args, [value for value, _ in scenarios], answers)
-        extra = _extra(args, scenarios[0][1])
+            plot_sweep(args, "dovemq model vma", args.method, rows, list(_COLUMNS.values())[:4])
+        extra = _extra(args, configurations[0][1], answers[0].closed_form)
     _print(args, rows, extra)
     return FAILED if args.sweep is None and answers[0].unstable else OK
 
 
-def _scenarios(
-    args: argparse.Namespace, found: Mapping[str, Any]
-) -> list[tuple[float | None, "Scenario"]]:
-    parameters = _parameters(args, found)
+def _configurations(args: argparse.Namespace) -> list[tuple[float | None, "VmaParameters"]]:
+    """The parameters of one question, or of each value of a sweep."""
+    from dovemq.models.vma.parameters import VmaParameters
+
     if args.sweep is None:
-        return [(None, _scenario(parameters))]
+        return [(None, VmaParameters(**_parameters(given(args, _NAMES), set())))]
     name, values = args.sweep
     if name not in _SWEPT:
         raise WrongUse(f"--sweep: {name} is none of {', '.join(_SWEPT)}")
+    swept = _BOTH.get(name, (name,))
+    parameters = _parameters(given(args, _NAMES), set(swept))
     return [
-        (value, _scenario({**parameters, **dict.fromkeys(_BOTH.get(name, (name,)), value)}))
-        for value in values
+        (value, VmaParameters(**{**parameters, **dict.fromkeys(swept, value)})) for value in values
     ]
 
 
-def _parameters(args: argparse.Namespace, found: Mapping[str, Any]) -> dict[str, Any]:
-    swept = set(_BOTH.get(args.sweep[0], (args.sweep[0],))) if args.sweep else set()
-    parameters: dict[str, Any] = {"as_printed": args.as_printed}
-    for name in ("service_rate", "threads"):
-        if name not in found and swept.issuperset(_BOTH[name]):
-            continue
-        pair = one_or_pair(name, required(found, name))
-        parameters.update(zip(_BOTH[name], pair, strict=True))
-    for name in ("reliability", "visibility_timeout", "link_delay", "gets_max"):
+def _parameters(found: Mapping[str, Any], swept: set[str]) -> dict[str, Any]:
+    parameters = {name: found[name] for name in ("order", "failure") if name in found}
+    for name, both in _BOTH.items():
+        if name in found or not swept.issuperset(both):
+            pair = one_or_pair(name, required(found, name))
+            parameters.update(zip(both, pair, strict=True))
+    for name in _NUMBERS:
         if name in found:
             parameters[name] = as_number(name, found[name])
-    for name in ("order", "failure"):
-        if name in found:
-            parameters[name] = found[name]
     if "arrival_rate" in found or "arrival_rate" not in swept:
         parameters["arrival_rate"] = as_number("arrival_rate", required(found, "arrival_rate"))
     return parameters
 
 
-def _scenario(parameters: Mapping[str, Any]) -> "Scenario":
-    from dovemq.experiments.scenario import Scenario
+async def _answered(
+    args: argparse.Namespace, configurations: Sequence["VmaParameters"]
+) -> list["VmaAnswer"]:
+    from dovemq.models.simulation import SimulationRun
+    from dovemq.models.vma.methods import METHODS as BY_NAME
+    from dovemq.models.vma.methods import by_formula
 
-    return Scenario(**parameters)
-
-
-async def _answered(args: argparse.Namespace, scenarios: Sequence["Scenario"]) -> list["Answer"]:
-    from dovemq.experiments.figure import Effort
-    from dovemq.experiments.methods import METHODS as ASKED
-
-    effort = Effort(args.replications, args.horizon, args.seed)
-    answers: list[Answer] = []
-    async with Progress(lambda: f"{len(answers)} of {len(scenarios)} configurations"):
-        for scenario in scenarios:
-            answers.append(await asyncio.to_thread(ASKED[args.method], scenario, effort))
+    run = SimulationRun(args.horizon, replications=args.replications, seed=args.seed)
+    answers: list[VmaAnswer] = []
+    async with Progress(lambda: f"{len(answers)} of {len(configurations)} configurations"):
+        for parameters in configurations:
+            if args.as_printed:
+                answers.append(by_formula(parameters, as_printed=True))
+            else:
+                answers.append(await asyncio.to_thread(BY_NAME[args.method], parameters, run))
     return answers
 
 
 def _row(
-    args: argparse.Namespace, value: float | None, scenario: "Scenario", answer: "Answer"
+    args: argparse.Namespace, value: float | None, parameters: "VmaParameters", answer: "VmaAnswer"
 ) -> dict[str, Any]:
     row: dict[str, Any] = {} if value is None else {args.sweep[0]: value}
-    row["parameters"] = plain(
-        {name: getattr(scenario, name) for name in type(scenario).__dataclass_fields__}
-    )
+    row["parameters"] = plain({name: getattr(parameters, name) for name in _PARAMETERS})
     row["stable"] = not answer.unstable
     row["unstable"] = list(answer.unstable)
     for name, column in _COLUMNS.items():
@@ -189,15 +171,12 @@ def _row(
         row[column] = estimate.mean
         if args.method != "analytic":
             row |= {f"{column}_low": estimate.low, f"{column}_high": estimate.high}
-    if args.method == "analytic":
-        row |= _parts(scenario)
+    if answer.closed_form is not None:
+        row |= _parts(answer.closed_form)
     return row
 
 
-def _parts(scenario: "Scenario") -> dict[str, float]:
-    from dovemq.experiments.scenario import measured
-
-    found = measured(scenario)
+def _parts(found: "VmaMeasures") -> dict[str, float]:
     return {
         "station_time_s": float(found.station_time),
         "link_time_s": float(found.link_time),
@@ -208,40 +187,18 @@ def _parts(scenario: "Scenario") -> dict[str, float]:
     }
 
 
-def _extra(args: argparse.Namespace, scenario: "Scenario") -> dict[str, Any]:
-    from dovemq.experiments.scenario import closed_form
+def _extra(
+    args: argparse.Namespace, parameters: "VmaParameters", known: "VmaMeasures | None"
+) -> dict[str, Any]:
     from dovemq.models.analytic import vma_headroom, vma_sensitivity
 
     found: dict[str, Any] = {}
     if args.target is not None:
-        room = vma_headroom(closed_form(scenario), args.target)
-        found["headroom"] = {
-            "target_s": args.target,
-            "met": bool(room.met),
-            "arrival_rate_max": float(room.arrival_rate_max),
-            "factor": float(room.factor),
-        }
+        room = vma_headroom(parameters, args.target, known)
+        found["headroom"] = {"target_s": args.target, **headroom_pairs(room)}
     if args.sensitivity:
-        slopes = vma_sensitivity(closed_form(scenario))
-        found["sensitivity_s"] = {
-            name: float(getattr(slopes, name)) for name in type(slopes).__dataclass_fields__
-        }
+        found["sensitivity_s"] = floats_of(vma_sensitivity(parameters, known))
     return found
-
-
-def _plot(
-    args: argparse.Namespace, values: Sequence[float | None], answers: Sequence["Answer"]
-) -> None:
-    from dovemq.experiments.drawing import draw
-    from dovemq.experiments.figure import Curve, Panel
-
-    places = tuple(float(value) for value in values if value is not None)
-    panels = [
-        Panel(column, args.sweep[0], column, (Curve(args.method, places, means),))
-        for name, column in list(_COLUMNS.items())[:4]
-        for means in [tuple(answer.measures[name].mean for answer in answers)]
-    ]
-    draw("dovemq model vma", panels, [args.plot])
 
 
 def _print(args: argparse.Namespace, rows: Sequence[dict[str, Any]], extra: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What the commands on models share: their extra, their parameter files, sweeps and numbers."""
+"""Shared by the commands on models: missing packages, parameter files, sweeps, numbers."""
 
 import argparse
 import contextlib
@@ -6,15 +6,19 @@ import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import WrongUse
+from dovemq.cli.command import WrongUse, output_file
 from dovemq.cli.output import print_pairs
 from dovemq.models.errors import ModelError
 from dovemq.models.grids import spaced
 
+if TYPE_CHECKING:
+    from dovemq.models.analytic import Headroom
+
 EXTRA: Final = "this command needs more packages: pip install 'dovemq[{}]'"
 FILE_BYTES_MAX: Final = 1 << 20
+APPROXIMATIONS: Final = ("allen-cunneen", "kraemer-langenbach-belz")
 _PICTURES: Final = (".png", ".svg", ".pdf")
 _PACKAGES: Final = frozenset(
     ("duckdb", "matplotlib", "numba", "numpy", "pandas", "pyarrow", "pyspark", "scipy")
@@ -23,7 +27,7 @@ _PACKAGES: Final = frozenset(
 
 @contextlib.contextmanager
 def modelling(extra: str = "models") -> Iterator[None]:
-    """Around the imports and the work: a missing extra and a wrong question become wrong use."""
+    """Turns a missing package and an error of a model into wrong use of the command."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -45,13 +49,10 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def real(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-    if math.isnan(value):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
-    return value
+    with contextlib.suppress(ValueError):
+        if not math.isnan(value := float(text)):
+            return value
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number")
 
 
 def reals(text: str) -> list[float]:
@@ -60,7 +61,8 @@ def reals(text: str) -> list[float]:
 
 
 def picture(text: str) -> Path:
-    path = Path(text)
+    """A picture to write: .png, .svg or .pdf."""
+    path = output_file(text)
     if path.suffix not in _PICTURES:
         raise argparse.ArgumentTypeError(f"{text!r} does not end in {', '.join(_PICTURES)}")
     return path
@@ -84,7 +86,7 @@ def _named(name: str) -> str:
 
 
 def given(args: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
-    """Parameters of `--from FILE`, overridden by flags; names that are not known are refused."""
+    """Reads the parameters of `--from FILE`; flags take precedence, unknown names are refused."""
     found: dict[str, Any] = {}
     if args.source is not None:
         found = read_toml(args.source)
@@ -95,7 +97,7 @@ def given(args: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
 
 
 def one_or_pair(name: str, value: Any) -> tuple[float, float]:
-    """For the sender and the broker; one number serves both."""
+    """Reads the numbers of the sender and the broker; one number is for both."""
     values = numbers(name, value)
     if len(values) > 2:
         raise WrongUse(f"{name}: {len(values)} numbers, one or two are needed: SENDER,BROKER")
@@ -125,17 +127,19 @@ def required(found: Mapping[str, Any], name: str) -> Any:
     return found[name]
 
 
-def told(value: float | None) -> float | None:
-    """As JSON has it: what is not finite is no number, and told as null."""
+def finite(value: float | None) -> float | None:
+    """Returns None, which is null in JSON, for a value that is not finite."""
     return value if value is not None and math.isfinite(value) else None
 
 
 def plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: told(value) if isinstance(value, float) else value for name, value in row.items()}
+    return {
+        name: finite(value) if isinstance(value, float) else value for name, value in row.items()
+    }
 
 
 def print_parts(parts: Mapping[str, Mapping[str, Any]]) -> None:
-    """Each with its name above its pairs."""
+    """Prints the name of each part above its pairs."""
     for name, pairs in parts.items():
         print(f"\n{name}")
         print_pairs((f"  {key}", shown(value)) for key, value in pairs.items())
@@ -153,7 +157,7 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         dest="source",
         type=Path,
         metavar="FILE",
-        help="parameters by name in TOML; flags come before them",
+        help="TOML file of parameters by name; flags take precedence",
     )
 
 
@@ -162,16 +166,49 @@ def add_sweep(parser: argparse.ArgumentParser, example: str) -> None:
         "--sweep",
         type=sweep,
         metavar="NAME=FROM:TO:STEP",
-        help=f"one row for each value of a parameter, e.g. {example}; also NAME=V1,V2,…",
+        help=f"values of a parameter, one row for each, such as {example}; also NAME=V1,V2,…",
     )
     parser.add_argument(
-        "--plot", type=picture, metavar="FILE", help="draw the sweep as .png, .svg or .pdf"
+        "--plot", type=picture, metavar="FILE", help="picture of the sweep: .png, .svg or .pdf"
     )
 
 
 def check_sweep(args: argparse.Namespace, alone: Sequence[str]) -> None:
-    """`alone` are options that are about one configuration."""
+    """Refuses options about one configuration together with a sweep, and a plot without one."""
     if args.sweep is not None and (asked := [name for name in alone if getattr(args, name)]):
-        raise WrongUse(f"--{asked[0]} is about one configuration: leave --sweep out")
+        raise WrongUse(f"--{asked[0]} is about one configuration: leave out --sweep")
     if args.plot is not None and args.sweep is None:
         raise WrongUse("--plot draws a sweep: add --sweep NAME=FROM:TO:STEP")
+
+
+def headroom_pairs(room: "Headroom") -> dict[str, Any]:
+    return {
+        "met": bool(room.met),
+        "arrival_rate_max": float(room.arrival_rate_max),
+        "factor": float(room.factor),
+    }
+
+
+def floats_of(figures: Any) -> dict[str, float]:
+    """The figures of a frozen dataclass by name."""
+    return {name: float(getattr(figures, name)) for name in type(figures).__dataclass_fields__}
+
+
+def plot_sweep(
+    args: argparse.Namespace,
+    title: str,
+    label: str,
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[str],
+) -> None:
+    from dovemq.experiments.drawing import draw
+    from dovemq.experiments.figure import Curve, Panel
+
+    name = args.sweep[0]
+    values = tuple(float(row[name]) for row in rows)
+    panels = [
+        Panel(column, name, column, (Curve(label, values, tuple(row[column] for row in rows)),))
+        for column in columns
+        if column in rows[0]
+    ]
+    draw(title, panels, [args.plot])

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.command import FAILED, OK, Commands, add_command
-from dovemq.cli.modelling import real, shown, told
+from dovemq.cli.modelling import finite, real, shown
 from dovemq.cli.output import Progress, print_json, print_table
 from dovemq.cli.pipelining import add_spark, piping, spark_plan
 from dovemq.pipeline.engines import ENGINES
 
 if TYPE_CHECKING:
-    from dovemq.models.calibration import Drift, Fit, Parameter
+    from dovemq.models.calibration import DistributionFit, Drift
+    from dovemq.models.estimates import Parameter
     from dovemq.pipeline.calibration.observed import Observed
     from dovemq.pipeline.calibration.parameters import Calibration, QueueParameters
 
@@ -99,7 +100,7 @@ def _predicted(text: str) -> dict[str, float | None]:
     network = read_spec(tomllib.loads(text)).problem.network
     times = network_measures(network).topics.sojourn_time
     return {
-        topic.name: told(float(time)) for topic, time in zip(network.topics, times, strict=True)
+        topic.name: finite(float(time)) for topic, time in zip(network.topics, times, strict=True)
     }
 
 
@@ -176,14 +177,14 @@ def _as_dict(parameter: "Parameter | None") -> dict[str, float] | None:
     return {name: getattr(parameter, name) for name in _INTERVAL}
 
 
-def _fits(found: Sequence["Fit"]) -> list[dict[str, Any]]:
+def _fits(found: Sequence["DistributionFit"]) -> list[dict[str, Any]]:
     from dovemq.pipeline.calibration.model_file import told as in_words
 
     return [
         {
             "name": fit.name,
             "distribution": in_words(fit),
-            "aic": told(fit.aic),
+            "aic": finite(fit.aic),
             "distance": fit.distance,
         }
         for fit in found
@@ -195,7 +196,7 @@ def _drift(drift: "Drift") -> dict[str, Any]:
         "parameter": drift.name,
         "first": _as_dict(drift.first),
         "second": _as_dict(drift.second),
-        "ratio": told(drift.ratio),
+        "ratio": finite(drift.ratio),
         "p_value": drift.p_value,
         "drifted": drift.drifted,
     }

@@ -19,7 +19,7 @@ from dovemq.models.errors import ModelError
 from dovemq.models.grids import spaced
 
 if TYPE_CHECKING:
-    from dovemq.models.planning.capacity import Candidate, Judged, Target
+    from dovemq.models.planning.capacity import Candidate, Judged, LatencyTarget
     from dovemq.models.planning.partitioned import PartitionedQueue
     from dovemq.models.sweeping import Sweep
 
@@ -110,10 +110,16 @@ def whole_axis(text: str) -> list[int]:
 
 def _run(args: argparse.Namespace) -> int:
     with piping("spark" if args.method == "kernel" else "models") as ending:
-        from dovemq.models.planning.capacity import Prices, Target, by_formula, candidates, cheapest
+        from dovemq.models.planning.capacity import (
+            LatencyTarget,
+            UnitPrices,
+            by_formula,
+            candidates,
+            cheapest,
+        )
 
-        target = Target(args.target, args.level)
-        prices = Prices(args.partition_cost, args.consumer_cost)
+        target = LatencyTarget(args.target, args.level)
+        prices = UnitPrices(args.partition_cost, args.consumer_cost)
         queue = _queue(args)
         asked = candidates(queue, args.partitions, args.consumers, args.load, prices)
         if not asked:
@@ -171,7 +177,7 @@ def _simulated(
     args: argparse.Namespace,
     queue: "PartitionedQueue",
     asked: "Sequence[Candidate]",
-    target: "Target",
+    target: "LatencyTarget",
     ending: Ending,
 ) -> "list[Judged]":
     from dovemq.models.planning.capacity import judged
@@ -197,7 +203,7 @@ def _folder(args: argparse.Namespace) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _horizon(asked: "Sequence[Candidate]", target: "Target") -> float:
+def _horizon(asked: "Sequence[Candidate]", target: "LatencyTarget") -> float:
     """Of M/M/1 the mean sojourn is T = 1/(μ(1−ρ)), and the start is forgotten in 4μT² or so.
 
     What is slower than the target by far comes out too fast, and still too slow for the target.
@@ -212,7 +218,7 @@ def _sweep(
     args: argparse.Namespace,
     queue: "PartitionedQueue",
     asked: "Sequence[Candidate]",
-    target: "Target",
+    target: "LatencyTarget",
 ) -> "Sweep":
     from dovemq.models.sweeping import Question, Stopping, Sweep
 

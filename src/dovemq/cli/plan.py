@@ -1,16 +1,25 @@
-"""`dovemq plan`: consumers for each topic, for a budget or a target; and what if."""
+"""`dovemq plan`: the consumers that each topic needs, for a budget or for a target of time."""
 
 import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, existing_file, pair
+from dovemq.cli.command import (
+    FAILED,
+    OK,
+    Commands,
+    WrongUse,
+    add_command,
+    existing_file,
+    output_file,
+    pair,
+)
 from dovemq.cli.model_network import print_report, report_of
-from dovemq.cli.modelling import modelling, picture, read_toml, real, shown, told
+from dovemq.cli.modelling import finite, modelling, picture, read_toml, real, shown
 from dovemq.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from dovemq.models.planning import Planned, Spec
+    from dovemq.models.planning import Planned, PlanSpec
 
 
 def add(commands: Commands) -> None:
@@ -21,18 +30,29 @@ def add(commands: Commands) -> None:
         "how many consumers each topic needs, for a budget or for a target of time",
         "dovemq plan plan.toml --what-if load=1.5 --what-if topics.A.service_rate=6",
     )
-    parser.add_argument("file", type=existing_file, metavar="SPEC.toml", help="topics, jobs, goal")
+    parser.add_argument(
+        "file", type=existing_file, metavar="SPEC.toml", help="planning file: topics, jobs, goal"
+    )
     goal = parser.add_mutually_exclusive_group()
-    goal.add_argument("--budget", type=real, metavar="COST", help="may be spent over the start")
-    goal.add_argument("--target", type=real, metavar="SECONDS", help="mean time of a job to keep")
-    parser.add_argument(
-        "--method", choices=("greedy", "exact", "random"), help="default: as the file says, greedy"
+    goal.add_argument(
+        "--budget",
+        type=real,
+        metavar="COST",
+        help="cost that may be added to the present consumers",
+    )
+    goal.add_argument(
+        "--target", type=real, metavar="SECONDS", help="mean time of a job that the plan must meet"
     )
     parser.add_argument(
-        "--optimise-routes", action="store_true", help="choose the shares of routes as well"
+        "--method",
+        choices=("greedy", "exact", "random"),
+        help="way to plan (default: that of the file, or greedy)",
     )
     parser.add_argument(
-        "--plot", type=picture, metavar="FILE", help="draw the steps as .png, .svg or .pdf"
+        "--optimise-routes", action="store_true", help="shares of routes are chosen as well"
+    )
+    parser.add_argument(
+        "--plot", type=picture, metavar="FILE", help="picture of the steps: .png, .svg or .pdf"
     )
     parser.add_argument(
         "--what-if",
@@ -40,14 +60,23 @@ def add(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a second plan with another value in the file, or load=FACTOR for all arrival rates; "
-        "may be repeated",
+        help="another value of a key of the file, or load=FACTOR for all arrival rates, for a "
+        "second plan; may be repeated",
+    )
+    parser.add_argument(
+        "--out",
+        type=output_file,
+        metavar="FILE",
+        help="copy of the planning file with the planned consumers and shares of routes",
     )
 
 
 def _run(args: argparse.Namespace) -> int:
+    if args.out is not None and args.what_if:
+        raise WrongUse("--out writes one plan: leave out --what-if")
     with modelling():
-        from dovemq.models.planning.changes import changed
+        from dovemq.models.planning.changes import changed, with_network
+        from dovemq.models.specs import toml_text
 
         text = _with_flags(read_toml(args.file), args)
         plans = {"plan": _planned(text)}
@@ -56,6 +85,9 @@ def _run(args: argparse.Namespace) -> int:
             plans["what_if"] = _planned(changed(text, values))
         if args.plot is not None:
             _plot(args.plot, plans)
+        if args.out is not None:
+            planned_text = toml_text(with_network(text, plans["plan"][1].network))
+            args.out.write_text(planned_text, encoding="utf-8")
     if args.json:
         print_json({name: _as_dict(*each) for name, each in plans.items()})
     else:
@@ -66,7 +98,7 @@ def _run(args: argparse.Namespace) -> int:
     return OK if all(found.plan.feasible for _, found in plans.values()) else FAILED
 
 
-def _planned(text: dict[str, Any]) -> tuple["Spec", "Planned"]:
+def _planned(text: dict[str, Any]) -> tuple["PlanSpec", "Planned"]:
     from dovemq.models.planning import planned, read_spec
 
     spec = read_spec(text)
@@ -99,7 +131,7 @@ def _value(key: str, text: str) -> Any:
     return text
 
 
-def _as_dict(spec: "Spec", found: "Planned") -> dict[str, Any]:
+def _as_dict(spec: "PlanSpec", found: "Planned") -> dict[str, Any]:
     plan, seconds = found.plan, spec.unit_seconds
     return {
         "method": plan.method,
@@ -108,16 +140,16 @@ def _as_dict(spec: "Spec", found: "Planned") -> dict[str, Any]:
         "cost": plan.cost,
         "start": dict(zip(plan.topics, plan.start, strict=True)),
         "consumers": dict(zip(plan.topics, plan.consumers, strict=True)),
-        "work_in_progress": told(plan.wip),
-        "time_per_job_s": told(plan.time_per_job * seconds),
+        "work_in_progress": finite(plan.wip),
+        "time_per_job_s": finite(plan.time_per_job * seconds),
         "steps": [
             {
                 "number": step.number,
                 "topic": step.topic,
                 "consumers": step.consumers,
                 "cost": step.cost,
-                "work_in_progress": told(step.wip),
-                "time_per_job_s": told(step.time_per_job * seconds),
+                "work_in_progress": finite(step.wip),
+                "time_per_job_s": finite(step.time_per_job * seconds),
                 "reason": step.reason,
             }
             for step in plan.steps
@@ -129,7 +161,7 @@ def _as_dict(spec: "Spec", found: "Planned") -> dict[str, Any]:
 
 
 def _shares(found: "Planned") -> dict[str, list[float]]:
-    """Of jobs that have a choice."""
+    """The shares of the routes of jobs that have several."""
     return {
         job.name: [route.share for route in job.routes]
         for job in found.network.jobs
@@ -137,13 +169,13 @@ def _shares(found: "Planned") -> dict[str, list[float]]:
     }
 
 
-def _network(spec: "Spec", found: "Planned") -> dict[str, Any]:
+def _network(spec: "PlanSpec", found: "Planned") -> dict[str, Any]:
     from dovemq.models.analytic import network_measures
 
     return report_of(found.network, network_measures(found.network), spec.unit_seconds)
 
 
-def _plot(path: Path, plans: dict[str, tuple["Spec", "Planned"]]) -> None:
+def _plot(path: Path, plans: dict[str, tuple["PlanSpec", "Planned"]]) -> None:
     from dovemq.experiments.drawing import draw
     from dovemq.experiments.figure import Curve, Panel
 
@@ -157,7 +189,7 @@ def _plot(path: Path, plans: dict[str, tuple["Spec", "Planned"]]) -> None:
     draw("dovemq plan", [panel], [path])
 
 
-def _print(spec: "Spec", found: "Planned") -> None:
+def _print(spec: "PlanSpec", found: "Planned") -> None:
     plan = found.plan
     if plan.steps:
         print_table(
@@ -179,8 +211,8 @@ def _print(spec: "Spec", found: "Planned") -> None:
     print(f"{plan.method}: {plan.note}; cost {plan.cost:g}")
     for each in plan.shortages:
         print(
-            f"  {each.topic} lacks {each.missing} consumers: load {each.load:.3g}, "
-            f"{each.consumers} there"
+            f"  {each.topic} lacks {each.missing} consumers: it has {each.consumers} "
+            f"for a load of {each.load:.3g}"
         )
     for job, shares in _shares(found).items():
         print(f"  job {job} takes its routes by {', '.join(f'{share:.4f}' for share in shares)}")

@@ -1,4 +1,4 @@
-"""A sweep as a command runs it: over Spark, with a bar, taken up again after a crash."""
+"""Runs a sweep for a command: over Spark, with a progress bar, continued after a crash."""
 
 import argparse
 import shlex
@@ -13,7 +13,7 @@ from dovemq.cli.output import working
 from dovemq.cli.pipelining import local_directory, spark_plan
 
 if TYPE_CHECKING:
-    from dovemq.models.sweeping import Findings, Sweep
+    from dovemq.models.sweeping import Sweep, SweepFindings
     from dovemq.pipeline.sweep.job import Standing
     from dovemq.pipeline.sweep.ledger import Ledger
 
@@ -25,21 +25,21 @@ def add_keeping(parser: argparse._ActionsContainer, default: str) -> None:
         "--out",
         type=local_directory,
         metavar="DIR",
-        help=f"results, and what is done while it runs; named again, it goes on ({default})",
+        help=f"directory of the results; a sweep that was stopped continues from it ({default})",
     )
     parser.add_argument(
         "--keep-seconds",
         type=real,
         default=10.0,
         metavar="S",
-        help="how often finished replications are kept in it (default: %(default)g)",
+        help="seconds between two writes of finished replications (default: %(default)g)",
     )
 
 
 def swept(
     args: argparse.Namespace, sweep: "Sweep", folder: Path, ending: Ending, *, kept: bool = True
-) -> "tuple[Findings, list[Path]]":
-    """The figures and the files that hold them. Spark is started only if something is left."""
+) -> "tuple[SweepFindings, list[Path]]":
+    """Returns the figures and their files. Spark starts only if replications are left to run."""
     from dovemq.pipeline.sweep.job import Standing, take_up
     from dovemq.pipeline.sweep.ledger import opened_ledger
     from dovemq.pipeline.sweep.table import results
@@ -65,7 +65,7 @@ def _how_to_go_on(standing: "Standing", folder: Path | None) -> str:
 def _run_on_spark(
     args: argparse.Namespace,
     sweep: "Sweep",
-    findings: "Findings",
+    findings: "SweepFindings",
     ledger: "Ledger",
     standing: "Standing",
 ) -> None:

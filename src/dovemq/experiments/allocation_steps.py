@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 
 from dovemq.experiments.figure import Column, Curve, Effort, Figure, Panel, Verdict
-from dovemq.models.analytic import JobType, Network, Route, Topic, chain
-from dovemq.models.planning import Plan, Problem, min_cost, min_time, random_time
+from dovemq.models.jobs import JobNetwork, JobRoute, JobType, Topic, chain
+from dovemq.models.planning import CapacityPlan, Problem, min_cost, min_time, random_time
 
 BUDGET: Final = 10
 RUNS: Final = 1_000
@@ -17,7 +17,7 @@ TARGET_SECONDS: Final = 50.0
 HEAVY: Final = (3.0, 3.5, 3.0)
 
 
-def case_study(rates: Sequence[float] = HEAVY) -> Network:
+def case_study(rates: Sequence[float] = HEAVY) -> JobNetwork:
     """Fig. 3 of 002, rates per minute; its garbled table is read as A→B→D, A→D→D, C→D."""
     topics = (
         Topic("A", 4.2, 0.33),
@@ -27,10 +27,10 @@ def case_study(rates: Sequence[float] = HEAVY) -> Network:
     )
     paths = (("1", ("A", "B", "D"), 0.33), ("2", ("A", "D", "D"), 0.5), ("3", ("C", "D"), 0.25))
     jobs = tuple(
-        JobType(name, rate, (Route(chain(*path)),), scv)
+        JobType(name, rate, (JobRoute(chain(*path)),), scv)
         for rate, (name, path, scv) in zip(rates, paths, strict=True)
     )
-    return Network(topics, jobs)
+    return JobNetwork(topics, jobs)
 
 
 def work_in_progress(effort: Effort) -> Figure:
@@ -71,7 +71,7 @@ def work_in_progress(effort: Effort) -> Figure:
 
 
 def _verdicts(
-    problem: Problem, best: Plan, ours: tuple[float, ...], chance: np.ndarray
+    problem: Problem, best: CapacityPlan, ours: tuple[float, ...], chance: np.ndarray
 ) -> tuple[Verdict, ...]:
     known = np.isfinite(ours)
     better = chance[:, known] >= np.array(ours)[known] * (1.0 - 1e-12)
@@ -108,7 +108,7 @@ def _verdicts(
     )
 
 
-def _series(plan: Plan) -> tuple[float, ...]:
+def _series(plan: CapacityPlan) -> tuple[float, ...]:
     """From no consumer added to all; the start of these plans is overloaded."""
     return (float("inf"), *(step.wip for step in plan.steps))
 
@@ -118,7 +118,7 @@ def _data(
     ours: Sequence[float],
     quantiles: dict[str, np.ndarray],
     chance: np.ndarray,
-    best: Plan,
+    best: CapacityPlan,
 ) -> dict[str, Column]:
     topics = ["", *(step.topic for step in best.steps)]
     return {

@@ -8,9 +8,8 @@ from typing import Final
 
 from dovemq.experiments.allocation_steps import MINUTE_SECONDS, case_study
 from dovemq.experiments.figure import Curve, Effort, Figure, Panel, Verdict
-from dovemq.experiments.simulated_jobs import simulated_jobs
 from dovemq.models.analytic import network_measures
-from dovemq.models.simulation import Run
+from dovemq.models.simulation import SimulationRun, simulate_network
 
 CASES: Final[tuple[tuple[tuple[float, ...], tuple[int, ...]], ...]] = (
     ((0.5, 1.0, 0.5), (1, 1, 1, 1)),
@@ -73,14 +72,14 @@ def _rows(
     )
     network = replace(network, topics=topics)
     model = network_measures(network).response_time
-    run = Run(
+    run = SimulationRun(
         MINUTES / (10.0 if effort.quick else 1.0),
         warm_up=WARM_UP_MINUTES,
         replications=effort.replications,
         seed=effort.seed,
         workers=effort.workers,
     )
-    found = simulated_jobs(network, run)
+    found = simulate_network(network, run)
     return [
         {
             "case": number,

@@ -2,7 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from dovemq.models.simulation import SimulationRun
 
 REPLICATIONS: Final = 20
 REPLICATIONS_QUICK: Final = 4
@@ -76,6 +79,14 @@ class Effort:
     seed: int = 0
     workers: int = 1
     tell: Tell = tell_nobody
+
+    def run(self, seed: int) -> "SimulationRun":
+        """A simulation of this effort, with another seed."""
+        from dovemq.models.simulation import SimulationRun
+
+        return SimulationRun(
+            self.horizon_seconds, replications=self.replications, seed=seed, workers=self.workers
+        )
 
     @property
     def quick(self) -> bool:

@@ -16,9 +16,9 @@ from dovemq.experiments.figure import Tell, tell_nobody
 from dovemq.experiments.service_runs import Service, service
 from dovemq.load.plan import Pauses
 from dovemq.models.analytic import arrival_rate_at, bulk, ggm
-from dovemq.models.calibration import CONFIDENCE, known
+from dovemq.models.calibration import known
 from dovemq.models.calibration.commits import Commits, commits_of, groups_of
-from dovemq.models.simulation.estimates import Estimate
+from dovemq.models.estimates import CONFIDENCE, Estimate
 from dovemq.pipeline.calibration.parameters import FrontEndParameters, QueueParameters
 from dovemq.pipeline.calibration.periods import Traced
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from dovemq.experiments.figure import Column, Curve, Effort
-from dovemq.experiments.methods import METHODS
-from dovemq.experiments.scenario import Answer, Order, Scenario
+from dovemq.models.vma.methods import METHODS, VmaAnswer
+from dovemq.models.vma.parameters import Order, VmaParameters
 
-PAPER = Scenario(30.3, 10.0, 10.0, 5, 5, reliability=0.99)
-"""λ = 30.3/s, μ = 10/s; §7.1 of 000."""
+UNSWEPT = ("gets_max", "arrival", "sender", "broker", "classes")
+"""Parameters that are the same at every point."""
 SEEDS = 10_000
 """So many points may a sweep have for one seed."""
 
@@ -23,12 +23,12 @@ class Point:
 
     setting: str
     x: float
-    answer: Answer
-    scenario: Scenario
+    answer: VmaAnswer
+    scenario: VmaParameters
 
 
 def points(
-    settings: Mapping[str, Sequence[tuple[float, Scenario]]],
+    settings: Mapping[str, Sequence[tuple[float, VmaParameters]]],
     effort: Effort,
     orders: Iterable[Order] = ("out", "in"),
 ) -> list[Point]:
@@ -41,8 +41,8 @@ def points(
             places = ((name, *place) for name, own in settings.items() for place in own)
             for number, (setting, x, scenario) in enumerate(places):
                 asked = replace(scenario, order=order)
-                own_effort = replace(effort, seed=SEEDS * effort.seed + number)
-                found.append(Point(setting, x, ask(asked, own_effort), asked))
+                run = effort.run(SEEDS * effort.seed + number)
+                found.append(Point(setting, x, ask(asked, run), asked))
     return found
 
 
@@ -52,8 +52,8 @@ def columns(found: Sequence[Point], x_name: str) -> dict[str, Column]:
         "setting": [point.setting for point in found],
         x_name: [point.x for point in found],
     }
-    for field in fields(Scenario):
-        if field.name not in ("as_printed", "gets_max", x_name):
+    for field in fields(VmaParameters):
+        if field.name not in (*UNSWEPT, x_name):
             data[field.name] = [getattr(point.scenario, field.name) for point in found]
     data["stable"] = [not point.answer.unstable for point in found]
     for name in found[0].answer.measures:

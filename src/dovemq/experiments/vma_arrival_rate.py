@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from dovemq.experiments.claims import agreement
 from dovemq.experiments.figure import Effort, Figure, Verdict
-from dovemq.experiments.sweeps import PAPER, Point, columns, points, select
+from dovemq.experiments.sweeps import Point, columns, points, select
 from dovemq.experiments.vma_panels import three_panels
+from dovemq.models.vma.parameters import PAPER
 
 ARRIVAL_RATES = tuple(range(5, 86, 5))
 THREADS = (5, 6, 7, 8, 9, 10)

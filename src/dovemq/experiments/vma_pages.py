@@ -1,11 +1,13 @@
 """000-fig3 to 000-fig10: the pages of our net, drawn, beside what the text says of them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from dovemq.experiments.figure import Column, Drawing, Effort, Figure, Verdict
 from dovemq.models.petri import Net, Page, write_net
-from dovemq.models.petri.vma import VmaParameters, page_figures, vma_net
+from dovemq.models.petri.vma import page_figures, vma_net
+from dovemq.models.vma.parameters import ORDERS, PAPER
 
 TITLES: Final[Mapping[str, str]] = {
     "000-fig3": "the hierarchy of pages",
@@ -84,7 +86,7 @@ def _size_of_send_proc(net: Net) -> tuple[Verdict, ...]:
 
 
 def _only_broker_differs(net: Net) -> tuple[Verdict, ...]:
-    ours, theirs = (vma_net(VmaParameters(order=order)) for order in ("in", "out"))
+    theirs, ours = (vma_net(replace(PAPER, order=order)) for order in ORDERS)
     differing = [name for name in ours.pages if _text(ours, name) != _text(theirs, name)]
     return (
         Verdict(

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from dovemq.experiments.claims import agreement
 from dovemq.experiments.figure import Effort, Figure, Verdict
-from dovemq.experiments.sweeps import PAPER, Point, columns, points, select
+from dovemq.experiments.sweeps import Point, columns, points, select
 from dovemq.experiments.vma_panels import three_panels
+from dovemq.models.vma.parameters import PAPER
 
 SERVICE_MS = tuple(range(20, 201, 20))
 THREADS = (5, 6, 7, 8, 9, 10)
@@ -66,7 +67,7 @@ def _setting(threads: int) -> str:
 def _linear_until(found: Sequence[Point], threads: int, turn_ms: int) -> Verdict:
     excess = {}
     for point in select(found, _setting(threads)):
-        alone = (1.0 + 1.0 / point.scenario.reliability) * point.x / 1000.0
+        alone = (1.0 + 1.0 / float(point.scenario.reliability)) * point.x / 1000.0
         excess[point.x] = point.answer.measures["delivery_time"].mean / alone - 1.0
     until = max(value for at, value in excess.items() if at <= turn_ms)
     later = [value for at, value in excess.items() if at > turn_ms]

@@ -11,8 +11,9 @@ from dovemq.experiments.claims import (
     simulations,
 )
 from dovemq.experiments.figure import Effort, Figure, Panel, Verdict
-from dovemq.experiments.scenario import Scenario, by_formula
-from dovemq.experiments.sweeps import PAPER, Point, columns, curves, means, points
+from dovemq.experiments.sweeps import Point, columns, curves, means, points
+from dovemq.models.vma.methods import by_formula
+from dovemq.models.vma.parameters import PAPER, VmaParameters
 
 THREADS = tuple(range(4, 11))
 RELIABILITIES = (0.99, 0.88)
@@ -88,13 +89,13 @@ def _setting(reliability: float) -> str:
     return f"q = {reliability:g}"
 
 
-def _scenario(threads: int, reliability: float) -> Scenario:
+def _scenario(threads: int, reliability: float) -> VmaParameters:
     return replace(PAPER, sender_threads=threads, broker_threads=threads, reliability=reliability)
 
 
 def _four_threads_are_least() -> Verdict:
     unstable = {
-        (threads, reliability): bool(by_formula(_scenario(threads, reliability), Effort()).unstable)
+        (threads, reliability): bool(by_formula(_scenario(threads, reliability)).unstable)
         for threads in (3, 4)
         for reliability in RELIABILITIES
     }

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from dovemq.experiments.claims import agreement, in_order_is_larger, open_claim, simulations
 from dovemq.experiments.figure import Effort, Figure, Panel, Verdict
-from dovemq.experiments.sweeps import PAPER, Point, columns, curves, means, points
+from dovemq.experiments.sweeps import Point, columns, curves, means, points
+from dovemq.models.vma.parameters import PAPER
 
 THREADS = tuple(range(4, 11))
 FIXED = 6

@@ -1,4 +1,4 @@
-"""Models of queues and of what they deliver: they stand alone and import nothing else of DoveMQ.
+"""Performance models of queues and measures of their consistency, apart from the rest of DoveMQ.
 
 Needs the extra `models` (numpy; numba where speed matters).
 """

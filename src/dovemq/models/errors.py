@@ -1,22 +1,21 @@
-"""What is wrong with the question that a model was asked.
+"""The errors of all models.
 
     ModelError
-    ├── ParameterInvalid    a number is absent, no number, or outside its range
-    ├── NetworkInvalid      topics, tasks or routes do not fit together
-    ├── SweepInvalid        what a sweep asks, or one of its configurations, makes no sense
-    ├── Unstable            more work arrives than the servers can do
-    ├── TooLarge            the answer would need more room or time than a named bound
-    └── NetError            a Petri net makes no sense or fails; its leaves are in `petri/errors.py`
+    ├── ModelParameterInvalid   a number is missing, is not a number, or is outside its range
+    ├── ModelSpecInvalid        the description of a network, plan or sweep is wrong at a place
+    ├── Unstable                more work arrives than the servers can do
+    ├── TooLarge                the result would need more memory or time than a named bound
+    └── NetError                a Petri net is invalid or fails; see `petri/errors.py`
 
 They are ValueErrors, so that `models` can be used without the rest of DoveMQ.
 """
 
 
 class ModelError(ValueError):
-    """The root; never raised itself."""
+    """The root of the tree. It is never raised itself."""
 
 
-class ParameterInvalid(ModelError):
+class ModelParameterInvalid(ModelError):
     def __init__(self, parameter: str, value: object, needed: str) -> None:
         super().__init__(f"{parameter} is {value}: {needed} is needed")
         self.parameter = parameter
@@ -24,14 +23,7 @@ class ParameterInvalid(ModelError):
         self.needed = needed
 
 
-class NetworkInvalid(ModelError):
-    def __init__(self, place: str, reason: str) -> None:
-        super().__init__(f"{place}: {reason}")
-        self.place = place
-        self.reason = reason
-
-
-class SweepInvalid(ModelError):
+class ModelSpecInvalid(ModelError):
     def __init__(self, place: str, reason: str) -> None:
         super().__init__(f"{place}: {reason}")
         self.place = place

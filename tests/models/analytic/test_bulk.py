@@ -1,22 +1,17 @@
-"""A server that takes all who wait: against what is known of it, and against its simulation."""
+"""A server that serves all waiting requests together: against theory and against simulation."""
 
 import numpy as np
 import pytest
 
-from dovemq.models.analytic import (
-    Groups,
-    ParameterInvalid,
-    arrival_rate_at,
-    bulk,
-    joined_by,
-)
-from dovemq.models.simulation.estimates import Estimate
+from dovemq.models.analytic import GroupServices, arrival_rate_at, bulk, joined_by
+from dovemq.models.errors import ModelParameterInvalid
+from dovemq.models.estimates import Estimate
 
 
-def _groups(first: float, more: float, scv: float, joiners: float = 0.0) -> Groups:
+def _groups(first: float, more: float, scv: float, joiners: float = 0.0) -> GroupServices:
     """A group of one takes `first`, and each further one in it so much more."""
     means = np.array([first + more * at for at in range(200)])
-    return Groups(means, np.full(200, scv), joiners)
+    return GroupServices(means, np.full(200, scv), joiners)
 
 
 @pytest.mark.parametrize("load", [0.1, 0.5, 0.85])
@@ -26,10 +21,10 @@ def test_work_that_is_not_saved_by_groups_keeps_it_busy_for_the_load(
 ) -> None:
     sizes = np.arange(1.0, 401.0)
     # Times of the requests in a group are independent, and add up.
-    assert bulk(load, Groups(sizes, scv / sizes)).busy == pytest.approx(load, rel=1e-4)
+    assert bulk(load, GroupServices(sizes, scv / sizes)).busy == pytest.approx(load, rel=1e-4)
 
 
-def test_of_times_that_do_not_depend_on_the_size_all_is_told_by_arrivals_in_one() -> None:
+def test_groups_follow_from_the_arrivals_if_times_do_not_depend_on_the_size() -> None:
     rate, scv = 3.0, 1.0
     found = bulk(rate, _groups(1.0, 0.0, scv))
     # In an exponential time of mean 1 a geometric number arrives, none with this probability.
@@ -39,7 +34,7 @@ def test_of_times_that_do_not_depend_on_the_size_all_is_told_by_arrivals_in_one(
     assert found.sojourn_time == pytest.approx(1.0 + rate / (rate + none))
 
 
-def test_who_comes_seldom_is_served_alone() -> None:
+def test_rare_requests_are_served_alone() -> None:
     found = bulk(1e-6, _groups(2.0, 1.0, 0.5))
     assert found.group_size == pytest.approx(1.0, abs=1e-5)
     assert found.sojourn_time == pytest.approx(2.0, rel=1e-5)
@@ -55,7 +50,7 @@ def test_predicted_sojourn_is_the_simulated_one(scv: float) -> None:
 
 
 def _simulated(
-    rng: np.random.Generator, rate: float, groups: Groups, customers: int
+    rng: np.random.Generator, rate: float, groups: GroupServices, customers: int
 ) -> tuple[float, float]:
     """Mean sojourn and size by the definition: a group begins with its first or when the server is
     free."""
@@ -71,7 +66,7 @@ def _simulated(
     return total / customers, customers / services
 
 
-def test_who_comes_in_time_makes_groups_larger_and_is_served_with_them() -> None:
+def test_late_joiners_make_groups_larger_and_are_served_with_them() -> None:
     rate, scv, joiners = 3.0, 1.0, 0.7
     found = bulk(rate, _groups(1.0, 0.0, scv, joiners))
     # Times do not depend on the size: as many wait as without joiners, who wait for nothing.
@@ -80,7 +75,7 @@ def test_who_comes_in_time_makes_groups_larger_and_is_served_with_them() -> None
     assert found.sojourn_time == pytest.approx(1.0 + rate / (rate + none + joiners))
 
 
-def test_as_many_join_as_the_size_of_groups_tells() -> None:
+def test_number_of_joiners_follows_from_the_size_of_groups() -> None:
     rate, joiners = 1.2, 0.4
     groups = _groups(0.6, 0.25, 0.7)
     size = bulk(rate, _groups(0.6, 0.25, 0.7, joiners)).group_size
@@ -102,10 +97,10 @@ def test_rate_is_found_for_a_busy_share(busy: float) -> None:
 
 @pytest.mark.parametrize(("first", "scv"), [(0.0, 1.0), (1.0, -1.0), (float("nan"), 1.0)])
 def test_times_are_checked(first: float, scv: float) -> None:
-    with pytest.raises(ParameterInvalid):
+    with pytest.raises(ModelParameterInvalid):
         bulk(1.0, _groups(first, 1.0, scv))
 
 
 def test_joiners_are_checked() -> None:
-    with pytest.raises(ParameterInvalid, match="joiners"):
+    with pytest.raises(ModelParameterInvalid, match="joiners"):
         bulk(1.0, _groups(1.0, 1.0, 1.0, -0.1))

@@ -1,4 +1,4 @@
-"""Jackson networks and the tandem of 000 against their Markov chains; the equations as printed."""
+"""Jackson networks and the tandem of `vma` against their Markov chains, and eq. 8 as printed."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,19 +8,12 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from dovemq.models.analytic import (
-    NetworkInvalid,
-    ParameterInvalid,
-    Vma,
-    in_order_limit,
-    jackson,
-    mmc,
-    vma,
-    vma_sensitivity,
-)
+from dovemq.models.analytic import in_order_limit, jackson, mmc, vma, vma_sensitivity
+from dovemq.models.errors import ModelParameterInvalid, ModelSpecInvalid
+from dovemq.models.vma.parameters import VmaParameters
 from tests.models.chains import interval, stationary
 
-PAPER = Vma(30.3, 10, 10, 5, 5, reliability=0.99)
+PAPER = VmaParameters(30.3, 10, 10, 5, 5, reliability=0.99)
 ROOM = 60
 
 
@@ -42,7 +35,7 @@ def _tandem(rate: float, threads: tuple[int, int], fails: float) -> Any:
 @pytest.mark.parametrize(("threads", "reliability"), [((1, 2), 0.9), ((2, 2), 0.7), ((3, 1), 1.0)])
 def test_tandem_equals_its_chain(threads: tuple[int, int], reliability: float) -> None:
     chain = _tandem(0.45, threads, 1 - reliability)
-    found = vma(Vma(0.45, 1.0, 1.0, *threads, reliability=reliability))
+    found = vma(VmaParameters(0.45, 1.0, 1.0, *threads, reliability=reliability))
     assert found.number == pytest.approx(sum(p * sum(s) for s, p in chain.items()), rel=1e-5)
     busy = sum(share for (_, broker), share in chain.items() if broker)
     assert found.broker.any_busy == pytest.approx(busy, rel=1e-6)
@@ -66,7 +59,7 @@ def test_given_up_messages_equal_their_chain() -> None:
                 yield (*line[1:], 2), fails
 
     chain = stationary((), moves)
-    found = vma(Vma(rate, 1e6, 1.0, 1, 1, reliability=1 - fails, gets_max=2))
+    found = vma(VmaParameters(rate, 1e6, 1.0, 1, 1, reliability=1 - fails, gets_max=2))
     mean = sum(len(line) * share for line, share in chain.items())
     assert found.gets == pytest.approx(1 + fails)
     assert found.delivered_share == pytest.approx(1 - fails**2)
@@ -183,7 +176,7 @@ def test_limit_in_order_equals_a_long_run() -> None:
 
 
 def test_sensitivities_are_the_slopes_of_the_delivery_time() -> None:
-    model = Vma(20.0, 9.0, 11.0, 4, 3, reliability=0.8, gets_max=3)
+    model = VmaParameters(20.0, 9.0, 11.0, 4, 3, reliability=0.8, gets_max=3)
     found = vma_sensitivity(model)
     for name, exact in (
         ("arrival_rate", found.per_arrival_rate),
@@ -201,24 +194,25 @@ def test_sensitivities_are_the_slopes_of_the_delivery_time() -> None:
     assert found.per_broker_thread == pytest.approx(more)
 
 
-def _with(model: Vma, name: str, value: Any) -> Vma:
+def _with(model: VmaParameters, name: str, value: Any) -> VmaParameters:
     return replace(model, **{name: value})
 
 
 def test_overloaded_tandem_is_unstable_and_never_a_number() -> None:
-    found = vma(replace(PAPER, sender_threads=[3, 4], broker_threads=4, reliability=[0.9, 0.7]))
+    threads, reliability = np.array([3, 4]), np.array([0.9, 0.7])
+    found = vma(replace(PAPER, sender_threads=threads, broker_threads=4, reliability=reliability))
     assert list(found.stable) == [False, False]
     assert np.isinf(found.delivery_time).all()
 
 
 @pytest.mark.parametrize("reliability", [0.0, -0.1, 1.2, np.nan])
 def test_impossible_reliability_is_refused_by_name(reliability: float) -> None:
-    with pytest.raises(ParameterInvalid, match="reliability"):
+    with pytest.raises(ModelParameterInvalid, match="reliability"):
         vma(replace(PAPER, reliability=reliability))
 
 
 def test_printed_equation_cannot_be_asked_without_failures() -> None:
-    with pytest.raises(ParameterInvalid, match="divides by p"):
+    with pytest.raises(ModelParameterInvalid, match="divides by 1 − reliability"):
         vma(replace(PAPER, reliability=1.0), as_printed=True)
 
 
@@ -233,5 +227,5 @@ def test_printed_equation_cannot_be_asked_without_failures() -> None:
 def test_impossible_routing_is_refused_with_its_station(
     routing: list[list[float]], reason: str
 ) -> None:
-    with pytest.raises(NetworkInvalid, match=reason):
+    with pytest.raises(ModelSpecInvalid, match=reason):
         jackson([1, 0], routing, [5, 5], [1, 1])

@@ -5,14 +5,6 @@ import pytest
 from scipy import optimize
 
 from dovemq.models.analytic import (
-    JobType,
-    Network,
-    NetworkInvalid,
-    ParameterInvalid,
-    Route,
-    Task,
-    Topic,
-    chain,
     ggm,
     jackson,
     mg1,
@@ -21,8 +13,10 @@ from dovemq.models.analytic import (
     network_measures,
     network_sensitivity,
 )
-from dovemq.models.analytic.completion import Span, completion, slowest
+from dovemq.models.analytic.completion import TimeMoments, completion, slowest
 from dovemq.models.analytic.flows import flows
+from dovemq.models.errors import ModelParameterInvalid, ModelSpecInvalid
+from dovemq.models.jobs import JobNetwork, JobRoute, JobTask, JobType, Topic, chain
 from tests.models.workload import iterated_scvs, job_times, paper_network, random_network
 
 ERROR_OF_A_CLASS = 0.12
@@ -53,17 +47,17 @@ def test_approximations_of_constant_arrivals_have_their_known_error(load: float)
 
 
 def test_unknown_approximation_is_refused() -> None:
-    with pytest.raises(ParameterInvalid, match="approximation is magic"):
+    with pytest.raises(ModelParameterInvalid, match="approximation is magic"):
         ggm(1, 1, 2, 1, 1, "magic")
 
 
 def test_network_of_markov_topics_is_a_jackson_network() -> None:
     topics = (Topic("a", 3.0, 1.0, 2), Topic("b", 2.0, 1.0, 2), Topic("c", 5.0, 1.0, 1))
     jobs = (
-        JobType("x", 1.0, (Route(chain("a", "b", "a")),)),
-        JobType("y", 2.0, (Route(chain("a", "c")),)),
+        JobType("x", 1.0, (JobRoute(chain("a", "b", "a")),)),
+        JobType("y", 2.0, (JobRoute(chain("a", "c")),)),
     )
-    found = network_measures(Network(topics, jobs))
+    found = network_measures(JobNetwork(topics, jobs))
     assert found.arrival_scvs == pytest.approx([1, 1, 1])
     exact = mmc([4, 1, 2], [3, 2, 5], [2, 2, 1])
     assert found.topics.number == pytest.approx(exact.number)
@@ -91,8 +85,8 @@ def test_flows_equal_the_equations_applied_over_and_over(seed: int) -> None:
 
 def test_routes_by_chance_thin_the_stream() -> None:
     topics = (Topic("a", 9.0), Topic("b", 9.0))
-    routes = (Route(chain("a"), 0.25), Route(chain("b"), 0.75))
-    found = flows(Network(topics, (JobType("j", 4.0, routes, 3.0),)))
+    routes = (JobRoute(chain("a"), 0.25), JobRoute(chain("b"), 0.75))
+    found = flows(JobNetwork(topics, (JobType("j", 4.0, routes, 3.0),)))
     assert found.rates == pytest.approx([1, 3])
     assert found.arrival_scvs(np.ones(2)) == pytest.approx([0.25 * 3 + 0.75, 0.75 * 3 + 0.25])
 
@@ -109,12 +103,12 @@ def test_decomposition_is_near_a_long_run_for_each_class() -> None:
 def test_fork_is_near_a_long_run() -> None:
     topics = tuple(Topic(name, 2.0, 0.5, 2) for name in "abc")
     tasks = (
-        Task("s", "a"),
-        Task("l", "b", ("s",)),
-        Task("r", "c", ("s",)),
-        Task("e", "a", ("l", "r")),
+        JobTask("s", "a"),
+        JobTask("l", "b", ("s",)),
+        JobTask("r", "c", ("s",)),
+        JobTask("e", "a", ("l", "r")),
     )
-    network = Network(topics, (JobType("f", 1.2, (Route(tasks),), 1.0),))
+    network = JobNetwork(topics, (JobType("f", 1.2, (JobRoute(tasks),), 1.0),))
     times = job_times(network, 20_000, np.random.default_rng(5))
     found = network_measures(network)
     assert float(found.response_time[0]) == pytest.approx(
@@ -126,7 +120,7 @@ def test_fork_is_near_a_long_run() -> None:
 
 
 def test_slowest_of_exponential_branches_is_the_harmonic_sum() -> None:
-    one = Span(np.array(2.0), np.array(4.0))
+    one = TimeMoments(np.array(2.0), np.array(4.0))
     found = slowest([one, one, one])
     assert found.mean == pytest.approx(2 * (1 + 1 / 2 + 1 / 3), rel=1e-6)
     assert found.variance == pytest.approx(4 * (1 + 1 / 4 + 1 / 9), rel=1e-5)
@@ -135,14 +129,14 @@ def test_slowest_of_exponential_branches_is_the_harmonic_sum() -> None:
 def test_what_branches_share_is_counted_once() -> None:
     """a → (b, c) → d: the time of a adds to the slowest of b and c, and is no chance between."""
     spans = {
-        name: Span(np.array(mean), np.array(mean**2))
+        name: TimeMoments(np.array(mean), np.array(mean**2))
         for name, mean in (("a", 50.0), ("b", 1.0), ("c", 2.0), ("d", 3.0))
     }
     tasks = (
-        Task("a", "a"),
-        Task("b", "b", ("a",)),
-        Task("c", "c", ("a",)),
-        Task("d", "d", ("b", "c")),
+        JobTask("a", "a"),
+        JobTask("b", "b", ("a",)),
+        JobTask("c", "c", ("a",)),
+        JobTask("d", "d", ("b", "c")),
     )
     assert completion(tasks, spans).mean == pytest.approx(
         50 + (1 + 2 - 1 / (1 + 0.5)) + 3, rel=1e-6
@@ -150,8 +144,8 @@ def test_what_branches_share_is_counted_once() -> None:
 
 
 def test_two_last_tasks_end_a_job_when_both_have_ended() -> None:
-    span = Span(np.array(1.0), np.array(1.0))
-    tasks = (Task("a", "t"), Task("b", "t"))
+    span = TimeMoments(np.array(1.0), np.array(1.0))
+    tasks = (JobTask("a", "t"), JobTask("b", "t"))
     assert completion(tasks, {"t": span}).mean == pytest.approx(1.5, rel=1e-6)
 
 
@@ -166,7 +160,7 @@ def test_headroom_is_where_the_target_is_met_exactly() -> None:
     assert float(missed.factor) < 1
 
 
-def test_sensitivity_tells_where_a_consumer_helps_most() -> None:
+def test_sensitivity_shows_where_a_consumer_helps_most() -> None:
     found = network_sensitivity(paper_network(consumers=(2, 1, 1, 4)))
     assert int(np.argmin(found.per_consumer)) == 1
     assert (found.per_arrival_rate > 0).all()
@@ -185,16 +179,16 @@ def test_overloaded_network_is_unstable_and_never_a_number() -> None:
 @pytest.mark.parametrize(
     ("tasks", "reason"),
     [
-        ((Task("a", "x"),), "no topic is named 'x'"),
-        ((Task("a", "A", ("b",)),), "comes after 'b'"),
-        ((Task("a", "A", ("b",)), Task("b", "A", ("a",))), "in a circle"),
-        ((Task("a", "A"), Task("a", "A")), "must be there and differ"),
-        ((), "at least one"),
+        ((JobTask("a", "x"),), "no topic is named 'x'"),
+        ((JobTask("a", "A", ("b",)),), "comes after 'b'"),
+        ((JobTask("a", "A", ("b",)), JobTask("b", "A", ("a",))), "in a circle"),
+        ((JobTask("a", "A"), JobTask("a", "A")), "must differ"),
+        ((), "0 were given"),
     ],
 )
-def test_impossible_job_is_refused_with_its_place(tasks: tuple[Task, ...], reason: str) -> None:
-    with pytest.raises(NetworkInvalid, match=reason) as refused:
-        Network((Topic("A", 1.0),), (JobType("j", 1.0, (Route(tasks),)),))
+def test_impossible_job_is_refused_with_its_place(tasks: tuple[JobTask, ...], reason: str) -> None:
+    with pytest.raises(ModelSpecInvalid, match=reason) as refused:
+        JobNetwork((Topic("A", 1.0),), (JobType("j", 1.0, (JobRoute(tasks),)),))
     assert "job j" in str(refused.value)
 
 
@@ -207,11 +201,11 @@ def test_impossible_job_is_refused_with_its_place(tasks: tuple[Task, ...], reaso
     ],
 )
 def test_impossible_topic_is_refused_by_name(topic: Topic, name: str) -> None:
-    with pytest.raises(ParameterInvalid, match=name):
-        Network((topic,), (JobType("j", 0.1, (Route(chain("A")),)),))
+    with pytest.raises(ModelParameterInvalid, match=name):
+        JobNetwork((topic,), (JobType("j", 0.1, (JobRoute(chain("A")),)),))
 
 
 def test_shares_of_a_job_must_add_up() -> None:
-    routes = (Route(chain("A"), 0.5), Route(chain("A"), 0.4))
-    with pytest.raises(ParameterInvalid, match=r"job j: sum of the shares is 0\.9"):
-        Network((Topic("A", 1.0),), (JobType("j", 0.1, routes),))
+    routes = (JobRoute(chain("A"), 0.5), JobRoute(chain("A"), 0.4))
+    with pytest.raises(ModelParameterInvalid, match=r"job j: sum of the shares is 0\.9"):
+        JobNetwork((Topic("A", 1.0),), (JobType("j", 0.1, routes),))

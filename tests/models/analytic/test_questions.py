@@ -1,6 +1,7 @@
 """Whatever is asked: a true number, an infinite one that says so, or a refusal by name."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,6 @@ from hypothesis import strategies as st
 
 from dovemq.models.analytic import (
     FiniteStation,
-    ModelError,
-    ParameterInvalid,
-    Unstable,
-    Vma,
     ggm,
     mg1,
     mm1,
@@ -21,12 +18,14 @@ from dovemq.models.analytic import (
     mmck,
     priority_mmc,
     servers_needed,
-    services,
     station_headroom,
     station_sensitivity,
     vma,
     vma_headroom,
 )
+from dovemq.models.distributions import Exponential
+from dovemq.models.errors import ModelError, ModelParameterInvalid, Unstable
+from dovemq.models.vma.parameters import VmaParameters
 
 RATES = st.floats(0, 1e6, allow_subnormal=False)
 SPEEDS = st.floats(1e-3, 1e6)
@@ -121,11 +120,11 @@ QUESTIONS: list[tuple[str, Callable[[Any], Any]]] = [
     ("arrival_rates", lambda bad: priority_mmc(bad, 1, 1)),
     ("time", lambda bad: mm1(0.5, 1).wait_tail(bad)),
     ("level", lambda bad: mm1(0.5, 1).sojourn_quantile(bad)),
-    ("sender_rate", lambda bad: vma(Vma(1, bad, 1, 3, 3))),
-    ("link_delay", lambda bad: vma(Vma(1, 1, 1, 3, 3, link_delay=bad))),
-    ("visibility_timeout", lambda bad: vma(Vma(1, 1, 1, 3, 3, visibility_timeout=bad))),
+    ("sender_rate", lambda bad: vma(VmaParameters(1, bad, 1, 3, 3))),
+    ("link_delay", lambda bad: vma(VmaParameters(1, 1, 1, 3, 3, link_delay=bad))),
+    ("visibility_timeout", lambda bad: vma(VmaParameters(1, 1, 1, 3, 3, visibility_timeout=bad))),
     ("sojourn_time_max", lambda bad: station_headroom(1, 1, 2, bad)),
-    ("mean", lambda bad: services.exponential(bad)),
+    ("Exponential.mean", lambda bad: Exponential(bad)),
 ]
 
 
@@ -133,26 +132,26 @@ QUESTIONS: list[tuple[str, Callable[[Any], Any]]] = [
 @given(bad=BAD)
 @pytest.mark.parametrize(("name", "ask"), QUESTIONS, ids=[name for name, _ in QUESTIONS])
 def test_bad_value_is_refused_by_its_name(name: str, ask: Callable[[Any], Any], bad: Any) -> None:
-    with pytest.raises(ParameterInvalid) as refused:
+    with pytest.raises(ModelParameterInvalid) as refused:
         ask(bad)
     assert refused.value.parameter.startswith(name)
     assert name in str(refused.value)
 
 
 def test_bad_value_within_an_array_is_refused_with_its_place() -> None:
-    with pytest.raises(ParameterInvalid, match=r"arrival_rate\[1, 0\] is nan"):
+    with pytest.raises(ModelParameterInvalid, match=r"arrival_rate\[1, 0\] is nan"):
         mmc(np.array([[1, 2], [np.nan, 3]]), 5, 1)
 
 
 def test_arrays_of_different_shapes_are_refused() -> None:
-    with pytest.raises(ParameterInvalid, match="shape"):
+    with pytest.raises(ModelParameterInvalid, match="shape"):
         mmc([1, 2, 3], [1, 2], 1)
 
 
 @pytest.mark.parametrize("gets", [0, 1.5, -1, float("nan")])
 def test_impossible_number_of_gets_is_refused(gets: float) -> None:
-    with pytest.raises(ParameterInvalid, match="gets_max"):
-        vma(Vma(1, 1, 1, 3, 3, gets_max=gets))
+    with pytest.raises(ModelParameterInvalid, match="gets_max"):
+        vma(VmaParameters(1, 1, 1, 3, 3, gets_max=gets))
 
 
 @FEW
@@ -186,9 +185,11 @@ def test_servers_needed_are_enough_and_no_more() -> None:
 
 
 def test_headroom_of_the_tandem_meets_its_target() -> None:
-    model = Vma(30.3, 10, 10, 6, 5, reliability=0.9, visibility_timeout=1.0, failure="timer")
+    model = VmaParameters(
+        30.3, 10, 10, 6, 5, reliability=0.9, visibility_timeout=1.0, failure="timer"
+    )
     found = vma_headroom(model, 0.5)
-    at_most = Vma(found.arrival_rate_max, 10, 10, 6, 5, 0.9, 0, 1.0, failure="timer")
+    at_most = replace(model, arrival_rate=found.arrival_rate_max)
     assert vma(at_most).delivery_time == pytest.approx(0.5, rel=1e-9)
 
 

@@ -14,34 +14,40 @@ from dovemq.models.analytic import (
     mmc,
     priority_mg1,
     priority_mmc,
-    services,
     single_server,
 )
-from dovemq.models.analytic.services import Service
+from dovemq.models.distributions import (
+    Deterministic,
+    Distribution,
+    Erlang,
+    Exponential,
+    Gamma,
+    HyperExponential,
+    by_moments,
+)
 from tests.models.chains import Floats, interval, stationary, waits
 
 CUSTOMERS = 400_000
 
 
-def _drawn(service: Service, rng: np.random.Generator) -> Floats:
-    if service.name == "hyperexponential":
-        first = 0.5 * (1 + math.sqrt((service.scv - 1) / (service.scv + 1)))
-        branch = np.where(rng.random(CUSTOMERS) < first, first, 1 - first)
-        return np.asarray(rng.exponential(service.mean / (2 * branch)))
+def _drawn(service: Distribution, rng: np.random.Generator) -> Floats:
+    if isinstance(service, HyperExponential):
+        means = rng.choice(service.means, CUSTOMERS, p=service.shares)
+        return np.asarray(rng.exponential(means))
     shape = 1 / service.scv
     return rng.gamma(shape, service.mean / shape, CUSTOMERS)
 
 
 SERVICES = [
-    services.erlang(1.0, 2),
-    services.gamma(1.0, 0.3),
-    services.hyperexponential(1.0, 4.0),
-    services.exponential(1.0),
+    Erlang(1.0, 2),
+    Gamma(1.0, 0.3),
+    by_moments(1.0, 4.0),
+    Exponential(1.0),
 ]
 
 
-@pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
-def test_wait_equals_that_of_a_long_run(service: Service) -> None:
+@pytest.mark.parametrize("service", SERVICES, ids=repr)
+def test_wait_equals_that_of_a_long_run(service: Distribution) -> None:
     rng = np.random.default_rng(7)
     found = waits(rng.exponential(1 / 0.7, CUSTOMERS), _drawn(service, rng))
     model = single_server(0.7, service)
@@ -52,8 +58,8 @@ def test_wait_equals_that_of_a_long_run(service: Service) -> None:
         assert abs(share - float(model.wait_tail(time))) < width
 
 
-@pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
-def test_moments_of_the_wait_are_integrals_of_its_tail(service: Service) -> None:
+@pytest.mark.parametrize("service", SERVICES, ids=repr)
+def test_moments_of_the_wait_are_integrals_of_its_tail(service: Distribution) -> None:
     model = single_server(0.6, service)
     mean, _ = integrate.quad(lambda time: float(model.wait_tail(time)), 0, 120, limit=200)
     square, _ = integrate.quad(
@@ -65,7 +71,7 @@ def test_moments_of_the_wait_are_integrals_of_its_tail(service: Service) -> None
 
 def test_exponential_service_gives_the_wait_of_one_markov_server() -> None:
     times = np.array([0.1, 1.0, 4.0, 20.0])
-    found = single_server(0.8, services.exponential(1.0)).wait_tail(times)
+    found = single_server(0.8, Exponential(1.0)).wait_tail(times)
     assert found == pytest.approx(mm1(0.8, 1).wait_tail(times), abs=1e-7)
 
 
@@ -78,7 +84,7 @@ def test_constant_service_gives_the_sum_of_crommelin(load: float, time: float) -
         for count in range(int(time) + 1)
     ]
     tail = 1 - (1 - load) * sum(parts)
-    found = single_server(load, services.deterministic(1.0)).wait_tail(time)
+    found = single_server(load, Deterministic(1.0)).wait_tail(time)
     assert found == pytest.approx(tail, abs=1e-9)
 
 
@@ -88,7 +94,7 @@ def test_constant_service_halves_the_wait() -> None:
 
 
 def test_no_tail_of_an_overloaded_server_falls() -> None:
-    model = single_server(np.array([0.5, 1.0, 1.5]), services.gamma(1.0, 0.5))
+    model = single_server(np.array([0.5, 1.0, 1.5]), Gamma(1.0, 0.5))
     tails = model.wait_tail(30.0)
     assert tails[0] < 0.01
     assert list(tails[1:]) == [1.0, 1.0]

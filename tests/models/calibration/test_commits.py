@@ -8,7 +8,7 @@ from dovemq.models.calibration.commits import (
     COMMITS_MIN,
     GAP_US,
     Commits,
-    Requests,
+    RequestTimes,
     commits_of,
     groups_of,
 )
@@ -16,12 +16,12 @@ from dovemq.models.calibration.commits import (
 RATE = 100.0
 
 
-def _requests(*times: tuple[int, int, int, int]) -> Requests:
+def _requests(*times: tuple[int, int, int, int]) -> RequestTimes:
     """When each was read, committed and answered, and how long it took for its client."""
-    return Requests(*np.array(times).T)
+    return RequestTimes(*np.array(times).T)
 
 
-def test_requests_told_right_after_each_other_are_of_one_commit() -> None:
+def test_requests_recorded_right_after_each_other_are_of_one_commit() -> None:
     found = commits_of(
         _requests(
             (1_000, 2_000 + GAP_US, 2_350, 1_350),
@@ -40,7 +40,7 @@ def test_commit_begins_when_the_one_before_has_ended() -> None:
     assert found.seconds.tolist() == pytest.approx([0.002])
 
 
-def test_what_a_request_takes_besides_waiting_is_told_apart() -> None:
+def test_time_of_a_request_besides_waiting_is_separated() -> None:
     found = commits_of(
         _requests(
             (0, 1_000, 1_000, 1_000),
@@ -55,7 +55,7 @@ def test_what_a_request_takes_besides_waiting_is_told_apart() -> None:
     assert found.beside_seconds == pytest.approx((300 / 3 + 50 + 60) / 1e6)
 
 
-def test_where_nobody_came_to_a_free_server_the_shortest_way_counts() -> None:
+def test_shortest_way_counts_if_no_request_met_a_free_server() -> None:
     found = commits_of(
         _requests(
             (0, 1_000, 1_000, 1_000), (900, 2_000, 2_000, 1_200), (1_900, 3_000, 3_000, 1_170)

@@ -1,18 +1,19 @@
-"""Two periods: what has changed is told, and what has not is seldom said to have."""
+"""Drift between two periods: changes are found, and false alarms are rare."""
 
 import math
 
 import numpy as np
 import pytest
 
-from dovemq.models.calibration import Parameter, Sample, drift_of, known, rate_of, scv_of, share_of
+from dovemq.models.calibration import TimeSample, drift_of, known, rate_of, scv_of, share_of
+from dovemq.models.estimates import Parameter
 
 
 def _period(
     seed: int, mean_us: float = 10_000, shape: float = 1.0, failed: float = 0.1
 ) -> dict[str, Parameter]:
     rng = np.random.default_rng(seed)
-    sample = Sample.of_values(rng.gamma(shape, mean_us / shape, 3_000).astype(np.int64))
+    sample = TimeSample.of_values(rng.gamma(shape, mean_us / shape, 3_000).astype(np.int64))
     found = {
         "q.service_rate": rate_of(sample),
         "q.service_scv": scv_of(sample),

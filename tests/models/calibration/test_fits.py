@@ -3,23 +3,17 @@
 import numpy as np
 import pytest
 
-from dovemq.models.calibration import Sample, fits
-from dovemq.models.simulation.distributions import (
-    Deterministic,
-    Erlang,
-    Exponential,
-    Gamma,
-    HyperExponential,
-)
+from dovemq.models.calibration import TimeSample, fits
+from dovemq.models.distributions import Deterministic, Erlang, Exponential, Gamma, HyperExponential
 
 COUNT = 5_000
 
 
-def _sample(times: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> Sample:
-    return Sample.of_values(np.round(1e6 * times).astype(np.int64))
+def _sample(times: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> TimeSample:
+    return TimeSample.of_values(np.round(1e6 * times).astype(np.int64))
 
 
-def test_exponential_times_are_told_as_such() -> None:
+def test_exponential_times_are_recognised() -> None:
     best = fits(_sample(np.random.default_rng(1).exponential(0.02, COUNT)))[0]
     assert isinstance(best.distribution, Exponential)
     assert best.distribution.mean == pytest.approx(0.02, rel=0.05)
@@ -51,12 +45,12 @@ def test_two_phases_are_found_with_their_shares() -> None:
 
 
 def test_equal_times_are_deterministic_and_nothing_else() -> None:
-    (only,) = fits(Sample.of_values([20_000] * 100))
+    (only,) = fits(TimeSample.of_values([20_000] * 100))
     assert only.distribution == Deterministic(0.02)
 
 
 def test_nearly_equal_times_are_no_constant() -> None:
-    names = [fit.name for fit in fits(Sample.of_values([20_000] * 50 + [20_400] * 50))]
+    names = [fit.name for fit in fits(TimeSample.of_values([20_000] * 50 + [20_400] * 50))]
     assert names[0] == "gamma"
     assert "deterministic" not in names
 
@@ -82,6 +76,6 @@ def test_times_below_the_clock_do_not_stop_a_fit() -> None:
     assert all(np.isfinite(fit.aic) for fit in found)
 
 
-def test_nothing_is_told_of_no_times() -> None:
-    assert fits(Sample.of_values([])) == ()
-    assert fits(Sample.of_values([0, 0, 0])) == ()
+def test_no_times_have_no_fit() -> None:
+    assert fits(TimeSample.of_values([])) == ()
+    assert fits(TimeSample.of_values([0, 0, 0])) == ()

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dovemq.models.calibration import Parameter, Sample, known, mean_of, rate_of, scv_of, share_of
+from dovemq.models.calibration import TimeSample, known, mean_of, rate_of, scv_of, share_of
 from dovemq.models.calibration.samples import TIME_US_MAX, bins_of
-from dovemq.models.errors import ParameterInvalid
+from dovemq.models.errors import ModelParameterInvalid
+from dovemq.models.estimates import Parameter
 
 SEEDS = 100
 RIGHT = range(90, 100)
@@ -40,9 +41,9 @@ TIMES: dict[str, tuple[Draw, float]] = {
 }
 
 
-def _sample(draw: Draw, seed: int, count: int) -> Sample:
+def _sample(draw: Draw, seed: int, count: int) -> TimeSample:
     times = MEAN_US * draw(np.random.default_rng(seed), count)
-    return Sample.of_values(np.round(times).astype(np.int64))
+    return TimeSample.of_values(np.round(times).astype(np.int64))
 
 
 @pytest.mark.parametrize("name", TIMES)
@@ -76,33 +77,33 @@ def test_a_share_of_nothing_and_of_all_keeps_its_bounds() -> None:
     assert 0.0 == none.low == none.value < none.high < 0.1
     assert 0.9 < all_of_them.low < all_of_them.value == all_of_them.high == 1.0
     assert share_of(0, 0) is None
-    with pytest.raises(ParameterInvalid):
+    with pytest.raises(ModelParameterInvalid):
         share_of(3, 2)
 
 
 def test_too_few_times_have_no_interval() -> None:
-    few = Sample.of_values([5, 6, 7])
+    few = TimeSample.of_values([5, 6, 7])
     assert rate_of(few) is scv_of(few) is mean_of(few) is None
-    with pytest.raises(ParameterInvalid, match="rate is unknown"):
+    with pytest.raises(ModelParameterInvalid, match="rate is unknown"):
         known(rate_of(few), "rate")
 
 
 def test_constant_times_have_no_variation() -> None:
-    assert scv_of(Sample.of_values([700] * 30)) == Parameter(0.0, 0.0, 0.0, 30, 0.0)
-    rate = known(rate_of(Sample.of_values([500] * 30)), "rate")
+    assert scv_of(TimeSample.of_values([700] * 30)) == Parameter(0.0, 0.0, 0.0, 30, 0.0)
+    rate = known(rate_of(TimeSample.of_values([500] * 30)), "rate")
     assert (rate.low, rate.high) == pytest.approx((2_000.0, 2_000.0))
 
 
 def test_times_of_one_observation_count_once_for_the_interval() -> None:
     alone = _sample(TIMES["gamma"][0], 4, 400)
-    tenfold = Sample.of_bins(alone.bins, 10 * alone.counts, 10 * alone.sums_us, 400)
+    tenfold = TimeSample.of_bins(alone.bins, 10 * alone.counts, 10 * alone.sums_us, 400)
     one, ten = known(rate_of(alone), "rate"), known(rate_of(tenfold), "rate")
     assert (ten.value, ten.low, ten.high) == pytest.approx((one.value, one.low, one.high))
 
 
 def test_bins_lose_nothing_of_a_mean_and_hardly_anything_of_an_scv() -> None:
     times = np.random.default_rng(8).gamma(2.0, 5e5, 5_000).astype(np.int64)
-    sample = Sample.of_values(times)
+    sample = TimeSample.of_values(times)
     assert known(mean_of(sample), "mean").value == pytest.approx(times.mean(), rel=1e-12)
     exact = times.var(ddof=1) / times.mean() ** 2
     assert known(scv_of(sample), "scv").value == pytest.approx(exact, abs=2e-6)
@@ -113,12 +114,12 @@ def test_every_time_lies_in_its_bin_and_bins_rise() -> None:
     drawn = np.random.default_rng(2).integers(0, TIME_US_MAX, 20_000)
     times = np.unique(np.concatenate([np.arange(1_500), powers, powers - 1, powers + 1, drawn]))
     assert (np.diff(bins_of(times)) >= 0).all()
-    sample = Sample.of_values(times)
+    sample = TimeSample.of_values(times)
     below = np.concatenate([[0.0], sample.edges_us[:-1]])
     assert ((below <= sample.means_us) & (sample.means_us < sample.edges_us)).all()
-    assert Sample.of_values([-5, TIME_US_MAX + 9]).total_us == TIME_US_MAX
+    assert TimeSample.of_values([-5, TIME_US_MAX + 9]).total_us == TIME_US_MAX
 
 
 def test_times_must_be_whole() -> None:
-    with pytest.raises(ParameterInvalid):
-        Sample.of_values(np.array([0.5, 1.5]))
+    with pytest.raises(ModelParameterInvalid):
+        TimeSample.of_values(np.array([0.5, 1.5]))

@@ -1,6 +1,7 @@
 """Invariants, unfolding, PNML and net files: what goes out comes back the same."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -26,7 +27,8 @@ from dovemq.models.petri import (
     write_pnml,
 )
 from dovemq.models.petri.invariants import nullspace
-from dovemq.models.petri.vma import VmaParameters, vma_net
+from dovemq.models.petri.vma import vma_net
+from dovemq.models.vma.parameters import PAPER
 
 PT_NETS = [
     nets.kanban(1),
@@ -186,8 +188,8 @@ def test_coloured_net_is_not_written_as_pnml() -> None:
         nets.alternating_bit(2),
         nets.simple_protocol(2, 1),
         nets.kanban(1),
-        vma_net(VmaParameters(order="in")),
-        vma_net(VmaParameters(mode="timer", visibility_ms=500)),
+        vma_net(replace(PAPER, order="in")),
+        vma_net(replace(PAPER, failure="timer", visibility_timeout=0.5)),
     ],
     ids=lambda net: net.name,
 )

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -19,7 +20,8 @@ from dovemq.models.petri import (
 )
 from dovemq.models.petri.drawing import instances
 from dovemq.models.petri.layout import positions
-from dovemq.models.petri.vma import VmaParameters, vma_net
+from dovemq.models.petri.vma import vma_net
+from dovemq.models.vma.parameters import PAPER
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -30,7 +32,7 @@ def _texts(svg: str) -> list[str]:
 
 @pytest.mark.parametrize("order", ["in", "out"])
 def test_every_page_shows_its_places_and_transitions(order: str) -> None:
-    net = vma_net(VmaParameters(order=order))  # type: ignore[arg-type]
+    net = vma_net(replace(PAPER, order=order))  # type: ignore[arg-type]
     for name, page in net.pages.items():
         texts = _texts(page_svg(net, name))
         for node in (*page.places, *page.transitions, *page.substitutions):

@@ -1,6 +1,7 @@
 """The net in the frame of experiments: pages as figures, and a method beside the others."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -9,13 +10,12 @@ import pytest
 from dovemq.cli import main
 from dovemq.experiments.catalogue import EXPERIMENTS
 from dovemq.experiments.figure import Effort
-from dovemq.experiments.methods import METHODS
-from dovemq.experiments.net_runs import by_petri_net
-from dovemq.experiments.scenario import Scenario, by_formula
 from dovemq.experiments.vma_pages import TITLES
-from dovemq.models.errors import NetworkInvalid
-from dovemq.models.petri.vma import Mode, Order, VmaParameters, simulate_vma
-from dovemq.models.simulation import Exponential, Run, Tandem, simulate_tandem
+from dovemq.models.errors import ModelParameterInvalid
+from dovemq.models.petri.vma import simulate_vma
+from dovemq.models.simulation import SimulationRun, simulate_tandem
+from dovemq.models.vma.methods import METHODS, by_formula, by_petri_net
+from dovemq.models.vma.parameters import PAPER, Failure, Order, VmaParameters
 
 
 @pytest.mark.parametrize("name", TITLES)
@@ -42,9 +42,9 @@ def test_page_is_written_as_files(tmp_path: Path) -> None:
 
 
 def test_net_answers_like_the_closed_form() -> None:
-    scenario = Scenario(30.3, 10.0, 10.0, 6, 6, reliability=0.88)
-    exact = by_formula(scenario, Effort()).measures
-    found = by_petri_net(scenario, Effort(replications=6, horizon_seconds=60)).measures
+    scenario = VmaParameters(30.3, 10.0, 10.0, 6, 6, reliability=0.88)
+    exact = by_formula(scenario).measures
+    found = by_petri_net(scenario, SimulationRun(60, replications=6)).measures
     assert METHODS["petri"] is by_petri_net
     assert set(found) == set(exact)
     for name, estimate in found.items():
@@ -52,20 +52,21 @@ def test_net_answers_like_the_closed_form() -> None:
 
 
 def test_net_tells_overload_and_refuses_what_it_does_not_know() -> None:
-    overload = Scenario(30.3, 10.0, 10.0, 3, 6, reliability=0.9)
-    answer = by_petri_net(overload, Effort(replications=2, horizon_seconds=5))
+    overload = VmaParameters(30.3, 10.0, 10.0, 3, 6, reliability=0.9)
+    answer = by_petri_net(overload, SimulationRun(5, replications=2))
     assert answer.unstable == ("sender",)
-    with pytest.raises(NetworkInvalid, match="no whole number"):
-        by_petri_net(Scenario(1, 1, 1, 2.5, 2), Effort())  # type: ignore[arg-type]
-    with pytest.raises(NetworkInvalid, match="closed form"):
-        by_petri_net(Scenario(1, 2, 2, 2, 2, gets_max=3), Effort())
+    with pytest.raises(ModelParameterInvalid, match="a whole number"):
+        by_petri_net(VmaParameters(1, 1, 1, 2.5, 2), SimulationRun(1))
+    with pytest.raises(ModelParameterInvalid, match="closed form"):
+        by_petri_net(VmaParameters(1, 2, 2, 2, 2, gets_max=3), SimulationRun(1))
 
 
 @pytest.mark.parametrize("order", ["out", "in"])
-@pytest.mark.parametrize("mode", ["ideal", "timer"])
-def test_net_agrees_with_the_kernel_where_no_formula_does(order: Order, mode: Mode) -> None:
+@pytest.mark.parametrize("failure", ["ideal", "timer"])
+def test_net_agrees_with_the_kernel_where_no_formula_does(order: Order, failure: Failure) -> None:
+    given = replace(PAPER, reliability=0.88, order=order, failure=failure, visibility_timeout=2.0)
     net = simulate_vma(
-        VmaParameters(reliability=0.88, order=order, mode=mode, visibility_ms=2_000),
+        given,
         replications=8,
         duration_s=60,
         warmup_s=10,
@@ -73,19 +74,13 @@ def test_net_agrees_with_the_kernel_where_no_formula_does(order: Order, mode: Mo
         confidence=0.99,
     )
     kernel = simulate_tandem(
-        Tandem(
-            Exponential(1 / 30.3), Exponential(0.1), Exponential(0.1), 5, 5, 0.88,
-            order=order, recovery=mode, visibility_timeout=2.0,
-        ),
-        Run(horizon=1_000, warm_up=100, replications=8, seed=4),
-    )  # fmt: skip
+        given, SimulationRun(horizon=1_000, warm_up=100, replications=8, seed=4)
+    )
     ours = {"delivery": net.delivery_time_s, "waiting": net.waiting, "busy": net.broker_any_busy}
     theirs = {
         "delivery": kernel.sojourn, "waiting": kernel.waiting, "busy": kernel.broker_any_busy
     }  # fmt: skip
     for name, interval in ours.items():
-        assert interval.mean is not None
-        assert interval.half_width is not None
         other = theirs[name]
         width = math.hypot(interval.half_width, 2 * (other.half_width or 0.0))
         assert abs(interval.mean - other.mean) <= width, name

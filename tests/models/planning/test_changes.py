@@ -2,7 +2,7 @@
 
 import pytest
 
-from dovemq.models.errors import NetworkInvalid
+from dovemq.models.errors import ModelSpecInvalid
 from dovemq.models.planning.changes import changed
 
 FILE = {
@@ -28,8 +28,8 @@ def test_a_goal_takes_the_place_of_the_other() -> None:
     assert changed(FILE, {"goal.target_seconds": 9})["goal"] == {"target_seconds": 9}
 
 
-def test_a_table_that_is_not_there_is_told() -> None:
-    with pytest.raises(NetworkInvalid, match=r"no table topics\.b"):
+def test_missing_table_is_named() -> None:
+    with pytest.raises(ModelSpecInvalid, match=r"no table topics\.b"):
         changed(FILE, {"topics.b.consumers": 3})
-    with pytest.raises(NetworkInvalid, match="a factor is needed"):
+    with pytest.raises(ModelSpecInvalid, match="a factor is needed"):
         changed(FILE, {"load": "much"})

@@ -5,19 +5,18 @@ import math
 import pytest
 
 from dovemq.models.analytic import mg1, mmc
-from dovemq.models.errors import ParameterInvalid, TooLarge
+from dovemq.models.errors import ModelParameterInvalid, TooLarge
 from dovemq.models.planning.capacity import (
     Candidate,
-    Prices,
-    Target,
+    LatencyTarget,
+    UnitPrices,
     by_formula,
     candidates,
     cheapest,
     judged,
 )
 from dovemq.models.planning.partitioned import PartitionedQueue
-from dovemq.models.planning.simulable import simulable
-from dovemq.models.simulation import Run, simulate_network
+from dovemq.models.simulation import SimulationRun, simulate_network
 
 
 def test_one_partition_is_a_station() -> None:
@@ -46,7 +45,7 @@ def test_a_partition_that_is_a_station_adds_its_own_sojourn() -> None:
 
 def test_the_closed_form_lies_in_the_interval_of_the_simulation() -> None:
     queue = PartitionedQueue(3, 1, consumers=7, partitions=2, partition_rate=2.5)
-    found = simulate_network(simulable(queue.network()), Run(4000, 200, 20, seed=1))
+    found = simulate_network(queue.network(), SimulationRun(4000, 200, 20, seed=1))
     assert found.sojourn.holds(queue.sojourn_time())
     for level in (0.5, 0.95):
         estimate = found.quantile(level)
@@ -65,7 +64,7 @@ def test_the_fewest_consumers_and_the_partition_decide_about_stability() -> None
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "reason"),
     [
         ({"arrival_rate": 0}, "arrival_rate"),
         ({"service_rate": -1}, "service_rate"),
@@ -75,25 +74,25 @@ def test_the_fewest_consumers_and_the_partition_decide_about_stability() -> None
         ({"service_scv": -1}, "service_scv"),
     ],
 )
-def test_a_queue_that_cannot_be_is_refused(wrong: dict[str, float], told: str) -> None:
+def test_invalid_queue_is_refused(wrong: dict[str, float], reason: str) -> None:
     given = {"arrival_rate": 1, "service_rate": 1, "consumers": 2, **wrong}
-    with pytest.raises(ParameterInvalid, match=told):
+    with pytest.raises(ModelParameterInvalid, match=reason):
         PartitionedQueue(**given)  # type: ignore[arg-type]
 
 
 def test_quantiles_of_other_services_are_left_to_the_simulation() -> None:
-    with pytest.raises(ParameterInvalid, match="can be simulated"):
+    with pytest.raises(ModelParameterInvalid, match="can be simulated"):
         PartitionedQueue(1, 2, service_scv=0.5).sojourn_quantile(0.9)
 
 
 def _candidates(**more: float) -> list[Candidate]:
     queue = PartitionedQueue(30, 10, **more)  # type: ignore[arg-type]
-    prices = Prices(partition=2.0, consumer=1.0)
+    prices = UnitPrices(partition=2.0, consumer=1.0)
     return candidates(queue, [1, 2, 3], [2, 4, 6, 8], [0.5, 1.0], prices)
 
 
 def test_the_cheapest_is_that_of_a_search_through_all() -> None:
-    target = Target(0.15)
+    target = LatencyTarget(0.15)
     found = by_formula(_candidates(partition_rate=40.0), target)
     best = cheapest(found)
     for load in (0.5, 1.0):
@@ -104,7 +103,7 @@ def test_the_cheapest_is_that_of_a_search_through_all() -> None:
         assert chosen is not None
         assert chosen.candidate.cost == min(each.candidate.cost for each in own)
         assert chosen.met
-    assert cheapest(by_formula(_candidates(), Target(0.05)))[1.0] is None
+    assert cheapest(by_formula(_candidates(), LatencyTarget(0.05)))[1.0] is None
 
 
 def test_partitions_without_a_consumer_are_no_candidates() -> None:
@@ -112,13 +111,13 @@ def test_partitions_without_a_consumer_are_no_candidates() -> None:
     assert (3, 2) not in asked
     assert len(asked) == 2 * (3 * 4 - 1)
     with pytest.raises(TooLarge):
-        candidates(PartitionedQueue(1, 2), range(1, 999), range(1, 999), [1.0], Prices())
+        candidates(PartitionedQueue(1, 2), range(1, 999), range(1, 999), [1.0], UnitPrices())
 
 
-def test_nobody_knows_where_the_interval_holds_the_target() -> None:
+def test_target_inside_the_interval_is_neither_met_nor_missed() -> None:
     candidate = _candidates()[0]
-    assert judged(candidate, Target(1.0), 0.9, 0.8, 1.0).met is True
-    assert judged(candidate, Target(1.0), 0.9, 0.8, 1.1).met is None
-    assert judged(candidate, Target(1.0), 1.2, 1.1, 1.3).met is False
-    unsure = judged(candidate, Target(1.0), 0.9, 0.8, 1.1)
+    assert judged(candidate, LatencyTarget(1.0), 0.9, 0.8, 1.0).met is True
+    assert judged(candidate, LatencyTarget(1.0), 0.9, 0.8, 1.1).met is None
+    assert judged(candidate, LatencyTarget(1.0), 1.2, 1.1, 1.3).met is False
+    unsure = judged(candidate, LatencyTarget(1.0), 0.9, 0.8, 1.1)
     assert cheapest([unsure]) == {candidate.load: None}

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dovemq.models.analytic import NetworkInvalid, ParameterInvalid, TooLarge, network_measures
+from dovemq.models.analytic import network_measures
+from dovemq.models.errors import ModelParameterInvalid, ModelSpecInvalid, TooLarge
 from dovemq.models.planning import (
     Cost,
     Problem,
@@ -16,7 +17,7 @@ from dovemq.models.planning import (
     random_cost,
     random_time,
 )
-from dovemq.models.planning.progress import Progress
+from dovemq.models.planning.progress import WorkInProgress
 from tests.models.chains import Floats
 from tests.models.workload import paper_network, random_network
 
@@ -88,7 +89,7 @@ def test_random_is_no_better_and_repeats_under_its_seed() -> None:
 def test_neighbours_of_an_allocation_are_as_if_each_were_computed_alone() -> None:
     rng = np.random.default_rng(4)
     for _ in range(30):
-        progress = Progress(Problem(random_network(rng, topics=5)))
+        progress = WorkInProgress(Problem(random_network(rng, topics=5)))
         consumers = progress.stable_from + rng.integers(0, 3, 5)
         alone = [float(progress.wip(consumers + row)) for row in np.eye(5)]
         assert progress.wip_of_neighbours(consumers) == pytest.approx(alone)
@@ -104,7 +105,7 @@ def _gaps(networks: int, *, equal: bool) -> Floats:
             Cost(float(rng.uniform(0.5, 2)), float(rng.uniform(0, 0.2))) for _ in network.topics
         )
         problem = Problem(network, costs=() if equal else costs)
-        least = float(problem.extra_cost(np.maximum(Progress(problem).stable_from, 1.0)))
+        least = float(problem.extra_cost(np.maximum(WorkInProgress(problem).stable_from, 1.0)))
         budget = least + float(rng.integers(0, 6))
         gaps.append(min_time(problem, budget).wip / exact_time(problem, budget).wip - 1)
     return np.array(gaps)
@@ -127,7 +128,7 @@ def test_greedy_cost_is_near_the_optimum_on_random_networks() -> None:
     over = []
     for _ in range(100):
         problem = Problem(random_network(rng))
-        progress = Progress(problem)
+        progress = WorkInProgress(problem)
         target = progress.floor / progress.job_rate * float(rng.uniform(1.1, 2.0))
         greedy, best = min_cost(problem, target), exact_cost(problem, target)
         assert best.time_per_job <= target
@@ -166,7 +167,7 @@ def test_growing_costs_spread_consumers() -> None:
     ],
 )
 def test_cost_that_shrinks_or_is_none_is_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(ParameterInvalid, match="cost"):
+    with pytest.raises(ModelParameterInvalid, match="cost"):
         Cost(**wrong)  # type: ignore[arg-type]
 
 
@@ -177,13 +178,13 @@ def test_idle_topic_needs_nothing() -> None:
 
 
 def test_nothing_to_do_is_refused() -> None:
-    with pytest.raises(NetworkInvalid, match="nothing arrives"):
+    with pytest.raises(ModelSpecInvalid, match="nothing arrives"):
         min_time(Problem(paper_network(rates=(0.0, 0.0, 0.0))), 3)
 
 
 @pytest.mark.parametrize("budget", [-1.0, float("nan"), float("inf")])
 def test_impossible_budget_is_refused_by_name(budget: float) -> None:
-    with pytest.raises(ParameterInvalid, match="budget"):
+    with pytest.raises(ModelParameterInvalid, match="budget"):
         min_time(Problem(paper_network()), budget)
 
 
@@ -194,9 +195,9 @@ def test_exact_search_of_too_many_allocations_is_refused() -> None:
 
 
 def test_problem_of_wrong_length_is_refused() -> None:
-    with pytest.raises(NetworkInvalid, match="values: 2 were given for 4 topics"):
+    with pytest.raises(ModelSpecInvalid, match="values: 2 were given for 4 topics"):
         Problem(paper_network(), values=(1.0, 2.0))
-    with pytest.raises(ParameterInvalid, match="topic A: consumers_max"):
+    with pytest.raises(ModelParameterInvalid, match="topic A: consumers_max"):
         Problem(paper_network(consumers=(3, 1, 1, 1)), consumers_max=(2, 9, 9, 9))
 
 

@@ -5,25 +5,26 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from dovemq.models.analytic import JobType, Network, Route, Topic, chain, network_measures
-from dovemq.models.planning import Goal, Problem, Spec, best_shares, planned
+from dovemq.models.analytic import network_measures
+from dovemq.models.jobs import JobNetwork, JobRoute, JobType, Topic, chain
+from dovemq.models.planning import Goal, PlanSpec, Problem, best_shares, planned
 
 POINTS = 200
 
 
-def _two_ways(rate: float, speeds: Sequence[float] = (2.0, 1.0), scv: float = 1.0) -> Network:
+def _two_ways(rate: float, speeds: Sequence[float] = (2.0, 1.0), scv: float = 1.0) -> JobNetwork:
     topics = tuple(Topic(name, speed, scv) for name, speed in zip("ab", speeds, strict=True))
-    routes = (Route(chain("a"), 0.5), Route(chain("b"), 0.5))
-    return Network(topics, (JobType("j", rate, routes, scv),))
+    routes = (JobRoute(chain("a"), 0.5), JobRoute(chain("b"), 0.5))
+    return JobNetwork(topics, (JobType("j", rate, routes, scv),))
 
 
-def _wip(network: Network, *shares: float) -> float:
+def _wip(network: JobNetwork, *shares: float) -> float:
     jobs = []
     for job, share in zip(network.jobs, shares, strict=True):
         first, second = job.routes
-        routes = (Route(first.tasks, share), Route(second.tasks, 1 - share))
+        routes = (JobRoute(first.tasks, share), JobRoute(second.tasks, 1 - share))
         jobs.append(JobType(job.name, job.arrival_rate, routes, job.arrival_scv))
-    return float(network_measures(Network(network.topics, tuple(jobs))).wip)
+    return float(network_measures(JobNetwork(network.topics, tuple(jobs))).wip)
 
 
 @pytest.mark.parametrize("scv", [0.3, 1.0, 4.0])
@@ -53,10 +54,10 @@ def test_slow_way_is_not_taken_while_the_fast_one_is_idle() -> None:
 def test_shares_of_two_jobs_are_the_best_of_an_enumeration() -> None:
     topics = (Topic("a", 3.0, 0.5), Topic("b", 2.0, 2.0), Topic("c", 2.5, 1.0))
     jobs = (
-        JobType("x", 1.5, (Route(chain("a", "c"), 0.5), Route(chain("b"), 0.5)), 0.4),
-        JobType("y", 1.0, (Route(chain("b", "c"), 0.5), Route(chain("a"), 0.5)), 1.5),
+        JobType("x", 1.5, (JobRoute(chain("a", "c"), 0.5), JobRoute(chain("b"), 0.5)), 0.4),
+        JobType("y", 1.0, (JobRoute(chain("b", "c"), 0.5), JobRoute(chain("a"), 0.5)), 1.5),
     )
-    network = Network(topics, jobs)
+    network = JobNetwork(topics, jobs)
     found = best_shares(Problem(network))
     grid = np.linspace(0, 1, 41)
     best = min(_wip(network, one, other) for one in grid for other in grid)
@@ -84,8 +85,8 @@ def test_overload_by_every_way_names_the_topics() -> None:
 def test_plan_with_routes_is_no_worse_than_without() -> None:
     network = _two_ways(6.0)
     problem = Problem(network)
-    fixed = planned(Spec(problem, Goal(budget=6), 1.0))
-    moved = planned(Spec(problem, Goal(budget=6, optimise_routes=True), 1.0))
+    fixed = planned(PlanSpec(problem, Goal(budget=6), 1.0))
+    moved = planned(PlanSpec(problem, Goal(budget=6, optimise_routes=True), 1.0))
     assert moved.plan.wip < fixed.plan.wip
     assert moved.plan.cost <= 6
     assert float(network_measures(moved.network).wip) == pytest.approx(moved.plan.wip)

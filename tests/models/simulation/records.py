@@ -5,14 +5,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dovemq.models.simulation import Distribution, Run, Tandem, simulate_tandem
+from dovemq.models.distributions import Distribution
+from dovemq.models.simulation import SimulationRun, simulate_tandem
 from dovemq.models.simulation.vma.state import EVENTS
+from dovemq.models.vma.parameters import VmaParameters, timed_vma
 
 Events = list[tuple[float, str, int, int]]
 """Time, event, message, class."""
 
 
-def events_of(tandem: Tandem, run: Run) -> Events:
+def events_of(tandem: VmaParameters, run: SimulationRun) -> Events:
     record = simulate_tandem(tandem, run).record
     return [(time, EVENTS[event], message, kind) for time, message, event, kind in record.tolist()]
 
@@ -28,8 +30,10 @@ def times_of(events: Events, name: str) -> dict[int, float]:
 
 def drawn(distribution: Distribution, count: int, seed: int = 4) -> NDArray[np.float64]:
     """Times that the kernel drew, as the times between productions."""
-    run = Run(distribution.mean * count * 1.2, replications=1, seed=seed, record_rows_max=8 * count)
-    record = simulate_tandem(Tandem(distribution, distribution, distribution, 1, 1), run).record
+    run = SimulationRun(
+        distribution.mean * count * 1.2, replications=1, seed=seed, record_rows_max=8 * count
+    )
+    record = simulate_tandem(timed_vma(distribution, distribution, distribution, 1, 1), run).record
     arrived = record["time"][record["event"] == EVENTS.index("arrived")]
     assert len(arrived) >= count
     between: NDArray[np.float64] = np.diff(arrived, prepend=0.0)[:count]

@@ -1,4 +1,4 @@
-"""What happens to messages and jobs, event by event, under random models."""
+"""Invariants of messages and jobs, event by event, for random models."""
 
 import itertools
 from dataclasses import replace
@@ -7,25 +7,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dovemq.models.simulation import (
+from dovemq.models.distributions import (
     Deterministic,
     Empirical,
     Erlang,
     Exponential,
     Gamma,
     HyperExponential,
-    JobType,
-    MessageClass,
-    Network,
-    Path,
-    Run,
-    Station,
-    Tandem,
-    Task,
-    simulate_network,
-    simulate_tandem,
 )
+from dovemq.models.jobs import JobNetwork, JobRoute, JobTask, timed_job, timed_topic
+from dovemq.models.simulation import SimulationRun, simulate_network, simulate_tandem
 from dovemq.models.simulation.network.state import EVENTS as JOB_EVENTS
+from dovemq.models.vma.parameters import MessageClass, VmaParameters, timed_vma
 from tests.models.simulation.records import (
     counted,
     events_of,
@@ -52,7 +45,7 @@ classes = st.lists(st.integers(-1, 1), min_size=1, max_size=3).map(
     )
 )
 tandems = st.builds(
-    Tandem,
+    timed_vma,
     arrival=distributions,
     sender=distributions,
     broker=distributions,
@@ -60,7 +53,7 @@ tandems = st.builds(
     broker_threads=st.integers(1, 6),
     reliability=st.floats(0.2, 1.0),
     order=st.sampled_from(("in", "out")),
-    recovery=st.sampled_from(("ideal", "timer")),
+    failure=st.sampled_from(("ideal", "timer")),
     visibility_timeout=st.floats(0.01, 3.0),
     link_delay=st.sampled_from((0.0, 0.0, 0.1, 1.5)),
     classes=classes,
@@ -69,14 +62,14 @@ seeds = st.integers(0, 2**63 - 1)
 kernels = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def short(seed: int) -> Run:
-    return Run(60.0, replications=1, seed=seed, slices=7, record_rows_max=ROWS_MAX)
+def short(seed: int) -> SimulationRun:
+    return SimulationRun(60.0, replications=1, seed=seed, slices=7, record_rows_max=ROWS_MAX)
 
 
 @kernels
 @given(tandems, seeds)
 def test_every_message_is_sent_once_and_received_for_the_first_time_once(
-    tandem: Tandem, seed: int
+    tandem: VmaParameters, seed: int
 ) -> None:
     events = events_of(tandem, short(seed))
     assert len(events) < ROWS_MAX
@@ -92,7 +85,7 @@ def test_every_message_is_sent_once_and_received_for_the_first_time_once(
 
 @kernels
 @given(tandems, seeds)
-def test_no_more_threads_are_busy_than_there_are(tandem: Tandem, seed: int) -> None:
+def test_no_more_threads_are_busy_than_there_are(tandem: VmaParameters, seed: int) -> None:
     events = events_of(tandem, short(seed))
     assert most_at_once(events, "send_started", "sent") <= tandem.sender_threads
     assert most_at_once(events, "leased", "served") <= tandem.broker_threads
@@ -100,13 +93,15 @@ def test_no_more_threads_are_busy_than_there_are(tandem: Tandem, seed: int) -> N
 
 @kernels
 @given(tandems, seeds)
-def test_what_is_leased_is_served_and_then_lost_or_received(tandem: Tandem, seed: int) -> None:
+def test_what_is_leased_is_served_and_then_lost_or_received(
+    tandem: VmaParameters, seed: int
+) -> None:
     events = events_of(tandem, short(seed))
     number = counted(events)
     on_the_link = number["served"] - number["lost"] - number["received"] - number["repeated"]
     assert 0 <= number["leased"] - number["served"] <= tandem.broker_threads
     assert on_the_link == 0 if not tandem.link_delay else on_the_link >= 0
-    if tandem.recovery == "ideal":
+    if tandem.failure == "ideal":
         assert number["repeated"] == number["expired"] == 0
         assert number["leased"] <= number["sent"] + number["lost"]
     else:
@@ -116,9 +111,9 @@ def test_what_is_leased_is_served_and_then_lost_or_received(tandem: Tandem, seed
 @kernels
 @given(tandems, seeds)
 def test_message_is_leased_again_only_after_it_became_visible_again(
-    tandem: Tandem, seed: int
+    tandem: VmaParameters, seed: int
 ) -> None:
-    again = "lost" if tandem.recovery == "ideal" else "expired"
+    again = "lost" if tandem.failure == "ideal" else "expired"
     visible: set[int] = set()
     received: set[int] = set()
     for _, event, message, _ in events_of(tandem, short(seed)):
@@ -135,7 +130,7 @@ def test_message_is_leased_again_only_after_it_became_visible_again(
 
 @kernels
 @given(tandems, seeds)
-def test_timeout_ends_when_it_should(tandem: Tandem, seed: int) -> None:
+def test_timeout_ends_when_it_should(tandem: VmaParameters, seed: int) -> None:
     leased: dict[int, float] = {}
     for time, event, message, _ in events_of(tandem, short(seed)):
         if event == "leased":
@@ -147,7 +142,7 @@ def test_timeout_ends_when_it_should(tandem: Tandem, seed: int) -> None:
 @kernels
 @given(tandems, seeds)
 def test_order_where_kept_is_that_of_production_within_a_priority(
-    tandem: Tandem, seed: int
+    tandem: VmaParameters, seed: int
 ) -> None:
     bound = replace(tandem, order="in")
     events = events_of(bound, short(seed))
@@ -165,10 +160,10 @@ def test_order_where_kept_is_that_of_production_within_a_priority(
 @kernels
 @given(tandems, seeds)
 def test_no_thread_of_the_broker_idles_while_it_may_start_something(
-    tandem: Tandem, seed: int
+    tandem: VmaParameters, seed: int
 ) -> None:
     free = replace(tandem, order="out", link_delay=0.0)
-    again = "lost" if free.recovery == "ideal" else "expired"
+    again = "lost" if free.failure == "ideal" else "expired"
     visible: set[int] = set()
     busy = 0
     events = events_of(free, short(seed))
@@ -185,7 +180,7 @@ def test_no_thread_of_the_broker_idles_while_it_may_start_something(
 
 @kernels
 @given(tandems, seeds)
-def test_sending_is_first_come_first_served(tandem: Tandem, seed: int) -> None:
+def test_sending_is_first_come_first_served(tandem: VmaParameters, seed: int) -> None:
     events = events_of(replace(tandem, classes=(MessageClass("only"),)), short(seed))
     sent = times_of(events, "sent")
     started = times_of(events, "send_started")
@@ -195,7 +190,7 @@ def test_sending_is_first_come_first_served(tandem: Tandem, seed: int) -> None:
     messages = [message for _, message in prefix]
     services = [sent[message] - started[message] for message in messages]
     expected = sending_replayed(
-        [arrived[message] for message in messages], services, tandem.sender_threads
+        [arrived[message] for message in messages], services, int(tandem.sender_threads)
     )
     assert [started[message] for message in messages] == pytest.approx(expected)
 
@@ -203,10 +198,10 @@ def test_sending_is_first_come_first_served(tandem: Tandem, seed: int) -> None:
 @kernels
 @given(tandems, seeds, st.integers(1, 40))
 def test_figures_do_not_depend_on_how_time_is_sliced(
-    tandem: Tandem, seed: int, slices: int
+    tandem: VmaParameters, seed: int, slices: int
 ) -> None:
     one, other = (
-        simulate_tandem(tandem, Run(60.0, replications=2, seed=seed, slices=number))
+        simulate_tandem(tandem, SimulationRun(60.0, replications=2, seed=seed, slices=number))
         for number in (1, slices)
     )
     assert one.events == other.events
@@ -217,38 +212,40 @@ def test_figures_do_not_depend_on_how_time_is_sliced(
 
 
 @st.composite
-def networks(draw: st.DrawFn) -> Network:
+def networks(draw: st.DrawFn) -> JobNetwork:
     names = ["first", "second", "third"][: draw(st.integers(1, 3))]
-    stations = tuple(Station(name, draw(st.integers(1, 4)), draw(distributions)) for name in names)
+    stations = tuple(
+        timed_topic(name, draw(distributions), draw(st.integers(1, 4))) for name in names
+    )
     jobs = []
     for kind in range(draw(st.integers(1, 3))):
         count = draw(st.integers(1, 2))
-        paths = tuple(Path(draw(graphs(names)), 1 / count) for _ in range(count))
-        jobs.append(JobType(f"type {kind}", draw(distributions), paths))
-    return Network(stations, tuple(jobs))
+        paths = tuple(JobRoute(draw(graphs(names)), 1 / count) for _ in range(count))
+        jobs.append(timed_job(f"type {kind}", draw(distributions), *paths))
+    return JobNetwork(stations, tuple(jobs))
 
 
 @st.composite
-def graphs(draw: st.DrawFn, stations: list[str]) -> tuple[Task, ...]:
-    tasks: list[Task] = []
+def graphs(draw: st.DrawFn, stations: list[str]) -> tuple[JobTask, ...]:
+    tasks: list[JobTask] = []
     for place in range(draw(st.integers(1, 5))):
         earlier = st.lists(st.sampled_from(tasks), max_size=3) if tasks else st.just([])
         after = tuple({task.name for task in draw(earlier)})
         station = draw(st.sampled_from(stations))
-        tasks.append(Task(f"task {place}", station, None, after, draw(st.integers(0, 1))))
+        tasks.append(JobTask(f"task {place}", station, after, None, draw(st.integers(0, 1))))
     return tuple(draw(st.permutations(tasks)))
 
 
 @kernels
 @given(networks(), seeds)
 def test_every_task_of_a_job_runs_once_after_those_that_it_waits_for(
-    network: Network, seed: int
+    network: JobNetwork, seed: int
 ) -> None:
     record = simulate_network(network, short(seed)).record
     assert len(record) < ROWS_MAX
     ended: dict[int, dict[int, int]] = {}
     done: set[int] = set()
-    busy = dict.fromkeys(range(len(network.stations)), 0)
+    busy = dict.fromkeys(range(len(network.topics)), 0)
     for _, job, event, _, task, station in record.tolist():
         tasks = ended.setdefault(job, {})
         assert job not in done
@@ -258,7 +255,7 @@ def test_every_task_of_a_job_runs_once_after_those_that_it_waits_for(
             case "started":
                 tasks[task] = 0
                 busy[station] += 1
-                assert busy[station] <= network.stations[station].servers
+                assert busy[station] <= network.topics[station].consumers
             case "ended":
                 tasks[task] += 1
                 busy[station] -= 1
@@ -269,7 +266,7 @@ def test_every_task_of_a_job_runs_once_after_those_that_it_waits_for(
 
 @kernels
 @given(networks(), seeds)
-def test_jobs_that_arrived_are_done_or_under_way(network: Network, seed: int) -> None:
+def test_jobs_that_arrived_are_done_or_under_way(network: JobNetwork, seed: int) -> None:
     found = simulate_network(network, short(seed))
     number = {name: int((found.record["event"] == at).sum()) for at, name in enumerate(JOB_EVENTS)}
     jobs = {

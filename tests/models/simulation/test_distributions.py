@@ -1,4 +1,4 @@
-"""What the kernels draw has the distribution that was asked for."""
+"""Times that the kernels draw have the given distribution."""
 
 import math
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dovemq.models.simulation import (
+from dovemq.models.distributions import (
     Deterministic,
     Distribution,
     Empirical,
@@ -49,7 +49,7 @@ def test_drawn_times_pass_the_test_of_kolmogorov_and_smirnov(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)
-def test_drawn_times_have_the_mean_and_scv_that_are_told(name: str) -> None:
+def test_drawn_times_have_the_stated_mean_and_scv(name: str) -> None:
     distribution, _ = CONTINUOUS[name]
     times = drawn(distribution, COUNT)
     error = math.sqrt(distribution.scv / COUNT)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dovemq.models.simulation import (
+from dovemq.models.distributions import (
     Deterministic,
     Distribution,
     Empirical,
@@ -10,24 +10,20 @@ from dovemq.models.simulation import (
     Exponential,
     Gamma,
     HyperExponential,
-    JobType,
-    Network,
-    Path,
-    Run,
-    Station,
-    Task,
     by_moments,
-    in_sequence,
-    simulate_network,
 )
+from dovemq.models.jobs import JobNetwork, JobRoute, JobTask, chain, timed_job, timed_topic
+from dovemq.models.simulation import SimulationRun, simulate_network
 from tests.models.simulation import theory
 
-RUN = Run(horizon=20_000, warm_up=200, replications=10, seed=2, confidence=0.99)
+RUN = SimulationRun(horizon=20_000, warm_up=200, replications=10, seed=2, confidence=0.99)
 
 
-def single(service: Distribution, rate: float, servers: int) -> Network:
-    station = Station("only", servers, service)
-    return Network((station,), (in_sequence("job", Exponential(1 / rate), ["only"]),))
+def single(service: Distribution, rate: float, servers: int) -> JobNetwork:
+    station = timed_topic("only", service, servers)
+    return JobNetwork(
+        (station,), (timed_job("job", Exponential(1 / rate), JobRoute(chain("only"))),)
+    )
 
 
 @pytest.mark.parametrize(("rate", "servers"), [(0.5, 1), (0.85, 1), (2.1, 3), (9.0, 12)])
@@ -61,9 +57,9 @@ def test_single_server_is_an_mg1_queue(service: Distribution) -> None:
 
 def test_single_server_fed_by_erlang_times_is_a_gim1_queue() -> None:
     """The root r = A*(1 − r), A* the transform of the times between arrivals, by iteration."""
-    station = Station("only", 1, Exponential(1.0))
-    job = in_sequence("job", Erlang(1 / 0.8, 2), ["only"])
-    found = simulate_network(Network((station,), (job,)), RUN)
+    station = timed_topic("only", Exponential(1.0), 1)
+    job = timed_job("job", Erlang(1 / 0.8, 2), JobRoute(chain("only")))
+    found = simulate_network(JobNetwork((station,), (job,)), RUN)
     root = 0.5
     for _ in range(200):
         root = (1.6 / (1.6 + 1 - root)) ** 2
@@ -72,45 +68,45 @@ def test_single_server_fed_by_erlang_times_is_a_gim1_queue() -> None:
 
 def test_tandem_of_exponential_stations_has_the_form_of_jackson() -> None:
     stations = (
-        Station("first", 1, Exponential(0.5)),
-        Station("second", 3, Exponential(2.0)),
-        Station("third", 2, Exponential(1.0)),
+        timed_topic("first", Exponential(0.5), 1),
+        timed_topic("second", Exponential(2.0), 3),
+        timed_topic("third", Exponential(1.0), 2),
     )
-    job = in_sequence("job", Exponential(1.0), ["first", "second", "third"])
-    found = simulate_network(Network(stations, (job,)), RUN)
-    for station in stations:
-        rate = 1 / station.service.mean if station.service else 0
-        assert found.stations[station.name].wait.holds(theory.wait_mmc(1.0, rate, station.servers))
+    job = timed_job("job", Exponential(1.0), JobRoute(chain("first", "second", "third")))
+    found = simulate_network(JobNetwork(stations, (job,)), RUN)
+    for topic in stations:
+        wait = theory.wait_mmc(1.0, topic.service_rate, topic.consumers)
+        assert found.stations[topic.name].wait.holds(wait)
 
 
 def test_station_that_is_visited_twice_carries_both_visits() -> None:
-    station = Station("only", 1, Exponential(1.0))
-    job = in_sequence("job", Exponential(1 / 0.35), ["only", "only"])
-    found = simulate_network(Network((station,), (job,)), RUN)
+    station = timed_topic("only", Exponential(1.0), 1)
+    job = timed_job("job", Exponential(1 / 0.35), JobRoute(chain("only", "only")))
+    found = simulate_network(JobNetwork((station,), (job,)), RUN)
     assert found.in_system.holds(0.7 / 0.3)
 
 
 @pytest.mark.parametrize("rate", [0.3, 0.8])
 def test_split_and_join_of_two_stations_takes_the_time_of_nelson_and_tantawi(rate: float) -> None:
-    stations = (Station("left", 1, Exponential(1.0)), Station("right", 1, Exponential(1.0)))
-    tasks = (Task("one", "left"), Task("other", "right"))
+    stations = (timed_topic("left", Exponential(1.0), 1), timed_topic("right", Exponential(1.0), 1))
+    tasks = (JobTask("one", "left"), JobTask("other", "right"))
     found = simulate_network(
-        Network(stations, (JobType("job", Exponential(1 / rate), (Path(tasks),)),)), RUN
+        JobNetwork(stations, (timed_job("job", Exponential(1 / rate), JobRoute(tasks)),)), RUN
     )
     assert found.sojourn.holds(theory.sojourn_fork_join(rate, 1.0))
 
 
 def test_join_waits_for_the_longest_way() -> None:
-    station = Station("wide", 10_000)
+    station = timed_topic("wide", Deterministic(1.0), 10_000)
     tasks = (
-        Task("start", "wide", Deterministic(1.0)),
-        Task("short", "wide", Deterministic(2.0), ("start",)),
-        Task("long", "wide", Deterministic(3.0), ("start",)),
-        Task("longer", "wide", Deterministic(3.5), ("long",)),
-        Task("end", "wide", Deterministic(0.25), ("short", "longer")),
+        JobTask("start", "wide"),
+        JobTask("short", "wide", ("start",), Deterministic(2.0)),
+        JobTask("long", "wide", ("start",), Deterministic(3.0)),
+        JobTask("longer", "wide", ("long",), Deterministic(3.5)),
+        JobTask("end", "wide", ("short", "longer"), Deterministic(0.25)),
     )
     found = simulate_network(
-        Network((station,), (JobType("job", Exponential(1.0), (Path(tasks),)),)), RUN
+        JobNetwork((station,), (timed_job("job", Exponential(1.0), JobRoute(tasks)),)), RUN
     )
     assert found.sojourn.mean == pytest.approx(1 + 3 + 3.5 + 0.25)
     assert found.in_stations.holds(1 + 2 + 3 + 3.5 + 0.25)
@@ -120,37 +116,41 @@ def test_join_waits_for_the_longest_way() -> None:
 def test_job_types_wait_by_priority_as_cobham_says(servers: int) -> None:
     rates = {"soon": 0.3 * servers, "then": 0.2 * servers, "late": 0.3 * servers}
     jobs = tuple(
-        JobType(name, Exponential(1 / rate), (Path((Task("work", "only", priority=level),)),))
+        timed_job(name, Exponential(1 / rate), JobRoute((JobTask("work", "only", priority=level),)))
         for level, (name, rate) in enumerate(rates.items())
     )
-    found = simulate_network(Network((Station("only", servers, Exponential(1.0)),), jobs), RUN)
+    found = simulate_network(
+        JobNetwork((timed_topic("only", Exponential(1.0), servers),), jobs), RUN
+    )
     waits = theory.waits_by_priority(list(rates.values()), 1.0, servers)
     for name, wait in zip(rates, waits, strict=True):
         assert found.sojourn_of[name].holds(wait + 1)
 
 
 def test_paths_are_taken_by_their_shares() -> None:
-    stations = (Station("left", 2, Exponential(1.0)), Station("right", 1, Exponential(1.0)))
-    paths = (Path((Task("work", "left"),), 0.7), Path((Task("work", "right"),), 0.3))
-    found = simulate_network(Network(stations, (JobType("job", Exponential(1.0), paths),)), RUN)
+    stations = (timed_topic("left", Exponential(1.0), 2), timed_topic("right", Exponential(1.0), 1))
+    paths = (JobRoute((JobTask("work", "left"),), 0.7), JobRoute((JobTask("work", "right"),), 0.3))
+    found = simulate_network(
+        JobNetwork(stations, (timed_job("job", Exponential(1.0), *paths),)), RUN
+    )
     assert found.stations["left"].throughput.holds(0.7)
     assert found.stations["left"].wait.holds(theory.wait_mmc(0.7, 1.0, 2))
     assert found.stations["right"].wait.holds(theory.wait_mmc(0.3, 1.0, 1))
 
 
-def elastic() -> Network:
-    """The case study of 002 with the consumers that its MinTime finds."""
+def elastic() -> JobNetwork:
+    """The case study of `elastic` with the consumers that its MinTime finds."""
     topics = {"A": (4.2, 0.33, 2), "B": (3.7, 0.5, 2), "C": (6.7, 0.4, 1), "D": (5.1, 0.5, 4)}
     stations = tuple(
-        Station(name, consumers, by_moments(1 / rate, scv))
+        timed_topic(name, by_moments(1 / rate, scv), consumers)
         for name, (rate, scv, consumers) in topics.items()
     )
     types = {"ABD": (3.0, 0.33), "ADD": (3.5, 0.5), "CD": (3.0, 0.25)}
     jobs = tuple(
-        in_sequence(topics, by_moments(1 / rate, scv), topics)
+        timed_job(topics, by_moments(1 / rate, scv), JobRoute(chain(*topics)))
         for topics, (rate, scv) in types.items()
     )
-    return Network(stations, jobs)
+    return JobNetwork(stations, jobs)
 
 
 def test_work_in_progress_is_rate_times_sojourn_for_every_type() -> None:

@@ -10,38 +10,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dovemq.models.distributions import Deterministic, Erlang, Exponential
+from dovemq.models.estimates import Estimate, difference
+from dovemq.models.jobs import JobNetwork, JobRoute, chain, timed_job, timed_topic
 from dovemq.models.simulation import (
-    Deterministic,
-    Erlang,
-    Estimate,
-    Exponential,
-    Histogram,
-    Network,
-    Run,
-    Station,
-    Tandem,
-    difference,
-    in_sequence,
+    SimulationRun,
+    TimeHistogram,
     runs,
     simulate_network,
     simulate_tandem,
 )
 from dovemq.models.simulation.histogram import BINS
-from dovemq.models.simulation.settling import settled_from
+from dovemq.models.simulation.runs import settled_from
 from dovemq.models.simulation.vma import state
+from dovemq.models.vma.parameters import timed_vma
 from tests.models.simulation import theory
 from tests.models.simulation.records import events_of, times_of
 
-TANDEM = Tandem(Exponential(1 / 30.3), Exponential(0.1), Exponential(0.1), 5, 5, 0.88)
-NETWORK = Network(
-    (Station("one", 2, Exponential(1.0)), Station("two", 1, Erlang(0.5, 2))),
-    (in_sequence("job", Exponential(0.9), ["one", "two"]),),
+TANDEM = timed_vma(Exponential(1 / 30.3), Exponential(0.1), Exponential(0.1), 5, 5, 0.88)
+NETWORK = JobNetwork(
+    (timed_topic("one", Exponential(1.0), 2), timed_topic("two", Erlang(0.5, 2), 1)),
+    (timed_job("job", Exponential(0.9), JobRoute(chain("one", "two"))),),
 )
-RUN = Run(50.0, warm_up=5.0, replications=12, seed=9)
+RUN = SimulationRun(50.0, warm_up=5.0, replications=12, seed=9)
 
 
 @pytest.mark.parametrize("workers", [2, 3, 8])
-def test_result_is_the_same_whatever_the_number_of_workers(workers: int) -> None:
+def test_result_does_not_depend_on_the_number_of_workers(workers: int) -> None:
     alone, together = RUN, replace(RUN, workers=workers)
     found, expected = simulate_tandem(TANDEM, together), simulate_tandem(TANDEM, alone)
     assert found.sojourn == expected.sojourn
@@ -70,7 +65,7 @@ def test_seeds_and_replications_differ_in_every_value() -> None:
 
 
 def test_message_meets_the_same_fate_in_any_configuration_of_one_seed() -> None:
-    run = Run(20.0, replications=1, record_rows_max=100_000)
+    run = SimulationRun(20.0, replications=1, record_rows_max=100_000)
     many = replace(TANDEM, sender_threads=9, broker_threads=7, order="in")
     fates = []
     for tandem in (TANDEM, many):
@@ -95,7 +90,7 @@ def test_common_random_numbers_make_the_interval_of_a_difference_narrow() -> Non
 
 def test_run_that_needs_more_room_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     tandem = replace(
-        TANDEM, recovery="timer", visibility_timeout=0.3, link_delay=0.1, sender_threads=3
+        TANDEM, failure="timer", visibility_timeout=0.3, link_delay=0.1, sender_threads=3
     )
     roomy = simulate_tandem(tandem, RUN)
     monkeypatch.setattr(state, "SLOTS_FIRST", 16)
@@ -106,15 +101,16 @@ def test_model_without_a_steady_state_is_named_and_still_runs() -> None:
     found = simulate_tandem(replace(TANDEM, broker_threads=3), RUN)
     assert found.unstable == ("broker",)
     assert found.in_system.mean > simulate_tandem(TANDEM, RUN).in_system.mean
-    slow = Network(
-        (Station("one", 1, Exponential(1.0)),), (in_sequence("job", Exponential(1.0), ["one"]),)
+    slow = JobNetwork(
+        (timed_topic("one", Exponential(1.0), 1),),
+        (timed_job("job", Exponential(1.0), JobRoute(chain("one"))),),
     )
     assert simulate_network(slow, RUN).unstable == ("one",)
 
 
 def test_intervals_hold_theory_as_often_as_they_say() -> None:
     expected = theory.sojourn_vma(30.3, 10.0, 5, 0.88)
-    run = Run(200.0, warm_up=20.0, replications=5, confidence=0.9)
+    run = SimulationRun(200.0, warm_up=20.0, replications=5, confidence=0.9)
     held = [
         simulate_tandem(TANDEM, replace(run, seed=seed)).sojourn.holds(expected)
         for seed in range(300)
@@ -123,7 +119,7 @@ def test_intervals_hold_theory_as_often_as_they_say() -> None:
 
 
 def test_one_long_run_is_judged_by_batch_means() -> None:
-    run = Run(20_000.0, warm_up=100.0, replications=1, seed=5, confidence=0.99)
+    run = SimulationRun(20_000.0, warm_up=100.0, replications=1, seed=5, confidence=0.99)
     found = simulate_tandem(TANDEM, run).sojourn
     assert found.by == "batches"
     assert found.samples == 20
@@ -132,8 +128,8 @@ def test_one_long_run_is_judged_by_batch_means() -> None:
 
 
 def test_nothing_received_is_unknown_and_not_zero() -> None:
-    slow = replace(TANDEM, broker=Deterministic(1e6))
-    found = simulate_tandem(slow, Run(1.0, replications=3))
+    slow = replace(TANDEM, broker_rate=1e-6, broker=Deterministic(1e6))
+    found = simulate_tandem(slow, SimulationRun(1.0, replications=3))
     assert math.isnan(found.sojourn.mean)
     assert math.isnan(found.quantile(0.5).mean)
     assert found.messages == 0
@@ -149,10 +145,12 @@ def test_warm_up_is_found_where_a_series_settles() -> None:
 
 
 def test_automatic_warm_up_leaves_out_the_empty_start() -> None:
-    slow = Tandem(Exponential(1.0), Exponential(95.0), Deterministic(0.0), 100, 1)
-    found = simulate_tandem(slow, Run(2_000.0, warm_up="auto", replications=10, confidence=0.99))
+    slow = timed_vma(Exponential(1.0), Exponential(95.0), Deterministic(0.0), 100, 1)
+    found = simulate_tandem(
+        slow, SimulationRun(2_000.0, warm_up="auto", replications=10, confidence=0.99)
+    )
     assert found.warm_up > 50
-    plain = simulate_tandem(slow, Run(2_000.0, replications=10))
+    plain = simulate_tandem(slow, SimulationRun(2_000.0, replications=10))
     assert plain.in_system.mean < found.in_system.mean
 
 
@@ -174,16 +172,18 @@ def test_difference_of_unlike_runs_is_refused() -> None:
 def test_quantile_of_the_histogram_is_within_a_bin_of_the_true_one(
     times: list[float], probability: float
 ) -> None:
-    histogram = Histogram(np.zeros((1, BINS), np.int64), 1.0, 0.95)
+    histogram = TimeHistogram(np.zeros((1, BINS), np.int64), 1.0, 0.95)
     counts, _ = np.histogram(times, histogram.edges)
-    found = Histogram(counts[np.newaxis], 1.0, 0.95).quantile(probability).mean
+    found = TimeHistogram(counts[np.newaxis], 1.0, 0.95).quantile(probability).mean
     below = np.quantile(times, probability, method="inverted_cdf")
     assert found == pytest.approx(below, rel=1 / 128)
 
 
 def test_quantiles_of_a_single_exponential_queue_are_exponential() -> None:
-    tandem = Tandem(Exponential(2.0), Exponential(1.0), Deterministic(0.0), 1, 1)
-    found = simulate_tandem(tandem, Run(40_000.0, 100.0, replications=10, seed=1, confidence=0.99))
+    tandem = timed_vma(Exponential(2.0), Exponential(1.0), Deterministic(0.0), 1, 1)
+    found = simulate_tandem(
+        tandem, SimulationRun(40_000.0, 100.0, replications=10, seed=1, confidence=0.99)
+    )
     for probability in (0.5, 0.9, 0.99):
         expected = -2.0 * math.log(1 - probability)
         estimate = found.quantile(probability)
@@ -198,10 +198,10 @@ def test_run_that_pauses_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_progress_is_told_after_each_replication(workers: int) -> None:
-    told: list[int] = []
-    simulate_tandem(TANDEM, replace(RUN, workers=workers), told.append)
-    assert told == list(range(1, 13))
+def test_progress_is_reported_after_each_replication(workers: int) -> None:
+    reported: list[int] = []
+    simulate_tandem(TANDEM, replace(RUN, workers=workers), reported.append)
+    assert reported == list(range(1, 13))
 
 
 def test_without_numba_the_message_says_what_to_install() -> None:

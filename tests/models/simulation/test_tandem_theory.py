@@ -4,36 +4,34 @@ from dataclasses import replace
 
 import pytest
 
-from dovemq.models.simulation import (
+from dovemq.models.distributions import (
     Deterministic,
     Distribution,
     Erlang,
     Exponential,
     Gamma,
     HyperExponential,
-    MessageClass,
-    Run,
-    Tandem,
-    simulate_tandem,
 )
+from dovemq.models.simulation import SimulationRun, simulate_tandem
+from dovemq.models.vma.parameters import MessageClass, VmaParameters, timed_vma
 from tests.models.simulation import theory
 
 ARRIVAL_RATE = 30.3
 SERVICE_RATE = 10.0
 AT_ONCE = Deterministic(0.0)
-RUN = Run(horizon=2_000, warm_up=100, replications=10, seed=6, confidence=0.99)
+RUN = SimulationRun(horizon=2_000, warm_up=100, replications=10, seed=6, confidence=0.99)
 
 
-def vma(threads: int, reliability: float, **more: object) -> Tandem:
+def vma(threads: int, reliability: float, **more: object) -> VmaParameters:
     service = Exponential(1 / SERVICE_RATE)
     arrival = Exponential(1 / ARRIVAL_RATE)
-    plain = Tandem(arrival, service, service, threads, threads, reliability)
+    plain = timed_vma(arrival, service, service, threads, threads, reliability)
     return replace(plain, **more)  # type: ignore[arg-type]
 
 
-def only_sender(service: Distribution, rate: float, threads: int) -> Tandem:
+def only_sender(service: Distribution, rate: float, threads: int) -> VmaParameters:
     """A single queue: what reaches the broker is received at once."""
-    return Tandem(Exponential(1 / rate), service, AT_ONCE, threads, 1)
+    return timed_vma(Exponential(1 / rate), service, AT_ONCE, threads, 1)
 
 
 @pytest.mark.parametrize("reliability", [0.99, 0.88])
@@ -88,7 +86,9 @@ def test_classes_wait_by_priority_as_cobham_says(threads: int) -> None:
         MessageClass("then", 0.2, 0),
     )
     rate = 0.8 * threads
-    tandem = Tandem(Exponential(1 / rate), Exponential(1.0), AT_ONCE, threads, 1, classes=classes)
+    tandem = timed_vma(
+        Exponential(1 / rate), Exponential(1.0), AT_ONCE, threads, 1, classes=classes
+    )
     found = simulate_tandem(tandem, RUN)
     waits = theory.waits_by_priority([0.3 * rate, 0.2 * rate, 0.5 * rate], 1.0, threads)
     for name, wait in zip(("soon", "then", "late"), waits, strict=True):
@@ -97,7 +97,7 @@ def test_classes_wait_by_priority_as_cobham_says(threads: int) -> None:
 
 @pytest.mark.parametrize("rate", [3.0, 30.3])
 def test_in_order_delivery_with_many_threads_tends_to_its_closed_form(rate: float) -> None:
-    tandem = Tandem(
+    tandem = timed_vma(
         Exponential(1 / rate), Exponential(0.1), Exponential(0.1), 200, 200, 0.9, order="in"
     )
     found = simulate_tandem(tandem, RUN)
@@ -112,7 +112,7 @@ def test_order_costs_time_and_leaves_the_work_as_it_is() -> None:
 
 
 def test_link_is_passed_once_and_then_at_each_attempt() -> None:
-    tandem = Tandem(
+    tandem = timed_vma(
         Exponential(1.0), Deterministic(0.1), Deterministic(0.2), 50, 50, 0.8, link_delay=0.05
     )
     found = simulate_tandem(tandem, RUN)
@@ -121,14 +121,14 @@ def test_link_is_passed_once_and_then_at_each_attempt() -> None:
 
 
 def test_timer_adds_the_rest_of_the_timeout_to_every_loss() -> None:
-    tandem = Tandem(
+    tandem = timed_vma(
         Exponential(1.0),
         Deterministic(0.1),
         Deterministic(0.2),
         50,
         50,
         0.8,
-        recovery="timer",
+        failure="timer",
         visibility_timeout=2.0,
     )
     found = simulate_tandem(tandem, RUN)
@@ -139,13 +139,13 @@ def test_timer_adds_the_rest_of_the_timeout_to_every_loss() -> None:
 
 def test_timeout_shorter_than_the_service_makes_the_broker_send_twice() -> None:
     """Leases at 0, 1, 2 of a service of 2.5, that of 0 is received: two receives are repeated."""
-    tandem = Tandem(
+    tandem = timed_vma(
         Exponential(10.0),
         AT_ONCE,
         Deterministic(2.5),
         1,
         1000,
-        recovery="timer",
+        failure="timer",
         visibility_timeout=1.0,
     )
     found = simulate_tandem(tandem, RUN)
@@ -155,9 +155,9 @@ def test_timeout_shorter_than_the_service_makes_the_broker_send_twice() -> None:
 
 
 @pytest.mark.parametrize("order", ["in", "out"])
-@pytest.mark.parametrize("recovery", ["ideal", "timer"])
-def test_number_in_the_system_is_rate_times_sojourn(order: str, recovery: str) -> None:
-    more = {"order": order, "recovery": recovery, "visibility_timeout": 0.4, "link_delay": 0.01}
+@pytest.mark.parametrize("failure", ["ideal", "timer"])
+def test_number_in_the_system_is_rate_times_sojourn(order: str, failure: str) -> None:
+    more = {"order": order, "failure": failure, "visibility_timeout": 0.4, "link_delay": 0.01}
     found = simulate_tandem(vma(5, 0.88, **more), RUN)
     assert found.in_system.mean == pytest.approx(
         found.throughput.mean * found.sojourn.mean, rel=2e-3

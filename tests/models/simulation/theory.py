@@ -1,7 +1,7 @@
-"""What theory says, by the shortest formulas: the oracles of the simulation tests.
+"""Results of theory in their shortest formulas: the oracles of the simulation tests.
 
 M/M/c by Erlang's C; M/G/1 by Pollaczek and Khinchine; classes with priority by Cobham (1954); the
-VMA tandem by eq. 8 of 000 as corrected; in-order delivery in the limit of many threads; the
+VMA tandem by eq. 8 of the paper as corrected; in-order delivery in the limit of many threads; the
 fork-join of two exponential stations by Nelson and Tantawi (1988).
 """
 

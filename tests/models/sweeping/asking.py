@@ -3,7 +3,7 @@
 import tomllib
 from pathlib import Path
 
-from dovemq.models.sweeping import Findings, Sweep, read_sweep
+from dovemq.models.sweeping import Sweep, SweepFindings, read_sweep
 
 QUEUE = """
 model = "queue"
@@ -45,8 +45,8 @@ def sweep_of(text: str, folder: Path | None = None, *changes: tuple[str, str]) -
     return read_sweep(tomllib.loads(text), lambda name: ((folder or Path()) / name).read_text())
 
 
-def run_here(sweep: Sweep) -> Findings:
-    findings = Findings(sweep)
+def run_here(sweep: Sweep) -> SweepFindings:
+    findings = SweepFindings(sweep)
     while asked := findings.asked():
         for configuration, replication in asked:
             values = sweep.trial(configuration).replicate(sweep.seed_of(configuration), replication)

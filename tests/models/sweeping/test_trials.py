@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from dovemq.models.distributions import Exponential
 from dovemq.models.petri import Count, Laboratory, Level, write_net
 from dovemq.models.planning.partitioned import PartitionedQueue
-from dovemq.models.planning.simulable import simulable
 from dovemq.models.planning.spec import read_spec
-from dovemq.models.simulation import Exponential, Run, Tandem, simulate_network, simulate_tandem
+from dovemq.models.simulation import SimulationRun, simulate_network, simulate_tandem
 from dovemq.models.sweeping import Sweep
+from dovemq.models.vma.parameters import timed_vma
 from tests.models.petri.queueing import station
 from tests.models.sweeping.asking import QUEUE, VMA, run_here, sweep_of
 
@@ -48,9 +49,9 @@ min = 2
 """
 
 
-def _run_of(sweep: Sweep, configuration: int) -> Run:
+def _run_of(sweep: Sweep, configuration: int) -> SimulationRun:
     question = sweep.question
-    return Run(
+    return SimulationRun(
         question.horizon,
         question.warm_up,
         replications=sweep.stopping.least,
@@ -63,7 +64,7 @@ def test_replications_of_a_queue_are_those_of_the_network_kernel() -> None:
     sweep = sweep_of(QUEUE)
     findings = run_here(sweep)
     place = sweep.points.index((0.8, 2))
-    network = simulable(PartitionedQueue(0.8, 1, consumers=2).network())
+    network = PartitionedQueue(0.8, 1, consumers=2).network()
     found = simulate_network(network, _run_of(sweep, place))
     station = found.stations["consumers0"]
     expected = [
@@ -82,7 +83,7 @@ def test_replications_of_the_tandem_are_those_of_its_kernel() -> None:
     sweep = sweep_of(VMA)
     findings = run_here(sweep)
     place = sweep.points.index((0.9, "in"))
-    tandem = Tandem(
+    tandem = timed_vma(
         Exponential(1 / 30.3), Exponential(0.1), Exponential(0.1), 5, 5, 0.9, order="in"
     )
     found = simulate_tandem(tandem, _run_of(sweep, place))
@@ -104,7 +105,7 @@ def test_replications_of_a_network_are_of_the_changed_planning_file(tmp_path: Pa
         "2": {"arrival_rate": 0.25, "path": ["B"]},
     }
     network = read_spec({"topics": topics, "jobs": jobs}).problem.network
-    found = simulate_network(simulable(network), _run_of(sweep, place))
+    found = simulate_network(network, _run_of(sweep, place))
     expected = [
         found.sojourn,
         found.sojourn_of["1"],
@@ -139,7 +140,7 @@ def test_each_configuration_has_a_seed_of_its_own_unless_chance_is_common() -> N
     assert {common.seed_of(number) for number in range(len(sweep.points))} == {4}
 
 
-def test_what_a_configuration_tells_does_not_depend_on_the_others() -> None:
+def test_figures_of_a_configuration_do_not_depend_on_the_others() -> None:
     whole = run_here(sweep_of(QUEUE))
     part = sweep_of(QUEUE, None, ('consumers = "1:3"', "consumers = [1]"), ("[0.5, 0.8]", "[0.5]"))
     assert run_here(part).estimates(0) == whole.estimates(0)

@@ -1,16 +1,18 @@
-"""Closed forms of queueing theory: stations, networks, and the queue service of 000.
+"""Closed forms of queueing theory: stations, networks of topics, and the queue service `vma`.
 
-    from dovemq.models.analytic import mmc, Vma, vma
+    from dovemq.models.analytic import mmc, vma
+    from dovemq.models.vma.parameters import VmaParameters
 
     mmc(30.3, 10, 4).sojourn_time                       # numbers or arrays of them
-    vma(Vma(30.3, 10, 10, 5, 5, reliability=0.99)).delivery_time
+    vma(VmaParameters(30.3, 10, 10, 5, 5, reliability=0.99)).delivery_time
 
-Times are in the unit that the rates are per. What is not stable is infinite and marked so. Exact
-where theory is; `ggm` and multi-class networks are approximations, and say by whom.
+Times have the unit of the rates. Figures of an unstable station are infinite, and `stable` is
+false. `ggm` and networks of several classes are approximations, which name their authors; all other
+forms are exact.
 """
 
 from dovemq.models.analytic.approximate import APPROXIMATIONS, ggm
-from dovemq.models.analytic.bulk import Bulk, Groups, arrival_rate_at, bulk, joined_by
+from dovemq.models.analytic.bulk import Bulk, GroupServices, arrival_rate_at, bulk, joined_by
 from dovemq.models.analytic.finite import FiniteStation, mmck
 from dovemq.models.analytic.headroom import (
     Headroom,
@@ -19,7 +21,6 @@ from dovemq.models.analytic.headroom import (
     vma_headroom,
 )
 from dovemq.models.analytic.jackson import JacksonNetwork, jackson
-from dovemq.models.analytic.jobs import JobType, Network, Route, Task, Topic, chain
 from dovemq.models.analytic.network import (
     NetworkMeasures,
     NetworkSensitivity,
@@ -27,7 +28,7 @@ from dovemq.models.analytic.network import (
     network_measures,
     network_sensitivity,
 )
-from dovemq.models.analytic.pollaczek import SingleServer, mg1, single_server, single_server_of
+from dovemq.models.analytic.pollaczek import SingleServer, mg1, single_server
 from dovemq.models.analytic.priority import priority_mg1, priority_mmc
 from dovemq.models.analytic.sensitivity import (
     StationSensitivity,
@@ -36,45 +37,25 @@ from dovemq.models.analytic.sensitivity import (
     vma_sensitivity,
 )
 from dovemq.models.analytic.station import MarkovStation, Station, mm1, mmc
-from dovemq.models.analytic.vma import FAILURES, Vma, VmaMeasures, in_order_limit, vma
-from dovemq.models.errors import (
-    ModelError,
-    NetworkInvalid,
-    ParameterInvalid,
-    TooLarge,
-    Unstable,
-)
+from dovemq.models.analytic.vma import VmaMeasures, in_order_limit, vma
 
 __all__ = [
     "APPROXIMATIONS",
-    "FAILURES",
     "Bulk",
     "FiniteStation",
-    "Groups",
+    "GroupServices",
     "Headroom",
     "JacksonNetwork",
-    "JobType",
     "MarkovStation",
-    "ModelError",
-    "Network",
-    "NetworkInvalid",
     "NetworkMeasures",
     "NetworkSensitivity",
-    "ParameterInvalid",
-    "Route",
     "SingleServer",
     "Station",
     "StationSensitivity",
-    "Task",
-    "TooLarge",
-    "Topic",
-    "Unstable",
-    "Vma",
     "VmaMeasures",
     "VmaSensitivity",
     "arrival_rate_at",
     "bulk",
-    "chain",
     "ggm",
     "in_order_limit",
     "jackson",
@@ -90,7 +71,6 @@ __all__ = [
     "priority_mmc",
     "servers_needed",
     "single_server",
-    "single_server_of",
     "station_headroom",
     "station_sensitivity",
     "vma",

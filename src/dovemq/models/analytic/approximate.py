@@ -1,9 +1,9 @@
-"""GI/G/m: any arrivals, any service, m servers, by two moments. Not exact: each form has a name.
+"""GI/G/m: any arrivals, any service, m servers, by two moments: two approximations.
 
-`allen-cunneen`: Lq = ((ca² + cs²)/2) · Lq of M/M/m (Allen 1990). It is eq. 2 of 002 without
-its misprint, exact for M/M/m and M/G/1.
+`allen-cunneen`: Lq = ((ca² + cs²)/2) · Lq of M/M/m (Allen 1990). It is eq. 2 of `elastic` without
+its misprint, and exact for M/M/m and M/G/1.
 `kraemer-langenbach-belz`: the same times a factor below 1 where arrivals vary less than Poisson
-ones (Kraemer and Langenbach-Belz 1976), which the first overrates.
+arrivals (Kraemer and Langenbach-Belz 1976), for which the first gives too much.
 """
 
 from typing import Final, Literal, TypeAlias
@@ -11,10 +11,10 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dovemq.models.analytic import parameters
-from dovemq.models.analytic.parameters import Floats
-from dovemq.models.analytic.station import Station, mmc
-from dovemq.models.errors import ParameterInvalid
+from dovemq.models import checks
+from dovemq.models.analytic.station import Station, mmc, station_of
+from dovemq.models.checks import Floats
+from dovemq.models.errors import ModelParameterInvalid
 
 Approximation: TypeAlias = Literal["allen-cunneen", "kraemer-langenbach-belz"]
 ALLEN_CUNNEEN: Final = "allen-cunneen"
@@ -31,30 +31,24 @@ def ggm(
     approximation: str = ALLEN_CUNNEEN,
 ) -> Station:
     if approximation not in APPROXIMATIONS:
-        raise ParameterInvalid("approximation", approximation, f"one of {APPROXIMATIONS}")
+        raise ModelParameterInvalid("approximation", approximation, f"one of {APPROXIMATIONS}")
     markov = mmc(arrival_rate, service_rate, servers)
-    arrivals = parameters.scv(arrival_scv, "arrival_scv")
-    services = parameters.scv(service_scv, "service_scv")
+    arrivals = checks.not_negative(arrival_scv, "arrival_scv")
+    services = checks.not_negative(service_scv, "service_scv")
     factor = variability(arrivals, services)
     if approximation == KRAEMER_LANGENBACH_BELZ:
         factor = factor * _regularity(arrivals, services, markov)
-    waiting_time, waiting = (
-        np.where(markov.stable, factor * np.where(markov.stable, mean, 0.0), np.inf)
-        for mean in (markov.waiting_time, markov.waiting)
+    waiting_time = np.where(
+        markov.stable, factor * np.where(markov.stable, markov.waiting_time, 0.0), np.inf
     )
-    shape = waiting.shape
-    return Station(
-        arrival_rate=np.broadcast_to(markov.arrival_rate, shape),
-        service_rate=np.broadcast_to(markov.service_rate, shape),
-        servers=np.broadcast_to(markov.servers, shape),
-        load=np.broadcast_to(markov.load, shape),
-        utilisation=np.broadcast_to(markov.utilisation, shape),
-        stable=np.broadcast_to(markov.stable, shape),
-        wait_probability=np.broadcast_to(markov.wait_probability, shape),
-        waiting=waiting,
-        waiting_time=waiting_time,
-        number=waiting + markov.load,
-        sojourn_time=waiting_time + 1.0 / markov.service_rate,
+    return station_of(
+        Station,
+        markov.arrival_rate,
+        markov.service_rate,
+        markov.servers,
+        markov.stable,
+        markov.wait_probability,
+        waiting_time,
     )
 
 

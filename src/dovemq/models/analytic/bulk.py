@@ -1,11 +1,10 @@
-"""A server that takes all who wait into one service, as a group commit does.
+"""A server that serves all waiting requests together, as a group commit does.
 
-Arrivals are Poisson, and the service of a group has a time that depends on its size. Who arrives
-meanwhile waits for its end and is of the next group; after a service in which nobody arrived, the
-next one to come makes a group alone (Bailey 1954, Neuts 1967). A few more may come just in time for
-a group, before its service begins: a Poisson number. The chain of group sizes is solved as it is.
-Of times it needs the mean and scv, and takes them as gamma distributed: arrivals in one are then
-negative binomial.
+Arrivals are Poisson, and the service time of a group depends on its size. Requests that arrive
+during a service form the next group; after a service without arrivals, the next request is a group
+alone (Bailey 1954, Neuts 1967). A Poisson number of further requests may join a group just before
+its service starts. The Markov chain of group sizes is solved exactly. Service times have a mean and
+an scv and are taken as gamma distributed, so that the arrivals in one are negative binomial.
 """
 
 from dataclasses import dataclass, replace
@@ -15,19 +14,18 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import nbinom, poisson
 
-from dovemq.models.analytic import parameters
-from dovemq.models.analytic.parameters import Floats
+from dovemq.models import checks
+from dovemq.models.checks import Floats
 
 WEIGHT_LAST_MAX: Final = 1e-4
-"""Of the largest group there is a time for. With more of it, groups would grow beyond."""
+"""The server is stable while the largest known group size has at most this probability."""
 _ARRIVALS_IN_SERVICE: Final = 20.0
-"""With so many on average it is busy for all that matters."""
+"""With so many arrivals per service the server is practically always busy."""
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
-    """Mean and scv of the service of 1, 2, … together, and how many come on average just in time
-    for one."""
+class GroupServices:
+    """Mean and scv of the service of groups of 1, 2, …, and the mean number of late joiners."""
 
     means: Floats
     scvs: Floats
@@ -36,8 +34,10 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """`busy` is a share of time, `group_size` a mean over services. The sojourn is without what
-    passes until a service begins of a server that was free."""
+    """`busy` is a share of time, `group_size` a mean over services.
+
+    The sojourn leaves out the time until a free server starts a service.
+    """
 
     stable: bool
     busy: float
@@ -45,11 +45,11 @@ class Bulk:
     sojourn_time: float
 
 
-def bulk(arrival_rate: float, groups: Groups) -> Bulk:
-    rate = float(parameters.positive(arrival_rate, "arrival_rate"))
-    means, scvs = parameters.positive(groups.means, "means"), parameters.scv(groups.scvs, "scvs")
+def bulk(arrival_rate: float, groups: GroupServices) -> Bulk:
+    rate = float(checks.positive(arrival_rate, "arrival_rate"))
+    means, scvs = checks.positive(groups.means, "means"), checks.not_negative(groups.scvs, "scvs")
     waiting, alone = _arrived(rate, means, scvs)
-    joiners = float(parameters.not_negative(groups.joiners, "joiners"))
+    joiners = float(checks.not_negative(groups.joiners, "joiners"))
     weights = _stationary(waiting @ _joined(joiners, len(means)))
     sizes = np.arange(1, len(means) + 1)
     size = float(weights @ sizes)
@@ -62,8 +62,8 @@ def bulk(arrival_rate: float, groups: Groups) -> Bulk:
     return Bulk(True, busy, size, (waited + float(weights @ (sizes * means))) / size)
 
 
-def arrival_rate_at(busy: float, groups: Groups) -> float:
-    """What keeps such a server busy for that share of time."""
+def arrival_rate_at(busy: float, groups: GroupServices) -> float:
+    """Returns the arrival rate that keeps the server busy for that share of time."""
 
     def surplus(rate: float) -> float:
         return bulk(rate, groups).busy - busy
@@ -72,10 +72,10 @@ def arrival_rate_at(busy: float, groups: Groups) -> float:
     return float(brentq(surplus, 1e-6 * most, most))
 
 
-def joined_by(group_size: float, arrival_rate: float, groups: Groups) -> Groups:
-    """With as many joiners as make groups of that mean size; none, if they are as large without."""
+def joined_by(group_size: float, arrival_rate: float, groups: GroupServices) -> GroupServices:
+    """Adds the joiners that give groups of that mean size; none if they are as large without."""
 
-    def joined(joiners: float) -> Groups:
+    def joined(joiners: float) -> GroupServices:
         return replace(groups, joiners=joiners)
 
     def surplus(joiners: float) -> float:
@@ -85,8 +85,7 @@ def joined_by(group_size: float, arrival_rate: float, groups: Groups) -> Groups:
 
 
 def _arrived(rate: float, means: Floats, scvs: Floats) -> tuple[Floats, Floats]:
-    """From each size to how many wait then, and the probability that nobody arrives in a service:
-    the next one to come is then waited for."""
+    """Returns P(number waiting after a service) by group size, and P(no arrival in a service)."""
     numbers = np.arange(len(means) + 1)
     waiting = np.zeros((len(means), len(means)))
     alone = np.zeros(len(means))
@@ -103,7 +102,7 @@ def _arrived(rate: float, means: Floats, scvs: Floats) -> tuple[Floats, Floats]:
 
 
 def _joined(joiners: float, size_max: int) -> Floats:
-    """From how many wait to the size of their group."""
+    """Returns P(group size) by the number of waiting requests."""
     numbers = poisson.pmf(np.arange(size_max), joiners)
     joined = np.zeros((size_max, size_max))
     for row in range(size_max):

@@ -1,9 +1,9 @@
-"""When a job of several tasks is done: mean and variance of the time through its DAG.
+"""Mean and variance of the time that a job takes through its graph of tasks.
 
-A chain is a sum, whatever the distributions. Where branches join, the job waits for the slowest:
-each branch is taken as gamma with its mean and variance, and branches as independent of each other.
-Times are counted from the last task that all branches share (the dominator of the join), so that
-what they share is not counted as chance between them. Approximate at joins only.
+Times of a chain add up, for any distributions. Where branches join, the job waits for the slowest:
+each branch is taken as gamma distributed with its mean and variance, and independent of the others.
+Their times count from the last task that all branches share (the dominator of the join), since the
+time before it is the same for all. Only joins are approximate.
 """
 
 import functools
@@ -14,31 +14,31 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from dovemq.models.analytic.jobs import Task, in_order
-from dovemq.models.analytic.parameters import Floats
+from dovemq.models.checks import Floats
+from dovemq.models.jobs import JobTask, in_order
 
 _POINTS: Final = 300
 _SHAPE_MAX: Final = 1e8
 _START: Final = ""
 _END: Final = "\n"
-"""Before the first tasks and after the last; no task is named so."""
+"""Names of the start and the end of a job; no task has such a name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeMoments:
     mean: Floats
     variance: Floats
 
-    def __add__(self, other: "Span") -> "Span":
-        return Span(self.mean + other.mean, self.variance + other.variance)
+    def __add__(self, other: "TimeMoments") -> "TimeMoments":
+        return TimeMoments(self.mean + other.mean, self.variance + other.variance)
 
 
-def completion(tasks: Sequence[Task], sojourns: Mapping[str, Span]) -> Span:
-    """`sojourns` is the time of each topic's tasks: wait and service."""
-    nothing = Span(np.zeros(()), np.zeros(()))
+def completion(tasks: Sequence[JobTask], sojourns: Mapping[str, TimeMoments]) -> TimeMoments:
+    """`sojourns` are the times of tasks by topic: wait and service."""
+    nothing = TimeMoments(np.zeros(()), np.zeros(()))
     dominator: dict[str, str] = {_START: _START}
     depth = {_START: 0}
-    spans: dict[str, Span] = {}
+    spans: dict[str, TimeMoments] = {}
     ordered = list(in_order(tasks))
     followed = {name for task in tasks for name in task.after}
     ends = tuple(task.name for task in tasks if task.name not in followed)
@@ -54,8 +54,8 @@ def completion(tasks: Sequence[Task], sojourns: Mapping[str, Span]) -> Span:
     return _since(_END, _START, dominator, spans, nothing)
 
 
-def slowest(branches: Sequence[Span]) -> Span:
-    """Mean and variance of the maximum of independent gamma times."""
+def slowest(branches: Sequence[TimeMoments]) -> TimeMoments:
+    """Returns mean and variance of the maximum of independent gamma times."""
     if len(branches) == 1:
         return branches[0]
     means = np.stack(np.broadcast_arrays(*(branch.mean for branch in branches)))
@@ -73,7 +73,7 @@ def slowest(branches: Sequence[Span]) -> Span:
         ended = ended * _ended(mean[..., None], variance[..., None], times)
     first = np.sum(steps * (1.0 - ended), axis=-1)
     second = np.sum(2.0 * times * steps * (1.0 - ended), axis=-1)
-    return Span(
+    return TimeMoments(
         np.where(finite, np.maximum(first, longest), np.inf),
         np.where(finite, np.maximum(second - first**2, 0.0), np.inf),
     )
@@ -81,7 +81,7 @@ def slowest(branches: Sequence[Span]) -> Span:
 
 @functools.cache
 def _nodes() -> tuple[Floats, Floats]:
-    """Of Gauss and Legendre on (0, 1): dear to find, and always the same."""
+    """Nodes and weights of Gauss–Legendre quadrature on (0, 1); expensive, so they are kept."""
     nodes, weights = np.polynomial.legendre.leggauss(_POINTS)
     return np.asarray(0.5 * (nodes + 1.0)), np.asarray(0.5 * weights)
 
@@ -102,8 +102,12 @@ def _meeting(one: str, other: str, dominator: Mapping[str, str], depth: Mapping[
 
 
 def _since(
-    name: str, start: str, dominator: Mapping[str, str], spans: Mapping[str, Span], nothing: Span
-) -> Span:
+    name: str,
+    start: str,
+    dominator: Mapping[str, str],
+    spans: Mapping[str, TimeMoments],
+    nothing: TimeMoments,
+) -> TimeMoments:
     total = nothing
     while name != start:
         total = total + spans[name]

@@ -9,7 +9,7 @@ only positive terms: exact to rounding for every load, where factorials would ov
 
 import numpy as np
 
-from dovemq.models.analytic.parameters import Floats
+from dovemq.models.checks import Floats
 
 
 def erlang_b(load: Floats, servers: Floats) -> Floats:
@@ -21,7 +21,7 @@ def erlang_b(load: Floats, servers: Floats) -> Floats:
 
 
 def erlang_b_rows(load: Floats, servers_max: int) -> Floats:
-    """Row c is B(c, load), from no server to the most: one pass for a whole plan."""
+    """Returns rows B(c, load) for all c up to the most servers, in one pass."""
     rows = np.empty((servers_max + 1, *load.shape))
     rows[0] = 1.0
     for count in range(1, servers_max + 1):
@@ -31,7 +31,7 @@ def erlang_b_rows(load: Floats, servers_max: int) -> Floats:
 
 
 def erlang_c(load: Floats, servers: Floats) -> Floats:
-    """1 where the load is not below the number of servers: then every arrival waits."""
+    """Returns C; it is 1 where the load is not below the servers, since every arrival waits."""
     return c_of_b(erlang_b(load, servers), load, servers)
 
 

@@ -1,7 +1,7 @@
-"""M/M/c/K: c servers, room for K in all; an arrival that finds no room is lost.
+"""M/M/c/K: c servers and K places in all; an arrival that finds no place is lost.
 
-Exact by its birth–death chain (Gross and Harris 1998). Stable for every load, since no more
-than K are ever there; K = c is Erlang's loss system.
+Exact by its birth–death chain (Gross and Harris 1998). It is stable for every load, since
+at most K are present; K = c is Erlang's loss system.
 """
 
 from dataclasses import dataclass
@@ -11,39 +11,30 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from dovemq.models.analytic import parameters
-from dovemq.models.analytic.parameters import Floats
-from dovemq.models.errors import ParameterInvalid, TooLarge
+from dovemq.models import checks
+from dovemq.models.analytic.station import Station
+from dovemq.models.checks import Floats
+from dovemq.models.errors import ModelParameterInvalid, TooLarge
 
 CELLS_MAX: Final = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class FiniteStation:
-    """Waiting and sojourn are those of arrivals that found room.
+class FiniteStation(Station):
+    """Waiting and sojourn are means over the arrivals that found a place.
 
     `probabilities[k]` is that of k in the station, along the first axis up to the largest
     capacity. `utilisation` is the share of the servers that is busy, below 1 whatever the load.
     """
 
-    arrival_rate: Floats
-    service_rate: Floats
-    servers: Floats
     capacity: Floats
-    load: Floats
     probabilities: Floats
     blocking_probability: Floats
     throughput: Floats
-    utilisation: Floats
-    wait_probability: Floats
-    waiting: Floats
-    waiting_time: Floats
-    number: Floats
-    sojourn_time: Floats
 
     def wait_tail(self, time: ArrayLike) -> Floats:
-        """P(wait > time) of those who found room: k in the way make k − c + 1 stages."""
-        after = parameters.duration(time, "time")
+        """Returns P(wait > time) of accepted arrivals; k present ones make k − c + 1 stages."""
+        after = checks.not_negative(time, "time")
         seen = _probabilities(self.load, self.servers, self.capacity - 1.0)
         stages = _along_first(seen) - self.servers + 1.0
         tails = special.gammaincc(np.maximum(stages, 1.0), self.servers * self.service_rate * after)
@@ -54,15 +45,15 @@ class FiniteStation:
 def mmck(
     arrival_rate: ArrayLike, service_rate: ArrayLike, servers: ArrayLike, capacity: ArrayLike
 ) -> FiniteStation:
-    rate, speed, count, room = parameters.same_shape(
-        arrival_rate=parameters.arrival_rate(arrival_rate),
-        service_rate=parameters.service_rate(service_rate),
-        servers=parameters.servers(servers),
-        capacity=parameters.servers(capacity, "capacity"),
+    rate, speed, count, room = checks.same_shape(
+        arrival_rate=checks.not_negative(arrival_rate, "arrival_rate"),
+        service_rate=checks.positive(service_rate, "service_rate"),
+        servers=checks.servers(servers),
+        capacity=checks.servers(capacity, "capacity"),
     )
     if (room < count).any():
-        place = parameters.first_place(room < count)
-        raise ParameterInvalid(
+        place = checks.first_place(room < count)
+        raise ModelParameterInvalid(
             "capacity", f"{room[place]:g}", f"room for the {count[place]:g} servers"
         )
     load = rate / speed
@@ -86,6 +77,7 @@ def mmck(
         blocking_probability=blocking,
         throughput=throughput,
         utilisation=busy / count,
+        stable=np.ones(load.shape, dtype=np.bool_),
         wait_probability=np.sum(np.where(before > 0, seen, 0.0), axis=0),
         waiting=waiting,
         waiting_time=waiting_time,
@@ -95,7 +87,7 @@ def mmck(
 
 
 def _probabilities(load: Floats, servers: Floats, capacity: Floats) -> Floats:
-    """In logarithms, so that no capacity overflows."""
+    """Computes in logarithms, so that no capacity overflows."""
     levels = int(capacity.max(initial=0)) + 1
     if levels * load.size > CELLS_MAX:
         raise TooLarge("probabilities", levels * load.size, CELLS_MAX, "ask for fewer at a time")

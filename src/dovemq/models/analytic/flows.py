@@ -1,4 +1,4 @@
-"""How variability flows through a network: parametric decomposition (002, appendix A).
+"""Variability of the flows in a network, by parametric decomposition (`elastic`, appendix A).
 
 Per visit v of a class at topic j, with share s = λ_v/λ̃_j of what arrives there:
 
@@ -6,9 +6,9 @@ Per visit v of a class at topic j, with share s = λ_v/λ̃_j of what arrives th
     follow through  cd_j² = 1 + (1 − ρ_j²)(ca_j² − 1) + ρ_j²(cs_j² − 1)/√m_j     (eq. 5)
     split           cd_v² = s·cd_j² + (1 − s)(s + (1 − s)·ca_v²)                 (eq. 6)
 
-All of it is linear in the scvs, and only eq. 5 knows the numbers of consumers. So the visits are
-eliminated once: ca² = E + G·cd² with E and G the same for every allocation, and an allocation
-costs one linear system of the size of the topics. Circles of topics need no iteration.
+All of it is linear in the scvs, and only eq. 5 contains the numbers of consumers. So the visits are
+eliminated once: ca² = E + G·cd² with the same E and G for every allocation, and an allocation costs
+one linear system of the size of the topics. Cycles of topics need no iteration.
 
 Readings. Eq. 4 prints λ̃_i for λ̃_j. ρ is cut at 1, since an overloaded topic sends on what its
 consumers finish. Tasks that follow one task see its stream each. A task that joins several sees
@@ -20,8 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovemq.models.analytic.jobs import Network, Route, in_order
-from dovemq.models.analytic.parameters import Floats
+from dovemq.models.checks import Floats
+from dovemq.models.errors import ModelSpecInvalid
+from dovemq.models.jobs import JobNetwork, JobRoute, in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Flows:
     service_scvs: Floats
 
     def arrival_scvs(self, consumers: Floats, factor: Floats | float = 1.0) -> Floats:
-        """For allocations along the last axis; `factor` multiplies every arrival rate."""
+        """Solves for allocations along the last axis; `factor` multiplies every arrival rate."""
         constant, slope = self.departures(consumers, factor)
         matrix = np.eye(len(self.rates)) - self.coupling * slope[..., None, :]
         right = self.outside + constant @ self.coupling.T
@@ -43,12 +44,13 @@ class Flows:
         return np.asarray(solved[..., 0], dtype=np.float64)
 
     def departures(self, consumers: Floats, factor: Floats | float = 1.0) -> tuple[Floats, Floats]:
-        """Eq. 5 as cd² = constant + slope·ca²."""
+        """Returns eq. 5 as cd² = constant + slope·ca²."""
         busy = np.minimum(factor * self.rates / (self.service_rates * consumers), 1.0) ** 2
         return busy * (1.0 + (self.service_scvs - 1.0) / np.sqrt(consumers)), 1.0 - busy
 
 
-def flows(network: Network) -> Flows:
+def flows(network: JobNetwork) -> Flows:
+    _check_plain(network)
     rates = topic_rates(network)
     count = len(rates)
     outside, coupling = np.zeros(count), np.zeros((count, count))
@@ -56,7 +58,7 @@ def flows(network: Network) -> Flows:
         for topic, share, own, of_topics in _visits(network, route, rate, scv, rates):
             outside[topic] += share * own
             coupling[topic] += share * of_topics
-    # Nothing comes to an idle topic; any scv will do, and that of Poisson arrivals is harmless.
+    # Nothing arrives at an idle topic, so any scv is valid; 1 is harmless.
     outside[rates == 0.0] = 1.0
     return Flows(
         rates=rates,
@@ -67,7 +69,18 @@ def flows(network: Network) -> Flows:
     )
 
 
-def topic_rates(network: Network) -> Floats:
+def _check_plain(network: JobNetwork) -> None:
+    """Refuses what the decomposition cannot express and only a simulation knows."""
+    for job in network.jobs:
+        for task in (task for route in job.routes for task in route.tasks):
+            if task.service is not None or task.priority:
+                place = f"job {job.name}, task {task.name}"
+                raise ModelSpecInvalid(
+                    place, "a service time or priority of its own needs a simulation"
+                )
+
+
+def topic_rates(network: JobNetwork) -> Floats:
     places = network.places
     rates = np.zeros(len(places))
     for rate, _, route in _streams(network):
@@ -76,7 +89,7 @@ def topic_rates(network: Network) -> Floats:
     return rates
 
 
-def _streams(network: Network) -> Iterator[tuple[float, float, Route]]:
+def _streams(network: JobNetwork) -> Iterator[tuple[float, float, JobRoute]]:
     for job in network.jobs:
         for route in job.routes:
             thinned = route.share * job.arrival_scv + 1.0 - route.share
@@ -84,9 +97,9 @@ def _streams(network: Network) -> Iterator[tuple[float, float, Route]]:
 
 
 def _visits(
-    network: Network, route: Route, rate: float, scv: float, rates: Floats
+    network: JobNetwork, route: JobRoute, rate: float, scv: float, rates: Floats
 ) -> Iterator[tuple[int, float, float, Floats]]:
-    """Each visit: its topic, its share there, and its ca² as a constant and parts of each cd²."""
+    """Yields for each visit its topic, its share there, and its ca² by a constant and each cd²."""
     places = network.places
     departed: dict[str, tuple[float, Floats]] = {}
     for task in in_order(route.tasks):

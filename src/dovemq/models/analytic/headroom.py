@@ -1,6 +1,6 @@
-"""How far a station or a network is from a target: the largest load that still keeps it.
+"""The largest load at which a station or a network still meets a target.
 
-Mean times and quantiles grow with the arrival rate, so the largest rate is found by halving, for a
+Mean times and quantiles grow with the arrival rate, so bisection finds the largest rate, for a
 whole array of targets at once.
 """
 
@@ -11,11 +11,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dovemq.models.analytic import parameters
-from dovemq.models.analytic.parameters import Flags, Floats
+from dovemq.models import checks
 from dovemq.models.analytic.station import mmc
-from dovemq.models.analytic.vma import Vma, vma
-from dovemq.models.errors import ParameterInvalid
+from dovemq.models.analytic.vma import VmaMeasures, vma
+from dovemq.models.checks import Flags, Floats
+from dovemq.models.errors import ModelParameterInvalid
+from dovemq.models.vma.parameters import VmaParameters
 
 _HALVINGS: Final = 80
 SERVERS_TRIED_MAX: Final = 10_000
@@ -25,7 +26,7 @@ SERVERS_TRIED_MAX: Final = 10_000
 class Headroom:
     """`factor` is the largest arrival rate over the present one; below 1 the target is missed.
 
-    Where even an empty system misses the target, both are 0.
+    Both are 0 where even an empty system misses the target.
     """
 
     arrival_rate_max: Floats
@@ -40,11 +41,11 @@ def station_headroom(
     sojourn_time_max: ArrayLike,
     level: float | None = None,
 ) -> Headroom:
-    """Of an M/M/c station: for the mean, or for the quantile of that level."""
-    rate = parameters.arrival_rate(arrival_rate)
-    speed = parameters.service_rate(service_rate)
-    count = parameters.servers(servers)
-    target = parameters.positive(sojourn_time_max, "sojourn_time_max")
+    """Headroom of an M/M/c station for its mean sojourn time, or for the quantile of a level."""
+    rate = checks.not_negative(arrival_rate, "arrival_rate")
+    speed = checks.positive(service_rate, "service_rate")
+    count = checks.servers(servers)
+    target = checks.positive(sojourn_time_max, "sojourn_time_max")
 
     def time_at(arriving: Floats) -> Floats:
         station = mmc(arriving, speed, count)
@@ -53,10 +54,13 @@ def station_headroom(
     return headroom(time_at, rate, speed * count, target)
 
 
-def vma_headroom(model: Vma, delivery_time_max: ArrayLike) -> Headroom:
-    rate = parameters.arrival_rate(model.arrival_rate)
-    target = parameters.positive(delivery_time_max, "delivery_time_max")
-    found = vma(model)
+def vma_headroom(
+    model: VmaParameters, delivery_time_max: ArrayLike, known: VmaMeasures | None = None
+) -> Headroom:
+    """Headroom of the mean delivery time; `known` are the figures of the model, if computed."""
+    rate = np.asarray(model.arrival_rate, dtype=np.float64)
+    target = checks.positive(delivery_time_max, "delivery_time_max")
+    found = known or vma(model)
     ceiling = np.minimum(
         found.sender.servers * found.sender.service_rate,
         found.broker.servers * found.broker.service_rate / found.gets,
@@ -72,7 +76,7 @@ def vma_headroom(model: Vma, delivery_time_max: ArrayLike) -> Headroom:
 def headroom(
     time_at: Callable[[Floats], Floats], rate: Floats, ceiling: Floats, target: Floats
 ) -> Headroom:
-    """`time_at` grows with the rate; at the ceiling and beyond it is infinite."""
+    """Bisects for the largest rate; `time_at` grows with it and is infinite at the ceiling."""
     shape = np.broadcast_shapes(rate.shape, ceiling.shape, target.shape)
     low = np.zeros(shape)
     high = np.broadcast_to(ceiling, shape).astype(np.float64)
@@ -91,13 +95,13 @@ def headroom(
 def servers_needed(
     arrival_rate: float, service_rate: float, sojourn_time_max: float, level: float | None = None
 ) -> int:
-    """The least number of servers of an M/M/c station that keeps the target."""
-    rate = float(parameters.arrival_rate(arrival_rate))
-    speed = float(parameters.service_rate(service_rate))
-    target = float(parameters.positive(sojourn_time_max, "sojourn_time_max"))
+    """Returns the smallest number of servers with which an M/M/c station meets the target."""
+    rate = float(checks.not_negative(arrival_rate, "arrival_rate"))
+    speed = float(checks.positive(service_rate, "service_rate"))
+    target = float(checks.positive(sojourn_time_max, "sojourn_time_max"))
     alone: Any = 1.0 / speed if level is None else mmc(0.0, speed, 1).sojourn_quantile(level)
     if target <= float(alone):
-        raise ParameterInvalid(
+        raise ModelParameterInvalid(
             "sojourn_time_max", f"{target:g}", f"more than the service alone, {float(alone):.6g},"
         )
     first = int(rate / speed) + 1
@@ -106,6 +110,8 @@ def servers_needed(
         time = station.sojourn_time if level is None else station.sojourn_quantile(level)
         if float(time) <= target:
             return count
-    raise ParameterInvalid(
-        "sojourn_time_max", f"{target:g}", f"what {SERVERS_TRIED_MAX} servers more can keep"
+    raise ModelParameterInvalid(
+        "sojourn_time_max",
+        f"{target:g}",
+        f"a time that {SERVERS_TRIED_MAX} more servers can meet",
     )

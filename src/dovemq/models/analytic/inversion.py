@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dovemq.models.analytic.parameters import Floats
+from dovemq.models.checks import Floats
 
 _DISCRETISATION: Final = 18.4
-"""A: the error of discretisation is about e^−A = 1e-8."""
+"""A of the paper: the error of discretisation is about e^−A = 1e-8."""
 _TERMS_PLAIN: Final = 60
 EULER_TERMS: Final = 14
 
@@ -22,7 +22,7 @@ EULER_TERMS: Final = 14
 def inverted(
     transform: Callable[[NDArray[np.complex128]], NDArray[np.complex128]], times: Floats
 ) -> Floats:
-    """The function of that transform, at times above 0."""
+    """Returns the function with that transform, at times above 0."""
     at = times[..., None]
     terms = np.arange(_TERMS_PLAIN + EULER_TERMS + 1)
     points = np.asarray((_DISCRETISATION + 2j * np.pi * terms) / (2.0 * at), dtype=np.complex128)

@@ -1,8 +1,8 @@
-"""Open Jackson networks: M/M/c stations between which what leaves one goes to another by chance.
+"""Open Jackson networks: M/M/c stations with random routing between them.
 
 Exact: the stations have product form (Jackson 1957, 1963), so each is an M/M/c station at the rate
-that the traffic equations Λ = λ + Λ·P give it. With feedback the flows are not Poisson, and yet
-each visit meets the station as an M/M/c arrival would.
+of the traffic equations Λ = λ + Λ·P. With feedback the flows are not Poisson, but each visit sees
+the station as an M/M/c arrival does.
 """
 
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dovemq.models.analytic import parameters
-from dovemq.models.analytic.parameters import Flags, Floats
+from dovemq.models import checks
 from dovemq.models.analytic.station import MarkovStation, mmc
-from dovemq.models.errors import NetworkInvalid
+from dovemq.models.checks import Flags, Floats
+from dovemq.models.errors import ModelSpecInvalid
 
 _ROUNDING: Final = 1e-9
 
@@ -41,16 +41,16 @@ class JacksonNetwork:
 def jackson(
     arrival_rates: ArrayLike, routing: ArrayLike, service_rates: ArrayLike, servers: ArrayLike
 ) -> JacksonNetwork:
-    """`routing[i, j]` is the share of what leaves station i that goes to j; the rest departs."""
-    outside = np.atleast_1d(parameters.arrival_rate(arrival_rates, "arrival_rates"))
+    """`routing[i, j]` is the share of the departures of station i that go to j; the rest leaves."""
+    outside = np.atleast_1d(checks.not_negative(arrival_rates, "arrival_rates"))
     routes = _routing(routing, outside.shape[-1])
     total = outside.sum(axis=-1)
     if (total <= 0).any():
-        raise NetworkInvalid("arrival_rates", "nothing arrives: one of them must be above 0")
+        raise ModelSpecInvalid("arrival_rates", "nothing arrives: one of them must be above 0")
     rates = outside @ _totals(routes)
     stations = mmc(rates, service_rates, servers)
     if stations.load.shape[-1] != outside.shape[-1]:
-        raise NetworkInvalid("service_rates, servers", "one for each of the stations is needed")
+        raise ModelSpecInvalid("service_rates, servers", "one for each of the stations is needed")
     number = np.sum(stations.number, axis=-1)
     return JacksonNetwork(
         stations=stations,
@@ -62,25 +62,27 @@ def jackson(
 
 
 def _routing(routing: ArrayLike, stations: int) -> Floats:
-    routes = parameters.share(routing, "routing")
+    routes = checks.share(routing, "routing")
     if routes.shape != (stations, stations):
-        raise NetworkInvalid(
+        raise ModelSpecInvalid(
             "routing", f"is of shape {routes.shape}, and {stations} stations need a square of them"
         )
     for station, leaving in enumerate(routes.sum(axis=1)):
         if leaving > 1.0 + _ROUNDING:
-            raise NetworkInvalid(
-                f"routing[{station}]", f"shares of {leaving:g} leave the station: at most 1 can"
+            raise ModelSpecInvalid(
+                f"routing[{station}]", f"the shares add up to {leaving:g}: at most 1 is possible"
             )
     return routes
 
 
 def _totals(routes: Floats) -> Floats:
-    """(I − P)⁻¹: visits to each station of one that begins at each."""
+    """Returns (I − P)⁻¹: the visits to each station by the station where they start."""
     leaves = 1.0 - routes.sum(axis=1) > _ROUNDING
     for _ in range(len(routes)):
         leaves = leaves | (routes[:, leaves].sum(axis=1) > 0.0)
     if not leaves.all():
         trapped = int(np.argmin(leaves))
-        raise NetworkInvalid(f"routing[{trapped}]", "what comes to this station can never leave")
+        raise ModelSpecInvalid(
+            f"routing[{trapped}]", "arrivals at this station can never leave the network"
+        )
     return np.asarray(np.linalg.inv(np.eye(len(routes)) - routes), dtype=np.float64)

@@ -1,8 +1,8 @@
-"""Multi-class open networks of GI/G/m topics: what 002 asks of a workload and an allocation.
+"""Open networks of GI/G/m topics with several job types (`elastic`).
 
 Each topic is a GI/G/m station (`approximate.py`) whose arrivals' variability comes from the flows
 (`flows.py`); classes that meet at a topic wait alike. Exact for Poisson arrivals and exponential
-service; else an approximation, whose error against simulation is told in the docs.
+service; otherwise an approximation, whose error against simulations is in the docs.
 """
 
 import functools
@@ -13,25 +13,25 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dovemq.models.analytic import parameters
+from dovemq.models import checks
 from dovemq.models.analytic.approximate import ALLEN_CUNNEEN, ggm
-from dovemq.models.analytic.completion import Span, completion
+from dovemq.models.analytic.completion import TimeMoments, completion
 from dovemq.models.analytic.flows import Flows, flows
 from dovemq.models.analytic.headroom import Headroom, headroom
-from dovemq.models.analytic.jobs import JobType, Network, Topic
-from dovemq.models.analytic.parameters import Flags, Floats
 from dovemq.models.analytic.station import Station
-from dovemq.models.errors import NetworkInvalid
+from dovemq.models.checks import Flags, Floats
+from dovemq.models.errors import ModelSpecInvalid
+from dovemq.models.jobs import JobNetwork, JobType, Topic
 
 _STEP: Final = 1e-5
-"""Relative step of the numerical slopes; their error is of its square."""
+"""Relative step of the numerical slopes; their error is of the order of its square."""
 _FACTOR_MIN: Final = 1e-12
-"""Of the load that stands for none, since a time per job needs jobs."""
+"""The factor that stands for no load, since a time per job needs jobs."""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkMeasures:
-    """Topics, then jobs, lie along the last axis in the order of the network.
+    """Figures of topics or of jobs lie along the last axis in the order of the network.
 
     `wip` is Σ L_j, the tasks in progress; `time_per_job` is wip over the rate of all jobs, which
     for chains is the mean response time. `response_time` is from the arrival of a job to the end
@@ -52,7 +52,7 @@ class NetworkMeasures:
 
 @dataclass(frozen=True, slots=True)
 class NetworkSensitivity:
-    """Change of the work in progress, by numerical slope; per consumer: by one more at a topic."""
+    """Numerical slopes of the work in progress; `per_consumer` is for one more at a topic."""
 
     per_arrival_rate: Floats
     per_service_rate: Floats
@@ -60,24 +60,24 @@ class NetworkSensitivity:
 
 
 def network_measures(
-    network: Network,
+    network: JobNetwork,
     consumers: ArrayLike | None = None,
     factor: ArrayLike = 1.0,
     approximation: str = ALLEN_CUNNEEN,
 ) -> NetworkMeasures:
-    """For the allocation of the network, or for others along the last axis of `consumers`.
+    """Evaluates the consumers of the network, or others along the last axis of `consumers`.
 
     `factor` multiplies every arrival rate.
     """
     found = flows(network)
     servers = _consumers(network, consumers)
-    times = parameters.positive(factor, "factor")[..., None]
+    times = checks.positive(factor, "factor")[..., None]
     topics, scvs = _topics(found, servers, times, approximation)
     spans = _sojourns(network, topics, found)
     jobs = [_response(job, spans) for job in network.jobs]
     arriving = sum(job.arrival_rate for job in network.jobs) * times[..., 0]
     if not np.all(arriving > 0.0):
-        raise NetworkInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
+        raise ModelSpecInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
     wip = np.sum(topics.number, axis=-1)
     return NetworkMeasures(
         topics=topics,
@@ -91,15 +91,15 @@ def network_measures(
     )
 
 
-def network_headroom(network: Network, time_per_job_max: float) -> Headroom:
-    """By how much all arrival rates may grow together; `arrival_rate_max` is that of all jobs."""
-    target = parameters.positive(time_per_job_max, "time_per_job_max")
+def network_headroom(network: JobNetwork, time_per_job_max: float) -> Headroom:
+    """Headroom of all arrival rates together; `arrival_rate_max` is the rate of all jobs."""
+    target = checks.positive(time_per_job_max, "time_per_job_max")
     found = flows(network)
     servers = _consumers(network, None)
     loads = found.rates / (found.service_rates * servers)
     arriving = np.asarray(sum(job.arrival_rate for job in network.jobs))
     if arriving <= 0.0:
-        raise NetworkInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
+        raise ModelSpecInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
 
     def time_at(rate: Floats) -> Floats:
         factor = np.maximum(rate / arriving, _FACTOR_MIN)
@@ -109,8 +109,8 @@ def network_headroom(network: Network, time_per_job_max: float) -> Headroom:
     return headroom(time_at, arriving, np.asarray(arriving / loads.max()), target)
 
 
-def network_sensitivity(network: Network) -> NetworkSensitivity:
-    """Where the network is unstable there is none: not a number."""
+def network_sensitivity(network: JobNetwork) -> NetworkSensitivity:
+    """Every figure is NaN where the network is unstable."""
     now = network_measures(network).wip
     more = _consumers(network, None) + np.eye(len(network.topics))
     with np.errstate(invalid="ignore"):
@@ -135,55 +135,55 @@ def _topics(
     return topics, scvs
 
 
-def _slope(changed: Callable[[float], Network], value: float) -> float:
+def _slope(changed: Callable[[float], JobNetwork], value: float) -> float:
     step = _STEP * (value or 1.0)
     low, high = max(value - step, 0.0), value + step
     wips = [_wip(changed(at)) for at in (low, high)]
     return (wips[1] - wips[0]) / (high - low)
 
 
-def _wip(network: Network) -> float:
+def _wip(network: JobNetwork) -> float:
     servers = _consumers(network, None)
     topics, _ = _topics(flows(network), servers, np.ones(1), ALLEN_CUNNEEN)
     return float(topics.number.sum())
 
 
-def _with_job(network: Network, job: JobType, rate: float) -> Network:
+def _with_job(network: JobNetwork, job: JobType, rate: float) -> JobNetwork:
     other = replace(job, arrival_rate=rate)
     return replace(network, jobs=tuple(other if each is job else each for each in network.jobs))
 
 
-def _with_topic(network: Network, topic: Topic, rate: float) -> Network:
+def _with_topic(network: JobNetwork, topic: Topic, rate: float) -> JobNetwork:
     other = replace(topic, service_rate=rate)
     kept = tuple(other if each is topic else each for each in network.topics)
     return replace(network, topics=kept)
 
 
-def _consumers(network: Network, consumers: ArrayLike | None) -> Floats:
+def _consumers(network: JobNetwork, consumers: ArrayLike | None) -> Floats:
     if consumers is None:
         return np.array([topic.consumers for topic in network.topics], dtype=np.float64)
-    found = np.atleast_1d(parameters.servers(consumers, "consumers"))
+    found = np.atleast_1d(checks.servers(consumers, "consumers"))
     if found.shape[-1] != len(network.topics):
-        raise NetworkInvalid(
+        raise ModelSpecInvalid(
             "consumers", f"{found.shape[-1]} were given for {len(network.topics)} topics"
         )
     return found
 
 
-def _sojourns(network: Network, topics: Station, found: Flows) -> dict[str, Span]:
-    """The wait is taken as exponential for those who wait at all, as it is in M/M/m."""
+def _sojourns(network: JobNetwork, topics: Station, found: Flows) -> dict[str, TimeMoments]:
+    """Takes the wait of tasks that wait as exponential, as it is in M/M/m."""
     waits = np.where(topics.wait_probability > 0.0, topics.wait_probability, 1.0)
     known = np.where(topics.stable, topics.waiting_time, 0.0)
     spread = known * (2.0 * (known / waits) - known) + found.service_scvs / found.service_rates**2
     variance = np.where(topics.stable, spread, np.inf)
     return {
-        topic.name: Span(topics.sojourn_time[..., place], variance[..., place])
+        topic.name: TimeMoments(topics.sojourn_time[..., place], variance[..., place])
         for place, topic in enumerate(network.topics)
     }
 
 
-def _response(job: JobType, spans: Mapping[str, Span]) -> Span:
-    """Over the routes that are taken; one of share 0 counts for nothing, stable or not."""
+def _response(job: JobType, spans: Mapping[str, TimeMoments]) -> TimeMoments:
+    """Combines the routes by share; a route of share 0 does not count, even if unstable."""
     taken = [(route.share, completion(route.tasks, spans)) for route in job.routes if route.share]
     mean = sum((share * span.mean for share, span in taken), start=np.zeros(()))
     finite = np.isfinite(mean)
@@ -191,4 +191,4 @@ def _response(job: JobType, spans: Mapping[str, Span]) -> Span:
         (share * (span.variance + span.mean**2) for share, span in taken), start=np.zeros(())
     )
     known = np.where(finite, mean, 0.0)
-    return Span(mean, np.where(finite, np.where(finite, second, 0.0) - known**2, np.inf))
+    return TimeMoments(mean, np.where(finite, np.where(finite, second, 0.0) - known**2, np.inf))

@@ -12,64 +12,52 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from dovemq.models.analytic import parameters
+from dovemq.models import checks
 from dovemq.models.analytic.inversion import inverted
-from dovemq.models.analytic.parameters import Floats
-from dovemq.models.analytic.services import Service, fitted
-from dovemq.models.analytic.station import Station
+from dovemq.models.analytic.station import Station, station_of
+from dovemq.models.checks import Floats
+from dovemq.models.distributions import Deterministic, Distribution, moments, transform
 from dovemq.models.errors import TooLarge
 
 PERIODS_MAX: Final = 5_000
-"""How many service times the tail of an M/D/1 wait is followed."""
+"""The longest time, in service times, for which the tail of an M/D/1 wait is computed."""
 
 
 def mg1(arrival_rate: ArrayLike, service_rate: ArrayLike, service_scv: ArrayLike) -> Station:
-    """Means need two moments of the service only."""
-    rate, speed, scv = parameters.same_shape(
-        arrival_rate=parameters.arrival_rate(arrival_rate),
-        service_rate=parameters.service_rate(service_rate),
-        service_scv=parameters.scv(service_scv, "service_scv"),
+    """Computes means, which need only two moments of the service."""
+    rate, speed, scv = checks.same_shape(
+        arrival_rate=checks.not_negative(arrival_rate, "arrival_rate"),
+        service_rate=checks.positive(service_rate, "service_rate"),
+        service_scv=checks.not_negative(service_scv, "service_scv"),
     )
     load = rate / speed
     stable = load < 1.0
     spare = np.where(stable, 1.0 - load, 1.0)
     waiting_time = np.where(stable, load * (1.0 + scv) / (2.0 * spare * speed), np.inf)
-    waiting = np.where(stable, rate * np.where(stable, waiting_time, 0.0), np.inf)
-    return Station(
-        arrival_rate=rate,
-        service_rate=speed,
-        servers=np.ones_like(rate),
-        load=load,
-        utilisation=load,
-        stable=stable,
-        wait_probability=np.minimum(load, 1.0),
-        waiting=waiting,
-        waiting_time=waiting_time,
-        number=waiting + load,
-        sojourn_time=waiting_time + 1.0 / speed,
-    )
+    waits = np.minimum(load, 1.0)
+    return station_of(Station, rate, speed, np.ones_like(rate), stable, waits, waiting_time)
 
 
 @dataclass(frozen=True, slots=True)
 class SingleServer:
-    """An M/G/1 station whose service distribution is known as a whole."""
+    """An M/G/1 station with the whole distribution of its service time."""
 
     station: Station
-    service: Service
+    service: Distribution
 
     @property
     def waiting_time_variance(self) -> Floats:
         rate = self.station.arrival_rate
-        _, second, third = self.service.moments
+        _, second, third = moments(self.service)
         stable = self.station.stable
         spare = np.where(stable, 1.0 - self.station.load, 1.0)
         variance = rate * third / (3.0 * spare) + (rate * second / (2.0 * spare)) ** 2
         return np.where(stable, variance, np.inf)
 
     def wait_tail(self, time: ArrayLike) -> Floats:
-        """P(wait > time)."""
-        rates, after = parameters.same_shape(
-            arrival_rate=self.station.arrival_rate, time=parameters.duration(time, "time")
+        """Returns P(wait > time)."""
+        rates, after = checks.same_shape(
+            arrival_rate=self.station.arrival_rate, time=checks.not_negative(time, "time")
         )
         tails = [
             self._tail(float(rate), float(at))
@@ -83,31 +71,27 @@ class SingleServer:
             return 1.0
         if time == 0.0 or load == 0.0:
             return load
-        if self.service.constant is not None:
-            return _constant_tail(rate, self.service.constant, time)
-        transform = self.service.transform
+        if isinstance(self.service, Deterministic):
+            return _constant_tail(rate, self.service.mean, time)
+        service = self.service
 
         def tail_transform(s: NDArray[np.complex128]) -> NDArray[np.complex128]:
-            return (1.0 - (1.0 - load) * s / (s - rate + rate * transform(s))) / s
+            return (1.0 - (1.0 - load) * s / (s - rate + rate * transform(service, s))) / s
 
         found = inverted(tail_transform, np.asarray(time))
         return float(np.clip(found, 0.0, load))
 
 
-def single_server(arrival_rate: ArrayLike, service: Service) -> SingleServer:
-    return SingleServer(mg1(arrival_rate, 1.0 / service.mean, service.scv), service)
-
-
-def single_server_of(arrival_rate: ArrayLike, service_rate: float, scv: float) -> SingleServer:
-    """With the service distribution that is usual for its scv."""
-    return single_server(arrival_rate, fitted(1.0 / service_rate, scv))
+def single_server(arrival_rate: ArrayLike, service: Distribution) -> SingleServer:
+    mean = checks.positive(service.mean, "mean of the service")
+    return SingleServer(mg1(arrival_rate, 1.0 / mean, service.scv), service)
 
 
 def _constant_tail(rate: float, service: float, time: float) -> float:
     """P(W ≤ (k−1)D + u) = Σ_j Q_(k−1−j) · P(Poisson(λ(D − u)) = j), 0 ≤ u < D.
 
-    Q_n = P(at most n are queued, those in service left out) comes from the chain of the number at
-    departures.
+    Q_n = P(at most n are queued, without the one in service) comes from the Markov chain of the
+    number at departures.
     """
     periods = int(time // service) + 1
     if periods > PERIODS_MAX:
@@ -120,7 +104,7 @@ def _constant_tail(rate: float, service: float, time: float) -> float:
 
 
 def _queued(load: float, count: int) -> Floats:
-    """P(n wait) for n below `count`: the number at departures moves by Poisson arrivals."""
+    """Returns P(n wait) for n below `count`, from the chain of the number at departures."""
     numbers = np.arange(count + 2)
     arrivals = np.exp(special.xlogy(numbers, load) - load - special.gammaln(numbers + 1.0))
     beyond = special.gammainc(numbers + 1.0, load)

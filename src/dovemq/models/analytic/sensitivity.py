@@ -1,7 +1,7 @@
-"""How much a mean time changes with each parameter: exact derivatives, and one server more.
+"""How a mean time changes with each parameter: exact derivatives, and one more server.
 
-From B′(a) = B·(c/a − 1 + B) (Jagerman 1974) by the chain rule. `elasticity` is the change in per
-cent for one per cent more of the parameter.
+The derivatives follow from B′(a) = B·(c/a − 1 + B) (Jagerman 1974) by the chain rule. `elasticity`
+is the change in per cent when the parameter grows by one per cent.
 """
 
 from dataclasses import dataclass
@@ -9,14 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from dovemq.models.analytic.erlang import erlang_b
-from dovemq.models.analytic.parameters import Floats
 from dovemq.models.analytic.station import Station, mmc
-from dovemq.models.analytic.vma import Vma, vma
+from dovemq.models.analytic.vma import VmaMeasures, vma
+from dovemq.models.checks import Floats
+from dovemq.models.vma.parameters import VmaParameters
 
 
 @dataclass(frozen=True, slots=True)
 class StationSensitivity:
-    """Of the mean sojourn time of an M/M/c station. `per_server` is the change by one more."""
+    """Changes of the mean sojourn time of an M/M/c station; `per_server` is for one more server."""
 
     per_arrival_rate: Floats
     per_service_rate: Floats
@@ -27,7 +28,7 @@ class StationSensitivity:
 
 @dataclass(frozen=True, slots=True)
 class VmaSensitivity:
-    """Of the station time of the VMA: W of eq. 8."""
+    """Changes of the station time of `vma`, W of eq. 8; `per_…_thread` is for one more thread."""
 
     per_arrival_rate: Floats
     per_sender_rate: Floats
@@ -38,7 +39,7 @@ class VmaSensitivity:
 
 
 def station_sensitivity(station: Station) -> StationSensitivity:
-    """Where the station is unstable there is none: not a number."""
+    """Every figure is NaN where the station is unstable."""
     rate, speed, servers = station.arrival_rate, station.service_rate, station.servers
     slope = _wait_slope(station)
     known = np.where(station.stable, station.sojourn_time, np.nan)
@@ -56,8 +57,9 @@ def station_sensitivity(station: Station) -> StationSensitivity:
     )
 
 
-def vma_sensitivity(model: Vma) -> VmaSensitivity:
-    found = vma(model)
+def vma_sensitivity(model: VmaParameters, known: VmaMeasures | None = None) -> VmaSensitivity:
+    """`known` are the figures of the model, if they are computed already."""
+    found = known or vma(model)
     sender, broker = station_sensitivity(found.sender), station_sensitivity(found.broker)
     gets = found.gets
     arrivals = found.sender.arrival_rate
@@ -74,7 +76,7 @@ def vma_sensitivity(model: Vma) -> VmaSensitivity:
 
 
 def _wait_slope(station: Station) -> Floats:
-    """d/da of C(c, a)/(c − a): the wait in units of the service time."""
+    """Returns d/da of C(c, a)/(c − a), which is the wait in units of the service time."""
     load, servers = station.load, station.servers
     safe = np.where(load > 0.0, load, 1.0)
     blocked = erlang_b(load, servers)
@@ -88,14 +90,14 @@ def _wait_slope(station: Station) -> Floats:
     return np.where(station.stable, waits_slope / rest + waits / rest**2, np.nan)
 
 
-def _gets_slope(model: Vma) -> Floats:
-    """dA/dq of A = (1 − p^R)/q."""
+def _gets_slope(model: VmaParameters) -> Floats:
+    """Returns dA/dq of A = (1 − p^R)/q."""
     reliability = np.asarray(model.reliability, dtype=np.float64)
     most = np.asarray(model.gets_max, dtype=np.float64)
     failed = 1.0 - reliability
-    endless = np.isinf(most)
-    count = np.where(endless, 1.0, most)
-    given_up = np.where(endless, 0.0, failed**count)
-    given_up_slope = np.where(endless, 0.0, -count * failed ** (count - 1.0))
+    unlimited = np.isinf(most)
+    count = np.where(unlimited, 1.0, most)
+    given_up = np.where(unlimited, 0.0, failed**count)
+    given_up_slope = np.where(unlimited, 0.0, -count * failed ** (count - 1.0))
     slope: Floats = -given_up_slope / reliability - (1.0 - given_up) / reliability**2
     return slope

@@ -1,35 +1,35 @@
-"""One station in steady state: M/M/1 and M/M/c, with the distributions of waiting and of number.
+"""One station in steady state: M/M/1 and M/M/c, with the distributions of the wait and the number.
 
-Times are in the unit that the rates are per. Every figure is an array of the shape that the
-parameters have together. Where the load is not below the number of servers the station is
-unstable: `stable` is false there, times and numbers are infinite, and no tail falls below 1.
-Sources: Kleinrock 1975; Gross and Harris 1998.
+Times have the unit of the rates. Every figure is an array of the common shape of the parameters.
+Where the load is not below the number of servers the station is unstable: `stable` is false, times
+and numbers are infinite, and tails are 1. Sources: Kleinrock 1975; Gross and Harris 1998.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from dovemq.models.analytic import parameters
+from dovemq.models import checks
 from dovemq.models.analytic.erlang import erlang_c
-from dovemq.models.analytic.parameters import Flags, Floats
+from dovemq.models.checks import Flags, Floats
 from dovemq.models.errors import Unstable
 
 _BISECTIONS: Final = 100
 _DOUBLINGS_MAX: Final = 1_000
 _POLES_APART: Final = 1e-6
-"""Below this relative distance of the two rates of a sojourn its formula loses digits."""
+"""The formula of the sojourn loses digits where its two rates are relatively closer than this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Station:
-    """`load` is λ/μ, `utilisation` is load per server and may exceed 1.
+    """`load` is λ/μ; `utilisation` is the load per server and may exceed 1.
 
-    `wait_probability` is that of an arrival; `waiting` and `number` are means over time, `number`
-    with those in service; the times are means over arrivals.
+    `wait_probability` is the share of arrivals that wait. `waiting` and `number` are means over
+    time; `number` includes those in service. Times are means over arrivals.
     """
 
     arrival_rate: Floats
@@ -46,27 +46,27 @@ class Station:
 
     def require_stable(self, place: str) -> None:
         if not self.stable.all():
-            first = parameters.first_place(~self.stable)
+            first = checks.first_place(~self.stable)
             raise Unstable(place, float(self.load[first]), float(self.servers[first]))
 
 
 @dataclass(frozen=True, slots=True)
 class MarkovStation(Station):
-    """Poisson arrivals, exponential service, first come first served."""
+    """A station with Poisson arrivals and exponential service, first come first served."""
 
     @property
     def any_busy(self) -> Floats:
-        """Probability that at least one server is at work."""
+        """The probability that at least one server is busy."""
         return 1.0 - self.number_probability(0)
 
     @property
     def _decay(self) -> Floats:
-        """Rate at which the wait of those who wait ends."""
+        """The rate at which a wait ends."""
         return self.servers * self.service_rate - self.arrival_rate
 
     def number_probability(self, count: ArrayLike) -> Floats:
-        """0 for every count where the station is unstable: no count lasts."""
-        found = parameters.whole(count, "count", parameters.SERVERS_MAX)
+        """Returns P(number = count); it is 0 for every count where the station is unstable."""
+        found = checks.whole(count, "count", 0, checks.SERVERS_MAX)
         servers = self.servers
         with np.errstate(all="ignore"):
             below = np.minimum(found, servers)
@@ -77,73 +77,87 @@ class MarkovStation(Station):
             beyond = self.utilisation ** (np.maximum(found, servers) - servers)
             probability = at_servers * falling * beyond
         empty = np.where(found == 0, 1.0, 0.0)
-        # Rare or no waiting at all: C is 0 to rounding, and the servers might as well be endless.
+        # Where C is 0 after rounding, nobody waits and the number is Poisson.
         poisson = np.exp(special.xlogy(found, self.load) - self.load - special.gammaln(found + 1.0))
         probability = np.where(at_servers < np.finfo(float).tiny, poisson, probability)
         probability = np.where(self.load == 0, empty, probability)
         return np.where(self.stable, probability, 0.0)
 
     def wait_tail(self, time: ArrayLike) -> Floats:
-        """P(wait > time)."""
-        after = parameters.duration(time, "time")
+        """Returns P(wait > time)."""
+        after = checks.not_negative(time, "time")
         falling = np.exp(-np.maximum(self._decay, 0.0) * after)
         return np.where(self.stable, self.wait_probability * falling, 1.0)
 
     def wait_quantile(self, level: ArrayLike) -> Floats:
-        """The least time by which that share of the arrivals no longer waits."""
-        tail = 1.0 - parameters.level(level)
+        """Returns the time within which that share of the arrivals has stopped waiting."""
+        tail = 1.0 - checks.level(level)
         with np.errstate(divide="ignore"):
             waited = np.log(self.wait_probability / tail) / np.where(self.stable, self._decay, 1.0)
         return np.where(self.stable, np.maximum(waited, 0.0), np.inf)
 
     def sojourn_tail(self, time: ArrayLike) -> Floats:
-        """P(wait and service > time); the wait is independent of the service that follows."""
-        after = parameters.duration(time, "time")
+        """Returns P(wait + service > time); the wait is independent of the service."""
+        after = checks.not_negative(time, "time")
         service, decay = self.service_rate, np.where(self.stable, self._decay, self.service_rate)
         served = np.exp(-service * after)
         near = np.abs(decay - service) <= _POLES_APART * service
         apart = np.where(near, 1.0, decay - service)
-        # Of two exponential stages one after the other; equal ones make an Erlang stage.
+        # The sum of two exponential stages; equal rates give an Erlang distribution.
         both = (decay * served - service * np.exp(-decay * after)) / apart
         both = np.where(near, served * (1.0 + service * after), both)
         tail = (1.0 - self.wait_probability) * served + self.wait_probability * both
         return np.where(self.stable, np.clip(tail, 0.0, 1.0), 1.0)
 
     def sojourn_quantile(self, level: ArrayLike) -> Floats:
-        tail = 1.0 - parameters.level(level)
+        tail = 1.0 - checks.level(level)
         shape = np.broadcast_shapes(tail.shape, self.load.shape)
-        low = np.zeros(shape)
-        high = np.broadcast_to(1.0 / self.service_rate, shape).copy()
-        for _ in range(_DOUBLINGS_MAX):
-            short = self.stable & (self.sojourn_tail(high) > tail)
-            if not short.any():
-                break
-            high = np.where(short, 2.0 * high, high)
-        for _ in range(_BISECTIONS):
-            middle = 0.5 * (low + high)
-            above = self.sojourn_tail(middle) > tail
-            low, high = np.where(above, middle, low), np.where(above, high, middle)
-        return np.where(self.stable, high, np.inf)
+        first = np.broadcast_to(1.0 / self.service_rate, shape)
+        found = time_at_tail(
+            lambda time: np.where(self.stable, self.sojourn_tail(time), 0.0), tail, first
+        )
+        return np.where(self.stable, found, np.inf)
 
 
-def mmc(arrival_rate: ArrayLike, service_rate: ArrayLike, servers: ArrayLike) -> MarkovStation:
-    rate, speed, count = parameters.same_shape(
-        arrival_rate=parameters.arrival_rate(arrival_rate),
-        service_rate=parameters.service_rate(service_rate),
-        servers=parameters.servers(servers),
+def time_at_tail(tail_at: Callable[[Floats], Floats], tail: Floats, first: Floats) -> Floats:
+    """Finds the time at which a falling tail reaches a level, by doubling and bisection."""
+    low, high = np.zeros(first.shape), first
+    for _ in range(_DOUBLINGS_MAX):
+        short = tail_at(high) > tail
+        if not short.any():
+            break
+        high = np.where(short, 2.0 * high, high)
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        above = tail_at(middle) > tail
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return high
+
+
+S = TypeVar("S", bound=Station)
+
+
+def station_of(
+    kind: type[S],
+    rate: Floats,
+    speed: Floats,
+    servers: Floats,
+    stable: Flags,
+    waits: Floats,
+    waiting_time: Floats,
+) -> S:
+    """Derives all figures from the wait; the wait is infinite where the station is unstable."""
+    rate, speed, servers, stable, waits, waiting_time = np.broadcast_arrays(
+        rate, speed, servers, stable, waits, waiting_time
     )
     load = rate / speed
-    stable = load < count
-    waits = erlang_c(load, count)
-    spare = np.where(stable, count * speed - rate, 1.0)
-    waiting_time = np.where(stable, waits / spare, np.inf)
-    waiting = np.where(stable, waits * rate / spare, np.inf)
-    return MarkovStation(
+    waiting = np.where(stable, rate * np.where(stable, waiting_time, 0.0), np.inf)
+    return kind(
         arrival_rate=rate,
         service_rate=speed,
-        servers=count,
+        servers=servers,
         load=load,
-        utilisation=load / count,
+        utilisation=load / servers,
         stable=stable,
         wait_probability=waits,
         waiting=waiting,
@@ -151,6 +165,20 @@ def mmc(arrival_rate: ArrayLike, service_rate: ArrayLike, servers: ArrayLike) ->
         number=waiting + load,
         sojourn_time=waiting_time + 1.0 / speed,
     )
+
+
+def mmc(arrival_rate: ArrayLike, service_rate: ArrayLike, servers: ArrayLike) -> MarkovStation:
+    rate, speed, count = checks.same_shape(
+        arrival_rate=checks.not_negative(arrival_rate, "arrival_rate"),
+        service_rate=checks.positive(service_rate, "service_rate"),
+        servers=checks.servers(servers),
+    )
+    load = rate / speed
+    stable = load < count
+    waits = erlang_c(load, count)
+    spare = np.where(stable, count * speed - rate, 1.0)
+    waiting_time = np.where(stable, waits / spare, np.inf)
+    return station_of(MarkovStation, rate, speed, count, stable, waits, waiting_time)
 
 
 def mm1(arrival_rate: ArrayLike, service_rate: ArrayLike) -> MarkovStation:

@@ -1,33 +1,29 @@
-"""Parameters of models from what was observed: estimates with intervals, fits, drift.
+"""Parameters of models from observations: estimates with intervals, fits, drift.
 
-    from dovemq.models.calibration import Sample, fits, rate_of, scv_of
+    from dovemq.models.calibration import TimeSample, fits, rate_of, scv_of
 
-    services = Sample.of_values([10_240, 9_870, 31_002, …])     # whole microseconds
+    services = TimeSample.of_values([10_240, 9_870, 31_002, …])     # whole microseconds
     rate_of(services)            # Parameter(value, low, high, samples): per second
-    fits(services)[0]            # the best by AIC, of the distributions that the simulator knows
+    fits(services)[0]            # the best by AIC
 
 Needs numpy and scipy.
 """
 
 from dovemq.models.calibration.drift import Drift, drift_of
-from dovemq.models.calibration.fits import Fit, fits
+from dovemq.models.calibration.fits import DistributionFit, fits
 from dovemq.models.calibration.intervals import (
-    CONFIDENCE,
-    Parameter,
     known,
     mean_of,
     rate_of,
     scv_of,
     share_of,
 )
-from dovemq.models.calibration.samples import Sample
+from dovemq.models.calibration.samples import TimeSample
 
 __all__ = [
-    "CONFIDENCE",
+    "DistributionFit",
     "Drift",
-    "Fit",
-    "Parameter",
-    "Sample",
+    "TimeSample",
     "drift_of",
     "fits",
     "known",

@@ -1,4 +1,4 @@
-"""The commits of a front end, as the times of its sends tell them."""
+"""The commits of a front end, reconstructed from the times of its sends."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,21 +7,22 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dovemq.models.analytic import Groups, joined_by
+from dovemq.models.analytic import GroupServices, joined_by
+from dovemq.models.checks import Floats
 
 GAP_US: Final = 150
-"""Sends of one commit are told one right after the other; no commit is as fast."""
+"""Sends of one commit are recorded closer together than this; no commit is as fast."""
 COMMITS_MIN: Final = 30
-"""Of a size, for its time to be taken from them alone."""
+"""A group size with so many commits has a service time of its own."""
 SIZES_MAX: Final = 200
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Requests:
-    """Times in µs, in any order: when each was read, committed and answered, and how long it took
-    by the clock of its client."""
+class RequestTimes:
+    """Times in µs, in any order: when each request was read, committed and answered.
+
+    `response` is how long it took by the clock of its client.
+    """
 
     read: NDArray[Any]
     at: NDArray[Any]
@@ -31,10 +32,10 @@ class Requests:
 
 @dataclass(frozen=True, slots=True)
 class Commits:
-    """How many requests each held and how long it took.
+    """The number of requests and the time of each commit.
 
-    `beside_seconds` is what a request takes in the mean besides waiting for commits: until the last
-    one of its group is read, for its answer, and on the way to the front end and back.
+    `beside_seconds` is the mean time of a request besides waiting for commits: until the last one
+    of its group is read, for its answer, and on the way to the front end and back.
     """
 
     sizes: NDArray[np.int64]
@@ -42,30 +43,31 @@ class Commits:
     beside_seconds: float
 
 
-def commits_of(requests: Requests) -> Commits:
-    """A commit begins when the one before has ended and its last request was read. Of the first
-    one that is not known, and it is left out."""
+def commits_of(requests: RequestTimes) -> Commits:
+    """Finds the commits. One starts when the one before has ended and its last request was read.
+
+    The first commit is left out, because its start is not known.
+    """
     order = np.argsort(requests.at, kind="stable")
     read, at, written = (times[order] for times in (requests.read, requests.at, requests.written))
     begins = np.concatenate(([0], 1 + np.flatnonzero(np.diff(at) > GAP_US)))
     sizes = np.diff(begins, append=len(at))
     ends = at[begins + sizes - 1]
     since = np.maximum(ends[:-1], np.maximum.reduceat(read, begins)[1:])
-    # Of each request from the second commit on: when the one before its own has ended.
+    # For each request from the second commit on: the end of the commit before its own.
     later, before = slice(sizes[0], None), np.repeat(ends[:-1], sizes[1:])
     gathering = np.repeat(since, sizes[1:]) - np.maximum(read[later], before)
     answering = (written - np.repeat(ends, sizes))[later]
     way = (requests.response[order] - (written - read))[later]
-    # A front end that is busy reads late, which is waiting and not the way: who came to a free one
-    # was read at once.
+    # A busy front end reads late, which is waiting and not the way; a free one reads at once.
     free = read[later] > before + GAP_US
     beside_us = np.mean(gathering + answering) + (np.mean(way[free]) if free.any() else way.min())
     seconds = np.maximum(1, ends[1:] - since) / 1e6
     return Commits(sizes[1:], seconds, float(beside_us) / 1e6)
 
 
-def groups_of(commits: Sequence[Commits], request_rate: float) -> Groups:
-    """Of sizes that are seldom, the mean is on a line through all, and the variance that of all."""
+def groups_of(commits: Sequence[Commits], request_rate: float) -> GroupServices:
+    """Fits service times by group size; rare sizes use a line through all, and one variance."""
     sizes = np.minimum(np.concatenate([each.sizes for each in commits]), SIZES_MAX)
     seconds = np.concatenate([each.seconds for each in commits])
     often = [size for size in range(1, SIZES_MAX + 1) if (sizes == size).sum() >= COMMITS_MIN]
@@ -75,11 +77,11 @@ def groups_of(commits: Sequence[Commits], request_rate: float) -> Groups:
     variances = np.full(SIZES_MAX, np.mean((seconds - means[sizes - 1]) ** 2))
     for size in often:
         variances[size - 1] = seconds[sizes == size].var()
-    return joined_by(float(sizes.mean()), request_rate, Groups(means, variances / means**2))
+    return joined_by(float(sizes.mean()), request_rate, GroupServices(means, variances / means**2))
 
 
 def _line(sizes: NDArray[np.int64], seconds: Floats) -> Floats:
-    """For 1, 2, … by least squares; no commit is faster than the fastest, or for being larger."""
+    """Fits a line for sizes 1, 2, …; it never falls, and is never below the fastest commit."""
     slope, first = 0.0, float(seconds.mean())
     if len(np.unique(sizes)) > 1:
         slope, first = map(float, np.polyfit(sizes - 1, seconds, 1))

@@ -1,7 +1,7 @@
-"""Whether parameters of two periods differ by more than chance: one test each, judged together.
+"""Tests whether parameters of two periods differ by more than chance.
 
 Rates and scv are compared by the logarithm of their ratio, shares by the score test of two
-proportions. Of many tests some are small by chance: p-values are adjusted by Holm (1979).
+proportions. Among many tests some are small by chance, so p-values are adjusted by Holm (1979).
 """
 
 import math
@@ -11,14 +11,14 @@ from typing import Final
 
 from scipy.special import ndtr
 
-from dovemq.models.calibration.intervals import CONFIDENCE, Parameter
+from dovemq.models.estimates import CONFIDENCE, Parameter
 
 SHARES: Final = frozenset(("failure_probability",))
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """`p_value` is adjusted for all that were compared; `ratio` is of the second to the first."""
+    """`p_value` is adjusted for all comparisons; `ratio` is the second value over the first."""
 
     name: str
     first: Parameter
@@ -31,7 +31,7 @@ class Drift:
 def drift_of(
     first: Mapping[str, Parameter], second: Mapping[str, Parameter], confidence: float = CONFIDENCE
 ) -> tuple[Drift, ...]:
-    """Of what both have, the surest drift first. A name ends in the parameter's own."""
+    """Compares the parameters that both have; the smallest p-value comes first."""
     names = [name for name in first if name in second]
     plain = {name: _p_value(name, first[name], second[name]) for name in names}
     found, reached = [], 0.0

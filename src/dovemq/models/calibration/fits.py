@@ -1,9 +1,9 @@
-"""Which distribution of the simulator's fits observed times best, by Akaike's criterion.
+"""The distribution that fits observed times best, by Akaike's criterion.
 
 Each is fitted by maximum likelihood: exponential and gamma in closed form but for the shape's
 equation, Erlang by the whole stages beside that shape, hyper-exponential of two phases by
 expectation and maximisation. A constant has no density to compare: it is the fit if all times are
-equal, and no candidate else. Times shorter than the clock tells stand at half of its step.
+equal, and otherwise no candidate. Times below the resolution of the clock count as half of it.
 """
 
 import math
@@ -13,8 +13,9 @@ from typing import Final
 import numpy as np
 from scipy.special import digamma, gammainc, gammaln, polygamma
 
-from dovemq.models.calibration.samples import BELOW_US, SECOND_US, Floats, Sample, Whole
-from dovemq.models.simulation.distributions import (
+from dovemq.models.calibration.samples import BELOW_US, SECOND_US, TimeSample, Whole
+from dovemq.models.checks import Floats
+from dovemq.models.distributions import (
     Deterministic,
     Distribution,
     Erlang,
@@ -25,18 +26,18 @@ from dovemq.models.simulation.distributions import (
 )
 
 STAGES_COMPARED_MAX: Final = 20
-"""Beyond, whole stages lie so close that Erlang is gamma by another name. Up to there the stages
-are a choice among few and not counted as a parameter: else Erlang could never win."""
+"""With more stages Erlang is practically a gamma distribution. Up to here the number of stages is a
+choice among few and not counted as a parameter; otherwise Erlang could never win."""
 NEWTON_STEPS_MAX: Final = 50
 MAXIMISATIONS_MAX: Final = 300
 GAIN_MIN: Final = 1e-4
-"""Of the log-likelihood: with less gained the phases are found, as far as AIC can tell."""
+"""The search for phases ends when the log-likelihood gains less than this."""
 SHARE_MIN: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
-    """Times in seconds. `distance` is Kolmogorov's: the best of all may still be far off."""
+class DistributionFit:
+    """A fitted distribution, times in seconds. `distance` is Kolmogorov's, to judge the fit."""
 
     name: str
     distribution: Distribution
@@ -49,13 +50,13 @@ class Fit:
         return 2.0 * (self.parameters - self.log_likelihood)
 
 
-def fits(sample: Sample) -> tuple[Fit, ...]:
-    """The best first; nothing of no times, or where all are 0."""
+def fits(sample: TimeSample) -> tuple[DistributionFit, ...]:
+    """Returns the fits, the best first; none if there are no times, or all are 0."""
     if not sample.total_us:
         return ()
     times = np.maximum(sample.means_us, BELOW_US) / SECOND_US
     if len(times) == 1:
-        return (Fit("deterministic", Deterministic(float(times[0])), 1, math.inf, 0.0),)
+        return (DistributionFit("deterministic", Deterministic(float(times[0])), 1, math.inf, 0.0),)
     weights = sample.counts / sample.size
     mean = float(weights @ times)
     shape = _gamma_shape(mean, float(weights @ np.log(times)))
@@ -73,17 +74,17 @@ def fits(sample: Sample) -> tuple[Fit, ...]:
 
 
 def _fit(
-    name: str, distribution: Distribution, parameters: int, sample: Sample, times: Floats
-) -> Fit:
+    name: str, distribution: Distribution, parameters: int, sample: TimeSample, times: Floats
+) -> DistributionFit:
     likelihood = float(sample.counts @ _log_density(distribution, times))
     below = np.cumsum(sample.counts) / sample.size
     expected = _cumulated(distribution, sample.edges_us / SECOND_US)
     distance = float(np.max(np.abs(below - expected)))
-    return Fit(name, distribution, parameters, likelihood, distance)
+    return DistributionFit(name, distribution, parameters, likelihood, distance)
 
 
 def _gamma_shape(mean: float, mean_log: float) -> float:
-    """Newton's steps on log k − ψ(k) = log m − mean log, from the start of Minka (2002)."""
+    """Solves log k − ψ(k) = log m − mean log by Newton's method, started as in Minka (2002)."""
     gap = math.log(mean) - mean_log
     shape = (3.0 - gap + math.sqrt((gap - 3.0) ** 2 + 24.0 * gap)) / (12.0 * gap)
     for _ in range(NEWTON_STEPS_MAX):

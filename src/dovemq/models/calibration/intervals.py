@@ -8,43 +8,31 @@ arrivals that is a renewal process. Shares have the interval of Wilson (1927).
 """
 
 import math
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy.special import ndtri
 
-from dovemq.models.calibration.samples import SECOND_US, Floats, Sample
-from dovemq.models.errors import ParameterInvalid
+from dovemq.models.calibration.samples import SECOND_US, TimeSample
+from dovemq.models.checks import Floats
+from dovemq.models.errors import ModelParameterInvalid
+from dovemq.models.estimates import CONFIDENCE, Parameter, t_quantile
 
-CONFIDENCE: Final = 0.95
 SAMPLES_MIN: Final = 10
-"""Of fewer observations no interval is told."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """`error` is the standard error: of the logarithm, or of a share itself."""
-
-    value: float
-    low: float
-    high: float
-    samples: int
-    error: float
-
-    def holds(self, value: float) -> bool:
-        return self.low <= value <= self.high
+"""Fewer observations give no interval."""
 
 
 def known(parameter: Parameter | None, name: str) -> Parameter:
-    """For whoever cannot do without it."""
+    """Returns the parameter; a missing one is refused."""
     if parameter is None:
-        raise ParameterInvalid(name, "unknown", f"a trace with {SAMPLES_MIN} observations of it")
+        raise ModelParameterInvalid(
+            name, "unknown", f"a trace with {SAMPLES_MIN} observations of it"
+        )
     return parameter
 
 
-def mean_of(sample: Sample, confidence: float = CONFIDENCE) -> Parameter | None:
-    """In the unit of the sample; None of too few, or where all is 0."""
+def mean_of(sample: TimeSample, confidence: float = CONFIDENCE) -> Parameter | None:
+    """Estimates the mean in the unit of the sample; None for too few values, or if all are 0."""
     if sample.independent < SAMPLES_MIN or not sample.total_us:
         return None
     mean = sample.total_us / sample.size
@@ -52,8 +40,8 @@ def mean_of(sample: Sample, confidence: float = CONFIDENCE) -> Parameter | None:
     return _by_influence(math.log(mean), influences, sample, confidence)
 
 
-def rate_of(sample: Sample, confidence: float = CONFIDENCE) -> Parameter | None:
-    """Per second, of times in microseconds."""
+def rate_of(sample: TimeSample, confidence: float = CONFIDENCE) -> Parameter | None:
+    """Estimates a rate per second from times in microseconds."""
     mean = mean_of(sample, confidence)
     if mean is None:
         return None
@@ -61,7 +49,7 @@ def rate_of(sample: Sample, confidence: float = CONFIDENCE) -> Parameter | None:
     return Parameter(value, low, high, mean.samples, mean.error)
 
 
-def scv_of(sample: Sample, confidence: float = CONFIDENCE) -> Parameter | None:
+def scv_of(sample: TimeSample, confidence: float = CONFIDENCE) -> Parameter | None:
     size = sample.size
     if sample.independent < SAMPLES_MIN or not sample.total_us:
         return None
@@ -77,7 +65,7 @@ def scv_of(sample: Sample, confidence: float = CONFIDENCE) -> Parameter | None:
 
 def share_of(count: int, total: int, confidence: float = CONFIDENCE) -> Parameter | None:
     if not 0 <= count <= total:
-        raise ParameterInvalid("count", count, f"a number from 0 to {total}")
+        raise ModelParameterInvalid("count", count, f"a number from 0 to {total}")
     if not total:
         return None
     z = float(ndtri((1.0 + confidence) / 2.0))
@@ -91,14 +79,14 @@ def share_of(count: int, total: int, confidence: float = CONFIDENCE) -> Paramete
 
 
 def _by_influence(
-    logarithm: float, influences: Floats, sample: Sample, confidence: float
+    logarithm: float, influences: Floats, sample: TimeSample, confidence: float
 ) -> Parameter:
     size = sample.independent
     square = float(sample.counts @ influences**2) / sample.size * size / (size - 1)
     spread = math.sqrt(square)
     cube = float(sample.counts @ influences**3) / sample.size
     skewness = cube / spread**3 if spread else 0.0
-    quantile = float(stdtrit(size - 1, (1.0 + confidence) / 2.0)) / math.sqrt(size)
+    quantile = t_quantile(confidence, size) / math.sqrt(size)
     low, high = (
         math.exp(logarithm - spread * _untransformed(each, skewness, size))
         for each in (quantile, -quantile)
@@ -107,7 +95,7 @@ def _by_influence(
 
 
 def _untransformed(value: float, skewness: float, size: int) -> float:
-    """The inverse of w + sw²/3 + s²w³/27 + s/6n (s: skewness), which is one to one."""
+    """Inverts w + sw²/3 + s²w³/27 + s/6n (s: skewness), which is one to one."""
     if abs(skewness) < 1e-6:
         return value
     inside = 1.0 + skewness * (value - skewness / (6.0 * size))

@@ -1,4 +1,4 @@
-"""How consistent a queue was: loss, duplication and order of what was delivered (004 §V.A).
+"""Consistency of a queue: loss, duplication and order of the delivered messages (`bdqs`, §V.A).
 
     from dovemq.models.consistency import ConsistencyTally
 
@@ -7,12 +7,11 @@
     tally.received(streams, send_seqs, intact)      # in the order of receiving
     tally.result().out_of_order_rate
 
-`metrics.py` defines the figures. All of them are exact, in one batch or in many.
+`metrics.py` defines the figures. All of them are exact, for one batch or for many.
 """
 
-from dovemq.models.consistency.cuts import clean_cuts
 from dovemq.models.consistency.metrics import METRICS, Consistency
-from dovemq.models.consistency.order import KeptOrder, OrderTally
+from dovemq.models.consistency.order import KeptOrder, OrderTally, clean_cuts
 from dovemq.models.consistency.sequences import FIRST_SEQ, LOWEST_SEQ
 from dovemq.models.consistency.tally import ConsistencyTally, measure, order_of, ranks
 

@@ -1,9 +1,11 @@
-"""Columns of integers as numpy sees them, whether they come from numpy or from Arrow."""
+"""Columns of integers as numpy arrays, from numpy or from Arrow."""
 
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from dovemq.models.errors import ModelParameterInvalid
 
 Integers: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
@@ -15,7 +17,7 @@ def integers(column: Column) -> Integers:
     _refuse_nulls(column)
     array = np.asarray(column)
     if array.size and array.dtype.kind not in "iu":
-        raise TypeError(f"a column of integers was expected, not of {array.dtype}")
+        raise TypeError(f"the column has type {array.dtype}: integers are needed")
     return array.astype(np.int64, copy=False)
 
 
@@ -25,7 +27,7 @@ def flags(column: Column) -> Flags:
 
 
 def _refuse_nulls(column: Column) -> None:
-    """Arrow would turn a column with nulls into floats without a word."""
+    """Refuses nulls, because Arrow would silently turn such a column into floats."""
     nulls = getattr(column, "null_count", 0)
     if nulls:
-        raise ValueError(f"{nulls} values of the column are null: leave those rows out")
+        raise ModelParameterInvalid("nulls in a column", nulls, "0; leave out those rows: it")

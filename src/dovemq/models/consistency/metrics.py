@@ -1,8 +1,8 @@
-"""The consistency metrics of 004 §V.A: their names and definitions, in one place.
+"""The consistency metrics of `bdqs`, §V.A: names and definitions.
 
 A *stream* is all messages that one sender sent to one queue, numbered by the sender as it sent
-them; whoever receives from the queue is taken together. The counts of several streams add up, so
-each message weighs the same.
+them; all receivers of the queue count together. The counts of several streams add up, so that each
+message has the same weight.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ METRICS: Final[Mapping[str, str]] = {
     "average_displacement": "mean distance between the position at which a message was received "
     "in its stream and its position among the messages received of that stream in order",
 }
-"""Repeated receives are left out of the last two: a message stands where it first came."""
+"""The last two leave out repeated receives: a message has the position of its first receive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Consistency:
 
     @property
     def rates(self) -> dict[str, float]:
-        """By the names of `METRICS`."""
+        """The rates by the names of `METRICS`."""
         return {name: getattr(self, name) for name in METRICS}
 
     def __add__(self, other: "Consistency") -> "Consistency":

@@ -1,4 +1,4 @@
-"""Order of one stream: out-of-order messages and displacement, batch by batch."""
+"""Order of one stream: out-of-order messages and displacement, batch by batch; clean cuts."""
 
 from typing import NamedTuple
 
@@ -11,11 +11,11 @@ from dovemq.models.consistency.sequences import FIRST_SEQ, LOWEST_SEQ, SequenceS
 
 
 class OrderTally:
-    """Exact. The rank of a message is known once no earlier one can come: it is then forgotten.
+    """Exact figures of order. A message is dropped once no earlier one can come: its rank is known.
 
-    Holds 24 bytes per message received after the first one that is missing: the disorder, not
-    the length, of a stream that loses nothing; up to its length where something is missing,
-    unless that is given up.
+    It holds 24 bytes per message received after the first missing one: memory grows with the
+    disorder of a stream that loses nothing, and with its length while a message is missing, unless
+    that message is given up.
     """
 
     def __init__(self, first: int = FIRST_SEQ, extend: Extend | None = None) -> None:
@@ -30,9 +30,9 @@ class OrderTally:
         return self._seen
 
     def add(self, seqs: Integers) -> Integers:
-        """Numbers in the order of receiving; repeated ones are counted and left out.
+        """Adds numbers in the order of receiving; repeated ones are counted and left out.
 
-        Answers those that were new, in their order.
+        Returns the new ones, in their order.
         """
         position, rank = len(self._seen), self._seen.closed
         added = self._seen.add(seqs)
@@ -46,12 +46,12 @@ class OrderTally:
         return new
 
     def give_up(self, below: int) -> None:
-        """No message that is missing below that number will count, should it come after all."""
+        """Stops waiting for missing messages below that number; they no longer count."""
         rank = self._seen.closed
         self._close(self._seen.give_up(below), rank)
 
     def result(self) -> Consistency:
-        """As if the stream ended here."""
+        """Returns the figures as if the stream ended here."""
         count = len(self._seen)
         open_distance = _distance(self._positions, self._seen.closed)
         return Consistency(
@@ -62,7 +62,7 @@ class OrderTally:
         )
 
     def kept(self) -> "KeptOrder":
-        """All that a later process needs to go on from here."""
+        """Returns everything that a later process needs to continue."""
         seen = self._seen
         numbers = (seen.floor, seen.closed, self._displacement, self._duplicates)
         return KeptOrder(
@@ -81,7 +81,7 @@ class OrderTally:
         return tally
 
     def _close(self, count: int, rank: int) -> None:
-        """The first `count` open messages have the ranks from `rank` on, whatever comes."""
+        """Closes the first `count` open messages, whose ranks start at `rank` and are final."""
         if count:
             self._displacement += _distance(self._positions[:count], rank)
             self._positions = self._positions[count:].copy()
@@ -89,7 +89,7 @@ class OrderTally:
 
 
 class KeptOrder(NamedTuple):
-    """An `OrderTally` as plain numbers: those of fixed size, and three columns."""
+    """The state of an `OrderTally`: five numbers and three columns."""
 
     numbers: tuple[int, int, int, int, int]
     open: Integers
@@ -98,5 +98,25 @@ class KeptOrder(NamedTuple):
 
 
 def _distance(positions: Integers, rank: int) -> int:
-    """Sum of the distances of positions from the ranks `rank`, `rank + 1`, …"""
+    """Returns the sum of the distances of positions from the ranks `rank`, `rank + 1`, …"""
     return int(np.abs(positions - np.arange(rank, rank + len(positions))).sum())
+
+
+def clean_cuts(
+    values: Integers, most_before: int, least_after: int, *, ties: bool = False
+) -> tuple[int, int] | None:
+    """Returns the first and the last clean cut of a piece, as places between its values.
+
+    A cut is clean if everything before it is less than everything after it. An increasing
+    subsequence never has to choose between the two sides, and no message of one side belongs to a
+    position on the other. So the longest increasing subsequence and the displacement of the whole
+    are the sums over the pieces between clean cuts, and the pieces can be measured separately.
+
+    `most_before` and `least_after` are the extremes of the sequence before and after the piece.
+    Place p lies before the value at p; place 0 is the start, `len(values)` the end. None: there is
+    no clean cut. `ties`: equal values are in order, so they may be on both sides of a cut.
+    """
+    highest = np.maximum.accumulate(np.concatenate(([most_before], values)))
+    lowest = np.minimum.accumulate(np.concatenate((values, [least_after]))[::-1])[::-1]
+    places = np.flatnonzero(highest <= lowest if ties else highest < lowest)
+    return (int(places[0]), int(places[-1])) if len(places) else None

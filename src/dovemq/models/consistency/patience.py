@@ -2,7 +2,7 @@
 
 The state is the pile tops: `tails[k]` is the least value that ends an increasing subsequence of
 length k + 1. It rises strictly, and its length is the answer; O(n log n), O(1) per value that
-continues the order. Two forms of the same loop: compiled where numba is installed, else plain.
+continues the order. The loop has two forms: compiled where numba is installed, otherwise plain.
 """
 
 import functools
@@ -17,7 +17,7 @@ import numpy as np
 from dovemq.models.consistency.columns import Integers
 
 Extend: TypeAlias = Callable[[Integers, int, Integers], int]
-"""Takes the tails with room for all values, their number, the values; the new number of tails."""
+"""Takes the tails with room for all values, their number and the values; returns the new number."""
 
 
 def extend_plain(tails: Integers, length: int, values: Integers) -> int:
@@ -35,7 +35,7 @@ def extend_plain(tails: Integers, length: int, values: Integers) -> int:
 
 
 def _loop(tails: Any, length: int, values: Any) -> int:
-    """As numba wants it: no names from outside, no calls."""
+    """The loop in the form that numba compiles: without outer names and calls."""
     for value in values:
         low = length
         if length and value <= tails[length - 1]:
@@ -53,16 +53,16 @@ def _loop(tails: Any, length: int, values: Any) -> int:
 
 
 def extend_compiled() -> Extend:
-    """Raises ImportError without numba."""
+    """Compiles the loop; raises ImportError without numba."""
     import numba
 
     signature = numba.int64(numba.int64[::1], numba.int64, numba.int64[::1])
-    # Inside an archive numba would cache anew for each place of the archive.
+    # Inside an archive numba would make a new cache for each place of the archive.
     cached = Path(__file__).exists()
     try:
         compiled: Extend = numba.njit(signature, cache=cached)(_loop)
     except RuntimeError:
-        # Neither the package's folder nor the user's cache can be written to.
+        # Neither the folder of the package nor the user's cache can be written.
         compiled = numba.njit(signature)(_loop)
     return compiled
 
@@ -75,7 +75,7 @@ def best_extend() -> Extend:
 class Piles:
     """The tails of one stream.
 
-    Holds 8 bytes for each tail that may still change, at most one per value seen. `forget_below`
+    It holds 8 bytes for each tail that may still change, at most one per value. `forget_below`
     keeps only the number of those that cannot.
     """
 
@@ -102,7 +102,7 @@ class Piles:
         self._length = self._extend(self._tails, self._length, np.ascontiguousarray(values))
 
     def forget_below(self, floor: int) -> None:
-        """No value below `floor` comes any more, so no tail below it is ever replaced."""
+        """Drops the tails below `floor`; no value below it comes any more, so they never change."""
         settled = int(np.searchsorted(self._tails[: self._length], floor))
         if settled:
             self._tails = self._tails[settled : self._length].copy()

@@ -1,19 +1,20 @@
-"""An exact set of sequence numbers that grows by batches and forgets what is complete."""
+"""An exact set of sequence numbers that grows by batches and drops complete ranges."""
 
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from dovemq.models.consistency.columns import Flags, Integers
+from dovemq.models.errors import ModelParameterInvalid
 
 FIRST_SEQ: Final = 1
-"""What senders number their first message, unless told otherwise."""
+"""The number of the first message of a sender, by default."""
 LOWEST_SEQ: Final = -(1 << 62)
-"""Below any: for streams of which the beginning is not known."""
+"""A number below all others, for streams whose beginning is not known."""
 
 
 class Added(NamedTuple):
-    """What `SequenceSet.add` did, for those who keep something beside each number.
+    """The result of `SequenceSet.add`, for callers that keep a value beside each number.
 
     `new` marks the values that were not there, each at its first occurrence. `arrived` lists
     their places in the batch, in order of value; `places` says where each was put among the
@@ -27,10 +28,10 @@ class Added(NamedTuple):
 
 
 class SequenceSet:
-    """All of `first … floor - 1`, and `open`: the others, sorted.
+    """The numbers `first … floor - 1`, and the sorted numbers in `open`.
 
-    Holds 8 bytes per number between the first one missing and the greatest: nothing for a stream
-    that is complete and in order, all after a number that never comes, unless that is given up.
+    It holds 8 bytes per number between the first missing one and the greatest: nothing for a stream
+    that is complete and in order, and all numbers after a missing one, unless that is given up.
     A batch costs the sorting of its own numbers and one pass over the open ones.
     """
 
@@ -39,14 +40,16 @@ class SequenceSet:
         self.floor = first
         self.open: Integers = np.empty(0, np.int64)
         self.closed = 0
-        """Numbers that are there below the floor: all but those given up."""
+        """The count of numbers below the floor that were added, not given up."""
 
     def __len__(self) -> int:
         return self.closed + len(self.open)
 
     def add(self, values: Integers) -> Added:
         if len(values) and int(values.min()) < self._first:
-            raise ValueError(f"sequence number {values.min()} is below the first, {self._first}")
+            raise ModelParameterInvalid(
+                "sequence number", values.min(), f"a number from {self._first} on"
+            )
         order = np.argsort(values, kind="stable")
         ordered = values[order]
         fresh = ~self.holds(ordered)
@@ -66,9 +69,9 @@ class SequenceSet:
         return found
 
     def give_up(self, below: int) -> int:
-        """What is missing below that number is not waited for; answers how many open ones left.
+        """Stops waiting for missing numbers below; returns how many open numbers were closed.
 
-        From then on `holds` is true of them.
+        From then on `holds` is true for the missing ones.
         """
         if below <= self.floor:
             return 0
@@ -79,12 +82,12 @@ class SequenceSet:
         return left + self._close()
 
     def shared(self, other: "SequenceSet") -> int:
-        """How many numbers both have; both start at the same first one and gave nothing up."""
+        """Counts the common numbers of two sets that start alike and gave nothing up."""
         low, high = sorted((self, other), key=lambda each: each.floor)
         return low.closed + int(np.count_nonzero(high.holds(low.open)))
 
     def _close(self) -> int:
-        """Raise the floor over the numbers that now follow it without a gap."""
+        """Raises the floor over the numbers that follow it without a gap."""
         if not len(self.open) or self.open[0] != self.floor:
             return 0
         gaps = self.open != np.arange(self.floor, self.floor + len(self.open))
@@ -96,7 +99,7 @@ class SequenceSet:
 
 
 def merged(old: Integers, places: Integers, added: Integers) -> Integers:
-    """The old values with each added one put before the old one of that place."""
+    """Inserts each added value before the old value at its place."""
     if not len(old):
         return added
     everything = np.empty(len(old) + len(added), np.int64)

@@ -11,13 +11,14 @@ from dovemq.models.consistency.metrics import Consistency
 from dovemq.models.consistency.order import OrderTally
 from dovemq.models.consistency.patience import Extend
 from dovemq.models.consistency.sequences import FIRST_SEQ, SequenceSet
+from dovemq.models.errors import ModelParameterInvalid
 
 BUFFERED_ROWS_MAX: Final = 1_000_000
-"""Rows that wait to be taken up together: small batches of many streams cost no more than large."""
+"""Rows that are collected before they are counted, so that small batches are not slower."""
 
 
 class _Stream:
-    """One stream: what was sent, what was received, and what never came intact."""
+    """The sent, received and corrupted messages of one stream."""
 
     def __init__(self, first: int, extend: Extend | None) -> None:
         self._sent = SequenceSet(first)
@@ -44,9 +45,9 @@ class _Stream:
 
 
 class ConsistencyTally:
-    """What was sent and received, by streams that are named by a number.
+    """Counts sent and received messages by streams, which have numbers.
 
-    Sends and receives may be told in any interleaving. What is held per stream is what its
+    Sends and receives may be added in any interleaving. The memory per stream is what its
     `SequenceSet`s and its `OrderTally` hold, and 8 bytes per message that never came intact.
     """
 
@@ -65,12 +66,12 @@ class ConsistencyTally:
         self._buffered_rows = 0
 
     def sent(self, streams: Column, seqs: Column) -> None:
-        """Messages; one that is sent again under its number counts once."""
+        """Adds sent messages; one that is sent again under its number counts once."""
         self._sends.append((integers(streams).copy(), integers(seqs).copy()))
         self._buffered(*self._sends[-1])
 
     def received(self, streams: Column, seqs: Column, intact: Column | None = None) -> None:
-        """Receives in the order of receiving; `intact`: the checksum was right."""
+        """Adds receives in their order; `intact` means that the checksum was right."""
         numbers = integers(seqs).copy()
         whole = np.ones(len(numbers), np.bool_) if intact is None else flags(intact).copy()
         self._receives.append((integers(streams).copy(), numbers, whole))
@@ -85,7 +86,7 @@ class ConsistencyTally:
 
     def _buffered(self, streams: Integers, *columns: NDArray[Any]) -> None:
         if any(len(column) != len(streams) for column in columns):
-            raise ValueError("the columns differ in length")
+            raise ModelParameterInvalid("length of the columns", "different", "one length")
         self._buffered_rows += len(streams)
         if self._buffered_rows >= self._buffered_rows_max:
             self._take_up()
@@ -108,7 +109,7 @@ class ConsistencyTally:
 def measure(
     sent: tuple[Column, Column], received: tuple[Column, Column], intact: Column | None = None
 ) -> Consistency:
-    """Everything at once: (streams, seqs) of the sends and, in their order, of the receives."""
+    """Measures whole columns: (streams, seqs) of the sends, and of the receives in order."""
     columns = (integers(sent[1]), integers(received[1]))
     lowest = [int(column.min()) for column in columns if len(column)]
     tally = ConsistencyTally(min(lowest, default=FIRST_SEQ))
@@ -118,7 +119,7 @@ def measure(
 
 
 def order_of(seqs: Column, extend: Extend | None = None) -> Consistency:
-    """The order metrics of one sequence of numbers, whatever they start from."""
+    """Returns the order metrics of one sequence of numbers, which may start anywhere."""
     numbers = integers(seqs)
     tally = OrderTally(int(numbers.min()) if len(numbers) else FIRST_SEQ, extend)
     tally.add(numbers)
@@ -126,7 +127,7 @@ def order_of(seqs: Column, extend: Extend | None = None) -> Consistency:
 
 
 def ranks(values: Column) -> Integers:
-    """Places in sorted order; equal values are in order, so they are ranked as they come."""
+    """Returns places in sorted order; equal values keep their order."""
     numbers = integers(values)
     found = np.empty(len(numbers), np.int64)
     found[np.argsort(numbers, kind="stable")] = np.arange(len(numbers))
@@ -136,7 +137,7 @@ def ranks(values: Column) -> Integers:
 def _by_stream(
     batches: Sequence[tuple[NDArray[Any], ...]],
 ) -> Iterator[tuple[int, tuple[NDArray[Any], ...]]]:
-    """The rows of each stream, which the first column names, in their order."""
+    """Yields the rows of each stream in their order; the first column names the stream."""
     if not batches:
         return
     streams, *columns = (np.concatenate(parts) for parts in zip(*batches, strict=True))

@@ -31,7 +31,6 @@ from dovemq.models.petri.colours import (
 )
 from dovemq.models.petri.drawing import hierarchy_svg, page_svg
 from dovemq.models.petri.errors import NetError, NetFailed, NetInvalid, NetTooLarge
-from dovemq.models.petri.intervals import Interval
 from dovemq.models.petri.invariants import (
     Invariant,
     place_basis,
@@ -69,7 +68,6 @@ __all__ = [
     "Enum",
     "Event",
     "Int",
-    "Interval",
     "Invariant",
     "Laboratory",
     "Level",

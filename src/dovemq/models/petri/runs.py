@@ -8,10 +8,11 @@ warm-up, replications and intervals. Refuses to stop early by looking at the res
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from dovemq.models.errors import ModelParameterInvalid
+from dovemq.models.estimates import CONFIDENCE, Estimate
 from dovemq.models.petri.checking import CheckedNet, checked
 from dovemq.models.petri.errors import NetInvalid
 from dovemq.models.petri.firing import NEVER, compiled
-from dovemq.models.petri.intervals import Interval, interval
 from dovemq.models.petri.monitors import Breakpoint, Monitor, names_of, probes_of, records_of
 from dovemq.models.petri.nets import Net
 from dovemq.models.petri.simulation import Ending, Simulation
@@ -42,7 +43,7 @@ class Run:
 class Summary:
     monitor: str
     kind: str
-    interval: Interval
+    interval: Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +56,17 @@ class Report:
     def steps(self) -> int:
         return sum(run.ending.steps for run in self.runs)
 
-    def interval(self, monitor: str) -> Interval:
+    def interval(self, monitor: str) -> Estimate:
         """Of the means of the runs: a count's mean is the count."""
         values = [run.figures[monitor].mean for run in self.runs]
-        return interval([value for value in values if value is not None], self.confidence)
+        return Estimate(tuple(value for value in values if value is not None), self.confidence)
 
-    def rate(self, monitor: str) -> Interval:
+    def rate(self, monitor: str) -> Estimate:
         """Of a count: how many in a unit of model time."""
-        values = [
+        values = tuple(
             run.figures[monitor].count / run.duration for run in self.runs if run.duration > 0
-        ]
-        return interval(values, self.confidence)
+        )
+        return Estimate(values, self.confidence)
 
     @property
     def summaries(self) -> list[Summary]:
@@ -138,15 +139,15 @@ class Laboratory:
         steps: int | None = None,
         warmup: float = 0,
         seed: int = 0,
-        confidence: float = 0.95,
+        confidence: float = CONFIDENCE,
         progress: Callable[[int], None] | None = None,
     ) -> Report:
         if replications < 1:
-            raise ValueError("at least one replication")
+            raise ModelParameterInvalid("replications", replications, "a number of at least 1")
         if not 0 < confidence < 1:
-            raise ValueError(f"a confidence lies between 0 and 1, not at {confidence}")
+            raise ModelParameterInvalid("confidence", confidence, "a number between 0 and 1")
         if not 0 <= warmup < until:
-            raise ValueError(f"a warm-up of {warmup} is not within a run until {until}")
+            raise ModelParameterInvalid("warmup", warmup, f"a time from 0 to less than {until}")
         runs = []
         for number in range(replications):
             if self._stopped:

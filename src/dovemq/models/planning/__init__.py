@@ -1,4 +1,4 @@
-"""How many consumers each topic needs: for a budget, or for a target of time (002, §V).
+"""Plans the consumers of each topic for a budget, or for a target of time (`elastic`, §V).
 
     from dovemq.models.planning import Problem, min_time
 
@@ -11,22 +11,22 @@ Greedy planners explain each step; `exact_time` and `exact_cost` look at every a
 from dovemq.models.planning.costs import Cost
 from dovemq.models.planning.exact import exact_cost, exact_time
 from dovemq.models.planning.greedy import min_cost, min_time, random_cost, random_time
-from dovemq.models.planning.plan import Plan, Shortage, Step
+from dovemq.models.planning.plan import CapacityPlan, PlanStep, Shortage
 from dovemq.models.planning.planner import Planned, planned
 from dovemq.models.planning.problem import Problem
 from dovemq.models.planning.routing import Routing, best_shares
-from dovemq.models.planning.spec import Goal, Spec, read_spec
+from dovemq.models.planning.spec import Goal, PlanSpec, read_spec
 
 __all__ = [
+    "CapacityPlan",
     "Cost",
     "Goal",
-    "Plan",
+    "PlanSpec",
+    "PlanStep",
     "Planned",
     "Problem",
     "Routing",
     "Shortage",
-    "Spec",
-    "Step",
     "best_shares",
     "exact_cost",
     "exact_time",

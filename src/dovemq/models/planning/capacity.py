@@ -1,14 +1,14 @@
-"""Which numbers of partitions and consumers keep a latency, and which of them cost least.
+"""Numbers of partitions and consumers that meet a latency, and the cheapest of them.
 
 Latency is the mean sojourn of a message, or a quantile of it. An estimate with an interval meets
-the target when all of its interval does; where the target lies inside the interval, nobody knows.
+the target when its whole interval does; if the target lies inside the interval, it is not known.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from dovemq.models.analytic import parameters
+from dovemq.models import checks
 from dovemq.models.errors import TooLarge
 from dovemq.models.planning.partitioned import PartitionedQueue
 
@@ -16,31 +16,31 @@ CANDIDATES_MAX: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class UnitPrices:
     partition: float = 1.0
     consumer: float = 1.0
 
     def __post_init__(self) -> None:
-        parameters.not_negative(self.partition, "partition_cost")
-        parameters.not_negative(self.consumer, "consumer_cost")
+        checks.not_negative(self.partition, "partition_cost")
+        checks.not_negative(self.consumer, "consumer_cost")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """`level` of a quantile; None means the mean."""
+class LatencyTarget:
+    """A latency to meet: the quantile of `level`, or the mean if that is None."""
 
     latency: float
     level: float | None = None
 
     def __post_init__(self) -> None:
-        parameters.positive(self.latency, "target")
+        checks.positive(self.latency, "target")
         if self.level is not None:
-            parameters.level(self.level)
+            checks.level(self.level)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """`load` is the factor on the arrival rate that `queue` has already."""
+    """`load` is the factor that the arrival rate of `queue` already contains."""
 
     load: float
     queue: PartitionedQueue
@@ -49,7 +49,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """`met` is None where the interval holds the target."""
+    """`met` is None where the target lies in the interval."""
 
     candidate: Candidate
     latency: float
@@ -63,9 +63,9 @@ def candidates(
     partitions: Sequence[int],
     consumers: Sequence[int],
     loads: Sequence[float],
-    prices: Prices,
+    prices: UnitPrices,
 ) -> list[Candidate]:
-    """In the order of the loads; a partition without a consumer of its own is no candidate."""
+    """Lists all combinations in the order of the loads; each partition needs a consumer."""
     count = len(partitions) * len(consumers) * len(loads)
     if count > CANDIDATES_MAX:
         raise TooLarge("configurations", count, CANDIDATES_MAX, "ask for fewer values")
@@ -82,12 +82,14 @@ def candidates(
     ]
 
 
-def judged(candidate: Candidate, target: Target, latency: float, low: float, high: float) -> Judged:
+def judged(
+    candidate: Candidate, target: LatencyTarget, latency: float, low: float, high: float
+) -> Judged:
     met = True if high <= target.latency else False if low > target.latency else None
     return Judged(candidate, latency, low, high, met)
 
 
-def by_formula(asked: Iterable[Candidate], target: Target) -> list[Judged]:
+def by_formula(asked: Iterable[Candidate], target: LatencyTarget) -> list[Judged]:
     found = []
     for candidate in asked:
         queue = candidate.queue
@@ -99,7 +101,7 @@ def by_formula(asked: Iterable[Candidate], target: Target) -> list[Judged]:
 
 
 def cheapest(found: Iterable[Judged]) -> dict[float, Judged | None]:
-    """For each load; of those that cost the same, the fastest."""
+    """Returns the cheapest for each load; among equal costs the fastest."""
     best: dict[float, Judged | None] = {}
     for each in found:
         load = each.candidate.load

@@ -1,19 +1,19 @@
-"""What consumers cost: F_j of 002, a growing convex function of their number."""
+"""Costs of consumers: F_j of `elastic`, a growing convex function of their number."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from dovemq.models.analytic.parameters import Floats, not_negative
-from dovemq.models.errors import ParameterInvalid
+from dovemq.models.checks import Floats, not_negative
+from dovemq.models.errors import ModelParameterInvalid
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """F(m) = linear·m + quadratic·m², or the listed F(1), F(2), …, whose last step goes on.
+    """F(m) = linear·m + quadratic·m², or the listed F(1), F(2), …, whose last step continues.
 
-    Each consumer must cost something, and none less than the one before it.
+    Each consumer costs something, and at least as much as the one before.
     """
 
     linear: float = 1.0
@@ -24,16 +24,16 @@ class Cost:
         if self.listed:
             steps = np.diff(np.array([0.0, *self.listed]))
             if not np.isfinite(steps).all() or (steps[1:] <= 0).any() or steps[0] < 0:
-                raise ParameterInvalid("cost", list(self.listed), "a list that grows")
+                raise ModelParameterInvalid("cost", list(self.listed), "a list that grows")
             if len(self.listed) < 2 or (np.diff(steps[1:]) < 0).any():
-                raise ParameterInvalid(
+                raise ModelParameterInvalid(
                     "cost", list(self.listed), "two or more, with steps that never shrink,"
                 )
             return
         not_negative(self.linear, "cost: linear")
         not_negative(self.quadratic, "cost: quadratic")
         if self.linear + self.quadratic <= 0.0:
-            raise ParameterInvalid("cost", 0, "a number above 0")
+            raise ModelParameterInvalid("cost", 0, "a number above 0")
 
     def of(self, consumers: Floats) -> Floats:
         if not self.listed:
@@ -45,7 +45,7 @@ class Cost:
         return total
 
 
-class Prices:
+class TopicPrices:
     """The costs of all topics at once, for allocations along the last axis."""
 
     def __init__(self, costs: Sequence[Cost]) -> None:

@@ -1,7 +1,7 @@
-"""The best allocation by looking at all of them: to check the greedy ones, and for small networks.
+"""The best allocation by enumeration: to check the greedy planners, and for small networks.
 
-Numbers of consumers that leave a topic unstable are passed over; the others are counted before any
-is judged, and refused beyond `ALLOCATIONS_MAX`.
+Allocations that leave a topic unstable are skipped; the others are counted first, and more than
+`ALLOCATIONS_MAX` are refused.
 """
 
 from collections.abc import Iterator
@@ -9,22 +9,22 @@ from typing import Final
 
 import numpy as np
 
-from dovemq.models.analytic import parameters
-from dovemq.models.analytic.parameters import Floats
+from dovemq.models import checks
+from dovemq.models.checks import Floats
 from dovemq.models.errors import TooLarge
 from dovemq.models.planning.costs import Cost
 from dovemq.models.planning.greedy import min_cost, min_time, progress_of
-from dovemq.models.planning.plan import Plan, plan_of
+from dovemq.models.planning.plan import CapacityPlan, plan_of
 from dovemq.models.planning.problem import Problem
-from dovemq.models.planning.progress import Progress
+from dovemq.models.planning.progress import WorkInProgress
 
 ALLOCATIONS_MAX: Final = 2_000_000
 _CHUNK: Final = 20_000
 _ROUNDING: Final = 1e-9
 
 
-def exact_time(problem: Problem, budget: float) -> Plan:
-    """The least work in progress that the budget buys."""
+def exact_time(problem: Problem, budget: float) -> CapacityPlan:
+    """Finds the least work in progress for the budget."""
     progress = progress_of(problem)
     quick = min_time(problem, budget)
     if not quick.feasible:
@@ -38,9 +38,9 @@ def exact_time(problem: Problem, budget: float) -> Plan:
     return plan_of("exact", problem, progress, best, feasible=True, note="the best of all")
 
 
-def exact_cost(problem: Problem, time_per_job_max: float) -> Plan:
-    """The cheapest allocation that keeps the target; of these, the least work in progress."""
-    target = float(parameters.positive(time_per_job_max, "time_per_job_max"))
+def exact_cost(problem: Problem, time_per_job_max: float) -> CapacityPlan:
+    """Finds the cheapest allocation that meets the target; of these, the least work in progress."""
+    target = float(checks.positive(time_per_job_max, "time_per_job_max"))
     progress = progress_of(problem)
     quick = min_cost(problem, target)
     if not quick.feasible:
@@ -59,8 +59,8 @@ def exact_cost(problem: Problem, time_per_job_max: float) -> Plan:
     return plan_of("exact", problem, progress, best, feasible=True, note="the cheapest of all")
 
 
-def _allocations(problem: Problem, progress: Progress, budget: float) -> Floats:
-    """All from the least stable one on that the budget buys."""
+def _allocations(problem: Problem, progress: WorkInProgress, budget: float) -> Floats:
+    """Returns all stable allocations that the budget allows."""
     least = np.maximum(progress.stable_from, problem.start)
     costs = problem.costs or (Cost(),) * len(least)
     spent = np.array([float(problem.extra_cost(least))])

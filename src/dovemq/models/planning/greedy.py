@@ -1,10 +1,9 @@
-"""MinTime and MinCost of 002, and Random to compare them with: one consumer after another.
+"""MinTime and MinCost of `elastic`, and Random as a baseline: one consumer after another.
 
-Readings. The budget counts what is spent over the start. The benefit of a consumer is the fall of
-the whole work in progress, computed in full, per cost; with equal costs and frozen flows it is that
-of algorithms 1 and 2. While a topic is unstable the work in progress is infinite, and the consumer
-goes to the largest deficit λ_j/μ_j − m_j. Algorithm 2 goes on while the target is missed (printed:
-while it is met).
+Readings. The budget is for cost added to the start. The benefit of a consumer is the fall of the
+whole work in progress per cost; with equal costs and constant flows it is that of algorithms 1 and
+2. While a topic is unstable the work in progress is infinite, and the consumer goes to the largest
+deficit λ_j/μ_j − m_j. Algorithm 2 continues while the target is missed (printed: while it is met).
 """
 
 from collections.abc import Callable
@@ -12,52 +11,54 @@ from typing import Final
 
 import numpy as np
 
-from dovemq.models.analytic import parameters
-from dovemq.models.analytic.parameters import Flags, Floats
-from dovemq.models.errors import NetworkInvalid
-from dovemq.models.planning.plan import Choice, Plan, Sketch
+from dovemq.models import checks
+from dovemq.models.checks import Flags, Floats
+from dovemq.models.errors import ModelSpecInvalid
+from dovemq.models.planning.plan import CapacityPlan, NextConsumer, Sketch
 from dovemq.models.planning.problem import Problem
-from dovemq.models.planning.progress import Progress
+from dovemq.models.planning.progress import WorkInProgress
 
 STEPS_MAX: Final = 100_000
 _ROUNDING: Final = 1e-9
 
-Choose = Callable[[Sketch, Flags], Choice | None]
-"""A topic of those that are allowed and the reason, or None if none is worth a consumer."""
+Choose = Callable[[Sketch, Flags], NextConsumer | None]
+"""Returns one of the allowed topics and the reason, or None if no consumer helps."""
 
 
-def min_time(problem: Problem, budget: float) -> Plan:
+def min_time(problem: Problem, budget: float) -> CapacityPlan:
     progress = progress_of(problem)
     return _spend("MinTime", problem, progress, budget, _greedy(problem, progress))
 
 
-def random_time(problem: Problem, budget: float, rng: np.random.Generator) -> Plan:
-    """The baseline: each consumer goes to any topic that can take one."""
+def random_time(problem: Problem, budget: float, rng: np.random.Generator) -> CapacityPlan:
+    """Gives each consumer to a random topic that can take one, as a baseline."""
     progress = progress_of(problem)
     return _spend("Random", problem, progress, budget, _random(rng))
 
 
-def min_cost(problem: Problem, time_per_job_max: float) -> Plan:
+def min_cost(problem: Problem, time_per_job_max: float) -> CapacityPlan:
     progress = progress_of(problem)
     return _reach("MinCost", problem, progress, time_per_job_max, _greedy(problem, progress))
 
 
-def random_cost(problem: Problem, time_per_job_max: float, rng: np.random.Generator) -> Plan:
+def random_cost(
+    problem: Problem, time_per_job_max: float, rng: np.random.Generator
+) -> CapacityPlan:
     progress = progress_of(problem)
     return _reach("Random", problem, progress, time_per_job_max, _random(rng))
 
 
-def progress_of(problem: Problem) -> Progress:
-    progress = Progress(problem)
+def progress_of(problem: Problem) -> WorkInProgress:
+    progress = WorkInProgress(problem)
     if progress.job_rate <= 0.0:
-        raise NetworkInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
+        raise ModelSpecInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
     return progress
 
 
 def _spend(
-    method: str, problem: Problem, progress: Progress, budget: float, choose: Choose
-) -> Plan:
-    most = float(parameters.not_negative(budget, "budget"))
+    method: str, problem: Problem, progress: WorkInProgress, budget: float, choose: Choose
+) -> CapacityPlan:
+    most = float(checks.not_negative(budget, "budget"))
     sketch = Sketch(method, problem, progress)
     least = float(problem.extra_cost(np.maximum(progress.stable_from, problem.start)))
     if least > most + _ROUNDING:
@@ -80,9 +81,9 @@ def _spend(
 
 
 def _reach(
-    method: str, problem: Problem, progress: Progress, time_per_job_max: float, choose: Choose
-) -> Plan:
-    target = float(parameters.positive(time_per_job_max, "time_per_job_max"))
+    method: str, problem: Problem, progress: WorkInProgress, time_per_job_max: float, choose: Choose
+) -> CapacityPlan:
+    target = float(checks.positive(time_per_job_max, "time_per_job_max"))
     sketch = Sketch(method, problem, progress)
     floor = progress.floor / progress.job_rate
     if floor >= target:
@@ -100,10 +101,10 @@ def _reach(
     return sketch.plan(feasible=True, note="the target is reached")
 
 
-def _greedy(problem: Problem, progress: Progress) -> Choose:
+def _greedy(problem: Problem, progress: WorkInProgress) -> Choose:
     names = [topic.name for topic in problem.network.topics]
 
-    def choose(sketch: Sketch, allowed: Flags) -> Choice | None:
+    def choose(sketch: Sketch, allowed: Flags) -> NextConsumer | None:
         deficits = progress.deficits(sketch.consumers)
         if (deficits >= 0.0).any():
             lacking = allowed & (deficits >= 0.0)
@@ -112,14 +113,14 @@ def _greedy(problem: Problem, progress: Progress) -> Choose:
             place = int(np.argmax(np.where(lacking, deficits, -np.inf)))
             load, count = progress.loads[place], sketch.consumers[place]
             text = f"{names[place]} is unstable: load {load:.3g} for {count:g} consumers"
-            return Choice(place, text)
+            return NextConsumer(place, text)
         wips = progress.wip_of_neighbours(sketch.consumers)
         falls = sketch.wip - wips
         gains = np.where(allowed, falls / sketch.steps, -np.inf)
         place = int(np.argmax(gains))
         if gains[place] <= 0.0:
             return None
-        return Choice(place, _reason(names, place, gains, falls), float(wips[place]))
+        return NextConsumer(place, _reason(names, place, gains, falls), float(wips[place]))
 
     return choose
 
@@ -133,7 +134,7 @@ def _reason(names: list[str], place: int, gains: Floats, falls: Floats) -> str:
 
 
 def _random(rng: np.random.Generator) -> Choose:
-    def choose(sketch: Sketch, allowed: Flags) -> Choice:
-        return Choice(int(rng.choice(np.flatnonzero(allowed))), "by chance")
+    def choose(sketch: Sketch, allowed: Flags) -> NextConsumer:
+        return NextConsumer(int(rng.choice(np.flatnonzero(allowed))), "by chance")
 
     return choose

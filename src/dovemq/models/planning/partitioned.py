@@ -3,10 +3,9 @@
 Messages go to each partition with equal probability, so that Poisson arrivals stay Poisson ones.
 A partition may be a station itself: one server that every message passes before it waits for a
 consumer (`partition_rate`); without it more partitions only divide the consumers. Consumers are
-dealt out evenly; where that leaves a rest, some partitions have one more.
+distributed evenly; if that leaves a rest, some partitions have one more.
 """
 
-import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,21 +14,20 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dovemq.models.analytic import parameters
+from dovemq.models import checks
 from dovemq.models.analytic.inversion import inverted
-from dovemq.models.analytic.jobs import JobType, Network, Route, Topic, chain
 from dovemq.models.analytic.network import network_measures
-from dovemq.models.analytic.station import mmc
-from dovemq.models.errors import ParameterInvalid
+from dovemq.models.analytic.station import mmc, time_at_tail
+from dovemq.models.checks import Floats
+from dovemq.models.errors import ModelParameterInvalid
+from dovemq.models.jobs import JobNetwork, JobRoute, JobType, Topic, chain
 
 PARTITIONS_MAX: Final = 1_000
-_DOUBLINGS_MAX: Final = 60
-_BISECTIONS: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionedQueue:
-    """Rates are per unit of time; `service_rate` is that of one consumer."""
+    """Rates share one unit of time; `service_rate` is the rate of one consumer."""
 
     arrival_rate: float
     service_rate: float
@@ -40,21 +38,21 @@ class PartitionedQueue:
     partition_rate: float = math.inf
 
     def __post_init__(self) -> None:
-        parameters.positive(self.arrival_rate, "arrival_rate")
-        parameters.service_rate(self.service_rate)
-        parameters.scv(self.arrival_scv, "arrival_scv")
-        parameters.scv(self.service_scv, "service_scv")
-        parameters.servers(self.consumers, "consumers")
-        parameters.servers(self.partitions, "partitions")
+        checks.positive(self.arrival_rate, "arrival_rate")
+        checks.positive(self.service_rate, "service_rate")
+        checks.not_negative(self.arrival_scv, "arrival_scv")
+        checks.not_negative(self.service_scv, "service_scv")
+        checks.servers(self.consumers, "consumers")
+        checks.servers(self.partitions, "partitions")
         if self.partitions > min(self.consumers, PARTITIONS_MAX):
             most = f"at most one for each of the {self.consumers} consumers, {PARTITIONS_MAX},"
-            raise ParameterInvalid("partitions", self.partitions, most)
+            raise ModelParameterInvalid("partitions", self.partitions, most)
         if not self.partition_rate > 0:
-            raise ParameterInvalid("partition_rate", self.partition_rate, "a number above 0")
+            raise ModelParameterInvalid("partition_rate", self.partition_rate, "a number above 0")
 
     @property
     def allotment(self) -> tuple[tuple[int, int], ...]:
-        """Consumers of a partition, and how many partitions have so many."""
+        """Pairs of a number of consumers and the number of partitions that have so many."""
         each, rest = divmod(int(self.consumers), int(self.partitions))
         dealt = ((each + 1, rest), (each, int(self.partitions) - rest))
         return tuple((consumers, count) for consumers, count in dealt if count)
@@ -65,8 +63,8 @@ class PartitionedQueue:
         fewest = self.allotment[-1][0]
         return rate < fewest * self.service_rate and rate < self.partition_rate
 
-    def network(self) -> Network:
-        """All partitions, as topics of a network with one type of job."""
+    def network(self) -> JobNetwork:
+        """Returns all partitions as topics of a network with one job type."""
         dealt = [consumers for consumers, count in self.allotment for _ in range(count)]
         topics: list[Topic] = []
         routes = []
@@ -74,42 +72,34 @@ class PartitionedQueue:
             own = self._topics(str(number), consumers)
             topics += own
             names = chain(*(topic.name for topic in own))
-            routes.append(Route(names, 1.0 / len(dealt)))
+            routes.append(JobRoute(names, 1.0 / len(dealt)))
         job = JobType("message", self.arrival_rate, tuple(routes), self.arrival_scv)
-        return Network(tuple(topics), (job,))
+        return JobNetwork(tuple(topics), (job,))
 
     def sojourn_time(self) -> float:
-        """The mean; exact with Poisson arrivals and exponential services, infinite if unstable."""
+        """Returns the mean; it is exact for Poisson arrivals and exponential services."""
         share = 1.0 / self.partitions
         topics = self._topics("", 1)
-        route = Route(chain(*(topic.name for topic in topics)))
+        route = JobRoute(chain(*(topic.name for topic in topics)))
         thinned = share * self.arrival_scv + 1.0 - share
         job = JobType("message", self.arrival_rate * share, (route,), thinned)
         first = [1] * (len(topics) - 1)
         allotted = [[*first, consumers] for consumers, _ in self.allotment]
-        found = network_measures(Network(topics, (job,)), allotted).response_time[:, 0]
+        found = network_measures(JobNetwork(topics, (job,)), allotted).response_time[:, 0]
         weights = [count / self.partitions for _, count in self.allotment]
         return float(np.dot(weights, found)) if self.stable else math.inf
 
     def sojourn_quantile(self, level: float) -> float:
-        """Known where arrivals and services are exponential; infinite if unstable."""
-        tail = 1.0 - float(parameters.level(level))
+        """Returns a quantile, for exponential arrivals and services; infinite if unstable."""
+        tail = 1.0 - float(checks.level(level))
         for name in ("arrival_scv", "service_scv"):
             if getattr(self, name) != 1.0:
                 needed = "1, for quantiles in closed form; else they can be simulated: it"
-                raise ParameterInvalid(name, getattr(self, name), needed)
+                raise ModelParameterInvalid(name, getattr(self, name), needed)
         if not self.stable:
             return math.inf
-        tail_at = self._tail()
-        low, high = 0.0, 1.0 / self.service_rate
-        for _ in range(_DOUBLINGS_MAX):
-            if tail_at(high) <= tail:
-                break
-            low, high = high, 2.0 * high
-        for _ in range(_BISECTIONS):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if tail_at(middle) > tail else (low, middle)
-        return high
+        first = np.asarray(1.0 / self.service_rate)
+        return float(time_at_tail(self._tail(), np.asarray(tail), first))
 
     def _topics(self, number: str, consumers: int) -> tuple[Topic, ...]:
         own = Topic(f"consumers{number}", self.service_rate, self.service_scv, consumers)
@@ -117,8 +107,8 @@ class PartitionedQueue:
             return (own,)
         return Topic(f"partition{number}", self.partition_rate), own
 
-    def _tail(self) -> Callable[[float], float]:
-        """P(sojourn > time). What a message spends at M/M/1 and then at M/M/c is independent."""
+    def _tail(self) -> Callable[[Floats], Floats]:
+        """Returns P(sojourn > time). The times at M/M/1 and then at M/M/c are independent."""
         rate = self.arrival_rate / self.partitions
         parts = [
             (count / self.partitions, mmc(rate, self.service_rate, consumers))
@@ -138,8 +128,4 @@ class PartitionedQueue:
             whole = waited * passed * self.service_rate / (self.service_rate + s)
             return np.asarray((1.0 - whole) / s, dtype=np.complex128)
 
-        @functools.cache
-        def at(time: float) -> float:
-            return float(inverted(transform, np.asarray(time)))
-
-        return at
+        return lambda time: inverted(transform, time)

@@ -1,17 +1,17 @@
-"""The answer of a planner: an allocation, how it was reached, and what it lacks."""
+"""The result of a planner: an allocation, its steps, and what is missing."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from dovemq.models.analytic.parameters import Floats
+from dovemq.models.checks import Floats
 from dovemq.models.planning.problem import Problem
-from dovemq.models.planning.progress import Progress
+from dovemq.models.planning.progress import WorkInProgress
 
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """A topic that stays unstable, and how many consumers more would make it stable."""
+    """A topic that stays unstable, and the missing consumers that would make it stable."""
 
     topic: str
     load: float
@@ -20,8 +20,8 @@ class Shortage:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One consumer more at a topic. Infinite figures mean that a topic is still unstable."""
+class PlanStep:
+    """One more consumer at a topic. Infinite figures mean that a topic is still unstable."""
 
     number: int
     topic: str
@@ -33,8 +33,8 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """`cost` is what is spent over the start. `time_per_job` is wip over the rate of all jobs.
+class CapacityPlan:
+    """`cost` is the cost added to the start; `time_per_job` is wip over the rate of all jobs.
 
     Not `feasible`: the budget cannot make every topic stable, or the target cannot be reached;
     `note` says which, `shortages` what is missing. The allocation is then the best that was found.
@@ -47,15 +47,15 @@ class Plan:
     cost: float
     wip: float
     time_per_job: float
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
     feasible: bool
     note: str
     shortages: tuple[Shortage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """The topic that gets the next consumer, and the work in progress then, where it is known."""
+class NextConsumer:
+    """The topic that gets the next consumer, and the work in progress then, if it is known."""
 
     place: int
     reason: str
@@ -67,15 +67,15 @@ def whole(consumers: Floats) -> tuple[int, ...]:
 
 
 class Sketch:
-    """A plan that is being made: the allocation so far, with every step and its reason."""
+    """A plan under construction: the allocation so far, with every step and its reason."""
 
-    def __init__(self, method: str, problem: Problem, progress: Progress) -> None:
+    def __init__(self, method: str, problem: Problem, progress: WorkInProgress) -> None:
         self._method = method
         self._problem = problem
         self._progress = progress
         self._prices = problem.prices
         self._names = tuple(topic.name for topic in problem.network.topics)
-        self._steps: list[Step] = []
+        self._steps: list[PlanStep] = []
         self.consumers = problem.start
         self.cost = 0.0
         self.wip = float(progress.wip(self.consumers))
@@ -90,10 +90,10 @@ class Sketch:
 
     @property
     def steps(self) -> Floats:
-        """What one consumer more costs at each topic."""
+        """The cost of one more consumer at each topic."""
         return self._prices.of(self.consumers + 1.0) - self._prices.of(self.consumers)
 
-    def add(self, choice: Choice) -> None:
+    def add(self, choice: NextConsumer) -> None:
         place = choice.place
         self.cost += float(self.steps[place])
         self.consumers = self.consumers.copy()
@@ -102,7 +102,7 @@ class Sketch:
             choice.wip if choice.wip is not None else float(self._progress.wip(self.consumers))
         )
         self._steps.append(
-            Step(
+            PlanStep(
                 number=len(self._steps) + 1,
                 topic=self._names[place],
                 consumers=whole(self.consumers),
@@ -113,7 +113,7 @@ class Sketch:
             )
         )
 
-    def plan(self, *, feasible: bool, note: str) -> Plan:
+    def plan(self, *, feasible: bool, note: str) -> CapacityPlan:
         return plan_of(
             self._method,
             self._problem,
@@ -128,15 +128,15 @@ class Sketch:
 def plan_of(
     method: str,
     problem: Problem,
-    progress: Progress,
+    progress: WorkInProgress,
     consumers: Floats,
     *,
     feasible: bool,
     note: str,
-    steps: tuple[Step, ...] = (),
-) -> Plan:
+    steps: tuple[PlanStep, ...] = (),
+) -> CapacityPlan:
     wip = float(progress.wip(consumers))
-    return Plan(
+    return CapacityPlan(
         method=method,
         topics=tuple(topic.name for topic in problem.network.topics),
         start=whole(problem.start),
@@ -151,7 +151,9 @@ def plan_of(
     )
 
 
-def shortages(problem: Problem, progress: Progress, consumers: Floats) -> tuple[Shortage, ...]:
+def shortages(
+    problem: Problem, progress: WorkInProgress, consumers: Floats
+) -> tuple[Shortage, ...]:
     missing = np.maximum(progress.stable_from - consumers, 0.0)
     return tuple(
         Shortage(

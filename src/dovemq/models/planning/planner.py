@@ -1,18 +1,18 @@
-"""From a spec to its plan: which planner, and where jobs may choose routes, their shares too."""
+"""Makes the plan of a spec, with the shares of routes where jobs have several."""
 
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
-from dovemq.models.analytic.jobs import Network
-from dovemq.models.errors import NetworkInvalid
+from dovemq.models.errors import ModelSpecInvalid
+from dovemq.models.jobs import JobNetwork
 from dovemq.models.planning.exact import exact_cost, exact_time
 from dovemq.models.planning.greedy import min_cost, min_time, random_cost, random_time
-from dovemq.models.planning.plan import Plan
+from dovemq.models.planning.plan import CapacityPlan
 from dovemq.models.planning.problem import Problem
 from dovemq.models.planning.routing import best_shares
-from dovemq.models.planning.spec import Goal, Spec
+from dovemq.models.planning.spec import Goal, PlanSpec
 
 ROUNDS_MAX: Final = 10
 _GAIN_MIN: Final = 1e-9
@@ -20,13 +20,13 @@ _GAIN_MIN: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan, and the network as it would be then: its consumers, and its shares if they moved."""
+    """A plan, and the network with its consumers and the chosen shares of routes."""
 
-    plan: Plan
-    network: Network
+    plan: CapacityPlan
+    network: JobNetwork
 
 
-def planned(spec: Spec) -> Planned:
+def planned(spec: PlanSpec) -> Planned:
     found = _allocated(spec.problem, spec)
     if not spec.goal.optimise_routes:
         return found
@@ -42,7 +42,7 @@ def planned(spec: Spec) -> Planned:
     return found
 
 
-def _allocated(problem: Problem, spec: Spec) -> Planned:
+def _allocated(problem: Problem, spec: PlanSpec) -> Planned:
     plan = _plan(problem, spec.goal, spec.unit_seconds)
     topics = tuple(
         replace(topic, consumers=count)
@@ -51,7 +51,7 @@ def _allocated(problem: Problem, spec: Spec) -> Planned:
     return Planned(plan, replace(problem.network, topics=topics))
 
 
-def _plan(problem: Problem, goal: Goal, unit_seconds: float) -> Plan:
+def _plan(problem: Problem, goal: Goal, unit_seconds: float) -> CapacityPlan:
     if goal.budget is not None:
         if goal.method == "random":
             return random_time(problem, goal.budget, np.random.default_rng(goal.seed))
@@ -61,19 +61,19 @@ def _plan(problem: Problem, goal: Goal, unit_seconds: float) -> Plan:
         if goal.method == "random":
             return random_cost(problem, target, np.random.default_rng(goal.seed))
         return (exact_cost if goal.method == "exact" else min_cost)(problem, target)
-    raise NetworkInvalid("goal", "budget or target_seconds is needed")
+    raise ModelSpecInvalid("goal", "budget or target_seconds is needed")
 
 
-def _with_network(problem: Problem, network: Network) -> Problem:
+def _with_network(problem: Problem, network: JobNetwork) -> Problem:
     return replace(problem, network=network)
 
 
-def _starting_as(problem: Problem, network: Network) -> Problem:
-    """The new shares, with the consumers that the plan began with."""
+def _starting_as(problem: Problem, network: JobNetwork) -> Problem:
+    """Combines the new shares with the consumers of the start."""
     return replace(problem, network=replace(problem.network, jobs=network.jobs))
 
 
-def _improves(new: Plan, old: Plan) -> bool:
+def _improves(new: CapacityPlan, old: CapacityPlan) -> bool:
     if new.cost < old.cost - _GAIN_MIN:
         return True
     return new.cost <= old.cost + _GAIN_MIN and new.wip < old.wip * (1.0 - _GAIN_MIN)

@@ -1,18 +1,18 @@
-"""What is to be planned: a network, what its jobs are worth at each topic, what consumers cost."""
+"""A planning problem: a network, the value of jobs at each topic, the cost of consumers."""
 
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from dovemq.models.analytic import parameters
-from dovemq.models.analytic.jobs import Network
-from dovemq.models.analytic.parameters import Floats
-from dovemq.models.errors import NetworkInvalid, ParameterInvalid
-from dovemq.models.planning.costs import Cost, Prices
+from dovemq.models import checks
+from dovemq.models.checks import Floats
+from dovemq.models.errors import ModelParameterInvalid, ModelSpecInvalid
+from dovemq.models.jobs import JobNetwork
+from dovemq.models.planning.costs import Cost, TopicPrices
 
 CONSUMERS_MAX: Final = 10_000
-"""At one topic, unless the problem says less."""
+"""The bound for one topic, unless the problem has a lower one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Problem:
     1, one per consumer, and `CONSUMERS_MAX`.
     """
 
-    network: Network
+    network: JobNetwork
     values: tuple[float, ...] = ()
     costs: tuple[Cost, ...] = ()
     consumers_max: tuple[int, ...] = ()
@@ -33,11 +33,11 @@ class Problem:
         for name in ("values", "costs", "consumers_max"):
             given = len(getattr(self, name))
             if given not in (0, count):
-                raise NetworkInvalid(name, f"{given} were given for {count} topics")
-        parameters.not_negative(self.values, "values")
+                raise ModelSpecInvalid(name, f"{given} were given for {count} topics")
+        checks.not_negative(self.values, "values")
         for topic, most in zip(self.network.topics, self.consumers_max, strict=False):
             if not topic.consumers <= most <= CONSUMERS_MAX:
-                raise ParameterInvalid(
+                raise ModelParameterInvalid(
                     f"topic {topic.name}: consumers_max",
                     most,
                     f"a whole number from {topic.consumers} to {CONSUMERS_MAX}",
@@ -56,11 +56,11 @@ class Problem:
         return np.array(self.values or [1.0] * len(self.network.topics), dtype=np.float64)
 
     @property
-    def prices(self) -> Prices:
-        return Prices(self.costs or (Cost(),) * len(self.network.topics))
+    def prices(self) -> TopicPrices:
+        return TopicPrices(self.costs or (Cost(),) * len(self.network.topics))
 
     def extra_cost(self, consumers: Floats) -> Floats:
-        """Of allocations along the last axis, over the cost of the start."""
+        """Returns the cost of allocations along the last axis, minus the cost of the start."""
         prices = self.prices
         total: Floats = np.sum(prices.of(consumers) - prices.of(self.start), axis=-1)
         return total

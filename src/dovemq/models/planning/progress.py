@@ -1,6 +1,6 @@
-"""The work in progress of allocations, in full: the flows are computed anew for each.
+"""The work in progress of allocations; the flows are computed for each allocation.
 
-One consumer more at a topic changes one column of the linear system of `analytic.flows`, so the
+One more consumer at a topic changes one column of the linear system of `analytic.flows`, so the
 work in progress of all such neighbours comes from one solution by a rank-one correction.
 """
 
@@ -11,13 +11,13 @@ import numpy as np
 from dovemq.models.analytic.approximate import variability
 from dovemq.models.analytic.erlang import c_of_b, erlang_b_rows
 from dovemq.models.analytic.flows import flows
-from dovemq.models.analytic.parameters import Floats
+from dovemq.models.checks import Floats
 from dovemq.models.planning.problem import Problem
 
 _ROWS_FIRST: Final = 32
 
 
-class Progress:
+class WorkInProgress:
     """Weighted work in progress Σ ν_j L_j; infinite where a topic is unstable.
 
     `loads` are λ_j/μ_j, `job_rate` is that of all jobs, `floor` what is in progress when nobody
@@ -34,15 +34,15 @@ class Progress:
 
     @property
     def stable_from(self) -> Floats:
-        """The least number of consumers of each topic that can do its work."""
+        """The smallest stable number of consumers of each topic."""
         return np.maximum(np.floor(self.loads) + 1.0, 1.0)
 
     def deficits(self, consumers: Floats) -> Floats:
-        """λ_j/μ_j − m_j; from 0 on the topic is unstable."""
+        """Returns λ_j/μ_j − m_j; from 0 on the topic is unstable."""
         return self.loads - consumers
 
     def wip(self, consumers: Floats) -> Floats:
-        """Of allocations along the last axis."""
+        """Returns the work in progress of allocations along the last axis."""
         queued = self._queued(consumers)
         if consumers.ndim == 1 and np.isinf(queued).any():
             return np.asarray(np.inf)
@@ -51,7 +51,7 @@ class Progress:
         return self._total(factors, queued)
 
     def wip_of_neighbours(self, consumers: Floats) -> Floats:
-        """With one consumer more at each topic in turn; the allocation must be stable."""
+        """Returns it for one more consumer at each topic in turn; the allocation must be stable."""
         found = self._flows
         constant, slope = found.departures(consumers)
         inverse = np.linalg.inv(np.eye(len(constant)) - found.coupling * slope)
@@ -68,13 +68,13 @@ class Progress:
         return self.floor + factors @ (self._weights * queued) + self._weights * shorter
 
     def _total(self, factors: Floats, queued: Floats) -> Floats:
-        # An idle topic has no queue whatever its factor, and a full one an endless queue.
+        # An idle topic has no queue for any factor; an overloaded one has an infinite queue.
         waiting = np.where(queued > 0.0, np.where(np.isinf(queued), 1.0, factors) * queued, 0.0)
         total: Floats = (self.loads + waiting) @ self._weights
         return total
 
     def _queued(self, consumers: Floats) -> Floats:
-        """Lq of M/M/m for each topic's load."""
+        """Returns Lq of M/M/m for the load of each topic."""
         most = int(consumers.max())
         if most >= len(self._waiting):
             self._waiting = self._rows(2 * most)

@@ -1,9 +1,8 @@
 """Routing shares that leave the least work in progress, where jobs may take several routes.
 
-The future work of 002. For M/M/1 topics the problem is convex and its solution unique (Kameda and
-Zhang 1995); with general scvs it need not be, so the search begins at several places and looks
-along each line before it narrows. Shares move between two routes of a job at a time, until no move
-helps.
+The future work of `elastic`. For M/M/1 topics the problem is convex and its solution unique (Kameda
+and Zhang 1995); with general scvs it need not be, so the search has several starts and samples
+each line before it narrows. Shares move between two routes of a job at a time, until no move helps.
 """
 
 from collections.abc import Iterator
@@ -13,12 +12,12 @@ from typing import Final
 import numpy as np
 from scipy import optimize
 
-from dovemq.models.analytic.jobs import Network
-from dovemq.models.analytic.parameters import Floats
+from dovemq.models.checks import Floats
+from dovemq.models.jobs import JobNetwork
 from dovemq.models.planning.greedy import progress_of
 from dovemq.models.planning.plan import Shortage
 from dovemq.models.planning.problem import Problem
-from dovemq.models.planning.progress import Progress
+from dovemq.models.planning.progress import WorkInProgress
 
 ROUNDS_MAX: Final = 60
 _LOOKS: Final = 9
@@ -28,14 +27,14 @@ _GAIN_MIN: Final = 1e-10
 _STABLE_MARGIN: Final = 1e-9
 
 Shares = tuple[Floats, ...]
-"""Of the routes of each job."""
+"""The shares of the routes of each job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """The network with its best shares; not `feasible` where no shares keep every topic stable."""
+    """The network with its best shares; not `feasible` if no shares make every topic stable."""
 
-    network: Network
+    network: JobNetwork
     shares: tuple[tuple[float, ...], ...]
     wip: float
     feasible: bool
@@ -43,7 +42,7 @@ class Routing:
 
 
 def best_shares(problem: Problem) -> Routing:
-    """For the consumers that the topics of the network have."""
+    """Finds the shares for the present consumers of the topics."""
     progress_of(problem)
     balanced, utilisation = _balanced(problem.network)
     if utilisation >= 1.0 - _STABLE_MARGIN:
@@ -56,7 +55,7 @@ def best_shares(problem: Problem) -> Routing:
     return Routing(with_shares(problem.network, shares), _plain(shares), wip, feasible=True)
 
 
-def with_shares(network: Network, shares: Shares) -> Network:
+def with_shares(network: JobNetwork, shares: Shares) -> JobNetwork:
     jobs = [
         replace(
             job,
@@ -70,7 +69,7 @@ def with_shares(network: Network, shares: Shares) -> Network:
     return replace(network, jobs=tuple(jobs))
 
 
-def _starts(network: Network, balanced: Shares) -> Iterator[Shares]:
+def _starts(network: JobNetwork, balanced: Shares) -> Iterator[Shares]:
     yield balanced
     yield tuple(np.array([route.share for route in job.routes]) for job in network.jobs)
     yield tuple(np.full(len(job.routes), 1.0 / len(job.routes)) for job in network.jobs)
@@ -78,7 +77,7 @@ def _starts(network: Network, balanced: Shares) -> Iterator[Shares]:
 
 def _wip(problem: Problem, shares: Shares) -> float:
     changed = replace(problem, network=with_shares(problem.network, shares))
-    return float(Progress(changed).wip(problem.start))
+    return float(WorkInProgress(changed).wip(problem.start))
 
 
 def _descended(problem: Problem, start: Shares) -> tuple[float, Shares]:
@@ -104,7 +103,7 @@ def _pairs(shares: Shares) -> Iterator[tuple[int, int, int]]:
 def _moved(
     problem: Problem, shares: Shares, wip: float, job: int, one: int, other: int
 ) -> tuple[float, Shares]:
-    """The best division between two routes of what they have together."""
+    """Finds the best division of the common share of two routes."""
     together = float(shares[job][one] + shares[job][other])
     if together == 0.0:
         return wip, shares
@@ -128,8 +127,8 @@ def _moved(
     return best
 
 
-def _balanced(network: Network) -> tuple[Shares, float]:
-    """Shares that make the busiest topic least busy, and how busy it is: a linear programme."""
+def _balanced(network: JobNetwork) -> tuple[Shares, float]:
+    """Finds shares that minimise the highest utilisation, by a linear programme."""
     places = network.places
     routes = [(job, route) for job in network.jobs for route in job.routes]
     busy = np.zeros((len(places), len(routes) + 1))
@@ -158,7 +157,7 @@ def _balanced(network: Network) -> tuple[Shares, float]:
 
 def _overloaded(problem: Problem, shares: Shares) -> Routing:
     network = with_shares(problem.network, shares)
-    progress = Progress(replace(problem, network=network))
+    progress = WorkInProgress(replace(problem, network=network))
     lacking = tuple(
         Shortage(
             topic.name,

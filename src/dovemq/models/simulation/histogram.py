@@ -1,8 +1,8 @@
-"""Times by number, in bins that widen with the time: 128 to each doubling, under 0.8 % wide.
+"""Counts of times in bins that widen with the time: 128 per doubling, each under 0.8 % wide.
 
 A kernel finds the bin in the bits of the float: its exponent and the first seven bits of its
-mantissa. Times are taken relative to a scale of the model; what lies outside of 2^−12 … 2^20 of
-it is counted in the first or the last bin.
+mantissa. Times are relative to a scale of the model; those outside 2^−12 … 2^20 of it are counted
+in the first or the last bin.
 """
 
 from dataclasses import dataclass, field
@@ -11,9 +11,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dovemq.models.simulation.checking import refuse
+from dovemq.models import checks
+from dovemq.models.checks import Floats
+from dovemq.models.estimates import Estimate
 from dovemq.models.simulation.compiled import inlined
-from dovemq.models.simulation.estimates import Estimate, Floats
 
 PER_DOUBLING: Final = 128
 LEAST_EXPONENT: Final = -12
@@ -32,8 +33,8 @@ def bin_of(relative: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram:
-    """`counts` has a row of bins per replication."""
+class TimeHistogram:
+    """A histogram of times; `counts` has a row of bins per replication."""
 
     counts: Whole = field(repr=False)
     scale: float
@@ -41,7 +42,7 @@ class Histogram:
 
     @property
     def edges(self) -> Floats:
-        """The bounds of the bins, one more than there are bins."""
+        """The bounds of the bins; there is one more than bins."""
         doubling, step = np.divmod(np.arange(BINS + 1), PER_DOUBLING)
         bounds: Floats = np.ldexp(1.0 + step / PER_DOUBLING, doubling + LEAST_EXPONENT)
         bounds[0] = 0.0
@@ -49,14 +50,13 @@ class Histogram:
 
     @property
     def shares(self) -> Floats:
-        """The share of all times that lies below each edge."""
+        """The share of all times below each edge."""
         cumulated = np.concatenate(([0], np.cumsum(self.counts.sum(0))))
         return cumulated / max(int(cumulated[-1]), 1)
 
     def quantile(self, probability: float) -> Estimate:
-        """One value per replication in which anything was counted."""
-        if not 0 < probability < 1:
-            refuse("quantile", probability, "a probability between 0 and 1")
+        """Estimates a quantile by one value from each replication that counted anything."""
+        checks.level(probability, "quantile")
         edges = self.edges
         rows = [row for row in self.counts if row.any()]
         values = (_quantile(row, edges, probability) for row in rows)
@@ -64,7 +64,7 @@ class Histogram:
 
 
 def _quantile(counts: Whole, edges: Floats, probability: float) -> float:
-    """As if the times of one bin lay evenly in it."""
+    """Interpolates as if the times of a bin were spread evenly over it."""
     cumulated = np.cumsum(counts)
     wanted = probability * int(cumulated[-1])
     place = int(np.searchsorted(cumulated, wanted))

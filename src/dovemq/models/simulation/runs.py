@@ -1,8 +1,8 @@
-"""How long, how often and with which chance a model is run, and by how many workers.
+"""Replications of a simulation: their length, number and seed, their warm-up, and their workers.
 
-A replication depends on the seed and its own number alone, and results are put together in the
-order of the numbers: they are the same whatever the number of workers. Workers are threads; a
-kernel runs without the interpreter's lock.
+A replication depends only on the seed and its own number, and results are combined in the order of
+the numbers, so that they do not depend on the number of workers. Workers are threads; a kernel runs
+without the interpreter's lock.
 """
 
 import itertools
@@ -13,9 +13,8 @@ from typing import Final, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from dovemq.models.simulation.checking import not_negative, positive, refuse, whole
-from dovemq.models.simulation.estimates import Floats
-from dovemq.models.simulation.settling import PILOTS, settled_from
+from dovemq.models import checks
+from dovemq.models.checks import Floats
 
 WarmUp: TypeAlias = float | Literal["auto"]
 
@@ -24,22 +23,24 @@ SLICES_MAX: Final = 100_000
 WORKERS_MAX: Final = 256
 RECORD_ROWS_MAX: Final = 1 << 28
 ENDED, FULL, PAUSED = range(3)
-"""Why a kernel returned. It can go on after each but the first."""
+"""Reasons for which a kernel returns; it can continue after the last two."""
 EVENTS_AT_ONCE_MAX: Final = 20_000_000
-"""Then a kernel pauses, so that an interrupt from the keyboard is heard."""
+"""A kernel pauses after so many events, so that Ctrl-C takes effect."""
 PILOT_FIRST: Final = REPLICATIONS_MAX
-"""The number of the first pilot: pilots share no chance with replications."""
+"""The number of the first pilot; pilots share no random numbers with replications."""
+PILOTS: Final = 5
+POINTS_MIN: Final = 10
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """Times are in the model's unit; `horizon` is measured after the warm-up.
+class SimulationRun:
+    """Times have the unit of the model; the `horizon` starts after the warm-up.
 
-    `warm_up` is left out of every figure; "auto" finds it by pilot runs. `slices` is how finely
-    figures are kept over time. The first `record_rows_max` events of replication 0 are recorded.
-    `first` is the number of the first replication, so that a run can be made in parts.
+    `warm_up` is left out of every figure; "auto" finds it by pilot runs. Figures are kept for each
+    of the `slices` of the horizon. The first `record_rows_max` events of replication 0 are
+    recorded. `first` is the number of the first replication, so that a run can be made in parts.
     """
 
     horizon: float
@@ -53,26 +54,24 @@ class Run:
     first: int = 0
 
     def __post_init__(self) -> None:
-        positive("horizon", self.horizon)
+        checks.positive(self.horizon, "horizon")
         if self.warm_up != "auto":
-            not_negative("warm_up", self.warm_up)
-        whole("replications", self.replications, 1, REPLICATIONS_MAX)
-        whole("first", self.first, 0, REPLICATIONS_MAX - self.replications)
-        whole("seed", self.seed, 0, 2**63 - 1)
-        whole("workers", self.workers, 1, WORKERS_MAX)
-        whole("slices", self.slices, 1, SLICES_MAX)
-        whole("record_rows_max", self.record_rows_max, 0, RECORD_ROWS_MAX)
-        positive("confidence", self.confidence)
-        if self.confidence >= 1:
-            refuse("confidence", self.confidence, "a probability below 1")
+            checks.not_negative(self.warm_up, "warm_up")
+        checks.whole(self.replications, "replications", 1, REPLICATIONS_MAX)
+        checks.whole(self.first, "first", 0, REPLICATIONS_MAX - self.replications)
+        checks.whole(self.seed, "seed", 0, 2**63 - 1)
+        checks.whole(self.workers, "workers", 1, WORKERS_MAX)
+        checks.whole(self.slices, "slices", 1, SLICES_MAX)
+        checks.whole(self.record_rows_max, "record_rows_max", 0, RECORD_ROWS_MAX)
+        checks.level(self.confidence, "confidence")
 
-    def span(self, warm_up: float, replication: int) -> "Span":
+    def span(self, warm_up: float, replication: int) -> "ReplicationSpan":
         rows_max = 0 if replication else self.record_rows_max
-        return Span(warm_up, self.horizon, self.slices, rows_max)
+        return ReplicationSpan(warm_up, self.horizon, self.slices, rows_max)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ReplicationSpan:
     """The time of one replication: the warm-up, then equal slices."""
 
     warm_up: float
@@ -86,43 +85,60 @@ class Span:
 
 
 Progress: TypeAlias = Callable[[int], None]
-Replication: TypeAlias = Callable[[int, Span], T]
+Replication: TypeAlias = Callable[[int, ReplicationSpan], T]
 """Runs the replication of a number over a span."""
 
 
 def run_to_end(state: T, advance: Callable[[T, int], int], grown: Callable[[T], T]) -> T:
-    """A kernel's state at the end of its span; `grown` gives it more room where it asks for it."""
+    """Runs a kernel to the end of its span; `grown` gives it more room when it is full."""
     while (outcome := advance(state, EVENTS_AT_ONCE_MAX)) != ENDED:
         state = grown(state) if outcome == FULL else state
     return state
 
 
-def replicated(run: Run, warm_up: float, one: Replication[T], progress: Progress | None) -> list[T]:
-    """All replications, in the order of their numbers."""
+def replicated(
+    run: SimulationRun, warm_up: float, one: Replication[T], progress: Progress | None
+) -> list[T]:
+    """Runs all replications and returns them in the order of their numbers."""
     numbers = range(run.first, run.first + run.replications)
     asked = [(number, run.span(warm_up, number)) for number in numbers]
     return _in_order(one, asked, run.workers, progress)
 
 
-def warm_up_of(run: Run, one: Replication[T], in_system: Callable[[T], Floats]) -> float:
-    """As the run says, or by pilots: when the number in the system has settled."""
+def warm_up_of(run: SimulationRun, one: Replication[T], in_system: Callable[[T], Floats]) -> float:
+    """Returns the warm-up of the run; "auto" uses pilots to find when the system has settled."""
     if run.warm_up != "auto":
         return run.warm_up
-    span = Span(0.0, run.horizon, run.slices)
+    span = ReplicationSpan(0.0, run.horizon, run.slices)
     numbers = range(PILOT_FIRST, PILOT_FIRST + PILOTS)
     pilots = _in_order(one, [(number, span) for number in numbers], run.workers, None)
     together: Floats = np.mean([in_system(pilot) for pilot in pilots], axis=0)
     return settled_from(together) * span.slice_length
 
 
+def settled_from(series: Floats) -> int:
+    """Returns how many first points of a series to leave out because it started empty.
+
+    By the marginal standard error rule (White 1997): of all cuts in the first half of the series,
+    the one that makes the standard error of the rest smallest. The series holds means over equal
+    times.
+    """
+    points = len(series)
+    if points < POINTS_MIN:
+        return 0
+    cuts = range(points // 2 + 1)
+    errors = [float(np.var(series[cut:])) / (points - cut) for cut in cuts]
+    return int(np.argmin(errors))
+
+
 def _in_order(
     one: Replication[T],
-    asked: Sequence[tuple[int, Span]],
+    asked: Sequence[tuple[int, ReplicationSpan]],
     workers: int,
     progress: Progress | None,
 ) -> list[T]:
     done: list[T] = []
-    # The first is run alone, so that no two workers compile at once.
+    # The first runs alone, so that no two workers compile at the same time.
     pool = ThreadPoolExecutor(workers, "simulation") if workers > 1 else None
     try:
         rest = (pool.map if pool else map)(lambda each: one(*each), asked[1:])

@@ -1,7 +1,7 @@
-"""How a kernel draws a time: one row per distribution, one table of values for all.
+"""Draws times in a kernel: one row per distribution, one table of values for all.
 
-Exponential times come by the ziggurat of Marsaglia and Tsang (2000), whose tables are the head of
-the values; gamma times by their squeeze of a normal variate (2000); the others by inversion.
+Exponential times use the ziggurat of Marsaglia and Tsang (2000), whose tables are the head of the
+values; gamma times use their squeeze of a normal variate (2000); the others use inversion.
 """
 
 import functools
@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dovemq.models.simulation.compiled import inlined, part
-from dovemq.models.simulation.distributions import (
+from dovemq.models.checks import Floats
+from dovemq.models.distributions import (
     Deterministic,
     Distribution,
     Empirical,
@@ -22,29 +22,29 @@ from dovemq.models.simulation.distributions import (
     Gamma,
     HyperExponential,
 )
-from dovemq.models.simulation.estimates import Floats
+from dovemq.models.simulation.compiled import inlined, part
 from dovemq.models.simulation.streams import Words, uniform, word
 
 EXPONENTIAL, DETERMINISTIC, STAGES, GAMMA, PHASES, EMPIRICAL = range(6)
 STAGES_SUMMED_MAX: Final = 12
-"""From so many stages on a gamma variate is cheaper than their sum."""
+"""With more stages a gamma variate is cheaper than their sum."""
 LAYERS: Final = 256
 _HEIGHTS: Final = LAYERS + 1
-"""Where the heights begin in the values; the widths go before."""
+"""The place of the heights in the values; the widths come before them."""
 _TAIL: Final = 7.69711747013104972
 _AREA: Final = 0.0039496598225815571993
 _UNIT: Final = 2.0**-53
 
-_SHAPE = np.dtype(
-    [
-        ("kind", np.int64),
-        ("count", np.int64),
-        ("first", np.int64),
-        ("scale", np.float64),
-        ("shape", np.float64),
-    ]
-)
 Rows = NDArray[np.void]
+
+
+def row_type(**names: str) -> np.dtype[np.void]:
+    """The type of the rows of a table: names of fields by their numpy type, such as `f8="x y"`."""
+    fields = [(name, kind) for kind, listed in names.items() for name in listed.split()]
+    return np.dtype(fields)
+
+
+_SHAPE = row_type(i8="kind count first", f8="scale shape")
 
 
 class Shapes:
@@ -78,7 +78,7 @@ def _layers() -> tuple[float, ...]:
 
 
 def _row(distribution: Distribution, first: int) -> tuple[int, int, int, float, float]:
-    """Kind, number of values, where they begin, scale, shape."""
+    """Returns kind, number of values, place of the first, scale and shape."""
     match distribution:
         case Exponential(mean=mean):
             return EXPONENTIAL, 0, first, mean, 1.0
@@ -95,7 +95,7 @@ def _row(distribution: Distribution, first: int) -> tuple[int, int, int, float, 
 
 
 def _values(distribution: Distribution) -> Sequence[float]:
-    """Phases as pairs of cumulated share and mean; observed values as they are."""
+    """Returns phases as pairs of cumulated share and mean, and observed values unchanged."""
     match distribution:
         case HyperExponential(shares=shares, means=means):
             pairs = zip(np.cumsum(shares), means, strict=True)
@@ -108,7 +108,7 @@ def _values(distribution: Distribution) -> Sequence[float]:
 
 @part
 def _beside_layer(words: Words, values: Floats, layer: int, time: float) -> float:
-    """What the rectangle of the layer does not decide: its wedge, or the tail below all."""
+    """Decides what the rectangle of the layer does not: its wedge, or the tail of the lowest."""
     while True:
         if layer == 0:
             return _TAIL - math.log(uniform(words))
@@ -124,7 +124,7 @@ def _beside_layer(words: Words, values: Floats, layer: int, time: float) -> floa
 
 @inlined
 def exponential(words: Words, values: Floats) -> float:
-    """Of mean 1."""
+    """Draws an exponential time of mean 1."""
     bits = word(words)
     layer = int(bits & np.uint64(LAYERS - 1))
     time: float = float(bits >> np.uint64(11)) * _UNIT * values[layer]
@@ -141,7 +141,7 @@ def _normal(words: Words) -> float:
 
 @part
 def _gamma(words: Words, shape: float) -> float:
-    """Of scale 1; a shape below 1 by the one above it and a power."""
+    """Draws a gamma time of scale 1; a shape below 1 uses shape + 1 and a power."""
     raised = shape if shape >= 1.0 else shape + 1.0
     offset = raised - 1.0 / 3.0
     spread = 1.0 / math.sqrt(9.0 * offset)
@@ -161,7 +161,7 @@ def _gamma(words: Words, shape: float) -> float:
 
 @part
 def _otherwise(words: Words, rows: Rows, values: Floats, place: int) -> float:
-    """Relative to the scale of the row."""
+    """Draws a time relative to the scale of the row."""
     row = rows[place]
     if row.kind == DETERMINISTIC:
         return 1.0

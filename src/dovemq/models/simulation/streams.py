@@ -1,9 +1,9 @@
-"""Where chance comes from: one xoshiro256++ generator per replication and purpose.
+"""Random numbers: one xoshiro256++ generator per replication and purpose.
 
 A stream is a row of four words, seeded by numpy's SeedSequence with the spawn key (replication,
-purpose, …). So a stream depends on nothing but the seed and its own key: neither on the number
-of workers nor on what other streams were used for, and two models that are run with the same
-seed meet the same chance (common random numbers).
+purpose, …). So a stream depends only on the seed and its own key, neither on the number of workers
+nor on the use of other streams, and two models that run with the same seed get the same random
+numbers.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ _UNIT = 2.0**-52
 
 
 def seeded(seed: int, keys: Iterable[tuple[int, ...]]) -> Words:
-    """One row of words for each key."""
+    """Returns one row of words for each key."""
     rows = [
         np.random.SeedSequence(seed, spawn_key=key).generate_state(WORDS, np.uint64) for key in keys
     ]
@@ -29,7 +29,7 @@ def seeded(seed: int, keys: Iterable[tuple[int, ...]]) -> Words:
 
 @inlined
 def word(words: Words) -> np.uint64:
-    """The next 64 bits (Blackman and Vigna, 2021)."""
+    """Returns the next 64 bits (Blackman and Vigna, 2021)."""
     first, second, third, fourth = words[0], words[1], words[2], words[3]
     total = first + fourth
     bits: np.uint64 = ((total << np.uint64(23)) | (total >> np.uint64(41))) + first
@@ -46,5 +46,5 @@ def word(words: Words) -> np.uint64:
 
 @inlined
 def uniform(words: Words) -> float:
-    """In (0, 1), both ends left out, so that its logarithm is finite and not zero."""
+    """Returns a number in (0, 1) without both ends, so that its logarithm is finite and not 0."""
     return (np.float64(word(words) >> np.uint64(12)) + 0.5) * _UNIT

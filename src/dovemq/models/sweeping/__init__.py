@@ -1,21 +1,21 @@
-"""Many configurations of a model, each replicated until its figures are known well enough.
+"""Sweeps: many configurations of a model, each replicated until its figures are precise enough.
 
-    from dovemq.models.sweeping import Findings, read_sweep
+    from dovemq.models.sweeping import SweepFindings, read_sweep
 
     sweep = read_sweep(tomllib.loads(text), read_file)
-    findings = Findings(sweep)
+    findings = SweepFindings(sweep)
     while asked := findings.asked():
         for configuration, replication in asked:
             findings.add(configuration, replication, sweep.replicate(configuration, replication))
 
-A replication is a pure function of the sweep and its two numbers, so that it does not matter where,
-when and beside which others it is run. Who runs them all is `dovemq.pipeline`. Needs numba.
+A replication is a pure function of the sweep and its two numbers, so that it does not matter where
+and when it runs. `dovemq.pipeline` runs all of them. Needs numba.
 """
 
-from dovemq.models.sweeping.findings import Findings
+from dovemq.models.sweeping.findings import SweepFindings
 from dovemq.models.sweeping.spec import read_sweep
 from dovemq.models.sweeping.stopping import Stopping
 from dovemq.models.sweeping.sweep import Sweep
 from dovemq.models.sweeping.trials import Question, Trial
 
-__all__ = ["Findings", "Question", "Stopping", "Sweep", "Trial", "read_sweep"]
+__all__ = ["Question", "Stopping", "Sweep", "SweepFindings", "Trial", "read_sweep"]

@@ -1,15 +1,15 @@
-"""What replications have told so far: which are still wanted, and figures by configuration.
+"""The replications so far: which ones are still needed, and figures by configuration.
 
-The order in which replications come in changes nothing.
+The order in which replications arrive does not matter.
 """
 
 from collections.abc import Sequence
 
-from dovemq.models.simulation import Estimate
+from dovemq.models.estimates import Estimate
 from dovemq.models.sweeping.sweep import Sweep
 
 
-class Findings:
+class SweepFindings:
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
         count = len(sweep.points)
@@ -23,11 +23,11 @@ class Findings:
 
     @property
     def done(self) -> int:
-        """Replications of all configurations."""
+        """The number of finished replications of all configurations."""
         return sum(map(len, self._values))
 
     def asked(self) -> list[tuple[int, int]]:
-        """The replications without which no configuration can go on; none when all have ended."""
+        """Returns the replications that are needed next; none when all have ended."""
         return [
             (configuration, replication)
             for configuration in range(len(self._values))
@@ -38,7 +38,7 @@ class Findings:
         return min(self._wanted[configuration], len(self._values[configuration]))
 
     def estimates(self, configuration: int) -> list[Estimate]:
-        """One for each measure, of the replications up to the last look."""
+        """Returns an estimate for each measure from the replications up to the last check."""
         values = self._values[configuration]
         rows = [values[number] for number in range(self.replications(configuration))]
         return [
@@ -48,7 +48,7 @@ class Findings:
         ]
 
     def content(self, configuration: int) -> bool:
-        """Whether its figures are known as well as was asked for."""
+        """Says whether its figures are as precise as the sweep demands."""
         if not self.replications(configuration):
             return False
         return self._sweep.stopping.content_with(self.estimates(configuration))

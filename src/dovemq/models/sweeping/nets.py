@@ -1,4 +1,4 @@
-"""Coloured Petri nets from a file, with other values of their constants.
+"""Coloured Petri nets of a file, with other values of their constants.
 
 Measures are monitors by the names that `dovemq cpn simulate` gives them: `count T`, `size P`,
 `T: EXPR` for a value collected at each firing of T, and else an expression of the marking.
@@ -7,7 +7,7 @@ Measures are monitors by the names that `dovemq cpn simulate` gives them: `count
 import math
 from collections.abc import Mapping
 
-from dovemq.models.errors import SweepInvalid
+from dovemq.models.errors import ModelSpecInvalid
 from dovemq.models.petri import (
     Collector,
     Count,
@@ -23,7 +23,7 @@ from dovemq.models.sweeping.trials import Question, Trial, Value
 
 def prepare_cpn(values: Mapping[str, Value], question: Question) -> Trial:
     if not isinstance(question.source, str):
-        raise SweepInvalid("file", "absent: a net is needed, as for dovemq cpn")
+        raise ModelSpecInvalid("file", "missing: a net is needed, as for dovemq cpn")
     net = checked(read_net(question.source, "net").with_constants(**values))
     laboratory = Laboratory(net, [_monitor(name) for name in question.measures])
     until = question.warm_up + question.horizon

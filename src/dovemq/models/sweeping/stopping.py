@@ -1,17 +1,17 @@
-"""When a configuration has been replicated often enough.
+"""The rule that says when a configuration has enough replications.
 
-It is asked at fixed numbers of replications only (`least`, then every `batch` more), of all its
-replications up to there. So the answer depends neither on who ran them nor in which order. To stop
-by looking makes intervals hold the truth a little less often than they claim; few and late looks
-cost little.
+It is applied only at fixed numbers of replications (`least`, then every `batch` more), to all
+replications up to there. So the result does not depend on where and in which order they ran.
+Repeated checks make intervals hold the true value a little less often than they claim; few and late
+checks cost little.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dovemq.models.errors import SweepInvalid
-from dovemq.models.simulation import Estimate
+from dovemq.models.errors import ModelSpecInvalid
+from dovemq.models.estimates import Estimate
 from dovemq.models.simulation.runs import REPLICATIONS_MAX
 
 
@@ -32,19 +32,21 @@ class Stopping:
         place = "replications"
         if not 2 <= self.least <= self.most <= REPLICATIONS_MAX:
             reason = f"2 ≤ min ≤ max ≤ {REPLICATIONS_MAX:,} is needed"
-            raise SweepInvalid(place, f"min is {self.least}, max {self.most}: {reason}")
+            raise ModelSpecInvalid(place, f"min is {self.least}, max {self.most}: {reason}")
         if self.batch < 1:
-            raise SweepInvalid(f"{place}.batch", f"{self.batch}: at least 1 is needed")
+            raise ModelSpecInvalid(f"{place}.batch", f"{self.batch}: at least 1 is needed")
         if self.half_width is None and self.most > self.least:
-            raise SweepInvalid(f"{place}.half_width", "absent: max is never reached without it")
+            raise ModelSpecInvalid(
+                f"{place}.half_width", "missing: without it max is never reached"
+            )
         if self.half_width is not None and not 0 < self.half_width < math.inf:
-            raise SweepInvalid(f"{place}.half_width", f"{self.half_width:g}: above 0 is needed")
+            raise ModelSpecInvalid(f"{place}.half_width", f"{self.half_width:g}: above 0 is needed")
 
     def next_after(self, replications: int) -> int:
         return min(replications + self.batch, self.most)
 
     def content_with(self, estimates: Sequence[Estimate]) -> bool:
-        """One estimate for each measure."""
+        """Says whether the estimates, one for each measure, are precise enough."""
         if self.half_width is None:
             return True
         return all(self._known(estimates[place]) for place in self.judged)

@@ -1,4 +1,4 @@
-"""A sweep as values: its configurations, what is asked of each, and with which chance."""
+"""A sweep: its configurations, the measures of each, and their seeds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,11 +8,10 @@ from typing import Any, Final
 import numpy as np
 
 import dovemq.models
-from dovemq.models.errors import ModelError, SweepInvalid
-from dovemq.models.simulation.source import code_digest
+from dovemq.models.errors import ModelError, ModelSpecInvalid
+from dovemq.models.simulation.compiled import code_digest
+from dovemq.models.sweeping.kernels import prepare_network, prepare_queue, prepare_vma
 from dovemq.models.sweeping.nets import prepare_cpn
-from dovemq.models.sweeping.networks import prepare_network, prepare_queue
-from dovemq.models.sweeping.services import prepare_vma
 from dovemq.models.sweeping.stopping import Stopping
 from dovemq.models.sweeping.trials import Prepare, Question, Trial, Value
 
@@ -24,7 +23,7 @@ MODELS: Final[Mapping[str, Prepare]] = {
 }
 CONFIGURATIONS_MAX: Final = 100_000
 TOLD: Final = ("configuration", "seed", "stable", "replications", "content")
-"""What is told of every configuration beside its place in the grid and its measures."""
+"""Columns of the results beside the axes of the grid and the measures."""
 _MODELS_FOLDER: Final = Path(dovemq.models.__file__).parent
 
 
@@ -32,9 +31,9 @@ _MODELS_FOLDER: Final = Path(dovemq.models.__file__).parent
 class Sweep:
     """`points` are the values along `axes`, one for each configuration; `fixed` holds for all.
 
-    Each configuration has a seed of its own, or `common` random numbers: then differences between
-    configurations are told better than the figures themselves. `unstable` ones, whose figures grow
-    with the horizon, are run only where that is asked for.
+    Each configuration has its own seed, or all have `common` random numbers, which makes their
+    differences more precise. Unstable configurations, whose figures grow with the
+    horizon, run only if `unstable` is set.
     """
 
     model: str
@@ -50,20 +49,20 @@ class Sweep:
 
     def __post_init__(self) -> None:
         if self.model not in MODELS:
-            raise SweepInvalid("model", f"{self.model!r} is none of {', '.join(MODELS)}")
+            raise ModelSpecInvalid("model", f"{self.model!r} is none of {', '.join(MODELS)}")
         if not 1 <= len(self.points) <= CONFIGURATIONS_MAX:
             found = f"{len(self.points)} configurations"
-            raise SweepInvalid("grid", f"{found}: 1 to {CONFIGURATIONS_MAX:,} are needed")
+            raise ModelSpecInvalid("grid", f"{found}: 1 to {CONFIGURATIONS_MAX:,} are needed")
 
         if taken := sorted({*TOLD, *self.question.measures}.intersection(self.axes)):
-            raise SweepInvalid("grid", f"{taken[0]} is the name of a column of the results")
+            raise ModelSpecInvalid("grid", f"{taken[0]} is the name of a column of the results")
 
     def values(self, configuration: int) -> dict[str, Value]:
-        """Of its parameters."""
+        """Returns the values of the parameters."""
         return {**self.fixed, **dict(zip(self.axes, self.points[configuration], strict=True))}
 
     def seed_of(self, configuration: int) -> int:
-        """With it `simulate_…` gives the same replications, by their numbers."""
+        """Returns the seed with which `simulate_…` gives the same replications."""
         if self.common:
             return self.seed
         root = np.random.SeedSequence(self.seed, spawn_key=(configuration,))
@@ -74,13 +73,10 @@ class Sweep:
         try:
             return MODELS[self.model](values, self.question)
         except ModelError as error:
-            raise SweepInvalid(self.named(configuration), str(error)) from error
-        except ValueError as error:
-            # The simulation can be lifted out of the models, and refuses by plain ValueErrors.
-            raise SweepInvalid(self.named(configuration), str(error)) from error
+            raise ModelSpecInvalid(self.named(configuration), str(error)) from error
 
     def identity(self) -> dict[str, Any]:
-        """Everything that the results depend on, as JSON has it."""
+        """Everything that the results depend on, as JSON values."""
         return {
             "code of the models": code_digest(_MODELS_FOLDER),
             "model": self.model,
@@ -102,5 +98,5 @@ class Sweep:
 
     def named(self, configuration: int) -> str:
         point = zip(self.axes, self.points[configuration], strict=True)
-        told = ", ".join(f"{name} = {value}" for name, value in point)
-        return f"configuration {configuration}" + (f" ({told})" if told else "")
+        values = ", ".join(f"{name} = {value}" for name, value in point)
+        return f"configuration {configuration}" + (f" ({values})" if values else "")

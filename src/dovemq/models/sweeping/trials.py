@@ -1,4 +1,4 @@
-"""One configuration of a model, ready to be replicated, and what is asked of it."""
+"""One configuration of a model, ready to be replicated, and the measures to report."""
 
 import math
 import re
@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
-from dovemq.models.errors import SweepInvalid
-from dovemq.models.simulation import Estimate, Run
+from dovemq.models.errors import ModelSpecInvalid
+from dovemq.models.estimates import Estimate
+from dovemq.models.simulation import SimulationRun
 
 Value: TypeAlias = int | float | str | bool
 T = TypeVar("T")
@@ -19,23 +20,23 @@ _QUANTILE: Final = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`source` is what the model's file says, where it has one; `horizon` follows the warm-up."""
+    """`source` is the content of the model's file, if it has one; `horizon` follows the warm-up."""
 
     measures: tuple[str, ...]
     horizon: float
     warm_up: float = 0.0
     source: Any = None
 
-    def run(self, seed: int, replication: int) -> Run:
-        """One slice: then what a replication tells is the figure of the whole of it."""
-        return Run(
+    def run(self, seed: int, replication: int) -> SimulationRun:
+        """Returns a run of one replication in one slice, whose figures are those of the whole."""
+        return SimulationRun(
             self.horizon, self.warm_up, replications=1, seed=seed, slices=1, first=replication
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """`replicate(seed, replication)` gives one number per measure, NaN where nothing was seen.
+    """`replicate(seed, replication)` returns one number per measure; NaN if nothing was measured.
 
     `stable` is None where it is not known.
     """
@@ -54,7 +55,7 @@ def value_of(estimate: Estimate) -> float:
 def chosen(
     names: Sequence[str], known: Mapping[str, Measure[T]], quantiles: Mapping[str, Quantile[T]]
 ) -> list[Measure[T]]:
-    """`quantiles` has the stems of names such as `sojourn_p95` or `response_p95:job`."""
+    """Finds measures by name; `quantiles` has the stems of `sojourn_p95` or `response_p95:job`."""
     return [_measure(name, known, quantiles) for name in names]
 
 
@@ -72,25 +73,25 @@ def _measure(
         return lambda result: quantile(result, float(found[1]) / 100)
     stems = (each.partition(":") for each in quantiles)
     names = [*known, *("".join((stem, "_p95", *rest)) for stem, *rest in stems)]
-    raise SweepInvalid("measures", f"{name!r} is none of {', '.join(names)}")
+    raise ModelSpecInvalid("measures", f"{name!r} is none of {', '.join(names)}")
 
 
 def number(values: Mapping[str, Value], name: str, default: float | None = None) -> float:
     value = values.get(name, default)
     if value is None:
-        raise SweepInvalid(name, "absent: it must be fixed, or in the grid")
+        raise ModelSpecInvalid(name, "missing: it must be fixed or in the grid")
     if isinstance(value, bool | str):
-        raise SweepInvalid(name, f"{value!r} is no number")
+        raise ModelSpecInvalid(name, f"{value!r} is not a number")
     return value
 
 
 def whole(values: Mapping[str, Value], name: str, default: int | None = None) -> int:
     value = number(values, name, default)
     if value != int(value):
-        raise SweepInvalid(name, f"{value:g} is no whole number")
+        raise ModelSpecInvalid(name, f"{value:g} is not a whole number")
     return int(value)
 
 
 def check_names(values: Mapping[str, Value], known: Sequence[str]) -> None:
     if unknown := [name for name in values if name not in known]:
-        raise SweepInvalid(unknown[0], f"none of {', '.join(known)}")
+        raise ModelSpecInvalid(unknown[0], f"none of {', '.join(known)}")

@@ -8,8 +8,9 @@ seen at several queues makes one job at each.
 import json
 from collections.abc import Iterator, Mapping
 
-from dovemq.models.calibration import Fit, Parameter, known
-from dovemq.models.simulation.distributions import Erlang, HyperExponential
+from dovemq.models.calibration import DistributionFit, known
+from dovemq.models.distributions import Erlang, HyperExponential
+from dovemq.models.estimates import Parameter
 from dovemq.pipeline.calibration.parameters import Calibration, QueueParameters, Stream
 
 
@@ -103,12 +104,12 @@ def _parameters(named: Mapping[str, Parameter | None]) -> Iterator[str]:
             )
 
 
-def _distribution(found: tuple[Fit, ...]) -> Iterator[str]:
+def _distribution(found: tuple[DistributionFit, ...]) -> Iterator[str]:
     if found:
         yield f"distribution = {_quoted(told(found[0]))}"
 
 
-def told(fit: Fit) -> str:
+def told(fit: DistributionFit) -> str:
     """As one would write it; times in seconds."""
     match fit.distribution:
         case HyperExponential(shares=shares, means=means):

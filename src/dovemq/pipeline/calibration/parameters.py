@@ -14,18 +14,17 @@ import pyarrow.compute as pc
 from msgspec import Struct
 
 from dovemq.models.calibration import (
-    CONFIDENCE,
-    Fit,
-    Parameter,
-    Sample,
+    DistributionFit,
+    TimeSample,
     fits,
     mean_of,
     rate_of,
     scv_of,
     share_of,
 )
-from dovemq.models.calibration.samples import SECOND_US, Floats
-from dovemq.models.simulation.estimates import Estimate
+from dovemq.models.calibration.samples import SECOND_US
+from dovemq.models.checks import Floats
+from dovemq.models.estimates import CONFIDENCE, Estimate, Parameter
 from dovemq.pipeline.calibration.observed import SLICES, Observed
 
 DELIVERIES_TOLD_MAX: Final = 20
@@ -40,7 +39,7 @@ class Stream(Struct, frozen=True):
 
     rate: Parameter | None
     scv: Parameter | None
-    fits: tuple[Fit, ...]
+    fits: tuple[DistributionFit, ...]
 
 
 class QueueParameters(Struct, frozen=True):
@@ -55,7 +54,7 @@ class QueueParameters(Struct, frozen=True):
     jobs: Mapping[str, Stream]
     service_rate: Parameter | None
     service_scv: Parameter | None
-    service_fits: tuple[Fit, ...]
+    service_fits: tuple[DistributionFit, ...]
     work: Parameter | None
     failure_probability: Parameter | None
     retries: Parameter | None
@@ -123,20 +122,20 @@ def calibrated(observed: Observed, confidence: float = CONFIDENCE) -> Calibratio
     return Calibration(queues, front_ends, observed, confidence)
 
 
-_Samples = Mapping[tuple[str, str], Mapping[str, Sample]]
-_NO_TIMES: Final = Sample.of_values([])
+_Samples = Mapping[tuple[str, str], Mapping[str, TimeSample]]
+_NO_TIMES: Final = TimeSample.of_values([])
 
 
 def _samples(times: Any) -> _Samples:
     """By kind and place, then by stream."""
-    found: dict[tuple[str, str], dict[str, Sample]] = {}
+    found: dict[tuple[str, str], dict[str, TimeSample]] = {}
     keys = times.select(["kind", "place", "stream"]).to_pylist()
     columns = [times[name].to_numpy() for name in ("bin", "count", "sum_us", "independent")]
     starts = [at for at in range(len(keys)) if at == 0 or keys[at] != keys[at - 1]]
     for start, end in zip(starts, [*starts[1:], len(keys)], strict=True):
         key = keys[start]
         bins, counts, sums, independent = (column[start:end] for column in columns)
-        sample = Sample.of_bins(bins, counts, sums, int(independent.sum()))
+        sample = TimeSample.of_bins(bins, counts, sums, int(independent.sum()))
         found.setdefault((key["kind"], key["place"]), {})[key["stream"]] = sample
     return found
 
@@ -151,7 +150,7 @@ def _queue(
 ) -> QueueParameters:
     queue = row["queue"]
 
-    def sample(kind: str) -> Sample:
+    def sample(kind: str) -> TimeSample:
         return samples.get((kind, queue), {}).get("", _NO_TIMES)
 
     service, deliveries = sample("occupancy"), sample("deliveries")
@@ -182,7 +181,7 @@ def _queue(
     )
 
 
-def _stream(sample: Sample, confidence: float) -> Stream:
+def _stream(sample: TimeSample, confidence: float) -> Stream:
     return Stream(rate_of(sample, confidence), scv_of(sample, confidence), fits(sample))
 
 
@@ -195,11 +194,11 @@ def _seconds(parameter: Parameter | None) -> Parameter | None:
     return Parameter(value, low, high, parameter.samples, parameter.error)
 
 
-def _mean_seconds(sample: Sample) -> float | None:
+def _mean_seconds(sample: TimeSample) -> float | None:
     return sample.total_us / sample.size / SECOND_US if sample.size else None
 
 
-def _retries(deliveries: Sample, confidence: float) -> Parameter | None:
+def _retries(deliveries: TimeSample, confidence: float) -> Parameter | None:
     """The mean of what came after the first delivery."""
     mean = mean_of(deliveries, confidence)
     if mean is None:
@@ -208,7 +207,7 @@ def _retries(deliveries: Sample, confidence: float) -> Parameter | None:
     return Parameter(value, low, high, mean.samples, mean.error)
 
 
-def _distribution(deliveries: Sample) -> tuple[int, ...]:
+def _distribution(deliveries: TimeSample) -> tuple[int, ...]:
     """Bins of such small numbers hold one each."""
     if not deliveries.size:
         return ()

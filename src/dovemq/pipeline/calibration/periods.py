@@ -9,8 +9,8 @@ from typing import Any
 
 import duckdb
 
-from dovemq.models.calibration import CONFIDENCE
-from dovemq.models.calibration.commits import Requests
+from dovemq.models.calibration.commits import RequestTimes
+from dovemq.models.estimates import CONFIDENCE
 from dovemq.pipeline.calibration.duck import observe
 from dovemq.pipeline.calibration.parameters import Calibration, calibrated
 
@@ -61,7 +61,7 @@ class Traced:
             ((mean_us,),) = times.filter(inside).aggregate("avg(time_us)").fetchall()
         return float(mean_us) / 1e6
 
-    def sends(self, period: Period) -> Requests:
+    def sends(self, period: Period) -> RequestTimes:
         """Those of the period whose answers their clients have seen."""
         within = f"event = 'sent' AND at_us BETWEEN {period.from_us} AND {period.until_us}"
         with duckdb.connect() as connection:
@@ -73,7 +73,7 @@ class Traced:
                 "ot_us AS written, min(response) AS response",
                 "client, ot_us",
             ).fetchnumpy()
-        return Requests(*(found[name] for name in ("read", "at_", "written", "response")))
+        return RequestTimes(*(found[name] for name in ("read", "at_", "written", "response")))
 
     def _rows(self, connection: Any) -> Any:
         return connection.read_parquet(self._files).filter(f"queue LIKE '{self._queue}'")

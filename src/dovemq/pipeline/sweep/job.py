@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 
-from dovemq.models.sweeping import Findings, Sweep
+from dovemq.models.sweeping import Sweep, SweepFindings
 from dovemq.pipeline.sweep.ledger import Ledger
 from dovemq.pipeline.sweep.replicating import ASKED, Replicate
 
@@ -50,15 +50,15 @@ class Pace:
         self._rows = min(max(wanted, lowest, 1.0), highest, ROWS_MAX)
 
 
-def take_up(sweep: Sweep, ledger: Ledger) -> Findings:
+def take_up(sweep: Sweep, ledger: Ledger) -> SweepFindings:
     """What is known already."""
-    findings = Findings(sweep)
+    findings = SweepFindings(sweep)
     _add(findings, ledger.rows())
     return findings
 
 
 def run_sweep(
-    findings: Findings,
+    findings: SweepFindings,
     replicate: Replicate,
     ledger: Ledger,
     pace: Pace,
@@ -89,7 +89,7 @@ def _table(asked: list[tuple[int, int]]) -> pa.Table:
     return pa.table([list(configurations), list(replications)], schema=ASKED)
 
 
-def _add(findings: Findings, rows: pa.Table) -> None:
+def _add(findings: SweepFindings, rows: pa.Table) -> None:
     columns = (rows.column(name).to_pylist() for name in rows.column_names)
     for configuration, replication, values in zip(*columns, strict=True):
         findings.add(configuration, replication, [math.nan if v is None else v for v in values])

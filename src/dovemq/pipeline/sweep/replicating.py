@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
-from dovemq.models.errors import ModelError, SweepInvalid
+from dovemq.models.errors import ModelError, ModelSpecInvalid
 from dovemq.models.sweeping import Sweep
 from dovemq.pipeline.sweep.errors import ReplicationFailed
 from dovemq.pipeline.sweep.ledger import ROWS
@@ -35,7 +35,7 @@ def replicated(sweep: Sweep, asked: Iterable[Mapping[str, int]]) -> pa.RecordBat
         try:
             found.append((number, replication, trial.replicate(seed, replication)))
         except (ModelError, MemoryError) as error:
-            raise SweepInvalid(sweep.named(number), str(error)) from error
+            raise ModelSpecInvalid(sweep.named(number), str(error)) from error
     return pa.record_batch(list(zip(*found, strict=True)), schema=ROWS)
 
 

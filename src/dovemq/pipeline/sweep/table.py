@@ -5,17 +5,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from dovemq.models.sweeping import Findings, Sweep
+from dovemq.models.sweeping import Sweep, SweepFindings
 
 
-def results(sweep: Sweep, findings: Findings) -> pa.Table:
+def results(sweep: Sweep, findings: SweepFindings) -> pa.Table:
     """What is not known, because the configuration is unstable or nothing was seen, is null."""
     rows = [_row(sweep, findings, number) for number in range(len(sweep.points))]
     names = list(rows[0])
     return pa.table({name: _column(name, [row[name] for row in rows]) for name in names})
 
 
-def _row(sweep: Sweep, findings: Findings, number: int) -> dict[str, Any]:
+def _row(sweep: Sweep, findings: SweepFindings, number: int) -> dict[str, Any]:
     row: dict[str, Any] = {"configuration": number}
     row |= dict(zip(sweep.axes, sweep.points[number], strict=True))
     row["seed"] = sweep.seed_of(number)

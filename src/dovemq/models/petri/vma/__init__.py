@@ -1,9 +1,10 @@
 """The visibility-based model of a cloud queue (000) as a net, its monitors and its figures.
 
-    from dovemq.models.petri.vma import VmaParameters, simulate_vma
+    from dovemq.models.petri.vma import simulate_vma
+    from dovemq.models.vma.parameters import PAPER
 
-    figures = simulate_vma(VmaParameters(reliability=0.88), replications=20)
-    figures.delivery_time_s         # an interval: mean, half_width
+    figures = simulate_vma(replace(PAPER, reliability=0.88), replications=20)
+    figures.delivery_time_s         # an estimate: mean, half_width
 
 `pages.py` is the net, page by page. Rates are per second; times inside the net are whole
 milliseconds.
@@ -12,39 +13,16 @@ milliseconds.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dovemq.models.petri.intervals import Interval, interval
+from dovemq.models.estimates import CONFIDENCE, Estimate
 from dovemq.models.petri.runs import Laboratory, Report
 from dovemq.models.petri.vma.figures import PageFigure, page_figures
 from dovemq.models.petri.vma.monitors import vma_monitors
 from dovemq.models.petri.vma.pages import vma_net
-from dovemq.models.petri.vma.parameters import (
-    MessageClass,
-    Mode,
-    Order,
-    Service,
-    VmaParameters,
-    deterministic,
-    empirical,
-    erlang,
-    exponential,
-    gamma,
-    hyperexponential,
-)
+from dovemq.models.vma.parameters import VmaParameters
 
 __all__ = [
-    "MessageClass",
-    "Mode",
-    "Order",
     "PageFigure",
-    "Service",
     "VmaFigures",
-    "VmaParameters",
-    "deterministic",
-    "empirical",
-    "erlang",
-    "exponential",
-    "gamma",
-    "hyperexponential",
     "page_figures",
     "simulate_vma",
     "vma_monitors",
@@ -56,16 +34,16 @@ __all__ = [
 class VmaFigures:
     """Intervals over replications. Times in seconds, rates per second, the rest in messages."""
 
-    delivery_time_s: Interval
-    waiting: Interval
+    delivery_time_s: Estimate
+    waiting: Estimate
     """In the sender's queue, and visible but not started (Fig. 12)."""
-    sender_utilisation: Interval
-    broker_utilisation: Interval
+    sender_utilisation: Estimate
+    broker_utilisation: Estimate
     """Mean busy threads per thread."""
-    sender_any_busy: Interval
-    broker_any_busy: Interval
+    sender_any_busy: Estimate
+    broker_any_busy: Estimate
     """Share of time in which at least one thread is busy."""
-    throughput_per_s: Interval
+    throughput_per_s: Estimate
     report: Report
 
 
@@ -76,7 +54,7 @@ def simulate_vma(
     duration_s: float = 100,
     warmup_s: float = 0,
     seed: int = 0,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     progress: Callable[[int], None] | None = None,
 ) -> VmaFigures:
     """Runs of `duration_s` after a warm-up; 000 has 20 of 100 s without one."""
@@ -90,26 +68,17 @@ def simulate_vma(
         confidence=confidence,
         progress=progress,
     )
-    sums = [
+    sums = tuple(
         (run.figures["sender_queue"].mean or 0.0) + (run.figures["visible"].mean or 0.0)
         for run in report.runs
-    ]
+    )
     return VmaFigures(
-        _scaled(report.interval("Msg_Delivery_Latency"), 1e-3),
-        interval(sums, confidence),
-        _scaled(report.interval("sender_busy"), 1 / given.sender_threads),
-        _scaled(report.interval("broker_busy"), 1 / given.broker_threads),
+        report.interval("Msg_Delivery_Latency").scaled(1e-3),
+        Estimate(sums, confidence),
+        report.interval("sender_busy").scaled(1 / int(given.sender_threads)),
+        report.interval("broker_busy").scaled(1 / int(given.broker_threads)),
         report.interval("sender_any_busy"),
         report.interval("broker_any_busy"),
-        _scaled(report.rate("delivered"), 1e3),
+        report.rate("delivered").scaled(1e3),
         report,
-    )
-
-
-def _scaled(found: Interval, factor: float) -> Interval:
-    def by(value: float | None) -> float | None:
-        return None if value is None else value * factor
-
-    return Interval(
-        found.count, by(found.mean), by(found.half_width), by(found.least), by(found.most)
     )

@@ -1,8 +1,17 @@
-"""Colour sets, variables and functions of the VMA net (000, Tables 1 and 2, Algorithms 1 to 4)."""
+"""Colour sets, variables and functions of the `vma` net (Tables 1 and 2, Algorithms 1 to 4)."""
 
+from dovemq.models.distributions import (
+    Deterministic,
+    Distribution,
+    Empirical,
+    Erlang,
+    Exponential,
+    Gamma,
+    HyperExponential,
+)
 from dovemq.models.petri.colours import Bool, Enum, Int, List, Product, Real, Record, Unit
 from dovemq.models.petri.nets import Net
-from dovemq.models.petri.vma.parameters import MessageClass, Service, VmaParameters
+from dovemq.models.vma.parameters import VmaParameters
 
 
 def declare(net: Net, given: VmaParameters) -> None:
@@ -18,13 +27,13 @@ def declare(net: Net, given: VmaParameters) -> None:
     net.variable("v", "Visibility")
     net.variable("vis inv", "LIdxVis")
     net.variable("ok", "BOOL")
-    net.constant("arrivals_per_ms", given.arrival_rate / 1_000)
-    net.constant("n1", given.sender_threads)
-    net.constant("n2", given.broker_threads)
-    net.constant("reliability", given.reliability)
-    net.constant("timer", given.mode == "timer")
-    net.constant("visibility_ms", given.visibility_ms)
-    net.constant("link_ms", given.link_ms)
+    net.constant("arrivals_per_ms", float(given.arrival_rate) / 1_000)
+    net.constant("n1", int(given.sender_threads))
+    net.constant("n2", int(given.broker_threads))
+    net.constant("reliability", float(given.reliability))
+    net.constant("timer", given.failure == "timer")
+    net.constant("visibility_ms", round(1_000 * float(given.visibility_timeout)))
+    net.constant("link_ms", round(1_000 * float(given.link_delay)))
     _functions(net, given)
 
 
@@ -57,26 +66,51 @@ def _functions(net: Net, given: VmaParameters) -> None:
     listed = {"listed": "LIdxVis", "index": "INT"}
     net.function("listsub", listed, "[x for x in listed if x[0] != index]")
     net.function("isIn", listed, "any(x[0] == index for x in listed)")
-    services = (("sendTime", given.send, "send"), ("brokerTime", given.broker, "broker"))
-    for name, usual, stage in services:
-        body = _by_class(given.used_classes, usual, stage)
-        net.function(name, {"content": "MsgContent"}, f"round({body})")
+    senders = {each.name: each.sender for each in given.classes}
+    brokers = {each.name: each.broker for each in given.classes}
+    services = (
+        ("sendTime", given.sender_time, senders),
+        ("brokerTime", given.broker_time, brokers),
+    )
+    for name, usual, own in services:
+        net.function(name, {"content": "MsgContent"}, f"round({_by_class(usual, own)})")
     _placing(net, given)
 
 
-def _by_class(classes: tuple[MessageClass, ...], usual: Service, stage: str) -> str:
-    """The service of each class that has one of its own."""
-    text = usual.expression
-    for each in reversed(classes):
-        own: Service | None = getattr(each, stage)
-        if own is not None and own != usual:
-            text = f"{own.expression} if content == {each.name!r} else ({text})"
+def _by_class(usual: Distribution, own: dict[str, Distribution | None]) -> str:
+    """The usual service time, and that of each class that has its own."""
+    text = in_milliseconds(usual)
+    for name, times in reversed(own.items()):
+        if times is not None and times != usual:
+            text = f"{in_milliseconds(times)} if content == {name!r} else ({text})"
     return text
+
+
+def in_milliseconds(times: Distribution) -> str:
+    """A time in milliseconds as the language of nets writes it."""
+    match times:
+        case Exponential(mean):
+            return f"exponential({1 / (1_000 * mean)!r})"
+        case Deterministic(mean):
+            return f"{1_000.0 * mean!r}"
+        case Erlang(mean, stages):
+            return f"erlang({stages}, {stages / (1_000 * mean)!r})"
+        case Gamma(mean, scv):
+            return f"gamma({1 / scv!r}, {1 / (1_000 * mean * scv)!r})"
+        case HyperExponential(shares, means):
+            rates = [1 / (1_000 * mean) for mean in means]
+            return f"hyperexponential({list(shares)!r}, {rates!r})"
+        case Empirical(values):
+            return f"pick({[1_000 * value for value in values]!r})"
+
+
+def prioritised(given: VmaParameters) -> bool:
+    return len({each.priority for each in given.classes}) > 1
 
 
 def _placing(net: Net, given: VmaParameters) -> None:
     """Where a message stands in a queue: last, or last of its priority."""
-    if not given.prioritised:
+    if not prioritised(given):
         net.function("placed", {"q": "Msgs", "m": "Msg"}, "[*q, m]")
         shown = {"vis": "LIdxVis", "msgs": "Msgs", "m": "Msg"}
         net.function("shown", shown, "[*vis, (m.id, 'visible')]")
@@ -84,7 +118,7 @@ def _placing(net: Net, given: VmaParameters) -> None:
         net.function("shownAgain", again, "[(index, 'visible'), *vis]")
         return
     rank = "0"
-    for each in reversed(given.used_classes):
+    for each in reversed(given.classes):
         rank = f"{each.priority} if content == {each.name!r} else ({rank})"
     net.function("rank", {"content": "MsgContent"}, rank)
     rank_of = "rank(getIndexMsg(msgs, index).msgContent)"

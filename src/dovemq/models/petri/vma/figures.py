@@ -1,11 +1,11 @@
 """Figures 3 to 10 of 000 as our net has them: the tree of pages, and the pages."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dovemq.models.petri.drawing import hierarchy_svg, page_svg
 from dovemq.models.petri.nets import Net
 from dovemq.models.petri.vma.pages import vma_net
-from dovemq.models.petri.vma.parameters import Order, VmaParameters
+from dovemq.models.vma.parameters import PAPER, Order
 
 _PAGES: tuple[tuple[str, str, str, Order], ...] = (
     ("000-fig4", "Layer 1: the system", "System", "out"),
@@ -32,6 +32,6 @@ def page_figures() -> dict[str, PageFigure]:
     tree = vma_net()
     found = {"000-fig3": PageFigure("The hierarchy of pages", tree, "", hierarchy_svg(tree))}
     for figure, title, page, order in _PAGES:
-        net = vma_net(VmaParameters(order=order, mode="timer"))
+        net = vma_net(replace(PAPER, order=order, failure="timer", visibility_timeout=30.0))
         found[figure] = PageFigure(title, net, page, page_svg(net, page))
     return found

@@ -19,7 +19,7 @@ from dovemq.models.petri.monitors import (
     Monitor,
     Watch,
 )
-from dovemq.models.petri.vma.parameters import VmaParameters
+from dovemq.models.vma.parameters import VmaParameters
 
 SEND: Final = "cloud_queue.Send_Proc"
 BROKER: Final = "cloud_queue.Broker"

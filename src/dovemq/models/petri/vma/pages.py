@@ -10,19 +10,25 @@ visible again meanwhile; in ideal mode the timer is started by the loss and runs
 order, Queue_Index holds the ids that became visible again and behind them the next id to start.
 """
 
+from dovemq.models.distributions import Exponential
 from dovemq.models.petri.colours import Int
+from dovemq.models.petri.errors import NetInvalid, Where
 from dovemq.models.petri.nets import Net, Page
-from dovemq.models.petri.vma.declarations import declare
-from dovemq.models.petri.vma.parameters import VmaParameters
+from dovemq.models.petri.vma.declarations import declare, in_milliseconds, prioritised
 from dovemq.models.petri.vma.positions import put_in_place
+from dovemq.models.vma.parameters import PAPER, VmaParameters
 
 TIMER = "Timer"
 URGENT = 0
 """An acknowledgement is settled before anything else at its time."""
 
 
-def vma_net(given: VmaParameters | None = None) -> Net:
-    given = given or VmaParameters()
+def vma_net(given: VmaParameters = PAPER) -> Net:
+    given.check_simulable()
+    if given.order == "in" and prioritised(given):
+        raise NetInvalid(
+            Where("VMA", part="classes"), "classes of several priorities need order out"
+        )
     net = Net("VMA", time=Int(0), root="System")
     declare(net, given)
     _system(net.page("System"))
@@ -94,12 +100,15 @@ def _send_proc(page: Page, given: VmaParameters) -> None:
 
 
 def _produce(page: Page, given: VmaParameters) -> None:
-    choice, below = repr(given.used_classes[-1].name), 1.0
-    for each in reversed(given.used_classes[:-1]):
-        below = sum(other.share for other in given.classes[: given.classes.index(each) + 1])
-        choice = f"{each.name!r} if u < {below!r} else ({choice})"
-    code = {"gap": "round(exponential(arrivals_per_ms))"}
-    if len(given.used_classes) > 1:
+    choice = repr(given.classes[-1].name)
+    for place in range(len(given.classes) - 1, 0, -1):
+        below = sum(each.share for each in given.classes[:place])
+        choice = f"{given.classes[place - 1].name!r} if u < {below!r} else ({choice})"
+    # An exponential time by its constant, so that a sweep can change it.
+    known = isinstance(given.arrival_time, Exponential)
+    gap = "exponential(arrivals_per_ms)" if known else in_milliseconds(given.arrival_time)
+    code = {"gap": f"round({gap})"}
+    if len(given.classes) > 1:
         code["u"] = "uniform(0, 1)"
     page.transition("Produce", code={**code, "c": choice})
     page.flow("Sender", "Produce", "s", "s")

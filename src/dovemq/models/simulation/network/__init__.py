@@ -1,1 +1,1 @@
-"""Open networks of queues with jobs that are graphs of tasks, by event simulation."""
+"""Event simulation of open networks whose jobs are graphs of tasks: state, kernel, result."""

@@ -1,15 +1,14 @@
 """The loop over the events of a network, compiled.
 
 As in the tandem, a number over time is kept as the area that it would reach at the end of the
-slice if nothing more happened, and all times of a job are drawn when it arrives. What an event
-leaves of the heap is a hollow top, which the first thing that it brings about fills: so an event
-that has one successor sifts once.
+slice if nothing more happened, and all times of a job are drawn when it arrives. An event leaves a
+hollow top of the heap, which its first successor fills: an event with one successor sifts once.
 """
 
 from typing import Any, Final
 
+from dovemq.models.checks import Floats
 from dovemq.models.simulation.compiled import codes, inlined, kernel, part
-from dovemq.models.simulation.estimates import Floats
 from dovemq.models.simulation.histogram import bin_of
 from dovemq.models.simulation.network.state import (
     ARRIVALS,
@@ -17,7 +16,7 @@ from dovemq.models.simulation.network.state import (
     PATHS,
     PURPOSES,
     SERVICES,
-    Held,
+    NetworkArrays,
 )
 from dovemq.models.simulation.runs import ENDED as RUN_ENDED
 from dovemq.models.simulation.runs import FULL, PAUSED
@@ -32,19 +31,19 @@ IN_SYSTEM, ARRIVED_COUNT, DONE_COUNT, SOJOURN, SOJOURN_SQUARE = range(5)
 
 
 @part
-def _record(held: Held, now: float, event: int, slot: int, task: int) -> None:
-    state, job = held.state[0], held.pool[slot]
-    row = held.record[state.rows]
+def _record(arrays: NetworkArrays, now: float, event: int, slot: int, task: int) -> None:
+    state, job = arrays.state[0], arrays.pool[slot]
+    row = arrays.record[state.rows]
     row.time, row.event, row.job, row.kind = now, event, job.serial, job.kind
     row.task = row.station = NONE
     if task != NONE:
-        row.task, row.station = task, held.tasks[job.first_task + task].station
+        row.task, row.station = task, arrays.tasks[job.first_task + task].station
     state.rows += 1
 
 
 @inlined
 def _is_before(time: float, item: int, other_time: float, other_item: int) -> bool:
-    """At the same time the end of a service goes before an arrival."""
+    """Orders events; at the same time the end of a service goes before an arrival."""
     return time < other_time or (time == other_time and item > other_item)
 
 
@@ -90,183 +89,183 @@ def _change(tally: Floats, state: Any, now: float, column: int, step: float) -> 
 
 
 @inlined
-def _column_of_type(held: Held, kind: int) -> int:
-    return STATION_WIDTH * held.stations.size + TYPE_WIDTH * kind
+def _column_of_type(arrays: NetworkArrays, kind: int) -> int:
+    return STATION_WIDTH * arrays.stations.size + TYPE_WIDTH * kind
 
 
 @inlined
-def _start(held: Held, state: Any, now: float, node: int, place: int) -> None:
+def _start(arrays: NetworkArrays, state: Any, now: float, node: int, place: int) -> None:
     column = STATION_WIDTH * place
-    held.tally[column + STARTED_COUNT] += 1.0
-    held.tally[column + WAIT] += now - held.nodes[node].ready
-    _schedule(held.heap, state, now + held.nodes[node].service, node)
+    arrays.tally[column + STARTED_COUNT] += 1.0
+    arrays.tally[column + WAIT] += now - arrays.nodes[node].ready
+    _schedule(arrays.heap, state, now + arrays.nodes[node].service, node)
     if state.rows < state.rows_max:
-        _record(held, now, STARTED, node // state.width, node % state.width)
+        _record(arrays, now, STARTED, node // state.width, node % state.width)
 
 
 @part
-def _become_ready(held: Held, now: float, node: int) -> None:
-    state = held.state[0]
+def _become_ready(arrays: NetworkArrays, now: float, node: int) -> None:
+    state = arrays.state[0]
     slot, number = node // state.width, node % state.width
-    task = held.tasks[held.pool[slot].first_task + number]
-    station, column = held.stations[task.station], STATION_WIDTH * task.station
-    held.nodes[node].ready = now
-    held.tally[column + READY_COUNT] += 1.0
+    task = arrays.tasks[arrays.pool[slot].first_task + number]
+    station, column = arrays.stations[task.station], STATION_WIDTH * task.station
+    arrays.nodes[node].ready = now
+    arrays.tally[column + READY_COUNT] += 1.0
     if state.rows < state.rows_max:
-        _record(held, now, READY, slot, number)
+        _record(arrays, now, READY, slot, number)
     if station.busy < station.servers:
         if station.busy == 0:
-            _change(held.tally, state, now, column + ANY_BUSY, 1.0)
+            _change(arrays.tally, state, now, column + ANY_BUSY, 1.0)
         station.busy += 1
-        _change(held.tally, state, now, column + BUSY, 1.0)
-        _start(held, state, now, node, task.station)
+        _change(arrays.tally, state, now, column + BUSY, 1.0)
+        _start(arrays, state, now, node, task.station)
         return
     station.waiting += 1
-    _change(held.tally, state, now, column + WAITING, 1.0)
-    held.nodes[node].link = NONE
+    _change(arrays.tally, state, now, column + WAITING, 1.0)
+    arrays.nodes[node].link = NONE
     place = task.station * state.levels + task.level
-    if held.lists[0, place] == NONE:
-        held.lists[0, place] = node
+    if arrays.lists[0, place] == NONE:
+        arrays.lists[0, place] = node
     else:
-        held.nodes[held.lists[1, place]].link = node
-    held.lists[1, place] = node
+        arrays.nodes[arrays.lists[1, place]].link = node
+    arrays.lists[1, place] = node
 
 
 @inlined
-def _arrive(held: Held, state: Any, now: float, kind: int) -> None:
-    row, words = held.kinds[kind], held.words[PURPOSES * kind :]
+def _arrive(arrays: NetworkArrays, state: Any, now: float, kind: int) -> None:
+    row, words = arrays.kinds[kind], arrays.words[PURPOSES * kind :]
     slot = state.free
-    job = held.pool[slot]
+    job = arrays.pool[slot]
     state.free = job.link
     path = row.first
     if row.paths > 1:
         chance = uniform(words[PATHS])
-        while chance >= held.paths[path].share:
+        while chance >= arrays.paths[path].share:
             path += 1
     job.arrived, job.serial, job.kind = now, state.serial, kind
-    job.first_task, job.left = held.paths[path].first, held.paths[path].tasks
+    job.first_task, job.left = arrays.paths[path].first, arrays.paths[path].tasks
     state.serial += 1
     row.in_system += 1
-    column = _column_of_type(held, kind)
-    held.tally[column + ARRIVED_COUNT] += 1.0
-    _change(held.tally, state, now, column + IN_SYSTEM, 1.0)
+    column = _column_of_type(arrays, kind)
+    arrays.tally[column + ARRIVED_COUNT] += 1.0
+    _change(arrays.tally, state, now, column + IN_SYSTEM, 1.0)
     if state.rows < state.rows_max:
-        _record(held, now, ARRIVED, slot, NONE)
-    gap = draw(words[ARRIVALS], held.shapes, held.values, row.arrival)
-    _schedule(held.heap, state, now + gap, -1 - kind)
+        _record(arrays, now, ARRIVED, slot, NONE)
+    gap = draw(words[ARRIVALS], arrays.shapes, arrays.values, row.arrival)
+    _schedule(arrays.heap, state, now + gap, -1 - kind)
     node = slot * state.width
     for number in range(job.left):
-        task = held.tasks[job.first_task + number]
-        held.nodes[node + number].before = task.before
-        service = draw(words[SERVICES], held.shapes, held.values, task.service)
-        held.nodes[node + number].service = service
+        task = arrays.tasks[job.first_task + number]
+        arrays.nodes[node + number].before = task.before
+        service = draw(words[SERVICES], arrays.shapes, arrays.values, task.service)
+        arrays.nodes[node + number].service = service
     for number in range(job.left):
-        if held.tasks[job.first_task + number].before == 0:
-            _become_ready(held, now, node + number)
+        if arrays.tasks[job.first_task + number].before == 0:
+            _become_ready(arrays, now, node + number)
 
 
 @inlined
-def _take_waiting(held: Held, state: Any, now: float, place: int) -> None:
-    """The freed server takes the next task of its station, or idles."""
-    station, column = held.stations[place], STATION_WIDTH * place
+def _take_waiting(arrays: NetworkArrays, state: Any, now: float, place: int) -> None:
+    """The free server takes the next task of its station, or idles."""
+    station, column = arrays.stations[place], STATION_WIDTH * place
     if station.waiting == 0:
         station.busy -= 1
-        _change(held.tally, state, now, column + BUSY, -1.0)
+        _change(arrays.tally, state, now, column + BUSY, -1.0)
         if station.busy == 0:
-            _change(held.tally, state, now, column + ANY_BUSY, -1.0)
+            _change(arrays.tally, state, now, column + ANY_BUSY, -1.0)
         return
     at = place * state.levels
-    while held.lists[0, at] == NONE:
+    while arrays.lists[0, at] == NONE:
         at += 1
-    node = held.lists[0, at]
-    held.lists[0, at] = held.nodes[node].link
+    node = arrays.lists[0, at]
+    arrays.lists[0, at] = arrays.nodes[node].link
     station.waiting -= 1
-    _change(held.tally, state, now, column + WAITING, -1.0)
-    _start(held, state, now, node, place)
+    _change(arrays.tally, state, now, column + WAITING, -1.0)
+    _start(arrays, state, now, node, place)
 
 
 @inlined
-def _complete(held: Held, state: Any, now: float, slot: int) -> None:
-    job = held.pool[slot]
+def _complete(arrays: NetworkArrays, state: Any, now: float, slot: int) -> None:
+    job = arrays.pool[slot]
     sojourn = now - job.arrived
-    held.kinds[job.kind].in_system -= 1
-    column = _column_of_type(held, job.kind)
-    _change(held.tally, state, now, column + IN_SYSTEM, -1.0)
-    held.tally[column + DONE_COUNT] += 1.0
-    held.tally[column + SOJOURN] += sojourn
-    held.tally[column + SOJOURN_SQUARE] += sojourn * sojourn
+    arrays.kinds[job.kind].in_system -= 1
+    column = _column_of_type(arrays, job.kind)
+    _change(arrays.tally, state, now, column + IN_SYSTEM, -1.0)
+    arrays.tally[column + DONE_COUNT] += 1.0
+    arrays.tally[column + SOJOURN] += sojourn
+    arrays.tally[column + SOJOURN_SQUARE] += sojourn * sojourn
     if state.slice > 0:
-        held.histogram[job.kind, bin_of(sojourn * state.per_scale)] += 1
+        arrays.histogram[job.kind, bin_of(sojourn * state.per_scale)] += 1
     if state.rows < state.rows_max:
-        _record(held, now, DONE, slot, NONE)
+        _record(arrays, now, DONE, slot, NONE)
     job.link = state.free
     state.free = slot
 
 
 @inlined
-def _end(held: Held, state: Any, now: float, node: int) -> None:
+def _end(arrays: NetworkArrays, state: Any, now: float, node: int) -> None:
     slot = node // state.width
     first, number = slot * state.width, node - slot * state.width
-    job = held.pool[slot]
-    task = held.tasks[job.first_task + number]
-    held.tally[STATION_WIDTH * task.station + ENDED_COUNT] += 1.0
+    job = arrays.pool[slot]
+    task = arrays.tasks[job.first_task + number]
+    arrays.tally[STATION_WIDTH * task.station + ENDED_COUNT] += 1.0
     if state.rows < state.rows_max:
-        _record(held, now, ENDED, slot, number)
-    _take_waiting(held, state, now, task.station)
+        _record(arrays, now, ENDED, slot, number)
+    _take_waiting(arrays, state, now, task.station)
     for place in range(task.next_first, task.next_first + task.next_count):
-        successor = held.nodes[first + held.nexts[place]]
+        successor = arrays.nodes[first + arrays.nexts[place]]
         successor.before -= 1
         if successor.before == 0:
-            _become_ready(held, now, first + held.nexts[place])
+            _become_ready(arrays, now, first + arrays.nexts[place])
     job.left -= 1
     if job.left == 0:
-        _complete(held, state, now, slot)
+        _complete(arrays, state, now, slot)
 
 
 @part
-def _end_slice(held: Held) -> None:
-    state, tally = held.state[0], held.tally
+def _end_slice(arrays: NetworkArrays) -> None:
+    state, tally = arrays.state[0], arrays.tally
     for column in range(tally.size):
-        held.series[state.slice, column] = tally[column]
+        arrays.series[state.slice, column] = tally[column]
         tally[column] = 0.0
     state.slice += 1
     state.slice_end += state.slice_length
-    for place in range(held.stations.size):
-        station, column = held.stations[place], STATION_WIDTH * place
+    for place in range(arrays.stations.size):
+        station, column = arrays.stations[place], STATION_WIDTH * place
         tally[column + WAITING] = station.waiting * state.slice_length
         tally[column + BUSY] = station.busy * state.slice_length
         tally[column + ANY_BUSY] = min(station.busy, 1) * state.slice_length
-    for kind in range(held.kinds.size):
-        in_system = held.kinds[kind].in_system
-        tally[_column_of_type(held, kind) + IN_SYSTEM] = in_system * state.slice_length
+    for kind in range(arrays.kinds.size):
+        in_system = arrays.kinds[kind].in_system
+        tally[_column_of_type(arrays, kind) + IN_SYSTEM] = in_system * state.slice_length
 
 
 @kernel
-def advance(held: Held, events_max: int) -> int:
-    """Runs to the end of the last slice (RUN_ENDED), or stops for want of room or for a pause."""
-    state = held.state[0]
-    slices = held.series.shape[0]
+def advance(arrays: NetworkArrays, events_max: int) -> int:
+    """Runs to the end of the last slice (RUN_ENDED), until no room is left (FULL), or PAUSED."""
+    state = arrays.state[0]
+    slices = arrays.series.shape[0]
     if state.pending == 0:
-        for kind in range(held.kinds.size):
-            words = held.words[PURPOSES * kind + ARRIVALS]
-            gap = draw(words, held.shapes, held.values, held.kinds[kind].arrival)
-            _schedule(held.heap, state, gap, -1 - kind)
+        for kind in range(arrays.kinds.size):
+            words = arrays.words[PURPOSES * kind + ARRIVALS]
+            gap = draw(words, arrays.shapes, arrays.values, arrays.kinds[kind].arrival)
+            _schedule(arrays.heap, state, gap, -1 - kind)
     for _ in range(events_max):
-        now, item = held.heap[0].time, held.heap[0].item
+        now, item = arrays.heap[0].time, arrays.heap[0].item
         while now >= state.slice_end:
-            _end_slice(held)
+            _end_slice(arrays)
             if state.slice == slices:
                 return RUN_ENDED
         if state.free == NONE:
             return FULL
         state.hollow = 1
         if item < 0:
-            _arrive(held, state, now, -1 - item)
+            _arrive(arrays, state, now, -1 - item)
         else:
-            _end(held, state, now, item)
+            _end(arrays, state, now, item)
         if state.hollow:
             state.hollow = 0
             state.pending -= 1
-            last = held.heap[state.pending]
-            _sift_down(held.heap, state.pending, last.time, last.item)
+            last = arrays.heap[state.pending]
+            _sift_down(arrays.heap, state.pending, last.time, last.item)
     return PAUSED

@@ -1,8 +1,9 @@
-"""The state of one run of a network as its kernel holds it: plain arrays that can grow.
+"""The state of one replication of a network: plain arrays that the kernel changes.
 
-A job lives in a slot of `pool`; its tasks are the nodes from slot × width on. What happens next
-is a binary heap of times: the end of a node's service, or (negative) the next arrival of a type.
-Areas, counts and sums have a row per slice of time; row 0 is the warm-up.
+A job has a slot of `pool`; its tasks are the nodes from slot × width on. Coming events are in a
+binary heap by time: the end of a node's service, or (as a negative item) the next arrival of a job
+type. Areas, counts and sums have a row per slice of time; row 0 is the warm-up. A station is a
+topic, its servers are the consumers, and a path is a route.
 """
 
 from typing import Final, NamedTuple
@@ -10,12 +11,13 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dovemq.models.checks import Floats
+from dovemq.models.errors import TooLarge
+from dovemq.models.jobs import JobNetwork, JobRoute
 from dovemq.models.simulation.compiled import codes
-from dovemq.models.simulation.estimates import Floats
 from dovemq.models.simulation.histogram import BINS
-from dovemq.models.simulation.network.model import Network, Path
-from dovemq.models.simulation.runs import Span
-from dovemq.models.simulation.sampling import Rows, Shapes
+from dovemq.models.simulation.runs import ReplicationSpan
+from dovemq.models.simulation.sampling import Rows, Shapes, row_type
 from dovemq.models.simulation.streams import Words, seeded
 
 (NONE,) = codes(-1, 0)
@@ -30,67 +32,27 @@ OF_STATION: Final = ("waiting", "busy", "any_busy", "ready", "started", "ended",
 OF_TYPE: Final = ("in_system", "arrived", "done", "sojourn", "sojourn_square")
 """One area, two counts, two sums."""
 
-_STATE = np.dtype(
-    [
-        ("slice_end", np.float64),
-        ("slice_length", np.float64),
-        ("per_scale", np.float64),
-        ("slice", np.int64),
-        ("width", np.int64),
-        ("levels", np.int64),
-        ("pending", np.int64),
-        ("hollow", np.int64),
-        ("free", np.int64),
-        ("serial", np.int64),
-        ("rows", np.int64),
-        ("rows_max", np.int64),
-    ]
+_STATE = row_type(
+    f8="slice_end slice_length per_scale",
+    i8="slice width levels pending hollow free serial rows rows_max",
 )
-_STATION = np.dtype([("servers", np.int64), ("busy", np.int64), ("waiting", np.int64)])
-_TYPE = np.dtype(
-    [("arrival", np.int64), ("first", np.int64), ("paths", np.int64), ("in_system", np.int64)]
-)
-_PATH = np.dtype([("share", np.float64), ("first", np.int64), ("tasks", np.int64)])
-_TASK = np.dtype(
-    [
-        ("station", np.int64),
-        ("level", np.int64),
-        ("service", np.int64),
-        ("before", np.int64),
-        ("next_first", np.int64),
-        ("next_count", np.int64),
-    ]
-)
-_JOB = np.dtype(
-    [
-        ("arrived", np.float64),
-        ("serial", np.int64),
-        ("kind", np.int64),
-        ("first_task", np.int64),
-        ("left", np.int64),
-        ("link", np.int64),
-    ]
-)
-_NODE = np.dtype(
-    [("service", np.float64), ("ready", np.float64), ("link", np.int64), ("before", np.int64)]
-)
-_PENDING = np.dtype([("time", np.float64), ("item", np.int64)])
-RECORD = np.dtype(
-    [
-        ("time", np.float64),
-        ("job", np.int64),
-        ("event", np.int64),
-        ("kind", np.int64),
-        ("task", np.int64),
-        ("station", np.int64),
-    ]
-)
+_STATION = row_type(i8="servers busy waiting")
+_TYPE = row_type(i8="arrival first paths in_system")
+_PATH = row_type(f8="share", i8="first tasks")
+_TASK = row_type(i8="station level service before next_first next_count")
+_JOB = row_type(f8="arrived", i8="serial kind first_task left link")
+_NODE = row_type(f8="service ready", i8="link before")
+_PENDING = row_type(f8="time", i8="item")
+RECORD = row_type(f8="time", i8="job event kind task station")
 
 Whole = NDArray[np.int64]
 
 
-class Held(NamedTuple):
-    """Everything the kernel reads and writes. `lists` is head and tail per station and level."""
+class NetworkArrays(NamedTuple):
+    """Everything that the kernel reads and writes.
+
+    `lists` holds head and tail of the tasks that wait, per station and priority level.
+    """
 
     state: Rows
     stations: Rows
@@ -111,18 +73,19 @@ class Held(NamedTuple):
     record: Rows
 
 
-def scale_of(network: Network) -> float:
-    """Sojourns are counted relative to it: the mean work of a job, or the time between two."""
-    rates = [1.0 / job.arrival.mean for job in network.jobs]
-    servers = {station.name: station.servers for station in network.stations}
-    work = sum(load * servers[name] for name, load in network.loads().items())
-    return (work or 1.0) / sum(rates)
+def scale_of(network: JobNetwork) -> float:
+    """The unit of the histogram of sojourns: the mean work of a job, or the time between jobs."""
+    loads = network.loads()
+    work = sum(loads[topic.name] * topic.consumers for topic in network.topics)
+    return (work or 1.0) / sum(job.arrival_rate for job in network.jobs)
 
 
-def held(network: Network, span: Span, seed: int, replication: int) -> Held:
+def network_arrays(
+    network: JobNetwork, span: ReplicationSpan, seed: int, replication: int
+) -> NetworkArrays:
     plan = _Plan(network)
     shapes, values = plan.shapes.tables()
-    jobs, stations = len(network.jobs), len(network.stations)
+    jobs, stations = len(network.jobs), len(network.topics)
     width = len(OF_STATION) * stations + len(OF_TYPE) * jobs
     state = np.zeros(1, _STATE)
     state["slice"] = 0 if span.warm_up else 1
@@ -135,7 +98,7 @@ def held(network: Network, span: Span, seed: int, replication: int) -> Held:
     _set_free(pool, state, 0)
     nodes = SLOTS_FIRST * plan.width
     keys = ((replication, kind, purpose) for kind in range(jobs) for purpose in range(PURPOSES))
-    return Held(
+    return NetworkArrays(
         state=state,
         stations=plan.stations,
         kinds=plan.kinds,
@@ -157,43 +120,43 @@ def held(network: Network, span: Span, seed: int, replication: int) -> Held:
 
 
 class _Plan:
-    """The network as tables: types, their paths, the paths' tasks, and what comes after each."""
+    """The network as tables: job types, their routes, the tasks of routes, and their successors."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: JobNetwork) -> None:
         self.shapes = Shapes()
-        self._network = network
-        self._station_places = {each.name: at for at, each in enumerate(network.stations)}
-        every_path = [path for job in network.jobs for path in job.paths]
+        self._services = network.service_times()
+        self._places = network.places
+        every_path = [route for job in network.jobs for route in job.routes]
         priorities = sorted({task.priority for path in every_path for task in path.tasks})
         self._level_places = {priority: at for at, priority in enumerate(priorities)}
         self.levels = len(priorities)
         self.width = max(len(path.tasks) for path in every_path)
-        self.stations = np.zeros(len(network.stations), _STATION)
-        self.stations["servers"] = [station.servers for station in network.stations]
+        self.stations = np.zeros(len(network.topics), _STATION)
+        self.stations["servers"] = [topic.consumers for topic in network.topics]
         self.kinds = np.zeros(len(network.jobs), _TYPE)
         self.paths = np.zeros(len(every_path), _PATH)
         self.tasks = np.zeros(sum(len(path.tasks) for path in every_path), _TASK)
         nexts: list[int] = []
         paths = tasks = 0
         for kind, job in enumerate(network.jobs):
-            self.kinds[kind] = (self.shapes.place(job.arrival), paths, len(job.paths), 0)
+            self.kinds[kind] = (self.shapes.place(job.arrival_time), paths, len(job.routes), 0)
             cumulated = 0.0
-            for number, path in enumerate(job.paths, 1):
+            for number, path in enumerate(job.routes, 1):
                 cumulated += path.share
-                share = cumulated if number < len(job.paths) else np.inf
+                share = cumulated if number < len(job.routes) else np.inf
                 self.paths[paths] = (share, tasks, len(path.tasks))
                 self._place_tasks(path, tasks, nexts)
                 paths += 1
                 tasks += len(path.tasks)
         self.nexts = np.array(nexts, np.int64)
 
-    def _place_tasks(self, path: Path, first: int, nexts: list[int]) -> None:
+    def _place_tasks(self, path: JobRoute, first: int, nexts: list[int]) -> None:
         for place, task in enumerate(path.tasks):
             after = [at for at, other in enumerate(path.tasks) if task.name in other.after]
             self.tasks[first + place] = (
-                self._station_places[task.station],
+                self._places[task.topic],
                 self._level_places[task.priority],
-                self.shapes.place(self._network.service_of(task)),
+                self.shapes.place(task.service or self._services[task.topic]),
                 len(set(task.after)),
                 len(nexts),
                 len(after),
@@ -207,15 +170,15 @@ def _set_free(pool: Rows, state: Rows, first: int) -> None:
     state["free"] = first
 
 
-def grown(held: Held) -> Held:
-    """With twice the room for jobs; nodes keep their places, since a slot's come in its order."""
-    slots, nodes = len(held.pool), len(held.nodes)
+def grown(arrays: NetworkArrays) -> NetworkArrays:
+    """Returns the arrays with twice the room for jobs; the nodes of a slot keep their places."""
+    slots, nodes = len(arrays.pool), len(arrays.nodes)
     if nodes >= NODES_MAX:
-        raise MemoryError(f"more than {slots:,} jobs are under way: the model is unstable")
-    pool = np.concatenate((held.pool, np.zeros(slots, _JOB)))
-    _set_free(pool, held.state, slots)
-    return held._replace(
+        raise TooLarge("unfinished tasks", 2 * nodes, NODES_MAX, "the model is unstable")
+    pool = np.concatenate((arrays.pool, np.zeros(slots, _JOB)))
+    _set_free(pool, arrays.state, slots)
+    return arrays._replace(
         pool=pool,
-        nodes=np.concatenate((held.nodes, np.zeros(nodes, _NODE))),
-        heap=np.concatenate((held.heap, np.zeros(nodes, _PENDING))),
+        nodes=np.concatenate((arrays.nodes, np.zeros(nodes, _NODE))),
+        heap=np.concatenate((arrays.heap, np.zeros(nodes, _PENDING))),
     )

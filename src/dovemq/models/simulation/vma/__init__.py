@@ -1,1 +1,1 @@
-"""The tandem of 000 by event simulation: model, state, kernel, result."""
+"""Event simulation of the tandem of `vma`: state, kernel, result."""

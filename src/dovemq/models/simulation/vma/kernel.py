@@ -1,17 +1,17 @@
 """The loop over the events of the tandem, compiled.
 
-The next event is the soonest of a production, the end of a sending, the end of a service, and the
-rest: what a link or a timeout delays, and the end of a slice. A number over time is kept as the
+The next event is the soonest of a production, the end of a sending, the end of a service, and all
+others: delays of a link or a timeout, and the end of a slice. A number over time is kept as the
 area that it would reach at the end of the slice if nothing more happened, so that a change costs
-one addition. All times of a message are drawn when it is produced: it meets the same fate
-whatever the number of threads and the order.
+one addition. All times of a message are drawn when it is produced, so that they do not depend on
+the number of threads and the order.
 """
 
 import math
 from typing import Any, Final
 
+from dovemq.models.checks import Floats
 from dovemq.models.simulation.compiled import codes, inlined, kernel, part
-from dovemq.models.simulation.estimates import Floats
 from dovemq.models.simulation.histogram import bin_of
 from dovemq.models.simulation.runs import ENDED, FULL, PAUSED
 from dovemq.models.simulation.sampling import Rows, draw
@@ -34,7 +34,7 @@ from dovemq.models.simulation.vma.state import (
     TO_BROKER,
     TO_RECEIVER,
     VISIBLE,
-    Held,
+    TandemArrays,
     Whole,
 )
 
@@ -55,10 +55,10 @@ def _record(record: Rows, state: Any, now: float, message: Any, event: int) -> N
 
 
 @inlined
-def _note(held: Held, state: Any, now: float, message: Any, event: int) -> None:
-    held.tally[event] += 1.0
+def _note(arrays: TandemArrays, state: Any, now: float, message: Any, event: int) -> None:
+    arrays.tally[event] += 1.0
     if state.rows < state.rows_max:
-        _record(held.record, state, now, message, event)
+        _record(arrays.record, state, now, message, event)
 
 
 @inlined
@@ -68,7 +68,7 @@ def _change(tally: Floats, state: Any, now: float, number: int, step: float) -> 
 
 @inlined
 def _hold(threads: Rows, busy: int, slot: int, end: float) -> None:
-    """Sorts the end of a service in; `busy` threads are so without it."""
+    """Inserts the end of a service in order; `busy` counts the busy threads without it."""
     place = busy
     while threads[place].end < end:
         threads[place + 1].end = threads[place].end
@@ -80,7 +80,7 @@ def _hold(threads: Rows, busy: int, slot: int, end: float) -> None:
 
 @inlined
 def _append(lists: Whole, head: int, level: int, slot: int) -> int:
-    """The slot that was the last before, NONE if none was; the row after `head` is the tail."""
+    """Appends a slot and returns the slot before it, or NONE; the row after `head` is the tail."""
     last = NONE
     if lists[head, level] == NONE:
         lists[head, level] = slot
@@ -91,228 +91,230 @@ def _append(lists: Whole, head: int, level: int, slot: int) -> int:
 
 
 @part
-def _delay(held: Held, ring: int, due: float, slot: int, lost: int) -> None:
-    state, room = held.state[0], held.rings.shape[1]
-    delayed = held.rings[ring, (held.turns[ring, 0] + held.turns[ring, 1]) & (room - 1)]
+def _delay(arrays: TandemArrays, ring: int, due: float, slot: int, lost: int) -> None:
+    state, room = arrays.state[0], arrays.rings.shape[1]
+    delayed = arrays.rings[ring, (arrays.turns[ring, 0] + arrays.turns[ring, 1]) & (room - 1)]
     delayed.due, delayed.slot, delayed.lost = due, slot, lost
-    delayed.serial = held.pool[slot].serial
-    held.turns[ring, 1] += 1
+    delayed.serial = arrays.pool[slot].serial
+    arrays.turns[ring, 1] += 1
     state.next_other = min(state.next_other, due)
     # One event may lease once for every thread that is idle.
-    if held.turns[ring, 1] + state.broker_threads + 1 > room:
+    if arrays.turns[ring, 1] + state.broker_threads + 1 > room:
         state.full = 1
 
 
 @inlined
-def _start_sending(held: Held, state: Any, now: float, slot: int) -> float:
-    message = held.pool[slot]
+def _start_sending(arrays: TandemArrays, state: Any, now: float, slot: int) -> float:
+    message = arrays.pool[slot]
     end: float = now + message.sender_time
-    _hold(held.sender, state.sender_busy, slot, end)
+    _hold(arrays.sender, state.sender_busy, slot, end)
     state.sender_busy += 1
-    _note(held, state, now, message, SEND_STARTED)
+    _note(arrays, state, now, message, SEND_STARTED)
     return end
 
 
 @inlined
-def _wait_for_sender(held: Held, state: Any, now: float, slot: int) -> None:
-    held.pool[slot].link = NONE
-    last = _append(held.lists, SEND_HEAD, held.pool[slot].level, slot)
+def _wait_for_sender(arrays: TandemArrays, state: Any, now: float, slot: int) -> None:
+    arrays.pool[slot].link = NONE
+    last = _append(arrays.lists, SEND_HEAD, arrays.pool[slot].level, slot)
     if last != NONE:
-        held.pool[last].link = slot
+        arrays.pool[last].link = slot
     state.sender_waiting += 1
-    _change(held.tally, state, now, WAITING, 1.0)
+    _change(arrays.tally, state, now, WAITING, 1.0)
 
 
 @inlined
-def _put_in_turn(held: Held, slot: int) -> None:
-    held.pool[slot].after = NONE
-    last = _append(held.lists, LEASE_HEAD, held.pool[slot].level, slot)
+def _put_in_turn(arrays: TandemArrays, slot: int) -> None:
+    arrays.pool[slot].after = NONE
+    last = _append(arrays.lists, LEASE_HEAD, arrays.pool[slot].level, slot)
     if last != NONE:
-        held.pool[last].after = slot
+        arrays.pool[last].after = slot
 
 
 @inlined
-def _produce(held: Held, state: Any, now: float) -> float:
+def _produce(arrays: TandemArrays, state: Any, now: float) -> float:
     slot = state.free
-    message = held.pool[slot]
+    message = arrays.pool[slot]
     state.free = message.link
     kind = 0
-    if held.kinds.size > 1:
-        chance = uniform(held.words[CLASS])
-        while chance >= held.kinds[kind].share:
+    if arrays.kinds.size > 1:
+        chance = uniform(arrays.words[CLASS])
+        while chance >= arrays.kinds[kind].share:
             kind += 1
-    row = held.kinds[kind]
+    row = arrays.kinds[kind]
     message.arrived = now
-    message.sender_time = draw(held.words[SENDER], held.shapes, held.values, row.sender)
-    message.broker_time = draw(held.words[BROKER], held.shapes, held.values, row.broker)
-    message.chance = uniform(held.words[CHANCE])
+    message.sender_time = draw(arrays.words[SENDER], arrays.shapes, arrays.values, row.sender)
+    message.broker_time = draw(arrays.words[BROKER], arrays.shapes, arrays.values, row.broker)
+    message.chance = uniform(arrays.words[CHANCE])
     message.serial = state.serial
     message.copies = message.leases = message.listed = 0
     message.kind, message.level, message.stage = kind, row.level, SENDING
     state.serial += 1
-    state.next_arrival = now + draw(held.words[ARRIVAL], held.shapes, held.values, ARRIVAL_ROW)
+    state.next_arrival = now + draw(
+        arrays.words[ARRIVAL], arrays.shapes, arrays.values, ARRIVAL_ROW
+    )
     state.in_system += 1
-    _change(held.tally, state, now, IN_SYSTEM, 1.0)
-    _note(held, state, now, message, ARRIVED)
+    _change(arrays.tally, state, now, IN_SYSTEM, 1.0)
+    _note(arrays, state, now, message, ARRIVED)
     if state.in_order:
-        _put_in_turn(held, slot)
+        _put_in_turn(arrays, slot)
     if state.sender_busy < state.sender_threads:
         if state.sender_busy == 0:
-            _change(held.tally, state, now, SENDER_ANY, 1.0)
-        _change(held.tally, state, now, SENDER_BUSY, 1.0)
-        return _start_sending(held, state, now, slot)
-    _wait_for_sender(held, state, now, slot)
+            _change(arrays.tally, state, now, SENDER_ANY, 1.0)
+        _change(arrays.tally, state, now, SENDER_BUSY, 1.0)
+        return _start_sending(arrays, state, now, slot)
+    _wait_for_sender(arrays, state, now, slot)
     return math.inf
 
 
 @inlined
-def _arrive_at_broker(held: Held, state: Any, now: float, slot: int) -> None:
-    message = held.pool[slot]
+def _arrive_at_broker(arrays: TandemArrays, state: Any, now: float, slot: int) -> None:
+    message = arrays.pool[slot]
     message.sent = now
     message.stage = VISIBLE
     state.visible += 1
-    _change(held.tally, state, now, SEEN, 1.0)
+    _change(arrays.tally, state, now, SEEN, 1.0)
     if not state.in_order:
-        _put_in_turn(held, slot)
+        _put_in_turn(arrays, slot)
 
 
 @inlined
-def _end_sending(held: Held, state: Any, now: float) -> float:
-    slot = held.sender[state.sender_busy].slot
+def _end_sending(arrays: TandemArrays, state: Any, now: float) -> float:
+    slot = arrays.sender[state.sender_busy].slot
     state.sender_busy -= 1
-    soonest: float = held.sender[state.sender_busy].end
-    _note(held, state, now, held.pool[slot], SENT)
+    soonest: float = arrays.sender[state.sender_busy].end
+    _note(arrays, state, now, arrays.pool[slot], SENT)
     if state.sender_waiting > 0:
         level = 0
-        while held.lists[SEND_HEAD, level] == NONE:
+        while arrays.lists[SEND_HEAD, level] == NONE:
             level += 1
-        waiting = held.lists[SEND_HEAD, level]
-        held.lists[SEND_HEAD, level] = held.pool[waiting].link
+        waiting = arrays.lists[SEND_HEAD, level]
+        arrays.lists[SEND_HEAD, level] = arrays.pool[waiting].link
         state.sender_waiting -= 1
-        _change(held.tally, state, now, WAITING, -1.0)
-        soonest = min(soonest, _start_sending(held, state, now, waiting))
+        _change(arrays.tally, state, now, WAITING, -1.0)
+        soonest = min(soonest, _start_sending(arrays, state, now, waiting))
     else:
-        _change(held.tally, state, now, SENDER_BUSY, -1.0)
+        _change(arrays.tally, state, now, SENDER_BUSY, -1.0)
         if state.sender_busy == 0:
-            _change(held.tally, state, now, SENDER_ANY, -1.0)
+            _change(arrays.tally, state, now, SENDER_ANY, -1.0)
     if state.link_delay > 0.0:
-        _delay(held, TO_BROKER, now + state.link_delay, slot, UNDECIDED)
+        _delay(arrays, TO_BROKER, now + state.link_delay, slot, UNDECIDED)
     else:
-        _arrive_at_broker(held, state, now, slot)
+        _arrive_at_broker(arrays, state, now, slot)
     return soonest
 
 
 @inlined
-def _release(held: Held, state: Any, slot: int) -> None:
+def _release(arrays: TandemArrays, state: Any, slot: int) -> None:
     """Gives the slot back once nothing refers to the message."""
-    message = held.pool[slot]
+    message = arrays.pool[slot]
     if message.copies == 0 and message.listed == 0:
         message.link = state.free
         state.free = slot
 
 
 @inlined
-def _startable(held: Held, state: Any) -> int:
+def _startable(arrays: TandemArrays, state: Any) -> int:
     """Takes the message that the broker may start from its list; NONE if there is none."""
-    for level in range(held.lists.shape[1]):
-        while held.lists[AGAIN_HEAD, level] != NONE:
-            slot: int = held.lists[AGAIN_HEAD, level]
-            message = held.pool[slot]
-            held.lists[AGAIN_HEAD, level] = message.link
+    for level in range(arrays.lists.shape[1]):
+        while arrays.lists[AGAIN_HEAD, level] != NONE:
+            slot: int = arrays.lists[AGAIN_HEAD, level]
+            message = arrays.pool[slot]
+            arrays.lists[AGAIN_HEAD, level] = message.link
             message.listed = 0
             if message.stage == VISIBLE:
                 return slot
-            _release(held, state, slot)
-        first: int = held.lists[LEASE_HEAD, level]
-        if first != NONE and held.pool[first].stage == VISIBLE:
-            held.lists[LEASE_HEAD, level] = held.pool[first].after
+            _release(arrays, state, slot)
+        first: int = arrays.lists[LEASE_HEAD, level]
+        if first != NONE and arrays.pool[first].stage == VISIBLE:
+            arrays.lists[LEASE_HEAD, level] = arrays.pool[first].after
             return first
     return NONE
 
 
 @inlined
-def _lease(held: Held, state: Any, now: float, slot: int) -> float:
-    message = held.pool[slot]
+def _lease(arrays: TandemArrays, state: Any, now: float, slot: int) -> float:
+    message = arrays.pool[slot]
     if message.leases == 0:
         message.leased = now
         service = message.broker_time
     else:
-        row = held.kinds[message.kind].broker
-        service = draw(held.words[AGAIN], held.shapes, held.values, row)
+        row = arrays.kinds[message.kind].broker
+        service = draw(arrays.words[AGAIN], arrays.shapes, arrays.values, row)
     message.leases += 1
     message.copies += 1
     message.stage = INVISIBLE
     state.visible -= 1
-    _change(held.tally, state, now, SEEN, -1.0)
+    _change(arrays.tally, state, now, SEEN, -1.0)
     end: float = now + service
-    _hold(held.broker, state.broker_busy, slot, end)
+    _hold(arrays.broker, state.broker_busy, slot, end)
     if state.broker_busy == 0:
-        _change(held.tally, state, now, BROKER_ANY, 1.0)
+        _change(arrays.tally, state, now, BROKER_ANY, 1.0)
     state.broker_busy += 1
-    _change(held.tally, state, now, BROKER_BUSY, 1.0)
-    _note(held, state, now, message, LEASED)
+    _change(arrays.tally, state, now, BROKER_BUSY, 1.0)
+    _note(arrays, state, now, message, LEASED)
     if state.timed:
-        _delay(held, TIMER, now + state.visibility_timeout, slot, UNDECIDED)
+        _delay(arrays, TIMER, now + state.visibility_timeout, slot, UNDECIDED)
     return end
 
 
 @inlined
-def _receive(held: Held, state: Any, now: float, message: Any) -> None:
+def _receive(arrays: TandemArrays, state: Any, now: float, message: Any) -> None:
     if message.stage == VISIBLE:
         # It had expired early and waits to be leased again: it is deleted where it waits.
         state.visible -= 1
-        _change(held.tally, state, now, SEEN, -1.0)
+        _change(arrays.tally, state, now, SEEN, -1.0)
     message.stage = DONE
     state.in_system -= 1
-    _change(held.tally, state, now, IN_SYSTEM, -1.0)
-    _note(held, state, now, message, RECEIVED)
+    _change(arrays.tally, state, now, IN_SYSTEM, -1.0)
+    _note(arrays, state, now, message, RECEIVED)
     sojourn = now - message.arrived
     first = SUMS_FIRST + SUMS_WIDTH * message.kind
-    held.tally[first] += 1.0
-    held.tally[first + 1] += sojourn
-    held.tally[first + 2] += sojourn * sojourn
-    held.tally[first + 3] += message.sent - message.arrived
-    held.tally[first + 4] += message.leased - message.sent
+    arrays.tally[first] += 1.0
+    arrays.tally[first + 1] += sojourn
+    arrays.tally[first + 2] += sojourn * sojourn
+    arrays.tally[first + 3] += message.sent - message.arrived
+    arrays.tally[first + 4] += message.leased - message.sent
     if state.slice > 0:
-        held.histogram[message.kind, bin_of(sojourn * state.per_scale)] += 1
+        arrays.histogram[message.kind, bin_of(sojourn * state.per_scale)] += 1
 
 
 @inlined
-def _become_visible_again(held: Held, state: Any, now: float, slot: int) -> None:
-    message = held.pool[slot]
+def _become_visible_again(arrays: TandemArrays, state: Any, now: float, slot: int) -> None:
+    message = arrays.pool[slot]
     message.stage = VISIBLE
     message.listed = 1
-    message.link = held.lists[AGAIN_HEAD, message.level]
-    held.lists[AGAIN_HEAD, message.level] = slot
+    message.link = arrays.lists[AGAIN_HEAD, message.level]
+    arrays.lists[AGAIN_HEAD, message.level] = slot
     state.visible += 1
-    _change(held.tally, state, now, SEEN, 1.0)
+    _change(arrays.tally, state, now, SEEN, 1.0)
 
 
 @inlined
-def _reach_receiver(held: Held, state: Any, now: float, slot: int, lost: int) -> None:
-    message = held.pool[slot]
+def _reach_receiver(arrays: TandemArrays, state: Any, now: float, slot: int, lost: int) -> None:
+    message = arrays.pool[slot]
     message.copies -= 1
     if lost:
-        _note(held, state, now, message, LOST)
+        _note(arrays, state, now, message, LOST)
         if not state.timed:
-            _become_visible_again(held, state, now, slot)
+            _become_visible_again(arrays, state, now, slot)
     elif message.stage == DONE:
-        _note(held, state, now, message, REPEATED)
+        _note(arrays, state, now, message, REPEATED)
     else:
-        _receive(held, state, now, message)
+        _receive(arrays, state, now, message)
     if message.stage == DONE:
-        _release(held, state, slot)
+        _release(arrays, state, slot)
 
 
 @inlined
-def _end_service(held: Held, state: Any, now: float) -> None:
-    slot = held.broker[state.broker_busy].slot
-    message = held.pool[slot]
+def _end_service(arrays: TandemArrays, state: Any, now: float) -> None:
+    slot = arrays.broker[state.broker_busy].slot
+    message = arrays.pool[slot]
     state.broker_busy -= 1
-    _change(held.tally, state, now, BROKER_BUSY, -1.0)
+    _change(arrays.tally, state, now, BROKER_BUSY, -1.0)
     if state.broker_busy == 0:
-        _change(held.tally, state, now, BROKER_ANY, -1.0)
-    _note(held, state, now, message, SERVED)
+        _change(arrays.tally, state, now, BROKER_ANY, -1.0)
+    _note(arrays, state, now, message, SERVED)
     # One uniform number tells all attempts: what is left of it after a test is uniform again.
     lost = 0
     if message.chance < state.reliability:
@@ -321,37 +323,37 @@ def _end_service(held: Held, state: Any, now: float) -> None:
         message.chance = (message.chance - state.reliability) / (1.0 - state.reliability)
         lost = 1
     if state.link_delay > 0.0:
-        _delay(held, TO_RECEIVER, now + state.link_delay, slot, lost)
+        _delay(arrays, TO_RECEIVER, now + state.link_delay, slot, lost)
     else:
-        _reach_receiver(held, state, now, slot, lost)
+        _reach_receiver(arrays, state, now, slot, lost)
 
 
 @part
-def _end_delay(held: Held, now: float) -> None:
-    """The first of the delays that is due; else the slice has ended."""
-    state = held.state[0]
-    for ring in range(held.turns.shape[0]):
-        head = held.turns[ring, 0]
-        delayed = held.rings[ring, head]
-        if held.turns[ring, 1] == 0 or delayed.due > now:
+def _end_delay(arrays: TandemArrays, now: float) -> None:
+    """Handles the first delay that is due, or the end of the slice."""
+    state = arrays.state[0]
+    for ring in range(arrays.turns.shape[0]):
+        head = arrays.turns[ring, 0]
+        delayed = arrays.rings[ring, head]
+        if arrays.turns[ring, 1] == 0 or delayed.due > now:
             continue
-        held.turns[ring, 0] = (head + 1) & (held.rings.shape[1] - 1)
-        held.turns[ring, 1] -= 1
-        message = held.pool[delayed.slot]
+        arrays.turns[ring, 0] = (head + 1) & (arrays.rings.shape[1] - 1)
+        arrays.turns[ring, 1] -= 1
+        message = arrays.pool[delayed.slot]
         if ring == TO_BROKER:
-            _arrive_at_broker(held, state, now, delayed.slot)
+            _arrive_at_broker(arrays, state, now, delayed.slot)
         elif ring == TO_RECEIVER:
-            _reach_receiver(held, state, now, delayed.slot, delayed.lost)
+            _reach_receiver(arrays, state, now, delayed.slot, delayed.lost)
         elif message.serial == delayed.serial and message.stage == INVISIBLE:
-            _note(held, state, now, message, EXPIRED)
-            _become_visible_again(held, state, now, delayed.slot)
+            _note(arrays, state, now, message, EXPIRED)
+            _become_visible_again(arrays, state, now, delayed.slot)
         break
     else:
-        _end_slice(held.tally, held.series, state)
+        _end_slice(arrays.tally, arrays.series, state)
     state.next_other = state.slice_end
-    for ring in range(held.turns.shape[0]):
-        if held.turns[ring, 1] > 0:
-            due = held.rings[ring, held.turns[ring, 0]].due
+    for ring in range(arrays.turns.shape[0]):
+        if arrays.turns[ring, 1] > 0:
+            due = arrays.rings[ring, arrays.turns[ring, 0]].due
             state.next_other = min(state.next_other, due)
 
 
@@ -373,14 +375,14 @@ def _end_slice(tally: Floats, series: Floats, state: Any) -> None:
 
 
 @kernel
-def advance(held: Held, events_max: int) -> int:
-    """Runs to the end of the last slice (ENDED), or stops for want of room or for a pause."""
-    state = held.state[0]
-    slices = held.series.shape[0]
+def advance(arrays: TandemArrays, events_max: int) -> int:
+    """Runs to the end of the last slice (ENDED), or until there is no room (FULL), or PAUSED."""
+    state = arrays.state[0]
+    slices = arrays.series.shape[0]
     if state.next_arrival < 0.0:
-        state.next_arrival = draw(held.words[ARRIVAL], held.shapes, held.values, ARRIVAL_ROW)
-    sent = held.sender[state.sender_busy].end
-    served = held.broker[state.broker_busy].end
+        state.next_arrival = draw(arrays.words[ARRIVAL], arrays.shapes, arrays.values, ARRIVAL_ROW)
+    sent = arrays.sender[state.sender_busy].end
+    served = arrays.broker[state.broker_busy].end
     arrival = state.next_arrival
     for _ in range(events_max):
         if state.slice == slices:
@@ -391,21 +393,21 @@ def advance(held: Held, events_max: int) -> int:
         if min(sent, served) <= min(arrival, other):
             if served <= sent:
                 now = served
-                _end_service(held, state, now)
-                served = held.broker[state.broker_busy].end
+                _end_service(arrays, state, now)
+                served = arrays.broker[state.broker_busy].end
             else:
                 now = sent
-                sent = _end_sending(held, state, now)
+                sent = _end_sending(arrays, state, now)
         elif arrival < other:
-            sent = min(sent, _produce(held, state, arrival))
+            sent = min(sent, _produce(arrays, state, arrival))
             arrival = state.next_arrival
             continue
         else:
             now = other
-            _end_delay(held, now)
+            _end_delay(arrays, now)
         while state.visible > 0 and state.broker_busy < state.broker_threads:
-            slot = _startable(held, state)
+            slot = _startable(arrays, state)
             if slot == NONE:
                 break
-            served = min(served, _lease(held, state, now, slot))
+            served = min(served, _lease(arrays, state, now, slot))
     return PAUSED

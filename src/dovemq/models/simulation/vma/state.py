@@ -1,9 +1,9 @@
-"""The state of one run of the tandem as its kernel holds it: plain arrays that can grow.
+"""The state of one replication of the tandem: plain arrays that the kernel changes.
 
-A message lives in a slot of `pool`; lists are links between slots (−1 ends one). The ends of
+A message has a slot of `pool`; lists are links between slots, and −1 ends a list. The ends of
 service are sorted, the soonest last, above a bound at infinity in place 0. Delays that are the
 same for every message (two passages of the link, the timeout) are first-in first-out `rings`.
-What is measured has a row per slice of time; row 0 is the warm-up.
+Measurements have a row per slice of time; row 0 is the warm-up.
 """
 
 from typing import Final, NamedTuple
@@ -11,13 +11,14 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dovemq.models.checks import Floats
+from dovemq.models.errors import TooLarge
 from dovemq.models.simulation.compiled import codes
-from dovemq.models.simulation.estimates import Floats
 from dovemq.models.simulation.histogram import BINS
-from dovemq.models.simulation.runs import Span
-from dovemq.models.simulation.sampling import Rows, Shapes
+from dovemq.models.simulation.runs import ReplicationSpan
+from dovemq.models.simulation.sampling import Rows, Shapes, row_type
 from dovemq.models.simulation.streams import Words, seeded
-from dovemq.models.simulation.vma.model import Tandem
+from dovemq.models.vma.parameters import VmaParameters
 
 NONE: Final = -1
 SENDING, VISIBLE, INVISIBLE, DONE = range(4)
@@ -39,7 +40,7 @@ AREAS: Final = (
     "broker_any_busy",
     "in_system",
 )
-"""Numbers over time: messages waiting, threads busy, 1 while any is, messages not yet received."""
+"""Numbers over time: waiting messages, busy threads, 1 while any is busy, unreceived messages."""
 EVENTS: Final = (
     "arrived",
     "send_started",
@@ -51,77 +52,38 @@ EVENTS: Final = (
     "received",
     "repeated",
 )
-"""What is counted and can be recorded. `repeated` is a receive of what was received before."""
+"""Events that are counted and can be recorded. `repeated` is a further receive of a message."""
 SUMS: Final = ("received", "sojourn", "sojourn_square", "sending", "resting")
-"""Per class, of the messages received: until sent, from sent to the first lease."""
+"""Sums over the received messages of a class: `sending` lasts until the message is at the broker,
+`resting` from there to its first lease."""
 
-_STATE = np.dtype(
-    [
-        ("now", np.float64),
-        ("next_arrival", np.float64),
-        ("next_other", np.float64),
-        ("slice_end", np.float64),
-        ("slice_length", np.float64),
-        ("reliability", np.float64),
-        ("visibility_timeout", np.float64),
-        ("link_delay", np.float64),
-        ("per_scale", np.float64),
-        ("sender_threads", np.int64),
-        ("broker_threads", np.int64),
-        ("in_order", np.int64),
-        ("timed", np.int64),
-        ("slice", np.int64),
-        ("sender_waiting", np.int64),
-        ("visible", np.int64),
-        ("sender_busy", np.int64),
-        ("broker_busy", np.int64),
-        ("in_system", np.int64),
-        ("free", np.int64),
-        ("serial", np.int64),
-        ("rows", np.int64),
-        ("rows_max", np.int64),
-        ("full", np.int64),
-    ]
+_STATE = row_type(
+    f8="now next_arrival next_other slice_end slice_length reliability visibility_timeout "
+    "link_delay per_scale",
+    i8="sender_threads broker_threads in_order timed slice sender_waiting visible sender_busy "
+    "broker_busy in_system free serial rows rows_max full",
 )
-_KIND = np.dtype(
-    [("share", np.float64), ("level", np.int64), ("sender", np.int64), ("broker", np.int64)]
+_KIND = row_type(f8="share", i8="level sender broker")
+_MESSAGE = row_type(
+    f8="arrived sent leased sender_time broker_time chance",
+    i8="serial",
+    i4="link after copies leases",
+    i2="kind level stage listed",
 )
-_MESSAGE = np.dtype(
-    [
-        ("arrived", np.float64),
-        ("sent", np.float64),
-        ("leased", np.float64),
-        ("sender_time", np.float64),
-        ("broker_time", np.float64),
-        ("chance", np.float64),
-        ("serial", np.int64),
-        ("link", np.int32),
-        ("after", np.int32),
-        ("copies", np.int32),
-        ("leases", np.int32),
-        ("kind", np.int16),
-        ("level", np.int16),
-        ("stage", np.int16),
-        ("listed", np.int16),
-    ]
-)
-_THREAD = np.dtype([("end", np.float64), ("slot", np.int64)])
-_DELAYED = np.dtype(
-    [("due", np.float64), ("serial", np.int64), ("slot", np.int64), ("lost", np.int64)]
-)
-RECORD = np.dtype(
-    [("time", np.float64), ("message", np.int64), ("event", np.int64), ("kind", np.int64)]
-)
+_THREAD = row_type(f8="end", i8="slot")
+_DELAYED = row_type(f8="due", i8="serial slot lost")
+RECORD = row_type(f8="time", i8="message event kind")
 
 Whole = NDArray[np.int64]
 
 
-class Held(NamedTuple):
-    """Everything the kernel reads and writes.
+class TandemArrays(NamedTuple):
+    """Everything that the kernel reads and writes.
 
-    `lists` has five rows of a slot per level: head and tail of what waits to be sent, head and
-    tail of what may be leased in turn, and the head of what is visible again. `tally` is the
-    current row of `series`: areas, counts, sums per class. `turns` is head and length per ring.
+    `lists` has five rows with a slot per priority level: head and tail of the messages that wait to
+    be sent, head and tail of those that may be leased in turn, and the head of those that are
+    visible again. `tally` is the current row of `series`: areas, counts, sums per class. `turns`
+    holds the head and the length of each ring.
     """
 
     state: Rows
@@ -141,25 +103,28 @@ class Held(NamedTuple):
     record: Rows
 
 
-def scale_of(tandem: Tandem) -> float:
-    """Sojourns are counted relative to it."""
+def scale_of(tandem: VmaParameters) -> float:
+    """The unit of the histogram of sojourns: the mean service time of a message."""
+    sender, broker = tandem.sender_time, tandem.broker_time
     total = sum(
-        each.share * (tandem.sender_of(each).mean + tandem.broker_of(each).mean)
+        each.share * ((each.sender or sender).mean + (each.broker or broker).mean)
         for each in tandem.classes
     )
-    return total or tandem.arrival.mean
+    return total or tandem.arrival_time.mean
 
 
-def held(tandem: Tandem, span: Span, seed: int, replication: int) -> Held:
+def tandem_arrays(
+    tandem: VmaParameters, span: ReplicationSpan, seed: int, replication: int
+) -> TandemArrays:
     levels = sorted({each.priority for each in tandem.classes})
-    shapes = Shapes(tandem.arrival)
+    shapes = Shapes(tandem.arrival_time)
     kinds = _kinds(tandem, levels, shapes)
     table, values = shapes.tables()
     state = _state(tandem, span)
     pool = np.zeros(SLOTS_FIRST, _MESSAGE)
     _set_free(pool, state, 0)
     width = len(AREAS) + len(EVENTS) + len(SUMS) * len(kinds)
-    return Held(
+    return TandemArrays(
         state=state,
         kinds=kinds,
         shapes=table,
@@ -167,8 +132,8 @@ def held(tandem: Tandem, span: Span, seed: int, replication: int) -> Held:
         words=seeded(seed, ((replication, purpose) for purpose in range(PURPOSES))),
         pool=pool,
         lists=np.full((LISTS, len(levels)), NONE),
-        sender=_threads(tandem.sender_threads),
-        broker=_threads(tandem.broker_threads),
+        sender=_threads(int(tandem.sender_threads)),
+        broker=_threads(int(tandem.broker_threads)),
         rings=np.zeros((RINGS, SLOTS_FIRST), _DELAYED),
         turns=np.zeros((RINGS, 2), np.int64),
         tally=np.zeros(width),
@@ -178,19 +143,24 @@ def held(tandem: Tandem, span: Span, seed: int, replication: int) -> Held:
     )
 
 
-def _state(tandem: Tandem, span: Span) -> Rows:
+def _state(tandem: VmaParameters, span: ReplicationSpan) -> Rows:
     state = np.zeros(1, _STATE)
     state["next_arrival"] = NONE
     state["slice"] = 0 if span.warm_up else 1
     state["slice_end"] = state["next_other"] = span.warm_up or span.slice_length
     state["slice_length"] = span.slice_length
     state["per_scale"] = 1.0 / scale_of(tandem)
-    for name in ("reliability", "visibility_timeout", "link_delay"):
-        state[name] = getattr(tandem, name)
-    for name in ("sender_threads", "broker_threads"):
+    numbers = (
+        "reliability",
+        "visibility_timeout",
+        "link_delay",
+        "sender_threads",
+        "broker_threads",
+    )
+    for name in numbers:
         state[name] = getattr(tandem, name)
     state["in_order"] = tandem.order == "in"
-    state["timed"] = tandem.recovery == "timer"
+    state["timed"] = tandem.failure == "timer"
     state["rows_max"] = span.record_rows_max
     return state
 
@@ -201,12 +171,12 @@ def _threads(count: int) -> Rows:
     return threads
 
 
-def _kinds(tandem: Tandem, levels: list[int], shapes: Shapes) -> Rows:
+def _kinds(tandem: VmaParameters, levels: list[int], shapes: Shapes) -> Rows:
     kinds = np.zeros(len(tandem.classes), _KIND)
     cumulated = np.cumsum([each.share for each in tandem.classes])
     cumulated[-1] = np.inf
     for place, each in enumerate(tandem.classes):
-        sender, broker = tandem.sender_of(each), tandem.broker_of(each)
+        sender, broker = each.sender or tandem.sender_time, each.broker or tandem.broker_time
         level = levels.index(each.priority)
         kinds[place] = (cumulated[place], level, shapes.place(sender), shapes.place(broker))
     return kinds
@@ -219,16 +189,16 @@ def _set_free(pool: Rows, state: Rows, first: int) -> None:
     state["free"] = first
 
 
-def grown(held: Held) -> Held:
-    """With twice the room for messages and delays."""
-    slots = len(held.pool)
+def grown(arrays: TandemArrays) -> TandemArrays:
+    """Returns the arrays with twice the room for messages and delays."""
+    slots = len(arrays.pool)
     if slots >= SLOTS_MAX:
-        raise MemoryError(f"more than {SLOTS_MAX:,} messages wait: the model is unstable")
-    pool = np.concatenate((held.pool, np.zeros(slots, _MESSAGE)))
-    _set_free(pool, held.state, slots)
+        raise TooLarge("waiting messages", 2 * slots, SLOTS_MAX, "the model is unstable")
+    pool = np.concatenate((arrays.pool, np.zeros(slots, _MESSAGE)))
+    _set_free(pool, arrays.state, slots)
     rings = np.zeros((RINGS, 2 * slots), _DELAYED)
-    for ring, (head, length) in enumerate(held.turns):
-        rings[ring, :length] = held.rings[ring].take(np.arange(head, head + length) % slots)
-    held.turns[:, 0] = 0
-    held.state["full"] = 0
-    return held._replace(pool=pool, rings=rings)
+    for ring, (head, length) in enumerate(arrays.turns):
+        rings[ring, :length] = arrays.rings[ring].take(np.arange(head, head + length) % slots)
+    arrays.turns[:, 0] = 0
+    arrays.state["full"] = 0
+    return arrays._replace(pool=pool, rings=rings)

@@ -1,0 +1,174 @@
+"""The distributions of times that all models share: means, moments and Laplace transforms.
+
+Times are never negative and have the unit of time of the model. `scv` is the squared coefficient
+of variation. `simulation/sampling.py` draws from these distributions.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dovemq.models import checks
+from dovemq.models.errors import ModelParameterInvalid
+
+STAGES_MAX: Final = 1_000_000
+
+Complex: TypeAlias = NDArray[np.complex128]
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential:
+    mean: float
+
+    def __post_init__(self) -> None:
+        checks.positive(self.mean, "Exponential.mean")
+
+    @property
+    def scv(self) -> float:
+        return 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Deterministic:
+    mean: float
+
+    def __post_init__(self) -> None:
+        checks.not_negative(self.mean, "Deterministic.mean")
+
+    @property
+    def scv(self) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Erlang:
+    """The sum of `stages` exponential times of equal mean."""
+
+    mean: float
+    stages: int
+
+    def __post_init__(self) -> None:
+        checks.positive(self.mean, "Erlang.mean")
+        checks.whole(self.stages, "Erlang.stages", 1, STAGES_MAX)
+
+    @property
+    def scv(self) -> float:
+        return 1.0 / self.stages
+
+
+@dataclass(frozen=True, slots=True)
+class Gamma:
+    mean: float
+    scv: float
+
+    def __post_init__(self) -> None:
+        checks.positive(self.mean, "Gamma.mean")
+        checks.positive(self.scv, "Gamma.scv")
+
+
+@dataclass(frozen=True, slots=True)
+class HyperExponential:
+    """With probability shares[i] an exponential time of mean means[i]."""
+
+    shares: tuple[float, ...]
+    means: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        checks.shares(self.shares, "HyperExponential")
+        checks.positive(self.means, "HyperExponential.means")
+        if len(self.means) != len(self.shares):
+            raise ModelParameterInvalid(
+                "HyperExponential.means", self.means, "one mean for each share"
+            )
+
+    @property
+    def mean(self) -> float:
+        return math.fsum(share * mean for share, mean in zip(self.shares, self.means, strict=True))
+
+    @property
+    def scv(self) -> float:
+        return moments(self)[1] / self.mean**2 - 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Empirical:
+    """One of the observed values, each with the same probability."""
+
+    values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise ModelParameterInvalid("Empirical.values", self.values, "at least one value")
+        checks.not_negative(self.values, "Empirical.values")
+        object.__setattr__(self, "values", tuple(sorted(map(float, self.values))))
+
+    @property
+    def mean(self) -> float:
+        return math.fsum(self.values) / len(self.values)
+
+    @property
+    def scv(self) -> float:
+        mean = self.mean
+        if mean == 0:
+            return 0.0
+        return math.fsum((value - mean) ** 2 for value in self.values) / len(self.values) / mean**2
+
+
+Distribution: TypeAlias = (
+    Exponential | Deterministic | Erlang | Gamma | HyperExponential | Empirical
+)
+
+
+def by_moments(mean: float, scv: float) -> Distribution:
+    """Returns a distribution with this mean and squared coefficient of variation.
+
+    Above 1 it is hyper-exponential of two phases with balanced means (Whitt 1982), below 1 a gamma
+    distribution.
+    """
+    checks.positive(mean, "mean")
+    checks.not_negative(scv, "scv")
+    if scv == 0:
+        return Deterministic(mean)
+    if scv == 1:
+        return Exponential(mean)
+    if scv < 1:
+        return Gamma(mean, scv)
+    share = (1.0 + math.sqrt((scv - 1.0) / (scv + 1.0))) / 2.0
+    return HyperExponential((share, 1.0 - share), (mean / (2 * share), mean / (2 * (1 - share))))
+
+
+def moments(times: Distribution) -> tuple[float, float, float]:
+    """Returns E[S], E[S²] and E[S³]."""
+    match times:
+        case HyperExponential(shares, means):
+            first, second, third = (
+                math.factorial(power)
+                * math.fsum(share * mean**power for share, mean in zip(shares, means, strict=True))
+                for power in (1, 2, 3)
+            )
+            return first, second, third
+        case Empirical(values):
+            first, second, third = (
+                math.fsum(value**power for value in values) / len(values) for power in (1, 2, 3)
+            )
+            return first, second, third
+        case _:
+            mean, scale = times.mean, times.mean * times.scv
+            return mean, mean * (mean + scale), mean * (mean + scale) * (mean + 2.0 * scale)
+
+
+def transform(times: Distribution, s: Complex) -> Complex:
+    """Returns the Laplace–Stieltjes transform E[exp(−sS)]."""
+    match times:
+        case Deterministic(mean):
+            return np.asarray(np.exp(-mean * s))
+        case HyperExponential(shares, means):
+            branches = zip(shares, means, strict=True)
+            return np.asarray(sum(share / (1.0 + mean * s) for share, mean in branches))
+        case Empirical(values):
+            return np.asarray(np.mean(np.exp(-np.multiply.outer(values, s)), axis=0))
+        case _:
+            return np.asarray((1.0 + times.mean * times.scv * s) ** (-1.0 / times.scv))

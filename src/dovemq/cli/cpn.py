@@ -135,7 +135,7 @@ def _add_draw(actions: Commands) -> None:
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
+def _command_errors() -> Iterator[None]:
     from dovemq.models.petri import NetError, NetInvalid
 
     try:
@@ -198,7 +198,7 @@ def _simulate(args: argparse.Namespace) -> int:
 
     if args.until is None and args.steps is None and args.stop is None:
         raise WrongUse("say when a run ends: --until, --steps or --stop")
-    with _told():
+    with _command_errors():
         net = checked(_read(args))
         laboratory = Laboratory(net, _monitors(net, args))
         done = [0]
@@ -224,12 +224,12 @@ def _simulate(args: argparse.Namespace) -> int:
 
 def _monitors(net: "CheckedNet", args: argparse.Namespace) -> "list[Monitor]":
     """What every net has, counts and sizes, and what was asked for."""
-    from dovemq.models.petri import Breakpoint, Collector, Count, Level, MarkingSize
+    from dovemq.models.petri import Breakpoint, Collector, Count, MarkingSize, TimeAverage
 
     made: list[Monitor] = [Count(f"count {each.name}", each.name) for each in net.transitions]
     made += [MarkingSize(f"size {place.name}", place.name) for place in net.places]
     made += [Collector(f"{name}: {text}", name, text) for name, text in args.collect]
-    made += [Level(text, text) for text in args.level]
+    made += [TimeAverage(text, text) for text in args.level]
     return [*made, *([Breakpoint("stop", args.stop)] if args.stop else [])]
 
 
@@ -251,7 +251,7 @@ class _Search:
 def _statespace(args: argparse.Namespace) -> int:
     from dovemq.models.petri import Limits, checked, state_space
 
-    with _told():
+    with _command_errors():
         net = checked(_read(args))
         search = _Search()
         limits = Limits(args.markings_max, args.tokens_max)
@@ -273,7 +273,7 @@ def _statespace(args: argparse.Namespace) -> int:
 def _draw(args: argparse.Namespace) -> int:
     from dovemq.models.petri import Simulation, checked, hierarchy_svg, page_svg
 
-    with _told():
+    with _command_errors():
         net = checked(_read(args))
         simulation = Simulation(net, seed=args.seed)
         if args.after:

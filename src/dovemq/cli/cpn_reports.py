@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any, Final
 from dovemq.cli.output import print_json, print_pairs, print_table
 
 if TYPE_CHECKING:
-    from dovemq.models.petri import CheckedNet, Report, StateSpace
+    from dovemq.models.petri import CheckedNet, NetReport, StateSpace
 
 LISTED_MAX: Final = 20
 
 
-def print_report(report: "Report", *, as_json: bool) -> None:
+def print_report(report: "NetReport", *, as_json: bool) -> None:
     ends = [run.ending for run in report.runs]
     if as_json:
         figures = [

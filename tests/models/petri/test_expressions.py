@@ -19,7 +19,7 @@ from dovemq.models.petri import (
     netfiles,
 )
 from dovemq.models.petri.checking import checked
-from dovemq.models.petri.colours import Colour, Fit, Nothing, Record, fits, joined
+from dovemq.models.petri.colours import Colour, ColourFit, Nothing, Record, fits, joined
 from dovemq.models.petri.errors import ExpressionInvalid
 from dovemq.models.petri.expressions import conjuncts, names_in, parse
 from dovemq.models.petri.inference import Scope, infer
@@ -171,9 +171,9 @@ def test_fit_says_what_membership_says(one: Colour, other: Colour) -> None:
         return _check_joined(one, other)
     inside = [other.admits(value) for value in values]
     fit = fits(one, other)
-    if fit is Fit.YES:
+    if fit is ColourFit.YES:
         assert all(inside)
-    elif fit is Fit.NO:
+    elif fit is ColourFit.NO:
         assert not any(inside)
     _check_joined(one, other)
 
@@ -181,7 +181,7 @@ def test_fit_says_what_membership_says(one: Colour, other: Colour) -> None:
 def _check_joined(one: Colour, other: Colour) -> None:
     both = joined(one, other)
     if both is not None:
-        assert Fit.NO not in (fits(one, both), fits(other, both))
+        assert ColourFit.NO not in (fits(one, both), fits(other, both))
 
 
 def test_values_take_the_form_of_their_colour() -> None:

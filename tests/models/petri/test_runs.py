@@ -12,16 +12,16 @@ from dovemq.models.petri import (
     Breakpoint,
     Collector,
     Count,
+    FunctionCollector,
     Int,
     Laboratory,
-    Level,
     List,
     ListLength,
     MarkingSize,
     Monitor,
     Net,
     NetInvalid,
-    Watch,
+    TimeAverage,
 )
 from dovemq.models.petri.intervals import interval, t_quantile
 from dovemq.models.petri.monitors import Call
@@ -42,8 +42,8 @@ def test_monitors_see_what_can_be_reckoned_by_hand() -> None:
             Collector("time", "End", "now - at"),
             Collector("late", "End", "now", when="n == 1"),
             MarkingSize("serving", "Serving"),
-            Level("any", "size('Serving') > 0"),
-            Level("idle share", "size('Idle') / servers"),
+            TimeAverage("any", "size('Serving') > 0"),
+            TimeAverage("idle share", "size('Idle') / servers"),
         ],
     )
     run = laboratory.run(until=10)
@@ -106,7 +106,7 @@ def test_watch_calls_a_function_of_its_own_for_each_run() -> None:
 
         return {"Arrive": arrived, "End": lambda now, binding: float(binding["n"])}
 
-    laboratory = Laboratory(_clockwork(), [Watch("w", ("Arrive", "End"), make)])
+    laboratory = Laboratory(_clockwork(), [FunctionCollector("w", ("Arrive", "End"), make)])
     report = laboratory.replicate(2, until=5)
     assert made == [[0, 2, 4], [0, 2, 4]]
     assert report.interval("w").mean == 0.5
@@ -115,11 +115,11 @@ def test_watch_calls_a_function_of_its_own_for_each_run() -> None:
 def test_monitor_that_makes_no_sense_is_refused_by_name() -> None:
     for monitor, text in (
         (Collector("c", "End", "z"), "monitor c: unknown name 'z'"),
-        (Level("l", "size('Nowhere')"), "monitor l: no place is named 'Nowhere'"),
+        (TimeAverage("l", "size('Nowhere')"), "monitor l: no place is named 'Nowhere'"),
         (ListLength("q", "Queue"), "monitor q: Queue does not hold a list"),
         (Count("t", "Nothing"), "no transition is named 'Nothing'"),
         (Breakpoint("b", "1"), "monitor b: bool is wanted"),
-        (Level("n", "'a'"), "monitor n: real is wanted"),
+        (TimeAverage("n", "'a'"), "monitor n: real is wanted"),
     ):
         with pytest.raises(NetInvalid) as error:
             Laboratory(_clockwork(), [monitor])

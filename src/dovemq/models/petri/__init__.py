@@ -42,19 +42,19 @@ from dovemq.models.petri.monitors import (
     Breakpoint,
     Collector,
     Count,
-    Level,
+    FunctionCollector,
     ListLength,
     MarkingSize,
     Monitor,
-    Watch,
+    TimeAverage,
 )
 from dovemq.models.petri.multisets import Multiset
 from dovemq.models.petri.netfiles import read_net, write_net
 from dovemq.models.petri.nets import Net, Page
 from dovemq.models.petri.player import Recording, player_html, record
 from dovemq.models.petri.pnml import read_pnml, write_pnml
-from dovemq.models.petri.runs import Laboratory, Report, Run
-from dovemq.models.petri.simulation import Ending, Event, Simulation
+from dovemq.models.petri.runs import Laboratory, NetReport, Replication
+from dovemq.models.petri.simulation import Firing, RunEnd, Simulation
 from dovemq.models.petri.statespace import Limits, StateSpace, state_space
 from dovemq.models.petri.unfolding import unfolded
 
@@ -65,14 +65,13 @@ __all__ = [
     "Collector",
     "Colour",
     "Count",
-    "Ending",
     "Enum",
-    "Event",
+    "Firing",
+    "FunctionCollector",
     "Int",
     "Interval",
     "Invariant",
     "Laboratory",
-    "Level",
     "Limits",
     "List",
     "ListLength",
@@ -83,19 +82,20 @@ __all__ = [
     "NetError",
     "NetFailed",
     "NetInvalid",
+    "NetReport",
     "NetTooLarge",
     "Page",
     "Product",
     "Real",
     "Record",
     "Recording",
-    "Report",
-    "Run",
+    "Replication",
+    "RunEnd",
     "Simulation",
     "StateSpace",
     "String",
+    "TimeAverage",
     "Unit",
-    "Watch",
     "checked",
     "hierarchy_svg",
     "page_svg",

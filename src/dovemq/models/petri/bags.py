@@ -14,7 +14,7 @@ import ast
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dovemq.models.petri.colours import Anything, Bool, Colour, Fit, Int, List, fits
+from dovemq.models.petri.colours import Anything, Bool, Colour, ColourFit, Int, List, fits
 from dovemq.models.petri.errors import ExpressionInvalid
 from dovemq.models.petri.inference import Scope, Typed, infer, require
 
@@ -28,7 +28,7 @@ class Some:
 
     value: Typed
     count: Typed
-    judged: bool
+    runtime_check: bool
     tree: ast.expr
 
 
@@ -37,17 +37,17 @@ class Each:
     """One token for each element of a list."""
 
     items: Typed
-    judged: bool
+    runtime_check: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Conditional:
     test: Typed
     then: "Bag"
     other: "Bag"
 
 
-Part: TypeAlias = Some | Each | Choice
+Part: TypeAlias = Some | Each | Conditional
 Bag: TypeAlias = tuple[Part, ...]
 
 _ONE = Typed(Int(1, 1), ast.Constant(1))
@@ -62,7 +62,7 @@ def bag_of(tree: ast.expr, colour: Colour, scope: Scope) -> Bag:
     if isinstance(tree, ast.IfExp) and _is_bag(tree):
         test = require(infer(tree.test, scope), Bool(), "a condition")
         then, other = (bag_of(part, colour, scope) for part in (tree.body, tree.orelse))
-        return (Choice(test, then, other),)
+        return (Conditional(test, then, other),)
     word = _word(tree)
     if word == "tokens" and isinstance(tree, ast.Call):
         _refuse_names(tree)
@@ -119,6 +119,6 @@ def _some(tree: ast.expr, count: Typed, colour: Colour, scope: Scope) -> Some:
 
 def _judged(found: Colour, wanted: Colour) -> bool:
     fit = fits(found, wanted)
-    if fit is Fit.NO:
+    if fit is ColourFit.NO:
         raise ExpressionInvalid(f"the place holds {wanted}, and this is {found}")
-    return fit is Fit.MAYBE
+    return fit is ColourFit.MAYBE

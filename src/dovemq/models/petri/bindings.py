@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from dovemq.models.petri.bags import Bag
-from dovemq.models.petri.colours import Colour, Fit, fits, one_value
+from dovemq.models.petri.colours import Colour, ColourFit, fits, one_value
 from dovemq.models.petri.errors import ExpressionInvalid
 from dovemq.models.petri.expressions import names_in
 from dovemq.models.petri.inference import Scope, Typed, infer
-from dovemq.models.petri.patterns import Pattern, taken_apart
+from dovemq.models.petri.patterns import ArcPattern, taken_apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Take:
 
 
 @dataclass(frozen=True, slots=True)
-class Reckoned:
+class ComputedTake:
     """An arc whose multiset is known only when all variables are."""
 
     place: int
@@ -56,7 +56,7 @@ class Scan:
 
     take: Take
     subject: str
-    pattern: Pattern
+    pattern: ArcPattern
     known: frozenset[str]
 
 
@@ -74,7 +74,7 @@ class Assign:
 
     variable: str
     value: str
-    judged: Colour | None = None
+    runtime_check: Colour | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,37 +90,37 @@ class Draw:
     values: tuple[Any, ...]
 
 
-Step: TypeAlias = Enough | Scan | LookUp | Assign | Test | Draw
+SearchStep: TypeAlias = Enough | Scan | LookUp | Assign | Test | Draw
 
 
 @dataclass(slots=True)
-class Plan:
-    steps: list[Step] = field(default_factory=list)
-    reckoned: list[Reckoned] = field(default_factory=list)
+class SearchPlan:
+    steps: list[SearchStep] = field(default_factory=list)
+    computed_takes: list[ComputedTake] = field(default_factory=list)
     order: list[str] = field(default_factory=list)
     """The variables, in the order in which they are bound."""
 
 
 def planned(
     takes: Iterable[Take],
-    reckoned: Iterable[Reckoned],
+    computed_takes: Iterable[ComputedTake],
     guards: Iterable[ast.expr],
     needed: Iterable[str],
     scope: Scope,
-) -> Plan:
+) -> SearchPlan:
     """`needed` are variables that what is put or computed uses."""
     planner = _Planner(scope, list(guards))
     planner.count([take for take in takes if one_value(take.colour)])
     planner.search([take for take in takes if not one_value(take.colour)])
-    wanted = {name for part in reckoned for name in part.names} | set(needed)
+    wanted = {name for part in computed_takes for name in part.names} | set(needed)
     planner.draw(wanted)
-    planner.plan.reckoned = list(reckoned)
+    planner.plan.computed_takes = list(computed_takes)
     return planner.plan
 
 
 class _Planner:
     def __init__(self, scope: Scope, guards: list[ast.expr]) -> None:
-        self.plan = Plan()
+        self.plan = SearchPlan()
         self._scope = scope
         self._guards = guards
         self._known: set[str] = set()
@@ -211,9 +211,9 @@ class _Planner:
         self._known.add(name)
         self.plan.order.append(name)
 
-    def _assign(self, name: str, value: str, judged: Colour | None = None) -> None:
+    def _assign(self, name: str, value: str, runtime_check: Colour | None = None) -> None:
         if name not in self._known:
-            self.plan.steps.append(Assign(name, value, judged))
+            self.plan.steps.append(Assign(name, value, runtime_check))
             self._bound(name)
 
     def _settle(self) -> None:
@@ -244,7 +244,7 @@ class _Planner:
             if name.id not in self._known and self._names(value) <= self._known:
                 typed = infer(value, self._scope)
                 colour = self._scope.variables[name.id]
-                sure = fits(typed.colour, colour) is Fit.YES
+                sure = fits(typed.colour, colour) is ColourFit.YES
                 return name.id, typed.code, None if sure else colour
         return None
 

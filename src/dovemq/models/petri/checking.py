@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dovemq.models.petri.bags import Bag, Choice, Each, Some, bag_of
-from dovemq.models.petri.bindings import Plan, Reckoned, Take, planned
+from dovemq.models.petri.bags import Bag, Conditional, Each, Some, bag_of
+from dovemq.models.petri.bindings import ComputedTake, SearchPlan, Take, planned
 from dovemq.models.petri.colours import Bool, Colour, Int, Real, one_value
 from dovemq.models.petri.declarations import Declared, declared, runtime_value
 from dovemq.models.petri.errors import ExpressionInvalid, NetInvalid, Where
 from dovemq.models.petri.expressions import conjuncts, names_in, parse
 from dovemq.models.petri.functions import PURE_CALLS
-from dovemq.models.petri.hierarchy import Flat, Step, flattened
+from dovemq.models.petri.hierarchy import Flat, FlatTransition, flattened
 from dovemq.models.petri.inference import Scope, Typed, infer, require
 from dovemq.models.petri.multisets import Multiset
 from dovemq.models.petri.nets import Arc, Net
@@ -61,7 +61,7 @@ class CheckedTransition:
     name: str
     where: Where
     priority: int
-    plan: Plan
+    plan: SearchPlan
     takes: tuple[Take, ...]
     puts: tuple[Put, ...]
     code: tuple[tuple[str, Typed], ...]
@@ -116,7 +116,7 @@ def checked(net: Net) -> CheckedNet:
 
 
 @contextmanager
-def telling(where: Where) -> Iterator[None]:
+def locating(where: Where) -> Iterator[None]:
     """An expression's error, with the spot where the expression stands."""
     try:
         yield
@@ -130,7 +130,7 @@ def _place(net: Net, known: Declared, flat: Flat, number: int) -> CheckedPlace:
     colour = net.colours.get(spot.place.colour)
     if colour is None:
         raise NetInvalid(where, f"unknown colour {spot.place.colour!r}")
-    with telling(where.at(part="initial marking")):
+    with locating(where.at(part="initial marking")):
         bag = bag_of(parse(spot.place.initial), colour, known.scope)
         initial = _tokens(bag, known, colour)
     if not 0 <= spot.place.at < math.inf:
@@ -153,7 +153,7 @@ def _tokens(bag: Bag, known: Declared, colour: Colour) -> Multiset:
 def _amounts(bag: Bag, known: Declared, colour: Colour) -> Iterator[tuple[Any, int]]:
     run = _Evaluation(known)
     for part in bag:
-        if isinstance(part, Choice):
+        if isinstance(part, Conditional):
             yield from _amounts(part.then if run(part.test) else part.other, known, colour)
             continue
         count = run(part.count) if isinstance(part, Some) else 1
@@ -195,14 +195,14 @@ class _TransitionCheck:
         self._places = places
         self._clock: Colour = net.time or Real()
 
-    def transition(self, number: int, step: Step) -> CheckedTransition:
+    def transition(self, number: int, step: FlatTransition) -> CheckedTransition:
         made = step.transition
         where = step.page.where.at(transition=step.name)
         scope = self._scope(where)
         computed = {name for name, _ in made.code}
         searched = self._without(scope, computed)
         guards = self._guards(where, made.guard, searched)
-        takes, reckoned = self._inputs(step, where, searched)
+        takes, computed_takes = self._inputs(step, where, searched)
         code, full = self._code(where, made.code, scope, computed)
         delay = self._delay(where.at(part="delay"), made.delay, full)
         puts = tuple(
@@ -211,8 +211,8 @@ class _TransitionCheck:
             if not arc.inward
         )
         needed = self._needed(step, computed, scope)
-        with telling(where):
-            plan = planned(takes, reckoned, guards, needed, searched)
+        with locating(where):
+            plan = planned(takes, computed_takes, guards, needed, searched)
         asks = any("now" in names_in(guard) for guard in guards)
         return CheckedTransition(
             number, step.name, where, made.priority, plan, tuple(takes), puts, code, delay,
@@ -240,32 +240,34 @@ class _TransitionCheck:
         )
 
     def _guards(self, where: Where, text: str, scope: Scope) -> list[ast.expr]:
-        with telling(where.at(part="guard")):
+        with locating(where.at(part="guard")):
             tree = parse(text)
             require(infer(tree, scope), Bool(), "a guard")
             always = isinstance(tree, ast.Constant) and tree.value is True
             return [] if always else conjuncts(tree)
 
-    def _inputs(self, step: Step, where: Where, scope: Scope) -> tuple[list[Take], list[Reckoned]]:
+    def _inputs(
+        self, step: FlatTransition, where: Where, scope: Scope
+    ) -> tuple[list[Take], list[ComputedTake]]:
         takes: list[Take] = []
-        reckoned: list[Reckoned] = []
+        computed_takes: list[ComputedTake] = []
         for arc, place in step.arcs:
             if not arc.inward:
                 continue
             spot = where.at(arc=str(arc))
             if arc.delay != "0":
                 raise NetInvalid(spot, "an arc into a transition has no delay")
-            with telling(spot):
+            with locating(spot):
                 colour = self._places[place].colour
                 tree = parse(arc.expression)
                 bag = bag_of(tree, colour, scope)
                 plain = _plain_takes(bag, place, colour, str(arc))
                 if plain is None:
                     names = frozenset(names_in(tree) & set(scope.variables))
-                    reckoned.append(Reckoned(place, bag, names, str(arc)))
+                    computed_takes.append(ComputedTake(place, bag, names, str(arc)))
                 else:
                     takes += plain
-        return takes, reckoned
+        return takes, computed_takes
 
     def _code(
         self, where: Where, parts: tuple[tuple[str, str], ...], scope: Scope, computed: set[str]
@@ -276,14 +278,14 @@ class _TransitionCheck:
         for name, text in parts:
             if name not in scope.variables:
                 raise NetInvalid(spot, f"{name!r} is not a variable")
-            with telling(spot.at(part=f"code segment, {name}")):
+            with locating(spot.at(part=f"code segment, {name}")):
                 typed = infer(parse(text), known)
                 made.append((name, require(typed, scope.variables[name], name)))
             known = known.knowing(**{name: scope.variables[name]})
         return tuple(made), known
 
     def _delay(self, where: Where, text: str, scope: Scope) -> Typed | None:
-        with telling(where):
+        with locating(where):
             typed = require(infer(parse(text), scope), self._clock, "a delay")
             if typed.colour == Int(0, 0):
                 return None
@@ -294,7 +296,7 @@ class _TransitionCheck:
 
     def _put(self, where: Where, arc: Arc, place: int, scope: Scope) -> Put:
         colour = self._places[place].colour
-        with telling(where):
+        with locating(where):
             bag = bag_of(parse(arc.expression), colour, scope)
         delay = self._delay(where.at(part="delay of the arc"), arc.delay, scope)
         if delay is not None and not colour.timed:
@@ -302,7 +304,7 @@ class _TransitionCheck:
         return Put(place, bag, delay, str(arc))
 
     @staticmethod
-    def _needed(step: Step, computed: set[str], scope: Scope) -> set[str]:
+    def _needed(step: FlatTransition, computed: set[str], scope: Scope) -> set[str]:
         made = step.transition
         texts = [made.delay, *(text for _, text in made.code)]
         texts += [text for arc, _ in step.arcs for text in (arc.expression, arc.delay)]

@@ -21,7 +21,7 @@ VALUES_MAX: Final = 100_000
 """A colour set with more values than this is not enumerated."""
 
 
-class Fit(IntEnum):
+class ColourFit(IntEnum):
     NO = 0
     MAYBE = 1
     YES = 2
@@ -242,22 +242,22 @@ def one_value(colour: Colour) -> bool:
     return isinstance(colour, Int) and colour.least is not None and colour.least == colour.most
 
 
-def fits(found: Colour, wanted: Colour) -> Fit:
+def fits(found: Colour, wanted: Colour) -> ColourFit:
     """Whether every, some or no value of `found` is one of `wanted`, as far as can be told."""
     if isinstance(found, Nothing):
-        return Fit.YES
+        return ColourFit.YES
     if isinstance(found, Anything) or isinstance(wanted, Anything):
-        return Fit.MAYBE if isinstance(found, Anything) else Fit.YES
+        return ColourFit.MAYBE if isinstance(found, Anything) else ColourFit.YES
     if isinstance(wanted, Real):
-        return Fit.YES if isinstance(found, Int | Real) else Fit.NO
+        return ColourFit.YES if isinstance(found, Int | Real) else ColourFit.NO
     if isinstance(wanted, String):
-        return Fit.YES if isinstance(found, String | Enum) else Fit.NO
+        return ColourFit.YES if isinstance(found, String | Enum) else ColourFit.NO
     if isinstance(found, Enum) and isinstance(wanted, Enum):
         return _fit_of_sets(set(found.names), set(wanted.names))
     if isinstance(found, String) and isinstance(wanted, Enum):
-        return Fit.MAYBE
+        return ColourFit.MAYBE
     if type(found) is not type(wanted):
-        return Fit.NO
+        return ColourFit.NO
     if isinstance(found, Int) and isinstance(wanted, Int):
         return _fit_of_ranges(found, wanted)
     return _fit_of_compounds(found, wanted)
@@ -273,7 +273,7 @@ def joined(one: Colour, other: Colour) -> Colour | None:
     if isinstance(one, Enum) and isinstance(other, Enum):
         return Enum(tuple(dict.fromkeys(one.names + other.names)))
     for wide, narrow in ((one, other), (other, one)):
-        if fits(narrow, wide) is Fit.YES:
+        if fits(narrow, wide) is ColourFit.YES:
             return wide
     return _joined_compounds(one, other)
 
@@ -302,37 +302,37 @@ def _joined_parts(
     return tuple(parts) if len(parts) == len(ones) else None
 
 
-def _fit_of_sets(found: set[str], wanted: set[str]) -> Fit:
+def _fit_of_sets(found: set[str], wanted: set[str]) -> ColourFit:
     if found <= wanted:
-        return Fit.YES
-    return Fit.MAYBE if found & wanted else Fit.NO
+        return ColourFit.YES
+    return ColourFit.MAYBE if found & wanted else ColourFit.NO
 
 
-def _fit_of_ranges(found: Int, wanted: Int) -> Fit:
+def _fit_of_ranges(found: Int, wanted: Int) -> ColourFit:
     low, high = -math.inf, math.inf
     least, most = found.least if found.least is not None else low, found.most
     top = most if most is not None else high
     wanted_least = wanted.least if wanted.least is not None else low
     wanted_most = wanted.most if wanted.most is not None else high
     if wanted_least <= least and top <= wanted_most:
-        return Fit.YES
-    return Fit.MAYBE if least <= wanted_most and top >= wanted_least else Fit.NO
+        return ColourFit.YES
+    return ColourFit.MAYBE if least <= wanted_most and top >= wanted_least else ColourFit.NO
 
 
-def _fit_of_compounds(found: Colour, wanted: Colour) -> Fit:
+def _fit_of_compounds(found: Colour, wanted: Colour) -> ColourFit:
     if isinstance(found, List) and isinstance(wanted, List):
         inner = fits(found.element, wanted.element)
-        if inner is Fit.NO:
-            return Fit.MAYBE  # An empty list fits still.
+        if inner is ColourFit.NO:
+            return ColourFit.MAYBE  # An empty list fits still.
         bounded = wanted.length_max is not None and found.length_max != wanted.length_max
-        return min(inner, Fit.MAYBE) if bounded else inner
+        return min(inner, ColourFit.MAYBE) if bounded else inner
     if isinstance(found, Record) and isinstance(wanted, Record) and found.names != wanted.names:
-        return Fit.NO
+        return ColourFit.NO
     if isinstance(found, Product | Record) and isinstance(wanted, Product | Record):
         if len(found.parts) != len(wanted.parts):
-            return Fit.NO
-        return min(map(fits, found.parts, wanted.parts), default=Fit.YES)
-    return Fit.YES
+            return ColourFit.NO
+        return min(map(fits, found.parts, wanted.parts), default=ColourFit.YES)
+    return ColourFit.YES
 
 
 def _admits_all(parts: tuple[Colour, ...], value: Any) -> bool:

@@ -25,13 +25,13 @@ class Form(StrEnum):
 def forms(net: CheckedNet) -> list[Form]:
     found = [Form.COUNTER if place.counted else Form.PILE for place in net.places]
     for transition in net.transitions:
-        taken: list[int] = [part.place for part in transition.plan.reckoned]
+        taken: list[int] = [part.place for part in transition.plan.computed_takes]
         for step in transition.plan.steps:
             if isinstance(step, LookUp) or (isinstance(step, Scan) and step.take.count != 1):
                 found[step.take.place] = Form.BAG
             if isinstance(step, LookUp | Scan):
                 taken.append(step.take.place)
-        for part in transition.plan.reckoned:
+        for part in transition.plan.computed_takes:
             if found[part.place] is Form.PILE:
                 found[part.place] = Form.BAG
         for place in taken:

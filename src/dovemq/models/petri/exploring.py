@@ -10,14 +10,14 @@ code. Refuses to draw conclusions (`statespace.py`).
 from collections.abc import Sequence
 from typing import Final
 
-from dovemq.models.petri.bags import Bag, Choice, Each, Some
+from dovemq.models.petri.bags import Bag, Conditional, Each, Some
 from dovemq.models.petri.bindings import Enough, Scan
 from dovemq.models.petri.checking import CheckedNet, CheckedTransition, Put
 from dovemq.models.petri.errors import NetInvalid
 from dovemq.models.petri.firing import levels_of
 from dovemq.models.petri.inference import Typed
 from dovemq.models.petri.searching import (
-    Names,
+    ObjectNames,
     binding_text,
     taken_values,
     write_bag,
@@ -36,7 +36,7 @@ KIND_BITS: Final = 40
 """Bits of a place of many values: it may have so many markings."""
 
 
-def refuse_chance(net: CheckedNet) -> None:
+def refuse_random(net: CheckedNet) -> None:
     """Chance and the clock have no place in a state space."""
     functions = net.declared.scope.functions
     drawing = {name for name, function in functions.items() if function.chance}
@@ -56,7 +56,7 @@ def refuse_chance(net: CheckedNet) -> None:
 def _parts(bag: Bag) -> list[Typed]:
     found: list[Typed] = []
     for part in bag:
-        if isinstance(part, Choice):
+        if isinstance(part, Conditional):
             found += [part.test, *_parts(part.then), *_parts(part.other)]
         elif isinstance(part, Each):
             found.append(part.items)
@@ -76,19 +76,19 @@ def shifts(net: CheckedNet) -> list[int]:
 
 def touched(transition: CheckedTransition) -> list[int]:
     places = {take.place for take in transition.takes}
-    places |= {part.place for part in transition.plan.reckoned}
+    places |= {part.place for part in transition.plan.computed_takes}
     return sorted(places | {put.place for put in transition.puts})
 
 
 def constant_effect(transition: CheckedTransition, net: CheckedNet) -> dict[int, int] | None:
     """What firing adds to each place, if that is a constant that hangs on counts alone."""
     simple = all(isinstance(step, Enough) for step in transition.plan.steps)
-    if not simple or transition.plan.reckoned or transition.code:
+    if not simple or transition.plan.computed_takes or transition.code:
         return None
     change: dict[int, int] = {}
     for put in transition.puts:
         for part in put.bag:
-            if isinstance(part, Choice | Each) or not net.places[put.place].counted:
+            if isinstance(part, Conditional | Each) or not net.places[put.place].counted:
                 return None
             if not part.count.code.isdecimal():
                 return None
@@ -127,7 +127,7 @@ class ExplorerWriter:
 
     def __init__(self, net: CheckedNet) -> None:
         self.code = Code(net.name)
-        self.names = Names()
+        self.names = ObjectNames()
         self._net = net
         self._view = _LocalView()
         self._shifts = shifts(net)
@@ -166,7 +166,7 @@ class ExplorerWriter:
                 taken[step.place].append(f"((), {step.count})")
         for take, subject in taken_values(transition):
             taken[take.place].append(f"({subject}, {take.count})")
-        for at, part in enumerate(transition.plan.reckoned):
+        for at, part in enumerate(transition.plan.computed_takes):
             taken[part.place].append(f"*r{at}")
         for place in places:
             puts = [put for put in transition.puts if put.place == place]

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dovemq.models.petri.bags import Bag, Choice, Each, Some
+from dovemq.models.petri.bags import Bag, Conditional, Each, Some
 from dovemq.models.petri.bindings import Enough, Scan
 from dovemq.models.petri.checking import CheckedNet, CheckedTransition, Put
 from dovemq.models.petri.containers import Form, forms
 from dovemq.models.petri.searching import (
-    Names,
+    ObjectNames,
     binding_text,
     taken_values,
     write_definitions,
@@ -116,7 +116,7 @@ class _SimulatorView:
 class _Writer:
     def __init__(self, net: CheckedNet, probes: Sequence[Probe], traced: bool) -> None:
         self.code = Code(net.name)
-        self.names = Names()
+        self.names = ObjectNames()
         self.forms = forms(net)
         self.levels = levels_of(net)
         self._net = net
@@ -126,7 +126,7 @@ class _Writer:
         self._followers: list[list[int]] = [[] for _ in net.places]
         for transition in net.transitions:
             for place in {take.place for take in transition.takes} | {
-                part.place for part in transition.plan.reckoned
+                part.place for part in transition.plan.computed_takes
             }:
                 self._followers[place].append(transition.number)
 
@@ -185,7 +185,7 @@ class _Writer:
             code.line(f"w = l{subject}.pop()")
             code.line(f"if i{subject} < 0: i{subject} += n{subject}")
             code.line(f"if i{subject} < n{subject} - 1: l{subject}[i{subject}] = w")
-        for number, part in enumerate(transition.plan.reckoned):
+        for number, part in enumerate(transition.plan.computed_takes):
             with code.block(f"for each, count in r{number}:"):
                 if self.forms[part.place] is Form.COUNTER:
                     code.line(f"M[{part.place}] -= count")
@@ -220,14 +220,14 @@ class _Writer:
     def _put_bag(self, put: Put, bag: Bag, delayed: bool, swap: str | None) -> None:
         code = self.code
         for part in bag:
-            if isinstance(part, Choice):
+            if isinstance(part, Conditional):
                 for head, inner in ((f"if {part.test.code}:", part.then), ("else:", part.other)):
                     with code.block(head):
                         self._put_bag(put, inner, delayed, swap)
                         code.line("pass")
             elif isinstance(part, Each):
                 with code.block(f"for each in {part.items.code}:"):
-                    self._put_value(put, "each", "1", part.judged, delayed, None)
+                    self._put_value(put, "each", "1", part.runtime_check, delayed, None)
             else:
                 self._put_some(put, part, delayed, swap)
 
@@ -240,16 +240,16 @@ class _Writer:
         value = part.value.code
         if self.forms[put.place] is Form.COUNTER:
             value = "()"
-        elif part.judged or count != "1":
+        elif part.runtime_check or count != "1":
             self.code.line(f"each = {value}")
             value = "each"
-        self._put_value(put, value, count, part.judged, delayed, swap)
+        self._put_value(put, value, count, part.runtime_check, delayed, swap)
 
     def _put_value(
-        self, put: Put, value: str, count: str, judged: bool, delayed: bool, swap: str | None
+        self, put: Put, value: str, count: str, runtime_check: bool, delayed: bool, swap: str | None
     ) -> None:
         code, place = self.code, put.place
-        if judged and value != "()":
+        if runtime_check and value != "()":
             colour = self.names.name("admits_", self._net.places[place].colour)
             text = f"{self._net.places[place].name} holds {self._net.places[place].colour}"
             with code.block(f"if not {colour}.admits({value}):"):
@@ -294,11 +294,11 @@ def _check_delay(code: Code, name: str) -> None:
 def _kept(transition: CheckedTransition, net: CheckedNet) -> dict[int, Put]:
     """Places whose token is taken and put back as it was: nothing need be done."""
     kept: dict[int, Put] = {}
-    reckoned = {part.place for part in transition.plan.reckoned}
+    computed_takes = {part.place for part in transition.plan.computed_takes}
     for take in transition.takes:
         puts = [put for put in transition.puts if put.place == take.place]
         same = [other for other in transition.takes if other.place == take.place]
-        if net.places[take.place].colour.timed or take.place in reckoned:
+        if net.places[take.place].colour.timed or take.place in computed_takes:
             continue
         if len(puts) != 1 or len(same) != 1 or len(puts[0].bag) != 1:
             continue

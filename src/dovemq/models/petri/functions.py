@@ -10,7 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dovemq.models.petri.colours import Bool, Colour, Fit, Int, List, Nothing, Real, fits, joined
+from dovemq.models.petri.colours import (
+    Bool,
+    Colour,
+    ColourFit,
+    Int,
+    List,
+    Nothing,
+    Real,
+    fits,
+    joined,
+)
 from dovemq.models.petri.errors import ExpressionInvalid
 
 Colours = Sequence[Colour]
@@ -30,7 +40,7 @@ def takes(*wanted: Colour, gives: Colour) -> Callable[[str, Colours], Colour]:
         if len(found) != len(wanted):
             raise ExpressionInvalid(f"{name} takes {len(wanted)} arguments, not {len(found)}")
         for number, (one, other) in enumerate(zip(found, wanted, strict=True), 1):
-            if fits(one, other) is Fit.NO:
+            if fits(one, other) is ColourFit.NO:
                 raise ExpressionInvalid(f"argument {number} of {name} is {one}, not {other}")
         return gives
 
@@ -49,14 +59,14 @@ def _length(name: str, found: Colours) -> Colour:
 
 
 def _truth(name: str, found: Colours) -> Colour:
-    if fits(_list_of(name, found).element, Bool()) is Fit.NO:
+    if fits(_list_of(name, found).element, Bool()) is ColourFit.NO:
         raise ExpressionInvalid(f"{name} takes a list of bool, not {found[0]}")
     return Bool()
 
 
 def _sum(name: str, found: Colours) -> Colour:
     element = _list_of(name, found).element
-    if fits(element, Real()) is Fit.NO:
+    if fits(element, Real()) is ColourFit.NO:
         raise ExpressionInvalid(f"{name} takes a list of numbers, not {found[0]}")
     return Int() if isinstance(element, Int | Nothing) else Real()
 

@@ -28,7 +28,7 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class FlatPlace:
     """A place of the flat net: all places that are one, the first of them giving the name."""
 
     name: str
@@ -38,7 +38,7 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FlatTransition:
     """A transition of the flat net; arcs name places as their page does."""
 
     name: str
@@ -49,8 +49,8 @@ class Step:
 
 @dataclass(slots=True)
 class Flat:
-    spots: list[Spot] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    spots: list[FlatPlace] = field(default_factory=list)
+    steps: list[FlatTransition] = field(default_factory=list)
     number_of: dict[str, int] = field(default_factory=dict)
     """Every instance name of every place → its number."""
 
@@ -75,7 +75,7 @@ def flattened(net: Net) -> Flat:
                 (arc, flat.number_of[instance.named(arc.place)]) for arc in of[transition.name]
             )
             flat.steps.append(
-                Step(instance.named(transition.name), transition, instance.page, arcs)
+                FlatTransition(instance.named(transition.name), transition, instance.page, arcs)
             )
     return flat
 
@@ -171,7 +171,7 @@ def _add_spots(net: Net, instances: list[Instance], union: "_Union", flat: Flat)
         for name, _, _ in same:
             flat.number_of[name] = len(flat.spots)
         names = tuple(name for name, _, _ in same)
-        flat.spots.append(Spot(full, chosen, page, names))
+        flat.spots.append(FlatPlace(full, chosen, page, names))
 
 
 class _Union:

@@ -16,8 +16,8 @@ from dovemq.models.petri.colours import (
     Anything,
     Bool,
     Colour,
+    ColourFit,
     Enum,
-    Fit,
     Int,
     List,
     Nothing,
@@ -88,7 +88,7 @@ def infer(tree: ast.expr, scope: Scope) -> Typed:
 
 
 def require(typed: Typed, wanted: Colour, what: str) -> Typed:
-    if fits(typed.colour, wanted) is Fit.NO:
+    if fits(typed.colour, wanted) is ColourFit.NO:
         raise ExpressionInvalid(f"{what} must be {wanted}, but this is {typed.colour}")
     return typed
 

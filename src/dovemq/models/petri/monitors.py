@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from dovemq.models.petri.checking import CheckedNet, CheckedTransition, telling
-from dovemq.models.petri.colours import Bool, Colour, Fit, List, Real, fits
+from dovemq.models.petri.checking import CheckedNet, CheckedTransition, locating
+from dovemq.models.petri.colours import Bool, Colour, ColourFit, List, Real, fits
 from dovemq.models.petri.containers import Form, forms
 from dovemq.models.petri.errors import ExpressionInvalid, Where
 from dovemq.models.petri.exploring import touched
@@ -49,7 +49,7 @@ class Collector:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class TimeAverage:
     name: str
     value: str
 
@@ -75,7 +75,7 @@ class ListLength:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class FunctionCollector:
     """`make` gives a new function for each run, so that runs share nothing."""
 
     name: str
@@ -92,10 +92,12 @@ class Breakpoint:
     transitions: tuple[str, ...] = ()
 
 
-Monitor: TypeAlias = Count | Collector | Level | MarkingSize | ListLength | Watch | Breakpoint
+Monitor: TypeAlias = (
+    Count | Collector | TimeAverage | MarkingSize | ListLength | FunctionCollector | Breakpoint
+)
 
 
-class Sample:
+class ValueStatistics:
     """Values that count alike."""
 
     __slots__ = ("count", "least", "most", "squares", "total")
@@ -121,7 +123,7 @@ class Sample:
         return self.total / self.count if self.count else None
 
 
-class Weighted:
+class TimeStatistics:
     """A value that lasts until the next one."""
 
     __slots__ = ("area", "began", "count", "least", "most", "since", "value")
@@ -151,7 +153,7 @@ class Weighted:
         return (self.area + self.value * (now - self.since)) / (now - self.began)
 
 
-class Tally:
+class FiringCounter:
     """How often something was."""
 
     __slots__ = ("count",)
@@ -169,35 +171,37 @@ class Tally:
         return float(self.count)
 
 
-Record: TypeAlias = Sample | Weighted | Tally
+Statistics: TypeAlias = ValueStatistics | TimeStatistics | FiringCounter
 
 
-def records_of(monitors: Iterable[Monitor]) -> dict[str, Record]:
+def statistics_of(monitors: Iterable[Monitor]) -> dict[str, Statistics]:
     """A fresh record for each monitor that has figures."""
-    made: dict[str, Record] = {}
+    made: dict[str, Statistics] = {}
     for monitor in monitors:
         if isinstance(monitor, Count):
-            made[monitor.name] = Tally()
-        elif isinstance(monitor, Collector | Watch):
-            made[monitor.name] = Sample()
+            made[monitor.name] = FiringCounter()
+        elif isinstance(monitor, Collector | FunctionCollector):
+            made[monitor.name] = ValueStatistics()
         elif not isinstance(monitor, Breakpoint):
-            made[monitor.name] = Weighted()
+            made[monitor.name] = TimeStatistics()
     return made
 
 
-def names_of(monitors: Sequence[Monitor], records: dict[str, Record]) -> Iterable[tuple[str, Any]]:
+def names_of(
+    monitors: Sequence[Monitor], records: dict[str, Statistics]
+) -> Iterable[tuple[str, Any]]:
     """What the code of the probes refers to, for one run."""
     for number, monitor in enumerate(monitors):
-        if isinstance(monitor, Watch):
+        if isinstance(monitor, FunctionCollector):
             record = records[monitor.name]
-            assert isinstance(record, Sample)
+            assert isinstance(record, ValueStatistics)
             for transition, call in monitor.make().items():
                 yield f"w{number}_{monitor.transitions.index(transition)}", _watched(call, record)
         elif not isinstance(monitor, Breakpoint):
             yield f"m{number}", records[monitor.name].see
 
 
-def _watched(call: Call, record: Sample) -> Callable[[float, dict[str, Any]], None]:
+def _watched(call: Call, record: ValueStatistics) -> Callable[[float, dict[str, Any]], None]:
     def see(now: float, binding: dict[str, Any]) -> None:
         value = call(now, binding)
         if value is not None:
@@ -215,7 +219,7 @@ def probes_of(net: CheckedNet, monitors: Sequence[Monitor]) -> tuple[list[Probe]
     order = sorted(enumerate(monitors), key=lambda pair: isinstance(pair[1], Breakpoint))
     for number, monitor in order:
         probes += writer.probes(number, monitor)
-        if isinstance(monitor, Level | MarkingSize | ListLength):
+        if isinstance(monitor, TimeAverage | MarkingSize | ListLength):
             first.append(f"m{number}(0, {writer.level(monitor)[0].code})")
     return probes, first
 
@@ -229,7 +233,7 @@ class _ProbeWriter:
     def probes(self, number: int, monitor: Monitor) -> list[Probe]:
         if isinstance(monitor, Count | Collector):
             return [self._seen_firing(number, monitor)]
-        if isinstance(monitor, Watch):
+        if isinstance(monitor, FunctionCollector):
             return [
                 self._at(found, f"w{number}_{at}(now, {binding_text(found)})")
                 for at, found in enumerate(map(self._net.transition, monitor.transitions))
@@ -240,7 +244,7 @@ class _ProbeWriter:
         near = [each.number for each in self._net.transitions if places & set(touched(each))]
         return [Probe(frozenset(near), (f"m{number}(now, {typed.code})",))]
 
-    def level(self, monitor: Level | MarkingSize | ListLength) -> tuple[Typed, set[int]]:
+    def level(self, monitor: TimeAverage | MarkingSize | ListLength) -> tuple[Typed, set[int]]:
         """The expression, and the places that it looks at."""
         self._seen = set()
         typed = self._number(monitor.name, monitor.value, None)
@@ -276,9 +280,9 @@ class _ProbeWriter:
     def _typed(
         self, name: str, text: str, transition: CheckedTransition | None, wanted: Sequence[Colour]
     ) -> Typed:
-        with telling(Where(self._net.name, part=f"monitor {name}")):
+        with locating(Where(self._net.name, part=f"monitor {name}")):
             typed = infer(parse(text), self._scope(transition))
-            if all(fits(typed.colour, colour) is Fit.NO for colour in wanted):
+            if all(fits(typed.colour, colour) is ColourFit.NO for colour in wanted):
                 raise ExpressionInvalid(f"{wanted[0]} is wanted, but this is {typed.colour}")
             return typed
 

@@ -13,7 +13,7 @@ from dovemq.models.petri.inference import Scope
 
 
 @dataclass(slots=True)
-class Pattern:
+class ArcPattern:
     """All code is over the name `subject`, the value of the token."""
 
     shapes: list[str] = field(default_factory=list)
@@ -26,13 +26,13 @@ class Pattern:
     """(expression, where its value must stand)."""
 
 
-def taken_apart(tree: ast.expr, colour: Colour, scope: Scope, subject: str) -> Pattern:
-    pattern = Pattern()
+def taken_apart(tree: ast.expr, colour: Colour, scope: Scope, subject: str) -> ArcPattern:
+    pattern = ArcPattern()
     _take(tree, colour, scope, subject, pattern)
     return pattern
 
 
-def _take(tree: ast.expr, colour: Colour, scope: Scope, at: str, into: Pattern) -> None:
+def _take(tree: ast.expr, colour: Colour, scope: Scope, at: str, into: ArcPattern) -> None:
     if isinstance(tree, ast.Name) and tree.id in scope.variables:
         if tree.id in into.binds:
             into.repeats.append((tree.id, at))
@@ -51,7 +51,7 @@ def _take(tree: ast.expr, colour: Colour, scope: Scope, at: str, into: Pattern) 
         into.computed.append((tree, at))
 
 
-def _take_list(tree: ast.List, colour: List, scope: Scope, at: str, into: Pattern) -> None:
+def _take_list(tree: ast.List, colour: List, scope: Scope, at: str, into: ArcPattern) -> None:
     stars = [place for place, part in enumerate(tree.elts) if isinstance(part, ast.Starred)]
     if len(stars) > 1:
         into.computed.append((tree, at))

@@ -15,17 +15,17 @@ from dovemq.models.petri.drawing import instances, page_svg, short, tokens_text
 from dovemq.models.petri.exploring import touched
 from dovemq.models.petri.firing import compiled
 from dovemq.models.petri.nets import Net
-from dovemq.models.petri.simulation import Event, Simulation
+from dovemq.models.petri.simulation import Firing, Simulation
 
 STEPS_MAX: Final = 100_000
 BINDING_LENGTH_MAX: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class PlayerFrame:
     """One firing, and what the places that it touched hold afterwards: (count, text)."""
 
-    event: Event
+    event: Firing
     held: dict[str, tuple[int, str]]
 
 
@@ -33,7 +33,7 @@ class Frame:
 class Recording:
     net: CheckedNet
     seed: int | str
-    frames: tuple[Frame, ...]
+    frames: tuple[PlayerFrame, ...]
 
 
 def record(net: Net | CheckedNet, *, steps: int, seed: int | str = 0) -> Recording:
@@ -50,7 +50,7 @@ def record(net: Net | CheckedNet, *, steps: int, seed: int | str = 0) -> Recordi
         names = [whole.places[place].name for place in near[event.transition]]
         held = {name: simulation.marking(name) for name in names}
         texts = {name: (each.size, tokens_text(each)) for name, each in held.items()}
-        frames.append(Frame(event, texts))
+        frames.append(PlayerFrame(event, texts))
     return Recording(whole, seed, tuple(frames))
 
 
@@ -82,6 +82,6 @@ def player_html(recording: Recording) -> str:
     return text.replace("@@TITLE@@", escape(net.name)).replace("@@DATA@@", safe)
 
 
-def _binding_text(event: Event) -> str:
+def _binding_text(event: Firing) -> str:
     parts = (f"{name} = {value!r}" for name, value in event.binding.items())
     return short(", ".join(parts), BINDING_LENGTH_MAX)

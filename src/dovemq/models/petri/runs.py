@@ -12,13 +12,13 @@ from dovemq.models.petri.checking import CheckedNet, checked
 from dovemq.models.petri.errors import NetInvalid
 from dovemq.models.petri.firing import NEVER, compiled
 from dovemq.models.petri.intervals import Interval, interval
-from dovemq.models.petri.monitors import Breakpoint, Monitor, names_of, probes_of, records_of
+from dovemq.models.petri.monitors import Breakpoint, Monitor, names_of, probes_of, statistics_of
 from dovemq.models.petri.nets import Net
-from dovemq.models.petri.simulation import Ending, Simulation
+from dovemq.models.petri.simulation import RunEnd, Simulation
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class MonitorFigure:
     """What one monitor saw in one run; `mean` is None if it saw nothing."""
 
     monitor: str
@@ -30,26 +30,26 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Replication:
     seed: str
-    ending: Ending
+    ending: RunEnd
     duration: float
     """Model time after the warm-up."""
-    figures: dict[str, Figure]
+    figures: dict[str, MonitorFigure]
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class MonitorSummary:
     monitor: str
     kind: str
     interval: Interval
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class NetReport:
     net: str
     confidence: float
-    runs: tuple[Run, ...]
+    runs: tuple[Replication, ...]
 
     @property
     def steps(self) -> int:
@@ -68,11 +68,13 @@ class Report:
         return interval(values, self.confidence)
 
     @property
-    def summaries(self) -> list[Summary]:
+    def summaries(self) -> list[MonitorSummary]:
         if not self.runs:
             return []
         figures = self.runs[0].figures.values()
-        return [Summary(each.monitor, each.kind, self.interval(each.monitor)) for each in figures]
+        return [
+            MonitorSummary(each.monitor, each.kind, self.interval(each.monitor)) for each in figures
+        ]
 
 
 class Laboratory:
@@ -102,9 +104,9 @@ class Laboratory:
         until: float = NEVER,
         steps: int | None = None,
         warmup: float = 0,
-    ) -> Run:
+    ) -> Replication:
         """What happens before `warmup` is not counted."""
-        records = records_of(self.monitors)
+        records = statistics_of(self.monitors)
         simulation = Simulation(self._compiled, seed=seed, names=names_of(self.monitors, records))
         simulation.stopped = self._stopped
         self._simulation = simulation
@@ -120,7 +122,7 @@ class Laboratory:
                 continue
             record = records[monitor.name]
             seen = record.count > 0
-            figures[monitor.name] = Figure(
+            figures[monitor.name] = MonitorFigure(
                 monitor.name,
                 type(monitor).__name__,
                 record.count,
@@ -128,7 +130,7 @@ class Laboratory:
                 getattr(record, "least", None) if seen else None,
                 getattr(record, "most", None) if seen else None,
             )
-        return Run(str(seed), ending, ending.now - warmup, figures)
+        return Replication(str(seed), ending, ending.now - warmup, figures)
 
     def replicate(
         self,
@@ -140,7 +142,7 @@ class Laboratory:
         seed: int = 0,
         confidence: float = 0.95,
         progress: Callable[[int], None] | None = None,
-    ) -> Report:
+    ) -> NetReport:
         if replications < 1:
             raise ValueError("at least one replication")
         if not 0 < confidence < 1:
@@ -154,4 +156,4 @@ class Laboratory:
             runs.append(self.run(f"{seed}/{number}", until=until, steps=steps, warmup=warmup))
             if progress is not None:
                 progress(number + 1)
-        return Report(self.net.name, confidence, tuple(runs))
+        return NetReport(self.net.name, confidence, tuple(runs))

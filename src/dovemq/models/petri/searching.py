@@ -7,7 +7,7 @@ found: the caller writes that at the innermost spot.
 
 from typing import Any, Protocol
 
-from dovemq.models.petri.bags import Bag, Choice, Each, Some
+from dovemq.models.petri.bags import Bag, Conditional, Each, Some
 from dovemq.models.petri.bindings import Assign, Draw, Enough, LookUp, Scan, Take, Test
 from dovemq.models.petri.checking import CheckedNet, CheckedTransition
 from dovemq.models.petri.writing import Code
@@ -32,7 +32,7 @@ class View(Protocol):
         """Opens a loop over the values of a variable that nothing binds."""
 
 
-class Names:
+class ObjectNames:
     """Python objects that generated code refers to, each under a name of its own."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Names:
         return name
 
 
-def write_search(code: Code, transition: CheckedTransition, view: View, names: Names) -> None:
+def write_search(code: Code, transition: CheckedTransition, view: View, names: ObjectNames) -> None:
     """Opens blocks up to the innermost spot, where every variable is bound."""
     enough = [step for step in transition.plan.steps if isinstance(step, Enough)]
     if enough:
@@ -62,8 +62,8 @@ def write_search(code: Code, transition: CheckedTransition, view: View, names: N
                 code.open(f"if {view.has(step.take.place, step.subject, step.take.count)}:")
         elif isinstance(step, Assign):
             code.line(f"v_{step.variable} = {step.value}")
-            if step.judged is not None:
-                admits = names.name("admits_", step.judged)
+            if step.runtime_check is not None:
+                admits = names.name("admits_", step.runtime_check)
                 code.open(f"if {admits}.admits(v_{step.variable}):")
         elif isinstance(step, Test):
             with code.at(transition.where.at(part="guard")):
@@ -97,24 +97,24 @@ def _write_together(code: Code, transition: CheckedTransition, view: View) -> No
     wanted: dict[int, list[str]] = {}
     for take, subject in taken_values(transition):
         wanted.setdefault(take.place, []).append(f"({subject}, {take.count})")
-    reckoned = {part.place for part in transition.plan.reckoned}
-    for number, part in enumerate(transition.plan.reckoned):
+    computed_takes = {part.place for part in transition.plan.computed_takes}
+    for number, part in enumerate(transition.plan.computed_takes):
         with code.at(transition.where.at(arc=part.arc)):
             code.line(f"r{number} = []")
             write_bag(code, part.bag, f"r{number}")
         wanted.setdefault(part.place, []).append(f"*r{number}")
     counted = {step.place: step.count for step in transition.plan.steps if isinstance(step, Enough)}
     for place, parts in wanted.items():
-        if place in counted and place in reckoned:
+        if place in counted and place in computed_takes:
             parts.append(f"((), {counted[place]})")
-        if place in reckoned or len(parts) > 1:
+        if place in computed_takes or len(parts) > 1:
             code.open(f"if {view.holds(place, '(' + ', '.join(parts) + ',)')}:")
 
 
 def write_bag(code: Code, bag: Bag, into: str) -> None:
     """Appends (value, count) for each part of a multiset."""
     for part in bag:
-        if isinstance(part, Choice):
+        if isinstance(part, Conditional):
             with code.block(f"if {part.test.code}:"):
                 write_bag(code, part.then, into)
                 code.line("pass")

@@ -38,7 +38,7 @@ class Halt(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class RunEnd:
     """Why a run ended: `until`, `steps`, `dead` (nothing can ever fire), `stopped` by another
     thread, or the name of a breakpoint."""
 
@@ -48,7 +48,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class Firing:
     """One firing."""
 
     now: float
@@ -137,18 +137,18 @@ class Simulation:
             level = self._compiled.levels.index(self.net.transitions[number].priority)
             self._candidates[level].append(number)
 
-    def run(self, *, until: float = NEVER, steps: int | None = None) -> Ending:
+    def run(self, *, until: float = NEVER, steps: int | None = None) -> RunEnd:
         """Fires until time would pass `until`, after `steps` firings, or until nothing can fire."""
         last = self.steps + steps if steps is not None else None
         standing = 0
         while last is None or self.steps < last:
             if self.stopped:
-                return Ending("stopped", self.steps, self.now)
+                return RunEnd("stopped", self.steps, self.now)
             limit = CHUNK if last is None else min(CHUNK, last - self.steps)
             try:
                 fired = self._fire_now(limit)
             except Halt as halt:
-                return Ending(halt.name, self.steps, self.now)
+                return RunEnd(halt.name, self.steps, self.now)
             standing += fired
             if fired == limit:
                 if last is None and standing >= STEPS_AT_ONE_TIME_MAX:
@@ -158,16 +158,16 @@ class Simulation:
                 reason = "until" if self._agenda else "dead"
                 if self._agenda:
                     self.now = until
-                return Ending(reason, self.steps, self.now)
+                return RunEnd(reason, self.steps, self.now)
             standing = 0
-        return Ending("steps", self.steps, self.now)
+        return RunEnd("steps", self.steps, self.now)
 
-    def step(self) -> Event | None:
+    def step(self) -> Firing | None:
         """The next firing, or None; the net must be compiled as traced."""
         if self.run(steps=1).reason == "dead":
             return None
         number, binding = self._last
-        return Event(self.now, self.net.transitions[number].name, dict(binding))
+        return Firing(self.now, self.net.transitions[number].name, dict(binding))
 
     def _fire_now(self, limit: int) -> int:
         """Fires all that can fire at this time, most urgent first; how often."""

@@ -19,7 +19,7 @@ from dovemq.models.petri.exploring import (
     CHANGES_MAX,
     COUNT_BITS,
     ExplorerWriter,
-    refuse_chance,
+    refuse_random,
     shifts,
 )
 from dovemq.models.petri.functions import PURE_CALLS
@@ -172,7 +172,7 @@ def state_space(
     net = checked(net) if isinstance(net, Net) else net
     if not net.places:
         raise NetInvalid(net.net.where, "a net without places has no markings")
-    refuse_chance(net)
+    refuse_random(net)
     with _uncollected():
         return _Exploration(net, limits or Limits()).run(progress)
 

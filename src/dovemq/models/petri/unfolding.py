@@ -16,7 +16,7 @@ from typing import Any, Final
 from dovemq.models.petri.bags import Bag
 from dovemq.models.petri.checking import CheckedNet, CheckedTransition, checked
 from dovemq.models.petri.errors import NetInvalid, NetTooLarge
-from dovemq.models.petri.exploring import refuse_chance
+from dovemq.models.petri.exploring import refuse_random
 from dovemq.models.petri.functions import PURE_CALLS
 from dovemq.models.petri.inference import Scope, infer
 from dovemq.models.petri.nets import Net
@@ -29,7 +29,7 @@ OUTSIDE: Final = "outside"
 
 def unfolded(net: Net | CheckedNet) -> Net:
     net = checked(net) if isinstance(net, Net) else net
-    refuse_chance(net)
+    refuse_random(net)
     made = Net(f"{net.name} unfolded")
     page = made.page("Main")
     names = _Names()
@@ -108,7 +108,7 @@ def _effect(net: CheckedNet, transition: CheckedTransition) -> Any:
         code.lines("taken = []", "put = []")
         for take in transition.takes:
             code.line(f"taken.append(({take.place}, {take.value.code}, {take.count}))")
-        for part in transition.plan.reckoned:
+        for part in transition.plan.computed_takes:
             _write_amounts(code, part.bag, part.place, "taken")
         for put in transition.puts:
             _write_amounts(code, put.bag, put.place, "put")

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dovemq.models.petri.intervals import Interval, interval
-from dovemq.models.petri.runs import Laboratory, Report
+from dovemq.models.petri.runs import Laboratory, NetReport
 from dovemq.models.petri.vma.figures import PageFigure, page_figures
 from dovemq.models.petri.vma.monitors import vma_monitors
 from dovemq.models.petri.vma.pages import vma_net
@@ -66,7 +66,7 @@ class VmaFigures:
     broker_any_busy: Interval
     """Share of time in which at least one thread is busy."""
     throughput_per_s: Interval
-    report: Report
+    report: NetReport
 
 
 def simulate_vma(

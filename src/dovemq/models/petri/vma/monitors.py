@@ -13,11 +13,11 @@ from dovemq.models.petri.monitors import (
     Call,
     Collector,
     Count,
-    Level,
+    FunctionCollector,
     ListLength,
     MarkingSize,
     Monitor,
-    Watch,
+    TimeAverage,
 )
 from dovemq.models.petri.vma.parameters import VmaParameters
 
@@ -39,13 +39,13 @@ def vma_monitors(given: VmaParameters, stop_ms: int) -> tuple[Monitor, ...]:
         Collector("latency_queue", get, "now - m.IT"),
         Collector("latency_receive", deliver, "recvtime - m.OT"),
         ListLength("sender_queue", f"{SEND}.Send_Queue"),
-        Level("visible", WAITING),
+        TimeAverage("visible", WAITING),
         ListLength("invisible", f"{BROKER}.Invisible"),
         MarkingSize("timers", f"{BROKER}.Timer"),
         MarkingSize("sender_busy", f"{SEND}.Sending"),
-        Level("sender_any_busy", f"size('{SEND}.Sending') > 0"),
+        TimeAverage("sender_any_busy", f"size('{SEND}.Sending') > 0"),
         MarkingSize("broker_busy", f"{BROKER}.Processing"),
-        Level("broker_any_busy", f"size('{BROKER}.Processing') > 0"),
+        TimeAverage("broker_any_busy", f"size('{BROKER}.Processing') > 0"),
         Count("produced", f"{SEND}.Produce"),
         Count("enqueued", f"{SEND}.Enqueue"),
         Count("got", get),
@@ -57,8 +57,10 @@ def vma_monitors(given: VmaParameters, stop_ms: int) -> tuple[Monitor, ...]:
         Count("duplicate", f"{TIMEOUT}.Cancel", "not ifMsgArrived(msgs, m.id)"),
         Collector("inter_arrival", f"{SEND}.Produce", "gap"),
         MarkingSize("delete_requests", "cloud_queue.Delete_Req"),
-        Watch("retransmissions", (get, deliver), lambda: _retransmissions(get, deliver)),
-        Level("blocked", f"({WAITING}) if size('{BROKER}.Threads') > 0 else 0"),
+        FunctionCollector(
+            "retransmissions", (get, deliver), lambda: _retransmissions(get, deliver)
+        ),
+        TimeAverage("blocked", f"({WAITING}) if size('{BROKER}.Threads') > 0 else 0"),
     )
 
 

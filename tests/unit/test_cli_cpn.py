@@ -122,4 +122,4 @@ def test_draw_writes_a_file_for_each_page(cpn: Command, philosophers: Path, tmp_
 
 
 def test_unknown_constant_is_wrong_use(cpn: Command, queue: Path) -> None:
-    assert "no such constant: speed" in cpn("draw", queue, "--set", "speed=3", code=2)
+    assert "the net has no constant speed" in cpn("draw", queue, "--set", "speed=3", code=2)

@@ -204,7 +204,7 @@ def test_function_of_python_cannot_be_written() -> None:
     net = Net("foreign")
     net.foreign("f", lambda: 1)
     net.page("Main")
-    with pytest.raises(NetInvalid, match="f is a function of Python"):
+    with pytest.raises(NetInvalid, match="f is a Python function"):
         write_net(net)
 
 
@@ -225,25 +225,25 @@ SMALL: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("path", "value", "problem"),
     [
-        (("net",), 3, "text is wanted"),
-        (("time",), "slow", "time is real or int"),
-        (("colour",), {}, "unknown key 'colour'"),
+        (("net",), 3, "Expected `str`, got `int` - at `$.net`"),
+        (("time",), "slow", "Invalid enum value 'slow' - at `$.time`"),
+        (("colour",), {}, "unknown field `colour`; the known fields are net, time"),
         (("colours", "N"), "nope", "unknown colour 'nope'"),
-        (("colours", "N"), {"int": [1]}, "is no colour"),
-        (("colours", "N"), {"enum": []}, "is no colour"),
-        (("colours", "N"), {"list": {"of": "int", "length_max": -1}}, "is not a count"),
-        (("variables", "n"), 1, "text is wanted"),
-        (("constants",), [1], "an object is wanted"),
-        (("functions",), {"f": {"body": 3}}, "text is wanted"),
-        (("pages", "Main", "nodes"), {}, "unknown key 'nodes'"),
-        (("pages", "Main", "arcs"), [["p"]], "an arc is"),
-        (("pages", "Main", "arcs"), 3, "arcs are a list"),
-        (("pages", "Main", "places", "p", "initial"), 3, "text is wanted"),
-        (("pages", "Main", "places", "p", "port"), "up", "a port is in, out or io"),
-        (("pages", "Main", "places", "p", "at"), "soon", "is not a time"),
-        (("pages", "Main", "places", "p", "position"), [1], "a position is"),
-        (("pages", "Main", "transitions", "t", "priority"), 1.5, "is not a whole number"),
-        (("pages", "Main", "transitions", "t", "code"), [], "an object is wanted"),
+        (("colours", "N"), {"int": [1]}, "colour N: Expected `array` of length 2"),
+        (("colours", "N"), {"enum": []}, "colour N: the colour set has no values"),
+        (("colours", "N"), {"list": {"of": "int", "length_max": -1}}, "Expected `int` >= 0"),
+        (("variables", "n"), 1, "Expected `str`"),
+        (("constants",), [1], "Expected `object`"),
+        (("functions",), {"f": {"body": 3}}, "Expected `str`"),
+        (("pages", "Main", "nodes"), {}, "page Main: Object contains unknown field `nodes`"),
+        (("pages", "Main", "arcs"), [["p"]], "length >= 2 - at `$.arcs[0]`"),
+        (("pages", "Main", "arcs"), 3, "Expected `array`, got `int` - at `$.arcs`"),
+        (("pages", "Main", "places", "p", "initial"), 3, "place p: Expected `str`"),
+        (("pages", "Main", "places", "p", "port"), "up", "Invalid enum value 'up' - at `$.port`"),
+        (("pages", "Main", "places", "p", "at"), "soon", "Expected `int | float`"),
+        (("pages", "Main", "places", "p", "position"), [1], "Expected `array` of length 2"),
+        (("pages", "Main", "transitions", "t", "priority"), 1.5, "transition t: Expected `int`"),
+        (("pages", "Main", "transitions", "t", "code"), [], "Expected `object`"),
     ],
 )
 def test_wrong_file_is_refused_with_the_spot(

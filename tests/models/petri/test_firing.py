@@ -335,7 +335,7 @@ def test_multisets_add_take_away_and_compare() -> None:
     assert Multiset([1]) <= one
     assert not other <= one
     assert str(one) == "2`1 + 1`2"
-    with pytest.raises(ValueError, match="less than 0"):
+    with pytest.raises(ValueError, match="fewer than 0"):
         Multiset([1]) - Multiset([2])
 
 

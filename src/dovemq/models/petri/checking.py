@@ -9,7 +9,7 @@ import ast
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from dovemq.models.petri.bags import Bag, Conditional, Each, Some, bag_of
@@ -18,10 +18,9 @@ from dovemq.models.petri.colours import Bool, Colour, Int, Real, one_value
 from dovemq.models.petri.declarations import Declared, declared, runtime_value
 from dovemq.models.petri.errors import ExpressionInvalid, NetInvalid, Where
 from dovemq.models.petri.expressions import conjuncts, names_in, parse
-from dovemq.models.petri.functions import PURE_CALLS
 from dovemq.models.petri.hierarchy import Flat, FlatTransition, flattened
 from dovemq.models.petri.inference import Scope, Typed, infer, require
-from dovemq.models.petri.multisets import Multiset
+from dovemq.models.petri.multisets import Multiset, totals
 from dovemq.models.petri.nets import Arc, Net
 
 TOKENS_INITIAL_MAX: Final = 1_000_000
@@ -71,6 +70,16 @@ class CheckedTransition:
     """Its guard reads the clock."""
 
     @property
+    def inputs(self) -> frozenset[int]:
+        """The places from which it takes tokens."""
+        return frozenset(part.place for part in (*self.takes, *self.plan.computed_takes))
+
+    @property
+    def touched(self) -> list[int]:
+        """The places from which it takes tokens or into which it puts them."""
+        return sorted(self.inputs | {put.place for put in self.puts})
+
+    @property
     def variables(self) -> tuple[str, ...]:
         return (*self.plan.order, *(name for name, _ in self.code))
 
@@ -105,7 +114,9 @@ class CheckedNet:
         return all(place.counted for place in self.places)
 
 
-def checked(net: Net) -> CheckedNet:
+def checked(net: Net | CheckedNet) -> CheckedNet:
+    if isinstance(net, CheckedNet):
+        return net
     known = declared(net)
     flat = flattened(net)
     places = tuple(_place(net, known, flat, number) for number in range(len(flat.spots)))
@@ -139,9 +150,7 @@ def _place(net: Net, known: Declared, flat: Flat, number: int) -> CheckedPlace:
 
 
 def _tokens(bag: Bag, known: Declared, colour: Colour) -> Multiset:
-    counts: dict[Any, int] = {}
-    for value, count in _amounts(bag, known, colour):
-        counts[value] = counts.get(value, 0) + count
+    counts = totals(_amounts(bag, known, colour))
     if min(counts.values(), default=0) < 0:
         raise ExpressionInvalid("a negative count of tokens")
     one_by_one = colour.timed or not one_value(colour)
@@ -167,8 +176,7 @@ class _Evaluation:
     """Runs an expression that was checked, with constants alone."""
 
     def __init__(self, known: Declared) -> None:
-        self._names = {f"f_{name}": call for name, call in PURE_CALLS.items()}
-        self._names |= known.environment
+        self._names = known.environment
 
     def __call__(self, typed: Typed) -> Any:
         tree = ast.fix_missing_locations(ast.Expression(typed.node))
@@ -191,15 +199,15 @@ def _check_ports(net: Net) -> None:
 class _TransitionCheck:
     def __init__(self, net: Net, known: Declared, places: tuple[CheckedPlace, ...]) -> None:
         self._net = net
-        self._known = known
         self._places = places
         self._clock: Colour = net.time or Real()
+        self._scope = replace(known.scope, variables=net.variable_colours, clock=self._clock)
 
     def transition(self, number: int, step: FlatTransition) -> CheckedTransition:
         made = step.transition
         where = step.page.where.at(transition=step.name)
-        scope = self._scope(where)
-        computed = {name for name, _ in made.code}
+        scope = self._scope
+        computed = set(made.code)
         searched = self._without(scope, computed)
         guards = self._guards(where, made.guard, searched)
         takes, computed_takes = self._inputs(step, where, searched)
@@ -219,25 +227,10 @@ class _TransitionCheck:
             tuple(guards), asks,
         )  # fmt: skip
 
-    def _scope(self, where: Where) -> Scope:
-        return Scope(
-            {name: self._net.colours[colour] for name, colour in self._net.variables.items()},
-            self._known.scope.constants,
-            self._known.scope.records,
-            self._known.scope.functions,
-            clock=self._clock,
-        )
-
     @staticmethod
     def _without(scope: Scope, names: set[str]) -> Scope:
         left = {name: colour for name, colour in scope.variables.items() if name not in names}
-        return Scope(left, scope.constants, scope.records, scope.functions, clock=scope.clock)
-
-    @staticmethod
-    def _chancy(scope: Scope) -> Scope:
-        return Scope(
-            scope.variables, scope.constants, scope.records, scope.functions, True, scope.clock
-        )
+        return replace(scope, variables=left)
 
     def _guards(self, where: Where, text: str, scope: Scope) -> list[ast.expr]:
         with locating(where.at(part="guard")):
@@ -270,12 +263,12 @@ class _TransitionCheck:
         return takes, computed_takes
 
     def _code(
-        self, where: Where, parts: tuple[tuple[str, str], ...], scope: Scope, computed: set[str]
+        self, where: Where, parts: Mapping[str, str], scope: Scope, computed: set[str]
     ) -> tuple[tuple[tuple[str, Typed], ...], Scope]:
         spot = where.at(part="code segment")
         made = []
-        known = self._chancy(self._without(scope, computed))
-        for name, text in parts:
+        known = replace(self._without(scope, computed), chance=True)
+        for name, text in parts.items():
             if name not in scope.variables:
                 raise NetInvalid(spot, f"{name!r} is not a variable")
             with locating(spot.at(part=f"code segment, {name}")):
@@ -306,7 +299,7 @@ class _TransitionCheck:
     @staticmethod
     def _needed(step: FlatTransition, computed: set[str], scope: Scope) -> set[str]:
         made = step.transition
-        texts = [made.delay, *(text for _, text in made.code)]
+        texts = [made.delay, *made.code.values()]
         texts += [text for arc, _ in step.arcs for text in (arc.expression, arc.delay)]
         names = {name for text in texts for name in names_in(parse(text))}
         return {name for name in names if name in scope.variables and name not in computed}

@@ -14,6 +14,7 @@ from typing import Any
 
 from dovemq.models.petri.bindings import LookUp, Scan
 from dovemq.models.petri.checking import CheckedNet
+from dovemq.models.petri.multisets import totals
 
 
 class Form(StrEnum):
@@ -80,7 +81,4 @@ class TokenBag:
 
     def holds(self, wanted: Iterable[tuple[Any, int]]) -> bool:
         """Whether all of them can be taken together."""
-        total: dict[Any, int] = {}
-        for value, count in wanted:
-            total[value] = total.get(value, 0) + count
-        return all(self.count(value) >= count for value, count in total.items())
+        return all(self.count(value) >= count for value, count in totals(wanted).items())

@@ -47,7 +47,7 @@ def page_svg(
     markings: Mapping[str, Multiset] | None = None,
 ) -> str:
     """`path` says which instance of the page is meant where there are several."""
-    whole = checked(net) if isinstance(net, Net) else net
+    whole = checked(net)
     if page not in whole.net.pages:
         raise NetInvalid(whole.net.where, f"no page is named {page!r}")
     if path is None:
@@ -154,7 +154,7 @@ class _Drawing:
         if transition.guard != "True":
             guard = short(f"[{transition.guard}]", LABEL_LENGTH_MAX)
             parts.append(_text(x, y - TRANSITION_Y - 5, guard, "guard"))
-        notes = [f"{variable} := {text}" for variable, text in transition.code]
+        notes = [f"{variable} := {text}" for variable, text in transition.code.items()]
         if transition.delay != "0":
             notes.append(f"@+{transition.delay}")
         if transition.priority != PRIORITY_NORMAL:
@@ -178,10 +178,9 @@ class _Drawing:
         edges = edges_of(self._net.net, self._page)
         labels: dict[tuple[str, str], list[str]] = {}
         for arc in self._page.arcs:
-            ends = (arc.place, arc.transition) if arc.inward else (arc.transition, arc.place)
             delay = f" @+{arc.delay}" if arc.delay != "0" else ""
             text = "" if arc.expression == "()" else arc.expression
-            labels.setdefault(ends, []).append(short(text + delay, LABEL_LENGTH_MAX))
+            labels.setdefault(arc.ends, []).append(short(text + delay, LABEL_LENGTH_MAX))
         drawn = [
             self._arc(source, target, labels.get((source, target), []), (target, source) in edges)
             for source, target in edges

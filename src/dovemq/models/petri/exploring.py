@@ -74,12 +74,6 @@ def shifts(net: CheckedNet) -> list[int]:
     return found
 
 
-def touched(transition: CheckedTransition) -> list[int]:
-    places = {take.place for take in transition.takes}
-    places |= {part.place for part in transition.plan.computed_takes}
-    return sorted(places | {put.place for put in transition.puts})
-
-
 def constant_effect(transition: CheckedTransition, net: CheckedNet) -> dict[int, int] | None:
     """What firing adds to each place, if that is a constant that hangs on counts alone."""
     simple = all(isinstance(step, Enough) for step in transition.plan.steps)
@@ -141,7 +135,7 @@ class ExplorerWriter:
 
     def _expansion(self, transition: CheckedTransition) -> None:
         """`expand_3(p0, p4)`: all bindings of a transition, given the places it touches."""
-        code, places = self.code, touched(transition)
+        code, places = self.code, transition.touched
         numbers = ", ".join(f"p{place}" for place in places)
         with code.at(transition.where), code.block(f"def expand_{transition.number}({numbers}):"):
             code.line("found = []")
@@ -243,7 +237,7 @@ class ExplorerWriter:
             code.line(f"mark({transition.number})")
 
     def _remembered(self, transition: CheckedTransition) -> None:
-        code, places = self.code, touched(transition)
+        code, places = self.code, transition.touched
         numbers = ", ".join(f"p{place}" for place in places)
         code.line(f"found = memo_{transition.number}.get(({numbers},))")
         with code.block("if found is None:"):

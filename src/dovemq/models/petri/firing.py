@@ -125,9 +125,7 @@ class _Writer:
         self._view = _SimulatorView(self.forms)
         self._followers: list[list[int]] = [[] for _ in net.places]
         for transition in net.transitions:
-            for place in {take.place for take in transition.takes} | {
-                part.place for part in transition.plan.computed_takes
-            }:
+            for place in transition.inputs:
                 self._followers[place].append(transition.number)
 
     def fire(self, transition: CheckedTransition) -> None:

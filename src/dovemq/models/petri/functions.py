@@ -4,6 +4,7 @@ Owns their meaning and the colours of their results. Functions of chance draw fr
 that a simulation is given; guards and the state space refuse them.
 """
 
+import builtins
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -121,14 +122,7 @@ WORDS: Final = frozenset((*FUNCTIONS, *BAG_WORDS, "none", "now", "replace", "siz
 """Names that a net may not declare."""
 
 PURE_CALLS: Final[Mapping[str, Callable[..., Any]]] = {
-    "abs": abs,
-    "all": all,
-    "any": any,
-    "len": len,
-    "max": max,
-    "min": min,
-    "round": round,
-    "sum": sum,
+    name: getattr(builtins, name) for name in PURE
 }
 
 

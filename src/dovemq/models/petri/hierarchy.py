@@ -108,10 +108,10 @@ def _join_sockets(net: Net, instance: Instance, union: "_Union") -> None:
         page = net.pages[below.page]
         where = instance.page.where.at(transition=below.name)
         ports = {name for name, place in page.places.items() if place.port is not None}
-        assigned = [port for port, _ in below.sockets]
+        assigned = list(below.sockets)
         if missing := sorted(ports - set(assigned)):
             raise NetInvalid(where, f"port {missing[0]} of page {page.name} has no socket")
-        for port, socket in below.sockets:
+        for port, socket in below.sockets.items():
             _check_socket(net, instance.page, below, port, socket)
             inner = Instance(page, instance.named(below.name)).named(port)
             union.join(instance.named(socket), inner)

@@ -64,7 +64,7 @@ def semi_positive(net: Net | CheckedNet, kind: Kind) -> list[Invariant]:
 
 
 def _invariants(net: Net | CheckedNet, kind: Kind, *, positive: bool) -> list[Invariant]:
-    net = checked(net) if isinstance(net, Net) else net
+    net = checked(net)
     rows = incidence(net)
     if kind == "transition":
         rows = [list(column) for column in zip(*rows, strict=True)]

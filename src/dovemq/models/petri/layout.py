@@ -21,9 +21,9 @@ def edges_of(net: Net, page: Page) -> list[Edge]:
     """Arcs, and for substitutions the ways that the ports allow."""
     found: list[Edge] = []
     for arc in page.arcs:
-        found.append((arc.place, arc.transition) if arc.inward else (arc.transition, arc.place))
+        found.append(arc.ends)
     for below in page.substitutions.values():
-        for port, socket in below.sockets:
+        for port, socket in below.sockets.items():
             direction = net.pages[below.page].places[port].port
             if direction != "out":
                 found.append((socket, below.name))

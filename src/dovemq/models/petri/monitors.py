@@ -15,14 +15,13 @@ Expressions of monitors read the binding of the transition, `now`, `size('Place'
 import ast
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from dovemq.models.petri.checking import CheckedNet, CheckedTransition, locating
 from dovemq.models.petri.colours import Bool, Colour, ColourFit, List, Real, fits
 from dovemq.models.petri.containers import Form, forms
 from dovemq.models.petri.errors import ExpressionInvalid, Where
-from dovemq.models.petri.exploring import touched
 from dovemq.models.petri.expressions import parse
 from dovemq.models.petri.firing import Probe
 from dovemq.models.petri.inference import Scope, Typed, infer
@@ -241,7 +240,7 @@ class _ProbeWriter:
         if isinstance(monitor, Breakpoint):
             return self._breakpoint(monitor)
         typed, places = self.level(monitor)
-        near = [each.number for each in self._net.transitions if places & set(touched(each))]
+        near = [each.number for each in self._net.transitions if places & set(each.touched)]
         return [Probe(frozenset(near), (f"m{number}(now, {typed.code})",))]
 
     def level(self, monitor: TimeAverage | MarkingSize | ListLength) -> tuple[Typed, set[int]]:
@@ -287,14 +286,14 @@ class _ProbeWriter:
             return typed
 
     def _scope(self, transition: CheckedTransition | None) -> Scope:
-        net, known = self._net.net, self._net.declared.scope
+        net = self._net.net
         names = transition.variables if transition is not None else ()
-        variables = {name: net.colours[net.variables[name]] for name in names}
-        clock = net.time or Real()
-        return Scope(
-            variables, known.constants, known.records, known.functions,
-            clock=clock, marking=self._marking,
-        )  # fmt: skip
+        return replace(
+            self._net.declared.scope,
+            variables={name: net.variable_colours[name] for name in names},
+            clock=net.time or Real(),
+            marking=self._marking,
+        )
 
     def _marking(self, word: str, name: str) -> ast.expr:
         if name not in self._net.number_of:

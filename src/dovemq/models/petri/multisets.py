@@ -8,19 +8,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 
+def totals(parts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
+    """The sum of the counts of each value."""
+    found: dict[Any, int] = {}
+    for value, count in parts:
+        found[value] = found.get(value, 0) + count
+    return found
+
+
 class Multiset(Mapping[Any, int]):
     """Values with how often each occurs; an absent value occurs 0 times."""
 
     __slots__ = ("_counts",)
 
     def __init__(self, values: Iterable[Any] | Mapping[Any, int] = ()) -> None:
-        self._counts: dict[Any, int] = {}
         pairs = values.items() if isinstance(values, Mapping) else ((value, 1) for value in values)
-        for value, count in pairs:
-            self._counts[value] = self._counts.get(value, 0) + count
-        if any(count < 0 for count in self._counts.values()):
-            raise ValueError("a multiset holds no value less than 0 times")
-        self._counts = {value: count for value, count in self._counts.items() if count}
+        counts = totals(pairs)
+        if any(count < 0 for count in counts.values()):
+            raise ValueError("a multiset cannot hold a value fewer than 0 times")
+        self._counts = {value: count for value, count in counts.items() if count}
 
     def __getitem__(self, value: Any) -> int:
         return self._counts.get(value, 0)

@@ -12,7 +12,6 @@ from typing import Final
 
 from dovemq.models.petri.checking import CheckedNet, checked
 from dovemq.models.petri.drawing import instances, page_svg, short, tokens_text
-from dovemq.models.petri.exploring import touched
 from dovemq.models.petri.firing import compiled
 from dovemq.models.petri.nets import Net
 from dovemq.models.petri.simulation import Firing, Simulation
@@ -39,9 +38,9 @@ class Recording:
 def record(net: Net | CheckedNet, *, steps: int, seed: int | str = 0) -> Recording:
     if not 1 <= steps <= STEPS_MAX:
         raise ValueError(f"between 1 and {STEPS_MAX} steps are recorded, not {steps}")
-    whole = checked(net) if isinstance(net, Net) else net
+    whole = checked(net)
     simulation = Simulation(compiled(whole, traced=True), seed=seed)
-    near = {each.name: touched(each) for each in whole.transitions}
+    near = {each.name: each.touched for each in whole.transitions}
     frames = []
     for _ in range(steps):
         event = simulation.step()

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 from dovemq.models.petri.checking import checked
 from dovemq.models.petri.errors import NetInvalid, Where
 from dovemq.models.petri.exploring import constant_effect
-from dovemq.models.petri.nets import NAME, Net, Page
+from dovemq.models.petri.nets import Net, Page, free_name
 
 NAMESPACE: Final = "http://www.pnml.org/version-2009/grammar/pnml"
 PT: Final = "http://www.pnml.org/version-2009/grammar/ptnet"
@@ -102,13 +102,7 @@ class _Reader:
         if not key or key in self._names:
             raise NetInvalid(self._where, f"a {_tag(node)} without an id of its own: {key!r}")
         label = self._text(node, "name") or key
-        plain = re.sub(r"\W+", "_", label, flags=re.ASCII).strip("_")
-        name = plain = plain if NAME.fullmatch(plain) else f"n_{plain or 'node'}"
-        number = 1
-        while name in page.places or name in page.transitions:
-            number += 1
-            name = f"{plain}_{number}"
-        self._names[key] = name
+        self._names[key] = name = free_name(label, page)
         return name
 
     @staticmethod

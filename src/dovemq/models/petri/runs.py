@@ -81,7 +81,7 @@ class Laboratory:
     """A net with its monitors, compiled once, run as often as wanted."""
 
     def __init__(self, net: Net | CheckedNet, monitors: Sequence[Monitor] = ()) -> None:
-        self.net = checked(net) if isinstance(net, Net) else net
+        self.net = checked(net)
         self.monitors = tuple(monitors)
         names = [monitor.name for monitor in self.monitors]
         if len(set(names)) < len(names):

@@ -18,7 +18,7 @@ from dovemq.models.petri.checking import CheckedNet, checked
 from dovemq.models.petri.containers import Form, TokenBag
 from dovemq.models.petri.errors import NetFailed
 from dovemq.models.petri.firing import NEVER, Compiled, compiled
-from dovemq.models.petri.functions import PURE_CALLS, chance_calls
+from dovemq.models.petri.functions import chance_calls
 from dovemq.models.petri.multisets import Multiset
 from dovemq.models.petri.nets import Net
 from dovemq.models.petri.writing import FAILURES
@@ -67,9 +67,9 @@ class Simulation:
         names: Iterable[tuple[str, Any]] = (),
         traced: bool = False,
     ) -> None:
-        if isinstance(net, Net):
-            net = checked(net)
-        self._compiled = net if isinstance(net, Compiled) else compiled(net, traced=traced)
+        if not isinstance(net, Compiled):
+            net = compiled(checked(net), traced=traced)
+        self._compiled = net
         self.net = self._compiled.net
         self.now: float = 0
         self.steps = 0
@@ -87,8 +87,7 @@ class Simulation:
         self._fill()
 
     def _load(self, extra: dict[str, Any]) -> None:
-        made: dict[str, Any] = {f"f_{name}": call for name, call in PURE_CALLS.items()}
-        made |= {f"f_{name}": call for name, call in chance_calls(self._rng).items()}
+        made: dict[str, Any] = {f"f_{name}": call for name, call in chance_calls(self._rng).items()}
         made |= {**self.net.declared.environment, **self._compiled.objects, **extra}
         made |= {"M": self._counts, "F": self._future, "Q": self._queued, "A": self._agenda}
         made |= {f"C{level}": each for level, each in enumerate(self._candidates)}

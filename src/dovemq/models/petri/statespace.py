@@ -22,9 +22,8 @@ from dovemq.models.petri.exploring import (
     refuse_random,
     shifts,
 )
-from dovemq.models.petri.functions import PURE_CALLS
 from dovemq.models.petri.graph import Graph
-from dovemq.models.petri.multisets import Multiset
+from dovemq.models.petri.multisets import Multiset, totals
 from dovemq.models.petri.nets import Net
 from dovemq.models.petri.writing import FAILURES
 
@@ -169,7 +168,7 @@ def state_space(
     net: Net | CheckedNet, limits: Limits | None = None, progress: Progress | None = None
 ) -> StateSpace:
     """All markings reachable from the initial one, or as many as the limits allow."""
-    net = checked(net) if isinstance(net, Net) else net
+    net = checked(net)
     if not net.places:
         raise NetInvalid(net.net.where, "a net without places has no markings")
     refuse_random(net)
@@ -205,8 +204,7 @@ class _Exploration:
         writer = ExplorerWriter(net)
         writer.write()
         self._program = writer.code.compiled()
-        names: dict[str, Any] = {f"f_{name}": call for name, call in PURE_CALLS.items()}
-        names |= {**net.declared.environment, **writer.names.objects}
+        names: dict[str, Any] = {**net.declared.environment, **writer.names.objects}
         names |= {f"kinds_{place}": kinds for place, kinds in self._kinds.items()}
         names |= {f"memo_{each.number}": {} for each in net.transitions}
         self._labels: list[dict[Any, int]] = [{} for _ in net.transitions]
@@ -293,7 +291,4 @@ class _Exploration:
 def _holds(held: dict[Any, int] | None, count: int, wanted: Iterable[tuple[Any, int]]) -> bool:
     if held is None:
         return count >= sum(each for _, each in wanted)
-    total: dict[Any, int] = {}
-    for value, each in wanted:
-        total[value] = total.get(value, 0) + each
-    return all(held.get(value, 0) >= each for value, each in total.items())
+    return all(held.get(value, 0) >= each for value, each in totals(wanted).items())

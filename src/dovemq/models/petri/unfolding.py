@@ -9,17 +9,17 @@ colour sets without end.
 
 import itertools
 import math
-import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from dovemq.models.petri.bags import Bag
 from dovemq.models.petri.checking import CheckedNet, CheckedTransition, checked
 from dovemq.models.petri.errors import NetInvalid, NetTooLarge
 from dovemq.models.petri.exploring import refuse_random
-from dovemq.models.petri.functions import PURE_CALLS
-from dovemq.models.petri.inference import Scope, infer
-from dovemq.models.petri.nets import Net
+from dovemq.models.petri.inference import infer
+from dovemq.models.petri.multisets import totals
+from dovemq.models.petri.nets import Net, free_name
 from dovemq.models.petri.searching import write_bag, write_definitions
 from dovemq.models.petri.writing import FAILURES, Code
 
@@ -28,7 +28,7 @@ OUTSIDE: Final = "outside"
 
 
 def unfolded(net: Net | CheckedNet) -> Net:
-    net = checked(net) if isinstance(net, Net) else net
+    net = checked(net)
     refuse_random(net)
     made = Net(f"{net.name} unfolded")
     page = made.page("Main")
@@ -43,7 +43,7 @@ def unfolded(net: Net | CheckedNet) -> Net:
             page.place(names.of(place.name, value), initial=place.initial[value])
     for transition in net.transitions:
         for number, (taken, put) in enumerate(_bindings(net, transition)):
-            name = f"{_plain(transition.name)}_{number}"
+            name = free_name(f"{transition.name}_{number}", page.transitions)
             page.transition(name, priority=transition.priority)
             for inward, amounts in ((True, taken), (False, put)):
                 for (place_number, value), count in amounts.items():
@@ -83,20 +83,19 @@ def _bindings(net: CheckedNet, transition: CheckedTransition) -> Iterator[tuple[
 
 
 def _amounts(net: CheckedNet, parts: list[tuple[int, Any, int]]) -> Amounts:
-    total: Amounts = {}
-    for place, value, count in parts:
-        held = net.places[place]
-        known = held.colour.values() or ()
-        key: tuple[int | None, Any] = (place, known[0] if held.counted else value)
-        if not held.counted and value not in known:
-            key = (None, ())
-        total[key] = total.get(key, 0) + count
-    return {key: count for key, count in total.items() if count}
+    def key(place: int, value: Any) -> tuple[int | None, Any]:
+        known = net.places[place].colour.values() or ()
+        if net.places[place].counted:
+            return (place, known[0])
+        return (place, value) if value in known else (None, ())
+
+    found = totals((key(place, value), count) for place, value, count in parts)
+    return {key: count for key, count in found.items() if count}
 
 
 def _effect(net: CheckedNet, transition: CheckedTransition) -> Any:
     """A function of the binding: None if the guard forbids it, else what is taken and put."""
-    scope = _scope(net)
+    scope = replace(net.declared.scope, variables=net.net.variable_colours)
     code = Code(net.name)
     write_definitions(code, net)
     parameters = ", ".join(f"v_{name}" for name in transition.plan.order)
@@ -114,8 +113,7 @@ def _effect(net: CheckedNet, transition: CheckedTransition) -> Any:
             _write_amounts(code, put.bag, put.place, "put")
         code.line("return taken, put")
     program = code.compiled()
-    names = {f"f_{name}": call for name, call in PURE_CALLS.items()}
-    run = program.loaded({**names, **net.declared.environment})["effect"]
+    run = program.loaded(dict(net.declared.environment))["effect"]
 
     def effect(*binding: Any) -> Any:
         try:
@@ -132,17 +130,6 @@ def _write_amounts(code: Code, bag: Bag, place: int, into: str) -> None:
     code.line(f"{into} += [({place}, each, count) for each, count in parts]")
 
 
-def _scope(net: CheckedNet) -> Scope:
-    known = net.declared.scope
-    variables = {name: net.net.colours[colour] for name, colour in net.net.variables.items()}
-    return Scope(variables, known.constants, known.records, known.functions)
-
-
-def _plain(text: str) -> str:
-    found = re.sub(r"\W+", "_", text).strip("_")
-    return found if found[:1].isalpha() else f"v{found}"
-
-
 class _Names:
     """A name for each place and value, made of their texts, and each only once."""
 
@@ -153,12 +140,7 @@ class _Names:
     def of(self, place: str, value: Any) -> str:
         key = (place, value)
         if key not in self._known:
-            text = "" if value == () else f"_{value!r}"
-            name = plain = _plain(place + text)
-            number = 1
-            while name in self._taken:
-                number += 1
-                name = f"{plain}_{number}"
+            name = free_name(place if value == () else f"{place}_{value!r}", self._taken)
             self._taken.add(name)
             self._known[key] = name
         return self._known[key]

@@ -1,8 +1,9 @@
 """Where the nodes of the VMA net stand in drawings; a page without an entry is laid out."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from dovemq.models.petri.nets import Net
 

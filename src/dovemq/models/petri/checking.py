@@ -72,7 +72,8 @@ class CheckedTransition:
     @property
     def inputs(self) -> frozenset[int]:
         """The places from which it takes tokens."""
-        return frozenset(part.place for part in (*self.takes, *self.plan.computed_takes))
+        taken = {take.place for take in self.takes}
+        return frozenset(taken | {take.place for take in self.plan.computed_takes})
 
     @property
     def touched(self) -> list[int]:

@@ -56,17 +56,17 @@ class Flat:
 
 
 def flattened(net: Net) -> Flat:
-    instances = list(_instances(net))
+    found = list(instances(net))
     union = _Union()
-    for instance in instances:
+    for instance in found:
         for name in instance.page.places:
             union.add(instance.named(name))
-    for instance in instances:
+    for instance in found:
         _join_sockets(net, instance, union)
-    _join_fusions(net, instances, union)
+    _join_fusions(net, found, union)
     flat = Flat()
-    _add_spots(net, instances, union, flat)
-    for instance in instances:
+    _add_spots(net, found, union, flat)
+    for instance in found:
         of: dict[str, list[Arc]] = {name: [] for name in instance.page.transitions}
         for arc in instance.page.arcs:
             of[arc.transition].append(arc)
@@ -80,7 +80,7 @@ def flattened(net: Net) -> Flat:
     return flat
 
 
-def _instances(net: Net) -> Iterator[Instance]:
+def instances(net: Net) -> Iterator[Instance]:
     """Top down, each page before what stands below it."""
     count = 0
     waiting: list[tuple[str, str, tuple[str, ...]]] = [(net.root_page, "", ())]

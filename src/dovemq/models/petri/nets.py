@@ -131,7 +131,7 @@ class Page:
         """
         self._claim(name)
         if isinstance(initial := options.get("initial"), int) and colour == "Unit":
-            options["initial"] = f"times({initial}, ())"
+            options["initial"] = f"times({initial}, ())" if initial else "none"
         self.places[name] = made = Place(name, colour, **options)
         return made
 

@@ -11,8 +11,10 @@ from importlib import resources
 from typing import Final
 
 from dovemq.models.petri.checking import CheckedNet, checked
-from dovemq.models.petri.drawing import instances, page_svg, short, tokens_text
+from dovemq.models.petri.drawing import page_svg, tokens_text
 from dovemq.models.petri.firing import compiled
+from dovemq.models.petri.hierarchy import instances
+from dovemq.models.petri.layout import short
 from dovemq.models.petri.nets import Net
 from dovemq.models.petri.simulation import Firing, Simulation
 
@@ -57,9 +59,8 @@ def player_html(recording: Recording) -> str:
     """The whole file."""
     net = recording.net
     pages = [
-        {"name": f"{page}{f' ({path})' if path else ''}", "svg": page_svg(net, page, path=path)}
-        for page, paths in instances(net.net).items()
-        for path in paths
+        {"name": f"{name} ({path})" if path else name, "svg": page_svg(net, name, path=path)}
+        for name, path in ((each.page.name, each.path) for each in instances(net.net))
     ]
     data = {
         "pages": pages,

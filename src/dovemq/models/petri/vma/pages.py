@@ -14,7 +14,6 @@ from dovemq.models.petri.colours import Int
 from dovemq.models.petri.nets import Net, Page
 from dovemq.models.petri.vma.declarations import declare
 from dovemq.models.petri.vma.parameters import VmaParameters
-from dovemq.models.petri.vma.positions import put_in_place
 
 TIMER = "Timer"
 URGENT = 0
@@ -31,8 +30,6 @@ def vma_net(given: VmaParameters | None = None) -> Net:
     _broker(net.page("Broker"), in_order=given.order == "in")
     _visibility_timeout(net.page("Visibility_Timeout"), in_order=given.order == "in")
     _recv_proc(net.page("Recv_Proc"))
-    in_order = given.order == "in"
-    put_in_place(net, index=_index_place(in_order), get=_get_transition(in_order))
     return net
 
 
@@ -56,8 +53,8 @@ def _cloud_queue(page: Page, *, in_order: bool) -> None:
     page.place("Receiver", "MsgxTime", port="out")
     page.place("Queue", "Msgs", initial="[]")
     page.place(index, "LIdxVis", initial="[(1, 'visible')]" if in_order else "[]")
-    page.place("Outgoing", "MsgTimed")
     page.place("Delete_Req", "Msg")
+    page.place("Outgoing", "MsgTimed")
     sockets = {"Sender": "Sender", "Queue": "Queue", "Msg_Vis": index}
     page.substitution("Send_Proc", "Send_Proc", sockets)
     inner = {name: name for name in ("Queue", index, "Outgoing", "Delete_Req")}

@@ -1,6 +1,7 @@
 """How a command is declared: its help with an example, its options, what it returns."""
 
 import argparse
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -116,6 +117,18 @@ def existing_file(text: str) -> Path:
     path = Path(text)
     if not path.is_file():
         raise argparse.ArgumentTypeError(f"{text!r} is not a file")
+    return path
+
+
+def output_file(text: str) -> Path:
+    """The path of a file that the command will write; its directory must exist and be writable."""
+    path = Path(text)
+    if path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is a directory, not a file")
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"the directory {str(path.parent)!r} does not exist")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise argparse.ArgumentTypeError(f"{text!r} is not writable")
     return path
 
 

@@ -1,7 +1,8 @@
-"""`dovemq cpn …`: coloured Petri nets from files: checked, run, explored and drawn."""
+"""`dovemq cpn …`: checks, runs, explores and draws coloured Petri nets from files."""
 
 import argparse
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from dovemq.cli.command import (
     count,
     existing_file,
     number,
+    output_file,
     pair,
 )
 from dovemq.cli.cpn_reports import invariants, listed, print_report, space_facts
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class RunFailed(DoveError):
-    """A net ran into something, or an analysis into its limit; the text says where."""
+    """A net failed while it ran, or an analysis reached its limit; the text names the place."""
 
 
 def add(commands: Commands) -> None:
@@ -50,7 +52,10 @@ def _add_net(
     example = f"dovemq cpn {name} net.json{more}"
     parser = add_command(actions, name, run, summary, example)
     parser.add_argument(
-        "net", type=existing_file, metavar="NET", help="the net: .json, or .pnml for a P/T net"
+        "net",
+        type=existing_file,
+        metavar="NET",
+        help="path of the net file: .json, or .pnml for a P/T net",
     )
     parser.add_argument(
         "--set",
@@ -58,7 +63,7 @@ def _add_net(
         default=[],
         type=pair,
         metavar="NAME=VALUE",
-        help="another value of a constant of the net; may be repeated",
+        help="new value of a constant of the net; may be repeated",
     )
     return parser
 
@@ -69,17 +74,41 @@ def _add_check(actions: Commands) -> None:
 
 def _add_simulate(actions: Commands) -> None:
     parser = _add_net(
-        actions, "simulate", _simulate, "run a net and report what its monitors saw", " --until 100"
+        actions,
+        "simulate",
+        _simulate,
+        "run a net and report the figures of its monitors",
+        " --until 100",
     )
     parser.add_argument("--until", type=float, metavar="T", help="model time at which a run ends")
     parser.add_argument("--steps", type=count, metavar="N", help="firings after which a run ends")
-    parser.add_argument("--warmup", type=float, default=0.0, metavar="T", help="not counted")
     parser.add_argument(
-        "--replications", type=count, default=1, metavar="N", help="runs (default: %(default)s)"
+        "--warmup",
+        type=float,
+        default=0.0,
+        metavar="T",
+        help="model time at the start that is not measured",
     )
-    parser.add_argument("--seed", type=number, default=0, metavar="N", help="(default: 0)")
     parser.add_argument(
-        "--confidence", type=float, default=0.95, metavar="P", help="(default: %(default)s)"
+        "--replications",
+        type=count,
+        default=1,
+        metavar="N",
+        help="number of independent runs (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=number,
+        default=0,
+        metavar="N",
+        help="seed of the random numbers (default: 0)",
+    )
+    parser.add_argument(
+        "--confidence",
+        type=float,
+        default=0.95,
+        metavar="P",
+        help="confidence of the intervals (default: %(default)s)",
     )
     parser.add_argument(
         "--collect",
@@ -87,21 +116,28 @@ def _add_simulate(actions: Commands) -> None:
         default=[],
         type=pair,
         metavar="TRANSITION=EXPR",
-        help="collect a value at each firing, over the binding and now; may be repeated",
+        help="value to collect at each firing, from the binding and now; may be repeated",
     )
     parser.add_argument(
         "--level",
         action="append",
         default=[],
         metavar="EXPR",
-        help="a figure of the marking weighted by time, as \"size('Queue')\"; may be repeated",
+        help="value of the marking to average over time, e.g. \"size('Queue')\"; may be repeated",
     )
-    parser.add_argument("--stop", metavar="EXPR", help="end the run when this holds")
+    parser.add_argument("--stop", metavar="EXPR", help="condition that ends a run")
     parser.add_argument(
-        "--player", type=Path, metavar="FILE", help="also write the first firings as an HTML player"
+        "--player",
+        type=output_file,
+        metavar="FILE",
+        help="path of an HTML page that replays the first firings",
     )
     parser.add_argument(
-        "--player-steps", type=count, default=500, metavar="N", help="(default: %(default)s)"
+        "--player-steps",
+        type=count,
+        default=500,
+        metavar="N",
+        help="number of firings in the HTML page (default: %(default)s)",
     )
 
 
@@ -110,28 +146,53 @@ def _add_statespace(actions: Commands) -> None:
         actions, "statespace", _statespace, "explore the markings that a net can reach", ""
     )
     parser.add_argument(
-        "--markings-max", type=count, default=1_000_000, metavar="N", help="(default: %(default)s)"
+        "--markings-max",
+        type=count,
+        default=1_000_000,
+        metavar="N",
+        help="number of markings at which the search stops (default: %(default)s)",
     )
     parser.add_argument(
         "--tokens-max",
         type=count,
         default=10_000,
         metavar="N",
-        help="a place with more is taken for one without bound (default: %(default)s)",
+        help="number of tokens of one place at which the search stops (default: %(default)s)",
     )
     parser.add_argument(
-        "--invariants", action="store_true", help="also place and transition invariants"
+        "--invariants", action="store_true", help="add place and transition invariants"
     )
 
 
 def _add_draw(actions: Commands) -> None:
     parser = _add_net(actions, "draw", _draw, "draw each page of a net as SVG", " --out drawings")
-    parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="where to")
-    parser.add_argument("--page", metavar="NAME", help="this page alone")
     parser.add_argument(
-        "--after", type=number, default=0, metavar="N", help="with the tokens after N firings"
+        "--out",
+        type=_output_directory,
+        default=Path(),
+        metavar="DIR",
+        help="directory of the drawings",
     )
-    parser.add_argument("--seed", type=number, default=0, metavar="N", help="(default: 0)")
+    parser.add_argument("--page", metavar="NAME", help="name of the only page to draw")
+    parser.add_argument(
+        "--after", type=number, default=0, metavar="N", help="number of firings before the drawing"
+    )
+    parser.add_argument(
+        "--seed",
+        type=number,
+        default=0,
+        metavar="N",
+        help="seed of the random numbers (default: 0)",
+    )
+
+
+def _output_directory(text: str) -> Path:
+    """A directory that exists and is writable, or whose parent is so that it can be made."""
+    path = Path(text)
+    known = next(each for each in (path, *path.parents) if each.exists())
+    if not known.is_dir() or not os.access(known, os.W_OK):
+        raise argparse.ArgumentTypeError(f"{str(known)!r} is not a writable directory")
+    return path
 
 
 @contextlib.contextmanager
@@ -197,7 +258,7 @@ def _simulate(args: argparse.Namespace) -> int:
     from dovemq.models.petri import Laboratory, checked, player_html, record
 
     if args.until is None and args.steps is None and args.stop is None:
-        raise WrongUse("say when a run ends: --until, --steps or --stop")
+        raise WrongUse("a run needs an end: --until, --steps or --stop")
     with _command_errors():
         net = checked(_read(args))
         laboratory = Laboratory(net, _monitors(net, args))
@@ -223,7 +284,7 @@ def _simulate(args: argparse.Namespace) -> int:
 
 
 def _monitors(net: "CheckedNet", args: argparse.Namespace) -> "list[Monitor]":
-    """What every net has, counts and sizes, and what was asked for."""
+    """Monitors of every transition and place, and those that the command line adds."""
     from dovemq.models.petri import Breakpoint, Collector, Count, MarkingSize, TimeAverage
 
     made: list[Monitor] = [Count(f"count {each.name}", each.name) for each in net.transitions]
@@ -234,7 +295,7 @@ def _monitors(net: "CheckedNet", args: argparse.Namespace) -> "list[Monitor]":
 
 
 class _Search:
-    """How far a search is, and whether anybody still waits for it."""
+    """Progress of a search, and whether it shall go on."""
 
     def __init__(self) -> None:
         self.found = 0

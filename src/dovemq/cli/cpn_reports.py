@@ -1,4 +1,4 @@
-"""What `dovemq cpn` tells of runs and state spaces."""
+"""Reports of `dovemq cpn` about runs and state spaces."""
 
 from typing import TYPE_CHECKING, Any, Final
 

@@ -5,7 +5,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dovemq.cli.command import (
     FAILED,
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from dovemq.models.petri import CheckedNet, Monitor, Net
 
 
+SEED: Final = "seed of the random numbers (default: %(default)s)"
+
+
 class RunFailed(DoveError):
     """A net failed while it ran, or an analysis reached its limit; the text names the place."""
 
@@ -46,25 +49,37 @@ def add(commands: Commands) -> None:
     _add_draw(actions)
 
 
+def _option(
+    parser: argparse.ArgumentParser,
+    flag: str,
+    kind: Callable[[str], object],
+    metavar: str,
+    summary: str,
+    default: object = None,
+) -> None:
+    """Adds an option with a value; a list as its default lets it be repeated."""
+    repeated = isinstance(default, list)
+    parser.add_argument(
+        flag,
+        type=kind,
+        metavar=metavar,
+        default=default,
+        action="append" if repeated else "store",
+        help=f"{summary}; may be repeated" if repeated else summary,
+    )
+
+
 def _add_net(
     actions: Commands, name: str, run: Callable[[argparse.Namespace], int], summary: str, more: str
 ) -> argparse.ArgumentParser:
-    example = f"dovemq cpn {name} net.json{more}"
-    parser = add_command(actions, name, run, summary, example)
+    parser = add_command(actions, name, run, summary, f"dovemq cpn {name} net.json{more}")
     parser.add_argument(
         "net",
         type=existing_file,
         metavar="NET",
         help="path of the net file: .json, or .pnml for a P/T net",
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        type=pair,
-        metavar="NAME=VALUE",
-        help="new value of a constant of the net; may be repeated",
-    )
+    _option(parser, "--set", pair, "NAME=VALUE", "new value of a constant of the net", [])
     return parser
 
 
@@ -73,92 +88,33 @@ def _add_check(actions: Commands) -> None:
 
 
 def _add_simulate(actions: Commands) -> None:
-    parser = _add_net(
-        actions,
-        "simulate",
-        _simulate,
-        "run a net and report the figures of its monitors",
-        " --until 100",
-    )
-    parser.add_argument("--until", type=float, metavar="T", help="model time at which a run ends")
-    parser.add_argument("--steps", type=count, metavar="N", help="firings after which a run ends")
-    parser.add_argument(
-        "--warmup",
-        type=float,
-        default=0.0,
-        metavar="T",
-        help="model time at the start that is not measured",
-    )
-    parser.add_argument(
-        "--replications",
-        type=count,
-        default=1,
-        metavar="N",
-        help="number of independent runs (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=number,
-        default=0,
-        metavar="N",
-        help="seed of the random numbers (default: 0)",
-    )
-    parser.add_argument(
-        "--confidence",
-        type=float,
-        default=0.95,
-        metavar="P",
-        help="confidence of the intervals (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--collect",
-        action="append",
-        default=[],
-        type=pair,
-        metavar="TRANSITION=EXPR",
-        help="value to collect at each firing, from the binding and now; may be repeated",
-    )
-    parser.add_argument(
-        "--level",
-        action="append",
-        default=[],
-        metavar="EXPR",
-        help="value of the marking to average over time, e.g. \"size('Queue')\"; may be repeated",
-    )
-    parser.add_argument("--stop", metavar="EXPR", help="condition that ends a run")
-    parser.add_argument(
-        "--player",
-        type=output_file,
-        metavar="FILE",
-        help="path of an HTML page that replays the first firings",
-    )
-    parser.add_argument(
-        "--player-steps",
-        type=count,
-        default=500,
-        metavar="N",
-        help="number of firings in the HTML page (default: %(default)s)",
-    )
+    summary = "run a net and report the figures of its monitors"
+    parser = _add_net(actions, "simulate", _simulate, summary, " --until 100")
+    _option(parser, "--until", float, "T", "model time at which a run ends")
+    _option(parser, "--steps", count, "N", "firings after which a run ends")
+    _option(parser, "--warmup", float, "T", "model time at the start that is not measured", 0.0)
+    _option(parser, "--replications", count, "N", "number of runs (default: %(default)s)", 1)
+    _option(parser, "--seed", number, "N", SEED, 0)
+    confidence = "confidence of the intervals (default: %(default)s)"
+    _option(parser, "--confidence", float, "P", confidence, 0.95)
+    collect = "value to collect at each firing, from the binding and now"
+    _option(parser, "--collect", pair, "TRANSITION=EXPR", collect, [])
+    level = "value of the marking to average over time, e.g. \"size('Queue')\""
+    _option(parser, "--level", str, "EXPR", level, [])
+    _option(parser, "--stop", str, "EXPR", "condition that ends a run")
+    player = "path of an HTML page that replays the first firings"
+    _option(parser, "--player", output_file, "FILE", player)
+    steps = "number of firings in the HTML page (default: %(default)s)"
+    _option(parser, "--player-steps", count, "N", steps, 500)
 
 
 def _add_statespace(actions: Commands) -> None:
-    parser = _add_net(
-        actions, "statespace", _statespace, "explore the markings that a net can reach", ""
-    )
-    parser.add_argument(
-        "--markings-max",
-        type=count,
-        default=1_000_000,
-        metavar="N",
-        help="number of markings at which the search stops (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--tokens-max",
-        type=count,
-        default=10_000,
-        metavar="N",
-        help="number of tokens of one place at which the search stops (default: %(default)s)",
-    )
+    summary = "explore the markings that a net can reach"
+    parser = _add_net(actions, "statespace", _statespace, summary, "")
+    markings = "number of markings at which the search stops (default: %(default)s)"
+    _option(parser, "--markings-max", count, "N", markings, 1_000_000)
+    tokens = "number of tokens of one place at which the search stops (default: %(default)s)"
+    _option(parser, "--tokens-max", count, "N", tokens, 10_000)
     parser.add_argument(
         "--invariants", action="store_true", help="add place and transition invariants"
     )
@@ -166,24 +122,10 @@ def _add_statespace(actions: Commands) -> None:
 
 def _add_draw(actions: Commands) -> None:
     parser = _add_net(actions, "draw", _draw, "draw each page of a net as SVG", " --out drawings")
-    parser.add_argument(
-        "--out",
-        type=_output_directory,
-        default=Path(),
-        metavar="DIR",
-        help="directory of the drawings",
-    )
-    parser.add_argument("--page", metavar="NAME", help="name of the only page to draw")
-    parser.add_argument(
-        "--after", type=number, default=0, metavar="N", help="number of firings before the drawing"
-    )
-    parser.add_argument(
-        "--seed",
-        type=number,
-        default=0,
-        metavar="N",
-        help="seed of the random numbers (default: 0)",
-    )
+    _option(parser, "--out", _output_directory, "DIR", "directory of the drawings", Path())
+    _option(parser, "--page", str, "NAME", "name of the only page to draw")
+    _option(parser, "--after", number, "N", "number of firings before the drawing", 0)
+    _option(parser, "--seed", number, "N", SEED, 0)
 
 
 def _output_directory(text: str) -> Path:

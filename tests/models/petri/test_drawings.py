@@ -1,4 +1,4 @@
-"""Drawings and players: well-formed, complete, closed to the outside."""
+"""Drawings and players: complete, readable, and unable to load anything."""
 
 import json
 import random
@@ -165,7 +165,7 @@ def test_label_of_an_arc_covers_no_node_and_no_other_label(net: Net, page: str) 
             assert apart or label[3] <= other[1] or other[3] <= label[1]
 
 
-def test_tokens_are_drawn_as_they_are() -> None:
+def test_drawing_shows_the_tokens_of_a_marking() -> None:
     net = nets.coloured_philosophers(3)
     simulation = Simulation(net, seed=1)
     simulation.run(steps=1)
@@ -180,12 +180,12 @@ def test_tokens_are_drawn_as_they_are() -> None:
     assert held["Think"][0] == "2"
 
 
-def test_drawing_of_no_page_is_refused() -> None:
+def test_drawing_of_an_unknown_page_is_refused() -> None:
     with pytest.raises(NetInvalid, match="no page is named 'Nope'"):
         page_svg(nets.kanban(1), "Nope")
 
 
-def test_no_two_nodes_stand_on_one_spot() -> None:
+def test_no_two_nodes_have_the_same_position() -> None:
     for net in (vma_net(), nets.kanban(2), nets.fms(2), nets.token_ring(4)):
         for page in net.pages.values():
             found = positions(net, page)
@@ -204,7 +204,7 @@ def test_position_that_is_given_is_kept() -> None:
     assert positions(net, page_all) == {"a": (1.0, 2.0)}
 
 
-def test_tree_of_pages_names_each_page_and_the_transition_it_stands_for() -> None:
+def test_tree_of_pages_names_each_page_and_its_substitution() -> None:
     texts = _texts(hierarchy_svg(vma_net()))
     assert {"System", "Cloud_Queue", "Visibility_Timeout", "cloud_queue"} <= set(texts)
     paths = [each.path for each in instances(vma_net()) if each.page.name == "Broker"]
@@ -218,7 +218,7 @@ def _data(html: str) -> dict[str, object]:
     return data
 
 
-def test_player_holds_the_run_as_it_was() -> None:
+def test_player_replays_the_recorded_run() -> None:
     net = nets.simple_protocol(2, 1)
     recording = record(net, steps=200, seed=2)
     simulation = Simulation(net, seed=2, traced=True)
@@ -253,7 +253,7 @@ def test_no_token_can_break_out_of_the_player() -> None:
     assert ElementTree.fromstring(page_svg(net, "Main")) is not None
 
 
-def test_recording_stops_with_the_net() -> None:
+def test_recording_ends_when_nothing_can_fire() -> None:
     recording = record(nets.simple_protocol(1, 1), steps=10_000, seed=1)
     assert len(recording.frames) < 10_000
     with pytest.raises(ValueError, match="between 1 and"):

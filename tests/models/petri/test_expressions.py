@@ -1,4 +1,4 @@
-"""Expressions: what may be written, which colour it has, and what can never be said in a file."""
+"""Expressions: what is allowed, which colour it has, and what no file can express."""
 
 import ast
 
@@ -110,25 +110,25 @@ def test_expression_has_the_colour_of_its_parts(text: str, colour: Colour) -> No
         ("Msg(id=n, tag='z')", "field tag must be enum"),
         ("n if ok else q", "one branch is int"),
         ("len(n)", "len takes one list"),
-        ("exponential(1.0)", "draws by chance"),
+        ("exponential(1.0)", "is random"),
         ("tokens(n)", "multiset"),
-        ("size('p')", "monitors alone"),
-        ("3 in ok", "a list is wanted"),
+        ("size('p')", "only monitors"),
+        ("3 in ok", "a list is expected"),
         ("1 +", "is not an expression"),
         ("", "is not an expression"),
     ],
 )
-def test_wrong_expression_is_told_what_is_wrong(text: str, problem: str) -> None:
+def test_error_of_an_invalid_expression_names_the_problem(text: str, problem: str) -> None:
     with pytest.raises(ExpressionInvalid) as error:
         infer(parse(text), SCOPE)
     assert problem in str(error.value)
 
 
-def test_names_of_a_comprehension_are_its_own() -> None:
+def test_names_that_a_comprehension_binds_are_not_free() -> None:
     assert names_in(parse("[x for x in q if x.id < n]")) == {"q", "n"}
 
 
-def test_guard_is_taken_apart_at_and() -> None:
+def test_guard_is_split_at_and() -> None:
     parts = conjuncts(parse("ok and n < 3 and (ok or n == 1)"))
     assert [ast.unparse(part) for part in parts] == ["ok", "n < 3", "ok or n == 1"]
 
@@ -165,7 +165,7 @@ COLOURS = [
 
 @pytest.mark.parametrize("one", COLOURS, ids=str)
 @pytest.mark.parametrize("other", COLOURS, ids=str)
-def test_fit_says_what_membership_says(one: Colour, other: Colour) -> None:
+def test_fit_agrees_with_membership(one: Colour, other: Colour) -> None:
     values = one.values()
     if values is None or isinstance(one, Unit):  # An empty list looks like the unit, inside.
         return _check_joined(one, other)

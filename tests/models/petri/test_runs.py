@@ -29,11 +29,11 @@ from tests.models.petri.queueing import erlang_c, sojourn, station
 
 
 def _clockwork() -> Net:
-    """Every 2 a job comes and takes 3 at one of two servers: nothing is left to chance."""
+    """A job comes every 2 units and takes 3 at one of two servers, without randomness."""
     return station(2, "2", "3")
 
 
-def test_monitors_see_what_can_be_reckoned_by_hand() -> None:
+def test_monitors_agree_with_a_computation_by_hand() -> None:
     laboratory = Laboratory(
         _clockwork(),
         [
@@ -94,7 +94,7 @@ def test_list_length_follows_the_list() -> None:
     assert run.figures["line"].most == 4
 
 
-def test_watch_calls_a_function_of_its_own_for_each_run() -> None:
+def test_function_collector_makes_new_functions_for_each_run() -> None:
     made: list[list[float]] = []
 
     def make() -> dict[str, Call]:
@@ -112,19 +112,19 @@ def test_watch_calls_a_function_of_its_own_for_each_run() -> None:
     assert report.interval("w").mean == 0.5
 
 
-def test_monitor_that_makes_no_sense_is_refused_by_name() -> None:
+def test_error_of_an_invalid_monitor_names_it() -> None:
     for monitor, text in (
         (Collector("c", "End", "z"), "monitor c: unknown name 'z'"),
         (TimeAverage("l", "size('Nowhere')"), "monitor l: no place is named 'Nowhere'"),
         (ListLength("q", "Queue"), "monitor q: Queue does not hold a list"),
         (Count("t", "Nothing"), "no transition is named 'Nothing'"),
-        (Breakpoint("b", "1"), "monitor b: bool is wanted"),
-        (TimeAverage("n", "'a'"), "monitor n: real is wanted"),
+        (Breakpoint("b", "1"), "monitor b: bool is expected"),
+        (TimeAverage("n", "'a'"), "monitor n: real is expected"),
     ):
         with pytest.raises(NetInvalid) as error:
             Laboratory(_clockwork(), [monitor])
         assert text in str(error.value)
-    with pytest.raises(NetInvalid, match="two monitors have one name"):
+    with pytest.raises(NetInvalid, match="two monitors have the same name"):
         Laboratory(_clockwork(), [Count("a", "End"), Count("a", "Start")])
 
 
@@ -173,7 +173,7 @@ def test_single_server_of_any_service_agrees_with_pollaczek_and_khinchine() -> N
         assert report.interval("s").holds(expected), service
 
 
-def test_replications_are_told_apart_by_their_seeds_alone() -> None:
+def test_replications_differ_only_in_their_seeds() -> None:
     net = station(1, "exponential(0.5)", "exponential(1.0)")
     laboratory = Laboratory(net, [Count("c", "End")])
     report = laboratory.replicate(4, until=100, seed=9)
@@ -202,11 +202,11 @@ def test_interval_of_few_values_has_no_width() -> None:
     assert not found.holds(9.0)
 
 
-def test_report_of_wrong_questions_is_refused() -> None:
+def test_invalid_replications_warm_up_and_confidence_are_refused() -> None:
     laboratory = Laboratory(_clockwork())
     with pytest.raises(ValueError, match="at least one"):
         laboratory.replicate(0, until=5)
-    with pytest.raises(ValueError, match="not within a run"):
+    with pytest.raises(ValueError, match="must end before the run"):
         laboratory.replicate(2, until=5, warmup=6)
     with pytest.raises(ValueError, match="confidence"):
         interval([1.0, 2.0], 1.5)

@@ -1,4 +1,4 @@
-"""Timed coloured Petri nets with pages: built in Python or read from files, run and explored.
+"""Hierarchical timed coloured Petri nets, built in Python or read from files, run and explored.
 
     from dovemq.models.petri import Int, Net, Simulation, state_space
 
@@ -12,8 +12,8 @@
     Simulation(net, seed=1).run()
     state_space(net).dead_markings()
 
-A net is checked when it is first used: colours, variables, guards and arcs, each error with net,
-page, transition and arc. `vma` is the net of paper 000.
+A net is checked when it is first used. Each error names the net, page, transition and arc.
+`vma` is the net of the vma paper.
 """
 
 from dovemq.models.petri.checking import CheckedNet, checked

@@ -1,13 +1,11 @@
-"""Multiset expressions: what an arc puts or takes, as a tree of parts.
+"""Multiset expressions: the tokens that an arc takes or puts.
 
-    x                       one token
-    tokens(x, y, y)         three
-    times(3, x)             three equal ones
-    all_of(items)           one for each element of a list
-    times(1, x) + tokens(y) both
-    tokens(x) if ok else none
-
-Owns these words. Refuses to look for bindings (`bindings.py`).
+x                       one token
+tokens(x, y, y)         three tokens
+times(3, x)             three equal tokens
+all_of(items)           one token for each element of a list
+times(1, x) + tokens(y) both
+tokens(x) if ok else none
 """
 
 import ast
@@ -21,9 +19,10 @@ from dovemq.models.petri.inference import Scope, Typed, infer, require
 
 @dataclass(frozen=True, slots=True)
 class Some:
-    """`count` tokens of one value. `judged`: only when it runs can it be told whether it fits.
+    """`count` tokens of one value.
 
-    `tree` is the value as it was written: an input arc reads it as a pattern.
+    `runtime_check` says that only the run can show whether the value fits the place. `tree` is the
+    value as the author wrote it; an input arc reads it as a pattern.
     """
 
     value: Typed
@@ -54,7 +53,7 @@ _ONE = Typed(Int(1, 1), ast.Constant(1))
 
 
 def bag_of(tree: ast.expr, colour: Colour, scope: Scope) -> Bag:
-    """The parts of a multiset over `colour`."""
+    """Splits a multiset expression over `colour` into its parts."""
     if isinstance(tree, ast.Name) and tree.id == "none":
         return ()
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Add) and _is_bag(tree):
@@ -90,7 +89,7 @@ def _is_bag(tree: ast.expr) -> bool:
 
 def _refuse_names(call: ast.Call) -> None:
     if call.keywords:
-        raise ExpressionInvalid("multisets take their parts in order, without names")
+        raise ExpressionInvalid("a multiset takes its parts by position, not by name")
 
 
 def _times(call: ast.Call, colour: Colour, scope: Scope) -> Some:
@@ -120,5 +119,5 @@ def _some(tree: ast.expr, count: Typed, colour: Colour, scope: Scope) -> Some:
 def _judged(found: Colour, wanted: Colour) -> bool:
     fit = fits(found, wanted)
     if fit is ColourFit.NO:
-        raise ExpressionInvalid(f"the place holds {wanted}, and this is {found}")
+        raise ExpressionInvalid(f"the place holds {wanted}, but this is {found}")
     return fit is ColourFit.MAYBE

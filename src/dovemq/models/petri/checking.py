@@ -1,8 +1,8 @@
-"""A net that was found to make sense: flat, its expressions checked and planned.
+"""Checking: a net becomes flat, its expressions typed and its searches planned.
 
-`checked(net)` is the gate that every net passes before it is run, explored or drawn. Owns the
-findings: unknown colours and names, arcs that do not fit their place, variables that nothing
-binds. Refuses to run anything but initial markings.
+Every net passes through `checked` before it runs, is explored or is drawn. `checked` reports
+unknown colours and names, arcs that do not fit their places and variables that nothing binds.
+It evaluates initial markings and nothing else.
 """
 
 import ast
@@ -24,12 +24,12 @@ from dovemq.models.petri.multisets import Multiset, totals
 from dovemq.models.petri.nets import Arc, Net
 
 TOKENS_INITIAL_MAX: Final = 1_000_000
-"""Of a place whose tokens are held one by one."""
+"""The most initial tokens of a place that holds its tokens one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedPlace:
-    """`members` are the names that the place has on its pages."""
+    """A place of the flat net; `members` are its names on the pages."""
 
     number: int
     name: str
@@ -40,13 +40,13 @@ class CheckedPlace:
 
     @property
     def counted(self) -> bool:
-        """Its tokens have only one value."""
+        """Whether its tokens have only one value."""
         return one_value(self.colour)
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """What an output arc adds. No `delay`: as soon as the transition has fired."""
+    """The tokens that an output arc adds. Without `delay` they can be taken at once."""
 
     place: int
     bag: Bag
@@ -67,7 +67,7 @@ class CheckedTransition:
     delay: Typed | None
     guards: tuple[ast.expr, ...]
     asks_time: bool
-    """Its guard reads the clock."""
+    """Whether its guard reads the clock."""
 
     @property
     def inputs(self) -> frozenset[int]:
@@ -98,7 +98,7 @@ class CheckedNet:
         return self.net.name
 
     def place(self, name: str) -> CheckedPlace:
-        """By the name that any page has for it, with its path."""
+        """Returns a place by its full name on any page."""
         if name not in self.number_of:
             raise NetInvalid(self.net.where, f"no place is named {name!r}")
         return self.places[self.number_of[name]]
@@ -111,7 +111,7 @@ class CheckedNet:
 
     @property
     def is_pt(self) -> bool:
-        """Every place holds tokens of one value: a place/transition net."""
+        """Whether every place holds tokens of one value: a place/transition net."""
         return all(place.counted for place in self.places)
 
 
@@ -120,16 +120,18 @@ def checked(net: Net | CheckedNet) -> CheckedNet:
         return net
     known = declared(net)
     flat = flattened(net)
-    places = tuple(_place(net, known, flat, number) for number in range(len(flat.spots)))
+    places = tuple(_place(net, known, flat, number) for number in range(len(flat.places)))
     check = _TransitionCheck(net, known, places)
-    transitions = tuple(check.transition(number, step) for number, step in enumerate(flat.steps))
+    transitions = tuple(
+        check.transition(number, step) for number, step in enumerate(flat.transitions)
+    )
     _check_ports(net)
     return CheckedNet(net, known, places, transitions, flat.number_of)
 
 
 @contextmanager
 def locating(where: Where) -> Iterator[None]:
-    """An expression's error, with the spot where the expression stands."""
+    """Adds a location to the errors of expressions."""
     try:
         yield
     except ExpressionInvalid as error:
@@ -137,7 +139,7 @@ def locating(where: Where) -> Iterator[None]:
 
 
 def _place(net: Net, known: Declared, flat: Flat, number: int) -> CheckedPlace:
-    spot = flat.spots[number]
+    spot = flat.places[number]
     where = net.where.at(page=spot.page, place=spot.name)
     colour = net.colours.get(spot.place.colour)
     if colour is None:
@@ -146,7 +148,7 @@ def _place(net: Net, known: Declared, flat: Flat, number: int) -> CheckedPlace:
         bag = bag_of(parse(spot.place.initial), colour, known.scope)
         initial = _tokens(bag, known, colour)
     if not 0 <= spot.place.at < math.inf:
-        raise NetInvalid(where, f"tokens cannot be there from time {spot.place.at} on")
+        raise NetInvalid(where, f"its tokens need a finite time of at least 0, not {spot.place.at}")
     return CheckedPlace(number, spot.name, colour, initial, spot.place.at, spot.members)
 
 
@@ -174,7 +176,7 @@ def _amounts(bag: Bag, known: Declared, colour: Colour) -> Iterator[tuple[Any, i
 
 
 class _Evaluation:
-    """Runs an expression that was checked, with constants alone."""
+    """Evaluates a checked expression over constants."""
 
     def __init__(self, known: Declared) -> None:
         self._names = known.environment
@@ -194,7 +196,7 @@ def _check_ports(net: Net) -> None:
             port = page.places[arc.place].port
             if (port == "in" and not arc.inward) or (port == "out" and arc.inward):
                 where = page.where.at(transition=arc.transition, arc=str(arc))
-                raise NetInvalid(where, f"{arc.place} is an {port} port; this arc goes against it")
+                raise NetInvalid(where, f"{arc.place} is an {port} port: this arc is reversed")
 
 
 class _TransitionCheck:
@@ -285,7 +287,7 @@ class _TransitionCheck:
                 return None
             most = typed.colour.most if isinstance(typed.colour, Int) else None
             if most is not None and most < 0:
-                raise ExpressionInvalid("a delay is never below 0")
+                raise ExpressionInvalid("a delay must be at least 0")
             return typed
 
     def _put(self, where: Where, arc: Arc, place: int, scope: Scope) -> Put:
@@ -307,7 +309,7 @@ class _TransitionCheck:
 
 
 def _plain_takes(bag: Bag, place: int, colour: Colour, arc: str) -> list[Take] | None:
-    """The parts of a bag whose counts are known; None if they are not."""
+    """The parts of a multiset if all counts are constants, else None."""
     takes = []
     for part in bag:
         if not isinstance(part, Some) or not isinstance(part.count.colour, Int):

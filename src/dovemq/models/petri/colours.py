@@ -1,11 +1,10 @@
-"""Colour sets: which values a token may have.
+"""Colour sets: the values that a token may have.
 
     unit ()            int 3             bool True        string 'a'       real 0.5
     enum 'visible'     product (1, 'a')  record m.id      list [1, 2] (a tuple inside)
 
-Values are plain hashable Python values; a record is a named tuple. Owns membership and the
-comparison of colour sets (`fits`), which the check of expressions stands on. Refuses to hold
-tokens.
+Values are hashable Python values; a record is a named tuple. `fits` compares two colour sets and
+is the basis for checking expressions.
 """
 
 import functools
@@ -44,7 +43,7 @@ class Colour:
         return None
 
     def shaped(self, value: Any) -> Any:
-        """`value` in the form that tokens have: lists as tuples, mappings as records."""
+        """Converts `value` to the form of tokens: lists to tuples, mappings to records."""
         return value
 
     def __str__(self) -> str:
@@ -211,12 +210,12 @@ class List(Colour):
 
 @dataclass(frozen=True, slots=True)
 class Anything(Colour):
-    """What a Python function returns that does not say what: judged when it has returned."""
+    """The colour of a Python function that declares none; its values are checked at run time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nothing(Colour):
-    """The element of an empty list: fits everything."""
+    """The colour of the elements of an empty list; it fits every colour."""
 
     def admits(self, value: Any) -> bool:
         return False
@@ -224,7 +223,7 @@ class Nothing(Colour):
 
 @functools.lru_cache(maxsize=1_024)
 def record_class(names: tuple[str, ...]) -> type[Any]:
-    """Named tuples, one class for each list of names, so that equal records are of one class."""
+    """A class of named tuples; records with equal fields share it, so that they can be equal."""
     body: dict[str, Any] = {name: property(itemgetter(at)) for at, name in enumerate(names)}
     body |= {
         "__slots__": (),
@@ -236,14 +235,14 @@ def record_class(names: tuple[str, ...]) -> type[Any]:
 
 
 def one_value(colour: Colour) -> bool:
-    """Tokens of such a place need only be counted."""
+    """Whether the colour has a single value, so that tokens need only be counted."""
     if isinstance(colour, Unit) or (isinstance(colour, Enum) and len(colour.names) == 1):
         return True
     return isinstance(colour, Int) and colour.least is not None and colour.least == colour.most
 
 
 def fits(found: Colour, wanted: Colour) -> ColourFit:
-    """Whether every, some or no value of `found` is one of `wanted`, as far as can be told."""
+    """Whether every value of `found` belongs to `wanted` (YES), some may (MAYBE) or none (NO)."""
     if isinstance(found, Nothing):
         return ColourFit.YES
     if isinstance(found, Anything) or isinstance(wanted, Anything):
@@ -264,7 +263,7 @@ def fits(found: Colour, wanted: Colour) -> ColourFit:
 
 
 def joined(one: Colour, other: Colour) -> Colour | None:
-    """A colour set that holds both, or None."""
+    """The smallest colour set known to hold both, or None."""
     if isinstance(one, Int) and isinstance(other, Int):
         return Int(
             None if one.least is None or other.least is None else min(one.least, other.least),
@@ -323,7 +322,7 @@ def _fit_of_compounds(found: Colour, wanted: Colour) -> ColourFit:
     if isinstance(found, List) and isinstance(wanted, List):
         inner = fits(found.element, wanted.element)
         if inner is ColourFit.NO:
-            return ColourFit.MAYBE  # An empty list fits still.
+            return ColourFit.MAYBE  # An empty list still fits.
         bounded = wanted.length_max is not None and found.length_max != wanted.length_max
         return min(inner, ColourFit.MAYBE) if bounded else inner
     if isinstance(found, Record) and isinstance(wanted, Record) and found.names != wanted.names:

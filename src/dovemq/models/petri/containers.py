@@ -1,11 +1,10 @@
-"""How the simulator holds the tokens of each place, chosen by how its arcs reach for them.
+"""The forms in which the simulator holds the tokens of a place, chosen by how arcs use them.
 
     counter   tokens of one value: a number
-    pile      tokens that are only ever scanned: a list, in no order
+    pile      tokens that are only scanned: an unordered list
     bag       tokens that are also looked up by value: distinct values with counts
 
-Owns these forms and the code that adds and takes. Refuses time: tokens that cannot be taken yet
-wait in the agenda of the simulation and reach these forms when they are due.
+These forms hold available tokens only. Delayed tokens wait in the agenda of the simulation.
 """
 
 from collections.abc import Iterable
@@ -42,7 +41,7 @@ def forms(net: CheckedNet) -> list[Form]:
 
 
 class TokenBag:
-    """Distinct values in a list, so that one can be drawn by its position, and their counts."""
+    """Distinct values with counts, in a list so that one can be drawn by its position."""
 
     __slots__ = ("counts", "keys", "places", "size")
 
@@ -80,5 +79,5 @@ class TokenBag:
             self.places[last_key] = place
 
     def holds(self, wanted: Iterable[tuple[Any, int]]) -> bool:
-        """Whether all of them can be taken together."""
+        """Whether all of the wanted tokens can be taken together."""
         return all(self.count(value) >= count for value, count in totals(wanted).items())

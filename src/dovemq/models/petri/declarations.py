@@ -1,7 +1,7 @@
-"""What a net declares, judged: constants, records and functions as expressions may use them.
+"""The declarations of a net, checked: constants, records and functions for expressions.
 
-Owns the names of compiled code: `c_` constants, `k_` makers of records, `f_` functions. Refuses
-a function that calls itself: it sees only those declared before it, so every call ends.
+In compiled code, names of constants start with `c_`, makers of records with `k_` and functions
+with `f_`. A function can call only functions declared before it, so every call ends.
 """
 
 import functools
@@ -19,7 +19,7 @@ from dovemq.models.petri.nets import Defined, Foreign, Net
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A function of the net, ready to be written as code."""
+    """A checked function of the net."""
 
     name: str
     parameters: tuple[str, ...]
@@ -56,7 +56,7 @@ def declared(net: Net) -> Declared:
 
 
 def runtime_value(value: Any) -> Any:
-    """Lists as tuples, all the way down."""
+    """Converts lists to tuples at every level."""
     if isinstance(value, list):
         return tuple(map(runtime_value, value))
     return value

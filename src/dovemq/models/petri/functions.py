@@ -1,7 +1,6 @@
-"""The functions that expressions of a net may call: a fixed table, so that a file calls no other.
+"""The functions that expressions may call. The table is fixed, so a net file can call no others.
 
-Owns their meaning and the colours of their results. Functions of chance draw from the generator
-that a simulation is given; guards and the state space refuse them.
+Random functions draw from the generator of the simulation; guards and state spaces refuse them.
 """
 
 import builtins
@@ -30,7 +29,10 @@ NUMBERS: Final = List(Real())
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`result` judges the colours of the arguments: the colour of the value, or what is wrong."""
+    """A function of expressions.
+
+    `result` maps the colours of the arguments to the colour of the value, or raises an error.
+    """
 
     result: Callable[[str, Colours], Colour]
     chance: bool = False
@@ -73,7 +75,7 @@ def _sum(name: str, found: Colours) -> Colour:
 
 
 def _extreme(name: str, found: Colours) -> Colour:
-    """Of two or more values, or of one list."""
+    """The colour of the least or greatest of several values, or of the elements of one list."""
     parts: Colours = [_list_of(name, found).element] if len(found) == 1 else found
     colour = parts[0] if parts else Nothing()
     for part in parts[1:]:
@@ -117,7 +119,7 @@ CHANCE: Final[Mapping[str, Function]] = {
 element of a list, `discrete(a, b)` a whole number of a to b."""
 FUNCTIONS: Final = {**PURE, **CHANCE}
 BAG_WORDS: Final = frozenset(("tokens", "times", "all_of"))
-"""`tokens(a, b)`, `times(3, a)`, `all_of(list)`: multisets; only arcs and initial markings."""
+"""The words for multisets, allowed only on arcs and in initial markings."""
 WORDS: Final = frozenset((*FUNCTIONS, *BAG_WORDS, "none", "now", "replace", "size", "length"))
 """Names that a net may not declare."""
 
@@ -127,7 +129,7 @@ PURE_CALLS: Final[Mapping[str, Callable[..., Any]]] = {
 
 
 def chance_calls(rng: random.Random) -> dict[str, Callable[..., Any]]:
-    """The functions of chance over one generator."""
+    """Returns the random functions over one generator."""
     draw = rng.random
     log = math.log
 

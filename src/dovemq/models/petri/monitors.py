@@ -1,15 +1,15 @@
-"""Monitors: what is looked at while a net runs, without changing what it does.
+"""Monitors: measurements of a run that do not change it.
 
-    Count        how often a transition fires
-    Collector    a value at each firing of a transition: mean, least, most
-    Level        a figure of the marking, weighted by the time for which it lasts
-    MarkingSize  a Level: how many tokens a place holds
-    ListLength   a Level: how long the list is that a place holds
-    Watch        a Python function, called at firings; what it returns is collected
-    Breakpoint   ends the run when a condition holds after a firing
+    Count              how often a transition fires
+    Collector          a value at each firing of a transition: mean, least, most
+    TimeAverage        a value of the marking, averaged over time
+    MarkingSize        the number of tokens of a place, averaged over time
+    ListLength         the length of the list that a place holds, averaged over time
+    FunctionCollector  the values that a Python function returns, called at firings
+    Breakpoint         ends the run when a condition holds after a firing
 
 Expressions of monitors read the binding of the transition, `now`, `size('Place')` and
-`length('Place')`. Owns the figures of one run. Refuses those over several runs (`runs.py`).
+`length('Place')`. `runs.py` combines the figures of several runs.
 """
 
 import ast
@@ -39,7 +39,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Collector:
-    """`value` is an expression; a firing for which `when` is false is passed over."""
+    """Collects the expression `value` at each firing for which `when` is true."""
 
     name: str
     transition: str
@@ -75,7 +75,7 @@ class ListLength:
 
 @dataclass(frozen=True, slots=True)
 class FunctionCollector:
-    """`make` gives a new function for each run, so that runs share nothing."""
+    """Calls Python functions at firings; `make` returns new ones for each run."""
 
     name: str
     transitions: tuple[str, ...]
@@ -84,7 +84,7 @@ class FunctionCollector:
 
 @dataclass(frozen=True, slots=True)
 class Breakpoint:
-    """After the firings of `transitions`, or of any if there are none."""
+    """Tests `when` after each firing of `transitions`, or of any transition if there are none."""
 
     name: str
     when: str
@@ -97,22 +97,21 @@ Monitor: TypeAlias = (
 
 
 class ValueStatistics:
-    """Values that count alike."""
+    """Statistics of values with equal weights."""
 
-    __slots__ = ("count", "least", "most", "squares", "total")
+    __slots__ = ("count", "least", "most", "total")
 
     def __init__(self) -> None:
         self.reset(0)
 
     def reset(self, now: float) -> None:
         self.count = 0
-        self.total = self.squares = 0.0
+        self.total = 0.0
         self.least, self.most = math.inf, -math.inf
 
     def see(self, value: float) -> None:
         self.count += 1
         self.total += value
-        self.squares += value * value
         if value < self.least:
             self.least = value
         if value > self.most:
@@ -123,7 +122,7 @@ class ValueStatistics:
 
 
 class TimeStatistics:
-    """A value that lasts until the next one."""
+    """Statistics of a value that lasts until the next one."""
 
     __slots__ = ("area", "began", "count", "least", "most", "since", "value")
 
@@ -153,7 +152,7 @@ class TimeStatistics:
 
 
 class FiringCounter:
-    """How often something was."""
+    """The number of firings."""
 
     __slots__ = ("count",)
 
@@ -174,7 +173,7 @@ Statistics: TypeAlias = ValueStatistics | TimeStatistics | FiringCounter
 
 
 def statistics_of(monitors: Iterable[Monitor]) -> dict[str, Statistics]:
-    """A fresh record for each monitor that has figures."""
+    """New statistics for each monitor that has figures."""
     made: dict[str, Statistics] = {}
     for monitor in monitors:
         if isinstance(monitor, Count):
@@ -189,7 +188,7 @@ def statistics_of(monitors: Iterable[Monitor]) -> dict[str, Statistics]:
 def names_of(
     monitors: Sequence[Monitor], records: dict[str, Statistics]
 ) -> Iterable[tuple[str, Any]]:
-    """What the code of the probes refers to, for one run."""
+    """The objects to which the code of the monitors refers in one run."""
     for number, monitor in enumerate(monitors):
         if isinstance(monitor, FunctionCollector):
             record = records[monitor.name]
@@ -210,11 +209,11 @@ def _watched(call: Call, record: ValueStatistics) -> Callable[[float, dict[str, 
 
 
 def probes_of(net: CheckedNet, monitors: Sequence[Monitor]) -> tuple[list[Probe], list[str]]:
-    """The code of all monitors, and the lines that set the levels of the initial marking."""
+    """The code of all monitors, and the lines that set time averages at the start."""
     writer = _ProbeWriter(net)
     probes: list[Probe] = []
     first: list[str] = []
-    # A breakpoint ends the run, so it comes after all that must have seen the firing.
+    # A breakpoint ends the run, so it comes after the monitors that must see the firing.
     order = sorted(enumerate(monitors), key=lambda pair: isinstance(pair[1], Breakpoint))
     for number, monitor in order:
         probes += writer.probes(number, monitor)
@@ -244,7 +243,7 @@ class _ProbeWriter:
         return [Probe(frozenset(near), (f"m{number}(now, {typed.code})",))]
 
     def level(self, monitor: TimeAverage | MarkingSize | ListLength) -> tuple[Typed, set[int]]:
-        """The expression, and the places that it looks at."""
+        """The expression of a time average, and the places that it reads."""
         self._seen = set()
         typed = self._number(monitor.name, monitor.value, None)
         return typed, set(self._seen)
@@ -282,7 +281,7 @@ class _ProbeWriter:
         with locating(Where(self._net.name, part=f"monitor {name}")):
             typed = infer(parse(text), self._scope(transition))
             if all(fits(typed.colour, colour) is ColourFit.NO for colour in wanted):
-                raise ExpressionInvalid(f"{wanted[0]} is wanted, but this is {typed.colour}")
+                raise ExpressionInvalid(f"{wanted[0]} is expected, but this is {typed.colour}")
             return typed
 
     def _scope(self, transition: CheckedTransition | None) -> Scope:

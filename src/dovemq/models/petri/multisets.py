@@ -1,7 +1,6 @@
-"""Multisets of token values: what a place holds, as a value that people and tests can compare.
+"""Multisets of token values: the marking of a place, as a value that can be compared and printed.
 
-Owns counting, comparison and text. Refuses to be fast: the engines hold tokens in forms of their
-own and make multisets only when asked.
+The simulator and the state space hold tokens in faster forms and make multisets on request.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +16,7 @@ def totals(parts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
 
 
 class Multiset(Mapping[Any, int]):
-    """Values with how often each occurs; an absent value occurs 0 times."""
+    """Values and how often each occurs; an absent value occurs 0 times."""
 
     __slots__ = ("_counts",)
 
@@ -35,7 +34,7 @@ class Multiset(Mapping[Any, int]):
         return iter(self._counts)
 
     def __len__(self) -> int:
-        """How many different values; `size` counts repeated ones."""
+        """The number of different values; `size` also counts repetitions."""
         return len(self._counts)
 
     def __contains__(self, value: object) -> bool:
@@ -69,7 +68,7 @@ class Multiset(Mapping[Any, int]):
         return f"Multiset({self})"
 
     def __str__(self) -> str:
-        """``2`(1, 'a') + 1`(2, 'b')``, in order where values have one."""
+        """The text ``2`(1, 'a') + 1`(2, 'b')``, sorted where the values have an order."""
         if not self._counts:
             return "empty"
         values = sorted(self._counts, key=_key)

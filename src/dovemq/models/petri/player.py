@@ -1,7 +1,7 @@
-"""A recorded run as one HTML file that plays in any browser, without a network.
+"""A recorded run as one HTML file that any browser plays without a network.
 
-Owns the recording and the file. The page's script is in `player.html`; what is put into it is
-data and drawings, escaped so that no name or token can end the script.
+The script of the page is in `player.html`. Data and drawings are escaped, so that no name or token
+can end the script.
 """
 
 import json
@@ -24,7 +24,7 @@ BINDING_LENGTH_MAX: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class PlayerFrame:
-    """One firing, and what the places that it touched hold afterwards: (count, text)."""
+    """One firing, and the tokens of the places that it touched afterwards: (count, text)."""
 
     event: Firing
     held: dict[str, tuple[int, str]]
@@ -39,7 +39,7 @@ class Recording:
 
 def record(net: Net | CheckedNet, *, steps: int, seed: int | str = 0) -> Recording:
     if not 1 <= steps <= STEPS_MAX:
-        raise ValueError(f"between 1 and {STEPS_MAX} steps are recorded, not {steps}")
+        raise ValueError(f"a recording has between 1 and {STEPS_MAX} steps, not {steps}")
     whole = checked(net)
     simulation = Simulation(compiled(whole, traced=True), seed=seed)
     near = {each.name: each.touched for each in whole.transitions}
@@ -56,7 +56,7 @@ def record(net: Net | CheckedNet, *, steps: int, seed: int | str = 0) -> Recordi
 
 
 def player_html(recording: Recording) -> str:
-    """The whole file."""
+    """Returns the HTML document."""
     net = recording.net
     pages = [
         {"name": f"{name} ({path})" if path else name, "svg": page_svg(net, name, path=path)}

@@ -1,8 +1,7 @@
-"""Runs with monitors, one or many, and their performance report.
+"""Runs with monitors, one or many, and their report.
 
-Each replication has a seed of its own, made from the seed of the whole and its number, so that a
-report is the same whenever it is made again, and a single run of it can be looked at alone. Owns
-warm-up, replications and intervals. Refuses to stop early by looking at the results.
+The seed of a replication is made of the common seed and its number. A report can therefore be
+repeated, and each of its runs can be repeated alone. Results never decide how long a run lasts.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ from dovemq.models.petri.simulation import RunEnd, Simulation
 
 @dataclass(frozen=True, slots=True)
 class MonitorFigure:
-    """What one monitor saw in one run; `mean` is None if it saw nothing."""
+    """The figures of one monitor in one run; `mean` is None without observations."""
 
     monitor: str
     kind: str
@@ -56,12 +55,12 @@ class NetReport:
         return sum(run.ending.steps for run in self.runs)
 
     def interval(self, monitor: str) -> Interval:
-        """Of the means of the runs: a count's mean is the count."""
+        """The interval of the means of the runs; the mean of a count is the count."""
         values = [run.figures[monitor].mean for run in self.runs]
         return interval([value for value in values if value is not None], self.confidence)
 
     def rate(self, monitor: str) -> Interval:
-        """Of a count: how many in a unit of model time."""
+        """The interval of a count per unit of model time."""
         values = [
             run.figures[monitor].count / run.duration for run in self.runs if run.duration > 0
         ]
@@ -78,21 +77,21 @@ class NetReport:
 
 
 class Laboratory:
-    """A net with its monitors, compiled once, run as often as wanted."""
+    """A net with its monitors, compiled once and run any number of times."""
 
     def __init__(self, net: Net | CheckedNet, monitors: Sequence[Monitor] = ()) -> None:
         self.net = checked(net)
         self.monitors = tuple(monitors)
         names = [monitor.name for monitor in self.monitors]
         if len(set(names)) < len(names):
-            raise NetInvalid(self.net.net.where, "two monitors have one name")
+            raise NetInvalid(self.net.net.where, "two monitors have the same name")
         probes, first = probes_of(self.net, self.monitors)
         self._compiled = compiled(self.net, probes, first)
         self._simulation: Simulation | None = None
         self._stopped = False
 
     def stop(self) -> None:
-        """From another thread: what runs ends soon, and nothing new is begun."""
+        """Ends the current run soon and starts no other; may be called by another thread."""
         self._stopped = True
         if self._simulation is not None:
             self._simulation.stopped = True
@@ -105,7 +104,7 @@ class Laboratory:
         steps: int | None = None,
         warmup: float = 0,
     ) -> Replication:
-        """What happens before `warmup` is not counted."""
+        """Runs once. Monitors ignore what happens before `warmup`."""
         records = statistics_of(self.monitors)
         simulation = Simulation(self._compiled, seed=seed, names=names_of(self.monitors, records))
         simulation.stopped = self._stopped
@@ -144,11 +143,11 @@ class Laboratory:
         progress: Callable[[int], None] | None = None,
     ) -> NetReport:
         if replications < 1:
-            raise ValueError("at least one replication")
+            raise ValueError("at least one replication is needed")
         if not 0 < confidence < 1:
-            raise ValueError(f"a confidence lies between 0 and 1, not at {confidence}")
+            raise ValueError(f"the confidence must be between 0 and 1, not {confidence}")
         if not 0 <= warmup < until:
-            raise ValueError(f"a warm-up of {warmup} is not within a run until {until}")
+            raise ValueError(f"the warm-up of {warmup} must end before the run, at {until}")
         runs = []
         for number in range(replications):
             if self._stopped:

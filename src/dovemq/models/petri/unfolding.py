@@ -1,10 +1,8 @@
-"""A coloured net with finite colour sets as the P/T net that behaves alike.
+"""Unfolding: a coloured net with finite colour sets becomes the P/T net with the same behaviour.
 
 A place becomes one place for each value, a transition one for each binding that its guard allows.
-A binding that would put a value outside the colour set of its place, for which the coloured net
-fails if it is ever enabled, puts a token into the place `outside` instead: where that stays empty,
-both nets behave alike. Owns that translation and its limit. Refuses nets that draw by chance, and
-colour sets without end.
+If a binding would put a value outside the colour set of a place, the coloured net fails. The P/T
+net puts a token into the place `outside` instead; while that is empty, both nets behave alike.
 """
 
 import itertools
@@ -37,7 +35,8 @@ def unfolded(net: Net | CheckedNet) -> Net:
         values = place.colour.values()
         if values is None:
             raise NetInvalid(
-                net.net.where.at(place=place.name), f"{place.colour} has no end: it cannot unfold"
+                net.net.where.at(place=place.name),
+                f"{place.colour} is not finite",
             )
         for value in values:
             page.place(names.of(place.name, value), initial=place.initial[value])
@@ -59,16 +58,16 @@ def unfolded(net: Net | CheckedNet) -> Net:
 
 
 Amounts = dict[tuple[int | None, Any], int]
-"""(place, or None for `outside`; value) → tokens."""
+"""Maps (place, value) to a number of tokens; the place is None for `outside`."""
 
 
 def _bindings(net: CheckedNet, transition: CheckedTransition) -> Iterator[tuple[Amounts, Amounts]]:
-    """What each binding takes and puts."""
+    """Yields the tokens that each binding takes and puts."""
     sets = []
     for name in transition.plan.order:
         values = net.net.colours[net.net.variables[name]].values()
         if values is None:
-            raise NetInvalid(transition.where, f"the colour set of {name} has no end")
+            raise NetInvalid(transition.where, f"the colour set of {name} is not finite")
         sets.append(values)
     if math.prod(map(len, sets)) > BINDINGS_MAX:
         raise NetTooLarge(transition.where, f"more than {BINDINGS_MAX} bindings to unfold")
@@ -94,7 +93,7 @@ def _amounts(net: CheckedNet, parts: list[tuple[int, Any, int]]) -> Amounts:
 
 
 def _effect(net: CheckedNet, transition: CheckedTransition) -> Any:
-    """A function of the binding: None if the guard forbids it, else what is taken and put."""
+    """Returns a function of the binding: None if the guard is false, else tokens taken and put."""
     scope = replace(net.declared.scope, variables=net.net.variable_colours)
     code = Code(net.name)
     write_definitions(code, net)
@@ -131,7 +130,7 @@ def _write_amounts(code: Code, bag: Bag, place: int, into: str) -> None:
 
 
 class _Names:
-    """A name for each place and value, made of their texts, and each only once."""
+    """Unique names for pairs of a place and a value, made of their texts."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, Any], str] = {}

@@ -1,11 +1,11 @@
-"""The visibility-based model of a cloud queue (000) as a net, its monitors and its figures.
+"""The visibility-based model of a cloud queue (vma) as a net, its monitors and its figures.
 
     from dovemq.models.petri.vma import VmaParameters, simulate_vma
 
     figures = simulate_vma(VmaParameters(reliability=0.88), replications=20)
     figures.delivery_time_s         # an interval: mean, half_width
 
-`pages.py` is the net, page by page. Rates are per second; times inside the net are whole
+`pages.py` builds the net page by page. Rates are per second; times inside the net are whole
 milliseconds.
 """
 
@@ -58,7 +58,7 @@ class VmaFigures:
 
     delivery_time_s: Interval
     waiting: Interval
-    """In the sender's queue, and visible but not started (Fig. 12)."""
+    """Messages in the sender's queue, and visible messages that no thread has started (Fig. 12)."""
     sender_utilisation: Interval
     broker_utilisation: Interval
     """Mean busy threads per thread."""
@@ -79,7 +79,7 @@ def simulate_vma(
     confidence: float = 0.95,
     progress: Callable[[int], None] | None = None,
 ) -> VmaFigures:
-    """Runs of `duration_s` after a warm-up; 000 has 20 of 100 s without one."""
+    """Simulates runs of `duration_s` after a warm-up; the paper has 20 of 100 s without one."""
     stop_ms = round((warmup_s + duration_s) * 1_000)
     laboratory = Laboratory(vma_net(given), vma_monitors(given, stop_ms))
     report = laboratory.replicate(

@@ -1,4 +1,4 @@
-"""Colour sets, variables and functions of the VMA net (000, Tables 1 and 2, Algorithms 1 to 4)."""
+"""Colour sets, variables and functions of the VMA net (vma: Tables 1, 2, Algorithms 1 to 4)."""
 
 from dovemq.models.petri.colours import Bool, Enum, Int, List, Product, Real, Record, Unit
 from dovemq.models.petri.nets import Net
@@ -65,7 +65,7 @@ def _functions(net: Net, given: VmaParameters) -> None:
 
 
 def _by_class(classes: tuple[MessageClass, ...], usual: Service, stage: str) -> str:
-    """The service of each class that has one of its own."""
+    """The expression of a service time, by message class where classes differ."""
     text = usual.expression
     for each in reversed(classes):
         own: Service | None = getattr(each, stage)
@@ -75,7 +75,7 @@ def _by_class(classes: tuple[MessageClass, ...], usual: Service, stage: str) -> 
 
 
 def _placing(net: Net, given: VmaParameters) -> None:
-    """Where a message stands in a queue: last, or last of its priority."""
+    """Declares where a message enters a queue: at the end, or behind others of its priority."""
     if not given.prioritised:
         net.function("placed", {"q": "Msgs", "m": "Msg"}, "[*q, m]")
         shown = {"vis": "LIdxVis", "msgs": "Msgs", "m": "Msg"}

@@ -1,9 +1,9 @@
-"""The 26 monitors of the VMA net. 000 mentions that many and describes two; the rest is a reading.
+"""The 26 monitors of the VMA net.
 
-One breakpoint; four latencies, in milliseconds; four lengths; busy threads and whether any is
-busy, for sender and broker; nine counts; the gaps between arrivals, delete requests under way,
-sends beyond the first of each message, and messages that wait for an older one although a thread
-is idle. Throughput is the rate of `delivered`.
+The paper (vma) mentions 26 and describes two of them. These are: a breakpoint; four latencies in
+milliseconds; four lengths; busy threads, and whether any is busy, for sender and broker; nine
+counts; the time between arrivals; pending delete requests; repeated sends of a message; and
+messages that wait for an older one although a thread is idle. Throughput: the rate of `delivered`.
 """
 
 from typing import Any, Final
@@ -26,7 +26,7 @@ BROKER: Final = "cloud_queue.Broker"
 RECEIVE: Final = "cloud_queue.Recv_Proc"
 TIMEOUT: Final = f"{BROKER}.Visibility_Timeout"
 WAITING: Final = f"length('cloud_queue.Queue') - length('{BROKER}.Invisible')"
-"""Visible and not started: what is in the queue and not with a thread or a receiver."""
+"""Visible messages that no thread has started: in the queue, with no thread or receiver."""
 
 
 def vma_monitors(given: VmaParameters, stop_ms: int) -> tuple[Monitor, ...]:
@@ -65,7 +65,7 @@ def vma_monitors(given: VmaParameters, stop_ms: int) -> tuple[Monitor, ...]:
 
 
 def _retransmissions(get: str, deliver: str) -> dict[str, Call]:
-    """How often a message was got before it was first delivered, beyond once."""
+    """Collects how many times a message was got again before its first delivery."""
     times: dict[int, int] = {}
 
     def got(now: float, binding: dict[str, Any]) -> None:

@@ -1,13 +1,13 @@
-"""The VMA net page by page, as 000 has it (Figures 4 to 10), with readings where it has gaps.
+"""The VMA net page by page (vma, Figures 4 to 10), with assumptions where the paper has gaps.
 
     System ─ cloud_queue ─┬─ Send_Proc   messages are made, sent by n1 threads, enqueued
                           ├─ Broker      got by n2 threads and sent on; in order or not
                           │  └─ Visibility_Timeout   Cancel, Trigger
                           └─ Recv_Proc   delivered and acknowledged, or lost
 
-Readings: `triggerTimer` prepends (`::`); an acknowledgement also removes a message that has become
-visible again meanwhile; in ideal mode the timer is started by the loss and runs out at once; in
-order, Queue_Index holds the ids that became visible again and behind them the next id to start.
+Assumptions: `triggerTimer` prepends (`::`); an acknowledgement also removes a message that has
+become visible again; in ideal mode the loss starts a timer that ends at once; in order, Queue_Index
+holds the ids that became visible again, followed by the next id to start.
 """
 
 from dovemq.models.petri.colours import Int
@@ -17,7 +17,7 @@ from dovemq.models.petri.vma.parameters import VmaParameters
 
 TIMER = "Timer"
 URGENT = 0
-"""An acknowledgement is settled before anything else at its time."""
+"""An acknowledgement is handled before anything else at its time."""
 
 
 def vma_net(given: VmaParameters | None = None) -> Net:
@@ -85,7 +85,7 @@ def _send_proc(page: Page, given: VmaParameters) -> None:
     page.transition("Enqueue")
     page.arc("Network", "Enqueue", "m")
     page.flow("Queue", "Enqueue", "msgs", "[*msgs, replace(m, IT=now)]")
-    # In order, ids stand for themselves: the broker goes through them one by one.
+    # In order, the broker counts through the ids, so no index of messages is needed.
     shown = "vis" if given.order == "in" else "shown(vis, msgs, m)"
     page.flow("Msg_Vis", "Enqueue", "vis", shown)
 

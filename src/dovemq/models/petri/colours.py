@@ -10,7 +10,7 @@ is the basis for checking expressions.
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from operator import itemgetter
@@ -42,10 +42,6 @@ class Colour:
         """All values, in order; None if there are too many."""
         return None
 
-    def shaped(self, value: Any) -> Any:
-        """Converts `value` to the form of tokens: lists to tuples, mappings to records."""
-        return value
-
     def __str__(self) -> str:
         return type(self).__name__.lower()
 
@@ -57,9 +53,6 @@ class Unit(Colour):
 
     def values(self) -> tuple[Any, ...]:
         return ((),)
-
-    def shaped(self, value: Any) -> Any:
-        return () if value == [] else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +128,6 @@ class Product(Colour):
     def values(self) -> tuple[Any, ...] | None:
         return _combined(self.parts)
 
-    def shaped(self, value: Any) -> Any:
-        if not isinstance(value, list | tuple) or len(value) != len(self.parts):
-            return value
-        return tuple(part.shaped(item) for part, item in zip(self.parts, value, strict=True))
-
     def __str__(self) -> str:
         return f"({' * '.join(map(str, self.parts))})"
 
@@ -167,15 +155,6 @@ class Record(Colour):
         found = _combined(self.parts)
         return None if found is None else tuple(self.maker(*value) for value in found)
 
-    def shaped(self, value: Any) -> Any:
-        if isinstance(value, Mapping):
-            if set(value) != set(self.names):
-                return value
-            value = tuple(value[name] for name in self.names)
-        if not isinstance(value, list | tuple) or len(value) != len(self.fields):
-            return value
-        return self.maker(*map(_shape_one, self.parts, value))
-
     def __str__(self) -> str:
         return f"record({', '.join(f'{name}: {part}' for name, part in self.fields)})"
 
@@ -200,9 +179,6 @@ class List(Colour):
         if sum(len(element) ** length for length in lengths) > VALUES_MAX:
             return None
         return tuple(v for length in lengths for v in itertools.product(element, repeat=length))
-
-    def shaped(self, value: Any) -> Any:
-        return tuple(map(self.element.shaped, value)) if isinstance(value, list | tuple) else value
 
     def __str__(self) -> str:
         return f"list of {self.element}"
@@ -346,10 +322,6 @@ def _combined(parts: Iterable[Colour]) -> tuple[Any, ...] | None:
     if len(known) < len(sets) or math.prod(map(len, known)) > VALUES_MAX:
         return None
     return tuple(itertools.product(*known))
-
-
-def _shape_one(part: Colour, item: Any) -> Any:
-    return part.shaped(item)
 
 
 def _record_text(record: Any) -> str:

@@ -12,7 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Final
 
-from dovemq.models.petri.nets import Net, Page, Place
+from dovemq.models.petri.nets import Net, Page, Place, Substitution, Transition
 
 GAP: Final = 90.0
 """Free width between two layers where no label needs more."""
@@ -60,7 +60,11 @@ def labelled_edges(net: Net, page: Page) -> dict[Edge, list[str]]:
 
 
 def positions(net: Net, page: Page) -> dict[str, Point]:
-    nodes = {**page.places, **page.transitions, **page.substitutions}
+    nodes: dict[str, Place | Transition | Substitution] = {
+        **page.places,
+        **page.transitions,
+        **page.substitutions,
+    }
     given = {name: node.position for name, node in nodes.items() if node.position is not None}
     if len(given) == len(nodes):
         return given

@@ -110,7 +110,7 @@ BAD: list[tuple[str, Change, str]] = [
         "a negative count of tokens",
     ),
     (
-        "code for what is no variable",
+        "code segment that binds no variable",
         lambda n, p: p.transition("Bad", code={"z": "1"}),
         "transition Bad, code segment: 'z' is not a variable",
     ),

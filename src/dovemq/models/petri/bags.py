@@ -108,15 +108,15 @@ def _each(call: ast.Call, colour: Colour, scope: Scope) -> Each:
     if not isinstance(items.colour, List | Anything):
         raise ExpressionInvalid(f"all_of takes a list, not {items.colour}")
     element = items.colour.element if isinstance(items.colour, List) else items.colour
-    return Each(items, _judged(element, colour))
+    return Each(items, _needs_runtime_check(element, colour))
 
 
 def _some(tree: ast.expr, count: Typed, colour: Colour, scope: Scope) -> Some:
     value = infer(tree, scope)
-    return Some(value, count, _judged(value.colour, colour), tree)
+    return Some(value, count, _needs_runtime_check(value.colour, colour), tree)
 
 
-def _judged(found: Colour, wanted: Colour) -> bool:
+def _needs_runtime_check(found: Colour, wanted: Colour) -> bool:
     fit = fits(found, wanted)
     if fit is ColourFit.NO:
         raise ExpressionInvalid(f"the place holds {wanted}, but this is {found}")

@@ -66,7 +66,7 @@ class CheckedTransition:
     code: tuple[tuple[str, Typed], ...]
     delay: Typed | None
     guards: tuple[ast.expr, ...]
-    asks_time: bool
+    reads_time: bool
     """Whether its guard reads the clock."""
 
     @property
@@ -224,10 +224,10 @@ class _TransitionCheck:
         needed = self._needed(step, computed, scope)
         with locating(where):
             plan = planned(takes, computed_takes, guards, needed, searched)
-        asks = any("now" in names_in(guard) for guard in guards)
+        reads_time = any("now" in names_in(guard) for guard in guards)
         return CheckedTransition(
             number, step.name, where, made.priority, plan, tuple(takes), puts, code, delay,
-            tuple(guards), asks,
+            tuple(guards), reads_time,
         )  # fmt: skip
 
     @staticmethod

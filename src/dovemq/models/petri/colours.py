@@ -259,22 +259,15 @@ def _joined_compounds(one: Colour, other: Colour) -> Colour | None:
     if isinstance(one, List) and isinstance(other, List):
         element = joined(one.element, other.element)
         return None if element is None else List(element)
-    if isinstance(one, Product) and isinstance(other, Product):
-        parts = _joined_parts(one.parts, other.parts)
-        return None if parts is None else Product(parts)
-    if isinstance(one, Record) and isinstance(other, Record) and one.names == other.names:
-        parts = _joined_parts(one.parts, other.parts)
-        return None if parts is None else Record(tuple(zip(one.names, parts, strict=True)))
-    return None
-
-
-def _joined_parts(
-    ones: tuple[Colour, ...], others: tuple[Colour, ...]
-) -> tuple[Colour, ...] | None:
-    if len(ones) != len(others):
+    if not isinstance(one, Product | Record) or not isinstance(other, Product | Record):
         return None
-    parts = [part for part in map(joined, ones, others) if part is not None]
-    return tuple(parts) if len(parts) == len(ones) else None
+    parts = [part for part in map(joined, one.parts, other.parts) if part is not None]
+    if type(one) is not type(other) or not len(one.parts) == len(other.parts) == len(parts):
+        return None
+    if isinstance(one, Record) and isinstance(other, Record):
+        same = one.names == other.names
+        return Record(tuple(zip(one.names, parts, strict=True))) if same else None
+    return Product(tuple(parts))
 
 
 def _fit_of_sets(found: set[str], wanted: set[str]) -> ColourFit:

@@ -7,6 +7,7 @@
 These forms hold available tokens only. Delayed tokens wait in the agenda of the simulation.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
@@ -25,17 +26,15 @@ class Form(StrEnum):
 def forms(net: CheckedNet) -> list[Form]:
     found = [Form.COUNTER if place.counted else Form.PILE for place in net.places]
     for transition in net.transitions:
-        taken: list[int] = [part.place for part in transition.plan.computed_takes]
-        for step in transition.plan.steps:
-            if isinstance(step, LookUp) or (isinstance(step, Scan) and step.take.count != 1):
-                found[step.take.place] = Form.BAG
-            if isinstance(step, LookUp | Scan):
-                taken.append(step.take.place)
-        for part in transition.plan.computed_takes:
-            if found[part.place] is Form.PILE:
-                found[part.place] = Form.BAG
-        for place in taken:
-            if taken.count(place) > 1 and found[place] is Form.PILE:
+        computed = [take.place for take in transition.plan.computed_takes]
+        steps = [step for step in transition.plan.steps if isinstance(step, LookUp | Scan)]
+        arcs = Counter([*computed, *(step.take.place for step in steps)])
+        looked_up = {place for place, count in arcs.items() if count > 1} | set(computed)
+        for step in steps:
+            if isinstance(step, LookUp) or step.take.count > 1:
+                looked_up.add(step.take.place)
+        for place in looked_up:
+            if found[place] is Form.PILE:
                 found[place] = Form.BAG
     return found
 

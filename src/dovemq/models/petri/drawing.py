@@ -162,13 +162,13 @@ class _Drawing:
             + _text(x, top - 12, tokens_text(held), "tokens")
             + "</g>"
         )
-        # A player shows other tokens later: the spot is kept for them.
+        # A player shows other tokens later, so space is reserved for the longest text.
         several = known is not None and not known.counted
         self._take(x, top - 12, TOKENS_LENGTH_MAX if several else len(tokens_text(held)))
         return "".join(parts)
 
     def _take(self, x: float, baseline: float, length: int) -> None:
-        """No label may stand where a text of this length stands."""
+        """Reserves the space of a text, so that no label covers it."""
         if length:
             middle = (x, baseline - 3)
             self._taken.append(Box.around(middle, length * CHARACTER / 2, LINE / 2))

@@ -55,7 +55,7 @@ def refuse_random(net: CheckedNet) -> None:
                 f"{name} is random, which a state space cannot follow; use a variable of a "
                 "small colour set that no arc binds, which takes every value",
             )
-        if transition.asks_time or any(typed.asks_time for typed in parts):
+        if transition.reads_time or any(typed.reads_time for typed in parts):
             raise NetInvalid(transition.where, "a state space has no time, so now cannot be used")
 
 

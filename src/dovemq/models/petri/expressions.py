@@ -69,9 +69,8 @@ def _check_constant(value: object) -> None:
 def _check_call(node: ast.Call) -> None:
     if not isinstance(node.func, ast.Name):
         raise ExpressionInvalid("only a function can be called, by its name")
-    if any(isinstance(argument, ast.Starred) for argument in node.args):
-        raise ExpressionInvalid("arguments cannot be starred")
-    if any(keyword.arg is None for keyword in node.keywords):
+    starred = any(isinstance(argument, ast.Starred) for argument in node.args)
+    if starred or any(keyword.arg is None for keyword in node.keywords):
         raise ExpressionInvalid("arguments cannot be starred")
 
 

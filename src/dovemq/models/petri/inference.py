@@ -59,7 +59,7 @@ class Typed:
         return {name[2:] for name in names if name.startswith("f_")}
 
     @property
-    def asks_time(self) -> bool:
+    def reads_time(self) -> bool:
         return any(isinstance(each, ast.Name) and each.id == "now" for each in ast.walk(self.node))
 
 

@@ -1,7 +1,7 @@
 """Positions for the nodes of a page that have none: layers from left to right.
 
 Arcs point to the right where they can. An arc into a place that holds tokens at the start points
-back, so that such a place stands before the transitions that take its tokens. Within a layer,
+back, so that such a place comes before the transitions that take its tokens. Within a layer,
 nodes are sorted by the mean height of their neighbours. The gap between two layers is as wide as
 the longest label between them. A node with a position is never moved.
 """

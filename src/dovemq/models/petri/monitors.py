@@ -245,7 +245,7 @@ class _ProbeWriter:
     def level(self, monitor: TimeAverage | MarkingSize | ListLength) -> tuple[Typed, set[int]]:
         """The expression of a time average, and the places that it reads."""
         self._seen = set()
-        typed = self._number(monitor.name, monitor.value, None)
+        typed = self._typed(monitor.name, monitor.value, None, Real(), Bool())
         return typed, set(self._seen)
 
     @staticmethod
@@ -256,27 +256,22 @@ class _ProbeWriter:
         transition = self._net.transition(monitor.transition)
         value = ""
         if isinstance(monitor, Collector):
-            value = self._number(monitor.name, monitor.value, transition).code
+            value = self._typed(monitor.name, monitor.value, transition, Real(), Bool()).code
         line = f"m{number}({value})"
         if monitor.when != "True":
-            line = f"if {self._truth(monitor.name, monitor.when, transition).code}: {line}"
+            test = self._typed(monitor.name, monitor.when, transition, Bool())
+            line = f"if {test.code}: {line}"
         return self._at(transition, line)
 
     def _breakpoint(self, monitor: Breakpoint) -> list[Probe]:
         chosen = [self._net.transition(name) for name in monitor.transitions]
         only = chosen[0] if len(chosen) == 1 else None
-        test = self._truth(monitor.name, monitor.when, only).code
+        test = self._typed(monitor.name, monitor.when, only, Bool()).code
         numbers = frozenset(each.number for each in chosen or self._net.transitions)
         return [Probe(numbers, (f"if {test}: raise Halt({monitor.name!r})",))]
 
-    def _number(self, name: str, text: str, transition: CheckedTransition | None) -> Typed:
-        return self._typed(name, text, transition, (Real(), Bool()))
-
-    def _truth(self, name: str, text: str, transition: CheckedTransition | None) -> Typed:
-        return self._typed(name, text, transition, (Bool(),))
-
     def _typed(
-        self, name: str, text: str, transition: CheckedTransition | None, wanted: Sequence[Colour]
+        self, name: str, text: str, transition: CheckedTransition | None, *wanted: Colour
     ) -> Typed:
         with locating(Where(self._net.name, part=f"monitor {name}")):
             typed = infer(parse(text), self._scope(transition))

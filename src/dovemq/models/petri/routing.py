@@ -31,7 +31,7 @@ NEAR_MAX: Final = 12
 TESTS_MAX: Final = 2_000_000
 """Tests of a line against a box in one drawing; after that, lines are straight."""
 SPOTS: Final = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
-"""Parts of a line at which a label may stand, in order of preference."""
+"""Positions of a label along its line, in order of preference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Router:
     def _visible(
         self, at: Point, source: str, target: str, end: Point
     ) -> Iterator[tuple[Point, str]]:
-        """The end if nothing is in the way, else corners of what is, each with its box."""
+        """The end of the line, or corners of boxes that block it, each with its box."""
         waiting: list[tuple[Point, str]] = [(end, "")]
         seen: set[str] = set()
         while waiting:

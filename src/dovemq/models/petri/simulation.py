@@ -107,7 +107,7 @@ class Simulation:
             names.get(f"due_{place.number}") for place in self.net.places
         ]
         self.begin: Callable[[], None] = names["begin"]
-        self._ask_time = [each.number for each in self.net.transitions if each.asks_time]
+        self._time_readers = [each.number for each in self.net.transitions if each.reads_time]
 
     def _fill(self) -> None:
         order = itertools.count(-sum(place.initial.size for place in self.net.places))
@@ -213,7 +213,7 @@ class Simulation:
         while agenda and agenda[0][0] == now:
             _, _, place, value = pop(agenda)
             due[place](value)  # type: ignore[misc]  # Only timed places have entries.
-        for number in self._ask_time:
+        for number in self._time_readers:
             self._wake(number)
         return True
 

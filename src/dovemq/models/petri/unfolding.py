@@ -30,30 +30,28 @@ def unfolded(net: Net | CheckedNet) -> Net:
     refuse_random(net)
     made = Net(f"{net.name} unfolded")
     page = made.page("Main")
-    names = _Names()
+    names: dict[tuple[int | None, Any], str] = {(None, ()): OUTSIDE}
+    used = {OUTSIDE}
     for place in net.places:
         values = place.colour.values()
         if values is None:
-            raise NetInvalid(
-                net.net.where.at(place=place.name),
-                f"{place.colour} is not finite",
-            )
+            where = net.net.where.at(place=place.name)
+            raise NetInvalid(where, f"{place.colour} is not finite")
         for value in values:
-            page.place(names.of(place.name, value), initial=place.initial[value])
+            name = free_name(place.name if value == () else f"{place.name}_{value!r}", used)
+            used.add(name)
+            names[place.number, value] = name
+            page.place(name, initial=place.initial[value])
     for transition in net.transitions:
         for number, (taken, put) in enumerate(_bindings(net, transition)):
             name = free_name(f"{transition.name}_{number}", page.transitions)
             page.transition(name, priority=transition.priority)
-            for inward, amounts in ((True, taken), (False, put)):
-                for (place_number, value), count in amounts.items():
-                    if place_number is None:
-                        if OUTSIDE not in page.places:
-                            page.place(OUTSIDE)
-                        place_name = OUTSIDE
-                    else:
-                        place_name = names.of(net.places[place_number].name, value)
-                    ends = (place_name, name) if inward else (name, place_name)
-                    page.arc(*ends, weight=count)
+            if (None, ()) in put and OUTSIDE not in page:
+                page.place(OUTSIDE)
+            for key, count in taken.items():
+                page.arc(names[key], name, weight=count)
+            for key, count in put.items():
+                page.arc(name, names[key], weight=count)
     return made
 
 
@@ -127,19 +125,3 @@ def _write_amounts(code: Code, bag: Bag, place: int, into: str) -> None:
     code.line("parts = []")
     write_bag(code, bag, "parts")
     code.line(f"{into} += [({place}, each, count) for each, count in parts]")
-
-
-class _Names:
-    """Unique names for pairs of a place and a value, made of their texts."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, Any], str] = {}
-        self._taken: set[str] = {OUTSIDE}
-
-    def of(self, place: str, value: Any) -> str:
-        key = (place, value)
-        if key not in self._known:
-            name = free_name(place if value == () else f"{place}_{value!r}", self._taken)
-            self._taken.add(name)
-            self._known[key] = name
-        return self._known[key]

@@ -37,10 +37,6 @@ def _index_place(in_order: bool) -> str:
     return "Queue_Index" if in_order else "Msg_Vis"
 
 
-def _get_transition(in_order: bool) -> str:
-    return "Get_Oldest_Msg" if in_order else "Get_Msg"
-
-
 def _system(page: Page) -> None:
     page.place("Sender", "Sender", initial="'sender'")
     page.place("Receiver", "MsgxTime")
@@ -107,7 +103,7 @@ def _produce(page: Page, given: VmaParameters) -> None:
 
 
 def _broker(page: Page, *, in_order: bool) -> None:
-    index, get = _index_place(in_order), _get_transition(in_order)
+    index, get = _index_place(in_order), "Get_Oldest_Msg" if in_order else "Get_Msg"
     page.place("Queue", "Msgs", port="io")
     page.place(index, "LIdxVis", port="io")
     page.place("Outgoing", "MsgTimed", port="out")

@@ -152,7 +152,7 @@ class _Drawing:
         if place.port:
             parts.append(_tag(x - 30, bottom, place.port, "port"))
         if place.fusion:
-            parts.append(_tag(x + 8, bottom, place.fusion, "fusion"))
+            parts.append(_tag(x + (8 if place.port else -30), bottom, place.fusion, "fusion"))
         held = self._markings.get(flat, Multiset())
         shown = "" if held.size else ' visibility="hidden"'
         parts.append(

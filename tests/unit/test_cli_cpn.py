@@ -122,27 +122,30 @@ def test_draw_writes_a_file_for_each_page(cpn: Command, philosophers: Path, tmp_
 
 
 @pytest.mark.parametrize(
-    ("arguments", "problem"),
+    ("player", "problem"),
     [
-        (("simulate", "--steps", 5, "--player", "missing/run.html"), "'missing' does not exist"),
-        (("simulate", "--steps", 5, "--player", "."), "is a directory"),
-        (("draw", "--out", "queue.json/drawings"), "'queue.json' is not a writable directory"),
+        ("missing/run.html", "'missing' does not exist"),
+        (".", "is a directory"),
     ],
 )
-def test_output_in_an_impossible_place_is_refused_before_the_work(
+def test_player_in_an_impossible_place_is_refused_before_the_work(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     queue: Path,
-    arguments: tuple[object, ...],
+    player: str,
     problem: str,
 ) -> None:
     monkeypatch.chdir(queue.parent)
     with pytest.raises(SystemExit) as ended:
-        main(["cpn", *map(str, (arguments[0], queue, *arguments[1:]))])
+        main(["cpn", "simulate", str(queue), "--steps", "5", "--player", player])
     assert ended.value.code == 2
     printed = capsys.readouterr()
     assert problem in printed.err
     assert not printed.out
+
+
+def test_draw_refuses_a_directory_that_cannot_be_made(cpn: Command, queue: Path) -> None:
+    assert "cannot be made a directory" in cpn("draw", queue, "--out", queue / "d", code=2)
 
 
 def test_unknown_constant_is_wrong_use(cpn: Command, queue: Path) -> None:

@@ -122,19 +122,10 @@ def _add_statespace(actions: Commands) -> None:
 
 def _add_draw(actions: Commands) -> None:
     parser = _add_net(actions, "draw", _draw, "draw each page of a net as SVG", " --out drawings")
-    _option(parser, "--out", _output_directory, "DIR", "directory of the drawings", Path())
+    _option(parser, "--out", Path, "DIR", "directory of the drawings", Path())
     _option(parser, "--page", str, "NAME", "name of the only page to draw")
     _option(parser, "--after", number, "N", "number of firings before the drawing", 0)
     _option(parser, "--seed", number, "N", SEED, 0)
-
-
-def _output_directory(text: str) -> Path:
-    """A directory that exists and is writable, or whose parent is so that it can be made."""
-    path = Path(text)
-    known = next(each for each in (path, *path.parents) if each.exists())
-    if not known.is_dir() or not os.access(known, os.W_OK):
-        raise argparse.ArgumentTypeError(f"{str(known)!r} is not a writable directory")
-    return path
 
 
 @contextlib.contextmanager
@@ -273,11 +264,21 @@ def _statespace(args: argparse.Namespace) -> int:
     return OK if space.complete else FAILED
 
 
+def _make_directory(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WrongUse(f"{str(path)!r} cannot be made a directory: {error.strerror}") from error
+    if not os.access(path, os.W_OK):
+        raise WrongUse(f"{str(path)!r} is not writable")
+
+
 def _draw(args: argparse.Namespace) -> int:
     from dovemq.models.petri import Simulation, checked, hierarchy_svg, page_svg
 
     with _command_errors():
         net = checked(_read(args))
+        _make_directory(args.out)
         simulation = Simulation(net, seed=args.seed)
         if args.after:
             simulation.run(steps=args.after)
@@ -287,7 +288,6 @@ def _draw(args: argparse.Namespace) -> int:
         }
         if not args.page and len(net.net.pages) > 1:
             drawn["hierarchy"] = hierarchy_svg(net.net)
-    args.out.mkdir(parents=True, exist_ok=True)
     written = []
     for name, svg in drawn.items():
         path = args.out / f"{name}.svg"

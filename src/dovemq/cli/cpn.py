@@ -1,11 +1,12 @@
-"""`dovemq cpn …`: coloured Petri nets from files: checked, run, explored and drawn."""
+"""`dovemq cpn …`: checks, runs, explores and draws coloured Petri nets from files."""
 
 import argparse
 import contextlib
 import importlib
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dovemq.cli.command import (
     FAILED,
@@ -17,6 +18,7 @@ from dovemq.cli.command import (
     count,
     existing_file,
     number,
+    output_file,
     pair,
 )
 from dovemq.cli.cpn_reports import invariants, listed, print_report, space_facts
@@ -28,8 +30,11 @@ if TYPE_CHECKING:
     from dovemq.models.petri import CheckedNet, Monitor, Net
 
 
+SEED: Final = "seed of the random numbers (default: %(default)s)"
+
+
 class RunFailed(DoveError):
-    """A net ran into something, or an analysis into its limit; the text says where."""
+    """A net failed while it ran, or an analysis reached its limit; the text names the place."""
 
 
 def add(commands: Commands) -> None:
@@ -46,22 +51,37 @@ def add(commands: Commands) -> None:
     _add_draw(actions)
 
 
+def _option(
+    parser: argparse.ArgumentParser,
+    flag: str,
+    kind: Callable[[str], object],
+    metavar: str,
+    summary: str,
+    default: object = None,
+) -> None:
+    """Adds an option with a value; a list as its default lets it be repeated."""
+    repeated = isinstance(default, list)
+    parser.add_argument(
+        flag,
+        type=kind,
+        metavar=metavar,
+        default=default,
+        action="append" if repeated else "store",
+        help=f"{summary}; may be repeated" if repeated else summary,
+    )
+
+
 def _add_net(
     actions: Commands, name: str, run: Callable[[argparse.Namespace], int], summary: str, more: str
 ) -> argparse.ArgumentParser:
-    example = f"dovemq cpn {name} net.json{more}"
-    parser = add_command(actions, name, run, summary, example)
+    parser = add_command(actions, name, run, summary, f"dovemq cpn {name} net.json{more}")
     parser.add_argument(
-        "net", type=existing_file, metavar="NET", help="the net: .json, or .pnml for a P/T net"
+        "net",
+        type=existing_file,
+        metavar="NET",
+        help="path of the net file: .json, or .pnml for a P/T net",
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        type=pair,
-        metavar="NAME=VALUE",
-        help="another value of a constant of the net; may be repeated",
-    )
+    _option(parser, "--set", pair, "NAME=VALUE", "new value of a constant of the net", [])
     return parser
 
 
@@ -70,74 +90,48 @@ def _add_check(actions: Commands) -> None:
 
 
 def _add_simulate(actions: Commands) -> None:
-    parser = _add_net(
-        actions, "simulate", _simulate, "run a net and report what its monitors saw", " --until 100"
-    )
-    parser.add_argument("--until", type=float, metavar="T", help="model time at which a run ends")
-    parser.add_argument("--steps", type=count, metavar="N", help="firings after which a run ends")
-    parser.add_argument("--warmup", type=float, default=0.0, metavar="T", help="not counted")
-    parser.add_argument(
-        "--replications", type=count, default=1, metavar="N", help="runs (default: %(default)s)"
-    )
-    parser.add_argument("--seed", type=number, default=0, metavar="N", help="(default: 0)")
-    parser.add_argument(
-        "--confidence", type=float, default=0.95, metavar="P", help="(default: %(default)s)"
-    )
-    parser.add_argument(
-        "--collect",
-        action="append",
-        default=[],
-        type=pair,
-        metavar="TRANSITION=EXPR",
-        help="collect a value at each firing, over the binding and now; may be repeated",
-    )
-    parser.add_argument(
-        "--level",
-        action="append",
-        default=[],
-        metavar="EXPR",
-        help="a figure of the marking weighted by time, as \"size('Queue')\"; may be repeated",
-    )
-    parser.add_argument("--stop", metavar="EXPR", help="end the run when this holds")
-    parser.add_argument(
-        "--player", type=Path, metavar="FILE", help="also write the first firings as an HTML player"
-    )
-    parser.add_argument(
-        "--player-steps", type=count, default=500, metavar="N", help="(default: %(default)s)"
-    )
+    summary = "run a net and report the figures of its monitors"
+    parser = _add_net(actions, "simulate", _simulate, summary, " --until 100")
+    _option(parser, "--until", float, "T", "model time at which a run ends")
+    _option(parser, "--steps", count, "N", "firings after which a run ends")
+    _option(parser, "--warmup", float, "T", "model time at the start that is not measured", 0.0)
+    _option(parser, "--replications", count, "N", "number of runs (default: %(default)s)", 1)
+    _option(parser, "--seed", number, "N", SEED, 0)
+    confidence = "confidence of the intervals (default: %(default)s)"
+    _option(parser, "--confidence", float, "P", confidence, 0.95)
+    collect = "value to collect at each firing, from the binding and now"
+    _option(parser, "--collect", pair, "TRANSITION=EXPR", collect, [])
+    level = "value of the marking to average over time, e.g. \"size('Queue')\""
+    _option(parser, "--level", str, "EXPR", level, [])
+    _option(parser, "--stop", str, "EXPR", "condition that ends a run")
+    player = "path of an HTML page that replays the first firings"
+    _option(parser, "--player", output_file, "FILE", player)
+    steps = "number of firings in the HTML page (default: %(default)s)"
+    _option(parser, "--player-steps", count, "N", steps, 500)
 
 
 def _add_statespace(actions: Commands) -> None:
-    parser = _add_net(
-        actions, "statespace", _statespace, "explore the markings that a net can reach", ""
-    )
+    summary = "explore the markings that a net can reach"
+    parser = _add_net(actions, "statespace", _statespace, summary, "")
+    markings = "number of markings at which the search stops (default: %(default)s)"
+    _option(parser, "--markings-max", count, "N", markings, 1_000_000)
+    tokens = "number of tokens of one place at which the search stops (default: %(default)s)"
+    _option(parser, "--tokens-max", count, "N", tokens, 10_000)
     parser.add_argument(
-        "--markings-max", type=count, default=1_000_000, metavar="N", help="(default: %(default)s)"
-    )
-    parser.add_argument(
-        "--tokens-max",
-        type=count,
-        default=10_000,
-        metavar="N",
-        help="a place with more is taken for one without bound (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--invariants", action="store_true", help="also place and transition invariants"
+        "--invariants", action="store_true", help="add place and transition invariants"
     )
 
 
 def _add_draw(actions: Commands) -> None:
     parser = _add_net(actions, "draw", _draw, "draw each page of a net as SVG", " --out drawings")
-    parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="where to")
-    parser.add_argument("--page", metavar="NAME", help="this page alone")
-    parser.add_argument(
-        "--after", type=number, default=0, metavar="N", help="with the tokens after N firings"
-    )
-    parser.add_argument("--seed", type=number, default=0, metavar="N", help="(default: 0)")
+    _option(parser, "--out", Path, "DIR", "directory of the drawings", Path())
+    _option(parser, "--page", str, "NAME", "name of the only page to draw")
+    _option(parser, "--after", number, "N", "number of firings before the drawing", 0)
+    _option(parser, "--seed", number, "N", SEED, 0)
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
+def _command_errors() -> Iterator[None]:
     from dovemq.models.petri import NetError, NetInvalid
 
     try:
@@ -199,11 +193,11 @@ def _simulate(args: argparse.Namespace) -> int:
     from dovemq.models.petri import Laboratory, checked, player_html, record
 
     if args.until is None and args.steps is None and args.stop is None:
-        raise WrongUse("say when a run ends: --until, --steps or --stop")
+        raise WrongUse("a run needs an end: --until, --steps or --stop")
     if args.replications > 1:
         with modelling():
             importlib.import_module("scipy.special")
-    with _told():
+    with _command_errors():
         net = checked(_read(args))
         laboratory = Laboratory(net, _monitors(net, args))
         done = [0]
@@ -228,18 +222,18 @@ def _simulate(args: argparse.Namespace) -> int:
 
 
 def _monitors(net: "CheckedNet", args: argparse.Namespace) -> "list[Monitor]":
-    """What every net has, counts and sizes, and what was asked for."""
-    from dovemq.models.petri import Breakpoint, Collector, Count, Level, MarkingSize
+    """Monitors of every transition and place, and those that the command line adds."""
+    from dovemq.models.petri import Breakpoint, Collector, Count, MarkingSize, TimeAverage
 
     made: list[Monitor] = [Count(f"count {each.name}", each.name) for each in net.transitions]
     made += [MarkingSize(f"size {place.name}", place.name) for place in net.places]
     made += [Collector(f"{name}: {text}", name, text) for name, text in args.collect]
-    made += [Level(text, text) for text in args.level]
+    made += [TimeAverage(text, text) for text in args.level]
     return [*made, *([Breakpoint("stop", args.stop)] if args.stop else [])]
 
 
 class _Search:
-    """How far a search is, and whether anybody still waits for it."""
+    """Progress of a search, and whether it shall go on."""
 
     def __init__(self) -> None:
         self.found = 0
@@ -256,7 +250,7 @@ class _Search:
 def _statespace(args: argparse.Namespace) -> int:
     from dovemq.models.petri import Limits, checked, state_space
 
-    with _told():
+    with _command_errors():
         net = checked(_read(args))
         search = _Search()
         limits = Limits(args.markings_max, args.tokens_max)
@@ -275,11 +269,21 @@ def _statespace(args: argparse.Namespace) -> int:
     return OK if space.complete else FAILED
 
 
+def _make_directory(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WrongUse(f"{str(path)!r} cannot be made a directory: {error.strerror}") from error
+    if not os.access(path, os.W_OK):
+        raise WrongUse(f"{str(path)!r} is not writable")
+
+
 def _draw(args: argparse.Namespace) -> int:
     from dovemq.models.petri import Simulation, checked, hierarchy_svg, page_svg
 
-    with _told():
+    with _command_errors():
         net = checked(_read(args))
+        _make_directory(args.out)
         simulation = Simulation(net, seed=args.seed)
         if args.after:
             simulation.run(steps=args.after)
@@ -289,7 +293,6 @@ def _draw(args: argparse.Namespace) -> int:
         }
         if not args.page and len(net.net.pages) > 1:
             drawn["hierarchy"] = hierarchy_svg(net.net)
-    args.out.mkdir(parents=True, exist_ok=True)
     written = []
     for name, svg in drawn.items():
         path = args.out / f"{name}.svg"

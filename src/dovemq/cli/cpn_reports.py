@@ -1,4 +1,4 @@
-"""What `dovemq cpn` tells of runs and state spaces."""
+"""Reports of `dovemq cpn` about runs and state spaces."""
 
 import math
 from typing import TYPE_CHECKING, Any, Final
@@ -7,12 +7,12 @@ from dovemq.cli.modelling import finite
 from dovemq.cli.output import print_json, print_pairs, print_table
 
 if TYPE_CHECKING:
-    from dovemq.models.petri import CheckedNet, Report, StateSpace
+    from dovemq.models.petri import CheckedNet, NetReport, StateSpace
 
 LISTED_MAX: Final = 20
 
 
-def print_report(report: "Report", *, as_json: bool) -> None:
+def print_report(report: "NetReport", *, as_json: bool) -> None:
     ends = [run.ending for run in report.runs]
     if as_json:
         figures = [

@@ -27,7 +27,7 @@ _PICTURES_ARE_MISSING: Final = (
 
 def page_figure(name: str, effort: Effort) -> Figure:
     """Takes no effort."""
-    found = page_figures()[name]
+    found = page_figures()[int(name.partition("-fig")[2])]
     pages = [found.net.pages[found.page]] if found.page else list(found.net.pages.values())
     return Figure(
         f"{found.title} (000, fig. {name.removeprefix('000-fig')})",

@@ -7,7 +7,7 @@ State = TypeVar("State", bound=Hashable)
 
 
 def reachable(start: State, after: Callable[[State], Iterable[State]]) -> tuple[int, int]:
-    """(states, firings) by plain search."""
+    """Counts (states, firings) by plain search."""
     seen, waiting, firings = {start}, [start], 0
     while waiting:
         for other in after(waiting.pop()):

@@ -1,4 +1,4 @@
-"""A service station as a net, and what theory says of it."""
+"""A service station as a net, and its theory."""
 
 import math
 
@@ -39,7 +39,7 @@ def station(servers: int, arrival: str, service: str, **constants: float) -> Net
 
 
 def erlang_c(servers: int, load: float) -> float:
-    """The share of arrivals that wait in M/M/c."""
+    """The probability that an arrival waits in M/M/c."""
     terms = [load**k / math.factorial(k) for k in range(servers)]
     last = load**servers / math.factorial(servers) / (1 - load / servers)
     return last / (sum(terms) + last)
@@ -54,6 +54,6 @@ def sojourn(servers: int, arrival_rate: float, service_rate: float) -> float:
 def vma_delivery(
     arrival_rate: float, rate: float, sender: int, broker: int, reliability: float
 ) -> float:
-    """Eq. 8 of 000 as it must be: the broker is visited 1/q times."""
+    """Eq. 8 of the vma paper, corrected: a message visits the broker 1/q times on average."""
     again = arrival_rate / reliability
     return sojourn(sender, arrival_rate, rate) + sojourn(broker, again, rate) / reliability

@@ -1,4 +1,4 @@
-"""Invariants, unfolding, PNML and net files: what goes out comes back the same."""
+"""Invariants, unfolding, PNML and net files."""
 
 import json
 from dataclasses import replace
@@ -58,7 +58,7 @@ def test_kanban_has_one_invariant_for_each_cell() -> None:
 
 
 @pytest.mark.parametrize("net", PT_NETS, ids=lambda net: net.name)
-def test_transition_invariants_of_a_live_net_lead_back(net: Net) -> None:
+def test_firings_of_a_transition_invariant_restore_the_marking(net: Net) -> None:
     space = state_space(net)
     for invariant in transition_basis(net):
         changes: dict[str, int] = dict.fromkeys(space.bounds(), 0)
@@ -70,7 +70,7 @@ def test_transition_invariants_of_a_live_net_lead_back(net: Net) -> None:
 
 
 def _effects(net: Net) -> dict[str, dict[str, int]]:
-    """What each transition adds, read from the arcs as they are written."""
+    """The change that each transition makes, read from its arcs."""
     (page,) = net.pages.values()
     found: dict[str, dict[str, int]] = {name: {} for name in page.transitions}
     for arc in page.arcs:
@@ -87,7 +87,7 @@ def _matrices(width: int) -> st.SearchStrategy[list[list[int]]]:
 
 @settings(deadline=None)
 @given(st.integers(1, 5).flatmap(_matrices))
-def test_nullspace_is_whole(rows: list[list[int]]) -> None:
+def test_nullspace_has_full_rank_and_whole_numbers(rows: list[list[int]]) -> None:
     basis = nullspace(rows)
     for vector in basis:
         assert any(vector)
@@ -99,14 +99,14 @@ def test_nullspace_is_whole(rows: list[list[int]]) -> None:
         assert int(np.linalg.matrix_rank(np.array(basis, dtype=float))) == len(basis)
 
 
-def test_coloured_net_is_unfolded_before_its_invariants() -> None:
+def test_invariants_of_a_coloured_net_need_its_unfolding() -> None:
     net = nets.coloured_philosophers(3)
     with pytest.raises(NetInvalid, match="unfold this net first"):
         place_basis(net)
     assert len(place_basis(unfolded(net))) == 6
 
 
-def test_value_outside_its_colour_set_shows_in_the_unfolding() -> None:
+def test_unfolding_marks_outside_when_a_value_leaves_its_colour_set() -> None:
     net = read_net(json.dumps({
         "net": "over", "colours": {"N": {"int": [0, 2]}}, "variables": {"n": "N"},
         "pages": {"Main": {"places": {"p": {"colour": "N", "initial": "0"}},
@@ -123,7 +123,7 @@ def test_unfolding_has_a_limit() -> None:
 
 
 @pytest.mark.parametrize("net", PT_NETS, ids=lambda net: net.name)
-def test_pt_net_comes_back_from_pnml(net: Net) -> None:
+def test_pt_net_survives_writing_and_reading_as_pnml(net: Net) -> None:
     again = read_pnml(write_pnml(net))
     assert again.name == net.name
     ours, theirs = state_space(net), state_space(again)
@@ -159,18 +159,18 @@ def test_pnml_of_another_tool_is_read() -> None:
     ("text", "problem"),
     [
         ("<pnml", "this is not XML"),
-        ("<pnml/>", "there is no net"),
-        ('<!DOCTYPE x [<!ENTITY e "e">]><pnml/>', "document type is not read"),
+        ("<pnml/>", "the document holds no net"),
+        ('<!DOCTYPE x [<!ENTITY e "e">]><pnml/>', "document type is refused"),
         ('<pnml><net type="x/highlevel"/></pnml>', "only P/T nets are read"),
-        ('<net><place id="a"/><place id="a"/></net>', "without an id of its own"),
-        ('<net><place id="a"/><arc source="a" target="z"/></net>', "target 'z' is not there"),
+        ('<net><place id="a"/><place id="a"/></net>', "is empty or not unique"),
+        ('<net><place id="a"/><arc source="a" target="z"/></net>', "target 'z' does not exist"),
         (
             '<net><place id="a"><initialMarking><text>-1</text></initialMarking></place></net>',
             "is not a count",
         ),
     ],
 )
-def test_bad_pnml_is_refused(text: str, problem: str) -> None:
+def test_invalid_pnml_is_refused(text: str, problem: str) -> None:
     with pytest.raises(NetInvalid) as error:
         read_pnml(text)
     assert problem in str(error.value)
@@ -193,7 +193,7 @@ def test_coloured_net_is_not_written_as_pnml() -> None:
     ],
     ids=lambda net: net.name,
 )
-def test_net_comes_back_from_its_file_and_runs_alike(net: Net) -> None:
+def test_net_survives_writing_and_reading_as_a_file(net: Net) -> None:
     text = write_net(net)
     again = read_net(text)
     assert write_net(again) == text
@@ -202,11 +202,11 @@ def test_net_comes_back_from_its_file_and_runs_alike(net: Net) -> None:
     assert ours.markings() == theirs.markings()
 
 
-def test_function_of_python_cannot_be_written() -> None:
+def test_net_with_a_python_function_cannot_be_written() -> None:
     net = Net("foreign")
     net.foreign("f", lambda: 1)
     net.page("Main")
-    with pytest.raises(NetInvalid, match="f is a function of Python"):
+    with pytest.raises(NetInvalid, match="f is a Python function"):
         write_net(net)
 
 
@@ -227,28 +227,28 @@ SMALL: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("path", "value", "problem"),
     [
-        (("net",), 3, "text is wanted"),
-        (("time",), "slow", "time is real or int"),
-        (("colour",), {}, "unknown key 'colour'"),
+        (("net",), 3, "Expected `str`, got `int` - at `$.net`"),
+        (("time",), "slow", "Invalid enum value 'slow' - at `$.time`"),
+        (("colour",), {}, "unknown field `colour`; the known fields are net, time"),
         (("colours", "N"), "nope", "unknown colour 'nope'"),
-        (("colours", "N"), {"int": [1]}, "is no colour"),
-        (("colours", "N"), {"enum": []}, "is no colour"),
-        (("colours", "N"), {"list": {"of": "int", "length_max": -1}}, "is not a count"),
-        (("variables", "n"), 1, "text is wanted"),
-        (("constants",), [1], "an object is wanted"),
-        (("functions",), {"f": {"body": 3}}, "text is wanted"),
-        (("pages", "Main", "nodes"), {}, "unknown key 'nodes'"),
-        (("pages", "Main", "arcs"), [["p"]], "an arc is"),
-        (("pages", "Main", "arcs"), 3, "arcs are a list"),
-        (("pages", "Main", "places", "p", "initial"), 3, "text is wanted"),
-        (("pages", "Main", "places", "p", "port"), "up", "a port is in, out or io"),
-        (("pages", "Main", "places", "p", "at"), "soon", "is not a time"),
-        (("pages", "Main", "places", "p", "position"), [1], "a position is"),
-        (("pages", "Main", "transitions", "t", "priority"), 1.5, "is not a whole number"),
-        (("pages", "Main", "transitions", "t", "code"), [], "an object is wanted"),
+        (("colours", "N"), {"int": [1]}, "colour N: Expected `array` of length 2"),
+        (("colours", "N"), {"enum": []}, "colour N: the colour set has no values"),
+        (("colours", "N"), {"list": {"of": "int", "length_max": -1}}, "Expected `int` >= 0"),
+        (("variables", "n"), 1, "Expected `str`"),
+        (("constants",), [1], "Expected `object`"),
+        (("functions",), {"f": {"body": 3}}, "Expected `str`"),
+        (("pages", "Main", "nodes"), {}, "page Main: Object contains unknown field `nodes`"),
+        (("pages", "Main", "arcs"), [["p"]], "length >= 2 - at `$.arcs[0]`"),
+        (("pages", "Main", "arcs"), 3, "Expected `array`, got `int` - at `$.arcs`"),
+        (("pages", "Main", "places", "p", "initial"), 3, "place p: Expected `str`"),
+        (("pages", "Main", "places", "p", "port"), "up", "Invalid enum value 'up' - at `$.port`"),
+        (("pages", "Main", "places", "p", "at"), "soon", "Expected `int | float`"),
+        (("pages", "Main", "places", "p", "position"), [1], "Expected `array` of length 2"),
+        (("pages", "Main", "transitions", "t", "priority"), 1.5, "transition t: Expected `int`"),
+        (("pages", "Main", "transitions", "t", "code"), [], "Expected `object`"),
     ],
 )
-def test_wrong_file_is_refused_with_the_spot(
+def test_error_of_an_invalid_file_names_the_part(
     path: tuple[str, ...], value: object, problem: str
 ) -> None:
     form = json.loads(json.dumps(SMALL))

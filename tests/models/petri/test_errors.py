@@ -1,4 +1,4 @@
-"""Bad nets: every error says where, in net, page, transition and arc."""
+"""Invalid nets: every error names the net, page, transition and arc."""
 
 import math
 from collections.abc import Callable
@@ -72,7 +72,7 @@ BAD: list[tuple[str, Change, str]] = [
     (
         "chance in a guard",
         lambda n, p: p.transition("Bad", guard="bernoulli(0.5)"),
-        "guard: bernoulli draws by chance",
+        "guard: bernoulli is random",
     ),
     (
         "delay on a place without time",
@@ -82,7 +82,7 @@ BAD: list[tuple[str, Change, str]] = [
     (
         "negative delay",
         lambda n, p: p.arc("Serve", "Soon", "n", delay="-1"),
-        "a delay is never below 0",
+        "a delay must be at least 0",
     ),
     (
         "delay that is no number",
@@ -92,7 +92,7 @@ BAD: list[tuple[str, Change, str]] = [
     (
         "value that never fits",
         lambda n, p: p.arc("Serve", "Few", "9"),
-        "the place holds int 0..5, and this is int 9",
+        "the place holds int 0..5, but this is int 9",
     ),
     (
         "initial marking of another colour",
@@ -110,7 +110,7 @@ BAD: list[tuple[str, Change, str]] = [
         "a negative count of tokens",
     ),
     (
-        "code for what is no variable",
+        "code segment that binds no variable",
         lambda n, p: p.transition("Bad", code={"z": "1"}),
         "transition Bad, code segment: 'z' is not a variable",
     ),
@@ -143,7 +143,7 @@ BAD: list[tuple[str, Change, str]] = [
 
 
 @pytest.mark.parametrize(("change", "text"), [pytest.param(c, t, id=i) for i, c, t in BAD])
-def test_bad_net_is_refused_with_the_spot(change: Change, text: str) -> None:
+def test_error_of_an_invalid_net_names_the_part(change: Change, text: str) -> None:
     with pytest.raises(NetInvalid) as error:
         checked(_net(change))
     assert str(error.value).startswith("net shop")
@@ -168,7 +168,7 @@ def test_bad_net_is_refused_with_the_spot(change: Change, text: str) -> None:
         lambda n, p: n.colour("I", Int(3, 2)),
     ],
 )
-def test_wrong_building_is_refused_at_once(change: Change) -> None:
+def test_invalid_declaration_is_refused_at_once(change: Change) -> None:
     with pytest.raises(NetInvalid, match="net shop"):
         _net(change)
 
@@ -238,12 +238,12 @@ def test_failure_of_a_run_names_the_arc(expression: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("delay", ["0.0 - n", "1e300 * 1e300 * n", "1e300 * 1e300 * 0.0"])
-def test_delay_that_is_no_time_fails_with_its_arc(delay: str) -> None:
+def test_failure_of_a_delay_names_the_arc(delay: str) -> None:
     with pytest.raises(NetFailed, match=r"arc Serve → End \(n\).*a delay of"):
         _running("n", "Later", delay=delay).run(steps=2)
 
 
-def test_net_in_which_time_stands_still_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_fails_if_time_never_advances(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dovemq.models.petri.simulation.STEPS_AT_ONE_TIME_MAX", 1_000)
     monkeypatch.setattr("dovemq.models.petri.simulation.CHUNK", 100)
     net = Net("busy")
@@ -251,11 +251,11 @@ def test_net_in_which_time_stands_still_is_stopped(monkeypatch: pytest.MonkeyPat
     page.place("a", initial=1)
     page.transition("t")
     page.flow("a", "t", "()", "()")
-    with pytest.raises(NetFailed, match="time stands still"):
+    with pytest.raises(NetFailed, match="time does not advance"):
         Simulation(net).run()
 
 
-def test_function_of_python_is_judged_when_it_returns() -> None:
+def test_result_of_a_python_function_is_checked_at_run_time() -> None:
     net = Net("foreign")
     net.colour("Small", Int(0, 5))
     net.foreign("seven", lambda: 7)
@@ -267,7 +267,7 @@ def test_function_of_python_is_judged_when_it_returns() -> None:
         Simulation(net).run(steps=1)
 
 
-def test_colours_of_time_are_those_of_the_clock() -> None:
+def test_delay_must_have_the_colour_of_the_clock() -> None:
     net = Net("whole", time=Int(0))
     net.colour("T", Unit(timed=True))
     net.colour("R", Real())

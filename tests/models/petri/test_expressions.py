@@ -1,4 +1,4 @@
-"""Expressions: what may be written, which colour it has, and what can never be said in a file."""
+"""Expressions: what is allowed, which colour it has, and what no file can express."""
 
 import ast
 
@@ -19,7 +19,7 @@ from dovemq.models.petri import (
     netfiles,
 )
 from dovemq.models.petri.checking import checked
-from dovemq.models.petri.colours import Colour, Fit, Nothing, Record, fits, joined
+from dovemq.models.petri.colours import Colour, ColourFit, Nothing, Record, fits, joined
 from dovemq.models.petri.errors import ExpressionInvalid
 from dovemq.models.petri.expressions import conjuncts, names_in, parse
 from dovemq.models.petri.inference import Scope, infer
@@ -110,25 +110,25 @@ def test_expression_has_the_colour_of_its_parts(text: str, colour: Colour) -> No
         ("Msg(id=n, tag='z')", "field tag must be enum"),
         ("n if ok else q", "one branch is int"),
         ("len(n)", "len takes one list"),
-        ("exponential(1.0)", "draws by chance"),
+        ("exponential(1.0)", "is random"),
         ("tokens(n)", "multiset"),
-        ("size('p')", "monitors alone"),
-        ("3 in ok", "a list is wanted"),
+        ("size('p')", "only monitors"),
+        ("3 in ok", "a list is expected"),
         ("1 +", "is not an expression"),
         ("", "is not an expression"),
     ],
 )
-def test_wrong_expression_is_told_what_is_wrong(text: str, problem: str) -> None:
+def test_error_of_an_invalid_expression_names_the_problem(text: str, problem: str) -> None:
     with pytest.raises(ExpressionInvalid) as error:
         infer(parse(text), SCOPE)
     assert problem in str(error.value)
 
 
-def test_names_of_a_comprehension_are_its_own() -> None:
+def test_names_that_a_comprehension_binds_are_not_free() -> None:
     assert names_in(parse("[x for x in q if x.id < n]")) == {"q", "n"}
 
 
-def test_guard_is_taken_apart_at_and() -> None:
+def test_guard_is_split_at_and() -> None:
     parts = conjuncts(parse("ok and n < 3 and (ok or n == 1)"))
     assert [ast.unparse(part) for part in parts] == ["ok", "n < 3", "ok or n == 1"]
 
@@ -165,15 +165,15 @@ COLOURS = [
 
 @pytest.mark.parametrize("one", COLOURS, ids=str)
 @pytest.mark.parametrize("other", COLOURS, ids=str)
-def test_fit_says_what_membership_says(one: Colour, other: Colour) -> None:
+def test_fit_agrees_with_membership(one: Colour, other: Colour) -> None:
     values = one.values()
     if values is None or isinstance(one, Unit):  # An empty list looks like the unit, inside.
         return _check_joined(one, other)
     inside = [other.admits(value) for value in values]
     fit = fits(one, other)
-    if fit is Fit.YES:
+    if fit is ColourFit.YES:
         assert all(inside)
-    elif fit is Fit.NO:
+    elif fit is ColourFit.NO:
         assert not any(inside)
     _check_joined(one, other)
 
@@ -181,14 +181,13 @@ def test_fit_says_what_membership_says(one: Colour, other: Colour) -> None:
 def _check_joined(one: Colour, other: Colour) -> None:
     both = joined(one, other)
     if both is not None:
-        assert Fit.NO not in (fits(one, both), fits(other, both))
+        assert ColourFit.NO not in (fits(one, both), fits(other, both))
 
 
-def test_values_take_the_form_of_their_colour() -> None:
-    made = MESSAGE.shaped({"id": 1, "tag": "a"})
+def test_finite_colour_set_lists_its_values() -> None:
+    made = MESSAGE.maker(1, "a")
     assert made.id == 1
     assert MESSAGE.admits(made)
-    assert List(Product((Int(), Bool()))).shaped([[1, True]]) == ((1, True),)
     assert Product((Int(0, 1), Bool())).values() == ((0, False), (0, True), (1, False), (1, True))
     assert List(Bool(), 2).values() == (
         (), (False,), (True,), (False, False), (False, True), (True, False), (True, True),

@@ -1,4 +1,4 @@
-"""The net in the frame of experiments: pages as figures, and a method beside the others."""
+"""The net in the experiments: pages as figures, and a method beside the others."""
 
 import math
 from dataclasses import replace
@@ -17,6 +17,8 @@ from dovemq.models.simulation import SimulationRun, simulate_tandem
 from dovemq.models.vma.methods import METHODS, by_formula, by_petri_net
 from dovemq.models.vma.parameters import PAPER, Failure, Order, VmaParameters
 
+FIGURE = {int(name.partition("-fig")[2]): name for name in TITLES}
+
 
 @pytest.mark.parametrize("name", TITLES)
 def test_page_of_the_paper_is_drawn_with_its_nodes(name: str) -> None:
@@ -28,20 +30,20 @@ def test_page_of_the_paper_is_drawn_with_its_nodes(name: str) -> None:
 
 
 def test_verdicts_on_the_pages_are_computed() -> None:
-    (verdict,) = EXPERIMENTS["000-fig6"].run(Effort()).verdicts
+    (verdict,) = EXPERIMENTS[FIGURE[6]].run(Effort()).verdicts
     assert verdict.holds is False
     assert "9 and 4" in verdict.found
-    (verdict,) = EXPERIMENTS["000-fig3"].run(Effort()).verdicts
+    (verdict,) = EXPERIMENTS[FIGURE[3]].run(Effort()).verdicts
     assert verdict.found.startswith("4")
 
 
 def test_page_is_written_as_files(tmp_path: Path) -> None:
-    assert main(["reproduce", "000-fig7", "--out", str(tmp_path)]) == 0
+    assert main(["reproduce", FIGURE[7], "--out", str(tmp_path)]) == 0
     names = {path.name for path in tmp_path.iterdir()}
-    assert {"000-fig7-page.svg", "000-fig7.csv", "000-fig7.parquet"} <= names
+    assert {f"{FIGURE[7]}-page.svg", f"{FIGURE[7]}.csv", f"{FIGURE[7]}.parquet"} <= names
 
 
-def test_net_answers_like_the_closed_form() -> None:
+def test_net_agrees_with_the_closed_form() -> None:
     scenario = VmaParameters(30.3, 10.0, 10.0, 6, 6, reliability=0.88)
     exact = by_formula(scenario).measures
     found = by_petri_net(scenario, SimulationRun(60, replications=6)).measures
@@ -51,7 +53,7 @@ def test_net_answers_like_the_closed_form() -> None:
         assert estimate.mean == pytest.approx(exact[name].mean, rel=0.25), name
 
 
-def test_net_tells_overload_and_refuses_what_it_does_not_know() -> None:
+def test_net_reports_overload_and_refuses_unsupported_scenarios() -> None:
     overload = VmaParameters(30.3, 10.0, 10.0, 3, 6, reliability=0.9)
     answer = by_petri_net(overload, SimulationRun(5, replications=2))
     assert answer.unstable == ("sender",)

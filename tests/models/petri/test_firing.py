@@ -1,4 +1,4 @@
-"""Firing: what is taken, what is put, in which order and when."""
+"""Firing: which tokens are taken and put, in which order and when."""
 
 import random
 from collections.abc import Callable
@@ -95,7 +95,7 @@ def test_two_arcs_do_not_share_one_token() -> None:
     assert _ran(net).marking("Out") == Multiset([(7, 7)])
 
 
-def test_list_is_a_queue_by_its_pattern() -> None:
+def test_list_pattern_takes_the_first_element() -> None:
     net, page = _net(Line="Q=[3, 1, 2]", Out="Q=[]")
     page.transition("move")
     page.flow("Line", "move", "[n, *q]", "q")
@@ -114,7 +114,7 @@ def test_last_element_is_matched_behind_a_star() -> None:
     assert _ran(net).marking("Out") == Multiset([2])
 
 
-def test_record_is_taken_apart_and_changed() -> None:
+def test_record_pattern_binds_fields_and_replace_changes_them() -> None:
     net, page = _net(Out="M")
     page.place("In", "M", initial="tokens(M(id=1, ok=False), M(id=2, ok=True))")
     page.transition("pick")
@@ -144,7 +144,7 @@ def test_list_is_spread_over_tokens() -> None:
     assert _ran(net).marking("Out") == Multiset([4, 4, 6])
 
 
-def test_variable_bound_by_an_equation() -> None:
+def test_equation_in_a_guard_binds_a_variable() -> None:
     net, page = _net(In="N=tokens(3)", Squares="N=tokens(1, 4, 9)", Out="N")
     page.transition("look", guard="k == n * n")
     page.arc("In", "look", "n")
@@ -162,7 +162,7 @@ def test_code_segment_binds_in_order() -> None:
     assert _ran(net).marking("Out") == Multiset([(4, 8)])
 
 
-def test_most_urgent_transition_goes_first() -> None:
+def test_most_urgent_transition_fires_first() -> None:
     net, page = _net(In="N=tokens(1, 2, 3)", Slow="N", Fast="N")
     for name, priority in (("slow", 10), ("fast", 1)):
         page.transition(name, priority=priority)
@@ -200,7 +200,7 @@ def test_initial_tokens_can_come_later() -> None:
     assert simulation.marking("Out") == Multiset([1, 2])
 
 
-def test_guard_may_ask_the_time() -> None:
+def test_guard_may_read_the_time() -> None:
     net, page = _net(Out="N")
     page.place("In", "Later", initial="1")
     page.place("Clock", "Later", initial="0")
@@ -246,7 +246,7 @@ def test_every_binding_can_be_chosen() -> None:
     assert firsts == {1, 2, 3}
 
 
-def test_free_variable_takes_values_by_chance() -> None:
+def test_free_variable_takes_random_values() -> None:
     net, page = _net()
     net.colour("Coin", Enum(names=("head", "tail")))
     net.variable("c", "Coin")
@@ -260,7 +260,7 @@ def test_free_variable_takes_values_by_chance() -> None:
     assert seen.size == 1_000
 
 
-def test_drawn_times_have_their_means() -> None:
+def test_random_times_have_their_means() -> None:
     calls = chance_calls(random.Random(5))
     draws: dict[str, tuple[Callable[[], float], float]] = {
         "exponential": (lambda: calls["exponential"](4.0), 0.25),
@@ -280,7 +280,7 @@ def test_drawn_times_have_their_means() -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_run_of_a_pt_net_keeps_to_the_firing_rule(data: st.DataObject) -> None:
-    """Against the rule itself: enough tokens, then minus what is taken, plus what is put."""
+    """Compares a run with the firing rule itself."""
     places = data.draw(st.integers(1, 5))
     weights = st.lists(st.integers(0, 2), min_size=places, max_size=places)
     rules = data.draw(st.lists(st.tuples(weights, weights), min_size=1, max_size=5))
@@ -335,7 +335,7 @@ def test_multisets_add_take_away_and_compare() -> None:
     assert Multiset([1]) <= one
     assert not other <= one
     assert str(one) == "2`1 + 1`2"
-    with pytest.raises(ValueError, match="less than 0"):
+    with pytest.raises(ValueError, match="fewer than 0"):
         Multiset([1]) - Multiset([2])
 
 

@@ -1,4 +1,4 @@
-"""Pages: a hierarchical net is its flattened self; fusion sets are one place."""
+"""Pages: a hierarchical net behaves as its flat net, and a fusion set is one place."""
 
 import pytest
 
@@ -48,7 +48,7 @@ def _flat(tokens: int) -> Net:
 
 
 @pytest.mark.parametrize("tokens", [1, 3, 6])
-def test_hierarchical_net_has_the_state_space_of_its_flat_self(tokens: int) -> None:
+def test_hierarchical_net_has_the_state_space_of_the_flat_net(tokens: int) -> None:
     ours, theirs = state_space(_hierarchical(tokens)), state_space(_flat(tokens))
     assert (ours.markings, ours.edges) == (theirs.markings, theirs.edges)
     assert ours.live_transitions() == [

@@ -1,4 +1,4 @@
-"""Random coloured nets: the state space is that of the unfolding, and every run keeps to it."""
+"""Random coloured nets have the state space of their unfolding, and runs are paths in it."""
 
 import os
 import random
@@ -99,7 +99,7 @@ def _check_run(net: Net, space: StateSpace, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(NETS))
-def test_random_net_is_its_unfolding_and_its_runs_are_paths(seed: int) -> None:
+def test_random_net_equals_its_unfolding_and_its_runs_are_paths(seed: int) -> None:
     net = _random_net(random.Random(seed))
     space, other = state_space(net, LIMITS), state_space(unfolded(net), LIMITS)
     if space.complete and other.complete:

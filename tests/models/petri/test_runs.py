@@ -11,27 +11,27 @@ from dovemq.models.petri import (
     Breakpoint,
     Collector,
     Count,
+    FunctionCollector,
     Int,
     Laboratory,
-    Level,
     List,
     ListLength,
     MarkingSize,
     Monitor,
     Net,
     NetInvalid,
-    Watch,
+    TimeAverage,
 )
 from dovemq.models.petri.monitors import Call
 from tests.models.petri.queueing import erlang_c, sojourn, station
 
 
 def _clockwork() -> Net:
-    """Every 2 a job comes and takes 3 at one of two servers: nothing is left to chance."""
+    """A job comes every 2 units and takes 3 at one of two servers, without randomness."""
     return station(2, "2", "3")
 
 
-def test_monitors_see_what_can_be_reckoned_by_hand() -> None:
+def test_monitors_agree_with_a_computation_by_hand() -> None:
     laboratory = Laboratory(
         _clockwork(),
         [
@@ -40,8 +40,8 @@ def test_monitors_see_what_can_be_reckoned_by_hand() -> None:
             Collector("time", "End", "now - at"),
             Collector("late", "End", "now", when="n == 1"),
             MarkingSize("serving", "Serving"),
-            Level("any", "size('Serving') > 0"),
-            Level("idle share", "size('Idle') / servers"),
+            TimeAverage("any", "size('Serving') > 0"),
+            TimeAverage("idle share", "size('Idle') / servers"),
         ],
     )
     run = laboratory.run(until=10)
@@ -92,7 +92,7 @@ def test_list_length_follows_the_list() -> None:
     assert run.figures["line"].most == 4
 
 
-def test_watch_calls_a_function_of_its_own_for_each_run() -> None:
+def test_function_collector_makes_new_functions_for_each_run() -> None:
     made: list[list[float]] = []
 
     def make() -> dict[str, Call]:
@@ -104,25 +104,25 @@ def test_watch_calls_a_function_of_its_own_for_each_run() -> None:
 
         return {"Arrive": arrived, "End": lambda now, binding: float(binding["n"])}
 
-    laboratory = Laboratory(_clockwork(), [Watch("w", ("Arrive", "End"), make)])
+    laboratory = Laboratory(_clockwork(), [FunctionCollector("w", ("Arrive", "End"), make)])
     report = laboratory.replicate(2, until=5)
     assert made == [[0, 2, 4], [0, 2, 4]]
     assert report.interval("w").mean == 0.5
 
 
-def test_monitor_that_makes_no_sense_is_refused_by_name() -> None:
+def test_error_of_an_invalid_monitor_names_it() -> None:
     for monitor, text in (
         (Collector("c", "End", "z"), "monitor c: unknown name 'z'"),
-        (Level("l", "size('Nowhere')"), "monitor l: no place is named 'Nowhere'"),
+        (TimeAverage("l", "size('Nowhere')"), "monitor l: no place is named 'Nowhere'"),
         (ListLength("q", "Queue"), "monitor q: Queue does not hold a list"),
         (Count("t", "Nothing"), "no transition is named 'Nothing'"),
-        (Breakpoint("b", "1"), "monitor b: bool is wanted"),
-        (Level("n", "'a'"), "monitor n: real is wanted"),
+        (Breakpoint("b", "1"), "monitor b: bool is expected"),
+        (TimeAverage("n", "'a'"), "monitor n: real is expected"),
     ):
         with pytest.raises(NetInvalid) as error:
             Laboratory(_clockwork(), [monitor])
         assert text in str(error.value)
-    with pytest.raises(NetInvalid, match="two monitors have one name"):
+    with pytest.raises(NetInvalid, match="two monitors have the same name"):
         Laboratory(_clockwork(), [Count("a", "End"), Count("a", "Start")])
 
 
@@ -171,7 +171,7 @@ def test_single_server_of_any_service_agrees_with_pollaczek_and_khinchine() -> N
         assert report.interval("s").holds(expected), service
 
 
-def test_replications_are_told_apart_by_their_seeds_alone() -> None:
+def test_replications_differ_only_in_their_seeds() -> None:
     net = station(1, "exponential(0.5)", "exponential(1.0)")
     laboratory = Laboratory(net, [Count("c", "End")])
     report = laboratory.replicate(4, until=100, seed=9)
@@ -181,7 +181,7 @@ def test_replications_are_told_apart_by_their_seeds_alone() -> None:
     assert laboratory.run("9/2", until=100) == report.runs[2]
 
 
-def test_report_of_wrong_questions_is_refused() -> None:
+def test_invalid_replications_warm_up_and_confidence_are_refused() -> None:
     laboratory = Laboratory(_clockwork())
     with pytest.raises(ModelError, match="replications is 0"):
         laboratory.replicate(0, until=5)
@@ -192,12 +192,12 @@ def test_report_of_wrong_questions_is_refused() -> None:
 
 
 def test_run_can_be_stopped_from_another_thread() -> None:
-    laboratory = Laboratory(_clockwork(), [Count("c", "End")])
+    started = threading.Event()
+    monitor = FunctionCollector("started", ("End",), lambda: {"End": lambda *_: started.set()})
+    laboratory = Laboratory(_clockwork(), [monitor])
     with ThreadPoolExecutor(1) as pool:
-        begun = threading.Event()
         work = pool.submit(laboratory.replicate, 2, until=1e12, progress=lambda _: None)
-        begun.wait(0.05)
+        started.wait()
         laboratory.stop()
         report = work.result()
-    assert {run.ending.reason for run in report.runs} <= {"stopped"}
-    assert len(report.runs) < 2
+    assert [run.ending.reason for run in report.runs] == ["stopped"]

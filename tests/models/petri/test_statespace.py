@@ -1,4 +1,4 @@
-"""State spaces: sizes of classical nets, what is concluded from them, and the limits."""
+"""State spaces: sizes of classical nets, their properties, and the limits."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_fms_has_the_published_number_of_markings(parts: int, markings: int) -> 
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 7])
-def test_philosophers_are_as_many_as_counted_by_hand(count: int) -> None:
+def test_philosophers_have_the_markings_counted_by_hand(count: int) -> None:
     expected = oracles.philosophers(count)
     for net in (nets.philosophers(count), nets.coloured_philosophers(count)):
         space = state_space(net)
@@ -47,25 +47,25 @@ def test_readers_and_writers_read_in_any_number_or_one_writes(readers: int, writ
 
 
 @pytest.mark.parametrize("stations", [2, 4, 6])
-def test_token_ring_is_as_large_as_counted_by_hand(stations: int) -> None:
+def test_token_ring_has_the_markings_counted_by_hand(stations: int) -> None:
     space = state_space(nets.token_ring(stations))
     assert (space.markings, space.edges) == oracles.token_ring(stations)
 
 
 @pytest.mark.parametrize(("packets", "capacity"), [(1, 1), (2, 2), (4, 2), (3, 3)])
-def test_simple_protocol_is_as_large_as_counted_by_hand(packets: int, capacity: int) -> None:
+def test_simple_protocol_has_the_markings_counted_by_hand(packets: int, capacity: int) -> None:
     space = state_space(nets.simple_protocol(packets, capacity))
     assert space.markings == oracles.simple_protocol(packets, capacity)
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 4])
-def test_alternating_bit_is_as_large_as_counted_by_hand(capacity: int) -> None:
+def test_alternating_bit_has_the_markings_counted_by_hand(capacity: int) -> None:
     space = state_space(nets.alternating_bit(capacity))
     assert space.markings == oracles.alternating_bit(capacity)
     assert len(space.live_transitions()) == len(space.net.transitions)
 
 
-def test_philosophers_can_stop_in_one_way_and_nothing_is_live() -> None:
+def test_philosophers_have_one_dead_marking_and_no_live_transition() -> None:
     space = state_space(nets.coloured_philosophers(5))
     (dead,) = space.dead_markings()
     assert space.marking(dead)["Wait"] == Multiset(range(5))
@@ -132,7 +132,7 @@ def test_every_firing_of_a_run_is_an_edge_of_the_state_space(net: Net) -> None:
         assert space.marking(at) == simulation.markings()
 
 
-def test_limit_of_markings_stops_and_says_so() -> None:
+def test_search_stops_at_the_limit_of_markings_and_reports_it() -> None:
     space = state_space(nets.kanban(2), Limits(markings_max=1_000))
     assert not space.complete
     assert "limit of 1000 markings" in space.stopped
@@ -140,7 +140,7 @@ def test_limit_of_markings_stops_and_says_so() -> None:
         space.bounds()
 
 
-def test_place_without_bound_stops_the_search_and_is_named() -> None:
+def test_search_stops_at_an_unbounded_place_and_names_it() -> None:
     net = Net("source")
     page = net.page("Main")
     page.place("pool")
@@ -150,7 +150,7 @@ def test_place_without_bound_stops_the_search_and_is_named() -> None:
     assert "place pool came to hold more than 50 tokens" in space.stopped
 
 
-def test_search_stops_when_its_listener_says_so() -> None:
+def test_search_stops_when_progress_returns_false() -> None:
     space = state_space(nets.kanban(3), progress=lambda found, expanded: False)
     assert "stopped" in space.stopped
 
@@ -171,14 +171,14 @@ def test_less_urgent_transition_waits_for_more_urgent_ones() -> None:
     assert space.dead_transitions() == ["slow"]
 
 
-def test_chance_is_refused_with_a_remedy() -> None:
+def test_error_about_randomness_names_a_remedy() -> None:
     net = Net("dice")
     net.colour("Eyes", Int(1, 6))
     page = net.page("Main")
     page.place("thrown", "Eyes")
     page.transition("throw")
     page.arc("throw", "thrown", "discrete(1, 6)")
-    with pytest.raises(NetInvalid, match=r"transition throw: discrete draws by chance"):
+    with pytest.raises(NetInvalid, match=r"transition throw: discrete is random"):
         state_space(net)
 
 

@@ -1,4 +1,4 @@
-"""The tutorial's blocks run as they stand there."""
+"""The code blocks of the tutorial run."""
 
 import re
 import shlex
@@ -13,7 +13,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NET_LINES_MAX = 40
 
 
-def test_tutorial_runs_as_it_stands(
+def test_code_of_the_tutorial_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

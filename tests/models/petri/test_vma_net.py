@@ -43,7 +43,7 @@ def test_there_are_26_monitors() -> None:
     assert len(vma_monitors(given, 100_000)) == 26
 
 
-def test_every_message_is_somewhere() -> None:
+def test_no_message_is_lost_or_duplicated_inside_the_net() -> None:
     given = replace(PAPER, reliability=0.7, sender_threads=6, broker_threads=7)
     report = simulate_vma(given, replications=1, duration_s=50).report
     (run,) = report.runs
@@ -56,7 +56,7 @@ def test_every_message_is_somewhere() -> None:
     assert run.figures["retransmissions"].mean == pytest.approx(0.3 / 0.7, rel=0.1)
 
 
-def test_messages_start_in_order_only_where_order_is_kept() -> None:
+def test_messages_start_in_order_only_if_order_is_kept() -> None:
     for order in ORDERS:
         given = replace(PAPER, order=order, reliability=1.0)
         simulation = Simulation(vma_net(given), seed=3, traced=True)
@@ -70,7 +70,7 @@ def test_messages_start_in_order_only_where_order_is_kept() -> None:
         assert len(set(got)) == len(got)
 
 
-def test_order_with_many_threads_costs_what_theory_says() -> None:
+def test_cost_of_order_with_many_threads_agrees_with_theory() -> None:
     """n → ∞: sender and resequencing take (1/μ)(Ein(r) + (1 − e^−r)/r), r = λ/μ."""
     given = replace(
         PAPER,
@@ -128,7 +128,7 @@ def test_timer_shorter_than_the_service_delivers_twice() -> None:
     )
 
 
-def test_link_delay_is_passed_once_and_once_for_each_get() -> None:
+def test_link_delay_counts_once_and_again_for_each_get() -> None:
     given = replace(PAPER, link_delay=1.0, sender_threads=10, broker_threads=10, reliability=0.88)
     plain = vma_delivery(30.3, RATE, 10, 10, 0.88)
     figures = _simulated(given, seconds=50)
@@ -173,7 +173,7 @@ def test_urgent_class_waits_less_by_cobham() -> None:
     ],
     ids=lambda service: type(service).__name__,
 )
-def test_any_service_keeps_the_broker_busy_by_its_mean(service: Distribution) -> None:
+def test_utilisation_of_the_broker_depends_on_the_mean_service_time(service: Distribution) -> None:
     given = replace(
         PAPER, broker_rate=1 / service.mean, broker=service, broker_threads=8, reliability=1.0
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dovemq.models.distributions import Exponential
-from dovemq.models.petri import Count, Laboratory, Level, write_net
+from dovemq.models.petri import Count, Laboratory, TimeAverage, write_net
 from dovemq.models.planning.partitioned import PartitionedQueue
 from dovemq.models.planning.spec import read_spec
 from dovemq.models.simulation import SimulationRun, simulate_network, simulate_tandem
@@ -121,8 +121,8 @@ def test_replications_of_a_net_are_those_of_its_laboratory(tmp_path: Path) -> No
     (tmp_path / "net.json").write_text(write_net(net))
     sweep = sweep_of(NET, tmp_path)
     findings = run_here(sweep)
-    level = Level("size('Queue') + 1", "size('Queue') + 1")
-    monitors: list[Count | Level] = [Count("count Arrive", "Arrive"), level]
+    level = TimeAverage("size('Queue') + 1", "size('Queue') + 1")
+    monitors: list[Count | TimeAverage] = [Count("count Arrive", "Arrive"), level]
     laboratory = Laboratory(net.with_constants(rate=1.5), monitors)
     report = laboratory.replicate(2, until=60, warmup=10, seed=sweep.seed_of(1))
     expected = [

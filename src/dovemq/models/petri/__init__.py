@@ -1,4 +1,4 @@
-"""Timed coloured Petri nets with pages: built in Python or read from files, run and explored.
+"""Hierarchical timed coloured Petri nets, built in Python or read from files, run and explored.
 
     from dovemq.models.petri import Int, Net, Simulation, state_space
 
@@ -12,8 +12,8 @@
     Simulation(net, seed=1).run()
     state_space(net).dead_markings()
 
-A net is checked when it is first used: colours, variables, guards and arcs, each error with net,
-page, transition and arc. `vma` is the net of paper 000.
+A net is checked when it is first used. Each error names the net, page, transition and arc.
+`vma` is the net of the vma paper.
 """
 
 from dovemq.models.petri.checking import CheckedNet, checked
@@ -41,19 +41,19 @@ from dovemq.models.petri.monitors import (
     Breakpoint,
     Collector,
     Count,
-    Level,
+    FunctionCollector,
     ListLength,
     MarkingSize,
     Monitor,
-    Watch,
+    TimeAverage,
 )
 from dovemq.models.petri.multisets import Multiset
 from dovemq.models.petri.netfiles import read_net, write_net
 from dovemq.models.petri.nets import Net, Page
 from dovemq.models.petri.player import Recording, player_html, record
 from dovemq.models.petri.pnml import read_pnml, write_pnml
-from dovemq.models.petri.runs import Laboratory, Report, Run
-from dovemq.models.petri.simulation import Ending, Event, Simulation
+from dovemq.models.petri.runs import Laboratory, NetReport, Replication
+from dovemq.models.petri.simulation import Firing, RunEnd, Simulation
 from dovemq.models.petri.statespace import Limits, StateSpace, state_space
 from dovemq.models.petri.unfolding import unfolded
 
@@ -64,13 +64,12 @@ __all__ = [
     "Collector",
     "Colour",
     "Count",
-    "Ending",
     "Enum",
-    "Event",
+    "Firing",
+    "FunctionCollector",
     "Int",
     "Invariant",
     "Laboratory",
-    "Level",
     "Limits",
     "List",
     "ListLength",
@@ -81,19 +80,20 @@ __all__ = [
     "NetError",
     "NetFailed",
     "NetInvalid",
+    "NetReport",
     "NetTooLarge",
     "Page",
     "Product",
     "Real",
     "Record",
     "Recording",
-    "Report",
-    "Run",
+    "Replication",
+    "RunEnd",
     "Simulation",
     "StateSpace",
     "String",
+    "TimeAverage",
     "Unit",
-    "Watch",
     "checked",
     "hierarchy_svg",
     "page_svg",

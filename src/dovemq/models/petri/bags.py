@@ -1,34 +1,33 @@
-"""Multiset expressions: what an arc puts or takes, as a tree of parts.
+"""Multiset expressions: the tokens that an arc takes or puts.
 
-    x                       one token
-    tokens(x, y, y)         three
-    times(3, x)             three equal ones
-    all_of(items)           one for each element of a list
-    times(1, x) + tokens(y) both
-    tokens(x) if ok else none
-
-Owns these words. Refuses to look for bindings (`bindings.py`).
+x                       one token
+tokens(x, y, y)         three tokens
+times(3, x)             three equal tokens
+all_of(items)           one token for each element of a list
+times(1, x) + tokens(y) both
+tokens(x) if ok else none
 """
 
 import ast
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dovemq.models.petri.colours import Anything, Bool, Colour, Fit, Int, List, fits
+from dovemq.models.petri.colours import Anything, Bool, Colour, ColourFit, Int, List, fits
 from dovemq.models.petri.errors import ExpressionInvalid
 from dovemq.models.petri.inference import Scope, Typed, infer, require
 
 
 @dataclass(frozen=True, slots=True)
 class Some:
-    """`count` tokens of one value. `judged`: only when it runs can it be told whether it fits.
+    """`count` tokens of one value.
 
-    `tree` is the value as it was written: an input arc reads it as a pattern.
+    `runtime_check` says that only the run can show whether the value fits the place. `tree` is the
+    value as the author wrote it; an input arc reads it as a pattern.
     """
 
     value: Typed
     count: Typed
-    judged: bool
+    runtime_check: bool
     tree: ast.expr
 
 
@@ -37,24 +36,24 @@ class Each:
     """One token for each element of a list."""
 
     items: Typed
-    judged: bool
+    runtime_check: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Conditional:
     test: Typed
     then: "Bag"
     other: "Bag"
 
 
-Part: TypeAlias = Some | Each | Choice
+Part: TypeAlias = Some | Each | Conditional
 Bag: TypeAlias = tuple[Part, ...]
 
 _ONE = Typed(Int(1, 1), ast.Constant(1))
 
 
 def bag_of(tree: ast.expr, colour: Colour, scope: Scope) -> Bag:
-    """The parts of a multiset over `colour`."""
+    """Splits a multiset expression over `colour` into its parts."""
     if isinstance(tree, ast.Name) and tree.id == "none":
         return ()
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Add) and _is_bag(tree):
@@ -62,7 +61,7 @@ def bag_of(tree: ast.expr, colour: Colour, scope: Scope) -> Bag:
     if isinstance(tree, ast.IfExp) and _is_bag(tree):
         test = require(infer(tree.test, scope), Bool(), "a condition")
         then, other = (bag_of(part, colour, scope) for part in (tree.body, tree.orelse))
-        return (Choice(test, then, other),)
+        return (Conditional(test, then, other),)
     word = _word(tree)
     if word == "tokens" and isinstance(tree, ast.Call):
         _refuse_names(tree)
@@ -90,7 +89,7 @@ def _is_bag(tree: ast.expr) -> bool:
 
 def _refuse_names(call: ast.Call) -> None:
     if call.keywords:
-        raise ExpressionInvalid("multisets take their parts in order, without names")
+        raise ExpressionInvalid("a multiset takes its parts by position, not by name")
 
 
 def _times(call: ast.Call, colour: Colour, scope: Scope) -> Some:
@@ -109,16 +108,16 @@ def _each(call: ast.Call, colour: Colour, scope: Scope) -> Each:
     if not isinstance(items.colour, List | Anything):
         raise ExpressionInvalid(f"all_of takes a list, not {items.colour}")
     element = items.colour.element if isinstance(items.colour, List) else items.colour
-    return Each(items, _judged(element, colour))
+    return Each(items, _needs_runtime_check(element, colour))
 
 
 def _some(tree: ast.expr, count: Typed, colour: Colour, scope: Scope) -> Some:
     value = infer(tree, scope)
-    return Some(value, count, _judged(value.colour, colour), tree)
+    return Some(value, count, _needs_runtime_check(value.colour, colour), tree)
 
 
-def _judged(found: Colour, wanted: Colour) -> bool:
+def _needs_runtime_check(found: Colour, wanted: Colour) -> bool:
     fit = fits(found, wanted)
-    if fit is Fit.NO:
-        raise ExpressionInvalid(f"the place holds {wanted}, and this is {found}")
-    return fit is Fit.MAYBE
+    if fit is ColourFit.NO:
+        raise ExpressionInvalid(f"the place holds {wanted}, but this is {found}")
+    return fit is ColourFit.MAYBE

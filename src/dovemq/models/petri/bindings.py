@@ -1,10 +1,16 @@
-"""In which order a transition looks for a binding.
+"""The order in which a transition searches for a binding.
 
-A plan is a list of steps, most selective first: counts of tokens that have only one value, tests
-and look-ups whose variables are known, then the scan of the place whose pattern knows most, and
-last the values of variables that no arc binds. Both engines follow it: the simulator stops at the
-first binding, the state space takes all. Owns the order and the finding that a variable can never
-be bound. Refuses to write code.
+A plan is a list of steps, the most selective first. Both engines follow it: the simulator stops at
+the first binding, the state space takes all. For the transition
+
+    Requests ──(c, n)──► Serve ◄──c── Clients        guard n < 10, c != idle
+    Idle ─────────()───►
+
+the plan is: Idle holds a token; scan Requests, which binds c and n; test n < 10; test c != idle;
+look up c in Clients. Counts come first because they cost nothing. A test or a look-up comes as
+soon as its variables are bound, since it only removes candidates. Among the places left, the one
+whose pattern contains the most bound variables is scanned next. Variables that no arc binds come
+last and take every value of their colour sets.
 """
 
 import ast
@@ -13,16 +19,16 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from dovemq.models.petri.bags import Bag
-from dovemq.models.petri.colours import Colour, Fit, fits, one_value
+from dovemq.models.petri.colours import Colour, ColourFit, fits, one_value
 from dovemq.models.petri.errors import ExpressionInvalid
 from dovemq.models.petri.expressions import names_in
 from dovemq.models.petri.inference import Scope, Typed, infer
-from dovemq.models.petri.patterns import Pattern, taken_apart
+from dovemq.models.petri.patterns import ArcPattern, taken_apart
 
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """An arc asks for `count` tokens that match `tree`."""
+    """An input arc that takes `count` tokens that match `tree`."""
 
     place: int
     colour: Colour
@@ -33,8 +39,8 @@ class Take:
 
 
 @dataclass(frozen=True, slots=True)
-class Reckoned:
-    """An arc whose multiset is known only when all variables are."""
+class ComputedTake:
+    """An input arc whose multiset can be computed only when all its variables are bound."""
 
     place: int
     bag: Bag
@@ -44,7 +50,7 @@ class Reckoned:
 
 @dataclass(frozen=True, slots=True)
 class Enough:
-    """The place must hold so many tokens of its only value."""
+    """The place must hold `count` tokens of its only value."""
 
     place: int
     count: int
@@ -52,17 +58,17 @@ class Enough:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Any token of the place that matches; `subject` names its value in the code."""
+    """Try every token of the place that matches; code refers to its value as `subject`."""
 
     take: Take
     subject: str
-    pattern: Pattern
+    pattern: ArcPattern
     known: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """The token of a value that is known by now."""
+    """Find the token whose value the bound variables determine."""
 
     take: Take
     subject: str
@@ -70,11 +76,11 @@ class LookUp:
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """`judged` is the colour that the value may turn out not to have."""
+    """Bind a variable to a value. `runtime_check` is a colour that the value may not belong to."""
 
     variable: str
     value: str
-    judged: Colour | None = None
+    runtime_check: Colour | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,43 +90,43 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A variable that no arc binds takes any value of its colour set."""
+    """Try every value of the colour set of a variable that no arc binds."""
 
     variable: str
     values: tuple[Any, ...]
 
 
-Step: TypeAlias = Enough | Scan | LookUp | Assign | Test | Draw
+SearchStep: TypeAlias = Enough | Scan | LookUp | Assign | Test | Draw
 
 
 @dataclass(slots=True)
-class Plan:
-    steps: list[Step] = field(default_factory=list)
-    reckoned: list[Reckoned] = field(default_factory=list)
+class SearchPlan:
+    steps: list[SearchStep] = field(default_factory=list)
+    computed_takes: list[ComputedTake] = field(default_factory=list)
     order: list[str] = field(default_factory=list)
-    """The variables, in the order in which they are bound."""
+    """The variables in the order of binding."""
 
 
 def planned(
     takes: Iterable[Take],
-    reckoned: Iterable[Reckoned],
+    computed_takes: Iterable[ComputedTake],
     guards: Iterable[ast.expr],
     needed: Iterable[str],
     scope: Scope,
-) -> Plan:
-    """`needed` are variables that what is put or computed uses."""
+) -> SearchPlan:
+    """Plans a search. `needed` are the variables used by code, delays and output arcs."""
     planner = _Planner(scope, list(guards))
     planner.count([take for take in takes if one_value(take.colour)])
     planner.search([take for take in takes if not one_value(take.colour)])
-    wanted = {name for part in reckoned for name in part.names} | set(needed)
+    wanted = {name for part in computed_takes for name in part.names} | set(needed)
     planner.draw(wanted)
-    planner.plan.reckoned = list(reckoned)
+    planner.plan.computed_takes = list(computed_takes)
     return planner.plan
 
 
 class _Planner:
     def __init__(self, scope: Scope, guards: list[ast.expr]) -> None:
-        self.plan = Plan()
+        self.plan = SearchPlan()
         self._scope = scope
         self._guards = guards
         self._known: set[str] = set()
@@ -130,6 +136,7 @@ class _Planner:
         for take in takes:
             totals[take.place] = totals.get(take.place, 0) + take.count
         self.plan.steps += [Enough(place, total) for place, total in totals.items()]
+        # Their value is known: a variable is bound to it, an expression must equal it.
         for take in takes:
             values = take.colour.values()
             assert values is not None
@@ -141,6 +148,7 @@ class _Planner:
 
     def search(self, takes: list[Take]) -> None:
         waiting = takes
+        # Each round removes an arc or binds a variable, so the loop ends.
         while waiting:
             ready = [take for take in waiting if self._names(take.tree) <= self._known]
             solvable = [take for take in waiting if not self._unsolved(take)]
@@ -157,7 +165,7 @@ class _Planner:
             self._settle()
 
     def draw(self, needed: set[str]) -> None:
-        """Free variables: those of guards first, smallest colour set first."""
+        """Binds free variables: those of guards first, the smallest colour set first."""
         while free := sorted((needed | self._in_guards()) - self._known):
             sets = {name: self._scope.variables[name].values() for name in free}
             finite = {name: values for name, values in sets.items() if values is not None}
@@ -176,7 +184,7 @@ class _Planner:
         return {name for name in names_in(tree) if name in self._scope.variables}
 
     def _try_values(self, take: Take) -> None:
-        """A pattern that cannot be solved for its variables: one of them takes every value."""
+        """Binds a variable of a pattern that cannot be solved, such as `k * 2`, to each value."""
         sets = {name: self._scope.variables[name].values() for name in self._unsolved(take)}
         finite = {name: values for name, values in sets.items() if values is not None}
         if len(finite) < len(sets):
@@ -192,7 +200,7 @@ class _Planner:
         self._settle()
 
     def _unsolved(self, take: Take) -> set[str]:
-        """Variables that stand only inside a computed part."""
+        """Unbound variables that occur only inside computed parts of the pattern."""
         pattern = taken_apart(take.tree, take.colour, self._scope, "s")
         return self._names(take.tree) - set(pattern.binds) - self._known
 
@@ -211,13 +219,14 @@ class _Planner:
         self._known.add(name)
         self.plan.order.append(name)
 
-    def _assign(self, name: str, value: str, judged: Colour | None = None) -> None:
+    def _assign(self, name: str, value: str, runtime_check: Colour | None = None) -> None:
         if name not in self._known:
-            self.plan.steps.append(Assign(name, value, judged))
+            self.plan.steps.append(Assign(name, value, runtime_check))
             self._bound(name)
 
     def _settle(self) -> None:
-        """Tests as soon as they can be made; `x == …` binds x where it can."""
+        """Adds the tests whose variables are bound; `x == …` binds x if only x is unbound."""
+        # Binding a variable may make further guards ready; each round removes a guard.
         again = True
         while again:
             again = False
@@ -244,7 +253,7 @@ class _Planner:
             if name.id not in self._known and self._names(value) <= self._known:
                 typed = infer(value, self._scope)
                 colour = self._scope.variables[name.id]
-                sure = fits(typed.colour, colour) is Fit.YES
+                sure = fits(typed.colour, colour) is ColourFit.YES
                 return name.id, typed.code, None if sure else colour
         return None
 

@@ -1,36 +1,35 @@
-"""A net that was found to make sense: flat, its expressions checked and planned.
+"""Checking: a net becomes flat, its expressions typed and its searches planned.
 
-`checked(net)` is the gate that every net passes before it is run, explored or drawn. Owns the
-findings: unknown colours and names, arcs that do not fit their place, variables that nothing
-binds. Refuses to run anything but initial markings.
+Every net passes through `checked` before it runs, is explored or is drawn. `checked` reports
+unknown colours and names, arcs that do not fit their places and variables that nothing binds.
+It evaluates initial markings and nothing else.
 """
 
 import ast
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from dovemq.models.petri.bags import Bag, Choice, Each, Some, bag_of
-from dovemq.models.petri.bindings import Plan, Reckoned, Take, planned
+from dovemq.models.petri.bags import Bag, Conditional, Each, Some, bag_of
+from dovemq.models.petri.bindings import ComputedTake, SearchPlan, Take, planned
 from dovemq.models.petri.colours import Bool, Colour, Int, Real, one_value
 from dovemq.models.petri.declarations import Declared, declared, runtime_value
 from dovemq.models.petri.errors import ExpressionInvalid, NetInvalid, Where
 from dovemq.models.petri.expressions import conjuncts, names_in, parse
-from dovemq.models.petri.functions import PURE_CALLS
-from dovemq.models.petri.hierarchy import Flat, Step, flattened
+from dovemq.models.petri.hierarchy import Flat, FlatTransition, flattened
 from dovemq.models.petri.inference import Scope, Typed, infer, require
-from dovemq.models.petri.multisets import Multiset
+from dovemq.models.petri.multisets import Multiset, totals
 from dovemq.models.petri.nets import Arc, Net
 
 TOKENS_INITIAL_MAX: Final = 1_000_000
-"""Of a place whose tokens are held one by one."""
+"""The most initial tokens of a place that holds its tokens one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedPlace:
-    """`members` are the names that the place has on its pages."""
+    """A place of the flat net; `members` are its names on the pages."""
 
     number: int
     name: str
@@ -41,13 +40,13 @@ class CheckedPlace:
 
     @property
     def counted(self) -> bool:
-        """Its tokens have only one value."""
+        """Whether its tokens have only one value."""
         return one_value(self.colour)
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """What an output arc adds. No `delay`: as soon as the transition has fired."""
+    """The tokens that an output arc adds. Without `delay` they can be taken at once."""
 
     place: int
     bag: Bag
@@ -61,14 +60,25 @@ class CheckedTransition:
     name: str
     where: Where
     priority: int
-    plan: Plan
+    plan: SearchPlan
     takes: tuple[Take, ...]
     puts: tuple[Put, ...]
     code: tuple[tuple[str, Typed], ...]
     delay: Typed | None
     guards: tuple[ast.expr, ...]
-    asks_time: bool
-    """Its guard reads the clock."""
+    reads_time: bool
+    """Whether its guard reads the clock."""
+
+    @property
+    def inputs(self) -> frozenset[int]:
+        """The places from which it takes tokens."""
+        taken = {take.place for take in self.takes}
+        return frozenset(taken | {take.place for take in self.plan.computed_takes})
+
+    @property
+    def touched(self) -> list[int]:
+        """The places from which it takes tokens or into which it puts them."""
+        return sorted(self.inputs | {put.place for put in self.puts})
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -88,7 +98,7 @@ class CheckedNet:
         return self.net.name
 
     def place(self, name: str) -> CheckedPlace:
-        """By the name that any page has for it, with its path."""
+        """Returns a place by its full name on any page."""
         if name not in self.number_of:
             raise NetInvalid(self.net.where, f"no place is named {name!r}")
         return self.places[self.number_of[name]]
@@ -101,23 +111,27 @@ class CheckedNet:
 
     @property
     def is_pt(self) -> bool:
-        """Every place holds tokens of one value: a place/transition net."""
+        """Whether every place holds tokens of one value: a place/transition net."""
         return all(place.counted for place in self.places)
 
 
-def checked(net: Net) -> CheckedNet:
+def checked(net: Net | CheckedNet) -> CheckedNet:
+    if isinstance(net, CheckedNet):
+        return net
     known = declared(net)
     flat = flattened(net)
-    places = tuple(_place(net, known, flat, number) for number in range(len(flat.spots)))
+    places = tuple(_place(net, known, flat, number) for number in range(len(flat.places)))
     check = _TransitionCheck(net, known, places)
-    transitions = tuple(check.transition(number, step) for number, step in enumerate(flat.steps))
+    transitions = tuple(
+        check.transition(number, step) for number, step in enumerate(flat.transitions)
+    )
     _check_ports(net)
     return CheckedNet(net, known, places, transitions, flat.number_of)
 
 
 @contextmanager
-def telling(where: Where) -> Iterator[None]:
-    """An expression's error, with the spot where the expression stands."""
+def locating(where: Where) -> Iterator[None]:
+    """Adds a location to the errors of expressions."""
     try:
         yield
     except ExpressionInvalid as error:
@@ -125,23 +139,21 @@ def telling(where: Where) -> Iterator[None]:
 
 
 def _place(net: Net, known: Declared, flat: Flat, number: int) -> CheckedPlace:
-    spot = flat.spots[number]
+    spot = flat.places[number]
     where = net.where.at(page=spot.page, place=spot.name)
     colour = net.colours.get(spot.place.colour)
     if colour is None:
         raise NetInvalid(where, f"unknown colour {spot.place.colour!r}")
-    with telling(where.at(part="initial marking")):
+    with locating(where.at(part="initial marking")):
         bag = bag_of(parse(spot.place.initial), colour, known.scope)
         initial = _tokens(bag, known, colour)
     if not 0 <= spot.place.at < math.inf:
-        raise NetInvalid(where, f"tokens cannot be there from time {spot.place.at} on")
+        raise NetInvalid(where, f"its tokens need a finite time of at least 0, not {spot.place.at}")
     return CheckedPlace(number, spot.name, colour, initial, spot.place.at, spot.members)
 
 
 def _tokens(bag: Bag, known: Declared, colour: Colour) -> Multiset:
-    counts: dict[Any, int] = {}
-    for value, count in _amounts(bag, known, colour):
-        counts[value] = counts.get(value, 0) + count
+    counts = totals(_amounts(bag, known, colour))
     if min(counts.values(), default=0) < 0:
         raise ExpressionInvalid("a negative count of tokens")
     one_by_one = colour.timed or not one_value(colour)
@@ -153,7 +165,7 @@ def _tokens(bag: Bag, known: Declared, colour: Colour) -> Multiset:
 def _amounts(bag: Bag, known: Declared, colour: Colour) -> Iterator[tuple[Any, int]]:
     run = _Evaluation(known)
     for part in bag:
-        if isinstance(part, Choice):
+        if isinstance(part, Conditional):
             yield from _amounts(part.then if run(part.test) else part.other, known, colour)
             continue
         count = run(part.count) if isinstance(part, Some) else 1
@@ -164,11 +176,10 @@ def _amounts(bag: Bag, known: Declared, colour: Colour) -> Iterator[tuple[Any, i
 
 
 class _Evaluation:
-    """Runs an expression that was checked, with constants alone."""
+    """Evaluates a checked expression over constants."""
 
     def __init__(self, known: Declared) -> None:
-        self._names = {f"f_{name}": call for name, call in PURE_CALLS.items()}
-        self._names |= known.environment
+        self._names = known.environment
 
     def __call__(self, typed: Typed) -> Any:
         tree = ast.fix_missing_locations(ast.Expression(typed.node))
@@ -185,24 +196,24 @@ def _check_ports(net: Net) -> None:
             port = page.places[arc.place].port
             if (port == "in" and not arc.inward) or (port == "out" and arc.inward):
                 where = page.where.at(transition=arc.transition, arc=str(arc))
-                raise NetInvalid(where, f"{arc.place} is an {port} port; this arc goes against it")
+                raise NetInvalid(where, f"{arc.place} is an {port} port: this arc is reversed")
 
 
 class _TransitionCheck:
     def __init__(self, net: Net, known: Declared, places: tuple[CheckedPlace, ...]) -> None:
         self._net = net
-        self._known = known
         self._places = places
         self._clock: Colour = net.time or Real()
+        self._scope = replace(known.scope, variables=net.variable_colours, clock=self._clock)
 
-    def transition(self, number: int, step: Step) -> CheckedTransition:
+    def transition(self, number: int, step: FlatTransition) -> CheckedTransition:
         made = step.transition
         where = step.page.where.at(transition=step.name)
-        scope = self._scope(where)
-        computed = {name for name, _ in made.code}
+        scope = self._scope
+        computed = set(made.code)
         searched = self._without(scope, computed)
         guards = self._guards(where, made.guard, searched)
-        takes, reckoned = self._inputs(step, where, searched)
+        takes, computed_takes = self._inputs(step, where, searched)
         code, full = self._code(where, made.code, scope, computed)
         delay = self._delay(where.at(part="delay"), made.delay, full)
         puts = tuple(
@@ -211,90 +222,77 @@ class _TransitionCheck:
             if not arc.inward
         )
         needed = self._needed(step, computed, scope)
-        with telling(where):
-            plan = planned(takes, reckoned, guards, needed, searched)
-        asks = any("now" in names_in(guard) for guard in guards)
+        with locating(where):
+            plan = planned(takes, computed_takes, guards, needed, searched)
+        reads_time = any("now" in names_in(guard) for guard in guards)
         return CheckedTransition(
             number, step.name, where, made.priority, plan, tuple(takes), puts, code, delay,
-            tuple(guards), asks,
+            tuple(guards), reads_time,
         )  # fmt: skip
-
-    def _scope(self, where: Where) -> Scope:
-        return Scope(
-            {name: self._net.colours[colour] for name, colour in self._net.variables.items()},
-            self._known.scope.constants,
-            self._known.scope.records,
-            self._known.scope.functions,
-            clock=self._clock,
-        )
 
     @staticmethod
     def _without(scope: Scope, names: set[str]) -> Scope:
         left = {name: colour for name, colour in scope.variables.items() if name not in names}
-        return Scope(left, scope.constants, scope.records, scope.functions, clock=scope.clock)
-
-    @staticmethod
-    def _chancy(scope: Scope) -> Scope:
-        return Scope(
-            scope.variables, scope.constants, scope.records, scope.functions, True, scope.clock
-        )
+        return replace(scope, variables=left)
 
     def _guards(self, where: Where, text: str, scope: Scope) -> list[ast.expr]:
-        with telling(where.at(part="guard")):
+        with locating(where.at(part="guard")):
             tree = parse(text)
             require(infer(tree, scope), Bool(), "a guard")
             always = isinstance(tree, ast.Constant) and tree.value is True
             return [] if always else conjuncts(tree)
 
-    def _inputs(self, step: Step, where: Where, scope: Scope) -> tuple[list[Take], list[Reckoned]]:
+    def _inputs(
+        self, step: FlatTransition, where: Where, scope: Scope
+    ) -> tuple[list[Take], list[ComputedTake]]:
         takes: list[Take] = []
-        reckoned: list[Reckoned] = []
+        computed_takes: list[ComputedTake] = []
         for arc, place in step.arcs:
             if not arc.inward:
                 continue
             spot = where.at(arc=str(arc))
             if arc.delay != "0":
                 raise NetInvalid(spot, "an arc into a transition has no delay")
-            with telling(spot):
+            with locating(spot):
                 colour = self._places[place].colour
                 tree = parse(arc.expression)
                 bag = bag_of(tree, colour, scope)
                 plain = _plain_takes(bag, place, colour, str(arc))
                 if plain is None:
                     names = frozenset(names_in(tree) & set(scope.variables))
-                    reckoned.append(Reckoned(place, bag, names, str(arc)))
+                    computed_takes.append(ComputedTake(place, bag, names, str(arc)))
                 else:
                     takes += plain
-        return takes, reckoned
+        return takes, computed_takes
 
     def _code(
-        self, where: Where, parts: tuple[tuple[str, str], ...], scope: Scope, computed: set[str]
+        self, where: Where, parts: Mapping[str, str], scope: Scope, computed: set[str]
     ) -> tuple[tuple[tuple[str, Typed], ...], Scope]:
         spot = where.at(part="code segment")
         made = []
-        known = self._chancy(self._without(scope, computed))
-        for name, text in parts:
+        known = replace(self._without(scope, computed), chance=True)
+        for name, text in parts.items():
             if name not in scope.variables:
                 raise NetInvalid(spot, f"{name!r} is not a variable")
-            with telling(spot.at(part=f"code segment, {name}")):
+            with locating(spot.at(part=f"code segment, {name}")):
                 typed = infer(parse(text), known)
                 made.append((name, require(typed, scope.variables[name], name)))
             known = known.knowing(**{name: scope.variables[name]})
         return tuple(made), known
 
     def _delay(self, where: Where, text: str, scope: Scope) -> Typed | None:
-        with telling(where):
+        with locating(where):
             typed = require(infer(parse(text), scope), self._clock, "a delay")
             if typed.colour == Int(0, 0):
                 return None
             most = typed.colour.most if isinstance(typed.colour, Int) else None
             if most is not None and most < 0:
-                raise ExpressionInvalid("a delay is never below 0")
+                raise ExpressionInvalid("a delay must be at least 0")
             return typed
 
     def _put(self, where: Where, arc: Arc, place: int, scope: Scope) -> Put:
         colour = self._places[place].colour
-        with telling(where):
+        with locating(where):
             bag = bag_of(parse(arc.expression), colour, scope)
         delay = self._delay(where.at(part="delay of the arc"), arc.delay, scope)
         if delay is not None and not colour.timed:
@@ -302,16 +300,16 @@ class _TransitionCheck:
         return Put(place, bag, delay, str(arc))
 
     @staticmethod
-    def _needed(step: Step, computed: set[str], scope: Scope) -> set[str]:
+    def _needed(step: FlatTransition, computed: set[str], scope: Scope) -> set[str]:
         made = step.transition
-        texts = [made.delay, *(text for _, text in made.code)]
+        texts = [made.delay, *made.code.values()]
         texts += [text for arc, _ in step.arcs for text in (arc.expression, arc.delay)]
         names = {name for text in texts for name in names_in(parse(text))}
         return {name for name in names if name in scope.variables and name not in computed}
 
 
 def _plain_takes(bag: Bag, place: int, colour: Colour, arc: str) -> list[Take] | None:
-    """The parts of a bag whose counts are known; None if they are not."""
+    """The parts of a multiset if all counts are constants, else None."""
     takes = []
     for part in bag:
         if not isinstance(part, Some) or not isinstance(part.count.colour, Int):

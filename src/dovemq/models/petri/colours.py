@@ -1,17 +1,16 @@
-"""Colour sets: which values a token may have.
+"""Colour sets: the values that a token may have.
 
     unit ()            int 3             bool True        string 'a'       real 0.5
     enum 'visible'     product (1, 'a')  record m.id      list [1, 2] (a tuple inside)
 
-Values are plain hashable Python values; a record is a named tuple. Owns membership and the
-comparison of colour sets (`fits`), which the check of expressions stands on. Refuses to hold
-tokens.
+Values are hashable Python values; a record is a named tuple. `fits` compares two colour sets and
+is the basis for checking expressions.
 """
 
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from operator import itemgetter
@@ -21,7 +20,7 @@ VALUES_MAX: Final = 100_000
 """A colour set with more values than this is not enumerated."""
 
 
-class Fit(IntEnum):
+class ColourFit(IntEnum):
     NO = 0
     MAYBE = 1
     YES = 2
@@ -43,10 +42,6 @@ class Colour:
         """All values, in order; None if there are too many."""
         return None
 
-    def shaped(self, value: Any) -> Any:
-        """`value` in the form that tokens have: lists as tuples, mappings as records."""
-        return value
-
     def __str__(self) -> str:
         return type(self).__name__.lower()
 
@@ -58,9 +53,6 @@ class Unit(Colour):
 
     def values(self) -> tuple[Any, ...]:
         return ((),)
-
-    def shaped(self, value: Any) -> Any:
-        return () if value == [] else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +128,6 @@ class Product(Colour):
     def values(self) -> tuple[Any, ...] | None:
         return _combined(self.parts)
 
-    def shaped(self, value: Any) -> Any:
-        if not isinstance(value, list | tuple) or len(value) != len(self.parts):
-            return value
-        return tuple(part.shaped(item) for part, item in zip(self.parts, value, strict=True))
-
     def __str__(self) -> str:
         return f"({' * '.join(map(str, self.parts))})"
 
@@ -168,15 +155,6 @@ class Record(Colour):
         found = _combined(self.parts)
         return None if found is None else tuple(self.maker(*value) for value in found)
 
-    def shaped(self, value: Any) -> Any:
-        if isinstance(value, Mapping):
-            if set(value) != set(self.names):
-                return value
-            value = tuple(value[name] for name in self.names)
-        if not isinstance(value, list | tuple) or len(value) != len(self.fields):
-            return value
-        return self.maker(*map(_shape_one, self.parts, value))
-
     def __str__(self) -> str:
         return f"record({', '.join(f'{name}: {part}' for name, part in self.fields)})"
 
@@ -202,21 +180,18 @@ class List(Colour):
             return None
         return tuple(v for length in lengths for v in itertools.product(element, repeat=length))
 
-    def shaped(self, value: Any) -> Any:
-        return tuple(map(self.element.shaped, value)) if isinstance(value, list | tuple) else value
-
     def __str__(self) -> str:
         return f"list of {self.element}"
 
 
 @dataclass(frozen=True, slots=True)
 class Anything(Colour):
-    """What a Python function returns that does not say what: judged when it has returned."""
+    """The colour of a Python function that declares none; its values are checked at run time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nothing(Colour):
-    """The element of an empty list: fits everything."""
+    """The colour of the elements of an empty list; it fits every colour."""
 
     def admits(self, value: Any) -> bool:
         return False
@@ -224,7 +199,7 @@ class Nothing(Colour):
 
 @functools.lru_cache(maxsize=1_024)
 def record_class(names: tuple[str, ...]) -> type[Any]:
-    """Named tuples, one class for each list of names, so that equal records are of one class."""
+    """A class of named tuples; records with equal fields share it, so that they can be equal."""
     body: dict[str, Any] = {name: property(itemgetter(at)) for at, name in enumerate(names)}
     body |= {
         "__slots__": (),
@@ -236,35 +211,35 @@ def record_class(names: tuple[str, ...]) -> type[Any]:
 
 
 def one_value(colour: Colour) -> bool:
-    """Tokens of such a place need only be counted."""
+    """Whether the colour has a single value, so that tokens need only be counted."""
     if isinstance(colour, Unit) or (isinstance(colour, Enum) and len(colour.names) == 1):
         return True
     return isinstance(colour, Int) and colour.least is not None and colour.least == colour.most
 
 
-def fits(found: Colour, wanted: Colour) -> Fit:
-    """Whether every, some or no value of `found` is one of `wanted`, as far as can be told."""
+def fits(found: Colour, wanted: Colour) -> ColourFit:
+    """Whether every value of `found` belongs to `wanted` (YES), some may (MAYBE) or none (NO)."""
     if isinstance(found, Nothing):
-        return Fit.YES
+        return ColourFit.YES
     if isinstance(found, Anything) or isinstance(wanted, Anything):
-        return Fit.MAYBE if isinstance(found, Anything) else Fit.YES
+        return ColourFit.MAYBE if isinstance(found, Anything) else ColourFit.YES
     if isinstance(wanted, Real):
-        return Fit.YES if isinstance(found, Int | Real) else Fit.NO
+        return ColourFit.YES if isinstance(found, Int | Real) else ColourFit.NO
     if isinstance(wanted, String):
-        return Fit.YES if isinstance(found, String | Enum) else Fit.NO
+        return ColourFit.YES if isinstance(found, String | Enum) else ColourFit.NO
     if isinstance(found, Enum) and isinstance(wanted, Enum):
         return _fit_of_sets(set(found.names), set(wanted.names))
     if isinstance(found, String) and isinstance(wanted, Enum):
-        return Fit.MAYBE
+        return ColourFit.MAYBE
     if type(found) is not type(wanted):
-        return Fit.NO
+        return ColourFit.NO
     if isinstance(found, Int) and isinstance(wanted, Int):
         return _fit_of_ranges(found, wanted)
     return _fit_of_compounds(found, wanted)
 
 
 def joined(one: Colour, other: Colour) -> Colour | None:
-    """A colour set that holds both, or None."""
+    """The smallest colour set known to hold both, or None."""
     if isinstance(one, Int) and isinstance(other, Int):
         return Int(
             None if one.least is None or other.least is None else min(one.least, other.least),
@@ -273,7 +248,7 @@ def joined(one: Colour, other: Colour) -> Colour | None:
     if isinstance(one, Enum) and isinstance(other, Enum):
         return Enum(tuple(dict.fromkeys(one.names + other.names)))
     for wide, narrow in ((one, other), (other, one)):
-        if fits(narrow, wide) is Fit.YES:
+        if fits(narrow, wide) is ColourFit.YES:
             return wide
     return _joined_compounds(one, other)
 
@@ -284,55 +259,48 @@ def _joined_compounds(one: Colour, other: Colour) -> Colour | None:
     if isinstance(one, List) and isinstance(other, List):
         element = joined(one.element, other.element)
         return None if element is None else List(element)
-    if isinstance(one, Product) and isinstance(other, Product):
-        parts = _joined_parts(one.parts, other.parts)
-        return None if parts is None else Product(parts)
-    if isinstance(one, Record) and isinstance(other, Record) and one.names == other.names:
-        parts = _joined_parts(one.parts, other.parts)
-        return None if parts is None else Record(tuple(zip(one.names, parts, strict=True)))
-    return None
-
-
-def _joined_parts(
-    ones: tuple[Colour, ...], others: tuple[Colour, ...]
-) -> tuple[Colour, ...] | None:
-    if len(ones) != len(others):
+    if not isinstance(one, Product | Record) or not isinstance(other, Product | Record):
         return None
-    parts = [part for part in map(joined, ones, others) if part is not None]
-    return tuple(parts) if len(parts) == len(ones) else None
+    parts = [part for part in map(joined, one.parts, other.parts) if part is not None]
+    if type(one) is not type(other) or not len(one.parts) == len(other.parts) == len(parts):
+        return None
+    if isinstance(one, Record) and isinstance(other, Record):
+        same = one.names == other.names
+        return Record(tuple(zip(one.names, parts, strict=True))) if same else None
+    return Product(tuple(parts))
 
 
-def _fit_of_sets(found: set[str], wanted: set[str]) -> Fit:
+def _fit_of_sets(found: set[str], wanted: set[str]) -> ColourFit:
     if found <= wanted:
-        return Fit.YES
-    return Fit.MAYBE if found & wanted else Fit.NO
+        return ColourFit.YES
+    return ColourFit.MAYBE if found & wanted else ColourFit.NO
 
 
-def _fit_of_ranges(found: Int, wanted: Int) -> Fit:
+def _fit_of_ranges(found: Int, wanted: Int) -> ColourFit:
     low, high = -math.inf, math.inf
     least, most = found.least if found.least is not None else low, found.most
     top = most if most is not None else high
     wanted_least = wanted.least if wanted.least is not None else low
     wanted_most = wanted.most if wanted.most is not None else high
     if wanted_least <= least and top <= wanted_most:
-        return Fit.YES
-    return Fit.MAYBE if least <= wanted_most and top >= wanted_least else Fit.NO
+        return ColourFit.YES
+    return ColourFit.MAYBE if least <= wanted_most and top >= wanted_least else ColourFit.NO
 
 
-def _fit_of_compounds(found: Colour, wanted: Colour) -> Fit:
+def _fit_of_compounds(found: Colour, wanted: Colour) -> ColourFit:
     if isinstance(found, List) and isinstance(wanted, List):
         inner = fits(found.element, wanted.element)
-        if inner is Fit.NO:
-            return Fit.MAYBE  # An empty list fits still.
+        if inner is ColourFit.NO:
+            return ColourFit.MAYBE  # An empty list still fits.
         bounded = wanted.length_max is not None and found.length_max != wanted.length_max
-        return min(inner, Fit.MAYBE) if bounded else inner
+        return min(inner, ColourFit.MAYBE) if bounded else inner
     if isinstance(found, Record) and isinstance(wanted, Record) and found.names != wanted.names:
-        return Fit.NO
+        return ColourFit.NO
     if isinstance(found, Product | Record) and isinstance(wanted, Product | Record):
         if len(found.parts) != len(wanted.parts):
-            return Fit.NO
-        return min(map(fits, found.parts, wanted.parts), default=Fit.YES)
-    return Fit.YES
+            return ColourFit.NO
+        return min(map(fits, found.parts, wanted.parts), default=ColourFit.YES)
+    return ColourFit.YES
 
 
 def _admits_all(parts: tuple[Colour, ...], value: Any) -> bool:
@@ -347,10 +315,6 @@ def _combined(parts: Iterable[Colour]) -> tuple[Any, ...] | None:
     if len(known) < len(sets) or math.prod(map(len, known)) > VALUES_MAX:
         return None
     return tuple(itertools.product(*known))
-
-
-def _shape_one(part: Colour, item: Any) -> Any:
-    return part.shaped(item)
 
 
 def _record_text(record: Any) -> str:

@@ -1,19 +1,20 @@
-"""How the simulator holds the tokens of each place, chosen by how its arcs reach for them.
+"""The forms in which the simulator holds the tokens of a place, chosen by how arcs use them.
 
     counter   tokens of one value: a number
-    pile      tokens that are only ever scanned: a list, in no order
+    pile      tokens that are only scanned: an unordered list
     bag       tokens that are also looked up by value: distinct values with counts
 
-Owns these forms and the code that adds and takes. Refuses time: tokens that cannot be taken yet
-wait in the agenda of the simulation and reach these forms when they are due.
+These forms hold available tokens only. Delayed tokens wait in the agenda of the simulation.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
 
 from dovemq.models.petri.bindings import LookUp, Scan
 from dovemq.models.petri.checking import CheckedNet
+from dovemq.models.petri.multisets import totals
 
 
 class Form(StrEnum):
@@ -25,23 +26,21 @@ class Form(StrEnum):
 def forms(net: CheckedNet) -> list[Form]:
     found = [Form.COUNTER if place.counted else Form.PILE for place in net.places]
     for transition in net.transitions:
-        taken: list[int] = [part.place for part in transition.plan.reckoned]
-        for step in transition.plan.steps:
-            if isinstance(step, LookUp) or (isinstance(step, Scan) and step.take.count != 1):
-                found[step.take.place] = Form.BAG
-            if isinstance(step, LookUp | Scan):
-                taken.append(step.take.place)
-        for part in transition.plan.reckoned:
-            if found[part.place] is Form.PILE:
-                found[part.place] = Form.BAG
-        for place in taken:
-            if taken.count(place) > 1 and found[place] is Form.PILE:
+        computed = [take.place for take in transition.plan.computed_takes]
+        steps = [step for step in transition.plan.steps if isinstance(step, LookUp | Scan)]
+        arcs = Counter([*computed, *(step.take.place for step in steps)])
+        looked_up = {place for place, count in arcs.items() if count > 1} | set(computed)
+        for step in steps:
+            if isinstance(step, LookUp) or step.take.count > 1:
+                looked_up.add(step.take.place)
+        for place in looked_up:
+            if found[place] is Form.PILE:
                 found[place] = Form.BAG
     return found
 
 
 class TokenBag:
-    """Distinct values in a list, so that one can be drawn by its position, and their counts."""
+    """Distinct values with counts, in a list so that one can be drawn by its position."""
 
     __slots__ = ("counts", "keys", "places", "size")
 
@@ -79,8 +78,5 @@ class TokenBag:
             self.places[last_key] = place
 
     def holds(self, wanted: Iterable[tuple[Any, int]]) -> bool:
-        """Whether all of them can be taken together."""
-        total: dict[Any, int] = {}
-        for value, count in wanted:
-            total[value] = total.get(value, 0) + count
-        return all(self.count(value) >= count for value, count in total.items())
+        """Whether all of the wanted tokens can be taken together."""
+        return all(self.count(value) >= count for value, count in totals(wanted).items())

@@ -1,25 +1,25 @@
-"""What a net declares, judged: constants, records and functions as expressions may use them.
+"""The declarations of a net, checked: constants, records and functions for expressions.
 
-Owns the names of compiled code: `c_` constants, `k_` makers of records, `f_` functions. Refuses
-a function that calls itself: it sees only those declared before it, so every call ends.
+In compiled code, names of constants start with `c_`, makers of records with `k_` and functions
+with `f_`. A function can call only functions declared before it, so every call ends.
 """
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dovemq.models.petri.colours import Anything, Colour, Record
 from dovemq.models.petri.errors import ExpressionInvalid, NetInvalid
 from dovemq.models.petri.expressions import parse
-from dovemq.models.petri.functions import FUNCTIONS, Function, takes
+from dovemq.models.petri.functions import FUNCTIONS, PURE_CALLS, Function, takes
 from dovemq.models.petri.inference import Scope, Typed, colour_of, infer
 from dovemq.models.petri.nets import Defined, Foreign, Net
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A function of the net, ready to be written as code."""
+    """A checked function of the net."""
 
     name: str
     parameters: tuple[str, ...]
@@ -35,10 +35,9 @@ class Declared:
 
 def declared(net: Net) -> Declared:
     records = {name: c for name, c in net.colours.items() if isinstance(c, Record)}
-    environment: dict[str, Any] = {
-        f"k_{name}": functools.partial(tuple.__new__, record.maker)
-        for name, record in records.items()
-    }
+    environment: dict[str, Any] = {f"f_{name}": call for name, call in PURE_CALLS.items()}
+    for name, record in records.items():
+        environment[f"k_{name}"] = functools.partial(tuple.__new__, record.maker)
     constants = {}
     for name, value in net.constants.items():
         constants[name] = _constant(net, name, value)
@@ -52,12 +51,12 @@ def declared(net: Net) -> Declared:
         else:
             made, definition = _defined(net, name, function, scope)
             definitions.append(definition)
-        scope = Scope({}, constants, records, {**scope.functions, name: made})
+        scope = replace(scope, functions={**scope.functions, name: made})
     return Declared(scope, environment, tuple(definitions))
 
 
 def runtime_value(value: Any) -> Any:
-    """Lists as tuples, all the way down."""
+    """Converts lists to tuples at every level."""
     if isinstance(value, list):
         return tuple(map(runtime_value, value))
     return value
@@ -88,7 +87,7 @@ def _defined(net: Net, name: str, function: Defined, scope: Scope) -> tuple[Func
     parameters = {parameter: net.colours[colour] for parameter, colour in function.parameters}
     try:
         tree = parse(function.body)
-        body = infer(tree, Scope(parameters, scope.constants, scope.records, scope.functions, True))
+        body = infer(tree, replace(scope, variables=parameters, chance=True))
     except ExpressionInvalid as error:
         raise NetInvalid(where, str(error)) from None
     result = takes(*parameters.values(), gives=body.colour)

@@ -3,27 +3,42 @@
     page_svg(net, "Broker")                       with the initial marking
     page_svg(net, "Broker", path="cloud_queue.Broker", markings=simulation.markings())
 
-Owns the look. Refuses to run a net: tokens are those that it is given.
+Positions come from `layout.py`, lines and spots for labels from `routing.py`. This module never
+runs a net: the caller provides the tokens.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from itertools import pairwise
 from typing import Final
 
 from dovemq.models.petri.checking import CheckedNet, checked
 from dovemq.models.petri.errors import NetInvalid
-from dovemq.models.petri.layout import Point, edges_of, positions
+from dovemq.models.petri.hierarchy import instances
+from dovemq.models.petri.layout import (
+    CHARACTER,
+    LABEL_LENGTH_MAX,
+    PLACE_HALF_HEIGHT,
+    TRANSITION_HALF_HEIGHT,
+    Point,
+    half_width,
+    labelled_edges,
+    positions,
+    short,
+)
 from dovemq.models.petri.multisets import Multiset
 from dovemq.models.petri.nets import PRIORITY_NORMAL, Net, Page
+from dovemq.models.petri.routing import Box, Labels, Router
 
-PLACE_X: Final = 58.0
-PLACE_Y: Final = 24.0
-TRANSITION_X: Final = 56.0
-TRANSITION_Y: Final = 18.0
 TOKENS_LENGTH_MAX: Final = 34
-LABEL_LENGTH_MAX: Final = 44
-MARGIN: Final = 60.0
+LINE: Final = 11.0
+"""Height of a line of small text."""
+MARGIN: Final = 16.0
+CORNER: Final = 24.0
+"""Radius of the bends of arcs."""
+PAIR: Final = 18.0
+"""How far apart two arcs are that join the same nodes in both directions."""
 STYLE: Final = """
 text{font:11px sans-serif;text-anchor:middle;fill:#222}
 .place{fill:#fff;stroke:#2b5d8a;stroke-width:1.5}
@@ -34,7 +49,7 @@ text{font:11px sans-serif;text-anchor:middle;fill:#222}
 .colour{font-size:9px;fill:#2b5d8a;font-style:italic}
 .tag{font-size:8.5px;fill:#fff}.port{fill:#2b5d8a}.fusion{fill:#7a3f8f}.page{fill:#444}
 .badge{fill:#2e7d32}.count{font-size:10px;fill:#fff}
-.tokens{font-size:9px;fill:#2e7d32;text-anchor:start}
+.tokens{font-size:9px;fill:#2e7d32}
 .fired{fill:#ffd54f}
 """
 
@@ -46,56 +61,39 @@ def page_svg(
     path: str | None = None,
     markings: Mapping[str, Multiset] | None = None,
 ) -> str:
-    """`path` says which instance of the page is meant where there are several."""
-    whole = checked(net) if isinstance(net, Net) else net
+    """Draws a page. `path` selects one instance of a page that has several."""
+    whole = checked(net)
     if page not in whole.net.pages:
         raise NetInvalid(whole.net.where, f"no page is named {page!r}")
     if path is None:
-        path = instances(whole.net).get(page, [""])[0]
+        path = next((each.path for each in instances(whole.net) if each.page.name == page), "")
     if markings is None:
         markings = {place.name: place.initial for place in whole.places}
     return _Drawing(whole, whole.net.pages[page], path, markings).svg()
 
 
-def instances(net: Net) -> dict[str, list[str]]:
-    """The paths at which each page stands; the root's is empty."""
-    found: dict[str, list[str]] = {}
-    waiting = [(net.root_page, "")]
-    while waiting:
-        name, path = waiting.pop(0)
-        found.setdefault(name, []).append(path)
-        for below in net.pages[name].substitutions.values():
-            waiting.append((below.page, f"{path}.{below.name}" if path else below.name))
-    return found
-
-
 def hierarchy_svg(net: Net) -> str:
-    """The tree of pages."""
+    """Draws the tree of pages."""
     checked(net)
-    rows: list[tuple[int, str, str]] = []
-    waiting = [(0, net.root_page, "")]
-    while waiting:
-        depth, page, name = waiting.pop()
-        rows.append((depth, page, name))
-        for below in reversed(net.pages[page].substitutions.values()):
-            waiting.append((depth + 1, below.page, below.name))
     parts = []
+    boxes = []
     last: dict[int, float] = {}
-    for number, (depth, page, name) in enumerate(rows):
-        x, y = 100 + depth * 170.0, 40 + number * 60.0
+    for number, (depth, page, name) in enumerate(_tree(net, net.root_page, "", 0)):
+        x, y = depth * 170.0, number * 60.0
         if depth:
             parts.append(f'<path class="arc" d="M{x - 170} {last[depth - 1] + 18}V{y}H{x - 60}"/>')
         last[depth] = y
-        parts.append(_box(x, y, "transition"))
-        parts.append(_text(x, y + 4, page))
+        boxes.append(Box.around((x, y), half_width(page), 30))
+        parts += [_rectangle(x, y, page, "transition"), _text(x, y + 4, page)]
         if name:
             parts.append(_text(x, y - 24, name, "inscription"))
-    width = 200 + 170.0 * max(depth for depth, _, _ in rows)
-    return _svg(0, 0, width, 60.0 * len(rows) + 20, "".join(parts))
+    return _svg(boxes, "".join(parts))
 
 
-def short(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
+def _tree(net: Net, page: str, name: str, depth: int) -> Iterator[tuple[int, str, str]]:
+    yield depth, page, name
+    for below in net.pages[page].substitutions.values():
+        yield from _tree(net, below.page, below.name, depth + 1)
 
 
 class _Drawing:
@@ -107,139 +105,175 @@ class _Drawing:
         self._path = path
         self._markings = markings
         self._points = positions(net.net, page)
+        self._boxes = {
+            name: Box.around(
+                point,
+                half_width(name),
+                PLACE_HALF_HEIGHT if name in page.places else TRANSITION_HALF_HEIGHT,
+            )
+            for name, point in self._points.items()
+        }
+        self._taken = list(self._boxes.values())
 
     def svg(self) -> str:
-        lines, labels = self._arcs()
-        parts = [*lines, *map(self._place, self._page.places)]
-        parts += [*map(self._transition, self._page.transitions)]
-        parts += [*map(self._substitution, self._page.substitutions), *labels]
-        xs, ys = [x for x, _ in self._points.values()], [y for _, y in self._points.values()]
-        left, top = min(xs, default=0) - MARGIN - PLACE_X, min(ys, default=0) - MARGIN
-        width = max(xs, default=0) - left + MARGIN + PLACE_X
-        return _svg(left, top, width, max(ys, default=0) - top + MARGIN, "".join(parts))
+        nodes = [*map(self._place, self._page.places)]
+        nodes += map(self._transition, self._page.transitions)
+        nodes += map(self._substitution, self._page.substitutions)
+        edges = labelled_edges(self._net.net, self._page)
+        router = Router(self._boxes)
+        lines = [
+            self._clipped(source, target, router.line(source, target), (target, source) in edges)
+            for source, target in edges
+        ]
+        arcs = [f'<path class="arc" marker-end="url(#head)" d="{_curve(line)}"/>' for line in lines]
+        labels = Labels(self._taken, lines)
+        texts = [
+            self._label(labels, line, texts)
+            for line, texts in zip(lines, edges.values(), strict=True)
+            if texts
+        ]
+        bends = [Box.around(point, 0, 0) for line in lines for point in line]
+        return _svg([*labels.taken, *bends], "".join((*arcs, *nodes, *texts)))
 
     def _full(self, name: str) -> str:
         return f"{self._path}.{name}" if self._path else name
 
     def _place(self, name: str) -> str:
         place, (x, y) = self._page.places[name], self._points[name]
-        flat = self._net.place(self._full(name)).name if self._known(name) else name
+        full, half = self._full(name), half_width(name)
+        known = self._net.place(full) if full in self._net.number_of else None
+        flat = known.name if known is not None else name
+        bottom, top = y + PLACE_HALF_HEIGHT, y - PLACE_HALF_HEIGHT
         parts = [
-            f'<ellipse class="place" cx="{x}" cy="{y}" rx="{PLACE_X}" ry="{PLACE_Y}"/>',
+            f'<ellipse class="place" cx="{x}" cy="{y}" rx="{half}" ry="{PLACE_HALF_HEIGHT}"/>',
             _text(x, y + 4, name),
-            _text(x + PLACE_X, y + PLACE_Y + 10, place.colour, "colour"),
+            self._small(x + 34, bottom + LINE, place.colour, "colour"),
         ]
         if place.port:
-            parts.append(_tag(x - 30, y + PLACE_Y, place.port, "port"))
+            parts.append(_tag(x - 30, bottom, place.port, "port"))
         if place.fusion:
-            parts.append(_tag(x + 8, y + PLACE_Y, place.fusion, "fusion"))
+            parts.append(_tag(x + (8 if place.port else -30), bottom, place.fusion, "fusion"))
         held = self._markings.get(flat, Multiset())
         shown = "" if held.size else ' visibility="hidden"'
         parts.append(
             f'<g class="held" data-place="{escape(flat, quote=True)}"{shown}>'
-            f'<circle class="badge" cx="{x + PLACE_X - 8}" cy="{y - PLACE_Y + 2}" r="9"/>'
-            + _text(x + PLACE_X - 8, y - PLACE_Y + 5.5, str(held.size), "count")
-            + _text(x + PLACE_X + 4, y - PLACE_Y + 5, tokens_text(held), "tokens")
+            f'<circle class="badge" cx="{x}" cy="{top}" r="9"/>'
+            + _text(x, top + 3.5, str(held.size), "count")
+            + _text(x, top - 12, tokens_text(held), "tokens")
             + "</g>"
         )
+        # A player shows other tokens later, so space is reserved for the longest text.
+        several = known is not None and not known.counted
+        self._take(x, top - 12, TOKENS_LENGTH_MAX if several else len(tokens_text(held)))
         return "".join(parts)
 
-    def _known(self, name: str) -> bool:
-        return self._full(name) in self._net.number_of
+    def _take(self, x: float, baseline: float, length: int) -> None:
+        """Reserves the space of a text, so that no label covers it."""
+        if length:
+            middle = (x, baseline - 3)
+            self._taken.append(Box.around(middle, length * CHARACTER / 2, LINE / 2))
+
+    def _small(self, x: float, baseline: float, text: str, kind: str) -> str:
+        self._take(x, baseline, len(text))
+        return _text(x, baseline, text, kind)
 
     def _transition(self, name: str) -> str:
         transition, (x, y) = self._page.transitions[name], self._points[name]
-        full = escape(self._full(name), quote=True)
-        parts = [_box(x, y, "transition", f' data-transition="{full}"'), _text(x, y + 4, name)]
+        more = f' data-transition="{escape(self._full(name), quote=True)}"'
+        parts = [_rectangle(x, y, name, "transition", more), _text(x, y + 4, name)]
         if transition.guard != "True":
             guard = short(f"[{transition.guard}]", LABEL_LENGTH_MAX)
-            parts.append(_text(x, y - TRANSITION_Y - 5, guard, "guard"))
-        notes = [f"{variable} := {text}" for variable, text in transition.code]
+            parts.append(self._small(x, y - TRANSITION_HALF_HEIGHT - 5, guard, "guard"))
+        notes = [f"{variable} := {text}" for variable, text in transition.code.items()]
         if transition.delay != "0":
             notes.append(f"@+{transition.delay}")
         if transition.priority != PRIORITY_NORMAL:
             notes.append(f"priority {transition.priority}")
-        for number, note in enumerate(notes):
-            below = y + TRANSITION_Y + 11 + 11 * number
-            parts.append(_text(x, below, short(note, LABEL_LENGTH_MAX), "guard"))
+        for number, note in enumerate(notes, 1):
+            below = y + TRANSITION_HALF_HEIGHT + LINE * number
+            parts.append(self._small(x, below, short(note, LABEL_LENGTH_MAX), "guard"))
         return "".join(parts)
 
     def _substitution(self, name: str) -> str:
-        below, (x, y) = self._page.substitutions[name], self._points[name]
-        inner = (
-            f'<rect class="transition" x="{x - TRANSITION_X + 3}" y="{y - TRANSITION_Y + 3}" '
-            f'width="{2 * TRANSITION_X - 6}" height="{2 * TRANSITION_Y - 6}"/>'
-        )
-        tag = _tag(x - 30, y + TRANSITION_Y, below.page, "page")
-        return _box(x, y, "transition") + inner + _text(x, y + 4, name) + tag
+        page, (x, y) = self._page.substitutions[name].page, self._points[name]
+        inner = _rectangle(x, y, name, "transition", inset=3)
+        tag = _tag(x - 30, y + TRANSITION_HALF_HEIGHT, page, "page")
+        return _rectangle(x, y, name, "transition") + inner + _text(x, y + 4, name) + tag
 
-    def _arcs(self) -> tuple[list[str], list[str]]:
-        """Lines, which go beneath the nodes, and labels, which go above them."""
-        edges = edges_of(self._net.net, self._page)
-        labels: dict[tuple[str, str], list[str]] = {}
-        for arc in self._page.arcs:
-            ends = (arc.place, arc.transition) if arc.inward else (arc.transition, arc.place)
-            delay = f" @+{arc.delay}" if arc.delay != "0" else ""
-            text = "" if arc.expression == "()" else arc.expression
-            labels.setdefault(ends, []).append(short(text + delay, LABEL_LENGTH_MAX))
-        drawn = [
-            self._arc(source, target, labels.get((source, target), []), (target, source) in edges)
-            for source, target in edges
+    def _clipped(
+        self, source: str, target: str, line: list[Point], paired: bool
+    ) -> Sequence[Point]:
+        """The line from border to border; straight lines of a pair bend to different sides."""
+        if paired and len(line) == 2:
+            (x, y), (other_x, other_y) = line
+            length = math.dist(*line) or 1.0
+            across = ((y - other_y) / length * PAIR, (other_x - x) / length * PAIR)
+            middle = ((x + other_x) / 2 + across[0], (y + other_y) / 2 + across[1])
+            line = [line[0], middle, line[1]]
+        return [
+            self._border(source, line[1]),
+            *line[1:-1],
+            self._border(target, line[-2]),
         ]
-        return [line for line, _ in drawn], [text for _, text in drawn]
 
-    def _arc(self, source: str, target: str, labels: list[str], both: bool) -> tuple[str, str]:
-        bend = 14.0 if both else 0.0
-        start, end = self._points[source], self._points[target]
-        middle = _beside((start[0] + end[0]) / 2, (start[1] + end[1]) / 2, start, end, bend)
-        from_x, from_y = self._edge(source, middle)
-        to_x, to_y = self._edge(target, middle)
-        curve = f"M{from_x:.1f} {from_y:.1f}Q{middle[0]:.1f} {middle[1]:.1f} {to_x:.1f} {to_y:.1f}"
-        drawn = f'<path class="arc" marker-end="url(#head)" d="{curve}"/>'
-        spot = _beside((from_x + to_x) / 2, (from_y + to_y) / 2, start, end, bend * 0.9)
-        texts = (
-            _text(spot[0], spot[1] - 3 - 10 * at, label, "inscription")
-            for at, label in enumerate(filter(None, labels))
-        )
-        return drawn, "".join(texts)
-
-    def _edge(self, name: str, towards: Point) -> Point:
-        """Where the line from a node towards a point leaves the node."""
+    def _border(self, name: str, towards: Point) -> Point:
+        """The point at which the line from a node towards a point leaves the node."""
         x, y = self._points[name]
         dx, dy = towards[0] - x, towards[1] - y
         if not dx and not dy:
             return x, y
         if name in self._page.places:
-            scale = 1 / math.hypot(dx / PLACE_X, dy / PLACE_Y)
+            scale = 1 / math.hypot(dx / half_width(name), dy / PLACE_HALF_HEIGHT)
         else:
-            ratios = [(TRANSITION_X, dx), (TRANSITION_Y, dy)]
+            ratios = [(half_width(name), dx), (TRANSITION_HALF_HEIGHT, dy)]
             scale = min(half / abs(way) for half, way in ratios if way)
         return x + dx * scale, y + dy * scale
 
+    @staticmethod
+    def _label(labels: Labels, line: Sequence[Point], texts: Sequence[str]) -> str:
+        width = CHARACTER * max(map(len, texts))
+        box = labels.place(line, width, LINE * len(texts))
+        x = (box.left + box.right) / 2
+        return "".join(
+            _text(x, box.top + LINE * number - 2.5, text, "inscription")
+            for number, text in enumerate(texts, 1)
+        )
+
 
 def tokens_text(held: Multiset) -> str:
-    """Values of the tokens; the badge has told their number where they have none."""
+    """The values of the tokens; empty for plain tokens, of which the badge shows the number."""
     return "" if set(held) <= {()} else short(str(held), TOKENS_LENGTH_MAX)
 
 
-def _beside(x: float, y: float, start: Point, end: Point, by: float) -> Point:
-    dx, dy = end[0] - start[0], end[1] - start[1]
-    length = math.hypot(dx, dy) or 1.0
-    return x - dy / length * by, y + dx / length * by
+def _curve(line: Sequence[Point]) -> str:
+    """The path of a line whose bends are rounded."""
+    parts = [f"M{line[0][0]:.1f} {line[0][1]:.1f}"]
+    for (before, bend), (_, after) in pairwise(pairwise(line)):
+        near, far = _towards(bend, before), _towards(bend, after)
+        points = [f"{x:.1f} {y:.1f}" for x, y in (near, bend, far)]
+        parts.append(f"L{points[0]}Q{points[1]} {points[2]}")
+    return "".join(parts) + f"L{line[-1][0]:.1f} {line[-1][1]:.1f}"
+
+
+def _towards(start: Point, end: Point) -> Point:
+    length = math.dist(start, end) or 1.0
+    share = min(CORNER, length / 2) / length
+    return start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1])
 
 
 def _text(x: float, y: float, text: str, kind: str = "name") -> str:
     drawn = f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
     if kind not in ("inscription", "guard"):
         return drawn
-    # A pale copy beneath keeps the text readable where it crosses a line.
+    # A white copy beneath keeps the text readable where it crosses a line.
     return drawn.replace(f'class="{kind}"', 'class="halo"', 1) + drawn
 
 
-def _box(x: float, y: float, kind: str, more: str = "") -> str:
+def _rectangle(x: float, y: float, name: str, kind: str, more: str = "", inset: float = 0) -> str:
+    half, high = half_width(name) - inset, TRANSITION_HALF_HEIGHT - inset
     return (
-        f'<rect class="{kind}"{more} x="{x - TRANSITION_X}" y="{y - TRANSITION_Y}" '
-        f'width="{2 * TRANSITION_X}" height="{2 * TRANSITION_Y}"/>'
+        f'<rect class="{kind}"{more} x="{x - half}" y="{y - high}" '
+        f'width="{2 * half}" height="{2 * high}"/>'
     )
 
 
@@ -251,13 +285,19 @@ def _tag(x: float, y: float, text: str, kind: str) -> str:
     )
 
 
-def _svg(left: float, top: float, width: float, height: float, inner: str) -> str:
+def _svg(boxes: Sequence[Box], inner: str) -> str:
+    """The whole document, as large as what it shows; a browser shrinks it to the window."""
+    left = min((box.left for box in boxes), default=0) - MARGIN
+    top = min((box.top for box in boxes), default=0) - MARGIN
+    width = max((box.right for box in boxes), default=0) - left + MARGIN
+    height = max((box.bottom for box in boxes), default=0) - top + MARGIN
     arrow = (
         '<marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
         'orient="auto"><path d="M0 0L8 4L0 8z" fill="#666"/></marker>'
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left:.0f} {top:.0f} {width:.0f} '
-        f'{height:.0f}" width="{width:.0f}" height="{height:.0f}"><style>{STYLE}</style>'
+        f'{height:.0f}" width="{width:.0f}" height="{height:.0f}" '
+        f'style="max-width:100%;height:auto"><style>{STYLE}</style>'
         f"<defs>{arrow}</defs>{inner}</svg>\n"
     )

@@ -1,12 +1,10 @@
-"""What can be wrong with a net, and where: net, page, transition, arc.
+"""Errors of nets. Each names the net, page, transition and arc where it occurred.
 
-    ModelError
-    └── NetError
-        ├── NetInvalid      the net, its file or a question about it makes no sense as written
-        ├── NetFailed       an expression failed, or gave a wrong value, while the net ran
-        └── NetTooLarge     an analysis would need more than its limit allows
-
-Owns the form of the texts. Refuses to hide a cause: the first error of an expression is told whole.
+ModelError
+└── NetError
+    ├── NetInvalid      the net, its file or a request about it is invalid
+    ├── NetFailed       an expression failed, or gave a wrong value, while the net ran
+    └── NetTooLarge     an analysis would need more than its limit allows
 """
 
 from dataclasses import dataclass, replace
@@ -16,7 +14,7 @@ from dovemq.models.errors import ModelError
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A spot of a net; empty parts are not told."""
+    """A part of a net; its text leaves out the empty fields."""
 
     net: str
     page: str = ""
@@ -32,8 +30,8 @@ class Where:
         named = (
             (word, getattr(self, word)) for word in ("net", "page", "transition", "place", "arc")
         )
-        told = [f"{word} {name}" for word, name in named if name]
-        return ", ".join([*told, *([self.part] if self.part else [])])
+        parts = [f"{word} {name}" for word, name in named if name]
+        return ", ".join([*parts, *([self.part] if self.part else [])])
 
 
 class NetError(ModelError):
@@ -48,12 +46,12 @@ class NetInvalid(NetError):
 
 
 class NetFailed(NetError):
-    """The net ran into something that its colours or delays do not allow."""
+    """An expression of the net failed, or gave a value that its place does not allow."""
 
 
 class NetTooLarge(NetError):
-    """The analysis was given up at its limit; the text names the limit."""
+    """The analysis stopped at a limit, which the text names."""
 
 
 class ExpressionInvalid(Exception):
-    """What is wrong with an expression, before it is known where the expression stands."""
+    """An error of an expression, raised before its place in the net is known."""

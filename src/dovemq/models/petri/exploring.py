@@ -1,23 +1,29 @@
-"""The code that explores a state space: one function for a net, breadth first.
+"""Writes the code that explores a state space breadth first: one function for a net.
 
-A marking is a tuple of one number for each place: the count of tokens where they have one value,
-else the number of the place's own marking, each of which is kept once. A transition sees only the
-places that it touches, so what it can do is found once for each combination of their numbers and
-remembered. The key of a marking is one integer, to which a firing adds a constant. Owns this
-code. Refuses to draw conclusions (`statespace.py`).
+A marking is a tuple with one number for each place: the number of tokens if they have one value,
+else the number of the place's own multiset, each of which is stored once:
+
+    places      Idle   Requests          Clients
+    tokens      2      (a, 1) + (b, 1)   empty
+    marking     (2,    7,                0)              kinds_1[7] = {(a, 1): 1, (b, 1): 1}
+    key         2 + (7 << 24) + (0 << 64)                one integer
+
+A firing adds a constant to the key, so finding out whether a marking is new costs one addition and
+one look-up. A transition depends only on the places that it touches. Its bindings are therefore
+computed once for each combination of their numbers and remembered in `memo_t`.
 """
 
 from collections.abc import Sequence
 from typing import Final
 
-from dovemq.models.petri.bags import Bag, Choice, Each, Some
+from dovemq.models.petri.bags import Bag, Conditional, Each, Some
 from dovemq.models.petri.bindings import Enough, Scan
 from dovemq.models.petri.checking import CheckedNet, CheckedTransition, Put
 from dovemq.models.petri.errors import NetInvalid
 from dovemq.models.petri.firing import levels_of
 from dovemq.models.petri.inference import Typed
 from dovemq.models.petri.searching import (
-    Names,
+    ObjectNames,
     binding_text,
     taken_values,
     write_bag,
@@ -27,17 +33,17 @@ from dovemq.models.petri.searching import (
 from dovemq.models.petri.writing import Code
 
 COUNT_BITS: Final = 24
-"""Bits of a place of one value within a key: it may hold so many tokens and no more."""
+"""Bits of the key for a place of one value; they limit the number of its tokens."""
 MEMO_MAX: Final = 50_000
-"""What a transition can do is remembered for so many combinations of its places."""
+"""Combinations of numbers for which the bindings of a transition are remembered."""
 CHANGES_MAX: Final = 1_000_000
-"""And what becomes of a place for so many changes."""
+"""Changes of a place that are remembered."""
 KIND_BITS: Final = 40
-"""Bits of a place of many values: it may have so many markings."""
+"""Bits of the key for a place of many values; they limit the number of its multisets."""
 
 
-def refuse_chance(net: CheckedNet) -> None:
-    """Chance and the clock have no place in a state space."""
+def refuse_random(net: CheckedNet) -> None:
+    """Refuses random functions and the clock, which a state space cannot follow."""
     functions = net.declared.scope.functions
     drawing = {name for name, function in functions.items() if function.chance}
     for transition in net.transitions:
@@ -46,17 +52,17 @@ def refuse_chance(net: CheckedNet) -> None:
         for name in sorted(drawing & {name for typed in parts for name in typed.calls}):
             raise NetInvalid(
                 transition.where,
-                f"{name} draws by chance, which a state space cannot follow; let a "
-                "variable of a small colour set, which nothing binds, take every value",
+                f"{name} is random, which a state space cannot follow; use a variable of a "
+                "small colour set that no arc binds, which takes every value",
             )
-        if transition.asks_time or any(typed.asks_time for typed in parts):
-            raise NetInvalid(transition.where, "a state space has no time, and this asks for it")
+        if transition.reads_time or any(typed.reads_time for typed in parts):
+            raise NetInvalid(transition.where, "a state space has no time, so now cannot be used")
 
 
 def _parts(bag: Bag) -> list[Typed]:
     found: list[Typed] = []
     for part in bag:
-        if isinstance(part, Choice):
+        if isinstance(part, Conditional):
             found += [part.test, *_parts(part.then), *_parts(part.other)]
         elif isinstance(part, Each):
             found.append(part.items)
@@ -66,7 +72,7 @@ def _parts(bag: Bag) -> list[Typed]:
 
 
 def shifts(net: CheckedNet) -> list[int]:
-    """Where the number of each place begins within a key."""
+    """The first bit of each place within a key."""
     found, at = [], 0
     for place in net.places:
         found.append(at)
@@ -74,21 +80,15 @@ def shifts(net: CheckedNet) -> list[int]:
     return found
 
 
-def touched(transition: CheckedTransition) -> list[int]:
-    places = {take.place for take in transition.takes}
-    places |= {part.place for part in transition.plan.reckoned}
-    return sorted(places | {put.place for put in transition.puts})
-
-
 def constant_effect(transition: CheckedTransition, net: CheckedNet) -> dict[int, int] | None:
-    """What firing adds to each place, if that is a constant that hangs on counts alone."""
+    """The change of each place, if it is constant and depends on counts alone."""
     simple = all(isinstance(step, Enough) for step in transition.plan.steps)
-    if not simple or transition.plan.reckoned or transition.code:
+    if not simple or transition.plan.computed_takes or transition.code:
         return None
     change: dict[int, int] = {}
     for put in transition.puts:
         for part in put.bag:
-            if isinstance(part, Choice | Each) or not net.places[put.place].counted:
+            if isinstance(part, Conditional | Each) or not net.places[put.place].counted:
                 return None
             if not part.count.code.isdecimal():
                 return None
@@ -99,7 +99,7 @@ def constant_effect(transition: CheckedTransition, net: CheckedNet) -> dict[int,
 
 
 class _LocalView:
-    """Looks at dictionaries of value → count, one for each place that a transition touches."""
+    """Reads dictionaries of value → count, one for each place that a transition touches."""
 
     def enough(self, place: int, count: int) -> str:
         return f"p{place} >= {count}"
@@ -123,11 +123,11 @@ class _LocalView:
 
 
 class ExplorerWriter:
-    """Writes `explore(states, index, targets, labels, offsets, states_max)` and what it calls."""
+    """Writes `explore(states, index, targets, labels, offsets, states_max, rest)`."""
 
     def __init__(self, net: CheckedNet) -> None:
         self.code = Code(net.name)
-        self.names = Names()
+        self.names = ObjectNames()
         self._net = net
         self._view = _LocalView()
         self._shifts = shifts(net)
@@ -140,8 +140,8 @@ class ExplorerWriter:
         self._explore()
 
     def _expansion(self, transition: CheckedTransition) -> None:
-        """`expand_3(p0, p4)`: all bindings of a transition, given the places it touches."""
-        code, places = self.code, touched(transition)
+        """Writes `expand_3(p0, p4)`: all bindings of transition 3 for these place numbers."""
+        code, places = self.code, transition.touched
         numbers = ", ".join(f"p{place}" for place in places)
         with code.at(transition.where), code.block(f"def expand_{transition.number}({numbers}):"):
             code.line("found = []")
@@ -156,7 +156,7 @@ class ExplorerWriter:
             code.line("return found")
 
     def _effect(self, transition: CheckedTransition, places: Sequence[int]) -> None:
-        """What one binding does to each place: found once for what is taken and put there."""
+        """Writes the changes that one binding makes, each computed once and remembered."""
         code, number = self.code, transition.number
         for name, typed in transition.code:
             code.line(f"v_{name} = {typed.code}")
@@ -166,13 +166,14 @@ class ExplorerWriter:
                 taken[step.place].append(f"((), {step.count})")
         for take, subject in taken_values(transition):
             taken[take.place].append(f"({subject}, {take.count})")
-        for at, part in enumerate(transition.plan.reckoned):
+        for at, part in enumerate(transition.plan.computed_takes):
             taken[part.place].append(f"*r{at}")
         for place in places:
             puts = [put for put in transition.puts if put.place == place]
             code.line(f"gone = ({', '.join(taken[place])}{',' if taken[place] else ''})")
             self._come(transition, puts)
             code.line(f"key = (p{place}, gone, come)")
+            # Many bindings make the same change: taking a and putting b in this multiset.
             code.line(f"c{place} = changes_{place}.get(key)")
             with code.block(f"if c{place} is None:"):
                 code.line(f"c{place} = change_{place}(key)")
@@ -185,7 +186,7 @@ class ExplorerWriter:
         code.line(f"found.append((name, {delta}, ({news})))")
 
     def _come(self, transition: CheckedTransition, puts: Sequence[Put]) -> None:
-        """`come`: (value, count) of all that a place gets."""
+        """Writes `come`, the (value, count) pairs that a place receives."""
         parts = [part for put in puts for part in put.bag]
         if all(isinstance(part, Some) for part in parts):
             texts = [f"({p.value.code}, {p.count.code})" for p in parts if isinstance(p, Some)]
@@ -199,7 +200,7 @@ class ExplorerWriter:
         self.code.line("come = tuple(into)")
 
     def _explore(self) -> None:
-        """Each marking is unpacked once; what leaves it is appended in the order of markings."""
+        """Writes the main loop. It unpacks each marking once and appends its edges in order."""
         code, count = self.code, len(self._net.places)
         with code.block("def explore(states, index, targets, labels, offsets, states_max, rest):"):
             code.line(
@@ -215,7 +216,7 @@ class ExplorerWriter:
             code.line("return at")
 
     def _levels(self) -> None:
-        """Less urgent transitions only where no more urgent one is enabled."""
+        """Writes all transitions; less urgent ones run only if no more urgent one is enabled."""
         with self.code.restored():
             for level in levels_of(self._net):
                 for transition in self._net.transitions:
@@ -243,7 +244,7 @@ class ExplorerWriter:
             code.line(f"mark({transition.number})")
 
     def _remembered(self, transition: CheckedTransition) -> None:
-        code, places = self.code, touched(transition)
+        code, places = self.code, transition.touched
         numbers = ", ".join(f"p{place}" for place in places)
         code.line(f"found = memo_{transition.number}.get(({numbers},))")
         with code.block("if found is None:"):
@@ -258,6 +259,7 @@ class ExplorerWriter:
         code = self.code
         code.line("to = index.get(other)")
         with code.block("if to is None:"):
+            # A place without bound must not overflow into the bits of the next place.
             for place in grown:
                 code.line(f"if {moved[place]} > tokens_max: overflow({place})")
             code.line("to = index[other] = len(states)")

@@ -1,9 +1,9 @@
-"""The text of an expression becomes a syntax tree that holds nothing but what is listed here.
+"""Parsing: the text of an expression becomes a syntax tree of allowed nodes.
 
-An expression is Python's: numbers, strings, tuples, lists, comparison, arithmetic, `if … else`,
-comprehensions, fields of records, and calls of functions by their plain names. There is no way to
-write an import, an attribute of an object, a call of anything that was not declared, or a loop
-that does not end. Owns that list. Refuses to judge colours (`inference.py`) and to run anything.
+Expressions are a part of Python: numbers, strings, tuples, lists, comparisons, arithmetic,
+`if … else`, comprehensions, fields of records, and calls of functions by name. An expression
+cannot import, read an attribute of an object, call something undeclared or loop for ever.
+Colours are checked in `inference.py`.
 """
 
 import ast
@@ -26,7 +26,7 @@ _NODES: Final = (
 
 
 def parse(text: str) -> ast.expr:
-    """The checked tree of an expression."""
+    """Parses an expression and refuses nodes that are not allowed."""
     if len(text) > LENGTH_MAX:
         raise ExpressionInvalid(f"longer than {LENGTH_MAX} characters")
     try:
@@ -48,9 +48,11 @@ def _check(node: ast.AST, depth: int) -> None:
     elif isinstance(node, ast.Call):
         _check_call(node)
     elif isinstance(node, ast.Attribute) and node.attr.startswith("_"):
-        raise ExpressionInvalid(f"no field is named {node.attr}")
+        raise ExpressionInvalid(
+            f"{node.attr} is not a field: names of fields do not start with an underscore"
+        )
     elif isinstance(node, ast.Name) and node.id.startswith("_"):
-        raise ExpressionInvalid(f"no name begins with an underscore: {node.id}")
+        raise ExpressionInvalid(f"{node.id} is not a name: names do not start with an underscore")
     elif isinstance(node, ast.comprehension) and node.is_async:
         raise ExpressionInvalid("async is not allowed in an expression")
     for child in ast.iter_child_nodes(node):
@@ -61,20 +63,19 @@ def _check_constant(value: object) -> None:
     if not isinstance(value, bool | int | float | str):
         raise ExpressionInvalid(f"{value!r} is not a value that tokens can have")
     if isinstance(value, int) and len(str(abs(value))) > INT_DIGITS_MAX:
-        raise ExpressionInvalid(f"a number of more than {INT_DIGITS_MAX} digits")
+        raise ExpressionInvalid(f"a number has more than {INT_DIGITS_MAX} digits")
 
 
 def _check_call(node: ast.Call) -> None:
     if not isinstance(node.func, ast.Name):
-        raise ExpressionInvalid("only functions by their plain names can be called")
-    if any(isinstance(argument, ast.Starred) for argument in node.args):
-        raise ExpressionInvalid("arguments cannot be starred")
-    if any(keyword.arg is None for keyword in node.keywords):
+        raise ExpressionInvalid("only a function can be called, by its name")
+    starred = any(isinstance(argument, ast.Starred) for argument in node.args)
+    if starred or any(keyword.arg is None for keyword in node.keywords):
         raise ExpressionInvalid("arguments cannot be starred")
 
 
 def names_in(tree: ast.AST) -> set[str]:
-    """Names that an expression reads; those that a comprehension binds are its own."""
+    """The names that an expression reads, without those that a comprehension binds itself."""
     found: set[str] = set()
     _collect(tree, frozenset(), found)
     return found
@@ -101,7 +102,7 @@ def _collect(node: ast.AST, own: frozenset[str], found: set[str]) -> None:
 
 
 def conjuncts(tree: ast.expr) -> list[ast.expr]:
-    """The parts that must all hold: a search tests each as soon as it can."""
+    """Splits a condition at its `and`s, so that a search can test each part early."""
     if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
         return [part for value in tree.values for part in conjuncts(value)]
     return [tree]

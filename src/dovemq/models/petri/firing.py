@@ -1,23 +1,36 @@
-"""The simulator's code: one function for each transition that finds a binding and fires it.
+"""Writes the simulator's code: for each transition, a function that finds a binding and fires it.
 
-    fire_3(now)      True if it fired; else nothing has changed
-    due_5(value)     a delayed token of place 5 can be taken from now on
+    fire_3(now)      returns True if transition 3 fired; otherwise nothing has changed
+    due_5(value)     makes a delayed token of place 5 available
 
-Owns what firing does: tokens taken, code segment, tokens put, transitions that may have become
-enabled put on the list of candidates, monitors told. Refuses to choose which transition is next
-and when time goes on (`simulation.py`).
+A firing runs in this order:
+
+    search ──► take tokens ──► code segment ──► delays ──► put tokens ──► wake ──► monitors
+    (no                                                    │ delay 0: into the place
+     change                                                └ later:   onto the agenda
+     yet)
+
+Until the search has found a binding, nothing changes, so a failed attempt needs no undo. Monitors
+run last and therefore see the marking after the firing. Generated code uses short names:
+
+    M[p]  available tokens of counter p      F[p]  delayed tokens of place p
+    Lp    list of pile p                     Bp    TokenBag of place p
+    A     agenda: (time, order, place, value), a heap
+    Q[t]  1 if transition t is a candidate   Cl    candidates of priority level l
+
+`simulation.py` chooses which transition is next and when time advances.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dovemq.models.petri.bags import Bag, Choice, Each, Some
+from dovemq.models.petri.bags import Bag, Conditional, Each, Some
 from dovemq.models.petri.bindings import Enough, Scan
 from dovemq.models.petri.checking import CheckedNet, CheckedTransition, Put
 from dovemq.models.petri.containers import Form, forms
 from dovemq.models.petri.searching import (
-    Names,
+    ObjectNames,
     binding_text,
     taken_values,
     write_definitions,
@@ -38,7 +51,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A net ready to be loaded any number of times."""
+    """A compiled net, which can be loaded any number of times."""
 
     net: CheckedNet
     program: Program
@@ -54,9 +67,9 @@ def compiled(
     *,
     traced: bool = False,
 ) -> Compiled:
-    """`first` are lines that tell monitors of the initial marking.
+    """Compiles a net. `first` are lines that report the initial marking to monitors.
 
-    `traced`: each firing leaves its transition and binding in the list `last`.
+    With `traced`, each firing leaves its transition and binding in the list `last`.
     """
     writer = _Writer(net, probes, traced)
     write_definitions(writer.code, net)
@@ -73,12 +86,12 @@ def compiled(
 
 
 def levels_of(net: CheckedNet) -> tuple[int, ...]:
-    """Priorities in use, most urgent first."""
+    """The priorities in use, the most urgent first."""
     return tuple(sorted({transition.priority for transition in net.transitions}))
 
 
 class _SimulatorView:
-    """Scans begin at a place of chance, so that every binding can be found."""
+    """Scans start at a random token, so that every binding can be found."""
 
     def __init__(self, forms: Sequence[Form]) -> None:
         self._forms = forms
@@ -93,7 +106,7 @@ class _SimulatorView:
         code.line(f"n{number} = len(l{number})")
         code.open(f"if n{number}:")
         code.line(f"k{number} = int(random() * n{number}) if n{number} > 1 else 0")
-        # Negative positions are those from the end: one range goes all the way round.
+        # Negative positions count from the end, so one range visits every position once.
         code.open(f"for i{number} in range(k{number} - n{number}, k{number}):")
         code.line(f"{step.subject} = l{number}[i{number}]")
         if step.take.count > 1:
@@ -116,7 +129,7 @@ class _SimulatorView:
 class _Writer:
     def __init__(self, net: CheckedNet, probes: Sequence[Probe], traced: bool) -> None:
         self.code = Code(net.name)
-        self.names = Names()
+        self.names = ObjectNames()
         self.forms = forms(net)
         self.levels = levels_of(net)
         self._net = net
@@ -125,9 +138,7 @@ class _Writer:
         self._view = _SimulatorView(self.forms)
         self._followers: list[list[int]] = [[] for _ in net.places]
         for transition in net.transitions:
-            for place in {take.place for take in transition.takes} | {
-                part.place for part in transition.plan.reckoned
-            }:
+            for place in transition.inputs:
                 self._followers[place].append(transition.number)
 
     def fire(self, transition: CheckedTransition) -> None:
@@ -147,6 +158,8 @@ class _Writer:
 
     def _fired(self, transition: CheckedTransition) -> None:
         code = self.code
+        # Input tokens are removed before anything is computed, as a firing is atomic: if the
+        # code segment fails, the run ends with an error and the marking is not used again.
         kept = _kept(transition, self._net)
         swapped = self._swapped(transition, kept)
         self._take(transition, kept, swapped)
@@ -161,6 +174,8 @@ class _Writer:
             if put not in kept.values():
                 with code.at(transition.where.at(arc=put.arc)):
                     self._put(transition, put, swapped.get(put.place))
+        # A transition can only become enabled when a place that it takes from gains a token.
+        # The fired transition itself stays a candidate until an attempt fails.
         gained = [put.place for put in transition.puts if put not in kept.values()]
         self._wake(gained, transition.number)
         for probe in self._probes:
@@ -182,10 +197,12 @@ class _Writer:
             if self.forms[take.place] is Form.BAG:
                 code.line(f"B{take.place}.take({subject}, {take.count})")
                 continue
+            # Piles have no order: the last token fills the gap. The scan's position may be
+            # negative; if it is that of the last token itself, popping has removed it.
             code.line(f"w = l{subject}.pop()")
             code.line(f"if i{subject} < 0: i{subject} += n{subject}")
             code.line(f"if i{subject} < n{subject} - 1: l{subject}[i{subject}] = w")
-        for number, part in enumerate(transition.plan.reckoned):
+        for number, part in enumerate(transition.plan.computed_takes):
             with code.block(f"for each, count in r{number}:"):
                 if self.forms[part.place] is Form.COUNTER:
                     code.line(f"M[{part.place}] -= count")
@@ -193,7 +210,10 @@ class _Writer:
                     code.line(f"if count: B{part.place}.take(each, count)")
 
     def _swapped(self, transition: CheckedTransition, kept: Mapping[int, Put]) -> dict[int, str]:
-        """Piles where one token goes and one comes: the new one takes the old one's position."""
+        """Piles in which one token replaces another: the new one is written over the old one.
+
+        This keeps the common `flow` arcs free of list operations.
+        """
         found: dict[int, str] = {}
         for take, subject in taken_values(transition):
             place = self._net.places[take.place]
@@ -220,36 +240,37 @@ class _Writer:
     def _put_bag(self, put: Put, bag: Bag, delayed: bool, swap: str | None) -> None:
         code = self.code
         for part in bag:
-            if isinstance(part, Choice):
+            if isinstance(part, Conditional):
                 for head, inner in ((f"if {part.test.code}:", part.then), ("else:", part.other)):
                     with code.block(head):
                         self._put_bag(put, inner, delayed, swap)
                         code.line("pass")
             elif isinstance(part, Each):
                 with code.block(f"for each in {part.items.code}:"):
-                    self._put_value(put, "each", "1", part.judged, delayed, None)
+                    self._put_value(put, "each", "1", part.runtime_check, delayed, None)
             else:
                 self._put_some(put, part, delayed, swap)
 
     def _put_some(self, put: Put, part: Some, delayed: bool, swap: str | None) -> None:
         count = part.count.code
         if not count.isdecimal():
+            # Taking a negative number of tokens would corrupt the place silently.
             self.code.line(f"count = {count}")
             self.code.line("if count < 0: raise ValueError('a negative count of tokens')")
             count = "count"
         value = part.value.code
         if self.forms[put.place] is Form.COUNTER:
             value = "()"
-        elif part.judged or count != "1":
+        elif part.runtime_check or count != "1":
             self.code.line(f"each = {value}")
             value = "each"
-        self._put_value(put, value, count, part.judged, delayed, swap)
+        self._put_value(put, value, count, part.runtime_check, delayed, swap)
 
     def _put_value(
-        self, put: Put, value: str, count: str, judged: bool, delayed: bool, swap: str | None
+        self, put: Put, value: str, count: str, runtime_check: bool, delayed: bool, swap: str | None
     ) -> None:
         code, place = self.code, put.place
-        if judged and value != "()":
+        if runtime_check and value != "()":
             colour = self.names.name("admits_", self._net.places[place].colour)
             text = f"{self._net.places[place].name} holds {self._net.places[place].colour}"
             with code.block(f"if not {colour}.admits({value}):"):
@@ -259,6 +280,8 @@ class _Writer:
         elif not delayed:
             self._add(place, value, count)
         else:
+            # `tick` keeps tokens of equal times in the order in which they were put, and keeps
+            # the heap from comparing values of different colours.
             with code.block("if at > now:"):
                 code.line(f"F[{place}] += {count}")
                 push = f"push(A, (at, tick(), {place}, {value}))"
@@ -292,13 +315,16 @@ def _check_delay(code: Code, name: str) -> None:
 
 
 def _kept(transition: CheckedTransition, net: CheckedNet) -> dict[int, Put]:
-    """Places whose token is taken and put back as it was: nothing need be done."""
+    """Places from which a token is taken and put back unchanged, so that no code is needed.
+
+    A timed place never counts: putting a token back changes its time.
+    """
     kept: dict[int, Put] = {}
-    reckoned = {part.place for part in transition.plan.reckoned}
+    computed_takes = {part.place for part in transition.plan.computed_takes}
     for take in transition.takes:
         puts = [put for put in transition.puts if put.place == take.place]
         same = [other for other in transition.takes if other.place == take.place]
-        if net.places[take.place].colour.timed or take.place in reckoned:
+        if net.places[take.place].colour.timed or take.place in computed_takes:
             continue
         if len(puts) != 1 or len(same) != 1 or len(puts[0].bag) != 1:
             continue

@@ -1,16 +1,26 @@
-"""The functions that expressions of a net may call: a fixed table, so that a file calls no other.
+"""The functions that expressions may call. The table is fixed, so a net file can call no others.
 
-Owns their meaning and the colours of their results. Functions of chance draw from the generator
-that a simulation is given; guards and the state space refuse them.
+Random functions draw from the generator of the simulation; guards and state spaces refuse them.
 """
 
+import builtins
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dovemq.models.petri.colours import Bool, Colour, Fit, Int, List, Nothing, Real, fits, joined
+from dovemq.models.petri.colours import (
+    Bool,
+    Colour,
+    ColourFit,
+    Int,
+    List,
+    Nothing,
+    Real,
+    fits,
+    joined,
+)
 from dovemq.models.petri.errors import ExpressionInvalid
 
 Colours = Sequence[Colour]
@@ -19,7 +29,10 @@ NUMBERS: Final = List(Real())
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`result` judges the colours of the arguments: the colour of the value, or what is wrong."""
+    """A function of expressions.
+
+    `result` maps the colours of the arguments to the colour of the value, or raises an error.
+    """
 
     result: Callable[[str, Colours], Colour]
     chance: bool = False
@@ -30,7 +43,7 @@ def takes(*wanted: Colour, gives: Colour) -> Callable[[str, Colours], Colour]:
         if len(found) != len(wanted):
             raise ExpressionInvalid(f"{name} takes {len(wanted)} arguments, not {len(found)}")
         for number, (one, other) in enumerate(zip(found, wanted, strict=True), 1):
-            if fits(one, other) is Fit.NO:
+            if fits(one, other) is ColourFit.NO:
                 raise ExpressionInvalid(f"argument {number} of {name} is {one}, not {other}")
         return gives
 
@@ -49,20 +62,20 @@ def _length(name: str, found: Colours) -> Colour:
 
 
 def _truth(name: str, found: Colours) -> Colour:
-    if fits(_list_of(name, found).element, Bool()) is Fit.NO:
+    if fits(_list_of(name, found).element, Bool()) is ColourFit.NO:
         raise ExpressionInvalid(f"{name} takes a list of bool, not {found[0]}")
     return Bool()
 
 
 def _sum(name: str, found: Colours) -> Colour:
     element = _list_of(name, found).element
-    if fits(element, Real()) is Fit.NO:
+    if fits(element, Real()) is ColourFit.NO:
         raise ExpressionInvalid(f"{name} takes a list of numbers, not {found[0]}")
     return Int() if isinstance(element, Int | Nothing) else Real()
 
 
 def _extreme(name: str, found: Colours) -> Colour:
-    """Of two or more values, or of one list."""
+    """The colour of the least or greatest of several values, or of the elements of one list."""
     parts: Colours = [_list_of(name, found).element] if len(found) == 1 else found
     colour = parts[0] if parts else Nothing()
     for part in parts[1:]:
@@ -106,24 +119,17 @@ CHANCE: Final[Mapping[str, Function]] = {
 element of a list, `discrete(a, b)` a whole number of a to b."""
 FUNCTIONS: Final = {**PURE, **CHANCE}
 BAG_WORDS: Final = frozenset(("tokens", "times", "all_of"))
-"""`tokens(a, b)`, `times(3, a)`, `all_of(list)`: multisets; only arcs and initial markings."""
+"""The words for multisets, allowed only on arcs and in initial markings."""
 WORDS: Final = frozenset((*FUNCTIONS, *BAG_WORDS, "none", "now", "replace", "size", "length"))
 """Names that a net may not declare."""
 
 PURE_CALLS: Final[Mapping[str, Callable[..., Any]]] = {
-    "abs": abs,
-    "all": all,
-    "any": any,
-    "len": len,
-    "max": max,
-    "min": min,
-    "round": round,
-    "sum": sum,
+    name: getattr(builtins, name) for name in PURE
 }
 
 
 def chance_calls(rng: random.Random) -> dict[str, Callable[..., Any]]:
-    """The functions of chance over one generator."""
+    """Returns the random functions over one generator."""
     draw = rng.random
     log = math.log
 

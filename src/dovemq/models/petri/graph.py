@@ -1,7 +1,6 @@
 """A directed graph in rows, and its strongly connected components.
 
-Owns Tarjan's algorithm without recursion, so that a graph of any depth will do. Refuses to know
-what its nodes are.
+Tarjan's algorithm is written without recursion, so that a graph may have any depth.
 """
 
 import functools
@@ -10,7 +9,10 @@ from collections.abc import Sequence
 
 
 class Graph:
-    """Edges of node n: `targets[offsets[n]:offsets[n + 1]]`. Nodes without a row have no edges."""
+    """A graph. The edges of node n are `targets[offsets[n]:offsets[n + 1]]`.
+
+    Nodes without a row have no edges.
+    """
 
     def __init__(self, offsets: Sequence[int], targets: "array[int]", nodes: int) -> None:
         self.offsets = offsets
@@ -23,12 +25,12 @@ class Graph:
         return range(self.offsets[node], self.offsets[node + 1])
 
     def leaves(self) -> list[int]:
-        """Nodes that no edge leaves."""
+        """The nodes without outgoing edges."""
         return [node for node in range(self.nodes) if not self.edges_of(node)]
 
     @functools.cached_property
     def components(self) -> list[int]:
-        """Each node's component; a component's number is lower than those that lead to it."""
+        """The component of each node. Edges between components lead to lower numbers."""
         order, low = [0] * self.nodes, [0] * self.nodes
         found = [-1] * self.nodes
         stack: list[int] = []
@@ -61,7 +63,7 @@ class Graph:
         return found
 
     def last_components(self) -> set[int]:
-        """Those that no edge leaves: what happens there happens for ever."""
+        """The components without outgoing edges; what happens there happens for ever."""
         left = set()
         components = self.components
         for node in range(self.nodes):

@@ -1,8 +1,7 @@
-"""Pages put together: every instance of every page in one flat net.
+"""Flattening: every instance of every page becomes part of one flat net.
 
-A substitution transition stands for an instance of its page; a port of that page *is* the socket
-it is assigned to; the places of a fusion set are one place. Owns that identity of places and the
-rules of ports. Refuses to judge expressions.
+A substitution transition represents an instance of its page. A port of that page *is* the socket
+that it is assigned to, and the places of a fusion set are one place.
 """
 
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ DEPTH_MAX: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A page as it stands at one spot of the hierarchy; the root's path is empty."""
+    """An instance of a page; its path leads from the root, whose own path is empty."""
 
     page: Page
     path: str
@@ -28,8 +27,8 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
-    """A place of the flat net: all places that are one, the first of them giving the name."""
+class FlatPlace:
+    """A place of the flat net: all places that are one. The first of them gives the name."""
 
     name: str
     place: Place
@@ -38,8 +37,8 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A transition of the flat net; arcs name places as their page does."""
+class FlatTransition:
+    """A transition of the flat net. Its arcs name places as its page does."""
 
     name: str
     transition: Transition
@@ -49,24 +48,24 @@ class Step:
 
 @dataclass(slots=True)
 class Flat:
-    spots: list[Spot] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    places: list[FlatPlace] = field(default_factory=list)
+    transitions: list[FlatTransition] = field(default_factory=list)
     number_of: dict[str, int] = field(default_factory=dict)
-    """Every instance name of every place → its number."""
+    """Maps the full name of each place, for every instance, to the number of the flat place."""
 
 
 def flattened(net: Net) -> Flat:
-    instances = list(_instances(net))
+    found = list(instances(net))
     union = _Union()
-    for instance in instances:
+    for instance in found:
         for name in instance.page.places:
             union.add(instance.named(name))
-    for instance in instances:
+    for instance in found:
         _join_sockets(net, instance, union)
-    _join_fusions(net, instances, union)
+    _join_fusions(net, found, union)
     flat = Flat()
-    _add_spots(net, instances, union, flat)
-    for instance in instances:
+    _add_places(net, found, union, flat)
+    for instance in found:
         of: dict[str, list[Arc]] = {name: [] for name in instance.page.transitions}
         for arc in instance.page.arcs:
             of[arc.transition].append(arc)
@@ -74,14 +73,14 @@ def flattened(net: Net) -> Flat:
             arcs = tuple(
                 (arc, flat.number_of[instance.named(arc.place)]) for arc in of[transition.name]
             )
-            flat.steps.append(
-                Step(instance.named(transition.name), transition, instance.page, arcs)
+            flat.transitions.append(
+                FlatTransition(instance.named(transition.name), transition, instance.page, arcs)
             )
     return flat
 
 
-def _instances(net: Net) -> Iterator[Instance]:
-    """Top down, each page before what stands below it."""
+def instances(net: Net) -> Iterator[Instance]:
+    """All instances, each before the instances below it."""
     count = 0
     waiting: list[tuple[str, str, tuple[str, ...]]] = [(net.root_page, "", ())]
     while waiting:
@@ -108,10 +107,10 @@ def _join_sockets(net: Net, instance: Instance, union: "_Union") -> None:
         page = net.pages[below.page]
         where = instance.page.where.at(transition=below.name)
         ports = {name for name, place in page.places.items() if place.port is not None}
-        assigned = [port for port, _ in below.sockets]
+        assigned = list(below.sockets)
         if missing := sorted(ports - set(assigned)):
             raise NetInvalid(where, f"port {missing[0]} of page {page.name} has no socket")
-        for port, socket in below.sockets:
+        for port, socket in below.sockets.items():
             _check_socket(net, instance.page, below, port, socket)
             inner = Instance(page, instance.named(below.name)).named(port)
             union.join(instance.named(socket), inner)
@@ -152,7 +151,7 @@ def _check_alike(net: Net, one: Place, other: Place, what: str, page: Page) -> N
         raise NetInvalid(where, f"{what} differ: {one.colour} and {other.colour}")
 
 
-def _add_spots(net: Net, instances: list[Instance], union: "_Union", flat: Flat) -> None:
+def _add_places(net: Net, instances: list[Instance], union: "_Union", flat: Flat) -> None:
     members: dict[str, list[tuple[str, Place, str]]] = {}
     for instance in instances:
         for name, place in instance.page.places.items():
@@ -164,18 +163,18 @@ def _add_spots(net: Net, instances: list[Instance], union: "_Union", flat: Flat)
         if len({(other.initial, other.at) for other in with_tokens}) > 1:
             raise NetInvalid(
                 net.where.at(page=page, place=full),
-                "places that are one have different initial markings: "
+                "places that are the same place have different initial markings: "
                 + ", ".join(f"{other.name} {other.initial}" for other in with_tokens),
             )
         chosen = with_tokens[0] if with_tokens else place
         for name, _, _ in same:
-            flat.number_of[name] = len(flat.spots)
+            flat.number_of[name] = len(flat.places)
         names = tuple(name for name, _, _ in same)
-        flat.spots.append(Spot(full, chosen, page, names))
+        flat.places.append(FlatPlace(full, chosen, page, names))
 
 
 class _Union:
-    """Which places are one; the one added first speaks for the others."""
+    """Sets of places that are one; the place that was added first represents its set."""
 
     def __init__(self) -> None:
         self._parent: dict[str, str] = {}

@@ -1,9 +1,13 @@
-"""Which colour an expression has, and its tree in the form that is compiled.
+"""Type inference: the colour of an expression, and its tree in the form that is compiled.
 
-`Checker` walks a parsed expression once. It gives every part a colour, or tells what is wrong,
-and writes the tree anew: variables as `v_x`, constants as `c_x`, functions as `f_x`, fields of
-records as positions, lists as tuples. What is compiled is made of these trees alone. Owns the
-rules of colours in expressions. Refuses multisets, which are the words of arcs (`bags.py`).
+`Checker` walks a parsed expression once. It finds the colour of every part, or raises an error,
+and builds a new tree, in which names say what they refer to:
+
+    m.id + len(q) > limit     becomes     v_m[0] + f_len(v_q) > c_limit
+
+Variables get the prefix `v_`, constants `c_`, functions `f_`, makers of records `k_`; fields of
+records become positions and lists become tuples. Because only such trees are compiled, no name of
+a net can reach a name of Python. Multisets are not handled here but in `bags.py`.
 """
 
 import ast
@@ -16,8 +20,8 @@ from dovemq.models.petri.colours import (
     Anything,
     Bool,
     Colour,
+    ColourFit,
     Enum,
-    Fit,
     Int,
     List,
     Nothing,
@@ -43,24 +47,24 @@ class Typed:
 
     @property
     def code(self) -> str:
-        """In brackets where it is not one word, so that it can stand within other code."""
+        """The source text, in parentheses unless it is one word, so that other code can hold it."""
         text = ast.unparse(self.node)
         return text if isinstance(self.node, _WORDS) else f"({text})"
 
     @property
     def calls(self) -> set[str]:
-        """The functions that it calls, by the names that the net has for them."""
+        """The functions that it calls, by their names in the net."""
         made = (each.func for each in ast.walk(self.node) if isinstance(each, ast.Call))
         names = (each.id for each in made if isinstance(each, ast.Name))
         return {name[2:] for name in names if name.startswith("f_")}
 
     @property
-    def asks_time(self) -> bool:
+    def reads_time(self) -> bool:
         return any(isinstance(each, ast.Name) and each.id == "now" for each in ast.walk(self.node))
 
 
 Marking = Callable[[str, str], ast.expr]
-"""(`size` or `length`, name of a place) → the tree that reads it; for monitors."""
+"""Maps `size` or `length` and the name of a place to the tree that reads it; for monitors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ def infer(tree: ast.expr, scope: Scope) -> Typed:
 
 
 def require(typed: Typed, wanted: Colour, what: str) -> Typed:
-    if fits(typed.colour, wanted) is Fit.NO:
+    if fits(typed.colour, wanted) is ColourFit.NO:
         raise ExpressionInvalid(f"{what} must be {wanted}, but this is {typed.colour}")
     return typed
 
@@ -98,31 +102,27 @@ class Checker:
         self._scope = scope
 
     def typed(self, node: ast.expr) -> Typed:
+        # One method for each kind of node: ast.BoolOp is typed by `_boolop`.
         rule: Callable[[Any], Typed] | None = getattr(self, f"_{type(node).__name__.lower()}", None)
         if rule is None:
             raise ExpressionInvalid(f"{ast.unparse(node)!r} is not allowed here")
         return rule(node)
 
     def _constant(self, node: ast.Constant) -> Typed:
-        value = node.value
-        if isinstance(value, bool):
-            return Typed(Bool(), node)
-        if isinstance(value, int):
-            return Typed(Int(value, value), node)
-        return Typed(Real() if isinstance(value, float) else Enum(names=(str(value),)), node)
+        return Typed(colour_of(node.value), node)
 
     def _name(self, node: ast.Name) -> Typed:
         name, scope = node.id, self._scope
         if name == "now":
             if scope.clock is None:
-                raise ExpressionInvalid("the time cannot be asked here")
+                raise ExpressionInvalid("now cannot be used here")
             return Typed(scope.clock, node)
         if name in scope.variables:
             return Typed(scope.variables[name], _named(f"v_{name}"))
         if name in scope.constants:
             return Typed(scope.constants[name], _named(f"c_{name}"))
         if name in scope.functions or name in scope.records:
-            raise ExpressionInvalid(f"{name} is to be called: {name}(…)")
+            raise ExpressionInvalid(f"{name} must be called: {name}(…)")
         raise ExpressionInvalid(f"unknown name {name!r}: neither a variable nor a constant")
 
     def _boolop(self, node: ast.BoolOp) -> Typed:
@@ -135,9 +135,9 @@ class Checker:
         inner = self.typed(node.operand)
         made = ast.UnaryOp(node.op, inner.node)
         if isinstance(node.op, ast.Not):
-            require(inner, Bool(), "what follows not")
+            require(inner, Bool(), "the operand of not")
             return Typed(Bool(), made)
-        require(inner, _NUMBER, "what has a sign")
+        require(inner, _NUMBER, "the operand of a sign")
         if not isinstance(inner.colour, Int):
             return Typed(Real(), made)
         least, most = inner.colour.least, inner.colour.most
@@ -200,15 +200,16 @@ class Checker:
             return Typed(whole.colour.element, made)
         if isinstance(whole.colour, Product) and isinstance(at.colour, Int):
             position = at.colour.least
+            # Parts of a product differ in colour: the position must be a constant.
             if position == at.colour.most and position is not None:
                 if 0 <= position < len(whole.colour.parts):
                     return Typed(whole.colour.parts[position], made)
                 raise ExpressionInvalid(f"{whole.colour} has no part {position}")
-        raise ExpressionInvalid(f"{whole.colour} has no part that is known when the net is built")
+        raise ExpressionInvalid(f"{whole.colour} needs a constant position")
 
     def _slice(self, whole: Typed, cut: ast.Slice) -> Typed:
         if not isinstance(whole.colour, List) or cut.step is not None:
-            raise ExpressionInvalid("only lists are cut, and without steps")
+            raise ExpressionInvalid("only a list can be sliced, and without a step")
         ends = [
             None if end is None else require(self.typed(end), Int(), "a position").node
             for end in (cut.lower, cut.upper)
@@ -228,6 +229,7 @@ class Checker:
         return Typed(whole.colour.parts[at], made)
 
     def _listcomp(self, node: ast.ListComp | ast.GeneratorExp) -> Typed:
+        # Each generator sees the variables of those before it.
         inner, parts = self, []
         for part in node.generators:
             inner, made = inner._generator(part)
@@ -235,6 +237,7 @@ class Checker:
         element = inner.typed(node.elt)
         made_list = ast.GeneratorExp(element.node, parts)
         call = ast.Call(_named("tuple"), [made_list], [])
+        # `any(… for …)` stays lazy; a list must become a tuple, since tokens are hashable.
         lazy = isinstance(node, ast.GeneratorExp)
         return Typed(List(element.colour), made_list if lazy else call)
 
@@ -251,7 +254,7 @@ class Checker:
     def _call(self, node: ast.Call) -> Typed:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in BAG_WORDS:
-            raise ExpressionInvalid(f"{name}(…) is a multiset, and one value is wanted here")
+            raise ExpressionInvalid(f"{name}(…) is a multiset, but a single value is expected here")
         if name in ("size", "length"):
             return self._marking(name, node)
         if name == "replace":
@@ -262,9 +265,9 @@ class Checker:
         if function is None:
             raise ExpressionInvalid(f"no function {name!r} is declared")
         if function.chance and not self._scope.chance:
-            raise ExpressionInvalid(f"{name} draws by chance, which is not allowed here")
+            raise ExpressionInvalid(f"{name} is random, which is not allowed here")
         if node.keywords:
-            raise ExpressionInvalid(f"{name} takes its arguments in order, without names")
+            raise ExpressionInvalid(f"{name} takes its arguments by position, not by name")
         parts = [self.typed(argument) for argument in node.args]
         colour = function.result(name, [part.colour for part in parts])
         return Typed(colour, ast.Call(_named(f"f_{name}"), [part.node for part in parts], []))
@@ -284,6 +287,7 @@ class Checker:
         if len(node.args) != 1:
             raise ExpressionInvalid("replace takes one record, then fields by name")
         whole = self.typed(node.args[0])
+        # Equal records have one class, so any of their names makes the right value.
         names = [n for n, r in self._scope.records.items() if r == whole.colour]
         if not isinstance(whole.colour, Record) or not names:
             raise ExpressionInvalid(f"replace takes a record, not {whole.colour}")
@@ -309,7 +313,7 @@ class Checker:
 
     def _marking(self, word: str, node: ast.Call) -> Typed:
         if self._scope.marking is None:
-            raise ExpressionInvalid(f"{word}(…) is a word of monitors alone")
+            raise ExpressionInvalid(f"only monitors can use {word}(…)")
         place = node.args[0] if len(node.args) == 1 else None
         if not isinstance(place, ast.Constant) or not isinstance(place.value, str):
             raise ExpressionInvalid(f"{word} takes the name of a place as a string")
@@ -331,8 +335,8 @@ def _sign(op: ast.operator) -> str:
 def _number_of(op: ast.operator, left: Colour, right: Colour) -> Colour:
     if isinstance(op, ast.Div) or not (isinstance(left, Int) and isinstance(right, Int)):
         return Real()
-    ends = (left.least, left.most, right.least, right.most)
-    a, b, c, d = ends
+    # Interval arithmetic: [a, b] op [c, d], where None is an end without bound.
+    a, b, c, d = left.least, left.most, right.least, right.most
     if isinstance(op, ast.Add):
         return Int(
             None if a is None or c is None else a + c, None if b is None or d is None else b + d
@@ -366,7 +370,7 @@ def _element_of(colour: Colour) -> Colour:
         return colour.element
     if isinstance(colour, Anything):
         return colour
-    raise ExpressionInvalid(f"a list is wanted, not {colour}")
+    raise ExpressionInvalid(f"a list is expected, not {colour}")
 
 
 def _joined_or_refused(one: Colour, other: Colour) -> Colour:
@@ -385,7 +389,7 @@ def _targets(target: ast.expr, colour: Colour) -> dict[str, Colour]:
         for inner, part in zip(target.elts, parts, strict=True):
             found |= _targets(inner, part)
         return found
-    raise ExpressionInvalid(f"{ast.unparse(target)} does not take apart {colour}")
+    raise ExpressionInvalid(f"{ast.unparse(target)} does not match the parts of {colour}")
 
 
 def _as_target(target: ast.expr) -> ast.expr:

@@ -1,10 +1,9 @@
-"""Place and transition invariants of a P/T net: sums that stay, and firings that lead back.
+"""Place and transition invariants of a P/T net.
 
-A place invariant weighs places so that every firing keeps the weighted sum of tokens; a transition
-invariant counts firings that together lead back. `place_basis` and `transition_basis` span all of
-them (an exact nullspace over the integers); `semi_positive` gives the minimal ones without negative
-weights. Every vector is checked against the incidence matrix before it is handed out. Refuses nets
-whose arcs are not constants: unfold them first.
+A place invariant weighs places so that every firing keeps the weighted sum of tokens. A transition
+invariant counts firings that together restore the marking. `place_basis` and `transition_basis`
+span all of them (an exact nullspace over the integers); `semi_positive` returns the minimal ones
+without negative weights. Every vector is checked against the incidence matrix.
 """
 
 import math
@@ -18,7 +17,7 @@ from dovemq.models.petri.exploring import constant_effect
 from dovemq.models.petri.nets import Net
 
 ROWS_MAX: Final = 20_000
-"""Rows that the search for minimal invariants may hold at a time."""
+"""The most rows that the search for minimal invariants holds at a time."""
 
 Matrix = list[list[int]]
 Kind = Literal["place", "transition"]
@@ -38,13 +37,13 @@ class Invariant:
 
 
 def incidence(net: CheckedNet) -> Matrix:
-    """Rows are places, columns transitions: what firing adds."""
+    """Returns the change of each place (row) by each transition (column)."""
     matrix = [[0] * len(net.transitions) for _ in net.places]
     for transition in net.transitions:
         change = constant_effect(transition, net)
         if change is None or not net.is_pt:
             raise NetInvalid(
-                transition.where, "invariants are those of a P/T net: unfold this net first"
+                transition.where, "only a P/T net has invariants: unfold this net first"
             )
         for place, amount in change.items():
             matrix[place][transition.number] = amount
@@ -64,7 +63,7 @@ def semi_positive(net: Net | CheckedNet, kind: Kind) -> list[Invariant]:
 
 
 def _invariants(net: Net | CheckedNet, kind: Kind, *, positive: bool) -> list[Invariant]:
-    net = checked(net) if isinstance(net, Net) else net
+    net = checked(net)
     rows = incidence(net)
     if kind == "transition":
         rows = [list(column) for column in zip(*rows, strict=True)]
@@ -79,13 +78,13 @@ def _invariant(vector: Sequence[int], rows: Matrix, names: list[str], kind: Kind
     columns = range(len(rows[0])) if rows else range(0)
     for column in columns:
         if sum(weight * row[column] for weight, row in zip(vector, rows, strict=True)):
-            raise AssertionError("a vector that was found is no invariant")
+            raise AssertionError("a computed vector is not an invariant")
     pairs = zip(names, vector, strict=True)
     return Invariant(kind, tuple((name, weight) for name, weight in pairs if weight))
 
 
 def nullspace(rows: Matrix) -> Matrix:
-    """A basis of all x with x · rows = 0, in whole numbers without a common factor."""
+    """Returns a basis of all x with x · rows = 0, in whole numbers without a common factor."""
     count = len(rows)
     joined = [[*row, *(int(at == own) for at in range(count))] for own, row in enumerate(rows)]
     width = len(rows[0]) if rows else 0
@@ -115,14 +114,14 @@ def _reduced(row: list[int]) -> list[int]:
 
 
 def _signed(row: list[int]) -> list[int]:
-    """The first weight is positive."""
+    """Changes signs so that the first weight is positive."""
     row = _reduced(row)
     first = next((value for value in row if value), 1)
     return row if first > 0 else [-value for value in row]
 
 
 def _farkas(rows: Matrix, net: CheckedNet) -> Matrix:
-    """Column after column is made 0 by adding rows of opposite signs; only minimal ones stay."""
+    """Makes each column 0 by adding rows of opposite signs, and keeps minimal rows only."""
     count, width = len(rows), len(rows[0]) if rows else 0
     joined = [[*row, *(int(at == own) for at in range(count))] for own, row in enumerate(rows)]
     for column in range(width):
@@ -140,7 +139,7 @@ def _farkas(rows: Matrix, net: CheckedNet) -> Matrix:
 
 
 def _minimal(rows: Matrix, width: int) -> Matrix:
-    """Without those whose support holds that of another."""
+    """Removes rows whose support contains the support of another row."""
     supports = [frozenset(at for at, v in enumerate(row[width:]) if v) for row in rows]
     order = sorted(range(len(rows)), key=lambda at: len(supports[at]))
     kept: list[int] = []

@@ -1,116 +1,151 @@
-"""Where the nodes of a page stand when nobody has said so: layers from left to right.
+"""Positions for the nodes of a page that have none: layers from left to right.
 
-Owns the placing: layers by the longest way from a source, order within a layer by the neighbours.
-Refuses to move a node that has a position.
+Arcs point to the right where they can. An arc into a place that holds tokens at the start points
+back, so that such a place comes before the transitions that take its tokens. Within a layer,
+nodes are sorted by the mean height of their neighbours. The gap between two layers is as wide as
+the longest label between them. A node with a position is never moved.
 """
 
+import re
 from collections.abc import Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from typing import Final
 
-from dovemq.models.petri.nets import Net, Page
+from dovemq.models.petri.nets import Net, Page, Place, Substitution, Transition
 
-STEP_X: Final = 230.0
+GAP: Final = 90.0
+"""Free width between two layers where no label needs more."""
 STEP_Y: Final = 120.0
 SWEEPS: Final = 8
+HALF_WIDTH_MIN: Final = 56.0
+PLACE_HALF_HEIGHT: Final = 24.0
+TRANSITION_HALF_HEIGHT: Final = 18.0
+CHARACTER: Final = 5.8
+"""Width of a character of a label; texts are measured by their number of characters."""
+LABEL_LENGTH_MAX: Final = 44
+WEIGHT: Final = re.compile(r"times\((\d+), \(\)\)")
 
 Point = tuple[float, float]
 Edge = tuple[str, str]
 
 
-def edges_of(net: Net, page: Page) -> list[Edge]:
-    """Arcs, and for substitutions the ways that the ports allow."""
-    found: list[Edge] = []
+def short(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def half_width(name: str) -> float:
+    """Half the width of the node of this name, wide enough for the name."""
+    return max(HALF_WIDTH_MIN, 3.4 * len(name) + 10)
+
+
+def labelled_edges(net: Net, page: Page) -> dict[Edge, list[str]]:
+    """The arcs of a page with their labels, and the directions that sockets allow."""
+    found: dict[Edge, list[str]] = {}
     for arc in page.arcs:
-        found.append((arc.place, arc.transition) if arc.inward else (arc.transition, arc.place))
+        # Plain tokens are shown by their number, a single one by nothing.
+        text = WEIGHT.sub(r"\1", arc.expression)
+        text = "" if arc.expression in ("()", "times(1, ())") else text
+        delay = f" @+{arc.delay}" if arc.delay != "0" else ""
+        label = short(f"{text}{delay}".strip(), LABEL_LENGTH_MAX)
+        found.setdefault(arc.ends, []).extend([label] if label else [])
     for below in page.substitutions.values():
-        for port, socket in below.sockets:
+        for port, socket in below.sockets.items():
             direction = net.pages[below.page].places[port].port
             if direction != "out":
-                found.append((socket, below.name))
+                found.setdefault((socket, below.name), [])
             if direction != "in":
-                found.append((below.name, socket))
-    return list(dict.fromkeys(found))
+                found.setdefault((below.name, socket), [])
+    return found
 
 
 def positions(net: Net, page: Page) -> dict[str, Point]:
-    nodes: dict[str, Point | None] = {name: each.position for name, each in page.places.items()}
-    nodes |= {name: each.position for name, each in page.transitions.items()}
-    nodes |= {name: each.position for name, each in page.substitutions.items()}
-    given = {name: point for name, point in nodes.items() if point is not None}
+    nodes: dict[str, Place | Transition | Substitution] = {
+        **page.places,
+        **page.transitions,
+        **page.substitutions,
+    }
+    given = {name: node.position for name, node in nodes.items() if node.position is not None}
     if len(given) == len(nodes):
         return given
-    return {**_layered(list(nodes), edges_of(net, page)), **given}
-
-
-def _layered(nodes: Sequence[str], edges: Sequence[Edge]) -> dict[str, Point]:
-    forward = _without_cycles(nodes, edges)
-    layer = dict.fromkeys(nodes, 0)
-    for _ in nodes:
-        changed = False
-        for source, target in forward:
-            if layer[target] <= layer[source]:
-                layer[target] = layer[source] + 1
-                changed = True
-        if not changed:
-            break
+    edges = labelled_edges(net, page)
+    marked = {
+        name for name, node in nodes.items() if isinstance(node, Place) and node.initial != "none"
+    }
+    forward = [(source, target) for source, target in edges if target not in marked]
+    layers = _layers(list(nodes), forward)
     rows: dict[int, list[str]] = {}
     for node in nodes:
-        rows.setdefault(layer[node], []).append(node)
-    for sweep in range(SWEEPS):
-        _sort_by_neighbours(rows, edges, upwards=bool(sweep % 2))
-    return _points(rows)
+        rows.setdefault(layers[node], []).append(node)
+    heights = _heights(rows, list(edges))
+    lefts = _middles(rows, layers, edges)
+    return {node: (lefts[layers[node]], heights[node]) for node in nodes} | given
 
 
-def _without_cycles(nodes: Sequence[str], edges: Sequence[Edge]) -> list[Edge]:
-    """Edges back to a node that is on the way are left out (depth first, no recursion)."""
+def _layers(nodes: Sequence[str], edges: Sequence[Edge]) -> dict[str, int]:
+    """The longest way from a source to each node; a cycle is cut at its first node."""
+    before: dict[str, list[str]] = {node: [] for node in nodes}
     after: dict[str, list[str]] = {node: [] for node in nodes}
     for source, target in edges:
+        before[target].append(source)
         after[source].append(target)
-    kept: list[Edge] = []
-    state = dict.fromkeys(nodes, 0)
-    for root in nodes:
-        if state[root]:
-            continue
-        state[root] = 1
-        path = [(root, iter(after[root]))]
-        while path:
-            node, rest = path[-1]
-            for other in rest:
-                if state[other] != 1:
-                    kept.append((node, other))
-                if state[other] == 0:
-                    state[other] = 1
-                    path.append((other, iter(after[other])))
-                    break
-            else:
-                state[node] = 2
-                path.pop()
-    return kept
+    number = {node: at for at, node in enumerate(nodes)}
+    order: list[str] = []
+    while not order:  # Each round that finds a cycle removes one of the edges.
+        try:
+            order = list(TopologicalSorter(before).static_order())
+        except CycleError as error:
+            source, target = min(pairwise(error.args[1]), key=lambda edge: number[edge[1]])
+            before[target].remove(source)
+            after[source].remove(target)
+    layer: dict[str, int] = {}
+    for node in order:
+        layer[node] = max((layer[other] + 1 for other in before[node]), default=0)
+    for node in nodes:
+        if not before[node] and after[node]:
+            layer[node] = min(layer[other] for other in after[node]) - 1
+    return layer
 
 
-def _sort_by_neighbours(
-    rows: dict[int, list[str]], edges: Sequence[Edge], *, upwards: bool
-) -> None:
+def _heights(rows: Mapping[int, list[str]], edges: Sequence[Edge]) -> dict[str, float]:
     near: dict[str, list[str]] = {}
     for source, target in edges:
         near.setdefault(source, []).append(target)
         near.setdefault(target, []).append(source)
-    height = {node: float(at) for row in rows.values() for at, node in enumerate(row)}
+    height = {node: at * STEP_Y for row in rows.values() for at, node in enumerate(row)}
 
-    def middle(node: str) -> float:
-        others = near.get(node, [])
-        return sum(height[other] for other in others) / len(others) if others else height[node]
+    def wanted(node: str) -> float:
+        others = near.get(node, [node])
+        return sum(height[other] for other in others) / len(others)
 
-    for number in sorted(rows, reverse=upwards):
-        rows[number].sort(key=middle)
-        height |= {node: float(at) for at, node in enumerate(rows[number])}
+    for sweep in range(SWEEPS):
+        for number in sorted(rows, reverse=bool(sweep % 2)):
+            middles = {node: wanted(node) for node in rows[number]}
+            rows[number].sort(key=middles.__getitem__)
+            # The nodes of a layer keep their distance and share the error of what they want.
+            mean = sum(middles.values()) / len(middles)
+            top = round((mean - (len(middles) - 1) * STEP_Y / 2) * 2 / STEP_Y) * STEP_Y / 2
+            height |= {node: top + at * STEP_Y for at, node in enumerate(rows[number])}
+    return height
 
 
-def _points(rows: Mapping[int, Sequence[str]]) -> dict[str, Point]:
-    most = max((len(row) for row in rows.values()), default=1)
-    found = {}
-    for number, row in rows.items():
-        top = (most - len(row)) / 2
-        for at, node in enumerate(row):
-            found[node] = ((number + 0.5) * STEP_X, (top + at + 0.5) * STEP_Y)
+def _middles(
+    rows: Mapping[int, Sequence[str]],
+    layers: Mapping[str, int],
+    edges: Mapping[Edge, Sequence[str]],
+) -> dict[int, float]:
+    """The horizontal middle of each layer."""
+    gaps: dict[int, float] = {}
+    for (source, target), labels in edges.items():
+        left, right = sorted((layers[source], layers[target]))
+        if right - left == 1:
+            width = CHARACTER * max(map(len, labels), default=0) + 30
+            gaps[left] = max(gaps.get(left, GAP), width)
+    found: dict[int, float] = {}
+    x = 0.0
+    for number in sorted(rows):
+        half = max(map(half_width, rows[number]))
+        x += half
+        found[number] = x
+        x += half + gaps.get(number, GAP)
     return found

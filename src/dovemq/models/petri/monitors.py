@@ -1,28 +1,27 @@
-"""Monitors: what is looked at while a net runs, without changing what it does.
+"""Monitors: measurements of a run that do not change it.
 
-    Count        how often a transition fires
-    Collector    a value at each firing of a transition: mean, least, most
-    Level        a figure of the marking, weighted by the time for which it lasts
-    MarkingSize  a Level: how many tokens a place holds
-    ListLength   a Level: how long the list is that a place holds
-    Watch        a Python function, called at firings; what it returns is collected
-    Breakpoint   ends the run when a condition holds after a firing
+    Count              how often a transition fires
+    Collector          a value at each firing of a transition: mean, least, most
+    TimeAverage        a value of the marking, averaged over time
+    MarkingSize        the number of tokens of a place, averaged over time
+    ListLength         the length of the list that a place holds, averaged over time
+    FunctionCollector  the values that a Python function returns, called at firings
+    Breakpoint         ends the run when a condition holds after a firing
 
 Expressions of monitors read the binding of the transition, `now`, `size('Place')` and
-`length('Place')`. Owns the figures of one run. Refuses those over several runs (`runs.py`).
+`length('Place')`. `runs.py` combines the figures of several runs.
 """
 
 import ast
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from dovemq.models.petri.checking import CheckedNet, CheckedTransition, telling
-from dovemq.models.petri.colours import Bool, Colour, Fit, List, Real, fits
+from dovemq.models.petri.checking import CheckedNet, CheckedTransition, locating
+from dovemq.models.petri.colours import Bool, Colour, ColourFit, List, Real, fits
 from dovemq.models.petri.containers import Form, forms
 from dovemq.models.petri.errors import ExpressionInvalid, Where
-from dovemq.models.petri.exploring import touched
 from dovemq.models.petri.expressions import parse
 from dovemq.models.petri.firing import Probe
 from dovemq.models.petri.inference import Scope, Typed, infer
@@ -40,7 +39,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Collector:
-    """`value` is an expression; a firing for which `when` is false is passed over."""
+    """Collects the expression `value` at each firing for which `when` is true."""
 
     name: str
     transition: str
@@ -49,7 +48,7 @@ class Collector:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class TimeAverage:
     name: str
     value: str
 
@@ -75,8 +74,8 @@ class ListLength:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
-    """`make` gives a new function for each run, so that runs share nothing."""
+class FunctionCollector:
+    """Calls Python functions at firings; `make` returns new ones for each run."""
 
     name: str
     transitions: tuple[str, ...]
@@ -85,33 +84,34 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Breakpoint:
-    """After the firings of `transitions`, or of any if there are none."""
+    """Tests `when` after each firing of `transitions`, or of any transition if there are none."""
 
     name: str
     when: str
     transitions: tuple[str, ...] = ()
 
 
-Monitor: TypeAlias = Count | Collector | Level | MarkingSize | ListLength | Watch | Breakpoint
+Monitor: TypeAlias = (
+    Count | Collector | TimeAverage | MarkingSize | ListLength | FunctionCollector | Breakpoint
+)
 
 
-class Sample:
-    """Values that count alike."""
+class ValueStatistics:
+    """Statistics of values with equal weights."""
 
-    __slots__ = ("count", "least", "most", "squares", "total")
+    __slots__ = ("count", "least", "most", "total")
 
     def __init__(self) -> None:
         self.reset(0)
 
     def reset(self, now: float) -> None:
         self.count = 0
-        self.total = self.squares = 0.0
+        self.total = 0.0
         self.least, self.most = math.inf, -math.inf
 
     def see(self, value: float) -> None:
         self.count += 1
         self.total += value
-        self.squares += value * value
         if value < self.least:
             self.least = value
         if value > self.most:
@@ -121,8 +121,8 @@ class Sample:
         return self.total / self.count if self.count else None
 
 
-class Weighted:
-    """A value that lasts until the next one."""
+class TimeStatistics:
+    """Statistics of a value that lasts until the next one."""
 
     __slots__ = ("area", "began", "count", "least", "most", "since", "value")
 
@@ -151,8 +151,8 @@ class Weighted:
         return (self.area + self.value * (now - self.since)) / (now - self.began)
 
 
-class Tally:
-    """How often something was."""
+class FiringCounter:
+    """The number of firings."""
 
     __slots__ = ("count",)
 
@@ -169,35 +169,37 @@ class Tally:
         return float(self.count)
 
 
-Record: TypeAlias = Sample | Weighted | Tally
+Statistics: TypeAlias = ValueStatistics | TimeStatistics | FiringCounter
 
 
-def records_of(monitors: Iterable[Monitor]) -> dict[str, Record]:
-    """A fresh record for each monitor that has figures."""
-    made: dict[str, Record] = {}
+def statistics_of(monitors: Iterable[Monitor]) -> dict[str, Statistics]:
+    """New statistics for each monitor that has figures."""
+    made: dict[str, Statistics] = {}
     for monitor in monitors:
         if isinstance(monitor, Count):
-            made[monitor.name] = Tally()
-        elif isinstance(monitor, Collector | Watch):
-            made[monitor.name] = Sample()
+            made[monitor.name] = FiringCounter()
+        elif isinstance(monitor, Collector | FunctionCollector):
+            made[monitor.name] = ValueStatistics()
         elif not isinstance(monitor, Breakpoint):
-            made[monitor.name] = Weighted()
+            made[monitor.name] = TimeStatistics()
     return made
 
 
-def names_of(monitors: Sequence[Monitor], records: dict[str, Record]) -> Iterable[tuple[str, Any]]:
-    """What the code of the probes refers to, for one run."""
+def names_of(
+    monitors: Sequence[Monitor], records: dict[str, Statistics]
+) -> Iterable[tuple[str, Any]]:
+    """The objects to which the code of the monitors refers in one run."""
     for number, monitor in enumerate(monitors):
-        if isinstance(monitor, Watch):
+        if isinstance(monitor, FunctionCollector):
             record = records[monitor.name]
-            assert isinstance(record, Sample)
+            assert isinstance(record, ValueStatistics)
             for transition, call in monitor.make().items():
                 yield f"w{number}_{monitor.transitions.index(transition)}", _watched(call, record)
         elif not isinstance(monitor, Breakpoint):
             yield f"m{number}", records[monitor.name].see
 
 
-def _watched(call: Call, record: Sample) -> Callable[[float, dict[str, Any]], None]:
+def _watched(call: Call, record: ValueStatistics) -> Callable[[float, dict[str, Any]], None]:
     def see(now: float, binding: dict[str, Any]) -> None:
         value = call(now, binding)
         if value is not None:
@@ -207,15 +209,15 @@ def _watched(call: Call, record: Sample) -> Callable[[float, dict[str, Any]], No
 
 
 def probes_of(net: CheckedNet, monitors: Sequence[Monitor]) -> tuple[list[Probe], list[str]]:
-    """The code of all monitors, and the lines that set the levels of the initial marking."""
+    """The code of all monitors, and the lines that set time averages at the start."""
     writer = _ProbeWriter(net)
     probes: list[Probe] = []
     first: list[str] = []
-    # A breakpoint ends the run, so it comes after all that must have seen the firing.
+    # A breakpoint ends the run, so it comes after the monitors that must see the firing.
     order = sorted(enumerate(monitors), key=lambda pair: isinstance(pair[1], Breakpoint))
     for number, monitor in order:
         probes += writer.probes(number, monitor)
-        if isinstance(monitor, Level | MarkingSize | ListLength):
+        if isinstance(monitor, TimeAverage | MarkingSize | ListLength):
             first.append(f"m{number}(0, {writer.level(monitor)[0].code})")
     return probes, first
 
@@ -229,7 +231,7 @@ class _ProbeWriter:
     def probes(self, number: int, monitor: Monitor) -> list[Probe]:
         if isinstance(monitor, Count | Collector):
             return [self._seen_firing(number, monitor)]
-        if isinstance(monitor, Watch):
+        if isinstance(monitor, FunctionCollector):
             return [
                 self._at(found, f"w{number}_{at}(now, {binding_text(found)})")
                 for at, found in enumerate(map(self._net.transition, monitor.transitions))
@@ -237,13 +239,13 @@ class _ProbeWriter:
         if isinstance(monitor, Breakpoint):
             return self._breakpoint(monitor)
         typed, places = self.level(monitor)
-        near = [each.number for each in self._net.transitions if places & set(touched(each))]
+        near = [each.number for each in self._net.transitions if places & set(each.touched)]
         return [Probe(frozenset(near), (f"m{number}(now, {typed.code})",))]
 
-    def level(self, monitor: Level | MarkingSize | ListLength) -> tuple[Typed, set[int]]:
-        """The expression, and the places that it looks at."""
+    def level(self, monitor: TimeAverage | MarkingSize | ListLength) -> tuple[Typed, set[int]]:
+        """The expression of a time average, and the places that it reads."""
         self._seen = set()
-        typed = self._number(monitor.name, monitor.value, None)
+        typed = self._typed(monitor.name, monitor.value, None, Real(), Bool())
         return typed, set(self._seen)
 
     @staticmethod
@@ -254,43 +256,38 @@ class _ProbeWriter:
         transition = self._net.transition(monitor.transition)
         value = ""
         if isinstance(monitor, Collector):
-            value = self._number(monitor.name, monitor.value, transition).code
+            value = self._typed(monitor.name, monitor.value, transition, Real(), Bool()).code
         line = f"m{number}({value})"
         if monitor.when != "True":
-            line = f"if {self._truth(monitor.name, monitor.when, transition).code}: {line}"
+            test = self._typed(monitor.name, monitor.when, transition, Bool())
+            line = f"if {test.code}: {line}"
         return self._at(transition, line)
 
     def _breakpoint(self, monitor: Breakpoint) -> list[Probe]:
         chosen = [self._net.transition(name) for name in monitor.transitions]
         only = chosen[0] if len(chosen) == 1 else None
-        test = self._truth(monitor.name, monitor.when, only).code
+        test = self._typed(monitor.name, monitor.when, only, Bool()).code
         numbers = frozenset(each.number for each in chosen or self._net.transitions)
         return [Probe(numbers, (f"if {test}: raise Halt({monitor.name!r})",))]
 
-    def _number(self, name: str, text: str, transition: CheckedTransition | None) -> Typed:
-        return self._typed(name, text, transition, (Real(), Bool()))
-
-    def _truth(self, name: str, text: str, transition: CheckedTransition | None) -> Typed:
-        return self._typed(name, text, transition, (Bool(),))
-
     def _typed(
-        self, name: str, text: str, transition: CheckedTransition | None, wanted: Sequence[Colour]
+        self, name: str, text: str, transition: CheckedTransition | None, *wanted: Colour
     ) -> Typed:
-        with telling(Where(self._net.name, part=f"monitor {name}")):
+        with locating(Where(self._net.name, part=f"monitor {name}")):
             typed = infer(parse(text), self._scope(transition))
-            if all(fits(typed.colour, colour) is Fit.NO for colour in wanted):
-                raise ExpressionInvalid(f"{wanted[0]} is wanted, but this is {typed.colour}")
+            if all(fits(typed.colour, colour) is ColourFit.NO for colour in wanted):
+                raise ExpressionInvalid(f"{wanted[0]} is expected, but this is {typed.colour}")
             return typed
 
     def _scope(self, transition: CheckedTransition | None) -> Scope:
-        net, known = self._net.net, self._net.declared.scope
+        net = self._net.net
         names = transition.variables if transition is not None else ()
-        variables = {name: net.colours[net.variables[name]] for name in names}
-        clock = net.time or Real()
-        return Scope(
-            variables, known.constants, known.records, known.functions,
-            clock=clock, marking=self._marking,
-        )  # fmt: skip
+        return replace(
+            self._net.declared.scope,
+            variables={name: net.variable_colours[name] for name in names},
+            clock=net.time or Real(),
+            marking=self._marking,
+        )
 
     def _marking(self, word: str, name: str) -> ast.expr:
         if name not in self._net.number_of:

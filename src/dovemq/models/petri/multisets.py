@@ -1,26 +1,31 @@
-"""Multisets of token values: what a place holds, as a value that people and tests can compare.
+"""Multisets of token values: the marking of a place, as a value that can be compared and printed.
 
-Owns counting, comparison and text. Refuses to be fast: the engines hold tokens in forms of their
-own and make multisets only when asked.
+The simulator and the state space hold tokens in faster forms and make multisets on request.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 
+def totals(parts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
+    """The sum of the counts of each value."""
+    found: dict[Any, int] = {}
+    for value, count in parts:
+        found[value] = found.get(value, 0) + count
+    return found
+
+
 class Multiset(Mapping[Any, int]):
-    """Values with how often each occurs; an absent value occurs 0 times."""
+    """Values and how often each occurs; an absent value occurs 0 times."""
 
     __slots__ = ("_counts",)
 
     def __init__(self, values: Iterable[Any] | Mapping[Any, int] = ()) -> None:
-        self._counts: dict[Any, int] = {}
         pairs = values.items() if isinstance(values, Mapping) else ((value, 1) for value in values)
-        for value, count in pairs:
-            self._counts[value] = self._counts.get(value, 0) + count
-        if any(count < 0 for count in self._counts.values()):
-            raise ValueError("a multiset holds no value less than 0 times")
-        self._counts = {value: count for value, count in self._counts.items() if count}
+        counts = totals(pairs)
+        if any(count < 0 for count in counts.values()):
+            raise ValueError("a multiset cannot hold a value fewer than 0 times")
+        self._counts = {value: count for value, count in counts.items() if count}
 
     def __getitem__(self, value: Any) -> int:
         return self._counts.get(value, 0)
@@ -29,7 +34,7 @@ class Multiset(Mapping[Any, int]):
         return iter(self._counts)
 
     def __len__(self) -> int:
-        """How many different values; `size` counts repeated ones."""
+        """The number of different values; `size` also counts repetitions."""
         return len(self._counts)
 
     def __contains__(self, value: object) -> bool:
@@ -63,7 +68,7 @@ class Multiset(Mapping[Any, int]):
         return f"Multiset({self})"
 
     def __str__(self) -> str:
-        """``2`(1, 'a') + 1`(2, 'b')``, in order where values have one."""
+        """The text ``2`(1, 'a') + 1`(2, 'b')``, sorted where the values have an order."""
         if not self._counts:
             return "empty"
         values = sorted(self._counts, key=_key)

@@ -1,4 +1,4 @@
-"""Nets as JSON files: everything that `nets.py` can say, but for functions of Python.
+"""Nets as JSON files: everything that `nets.py` can express, except Python functions.
 
     {"net": "counter", "time": "real",
      "colours": {"Number": {"int": [0, 10]}}, "variables": {"n": "Number"},
@@ -8,14 +8,16 @@
         "transitions": {"Step": {"guard": "n < 10"}},
         "arcs": [["Count", "Step", "n"], ["Step", "Count", "n + 1"]]}}}
 
-Owns the form and its errors. Refuses what it does not know: an unknown key is an error, so that a
-misspelt one is never passed over. Expressions are read by `expressions.py`, which lets nothing be
-called but the functions of its table and of the file.
+An unknown key is an error, so that a misspelt key is never ignored. Expressions stay text here;
+`expressions.py` allows them to call only the functions of its own table and of the file.
 """
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
 
 from dovemq.models.petri.colours import (
     Bool,
@@ -30,16 +32,9 @@ from dovemq.models.petri.colours import (
     Unit,
 )
 from dovemq.models.petri.errors import NetInvalid, Where
-from dovemq.models.petri.nets import PRIORITY_NORMAL, Defined, Net, Page, Place, Transition
+from dovemq.models.petri.nets import Defined, Net, Node, Page, Place, Substitution, Transition
 
 BYTES_MAX: Final = 20_000_000
-_TOP: Final = frozenset(
-    ("net", "time", "root", "colours", "variables", "constants", "functions", "pages")
-)
-_PAGE: Final = frozenset(("places", "transitions", "substitutions", "arcs"))
-_PLACE: Final = frozenset(("colour", "initial", "at", "port", "fusion", "position"))
-_TRANSITION: Final = frozenset(("guard", "priority", "delay", "code", "position"))
-_SUBSTITUTION: Final = frozenset(("page", "sockets", "position"))
 _PLAIN: Final[Mapping[str, type[Colour]]] = {
     "unit": Unit,
     "int": Int,
@@ -47,6 +42,36 @@ _PLAIN: Final[Mapping[str, type[Colour]]] = {
     "string": String,
     "real": Real,
 }
+Form = TypeVar("Form")
+_ArcForm = Annotated[list[str], Meta(min_length=2, max_length=4)]
+
+
+class _FunctionForm(Struct, forbid_unknown_fields=True):
+    parameters: dict[str, str] = {}
+    body: str = ""
+
+
+class _ListForm(Struct, forbid_unknown_fields=True):
+    of: Any
+    length_max: Annotated[int, Meta(ge=0)] | None = None
+
+
+class _PageForm(Struct, forbid_unknown_fields=True):
+    places: dict[str, dict[str, Any]] = {}
+    transitions: dict[str, dict[str, Any]] = {}
+    substitutions: dict[str, dict[str, Any]] = {}
+    arcs: list[_ArcForm] = []
+
+
+class _NetForm(Struct, forbid_unknown_fields=True):
+    net: Annotated[str, Meta(min_length=1)]
+    time: Literal["real", "int"] = "real"
+    root: str = ""
+    colours: dict[str, Any] = {}
+    variables: dict[str, str] = {}
+    constants: dict[str, Any] = {}
+    functions: dict[str, _FunctionForm] = {}
+    pages: dict[str, Any] = {}
 
 
 def read_net(text: str, source: str = "net file") -> Net:
@@ -57,159 +82,95 @@ def read_net(text: str, source: str = "net file") -> Net:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise NetInvalid(where, f"this is not JSON: {error}") from None
-    return _Reader(where).net(found)
+    form = _converted(found, _NetForm, where)
+    net = Net(form.net, time=Int(0) if form.time == "int" else None, root=form.root)
+    for name, colour in form.colours.items():
+        net.colour(name, _colour(colour, net, net.where.at(part=f"colour {name}")))
+    for name, known in form.variables.items():
+        net.variable(name, known)
+    for name, value in form.constants.items():
+        net.constant(name, value)
+    for name, function in form.functions.items():
+        net.function(name, function.parameters, function.body)
+    for name, page in form.pages.items():
+        _read_page(net.page(name), page)
+    return net
 
 
-class _Reader:
-    def __init__(self, where: Where) -> None:
-        self._where = where
+def _converted(value: Any, form: type[Form], where: Where) -> Form:
+    try:
+        return msgspec.convert(value, form)
+    except msgspec.ValidationError as error:
+        fields: tuple[str, ...] = getattr(form, "__struct_fields__", ())
+        names = ", ".join(name for name in fields if name != "name")
+        known = f"; the known fields are {names}" if "unknown field" in str(error) else ""
+        raise NetInvalid(where, f"{error}{known}") from None
 
-    def net(self, found: Any) -> Net:
-        top = self._object(found, "the file", _TOP)
-        name = self._text(top.get("net", ""), "net")
-        if not name:
-            raise NetInvalid(self._where, 'the file must say its name: {"net": …}')
-        self._where = Where(name)
-        times = {"real": None, "int": Int(0)}
-        time = top.get("time", "real")
-        if time not in times:
-            raise NetInvalid(self._where, f"time is real or int, not {time!r}")
-        net = Net(name, time=times[time], root=self._text(top.get("root", ""), "root"))
-        for each, form in self._object(top.get("colours", {}), "colours").items():
-            net.colour(each, self._colour(form, net, f"colour {each}"))
-        for each, colour in self._object(top.get("variables", {}), "variables").items():
-            net.variable(each, self._text(colour, f"variable {each}"))
-        for each, value in self._object(top.get("constants", {}), "constants").items():
-            net.constant(each, value)
-        for each, form in self._object(top.get("functions", {}), "functions").items():
-            self._function(net, each, form)
-        for each, form in self._object(top.get("pages", {}), "pages").items():
-            self._page(net.page(each), form)
-        return net
 
-    def _function(self, net: Net, name: str, form: Any) -> None:
-        what = f"function {name}"
-        parts = self._object(form, what, frozenset(("parameters", "body")))
-        parameters = self._object(parts.get("parameters", {}), what)
-        texts = {each: self._text(colour, what) for each, colour in parameters.items()}
-        net.function(name, texts, self._text(parts.get("body", ""), what))
+def _read_page(page: Page, found: Any) -> None:
+    form = _converted(found, _PageForm, page.where)
+    for name, options in form.places.items():
+        page.place(**_fields(options, Place, page.where.at(place=name), name))
+    for name, options in form.transitions.items():
+        page.transition(**_fields(options, Transition, page.where.at(transition=name), name))
+    for name, options in form.substitutions.items():
+        page.substitution(**_fields(options, Substitution, page.where.at(transition=name), name))
+    for arc in form.arcs:
+        source, target, expression, delay = (*arc, *("()", "0")[len(arc) - 2 :])
+        page.arc(source, target, expression, delay=delay)
 
-    def _colour(self, form: Any, net: Net, what: str) -> Colour:
-        if isinstance(form, str):
-            name, _, timed = form.partition(" ")
-            known = net.colours.get(name) or (_PLAIN[name]() if name in _PLAIN else None)
-            if known is None or timed not in ("", "timed"):
-                raise NetInvalid(self._where, f"{what}: unknown colour {form!r}")
-            return known.with_time() if timed else known
-        parts = dict(self._object(form, what))
-        timed = parts.pop("timed", False)
-        if len(parts) != 1 or not isinstance(timed, bool):
-            raise NetInvalid(self._where, f"{what}: a colour has one kind, as {{'list': 'int'}}")
-        made = self._compound(*next(iter(parts.items())), net, what)
-        return made.with_time() if timed else made
 
-    def _compound(self, kind: str, form: Any, net: Net, what: str) -> Colour:
-        if kind in _PLAIN and form in (True, []):
-            return _PLAIN[kind]()
-        ends = form if kind == "int" and isinstance(form, list) else []
-        if len(ends) == 2 and all(end is None or type(end) is int for end in ends):
-            return Int(*ends)
-        if kind == "enum" and isinstance(form, list) and form:
-            names = tuple(self._text(name, what) for name in form)
-            if len(set(names)) == len(names):
-                return Enum(names=names)
-        if kind == "product" and isinstance(form, list) and form:
-            return Product(tuple(self._colour(part, net, what) for part in form))
-        if kind == "record" and isinstance(form, dict) and form:
-            parts = ((name, self._colour(part, net, what)) for name, part in form.items())
-            return Record(tuple(parts))
-        if kind == "list":
-            return self._list(form, net, what)
-        raise NetInvalid(self._where, f"{what}: {kind!r} of {form!r} is no colour")
+def _fields(options: dict[str, Any], node: type[Node], where: Where, name: str) -> dict[str, Any]:
+    if "name" in options:
+        raise NetInvalid(where, "the name is the key of the node and cannot be repeated inside it")
+    return msgspec.structs.asdict(_converted({**options, "name": name}, node, where))
 
-    def _list(self, form: Any, net: Net, what: str) -> Colour:
-        if not isinstance(form, dict) or "of" not in form:
-            return List(self._colour(form, net, what))
-        parts = self._object(form, what, frozenset(("of", "length_max")))
-        most = parts.get("length_max")
-        if most is not None and (type(most) is not int or most < 0):
-            raise NetInvalid(self._where, f"{what}: length_max {most!r} is not a count")
-        return List(self._colour(parts["of"], net, what), most)
 
-    def _page(self, page: Page, form: Any) -> None:
-        self._where = page.where
-        parts = self._object(form, f"page {page.name}", _PAGE)
-        for name, place in self._object(parts.get("places", {}), "places").items():
-            options = self._object(place, f"place {name}", _PLACE)
-            page.place(name, **self._checked(options, f"place {name}"))
-        for name, transition in self._object(parts.get("transitions", {}), "transitions").items():
-            options = self._object(transition, f"transition {name}", _TRANSITION)
-            page.transition(name, **self._checked(options, f"transition {name}"))
-        for name, below in self._object(parts.get("substitutions", {}), "substitutions").items():
-            what = f"substitution {name}"
-            options = self._checked(self._object(below, what, _SUBSTITUTION), what)
-            sockets = self._object(options.get("sockets", {}), what)
-            inner = self._text(options.get("page", ""), what)
-            page.substitution(name, inner, sockets, options.get("position"))
-        arcs = parts.get("arcs", [])
-        if not isinstance(arcs, list):
-            raise NetInvalid(self._where, "arcs are a list")
-        for arc in arcs:
-            self._arc(page, arc)
+def _colour(form: Any, net: Net, where: Where) -> Colour:
+    if isinstance(form, str):
+        name, _, timed = form.partition(" ")
+        known = net.colours.get(name) or (_PLAIN[name]() if name in _PLAIN else None)
+        if known is None or timed not in ("", "timed"):
+            raise NetInvalid(where, f"unknown colour {form!r}")
+        return known.with_time() if timed else known
+    parts = dict(_converted(form, dict[str, Any], where))
+    has_time = _converted(parts.pop("timed", False), bool, where)
+    if len(parts) != 1:
+        raise NetInvalid(where, "a colour must have one kind, such as {'list': 'int'}")
+    made = _compound(*next(iter(parts.items())), net, where)
+    return made.with_time() if has_time else made
 
-    def _arc(self, page: Page, arc: Any) -> None:
-        if not isinstance(arc, list) or not 2 <= len(arc) <= 4:
-            raise NetInvalid(self._where, f"an arc is [from, to, expression, delay], not {arc!r}")
-        source, target, *rest = (self._text(part, "arc") for part in arc)
-        expression = rest[0] if rest else "()"
-        page.arc(source, target, expression, delay=rest[1] if len(rest) > 1 else "0")
 
-    def _checked(self, options: dict[str, Any], what: str) -> dict[str, Any]:
-        """Options of the right form: a wrong one must not surface as an error of Python."""
-        made = dict(options)
-        for key, value in options.items():
-            if key == "position":
-                made[key] = self._position(value, what)
-            elif key == "code":
-                code = self._object(value, what)
-                made[key] = {name: self._text(text, what) for name, text in code.items()}
-            elif key == "priority" and type(value) is not int:
-                raise NetInvalid(self._where, f"{what}: priority {value!r} is not a whole number")
-            elif key == "at" and (isinstance(value, bool) or not isinstance(value, int | float)):
-                raise NetInvalid(self._where, f"{what}: at {value!r} is not a time")
-            elif key == "port" and value not in ("in", "out", "io"):
-                raise NetInvalid(self._where, f"{what}: a port is in, out or io, not {value!r}")
-            elif key in ("colour", "initial", "fusion", "guard", "delay"):
-                made[key] = self._text(value, f"{what}, {key}")
-        return made
-
-    def _position(self, value: Any, what: str) -> tuple[float, float]:
-        parts = value if isinstance(value, list) else []
-        if len(parts) == 2 and all(type(part) in (int, float) for part in parts):
-            return float(parts[0]), float(parts[1])
-        raise NetInvalid(self._where, f"{what}: a position is [x, y], not {value!r}")
-
-    def _object(self, value: Any, what: str, keys: frozenset[str] | None = None) -> dict[str, Any]:
-        if not isinstance(value, dict):
-            raise NetInvalid(self._where, f"{what}: an object is wanted, not {value!r}")
-        if keys is not None and (unknown := sorted(set(value) - keys)):
-            known = ", ".join(sorted(keys))
-            raise NetInvalid(self._where, f"{what}: unknown key {unknown[0]!r}; there are {known}")
-        return value
-
-    def _text(self, value: Any, what: str) -> str:
-        if not isinstance(value, str):
-            raise NetInvalid(self._where, f"{what}: text is wanted, not {value!r}")
-        return value
+def _compound(kind: str, form: Any, net: Net, where: Where) -> Colour:
+    if kind in _PLAIN and form in (True, []):
+        return _PLAIN[kind]()
+    if kind == "int":
+        return Int(*_converted(form, tuple[int | None, int | None], where))
+    if kind == "enum":
+        names = _converted(form, tuple[str, ...], where)
+        if len(set(names)) == len(names):
+            return Enum(names=names)
+    if kind == "product":
+        parts = _converted(form, list[Any], where)
+        return Product(tuple(_colour(part, net, where) for part in parts))
+    if kind == "record":
+        fields = _converted(form, dict[str, Any], where).items()
+        return Record(tuple((name, _colour(part, net, where)) for name, part in fields))
+    if kind == "list" and isinstance(form, dict) and "of" in form:
+        bounded = _converted(form, _ListForm, where)
+        return List(_colour(bounded.of, net, where), bounded.length_max)
+    if kind == "list":
+        return List(_colour(form, net, where))
+    raise NetInvalid(where, f"{kind!r} of {form!r} is not a colour")
 
 
 def write_net(net: Net) -> str:
     functions = {}
     for name, function in net.functions.items():
         if not isinstance(function, Defined):
-            raise NetInvalid(net.where, f"{name} is a function of Python, which no file can hold")
+            raise NetInvalid(net.where, f"{name} is a Python function, which no file can hold")
         functions[name] = {"parameters": dict(function.parameters), "body": function.body}
-    made: dict[str, Any] = {
+    form: dict[str, Any] = {
         "net": net.name,
         "time": "int" if isinstance(net.time, Int) else "real",
         "root": net.root_page,
@@ -219,7 +180,7 @@ def write_net(net: Net) -> str:
         "functions": functions,
         "pages": {name: _page_form(page) for name, page in net.pages.items()},
     }
-    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(form, indent=1, ensure_ascii=False) + "\n"
 
 
 def _colour_form(colour: Colour) -> Any:
@@ -247,50 +208,19 @@ def _bare_form(colour: Colour) -> Any:
 
 
 def _page_form(page: Page) -> dict[str, Any]:
+    def forms(nodes: Mapping[str, Node]) -> dict[str, Any]:
+        shown = {name: msgspec.to_builtins(node) for name, node in nodes.items()}
+        return {
+            name: {key: value for key, value in form.items() if key != "name"}
+            for name, form in shown.items()
+        }
+
     return {
-        "places": {name: _place_form(place) for name, place in page.places.items()},
-        "transitions": {name: _transition_form(each) for name, each in page.transitions.items()},
-        "substitutions": {
-            name: {
-                "page": below.page,
-                "sockets": dict(below.sockets),
-                **_position_form(below.position),
-            }
-            for name, below in page.substitutions.items()
-        },
+        "places": forms(page.places),
+        "transitions": forms(page.transitions),
+        "substitutions": forms(page.substitutions),
         "arcs": [
-            [
-                *((arc.place, arc.transition) if arc.inward else (arc.transition, arc.place)),
-                arc.expression,
-                *([arc.delay] if arc.delay != "0" else []),
-            ]
+            [*arc.ends, arc.expression, *([arc.delay] if arc.delay != "0" else [])]
             for arc in page.arcs
         ],
     }
-
-
-def _place_form(place: Place) -> dict[str, Any]:
-    usual = Place(place.name, "")
-    form: dict[str, Any] = {"colour": place.colour}
-    for key in ("initial", "at", "port", "fusion"):
-        value = getattr(place, key)
-        if value != getattr(usual, key):
-            form[key] = value
-    return {**form, **_position_form(place.position)}
-
-
-def _transition_form(transition: Transition) -> dict[str, Any]:
-    form: dict[str, Any] = {}
-    if transition.guard != "True":
-        form["guard"] = transition.guard
-    if transition.priority != PRIORITY_NORMAL:
-        form["priority"] = transition.priority
-    if transition.delay != "0":
-        form["delay"] = transition.delay
-    if transition.code:
-        form["code"] = dict(transition.code)
-    return {**form, **_position_form(transition.position)}
-
-
-def _position_form(point: tuple[float, float] | None) -> dict[str, Any]:
-    return {} if point is None else {"position": [float(part) for part in point]}

@@ -1,4 +1,4 @@
-"""A net as it is written: declarations and pages of places, transitions and arcs.
+"""A net as its author writes it: declarations, and pages of places, transitions and arcs.
 
     net = Net("counter")
     net.colour("Number", Int())
@@ -9,57 +9,74 @@
     page.arc("Count", "Step", "n")
     page.arc("Step", "Count", "n + 1")
 
-Owns names and what can be told without looking at colours. Refuses to judge expressions:
-`checked(net)` (`checking.py`) does, once the pages are put together.
+This module checks names and the ends of arcs. Expressions are checked later, by `checked(net)`
+(`checking.py`), because an expression may use what is declared after it.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
+
+from msgspec import Struct
 
 from dovemq.models.petri.colours import Colour, Enum, Int, List, Product, Record, Unit
 from dovemq.models.petri.errors import NetInvalid, Where
 from dovemq.models.petri.functions import WORDS
 
 Direction = Literal["in", "out", "io"]
+Position = tuple[int | float, int | float]
 NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 PRIORITY_NORMAL: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Node(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A node of a page. Its fields other than `name` are its keys in a net file."""
+
+    name: str
+
+
+class Place(Node, frozen=True):
     """`initial` is a multiset expression; its tokens can be taken from time `at` on."""
 
-    name: str
-    colour: str
+    colour: str = "Unit"
     initial: str = "none"
-    at: float = 0
+    at: int | float = 0
     port: Direction | None = None
     fusion: str = ""
-    position: tuple[float, float] | None = None
+    position: Position | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
-    """Lower `priority` goes first. `code` binds further variables, in order, when it fires."""
+class Transition(Node, frozen=True):
+    """A transition. The lowest `priority` fires first.
 
-    name: str
+    `code` is the code segment: it binds further variables, in order, when the transition fires.
+    """
+
     guard: str = "True"
     priority: int = PRIORITY_NORMAL
     delay: str = "0"
-    code: tuple[tuple[str, str], ...] = ()
-    position: tuple[float, float] | None = None
+    code: dict[str, str] = {}
+    position: Position | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Substitution:
-    """A transition that stands for a page: `sockets` says which place each of its ports is."""
+class Substitution(Node, frozen=True):
+    """A transition that represents a page; `sockets` maps each port of the page to a place."""
 
-    name: str
     page: str
-    sockets: tuple[tuple[str, str], ...]
-    position: tuple[float, float] | None = None
+    sockets: dict[str, str] = {}
+    position: Position | None = None
+
+
+def free_name(text: str, taken: Container[str]) -> str:
+    """A valid name made of `text` that is not among those taken."""
+    plain = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
+    name = plain = plain if NAME.fullmatch(plain) else f"n_{plain or 'node'}"
+    number = 1
+    while name in taken:
+        number += 1
+        name = f"{plain}_{number}"
+    return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +87,15 @@ class Arc:
     expression: str
     delay: str = "0"
 
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Source and target."""
+        ends = (self.place, self.transition)
+        return ends if self.inward else ends[::-1]
+
     def __str__(self) -> str:
-        ends = (self.place, self.transition) if self.inward else (self.transition, self.place)
-        return f"{ends[0]} → {ends[1]} ({self.expression})"
+        source, target = self.ends
+        return f"{source} → {target} ({self.expression})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +108,7 @@ class Defined:
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A Python function; nets with such functions cannot be written to a file."""
+    """A Python function. A net that has one cannot be written to a file."""
 
     call: Callable[..., Any]
     returns: str | None
@@ -102,32 +125,32 @@ class Page:
     arcs: list[Arc] = field(default_factory=list)
 
     def place(self, name: str, colour: str = "Unit", **options: Any) -> Place:
-        """Options: those of `Place`; `initial` may be a count of tokens of one value."""
+        """Adds a place. `options` are fields of `Place`.
+
+        `initial` may be a count of tokens if the colour is Unit.
+        """
         self._claim(name)
         if isinstance(initial := options.get("initial"), int) and colour == "Unit":
-            options["initial"] = f"times({initial}, ())"
+            options["initial"] = f"times({initial}, ())" if initial else "none"
         self.places[name] = made = Place(name, colour, **options)
         return made
 
-    def transition(
-        self, name: str, *, code: Mapping[str, str] | None = None, **options: Any
-    ) -> Transition:
+    def transition(self, name: str, **options: Any) -> Transition:
+        """Adds a transition. `options` are fields of `Transition`."""
         self._claim(name)
-        parts = tuple((code or {}).items())
-        self.transitions[name] = made = Transition(name, code=parts, **options)
+        self.transitions[name] = made = Transition(name, **options)
         return made
 
     def substitution(
-        self,
-        name: str,
-        page: str,
-        sockets: Mapping[str, str],
-        position: tuple[float, float] | None = None,
+        self, name: str, page: str, sockets: dict[str, str], position: Position | None = None
     ) -> Substitution:
         self._claim(name)
-        made = Substitution(name, page, tuple(sockets.items()), position)
-        self.substitutions[name] = made
+        self.substitutions[name] = made = Substitution(name, page, sockets, position)
         return made
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a node of the page has this name."""
+        return name in self.places or name in self.transitions or name in self.substitutions
 
     def arc(
         self,
@@ -138,7 +161,10 @@ class Page:
         weight: int | None = None,
         delay: str = "0",
     ) -> Arc:
-        """From a place to a transition, or back; `weight` is the P/T form of an expression."""
+        """Adds an arc from a place to a transition or from a transition to a place.
+
+        `weight` is a number of tokens of a P/T net; it replaces the expression.
+        """
         if weight is not None:
             expression = f"times({weight}, ())"
         inward = source in self.places
@@ -146,28 +172,30 @@ class Page:
         if place not in self.places or transition not in self.transitions:
             raise NetInvalid(
                 self.where.at(arc=f"{source} → {target}"),
-                "an arc joins a place and a transition of its page",
+                "an arc must join a place and a transition of its own page",
             )
         made = Arc(place, transition, inward, expression, delay)
         self.arcs.append(made)
         return made
 
     def flow(self, place: str, transition: str, taken: str, put: str, **options: Any) -> None:
-        """Two arcs: a token is taken, and another put back into the same place."""
+        """Adds two arcs: one takes a token from the place, the other puts a token back."""
         self.arc(place, transition, taken)
         self.arc(transition, place, put, **options)
 
     def _claim(self, name: str) -> None:
         if not NAME.fullmatch(name):
-            raise NetInvalid(self.where, f"{name!r} is not a name: letters, digits, underscores")
-        if name in self.places or name in self.transitions or name in self.substitutions:
+            raise NetInvalid(
+                self.where, f"{name!r} is not a name: use letters, digits and underscores"
+            )
+        if name in self:
             raise NetInvalid(self.where, f"the name {name!r} is used twice")
 
 
 class Net:
-    """The first page that is added is the root, unless `root` names another.
+    """A net. Its first page is the root of the hierarchy, unless `root` names another page.
 
-    `time` is the colour of the clock: `Real()`, or `Int(0)` for whole units of time.
+    `time` is the colour of the clock: `Real()`, the default, or `Int(0)` for whole units of time.
     """
 
     def __init__(self, name: str, *, time: Colour | None = None, root: str = "") -> None:
@@ -189,12 +217,12 @@ class Net:
         return colour
 
     def _check(self, name: str, colour: Colour) -> None:
-        """Sets without a value, and fields that no expression could name."""
+        """Refuses colour sets without values, and record fields that no expression could name."""
         where = self.where.at(part=f"colour {name}")
         if isinstance(colour, Record):
             for field_name in colour.names:
                 if not NAME.fullmatch(field_name) or colour.names.count(field_name) > 1:
-                    raise NetInvalid(where, f"{field_name!r} cannot be a field, or is one twice")
+                    raise NetInvalid(where, f"the field {field_name!r} is repeated or not a name")
         if isinstance(colour, Record | Product):
             for part in colour.parts:
                 self._check(name, part)
@@ -202,14 +230,14 @@ class Net:
             self._check(name, colour.element)
         ends = (colour.least, colour.most) if isinstance(colour, Int) else (None, None)
         if ends[0] is not None and ends[1] is not None and ends[0] > ends[1]:
-            raise NetInvalid(where, f"no number is in {colour}")
+            raise NetInvalid(where, f"{colour} holds no number")
         if isinstance(colour, Enum | Product | Record) and not (
             colour.names if isinstance(colour, Enum) else colour.parts
         ):
-            raise NetInvalid(where, "it has no values")
+            raise NetInvalid(where, "the colour set has no values")
 
     def variable(self, names: str, colour: str) -> None:
-        """One name, or several with spaces between them."""
+        """Declares one variable, or several whose names are separated by spaces."""
         for name in names.split():
             self._claim(name, "variable")
             if colour not in self.colours:
@@ -232,15 +260,22 @@ class Net:
         *,
         chance: bool = False,
     ) -> None:
-        """A Python function. `chance`: it draws or has effects, so guards may not call it."""
+        """Declares a Python function.
+
+        `chance` says that it draws random numbers or has effects, so that guards may not call it.
+        """
         self._claim(name, "function")
         self.functions[name] = Foreign(call, returns, chance)
 
     def page(self, name: str) -> Page:
         if not NAME.fullmatch(name) or name in self.pages:
-            raise NetInvalid(self.where, f"page {name!r} is there already, or is not a name")
+            raise NetInvalid(self.where, f"page {name!r} exists already, or is not a name")
         self.pages[name] = made = Page(name, self.where.at(page=name))
         return made
+
+    @property
+    def variable_colours(self) -> dict[str, Colour]:
+        return {name: self.colours[colour] for name, colour in self.variables.items()}
 
     @property
     def root_page(self) -> str:
@@ -249,10 +284,10 @@ class Net:
         return self.root or next(iter(self.pages))
 
     def with_constants(self, **values: Any) -> "Net":
-        """The same net with other values of its constants."""
+        """Returns the same net with other values of its constants."""
         unknown = [name for name in values if name not in self.constants]
         if unknown:
-            raise NetInvalid(self.where, f"no such constant: {', '.join(unknown)}")
+            raise NetInvalid(self.where, f"the net has no constant {', '.join(unknown)}")
         other = Net(self.name, time=self.time, root=self.root)
         for part in ("colours", "variables", "functions", "pages"):
             setattr(other, part, getattr(self, part))

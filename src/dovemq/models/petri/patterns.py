@@ -1,8 +1,8 @@
-"""What an input arc asks of one token: which parts are bound, and what must be equal.
+"""Patterns: how an input arc matches one token.
 
-`taken_apart` reads an expression as a pattern: a variable binds, `(a, b)`, `[head, *tail]` and
-`Msg(id=i, …)` take a value apart, anything else is computed and compared. Owns that reading.
-Refuses to choose the order in which places are searched (`bindings.py`).
+`taken_apart` reads an expression as a pattern. A variable binds; `(a, b)`, `[head, *tail]` and
+`Msg(id=i, …)` match the parts of a value; anything else is computed and compared.
+`bindings.py` chooses the order in which places are searched.
 """
 
 import ast
@@ -13,26 +13,26 @@ from dovemq.models.petri.inference import Scope
 
 
 @dataclass(slots=True)
-class Pattern:
-    """All code is over the name `subject`, the value of the token."""
+class ArcPattern:
+    """The steps that match a token. All code refers to the value of the token as `subject`."""
 
     shapes: list[str] = field(default_factory=list)
-    """Tests that must come before anything is bound."""
+    """Tests of lengths, which must come before anything is bound."""
     binds: dict[str, str] = field(default_factory=dict)
-    """Variable → where in the value it stands."""
+    """Maps each variable to the code of its part of the value."""
     repeats: list[tuple[str, str]] = field(default_factory=list)
-    """(variable, where it stands again)."""
+    """Pairs of a variable and the code of a further part that must equal it."""
     computed: list[tuple[ast.expr, str]] = field(default_factory=list)
-    """(expression, where its value must stand)."""
+    """Pairs of an expression and the code of the part that must equal its value."""
 
 
-def taken_apart(tree: ast.expr, colour: Colour, scope: Scope, subject: str) -> Pattern:
-    pattern = Pattern()
+def taken_apart(tree: ast.expr, colour: Colour, scope: Scope, subject: str) -> ArcPattern:
+    pattern = ArcPattern()
     _take(tree, colour, scope, subject, pattern)
     return pattern
 
 
-def _take(tree: ast.expr, colour: Colour, scope: Scope, at: str, into: Pattern) -> None:
+def _take(tree: ast.expr, colour: Colour, scope: Scope, at: str, into: ArcPattern) -> None:
     if isinstance(tree, ast.Name) and tree.id in scope.variables:
         if tree.id in into.binds:
             into.repeats.append((tree.id, at))
@@ -51,7 +51,7 @@ def _take(tree: ast.expr, colour: Colour, scope: Scope, at: str, into: Pattern) 
         into.computed.append((tree, at))
 
 
-def _take_list(tree: ast.List, colour: List, scope: Scope, at: str, into: Pattern) -> None:
+def _take_list(tree: ast.List, colour: List, scope: Scope, at: str, into: ArcPattern) -> None:
     stars = [place for place, part in enumerate(tree.elts) if isinstance(part, ast.Starred)]
     if len(stars) > 1:
         into.computed.append((tree, at))

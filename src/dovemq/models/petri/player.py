@@ -1,7 +1,7 @@
-"""A recorded run as one HTML file that plays in any browser, without a network.
+"""A recorded run as one HTML file that any browser plays without a network.
 
-Owns the recording and the file. The page's script is in `player.html`; what is put into it is
-data and drawings, escaped so that no name or token can end the script.
+The script of the page is in `player.html`. Data and drawings are escaped, so that no name or token
+can end the script.
 """
 
 import json
@@ -11,21 +11,22 @@ from importlib import resources
 from typing import Final
 
 from dovemq.models.petri.checking import CheckedNet, checked
-from dovemq.models.petri.drawing import instances, page_svg, short, tokens_text
-from dovemq.models.petri.exploring import touched
+from dovemq.models.petri.drawing import page_svg, tokens_text
 from dovemq.models.petri.firing import compiled
+from dovemq.models.petri.hierarchy import instances
+from dovemq.models.petri.layout import short
 from dovemq.models.petri.nets import Net
-from dovemq.models.petri.simulation import Event, Simulation
+from dovemq.models.petri.simulation import Firing, Simulation
 
 STEPS_MAX: Final = 100_000
 BINDING_LENGTH_MAX: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
-    """One firing, and what the places that it touched hold afterwards: (count, text)."""
+class PlayerFrame:
+    """One firing, and the tokens of the places that it touched afterwards: (count, text)."""
 
-    event: Event
+    event: Firing
     held: dict[str, tuple[int, str]]
 
 
@@ -33,15 +34,15 @@ class Frame:
 class Recording:
     net: CheckedNet
     seed: int | str
-    frames: tuple[Frame, ...]
+    frames: tuple[PlayerFrame, ...]
 
 
 def record(net: Net | CheckedNet, *, steps: int, seed: int | str = 0) -> Recording:
     if not 1 <= steps <= STEPS_MAX:
-        raise ValueError(f"between 1 and {STEPS_MAX} steps are recorded, not {steps}")
-    whole = checked(net) if isinstance(net, Net) else net
+        raise ValueError(f"a recording has between 1 and {STEPS_MAX} steps, not {steps}")
+    whole = checked(net)
     simulation = Simulation(compiled(whole, traced=True), seed=seed)
-    near = {each.name: touched(each) for each in whole.transitions}
+    near = {each.name: each.touched for each in whole.transitions}
     frames = []
     for _ in range(steps):
         event = simulation.step()
@@ -50,17 +51,16 @@ def record(net: Net | CheckedNet, *, steps: int, seed: int | str = 0) -> Recordi
         names = [whole.places[place].name for place in near[event.transition]]
         held = {name: simulation.marking(name) for name in names}
         texts = {name: (each.size, tokens_text(each)) for name, each in held.items()}
-        frames.append(Frame(event, texts))
+        frames.append(PlayerFrame(event, texts))
     return Recording(whole, seed, tuple(frames))
 
 
 def player_html(recording: Recording) -> str:
-    """The whole file."""
+    """Returns the HTML document."""
     net = recording.net
     pages = [
-        {"name": f"{page}{f' ({path})' if path else ''}", "svg": page_svg(net, page, path=path)}
-        for page, paths in instances(net.net).items()
-        for path in paths
+        {"name": f"{name} ({path})" if path else name, "svg": page_svg(net, name, path=path)}
+        for name, path in ((each.page.name, each.path) for each in instances(net.net))
     ]
     data = {
         "pages": pages,
@@ -82,6 +82,6 @@ def player_html(recording: Recording) -> str:
     return text.replace("@@TITLE@@", escape(net.name)).replace("@@DATA@@", safe)
 
 
-def _binding_text(event: Event) -> str:
+def _binding_text(event: Firing) -> str:
     parts = (f"{name} = {value!r}" for name, value in event.binding.items())
     return short(", ".join(parts), BINDING_LENGTH_MAX)

@@ -1,8 +1,8 @@
-"""P/T nets as PNML (ISO/IEC 15909-2), the format in which other tools exchange them.
+"""P/T nets as PNML (ISO/IEC 15909-2), the exchange format of Petri net tools.
 
-Owns reading and writing of places, transitions, arcs, weights, initial markings, names and
-positions. Refuses coloured nets, and files with a document type: nothing that a file could fetch
-or unfold is read.
+Places, transitions, arcs, weights, initial markings, names and positions are read and written.
+Coloured nets are refused, and so are files with a document type, which could load or expand other
+content.
 """
 
 import re
@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 from dovemq.models.petri.checking import checked
 from dovemq.models.petri.errors import NetInvalid, Where
 from dovemq.models.petri.exploring import constant_effect
-from dovemq.models.petri.nets import NAME, Net, Page
+from dovemq.models.petri.nets import Net, Page, free_name
 
 NAMESPACE: Final = "http://www.pnml.org/version-2009/grammar/pnml"
 PT: Final = "http://www.pnml.org/version-2009/grammar/ptnet"
@@ -21,19 +21,19 @@ COUNT_MAX: Final = 1_000_000_000
 
 
 def read_pnml(text: str, source: str = "PNML") -> Net:
-    """The first net of a document; its pages are put on one."""
+    """Reads the first net of a document. All its pages become one page."""
     where = Where(source)
     if len(text) > BYTES_MAX:
         raise NetInvalid(where, f"more than {BYTES_MAX} characters")
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise NetInvalid(where, "a document type is not read")
+        raise NetInvalid(where, "a file with a document type is refused")
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         raise NetInvalid(where, f"this is not XML: {error}") from None
     net = next((each for each in root.iter() if _tag(each) == "net"), None)
     if net is None:
-        raise NetInvalid(where, "there is no net")
+        raise NetInvalid(where, "the document holds no net")
     kind = net.get("type", PT)
     if not kind.endswith(("ptnet", "PTNet", "P/T net")):
         raise NetInvalid(where, f"only P/T nets are read, not {kind}")
@@ -77,14 +77,14 @@ class _Reader:
             name = self._names.get(aliases.get(key, key))
             if name is None:
                 where = self._where.at(arc=node.get("id", ""))
-                raise NetInvalid(where, f"its {end} {key!r} is not there")
+                raise NetInvalid(where, f"its {end} {key!r} does not exist")
             ends.append(name)
         weight = self._number(node, "inscription", 1)
         if weight:
             page.arc(ends[0], ends[1], weight=weight)
 
     def _aliases(self) -> dict[str, str]:
-        """Reference nodes stand for the node that they refer to."""
+        """Maps each reference node to the node that it refers to."""
         found = {}
         for node in self._element.iter():
             if _tag(node) in ("referencePlace", "referenceTransition"):
@@ -97,18 +97,14 @@ class _Reader:
         return found
 
     def _claim(self, page: Page, node: ElementTree.Element) -> str:
-        """A name that is free: the node's own where it is a name, else one made of it."""
+        """Returns a free name: the label of the node, or a valid name made of it."""
         key = node.get("id", "")
         if not key or key in self._names:
-            raise NetInvalid(self._where, f"a {_tag(node)} without an id of its own: {key!r}")
+            raise NetInvalid(
+                self._where, f"the id {key!r} of a {_tag(node)} is empty or not unique"
+            )
         label = self._text(node, "name") or key
-        plain = re.sub(r"\W+", "_", label, flags=re.ASCII).strip("_")
-        name = plain = plain if NAME.fullmatch(plain) else f"n_{plain or 'node'}"
-        number = 1
-        while name in page.places or name in page.transitions:
-            number += 1
-            name = f"{plain}_{number}"
-        self._names[key] = name
+        self._names[key] = name = free_name(label, page)
         return name
 
     @staticmethod
@@ -145,7 +141,7 @@ def _position(node: ElementTree.Element) -> tuple[float, float] | None:
 
 
 def write_pnml(net: Net) -> str:
-    """A net that is flat already keeps its names; pages of others are put together."""
+    """Writes a P/T net. Pages are flattened; a net of one page keeps its names."""
     flat = checked(net)
     if not flat.is_pt or any(constant_effect(each, flat) is None for each in flat.transitions):
         raise NetInvalid(flat.net.where, "only P/T nets are written as PNML: unfold this net first")

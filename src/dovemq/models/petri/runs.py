@@ -1,8 +1,7 @@
-"""Runs with monitors, one or many, and their performance report.
+"""Runs with monitors, one or many, and their report.
 
-Each replication has a seed of its own, made from the seed of the whole and its number, so that a
-report is the same whenever it is made again, and a single run of it can be looked at alone. Owns
-warm-up, replications and intervals. Refuses to stop early by looking at the results.
+The seed of a replication is made of the common seed and its number. A report can therefore be
+repeated, and each of its runs can be repeated alone. Results never decide how long a run lasts.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,14 +12,14 @@ from dovemq.models.estimates import CONFIDENCE, Estimate
 from dovemq.models.petri.checking import CheckedNet, checked
 from dovemq.models.petri.errors import NetInvalid
 from dovemq.models.petri.firing import NEVER, compiled
-from dovemq.models.petri.monitors import Breakpoint, Monitor, names_of, probes_of, records_of
+from dovemq.models.petri.monitors import Breakpoint, Monitor, names_of, probes_of, statistics_of
 from dovemq.models.petri.nets import Net
-from dovemq.models.petri.simulation import Ending, Simulation
+from dovemq.models.petri.simulation import RunEnd, Simulation
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """What one monitor saw in one run; `mean` is None if it saw nothing."""
+class MonitorFigure:
+    """The figures of one monitor in one run; `mean` is None without observations."""
 
     monitor: str
     kind: str
@@ -31,67 +30,69 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Replication:
     seed: str
-    ending: Ending
+    ending: RunEnd
     duration: float
     """Model time after the warm-up."""
-    figures: dict[str, Figure]
+    figures: dict[str, MonitorFigure]
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class MonitorSummary:
     monitor: str
     kind: str
     interval: Estimate
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class NetReport:
     net: str
     confidence: float
-    runs: tuple[Run, ...]
+    runs: tuple[Replication, ...]
 
     @property
     def steps(self) -> int:
         return sum(run.ending.steps for run in self.runs)
 
     def interval(self, monitor: str) -> Estimate:
-        """Of the means of the runs: a count's mean is the count."""
+        """The interval of the means of the runs; the mean of a count is the count."""
         values = [run.figures[monitor].mean for run in self.runs]
         return Estimate(tuple(value for value in values if value is not None), self.confidence)
 
     def rate(self, monitor: str) -> Estimate:
-        """Of a count: how many in a unit of model time."""
+        """The interval of a count per unit of model time."""
         values = tuple(
             run.figures[monitor].count / run.duration for run in self.runs if run.duration > 0
         )
         return Estimate(values, self.confidence)
 
     @property
-    def summaries(self) -> list[Summary]:
+    def summaries(self) -> list[MonitorSummary]:
         if not self.runs:
             return []
         figures = self.runs[0].figures.values()
-        return [Summary(each.monitor, each.kind, self.interval(each.monitor)) for each in figures]
+        return [
+            MonitorSummary(each.monitor, each.kind, self.interval(each.monitor)) for each in figures
+        ]
 
 
 class Laboratory:
-    """A net with its monitors, compiled once, run as often as wanted."""
+    """A net with its monitors, compiled once and run any number of times."""
 
     def __init__(self, net: Net | CheckedNet, monitors: Sequence[Monitor] = ()) -> None:
-        self.net = checked(net) if isinstance(net, Net) else net
+        self.net = checked(net)
         self.monitors = tuple(monitors)
         names = [monitor.name for monitor in self.monitors]
         if len(set(names)) < len(names):
-            raise NetInvalid(self.net.net.where, "two monitors have one name")
+            raise NetInvalid(self.net.net.where, "two monitors have the same name")
         probes, first = probes_of(self.net, self.monitors)
         self._compiled = compiled(self.net, probes, first)
         self._simulation: Simulation | None = None
         self._stopped = False
 
     def stop(self) -> None:
-        """From another thread: what runs ends soon, and nothing new is begun."""
+        """Ends the current run soon and starts no other; may be called by another thread."""
         self._stopped = True
         if self._simulation is not None:
             self._simulation.stopped = True
@@ -103,9 +104,9 @@ class Laboratory:
         until: float = NEVER,
         steps: int | None = None,
         warmup: float = 0,
-    ) -> Run:
-        """What happens before `warmup` is not counted."""
-        records = records_of(self.monitors)
+    ) -> Replication:
+        """Runs once. Monitors ignore what happens before `warmup`."""
+        records = statistics_of(self.monitors)
         simulation = Simulation(self._compiled, seed=seed, names=names_of(self.monitors, records))
         simulation.stopped = self._stopped
         self._simulation = simulation
@@ -121,7 +122,7 @@ class Laboratory:
                 continue
             record = records[monitor.name]
             seen = record.count > 0
-            figures[monitor.name] = Figure(
+            figures[monitor.name] = MonitorFigure(
                 monitor.name,
                 type(monitor).__name__,
                 record.count,
@@ -129,7 +130,7 @@ class Laboratory:
                 getattr(record, "least", None) if seen else None,
                 getattr(record, "most", None) if seen else None,
             )
-        return Run(str(seed), ending, ending.now - warmup, figures)
+        return Replication(str(seed), ending, ending.now - warmup, figures)
 
     def replicate(
         self,
@@ -141,7 +142,7 @@ class Laboratory:
         seed: int = 0,
         confidence: float = CONFIDENCE,
         progress: Callable[[int], None] | None = None,
-    ) -> Report:
+    ) -> NetReport:
         if replications < 1:
             raise ModelParameterInvalid("replications", replications, "a number of at least 1")
         if not 0 < confidence < 1:
@@ -155,4 +156,4 @@ class Laboratory:
             runs.append(self.run(f"{seed}/{number}", until=until, steps=steps, warmup=warmup))
             if progress is not None:
                 progress(number + 1)
-        return Report(self.net.name, confidence, tuple(runs))
+        return NetReport(self.net.name, confidence, tuple(runs))

@@ -1,39 +1,48 @@
-"""The code that finds a binding: one nest of loops and tests for each transition.
+"""Writes the code that finds a binding: nested loops and tests, one nest for each transition.
 
-`write_search` follows a plan; what differs between simulator and state space is how a place is
-looked at, which a `View` writes. Owns the nest. Refuses to say what happens once a binding is
-found: the caller writes that at the innermost spot.
+`write_search` follows a plan (`bindings.py`). A `View` writes how the code reads the tokens of a
+place, which differs between the simulator and the state space. The result looks like this:
+
+    if M[2]:                                  Enough: a counter
+        for s1 in …tokens of place 0…:        Scan
+            v_c = s1[0]; v_n = s1[1]
+            if v_n < 10:                      Test
+                s3 = v_c
+                if …place 1 holds s3…:        LookUp
+                    …                         the caller continues here
+
+The caller writes what happens with a binding at the innermost level.
 """
 
 from typing import Any, Protocol
 
-from dovemq.models.petri.bags import Bag, Choice, Each, Some
+from dovemq.models.petri.bags import Bag, Conditional, Each, Some
 from dovemq.models.petri.bindings import Assign, Draw, Enough, LookUp, Scan, Take, Test
 from dovemq.models.petri.checking import CheckedNet, CheckedTransition
 from dovemq.models.petri.writing import Code
 
 
 class View(Protocol):
-    """How code looks at the tokens of a place."""
+    """Writes how code reads the tokens of a place."""
 
     def enough(self, place: int, count: int) -> str:
-        """The test for so many tokens of the only value."""
+        """A test for `count` tokens of the only value."""
 
     def scan(self, code: Code, step: Scan) -> None:
         """Opens a loop over the values of a place."""
 
     def holds(self, place: int, wanted: str) -> str:
-        """The test for all of several (value, count) together."""
+        """A test for several (value, count) pairs at once."""
 
     def has(self, place: int, value: str, count: int) -> str:
-        """The test for one value."""
+        """A test for `count` tokens of one value."""
 
     def draw(self, code: Code, variable: str, values: str) -> None:
         """Opens a loop over the values of a variable that nothing binds."""
 
 
-class Names:
-    """Python objects that generated code refers to, each under a name of its own."""
+class ObjectNames:
+    """Names for the Python objects that generated code refers to."""
 
     def __init__(self) -> None:
         self.objects: dict[str, Any] = {}
@@ -47,8 +56,8 @@ class Names:
         return name
 
 
-def write_search(code: Code, transition: CheckedTransition, view: View, names: Names) -> None:
-    """Opens blocks up to the innermost spot, where every variable is bound."""
+def write_search(code: Code, transition: CheckedTransition, view: View, names: ObjectNames) -> None:
+    """Opens blocks down to the level at which every variable is bound."""
     enough = [step for step in transition.plan.steps if isinstance(step, Enough)]
     if enough:
         tests = " and ".join(view.enough(step.place, step.count) for step in enough)
@@ -62,8 +71,8 @@ def write_search(code: Code, transition: CheckedTransition, view: View, names: N
                 code.open(f"if {view.has(step.take.place, step.subject, step.take.count)}:")
         elif isinstance(step, Assign):
             code.line(f"v_{step.variable} = {step.value}")
-            if step.judged is not None:
-                admits = names.name("admits_", step.judged)
+            if step.runtime_check is not None:
+                admits = names.name("admits_", step.runtime_check)
                 code.open(f"if {admits}.admits(v_{step.variable}):")
         elif isinstance(step, Test):
             with code.at(transition.where.at(part="guard")):
@@ -86,35 +95,38 @@ def _write_scan(code: Code, step: Scan, transition: CheckedTransition, view: Vie
             else:
                 code.line(f"v_{name} = {at}")
         if pattern.computed:
-            # The whole value is computed anew: its parts may be lists that only match as one.
+            # Compare the whole value: a part such as [*a, *b] matches only as a whole.
             tests.append(f"{step.subject} == {step.take.value.code}")
         if tests:
             code.open(f"if {' and '.join(tests)}:")
 
 
 def _write_together(code: Code, transition: CheckedTransition, view: View) -> None:
-    """Several arcs may reach for equal tokens of one place: then there must be enough for all."""
+    """Tests arcs that compete for tokens of one place together.
+
+    Each search step tests its own arc only, so two arcs may have found the same single token.
+    """
     wanted: dict[int, list[str]] = {}
     for take, subject in taken_values(transition):
         wanted.setdefault(take.place, []).append(f"({subject}, {take.count})")
-    reckoned = {part.place for part in transition.plan.reckoned}
-    for number, part in enumerate(transition.plan.reckoned):
+    computed_takes = {part.place for part in transition.plan.computed_takes}
+    for number, part in enumerate(transition.plan.computed_takes):
         with code.at(transition.where.at(arc=part.arc)):
             code.line(f"r{number} = []")
             write_bag(code, part.bag, f"r{number}")
         wanted.setdefault(part.place, []).append(f"*r{number}")
     counted = {step.place: step.count for step in transition.plan.steps if isinstance(step, Enough)}
     for place, parts in wanted.items():
-        if place in counted and place in reckoned:
+        if place in counted and place in computed_takes:
             parts.append(f"((), {counted[place]})")
-        if place in reckoned or len(parts) > 1:
+        if place in computed_takes or len(parts) > 1:
             code.open(f"if {view.holds(place, '(' + ', '.join(parts) + ',)')}:")
 
 
 def write_bag(code: Code, bag: Bag, into: str) -> None:
-    """Appends (value, count) for each part of a multiset."""
+    """Writes code that appends (value, count) for each part of a multiset."""
     for part in bag:
-        if isinstance(part, Choice):
+        if isinstance(part, Conditional):
             with code.block(f"if {part.test.code}:"):
                 write_bag(code, part.then, into)
                 code.line("pass")
@@ -128,7 +140,7 @@ def write_bag(code: Code, bag: Bag, into: str) -> None:
 
 
 def write_definitions(code: Code, net: CheckedNet) -> None:
-    """The functions that the net declares."""
+    """Writes the functions that the net declares."""
     for definition in net.declared.definitions:
         parameters = ", ".join(f"v_{name}" for name in definition.parameters)
         with code.block(f"def f_{definition.name}({parameters}):"):
@@ -136,7 +148,7 @@ def write_definitions(code: Code, net: CheckedNet) -> None:
 
 
 def taken_values(transition: CheckedTransition) -> list[tuple[Take, str]]:
-    """What is taken from places of many values, with the name of its value in the code."""
+    """The arcs from places of many values, each with the name of its token in the code."""
     return [
         (step.take, step.subject)
         for step in transition.plan.steps
@@ -145,5 +157,5 @@ def taken_values(transition: CheckedTransition) -> list[tuple[Take, str]]:
 
 
 def binding_text(transition: CheckedTransition) -> str:
-    """Code of a dictionary of all variables."""
+    """Code for a dictionary of all variables."""
     return "{" + ", ".join(f"{name!r}: v_{name}" for name in transition.variables) + "}"

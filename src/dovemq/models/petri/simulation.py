@@ -1,10 +1,9 @@
-"""A net that runs: which transition is next, and when time goes on.
+"""Simulation: which transition fires next, and when time advances.
 
-Transitions that may be enabled are candidates. One of the most urgent candidates is drawn by
-chance and tried; one that cannot fire is dropped until a place that it takes from gains a token,
-so nothing is looked at twice for nothing. When no candidate is left, time goes to the next entry
-of the agenda of delayed tokens. Under one seed a run is always the same. Owns clock, agenda,
-candidates and markings. Refuses to collect figures (`monitors.py`).
+Transitions that may be enabled are candidates. The simulator draws one of the most urgent
+candidates at random and tries it. A candidate that cannot fire is dropped until a place that it
+takes from gains a token, so no transition is tried twice in vain. Without candidates, time
+advances to the next delayed token in the agenda. Runs with equal seeds are equal.
 """
 
 import heapq
@@ -18,19 +17,19 @@ from dovemq.models.petri.checking import CheckedNet, checked
 from dovemq.models.petri.containers import Form, TokenBag
 from dovemq.models.petri.errors import NetFailed
 from dovemq.models.petri.firing import NEVER, Compiled, compiled
-from dovemq.models.petri.functions import PURE_CALLS, chance_calls
+from dovemq.models.petri.functions import chance_calls
 from dovemq.models.petri.multisets import Multiset
 from dovemq.models.petri.nets import Net
 from dovemq.models.petri.writing import FAILURES
 
 STEPS_AT_ONE_TIME_MAX: Final = 10_000_000
-"""More firings than this without time going on: the net never lets time pass."""
+"""After this many firings without an advance of time, the run fails."""
 CHUNK: Final = 100_000
-"""Firings after which a run looks whether it is to stop."""
+"""Firings between two checks for a stop."""
 
 
 class Halt(Exception):
-    """A breakpoint was met; raised by the code of a monitor after the firing is complete."""
+    """Raised by the code of a breakpoint, after the firing is complete."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -38,9 +37,12 @@ class Halt(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """Why a run ended: `until`, `steps`, `dead` (nothing can ever fire), `stopped` by another
-    thread, or the name of a breakpoint."""
+class RunEnd:
+    """The end of a run.
+
+    `reason` is `until`, `steps`, `dead` (nothing can ever fire again), `stopped` (by another
+    thread) or the name of a breakpoint.
+    """
 
     reason: str
     steps: int
@@ -48,7 +50,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class Firing:
     """One firing."""
 
     now: float
@@ -67,14 +69,14 @@ class Simulation:
         names: Iterable[tuple[str, Any]] = (),
         traced: bool = False,
     ) -> None:
-        if isinstance(net, Net):
-            net = checked(net)
-        self._compiled = net if isinstance(net, Compiled) else compiled(net, traced=traced)
+        if not isinstance(net, Compiled):
+            net = compiled(checked(net), traced=traced)
+        self._compiled = net
         self.net = self._compiled.net
         self.now: float = 0
         self.steps = 0
         self.stopped = False
-        """Set from another thread: the run ends soon."""
+        """Another thread may set it to end the run soon."""
         self._rng = random.Random(seed)
         self._agenda: list[tuple[float, int, int, Any]] = []
         self._counts = [0] * len(self.net.places)
@@ -87,8 +89,7 @@ class Simulation:
         self._fill()
 
     def _load(self, extra: dict[str, Any]) -> None:
-        made: dict[str, Any] = {f"f_{name}": call for name, call in PURE_CALLS.items()}
-        made |= {f"f_{name}": call for name, call in chance_calls(self._rng).items()}
+        made: dict[str, Any] = {f"f_{name}": call for name, call in chance_calls(self._rng).items()}
         made |= {**self.net.declared.environment, **self._compiled.objects, **extra}
         made |= {"M": self._counts, "F": self._future, "Q": self._queued, "A": self._agenda}
         made |= {f"C{level}": each for level, each in enumerate(self._candidates)}
@@ -106,7 +107,7 @@ class Simulation:
             names.get(f"due_{place.number}") for place in self.net.places
         ]
         self.begin: Callable[[], None] = names["begin"]
-        self._ask_time = [each.number for each in self.net.transitions if each.asks_time]
+        self._time_readers = [each.number for each in self.net.transitions if each.reads_time]
 
     def _fill(self) -> None:
         order = itertools.count(-sum(place.initial.size for place in self.net.places))
@@ -137,40 +138,40 @@ class Simulation:
             level = self._compiled.levels.index(self.net.transitions[number].priority)
             self._candidates[level].append(number)
 
-    def run(self, *, until: float = NEVER, steps: int | None = None) -> Ending:
-        """Fires until time would pass `until`, after `steps` firings, or until nothing can fire."""
+    def run(self, *, until: float = NEVER, steps: int | None = None) -> RunEnd:
+        """Runs until time would pass `until`, for `steps` firings, or until nothing can fire."""
         last = self.steps + steps if steps is not None else None
         standing = 0
         while last is None or self.steps < last:
             if self.stopped:
-                return Ending("stopped", self.steps, self.now)
+                return RunEnd("stopped", self.steps, self.now)
             limit = CHUNK if last is None else min(CHUNK, last - self.steps)
             try:
                 fired = self._fire_now(limit)
             except Halt as halt:
-                return Ending(halt.name, self.steps, self.now)
+                return RunEnd(halt.name, self.steps, self.now)
             standing += fired
             if fired == limit:
                 if last is None and standing >= STEPS_AT_ONE_TIME_MAX:
-                    raise NetFailed(self.net.net.where, f"time stands still at {self.now}")
+                    raise NetFailed(self.net.net.where, f"time does not advance beyond {self.now}")
                 continue
             if not self._advance(until):
                 reason = "until" if self._agenda else "dead"
                 if self._agenda:
                     self.now = until
-                return Ending(reason, self.steps, self.now)
+                return RunEnd(reason, self.steps, self.now)
             standing = 0
-        return Ending("steps", self.steps, self.now)
+        return RunEnd("steps", self.steps, self.now)
 
-    def step(self) -> Event | None:
-        """The next firing, or None; the net must be compiled as traced."""
+    def step(self) -> Firing | None:
+        """Fires once and returns the firing, or None if nothing can fire; needs `traced`."""
         if self.run(steps=1).reason == "dead":
             return None
         number, binding = self._last
-        return Event(self.now, self.net.transitions[number].name, dict(binding))
+        return Firing(self.now, self.net.transitions[number].name, dict(binding))
 
     def _fire_now(self, limit: int) -> int:
-        """Fires all that can fire at this time, most urgent first; how often."""
+        """Fires what can fire now, the most urgent first, and returns the number of firings."""
         fired = 0
         now, fire, queued, draw = self.now, self._fire, self._queued, self._rng.random
         levels = self._candidates
@@ -203,7 +204,7 @@ class Simulation:
         return fired
 
     def _advance(self, until: float) -> bool:
-        """Time goes to the next delayed token; False if there is none by `until`."""
+        """Advances time to the next delayed token; returns False if there is none by `until`."""
         agenda = self._agenda
         if not agenda or agenda[0][0] > until:
             return False
@@ -212,12 +213,12 @@ class Simulation:
         while agenda and agenda[0][0] == now:
             _, _, place, value = pop(agenda)
             due[place](value)  # type: ignore[misc]  # Only timed places have entries.
-        for number in self._ask_time:
+        for number in self._time_readers:
             self._wake(number)
         return True
 
     def marking(self, name: str) -> Multiset:
-        """All tokens of a place, also those that cannot be taken yet."""
+        """All tokens of a place, including delayed ones."""
         place = self.net.place(name).number
         form, tokens = self._compiled.forms[place], self._tokens[place]
         if form is Form.COUNTER:
@@ -232,11 +233,11 @@ class Simulation:
         return value
 
     def markings(self) -> dict[str, Multiset]:
-        """Of every place of the flat net."""
+        """The tokens of every place of the flat net."""
         return {place.name: self.marking(place.name) for place in self.net.places}
 
     def timed_marking(self, name: str) -> list[tuple[float, Any]]:
-        """The tokens that cannot be taken yet, each with the time from which it can."""
+        """The delayed tokens of a place, each with the time from which it can be taken."""
         place = self.net.place(name).number
         counted = self._compiled.forms[place] is Form.COUNTER
         return [

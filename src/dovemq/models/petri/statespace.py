@@ -1,8 +1,8 @@
-"""The markings that a net can reach, and how: explored breadth first, within limits.
+"""State spaces: all markings that a net can reach, explored breadth first, within limits.
 
-Time is left out: a delayed token can be taken at once, so every marking of the timed net is among
-these (and maybe more). Priorities are kept. Owns the graph and its limits. Refuses to hide that a
-limit was met: `StateSpace.stopped` says so, and figures that need the whole graph are then refused.
+Time is ignored: a delayed token can be taken at once, so the markings of the timed net are among
+these, perhaps with others. Priorities are kept. If a limit stops the exploration,
+`StateSpace.stopped` says so, and figures that need the whole graph raise an error.
 """
 
 import contextlib
@@ -19,12 +19,11 @@ from dovemq.models.petri.exploring import (
     CHANGES_MAX,
     COUNT_BITS,
     ExplorerWriter,
-    refuse_chance,
+    refuse_random,
     shifts,
 )
-from dovemq.models.petri.functions import PURE_CALLS
 from dovemq.models.petri.graph import Graph
-from dovemq.models.petri.multisets import Multiset
+from dovemq.models.petri.multisets import Multiset, totals
 from dovemq.models.petri.nets import Net
 from dovemq.models.petri.writing import FAILURES
 
@@ -34,16 +33,16 @@ CHUNK: Final = 20_000
 """Markings between two calls of `progress`."""
 
 Amounts = tuple[tuple[Any, int], ...]
-"""(value, count) of what is taken or put."""
+"""(value, count) pairs that are taken or put."""
 Progress = Callable[[int, int], bool]
-"""(markings found, markings expanded) → whether to go on."""
+"""Called with (markings found, markings expanded); returns whether to go on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     markings_max: int = MARKINGS_MAX
     tokens_max: int = 10_000
-    """Of one place whose tokens have one value: more is taken for a place without bound."""
+    """Tokens of one place of a single value; a place with more counts as unbounded."""
 
     def __post_init__(self) -> None:
         if self.markings_max < 1 or not 1 <= self.tokens_max <= TOKENS_MAX:
@@ -56,7 +55,7 @@ class _Overflow(Exception):
 
 @dataclass(slots=True)
 class StateSpace:
-    """Marking 0 is the initial one. `stopped` is empty if the whole graph is there."""
+    """A state space. Marking 0 is the initial one; `stopped` is empty if the graph is complete."""
 
     net: CheckedNet
     stopped: str
@@ -89,13 +88,13 @@ class StateSpace:
         return Multiset({value: numbers[place]})
 
     def leaving(self, number: int) -> Iterator[tuple[str, dict[str, Any], int]]:
-        """(transition, binding, next marking) of each firing that a marking enables."""
+        """Yields (transition, binding, next marking) for each firing that a marking enables."""
         for at in self.graph.edges_of(number):
             transition, binding = self.bindings[self.labels[at]]
             yield self.net.transitions[transition].name, binding, self.graph.targets[at]
 
     def bounds(self) -> dict[str, tuple[int, int]]:
-        """Fewest and most tokens that each place ever holds."""
+        """The least and greatest number of tokens of each place."""
         self._need_all("bounds")
         found = {}
         for place in self.net.places:
@@ -108,7 +107,7 @@ class StateSpace:
         return found
 
     def upper_multisets(self) -> dict[str, Multiset]:
-        """For each place and value, the most that it ever holds."""
+        """For each place and value, the greatest number of tokens."""
         self._need_all("bounds")
         found = {}
         for place in self.net.places:
@@ -139,13 +138,13 @@ class StateSpace:
         return [at for at, each in enumerate(self.graph.components) if each == only]
 
     def dead_transitions(self) -> list[str]:
-        """Those that never fire."""
+        """The transitions that never fire."""
         self._need_all("dead transitions")
         seen = {self.bindings[label][0] for label in set(self.labels)}
         return [each.name for each in self.net.transitions if each.number not in seen]
 
     def live_transitions(self) -> list[str]:
-        """Those that can fire again, whatever happens: they fire in every last component."""
+        """The transitions that can always fire again: they fire in every last component."""
         self._need_all("liveness")
         last = self.graph.last_components()
         seen: dict[int, set[int]] = {component: set() for component in last}
@@ -168,19 +167,21 @@ class StateSpace:
 def state_space(
     net: Net | CheckedNet, limits: Limits | None = None, progress: Progress | None = None
 ) -> StateSpace:
-    """All markings reachable from the initial one, or as many as the limits allow."""
-    net = checked(net) if isinstance(net, Net) else net
+    """Explores the markings reachable from the initial one, up to the limits."""
+    net = checked(net)
     if not net.places:
         raise NetInvalid(net.net.where, "a net without places has no markings")
-    refuse_chance(net)
+    refuse_random(net)
     with _uncollected():
         return _Exploration(net, limits or Limits()).run(progress)
 
 
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
-    """No search for cycles meanwhile: millions of tuples without one would be gone through again
-    and again, which takes a third of the time."""
+    """Pauses the garbage collector.
+
+    It would scan millions of tuples without a cycle again and again, a third of the time.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -205,8 +206,7 @@ class _Exploration:
         writer = ExplorerWriter(net)
         writer.write()
         self._program = writer.code.compiled()
-        names: dict[str, Any] = {f"f_{name}": call for name, call in PURE_CALLS.items()}
-        names |= {**net.declared.environment, **writer.names.objects}
+        names: dict[str, Any] = {**net.declared.environment, **writer.names.objects}
         names |= {f"kinds_{place}": kinds for place, kinds in self._kinds.items()}
         names |= {f"memo_{each.number}": {} for each in net.transitions}
         self._labels: list[dict[Any, int]] = [{} for _ in net.transitions]
@@ -260,7 +260,7 @@ class _Exploration:
     def _change(
         self, place: int, known: dict[Any, tuple[int, int]], key: tuple[int, Amounts, Amounts]
     ) -> tuple[int, int]:
-        """(the place's new number, what is added to the key of the marking)."""
+        """Returns the new number of the place, and what is added to the key of the marking."""
         number, gone, come = key
         new = self._changed(place, number, gone, come)
         change = (new, (new - number) << self._shifts[place])
@@ -293,7 +293,4 @@ class _Exploration:
 def _holds(held: dict[Any, int] | None, count: int, wanted: Iterable[tuple[Any, int]]) -> bool:
     if held is None:
         return count >= sum(each for _, each in wanted)
-    total: dict[Any, int] = {}
-    for value, each in wanted:
-        total[value] = total.get(value, 0) + each
-    return all(held.get(value, 0) >= each for value, each in total.items())
+    return all(held.get(value, 0) >= each for value, each in totals(wanted).items())

@@ -1,25 +1,23 @@
-"""A coloured net with finite colour sets as the P/T net that behaves alike.
+"""Unfolding: a coloured net with finite colour sets becomes the P/T net with the same behaviour.
 
 A place becomes one place for each value, a transition one for each binding that its guard allows.
-A binding that would put a value outside the colour set of its place, for which the coloured net
-fails if it is ever enabled, puts a token into the place `outside` instead: where that stays empty,
-both nets behave alike. Owns that translation and its limit. Refuses nets that draw by chance, and
-colour sets without end.
+If a binding would put a value outside the colour set of a place, the coloured net fails. The P/T
+net puts a token into the place `outside` instead; while that is empty, both nets behave alike.
 """
 
 import itertools
 import math
-import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from dovemq.models.petri.bags import Bag
 from dovemq.models.petri.checking import CheckedNet, CheckedTransition, checked
 from dovemq.models.petri.errors import NetInvalid, NetTooLarge
-from dovemq.models.petri.exploring import refuse_chance
-from dovemq.models.petri.functions import PURE_CALLS
-from dovemq.models.petri.inference import Scope, infer
-from dovemq.models.petri.nets import Net
+from dovemq.models.petri.exploring import refuse_random
+from dovemq.models.petri.inference import infer
+from dovemq.models.petri.multisets import totals
+from dovemq.models.petri.nets import Net, free_name
 from dovemq.models.petri.searching import write_bag, write_definitions
 from dovemq.models.petri.writing import FAILURES, Code
 
@@ -28,47 +26,46 @@ OUTSIDE: Final = "outside"
 
 
 def unfolded(net: Net | CheckedNet) -> Net:
-    net = checked(net) if isinstance(net, Net) else net
-    refuse_chance(net)
+    net = checked(net)
+    refuse_random(net)
     made = Net(f"{net.name} unfolded")
     page = made.page("Main")
-    names = _Names()
+    names: dict[tuple[int | None, Any], str] = {(None, ()): OUTSIDE}
+    used = {OUTSIDE}
     for place in net.places:
         values = place.colour.values()
         if values is None:
-            raise NetInvalid(
-                net.net.where.at(place=place.name), f"{place.colour} has no end: it cannot unfold"
-            )
+            where = net.net.where.at(place=place.name)
+            raise NetInvalid(where, f"{place.colour} is not finite")
         for value in values:
-            page.place(names.of(place.name, value), initial=place.initial[value])
+            name = free_name(place.name if value == () else f"{place.name}_{value!r}", used)
+            used.add(name)
+            names[place.number, value] = name
+            page.place(name, initial=place.initial[value])
     for transition in net.transitions:
         for number, (taken, put) in enumerate(_bindings(net, transition)):
-            name = f"{_plain(transition.name)}_{number}"
+            name = free_name(f"{transition.name}_{number}", page.transitions)
             page.transition(name, priority=transition.priority)
-            for inward, amounts in ((True, taken), (False, put)):
-                for (place_number, value), count in amounts.items():
-                    if place_number is None:
-                        if OUTSIDE not in page.places:
-                            page.place(OUTSIDE)
-                        place_name = OUTSIDE
-                    else:
-                        place_name = names.of(net.places[place_number].name, value)
-                    ends = (place_name, name) if inward else (name, place_name)
-                    page.arc(*ends, weight=count)
+            if (None, ()) in put and OUTSIDE not in page:
+                page.place(OUTSIDE)
+            for key, count in taken.items():
+                page.arc(names[key], name, weight=count)
+            for key, count in put.items():
+                page.arc(name, names[key], weight=count)
     return made
 
 
 Amounts = dict[tuple[int | None, Any], int]
-"""(place, or None for `outside`; value) → tokens."""
+"""Maps (place, value) to a number of tokens; the place is None for `outside`."""
 
 
 def _bindings(net: CheckedNet, transition: CheckedTransition) -> Iterator[tuple[Amounts, Amounts]]:
-    """What each binding takes and puts."""
+    """Yields the tokens that each binding takes and puts."""
     sets = []
     for name in transition.plan.order:
         values = net.net.colours[net.net.variables[name]].values()
         if values is None:
-            raise NetInvalid(transition.where, f"the colour set of {name} has no end")
+            raise NetInvalid(transition.where, f"the colour set of {name} is not finite")
         sets.append(values)
     if math.prod(map(len, sets)) > BINDINGS_MAX:
         raise NetTooLarge(transition.where, f"more than {BINDINGS_MAX} bindings to unfold")
@@ -83,20 +80,19 @@ def _bindings(net: CheckedNet, transition: CheckedTransition) -> Iterator[tuple[
 
 
 def _amounts(net: CheckedNet, parts: list[tuple[int, Any, int]]) -> Amounts:
-    total: Amounts = {}
-    for place, value, count in parts:
-        held = net.places[place]
-        known = held.colour.values() or ()
-        key: tuple[int | None, Any] = (place, known[0] if held.counted else value)
-        if not held.counted and value not in known:
-            key = (None, ())
-        total[key] = total.get(key, 0) + count
-    return {key: count for key, count in total.items() if count}
+    def key(place: int, value: Any) -> tuple[int | None, Any]:
+        known = net.places[place].colour.values() or ()
+        if net.places[place].counted:
+            return (place, known[0])
+        return (place, value) if value in known else (None, ())
+
+    found = totals((key(place, value), count) for place, value, count in parts)
+    return {key: count for key, count in found.items() if count}
 
 
 def _effect(net: CheckedNet, transition: CheckedTransition) -> Any:
-    """A function of the binding: None if the guard forbids it, else what is taken and put."""
-    scope = _scope(net)
+    """Returns a function of the binding: None if the guard is false, else tokens taken and put."""
+    scope = replace(net.declared.scope, variables=net.net.variable_colours)
     code = Code(net.name)
     write_definitions(code, net)
     parameters = ", ".join(f"v_{name}" for name in transition.plan.order)
@@ -108,14 +104,13 @@ def _effect(net: CheckedNet, transition: CheckedTransition) -> Any:
         code.lines("taken = []", "put = []")
         for take in transition.takes:
             code.line(f"taken.append(({take.place}, {take.value.code}, {take.count}))")
-        for part in transition.plan.reckoned:
+        for part in transition.plan.computed_takes:
             _write_amounts(code, part.bag, part.place, "taken")
         for put in transition.puts:
             _write_amounts(code, put.bag, put.place, "put")
         code.line("return taken, put")
     program = code.compiled()
-    names = {f"f_{name}": call for name, call in PURE_CALLS.items()}
-    run = program.loaded({**names, **net.declared.environment})["effect"]
+    run = program.loaded(dict(net.declared.environment))["effect"]
 
     def effect(*binding: Any) -> Any:
         try:
@@ -130,35 +125,3 @@ def _write_amounts(code: Code, bag: Bag, place: int, into: str) -> None:
     code.line("parts = []")
     write_bag(code, bag, "parts")
     code.line(f"{into} += [({place}, each, count) for each, count in parts]")
-
-
-def _scope(net: CheckedNet) -> Scope:
-    known = net.declared.scope
-    variables = {name: net.net.colours[colour] for name, colour in net.net.variables.items()}
-    return Scope(variables, known.constants, known.records, known.functions)
-
-
-def _plain(text: str) -> str:
-    found = re.sub(r"\W+", "_", text).strip("_")
-    return found if found[:1].isalpha() else f"v{found}"
-
-
-class _Names:
-    """A name for each place and value, made of their texts, and each only once."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, Any], str] = {}
-        self._taken: set[str] = {OUTSIDE}
-
-    def of(self, place: str, value: Any) -> str:
-        key = (place, value)
-        if key not in self._known:
-            text = "" if value == () else f"_{value!r}"
-            name = plain = _plain(place + text)
-            number = 1
-            while name in self._taken:
-                number += 1
-                name = f"{plain}_{number}"
-            self._taken.add(name)
-            self._known[key] = name
-        return self._known[key]

@@ -1,7 +1,7 @@
-"""Code as it is written for one net: lines, their indentation, and the spot that each came from.
+"""Generated code of one net: its lines, and the part of the net that each line came from.
 
-Owns the way from a line of generated code back to net, page, transition and arc. Refuses text
-that does not come from a checked tree: callers unparse trees, and never paste an expression.
+An error in generated code is reported with its net, page, transition and arc. Callers write only
+code that was unparsed from checked trees, never the text of an expression.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ ALLOWED: Final = {
     name: getattr(__import__("builtins"), name)
     for name in ("len", "range", "tuple", "dict", "int", "ValueError")
 }
-"""All of Python's own names that generated code can reach."""
+"""The only Python names that generated code can reach."""
 FAILURES: Final = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
 
 
@@ -23,13 +23,13 @@ class Code:
     def __init__(self, name: str) -> None:
         self.name = f"<net {name}>"
         self._lines: list[str] = []
-        self._spots: list[Where] = []
+        self._origins: list[Where] = []
         self._depth = 0
         self._where = Where(name)
 
     def line(self, text: str) -> None:
         self._lines.append("    " * self._depth + text)
-        self._spots.append(self._where)
+        self._origins.append(self._where)
 
     def lines(self, *texts: str) -> None:
         for text in texts:
@@ -43,13 +43,13 @@ class Code:
         self._depth -= 1
 
     def open(self, head: str) -> None:
-        """A block that `restored` ends."""
+        """Opens a block that `restored` closes."""
         self.line(head)
         self._depth += 1
 
     @contextlib.contextmanager
     def restored(self) -> Iterator[None]:
-        """All blocks opened within end here."""
+        """Closes the blocks opened inside it."""
         depth = self._depth
         yield
         self._depth = depth
@@ -65,16 +65,16 @@ class Code:
         return "\n".join(self._lines) + "\n"
 
     def compiled(self) -> "Program":
-        return Program(compile(self.text, self.name, "exec"), self.name, tuple(self._spots))
+        return Program(compile(self.text, self.name, "exec"), self.name, tuple(self._origins))
 
 
 class Program:
-    """Compiled code of one net; `loaded` gives it names of its own."""
+    """Compiled code of one net. Each call of `loaded` runs it with separate names."""
 
-    def __init__(self, code: CodeType, name: str, spots: tuple[Where, ...]) -> None:
+    def __init__(self, code: CodeType, name: str, origins: tuple[Where, ...]) -> None:
         self._code = code
         self._name = name
-        self._spots = spots
+        self._origins = origins
 
     def loaded(self, names: dict[str, Any]) -> dict[str, Any]:
         names["__builtins__"] = ALLOWED
@@ -82,12 +82,12 @@ class Program:
         return names
 
     def failed(self, error: BaseException) -> NetFailed:
-        """The same failure, with the spot of the net whose code failed."""
+        """Wraps an error with the part of the net whose code failed."""
         line = 0
         trace = error.__traceback__
         while trace is not None:
             if trace.tb_frame.f_code.co_filename == self._name:
                 line = trace.tb_lineno
             trace = trace.tb_next
-        where = self._spots[line - 1] if line else self._spots[0]
+        where = self._origins[line - 1] if line else self._origins[0]
         return NetFailed(where, f"{type(error).__name__}: {error}")

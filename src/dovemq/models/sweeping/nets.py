@@ -12,9 +12,9 @@ from dovemq.models.petri import (
     Collector,
     Count,
     Laboratory,
-    Level,
     MarkingSize,
     Monitor,
+    TimeAverage,
     checked,
     read_net,
 )
@@ -43,4 +43,4 @@ def _monitor(name: str) -> Monitor:
     if word == "size":
         return MarkingSize(name, rest)
     transition, sign, value = name.partition(": ")
-    return Collector(name, transition, value) if sign else Level(name, name)
+    return Collector(name, transition, value) if sign else TimeAverage(name, name)

@@ -1,4 +1,4 @@
-"""The visibility-based model of a cloud queue (000) as a net, its monitors and its figures.
+"""The visibility-based model of a cloud queue (vma) as a net, its monitors and its figures.
 
     from dovemq.models.petri.vma import simulate_vma
     from dovemq.models.vma.parameters import PAPER
@@ -6,7 +6,7 @@
     figures = simulate_vma(replace(PAPER, reliability=0.88), replications=20)
     figures.delivery_time_s         # an estimate: mean, half_width
 
-`pages.py` is the net, page by page. Rates are per second; times inside the net are whole
+`pages.py` builds the net page by page. Rates are per second; times inside the net are whole
 milliseconds.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dovemq.models.estimates import CONFIDENCE, Estimate
-from dovemq.models.petri.runs import Laboratory, Report
+from dovemq.models.petri.runs import Laboratory, NetReport
 from dovemq.models.petri.vma.figures import PageFigure, page_figures
 from dovemq.models.petri.vma.monitors import vma_monitors
 from dovemq.models.petri.vma.pages import vma_net
@@ -36,7 +36,7 @@ class VmaFigures:
 
     delivery_time_s: Estimate
     waiting: Estimate
-    """In the sender's queue, and visible but not started (Fig. 12)."""
+    """Messages in the sender's queue, and visible messages that no thread has started (Fig. 12)."""
     sender_utilisation: Estimate
     broker_utilisation: Estimate
     """Mean busy threads per thread."""
@@ -44,7 +44,7 @@ class VmaFigures:
     broker_any_busy: Estimate
     """Share of time in which at least one thread is busy."""
     throughput_per_s: Estimate
-    report: Report
+    report: NetReport
 
 
 def simulate_vma(
@@ -57,7 +57,7 @@ def simulate_vma(
     confidence: float = CONFIDENCE,
     progress: Callable[[int], None] | None = None,
 ) -> VmaFigures:
-    """Runs of `duration_s` after a warm-up; 000 has 20 of 100 s without one."""
+    """Simulates runs of `duration_s` after a warm-up; the paper has 20 of 100 s without one."""
     stop_ms = round((warmup_s + duration_s) * 1_000)
     laboratory = Laboratory(vma_net(given), vma_monitors(given, stop_ms))
     report = laboratory.replicate(

@@ -109,7 +109,7 @@ def prioritised(given: VmaParameters) -> bool:
 
 
 def _placing(net: Net, given: VmaParameters) -> None:
-    """Where a message stands in a queue: last, or last of its priority."""
+    """Declares where a message enters a queue: at the end, or behind others of its priority."""
     if not prioritised(given):
         net.function("placed", {"q": "Msgs", "m": "Msg"}, "[*q, m]")
         shown = {"vis": "LIdxVis", "msgs": "Msgs", "m": "Msg"}

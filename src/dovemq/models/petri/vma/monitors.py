@@ -1,9 +1,9 @@
-"""The 26 monitors of the VMA net. 000 mentions that many and describes two; the rest is a reading.
+"""The 26 monitors of the VMA net.
 
-One breakpoint; four latencies, in milliseconds; four lengths; busy threads and whether any is
-busy, for sender and broker; nine counts; the gaps between arrivals, delete requests under way,
-sends beyond the first of each message, and messages that wait for an older one although a thread
-is idle. Throughput is the rate of `delivered`.
+The paper (vma) mentions 26 and describes two of them. These are: a breakpoint; four latencies in
+milliseconds; four lengths; busy threads, and whether any is busy, for sender and broker; nine
+counts; the time between arrivals; pending delete requests; repeated sends of a message; and
+messages that wait for an older one although a thread is idle. Throughput: the rate of `delivered`.
 """
 
 from typing import Any, Final
@@ -13,11 +13,11 @@ from dovemq.models.petri.monitors import (
     Call,
     Collector,
     Count,
-    Level,
+    FunctionCollector,
     ListLength,
     MarkingSize,
     Monitor,
-    Watch,
+    TimeAverage,
 )
 from dovemq.models.vma.parameters import VmaParameters
 
@@ -26,7 +26,7 @@ BROKER: Final = "cloud_queue.Broker"
 RECEIVE: Final = "cloud_queue.Recv_Proc"
 TIMEOUT: Final = f"{BROKER}.Visibility_Timeout"
 WAITING: Final = f"length('cloud_queue.Queue') - length('{BROKER}.Invisible')"
-"""Visible and not started: what is in the queue and not with a thread or a receiver."""
+"""Visible messages that no thread has started: in the queue, with no thread or receiver."""
 
 
 def vma_monitors(given: VmaParameters, stop_ms: int) -> tuple[Monitor, ...]:
@@ -39,13 +39,13 @@ def vma_monitors(given: VmaParameters, stop_ms: int) -> tuple[Monitor, ...]:
         Collector("latency_queue", get, "now - m.IT"),
         Collector("latency_receive", deliver, "recvtime - m.OT"),
         ListLength("sender_queue", f"{SEND}.Send_Queue"),
-        Level("visible", WAITING),
+        TimeAverage("visible", WAITING),
         ListLength("invisible", f"{BROKER}.Invisible"),
         MarkingSize("timers", f"{BROKER}.Timer"),
         MarkingSize("sender_busy", f"{SEND}.Sending"),
-        Level("sender_any_busy", f"size('{SEND}.Sending') > 0"),
+        TimeAverage("sender_any_busy", f"size('{SEND}.Sending') > 0"),
         MarkingSize("broker_busy", f"{BROKER}.Processing"),
-        Level("broker_any_busy", f"size('{BROKER}.Processing') > 0"),
+        TimeAverage("broker_any_busy", f"size('{BROKER}.Processing') > 0"),
         Count("produced", f"{SEND}.Produce"),
         Count("enqueued", f"{SEND}.Enqueue"),
         Count("got", get),
@@ -57,13 +57,15 @@ def vma_monitors(given: VmaParameters, stop_ms: int) -> tuple[Monitor, ...]:
         Count("duplicate", f"{TIMEOUT}.Cancel", "not ifMsgArrived(msgs, m.id)"),
         Collector("inter_arrival", f"{SEND}.Produce", "gap"),
         MarkingSize("delete_requests", "cloud_queue.Delete_Req"),
-        Watch("retransmissions", (get, deliver), lambda: _retransmissions(get, deliver)),
-        Level("blocked", f"({WAITING}) if size('{BROKER}.Threads') > 0 else 0"),
+        FunctionCollector(
+            "retransmissions", (get, deliver), lambda: _retransmissions(get, deliver)
+        ),
+        TimeAverage("blocked", f"({WAITING}) if size('{BROKER}.Threads') > 0 else 0"),
     )
 
 
 def _retransmissions(get: str, deliver: str) -> dict[str, Call]:
-    """How often a message was got before it was first delivered, beyond once."""
+    """Collects how many times a message was got again before its first delivery."""
     times: dict[int, int] = {}
 
     def got(now: float, binding: dict[str, Any]) -> None:

@@ -1,13 +1,13 @@
-"""The VMA net page by page, as 000 has it (Figures 4 to 10), with readings where it has gaps.
+"""The VMA net page by page (vma, Figures 4 to 10), with assumptions where the paper has gaps.
 
     System ─ cloud_queue ─┬─ Send_Proc   messages are made, sent by n1 threads, enqueued
                           ├─ Broker      got by n2 threads and sent on; in order or not
                           │  └─ Visibility_Timeout   Cancel, Trigger
                           └─ Recv_Proc   delivered and acknowledged, or lost
 
-Readings: `triggerTimer` prepends (`::`); an acknowledgement also removes a message that has become
-visible again meanwhile; in ideal mode the timer is started by the loss and runs out at once; in
-order, Queue_Index holds the ids that became visible again and behind them the next id to start.
+Assumptions: `triggerTimer` prepends (`::`); an acknowledgement also removes a message that has
+become visible again; in ideal mode the loss starts a timer that ends at once; in order, Queue_Index
+holds the ids that became visible again, followed by the next id to start.
 """
 
 from dovemq.models.distributions import Exponential
@@ -15,12 +15,11 @@ from dovemq.models.petri.colours import Int
 from dovemq.models.petri.errors import NetInvalid, Where
 from dovemq.models.petri.nets import Net, Page
 from dovemq.models.petri.vma.declarations import declare, in_milliseconds, prioritised
-from dovemq.models.petri.vma.positions import put_in_place
 from dovemq.models.vma.parameters import PAPER, VmaParameters
 
 TIMER = "Timer"
 URGENT = 0
-"""An acknowledgement is settled before anything else at its time."""
+"""An acknowledgement is handled before anything else at its time."""
 
 
 def vma_net(given: VmaParameters = PAPER) -> Net:
@@ -37,17 +36,11 @@ def vma_net(given: VmaParameters = PAPER) -> Net:
     _broker(net.page("Broker"), in_order=given.order == "in")
     _visibility_timeout(net.page("Visibility_Timeout"), in_order=given.order == "in")
     _recv_proc(net.page("Recv_Proc"))
-    in_order = given.order == "in"
-    put_in_place(net, index=_index_place(in_order), get=_get_transition(in_order))
     return net
 
 
 def _index_place(in_order: bool) -> str:
     return "Queue_Index" if in_order else "Msg_Vis"
-
-
-def _get_transition(in_order: bool) -> str:
-    return "Get_Oldest_Msg" if in_order else "Get_Msg"
 
 
 def _system(page: Page) -> None:
@@ -62,8 +55,8 @@ def _cloud_queue(page: Page, *, in_order: bool) -> None:
     page.place("Receiver", "MsgxTime", port="out")
     page.place("Queue", "Msgs", initial="[]")
     page.place(index, "LIdxVis", initial="[(1, 'visible')]" if in_order else "[]")
-    page.place("Outgoing", "MsgTimed")
     page.place("Delete_Req", "Msg")
+    page.place("Outgoing", "MsgTimed")
     sockets = {"Sender": "Sender", "Queue": "Queue", "Msg_Vis": index}
     page.substitution("Send_Proc", "Send_Proc", sockets)
     inner = {name: name for name in ("Queue", index, "Outgoing", "Delete_Req")}
@@ -94,7 +87,7 @@ def _send_proc(page: Page, given: VmaParameters) -> None:
     page.transition("Enqueue")
     page.arc("Network", "Enqueue", "m")
     page.flow("Queue", "Enqueue", "msgs", "[*msgs, replace(m, IT=now)]")
-    # In order, ids stand for themselves: the broker goes through them one by one.
+    # In order, the broker counts through the ids, so no index of messages is needed.
     shown = "vis" if given.order == "in" else "shown(vis, msgs, m)"
     page.flow("Msg_Vis", "Enqueue", "vis", shown)
 
@@ -119,7 +112,7 @@ def _produce(page: Page, given: VmaParameters) -> None:
 
 
 def _broker(page: Page, *, in_order: bool) -> None:
-    index, get = _index_place(in_order), _get_transition(in_order)
+    index, get = _index_place(in_order), "Get_Oldest_Msg" if in_order else "Get_Msg"
     page.place("Queue", "Msgs", port="io")
     page.place(index, "LIdxVis", port="io")
     page.place("Outgoing", "MsgTimed", port="out")

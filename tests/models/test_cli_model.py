@@ -133,6 +133,7 @@ def test_headroom_and_slopes_are_reported_on_request(ask: Ask) -> None:
         (("--threads", "1,2,3"), "SENDER,BROKER"),
         (("--threads", "2.5"), "sender_threads"),
         (("--from", "nowhere.toml"), "cannot be read"),
+        (("--as-printed", "--method", "kernel"), "--as-printed is for --method analytic"),
     ],
 )
 def test_wrong_question_about_the_service_is_refused(

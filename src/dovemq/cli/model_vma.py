@@ -163,7 +163,8 @@ def _row(
     args: argparse.Namespace, value: float | None, parameters: "VmaParameters", answer: "VmaAnswer"
 ) -> dict[str, Any]:
     row: dict[str, Any] = {} if value is None else {args.sweep[0]: value}
-    row["parameters"] = plain({name: getattr(parameters, name) for name in _PARAMETERS})
+    shown_parameters = {name: getattr(parameters, name) for name in _PARAMETERS}
+    row["parameters"] = plain({**shown_parameters, "as_printed": args.as_printed})
     row["stable"] = not answer.unstable
     row["unstable"] = list(answer.unstable)
     for name, column in _COLUMNS.items():

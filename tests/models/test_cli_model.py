@@ -282,11 +282,11 @@ def test_mistake_in_a_file_is_refused_with_its_place(
 def test_every_figure_is_listed(ask: Ask) -> None:
     listed: list[dict[str, Any]] = json.loads(ask("reproduce", "list", "--json"))
     assert [each["id"] for each in listed] == list(EXPERIMENTS)
-    assert "002-fig4" in ask("reproduce", "list")
+    assert "elastic-fig4" in ask("reproduce", "list")
 
 
 def test_figure_gives_data_plots_and_verdicts(ask: Ask, tmp_path: Path) -> None:
-    (found,) = json.loads(ask("reproduce", "002-fig4", "--quick", "--out", tmp_path, "--json"))
+    (found,) = json.loads(ask("reproduce", "elastic-fig4", "--quick", "--out", tmp_path, "--json"))
     assert {Path(path).suffix for path in found["files"]} == {
         ".csv",
         ".json",
@@ -294,18 +294,18 @@ def test_figure_gives_data_plots_and_verdicts(ask: Ask, tmp_path: Path) -> None:
         ".png",
         ".svg",
     }
-    table = pq.read_table(tmp_path / "002-fig4.parquet")
+    table = pq.read_table(tmp_path / "elastic-fig4.parquet")
     assert table.num_rows == found["rows"] == 11
     holds = {each["claim"]: each["holds"] for each in found["verdicts"]}
     assert holds["5 more consumers are given as (2, 2, 1, 4)"] is True
-    assert "holds: MinCost keeps 50 s" in ask("reproduce", "002-fig4", "--quick")
+    assert "holds: MinCost keeps 50 s" in ask("reproduce", "elastic-fig4", "--quick")
 
 
 def test_equal_runs_write_equal_files(ask: Ask, tmp_path: Path) -> None:
     for folder in ("one", "two"):
-        ask("reproduce", "002-fig4", "--quick", "--out", tmp_path / folder)
+        ask("reproduce", "elastic-fig4", "--quick", "--out", tmp_path / folder)
     for ending in ("csv", "svg", "json"):
-        one, two = (tmp_path / folder / f"002-fig4.{ending}" for folder in ("one", "two"))
+        one, two = (tmp_path / folder / f"elastic-fig4.{ending}" for folder in ("one", "two"))
         assert one.read_bytes() == two.read_bytes()
 
 

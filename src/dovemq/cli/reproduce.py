@@ -24,10 +24,10 @@ def add(commands: Commands) -> None:
         "reproduce",
         _run,
         "reproduce figures and tables of the papers: data, plots, and whether each claim holds",
-        "dovemq reproduce list\ndovemq reproduce 002-fig4 --out ./figures",
+        "dovemq reproduce list\ndovemq reproduce elastic-fig4 --out ./figures",
     )
     parser.add_argument(
-        "ids", nargs="+", metavar="ID", help="such as 002-fig4, or all; list shows them"
+        "ids", nargs="+", metavar="ID", help="such as elastic-fig4, or all; list shows them"
     )
     parser.add_argument("--quick", action="store_true", help="fewer replications and runs")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write data, plots and verdicts")

@@ -1,4 +1,4 @@
-"""002-fig4: work in progress after each consumer added, MinTime against Random."""
+"""elastic-fig4: work in progress after each consumer added, MinTime against Random."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -45,7 +45,7 @@ def work_in_progress(effort: Effort) -> Figure:
     low, middle, high = np.quantile(chance, (0.1, 0.5, 0.9), axis=0, method="nearest")
     steps = tuple(float(step) for step in range(BUDGET + 1))
     return Figure(
-        "Work in progress after each consumer added, λ = (3, 3.5, 3) a minute (002, fig. 4)",
+        "Work in progress after each consumer added, λ = (3, 3.5, 3) a minute (elastic, fig. 4)",
         _data(steps, ours, {"low": low, "median": middle, "high": high}, chance, best),
         (
             Panel(

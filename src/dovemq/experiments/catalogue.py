@@ -35,12 +35,14 @@ EXPERIMENTS: Final[Mapping[str, Experiment]] = {
         name: Experiment(title, functools.partial(vma_pages.page_figure, name))
         for name, title in vma_pages.TITLES.items()
     },
-    "000-fig11": Experiment("delivery time by threads", vma_threads.delivery_time),
-    "000-fig12": Experiment("waiting messages by threads", vma_waiting.waiting_number),
-    "000-fig13": Experiment("utilisation by threads", vma_threads.utilisation),
-    "000-fig14": Experiment("all three by service time", vma_service_time.service_time),
-    "000-fig15": Experiment("all three by arrival rate", vma_arrival_rate.arrival_rate),
-    "002-fig4": Experiment("MinTime and Random, step by step", allocation_steps.work_in_progress),
-    "002-model": Experiment("decomposition and simulation by class", decomposition.by_class),
+    "vma-fig11": Experiment("delivery time by threads", vma_threads.delivery_time),
+    "vma-fig12": Experiment("waiting messages by threads", vma_waiting.waiting_number),
+    "vma-fig13": Experiment("utilisation by threads", vma_threads.utilisation),
+    "vma-fig14": Experiment("all three by service time", vma_service_time.service_time),
+    "vma-fig15": Experiment("all three by arrival rate", vma_arrival_rate.arrival_rate),
+    "elastic-fig4": Experiment(
+        "MinTime and Random, step by step", allocation_steps.work_in_progress
+    ),
+    "elastic-model": Experiment("decomposition and simulation by class", decomposition.by_class),
     "loop": Experiment("a model from traces of the service, and the service", _loop),
 }

@@ -1,4 +1,4 @@
-"""002-model: the decomposition of 002 beside a long simulation, class by class, with its error.
+"""elastic-model: the decomposition of 002 beside a long simulation, class by class, with its error.
 
 Not a figure of the paper, which shows no simulation of its model: what `dovemq plan` stands on.
 """
@@ -33,7 +33,7 @@ def by_class(effort: Effort) -> Figure:
     widths = [float(row["half_width_s"]) for row in rows]
     worst = max(map(abs, errors))
     return Figure(
-        "Mean response time of each class: decomposition and simulation (002, appendix A)",
+        "Mean response time of each class: decomposition and simulation (elastic, appendix A)",
         {name: [row[name] for row in rows] for name in names},
         (
             Panel(

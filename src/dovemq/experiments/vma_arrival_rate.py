@@ -1,4 +1,4 @@
-"""000-fig15: delivery time, waiting and utilisation as messages arrive faster."""
+"""vma-fig15: delivery time, waiting and utilisation as messages arrive faster."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -37,7 +37,7 @@ def arrival_rate(effort: Effort) -> Figure:
     )
     settings = [_setting(threads) for threads in THREADS]
     return Figure(
-        "Performance with different arrival rates, μ = 10, q = 0.88 (000, fig. 15)",
+        "Performance with different arrival rates, μ = 10, q = 0.88 (vma, fig. 15)",
         columns(found, "arrival_rate"),
         three_panels(found, "arrival rate, messages/s"),
         (

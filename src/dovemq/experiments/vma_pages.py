@@ -1,4 +1,4 @@
-"""000-fig3 to 000-fig10: the pages of our net, drawn, beside what the text says of them."""
+"""vma-fig3 to vma-fig10: the pages of our net, drawn, beside what the text says of them."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -8,14 +8,14 @@ from dovemq.models.petri import Net, Page, write_net
 from dovemq.models.petri.vma import VmaParameters, page_figures, vma_net
 
 TITLES: Final[Mapping[str, str]] = {
-    "000-fig3": "the hierarchy of pages",
-    "000-fig4": "the page System",
-    "000-fig5": "the page Cloud_Queue",
-    "000-fig6": "the page Send_Proc",
-    "000-fig7": "the page Broker, out of order",
-    "000-fig8": "the page Recv_Proc",
-    "000-fig9": "the page Visibility_Timeout",
-    "000-fig10": "the page Broker, in order",
+    "vma-fig3": "the hierarchy of pages",
+    "vma-fig4": "the page System",
+    "vma-fig5": "the page Cloud_Queue",
+    "vma-fig6": "the page Send_Proc",
+    "vma-fig7": "the page Broker, out of order",
+    "vma-fig8": "the page Recv_Proc",
+    "vma-fig9": "the page Visibility_Timeout",
+    "vma-fig10": "the page Broker, in order",
 }
 _PICTURES_ARE_MISSING: Final = (
     "The pictures of the paper are not in its text: places and transitions that the text does not "
@@ -28,7 +28,7 @@ def page_figure(name: str, effort: Effort) -> Figure:
     found = page_figures()[name]
     pages = [found.net.pages[found.page]] if found.page else list(found.net.pages.values())
     return Figure(
-        f"{found.title} (000, fig. {name.removeprefix('000-fig')})",
+        f"{found.title} (vma, fig. {name.removeprefix('vma-fig')})",
         _nodes(pages),
         verdicts=_VERDICTS[name](found.net) if name in _VERDICTS else (),
         readings=(_PICTURES_ARE_MISSING,),
@@ -103,7 +103,7 @@ def _text(net: Net, page: str) -> str:
 
 
 _VERDICTS: Final = {
-    "000-fig3": _levels,
-    "000-fig6": _size_of_send_proc,
-    "000-fig10": _only_broker_differs,
+    "vma-fig3": _levels,
+    "vma-fig6": _size_of_send_proc,
+    "vma-fig10": _only_broker_differs,
 }

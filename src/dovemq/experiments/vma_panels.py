@@ -1,4 +1,4 @@
-"""The three panels that 000-fig14 and 000-fig15 share."""
+"""The three panels that vma-fig14 and vma-fig15 share."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""000-fig14: delivery time, waiting and utilisation as the service time grows."""
+"""vma-fig14: delivery time, waiting and utilisation as the service time grows."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -40,7 +40,7 @@ def service_time(effort: Effort) -> Figure:
     )
     settings = [_setting(threads) for threads in THREADS]
     return Figure(
-        "Performance with different service times, λ = 30, q = 0.99 (000, fig. 14)",
+        "Performance with different service times, λ = 30, q = 0.99 (vma, fig. 14)",
         columns(found, "service_ms"),
         three_panels(found, "mean service time, ms"),
         (

@@ -1,4 +1,4 @@
-"""000-fig11 and 000-fig13: delivery time and utilisation as the numbers of threads grow alike."""
+"""vma-fig11 and vma-fig13: delivery time and utilisation as the numbers of threads grow alike."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ def delivery_time(effort: Effort) -> Figure:
     found = _swept(effort)
     settings = [_setting(reliability) for reliability in RELIABILITIES]
     return Figure(
-        "Mean message delivery time with a different number of threads (000, fig. 11)",
+        "Mean message delivery time with a different number of threads (vma, fig. 11)",
         columns(found, "threads"),
         tuple(
             Panel(setting, _X_LABEL, "delivery time, s", curves(found, "delivery_time", setting))
@@ -56,7 +56,7 @@ def utilisation(effort: Effort) -> Figure:
         "broker_any_busy": "broker, P(any thread busy)",
     }
     return Figure(
-        "System components utilisation with a different number of threads (000, fig. 13)",
+        "System components utilisation with a different number of threads (vma, fig. 13)",
         columns(found, "threads"),
         tuple(
             Panel(label, _X_LABEL, "utilisation", curves(found, measure))

@@ -1,4 +1,4 @@
-"""000-fig12: messages waiting in queue, where one number of threads is fixed at 6."""
+"""vma-fig12: messages waiting in queue, where one number of threads is fixed at 6."""
 
 import itertools
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def waiting_number(effort: Effort) -> Figure:
     )
     settings = [_setting(side, q) for side in SIDES for q in RELIABILITIES]
     return Figure(
-        "Mean number of messages waiting in queue (000, fig. 12)",
+        "Mean number of messages waiting in queue (vma, fig. 12)",
         columns(found, "threads"),
         tuple(
             Panel(

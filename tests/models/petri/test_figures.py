@@ -28,17 +28,17 @@ def test_page_of_the_paper_is_drawn_with_its_nodes(name: str) -> None:
 
 
 def test_verdicts_on_the_pages_are_computed() -> None:
-    (verdict,) = EXPERIMENTS["000-fig6"].run(Effort()).verdicts
+    (verdict,) = EXPERIMENTS["vma-fig6"].run(Effort()).verdicts
     assert verdict.holds is False
     assert "9 and 4" in verdict.found
-    (verdict,) = EXPERIMENTS["000-fig3"].run(Effort()).verdicts
+    (verdict,) = EXPERIMENTS["vma-fig3"].run(Effort()).verdicts
     assert verdict.found.startswith("4")
 
 
 def test_page_is_written_as_files(tmp_path: Path) -> None:
-    assert main(["reproduce", "000-fig7", "--out", str(tmp_path)]) == 0
+    assert main(["reproduce", "vma-fig7", "--out", str(tmp_path)]) == 0
     names = {path.name for path in tmp_path.iterdir()}
-    assert {"000-fig7-page.svg", "000-fig7.csv", "000-fig7.parquet"} <= names
+    assert {"vma-fig7-page.svg", "vma-fig7.csv", "vma-fig7.parquet"} <= names
 
 
 def test_net_answers_like_the_closed_form() -> None:

@@ -8,13 +8,13 @@ from dovemq.models.petri.vma.pages import vma_net
 from dovemq.models.petri.vma.parameters import Order, VmaParameters
 
 _PAGES: tuple[tuple[str, str, str, Order], ...] = (
-    ("000-fig4", "Layer 1: the system", "System", "out"),
-    ("000-fig5", "Layer 2: the cloud queue", "Cloud_Queue", "out"),
-    ("000-fig6", "Send_Proc", "Send_Proc", "out"),
-    ("000-fig7", "Broker, out of order", "Broker", "out"),
-    ("000-fig8", "Recv_Proc", "Recv_Proc", "out"),
-    ("000-fig9", "Visibility_Timeout", "Visibility_Timeout", "out"),
-    ("000-fig10", "Broker, in order", "Broker", "in"),
+    ("vma-fig4", "Layer 1: the system", "System", "out"),
+    ("vma-fig5", "Layer 2: the cloud queue", "Cloud_Queue", "out"),
+    ("vma-fig6", "Send_Proc", "Send_Proc", "out"),
+    ("vma-fig7", "Broker, out of order", "Broker", "out"),
+    ("vma-fig8", "Recv_Proc", "Recv_Proc", "out"),
+    ("vma-fig9", "Visibility_Timeout", "Visibility_Timeout", "out"),
+    ("vma-fig10", "Broker, in order", "Broker", "in"),
 )
 
 
@@ -30,7 +30,7 @@ class PageFigure:
 
 def page_figures() -> dict[str, PageFigure]:
     tree = vma_net()
-    found = {"000-fig3": PageFigure("The hierarchy of pages", tree, "", hierarchy_svg(tree))}
+    found = {"vma-fig3": PageFigure("The hierarchy of pages", tree, "", hierarchy_svg(tree))}
     for figure, title, page, order in _PAGES:
         net = vma_net(VmaParameters(order=order, mode="timer"))
         found[figure] = PageFigure(title, net, page, page_svg(net, page))

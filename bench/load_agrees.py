@@ -27,7 +27,7 @@ from bench.peers.processes import Running
 from bench.peers.starting import dovemq
 from bench.peers.workloads import CONNECTIONS, LIFECYCLE, WORKLOADS
 from bench.tables import Row, parser_of, show
-from dovemq.load.costs import Undisturbed
+from bench.undisturbed import Undisturbed
 
 RATIO_MAX: Final = 1.1
 WARM_UP_SHARE: Final = 4

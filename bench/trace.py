@@ -22,7 +22,7 @@ from bench.load import Load, Signer, connect, singles, tens
 from bench.measured import access_of, cpu_seconds, create_queue, dovemq_server
 from bench.path import BODY_BYTES, WARM_UP_SHARE, Contestant, Shape
 from bench.tables import Row, parser_of, show
-from dovemq.load.costs import Undisturbed
+from bench.undisturbed import Undisturbed
 from dovemq.telemetry.folders import PARTIAL
 from dovemq.telemetry.trace import TICK_SECONDS
 

@@ -26,7 +26,7 @@ GRAPH: Final = Graph(
         (1.0, ((2, ()), (1, (0,)), (3, (0,)), (3, (1, 2)))),
     ),
 )
-"""Two job types of 002 (rates per minute) and one that splits and joins."""
+"""Two job types of the paper elastic (rates per minute) and one that splits and joins."""
 LONGER: Final = 40.0
 
 

@@ -1,4 +1,4 @@
-"""The VMA tandem by the kernel: beside SimPy and Ciw, all of Fig. 11 of 000, its cost by size."""
+"""The VMA tandem by the kernel: beside SimPy and Ciw, all of Fig. 11 of vma, its cost by size."""
 
 import time
 from collections.abc import Callable, Sequence

@@ -1,96 +1,133 @@
-"""Claims on the queue service of 000 that several figures make, judged from the points of a sweep.
-
-A claim that compares with a simulation is judged for each one that took part, and stays open when
-none did.
-"""
+"""Verdicts on claims: estimates with their intervals, compared with a threshold."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from dovemq.experiments.figure import Verdict
-from dovemq.experiments.sweeps import Point, means, select
+from dovemq.experiments.scenario import Estimate
+from dovemq.experiments.sweeps import VmaSweep
 
 _COVERAGE = 0.95
 _UTILISATION_MAX = 0.9
 _CHANCE_MIN = 0.01
-"""Intervals of 95 % miss what they are about now and then; so rarely as this they do not."""
 
 
-def simulations(found: Sequence[Point]) -> list[str]:
-    methods = dict.fromkeys(point.answer.method for point in found)
-    return [method for method in methods if method != "analytic"]
+def exact(values: Iterable[float]) -> list[Estimate]:
+    """Values without uncertainty."""
+    return [Estimate(value, value, value) for value in values]
 
 
-def agreement(found: Sequence[Point], measure: str, settings: Sequence[str]) -> list[Verdict]:
-    """As many intervals hold the closed form as intervals of 95 % do, at a level of 1 %.
+def relative_error(model: float, mean: float, low: float, high: float) -> Estimate:
+    """The error of a model relative to a measured mean, whose interval is `low` to `high`."""
+    most = model / low - 1.0 if low > 0.0 else math.inf
+    return Estimate(model / mean - 1.0, model / high - 1.0, most)
 
-    Only up to a utilisation of `_UTILISATION_MAX`: nearer to 1 a run of 100 s that starts empty
-    does not come to a steady state, and is no estimate of one.
+
+def judge(
+    claim: str,
+    threshold: str,
+    values: Sequence[Estimate],
+    *,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+    found: str = "",
+) -> Verdict:
+    """The claim holds if all intervals lie within the bounds, and fails if one lies outside.
+
+    Otherwise an interval crosses a bound, and the run was too short to tell. `found` says what
+    the values are.
     """
-    claim = f"analysis and simulation out of order agree on the {measure.replace('_', ' ')}"
+    holds: bool | None = all(at_least <= each.low and each.high <= at_most for each in values)
+    outside = any(each.high < at_least or each.low > at_most for each in values)
+    if not holds and not outside:
+        holds = None
+    return Verdict(claim, threshold, holds, f"{found}: {_span(values)}")
+
+
+def _span(values: Sequence[Estimate]) -> str:
+    least, most = (pick(each.mean for each in values) for pick in (min, max))
+    low, high = min(each.low for each in values), max(each.high for each in values)
+    text = f"{least:.3g}" if least == most else f"{least:.3g} to {most:.3g}"
+    return text if (low, high) == (least, most) else f"{text} (95 %: {low:.3g} to {high:.3g})"
+
+
+def judge_simulations(
+    sweep: VmaSweep,
+    claim: str,
+    threshold: str,
+    values: Callable[[str], Sequence[Estimate]],
+    *,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+    found: str,
+) -> list[Verdict]:
+    """One verdict for each simulation; `values` takes the name of its method."""
+    return [
+        judge(
+            f"{claim} ({method})",
+            threshold,
+            values(method),
+            at_least=at_least,
+            at_most=at_most,
+            found=found,
+        )
+        for method in sweep.simulations
+    ]
+
+
+def agreement(sweep: VmaSweep, measure: str) -> list[Verdict]:
+    """Enough of the 95 % intervals contain the closed form, at a level of significance of 1 %.
+
+    Points above a utilisation of `_UTILISATION_MAX` do not count: a run of 100 s that starts
+    empty does not reach a steady state there.
+    """
     verdicts = []
-    for method in simulations(found):
+    for method in sweep.simulations:
         pairs = [
             (closed.answer.measures[measure], simulated.answer.measures[measure])
-            for setting in settings
+            for setting in sweep.settings
             for closed, simulated in zip(
-                select(found, setting), select(found, setting, method), strict=True
+                sweep.select(setting), sweep.select(setting, method), strict=True
             )
-            if _steady(closed)
+            if closed.answer.measures["broker_utilisation"].mean <= _UTILISATION_MAX
         ]
-        inside = sum(one.low <= exact.mean <= one.high for exact, one in pairs)
-        apart = max(abs(one.mean / exact.mean - 1.0) for exact, one in pairs)
+        inside = sum(one.low <= closed.mean <= one.high for closed, one in pairs)
+        apart = max(abs(one.mean / closed.mean - 1.0) for closed, one in pairs)
+        least = _fewest_inside(len(pairs))
         verdicts.append(
             Verdict(
-                f"{claim} ({method})",
-                _chance_of_fewer(inside, len(pairs)) >= _CHANCE_MIN,
-                f"up to ρ = {_UTILISATION_MAX:g}: {inside} of {len(pairs)} in the 95 % interval; "
-                f"means at most {apart:.1%} apart",
+                f"analysis and simulation out of order agree on the {_words(measure)} ({method})",
+                f"at least {least} of {len(pairs)} intervals of 95 % contain the closed form, "
+                f"where ρ is at most {_UTILISATION_MAX:g}",
+                inside >= least,
+                f"{inside} of {len(pairs)}; means at most {apart:.1%} apart",
             )
         )
-    return verdicts or [open_claim(claim)]
+    return verdicts
 
 
-def _steady(closed: Point) -> bool:
-    busy = closed.answer.measures["broker_utilisation"]
-    return busy.known and busy.mean <= _UTILISATION_MAX
+def _fewest_inside(count: int) -> int:
+    """The smallest number that chance alone does not fall below in 99 of 100 cases."""
+    chance = 0.0
+    for inside in range(count + 1):
+        chance += (
+            math.comb(count, inside) * _COVERAGE**inside * (1.0 - _COVERAGE) ** (count - inside)
+        )
+        if chance >= _CHANCE_MIN:
+            return inside
+    return count
 
 
-def _chance_of_fewer(inside: int, count: int) -> float:
-    """That at most so many of the intervals hold what they are about."""
-    return sum(
-        math.comb(count, held) * _COVERAGE**held * (1.0 - _COVERAGE) ** (count - held)
-        for held in range(inside + 1)
+def in_order_is_larger(sweep: VmaSweep, measure: str) -> list[Verdict]:
+    return judge_simulations(
+        sweep,
+        f"the {_words(measure)} is larger in order than out of order",
+        "in order / out of order is above 1 at every point",
+        lambda method: sweep.order_ratios(measure, method),
+        at_least=1.0,
+        found="in order / out of order",
     )
 
 
-def in_order_is_larger(
-    found: Sequence[Point], measure: str, settings: Sequence[str]
-) -> list[Verdict]:
-    claim = f"the {measure.replace('_', ' ')} is larger in order than out of order"
-    verdicts = []
-    for method in simulations(found):
-        ratios = order_ratios(found, measure, settings, method)
-        verdicts.append(
-            Verdict(
-                f"{claim} ({method})",
-                min(ratios) > 1.0,
-                f"in order / out of order: {min(ratios):.2f} to {max(ratios):.2f}",
-            )
-        )
-    return verdicts or [open_claim(claim)]
-
-
-def order_ratios(
-    found: Sequence[Point], measure: str, settings: Sequence[str], method: str
-) -> list[float]:
-    """In order over out of order, at every point of the settings."""
-    ratios = []
-    for setting in settings:
-        ordered, free = (means(found, measure, setting, method, order) for order in ("in", "out"))
-        ratios += [one / other for one, other in zip(ordered, free, strict=True) if other]
-    return ratios
-
-
-def open_claim(claim: str) -> Verdict:
-    return Verdict(claim, None, "needs a simulation, and none took part")
+def _words(measure: str) -> str:
+    return {"waiting": "number of waiting messages"}.get(measure, measure.replace("_", " "))

@@ -1,5 +1,7 @@
 """Files of a figure: data as Parquet and CSV, panels as PNG and SVG, verdicts as JSON."""
 
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -8,11 +10,13 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from dovemq.experiments.drawing import draw
-from dovemq.experiments.figure import Figure
+from dovemq.experiments.figure import Figure, Verdict
+
+VERDICT_WORDS: Final = {True: "holds", False: "does not hold", None: "too short to tell"}
 
 
 def publish(name: str, figure: Figure, folder: Path) -> list[Path]:
-    """Writes all of them; those of an earlier run are replaced."""
+    """Writes all files of a figure; those of an earlier run are replaced."""
     folder.mkdir(parents=True, exist_ok=True)
     table = pa.table({column: list(values) for column, values in figure.data.items()})
     written = [folder / f"{name}.parquet", folder / f"{name}.csv", folder / f"{name}.json"]
@@ -35,12 +39,22 @@ def summary(name: str, figure: Figure) -> dict[str, object]:
         "id": name,
         "title": figure.title,
         "rows": len(next(iter(figure.data.values()), ())),
+        "claims": counts(figure.verdicts),
         "verdicts": [
-            {"claim": each.claim, "holds": each.holds, "found": each.found}
+            {
+                "claim": each.claim,
+                "threshold": each.threshold,
+                "holds": each.holds,
+                "verdict": VERDICT_WORDS[each.holds],
+                "found": each.found,
+            }
             for each in figure.verdicts
         ],
         "readings": list(figure.readings),
     }
 
 
-VERDICT_WORDS: Final = {True: "holds", False: "does not hold", None: "not told here"}
+def counts(verdicts: Iterable[Verdict]) -> dict[str, int]:
+    """How many claims hold, how many do not, and for how many the run was too short to tell."""
+    found = Counter(verdict.holds for verdict in verdicts)
+    return {"hold": found[True], "do_not_hold": found[False], "too_short_to_tell": found[None]}

@@ -1,4 +1,4 @@
-"""vma-fig3 to vma-fig10: the pages of our net, drawn, beside what the text says of them."""
+"""vma-fig3 to vma-fig10: drawings of the pages of our net, and what the paper says about them."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -18,19 +18,19 @@ TITLES: Final[Mapping[str, str]] = {
     "vma-fig10": "the page Broker, in order",
 }
 _PICTURES_ARE_MISSING: Final = (
-    "The pictures of the paper are not in its text: places and transitions that the text does not "
-    "name are a reading."
+    "Places and transitions that the paper's text does not name are our choice: its pictures were "
+    "not available."
 )
 
 
 def page_figure(name: str, effort: Effort) -> Figure:
-    """Takes no effort."""
+    """Draws a page; `effort` changes nothing."""
     found = page_figures()[name]
     pages = [found.net.pages[found.page]] if found.page else list(found.net.pages.values())
     return Figure(
         f"{found.title} (vma, fig. {name.removeprefix('vma-fig')})",
         _nodes(pages),
-        verdicts=_VERDICTS[name](found.net) if name in _VERDICTS else (),
+        verdicts=(_VERDICTS[name](found.net),) if name in _VERDICTS else (),
         readings=(_PICTURES_ARE_MISSING,),
         drawings=(Drawing("page", found.svg),),
     )
@@ -56,43 +56,40 @@ def _nodes(pages: list[Page]) -> dict[str, Column]:
     return {name: [row[at] for row in rows] for at, name in enumerate(names)}
 
 
-def _levels(net: Net) -> tuple[Verdict, ...]:
+def _levels(net: Net) -> Verdict:
     def depth(page: str) -> int:
         below = net.pages[page].substitutions.values()
         return 1 + max((depth(each.page) for each in below), default=0)
 
     levels = depth(net.root_page)
-    return (
-        Verdict(
-            "the hierarchy has three levels",
-            levels == 3,
-            f"{levels}, counting Visibility_Timeout below Broker",
-        ),
+    return Verdict(
+        "the hierarchy has three levels",
+        "the same number",
+        levels == 3,
+        f"{levels}, counting Visibility_Timeout below Broker",
     )
 
 
-def _size_of_send_proc(net: Net) -> tuple[Verdict, ...]:
+def _size_of_send_proc(net: Net) -> Verdict:
     page = net.pages["Send_Proc"]
     places, transitions = len(page.places), len(page.transitions)
-    return (
-        Verdict(
-            "Send_Proc has 13 places and 7 transitions",
-            (places, transitions) == (13, 7),
-            f"ours does with {places} and {transitions}; the text names two places",
-        ),
+    return Verdict(
+        "Send_Proc has 13 places and 7 transitions",
+        "the same numbers",
+        (places, transitions) == (13, 7),
+        f"our page needs {places} and {transitions}; the text names two places",
     )
 
 
-def _only_broker_differs(net: Net) -> tuple[Verdict, ...]:
+def _only_broker_differs(net: Net) -> Verdict:
     ours, theirs = (vma_net(VmaParameters(order=order)) for order in ("in", "out"))
     differing = [name for name in ours.pages if _text(ours, name) != _text(theirs, name)]
-    return (
-        Verdict(
-            "only Broker differs between the orders",
-            differing == ["Broker"],
-            f"ours differ in {', '.join(differing)}: Queue_Index stands for Msg_Vis, and Enqueue "
-            "adds no id to it",
-        ),
+    return Verdict(
+        "only Broker differs between the orders",
+        "all other pages are equal",
+        differing == ["Broker"],
+        f"our nets differ in {', '.join(differing)}: Queue_Index takes the place of Msg_Vis, and "
+        "Enqueue adds no id to it",
     )
 
 

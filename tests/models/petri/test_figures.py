@@ -1,4 +1,4 @@
-"""The net in the frame of experiments: pages as figures, and a method beside the others."""
+"""The Petri net in experiments: its pages as figures, and its answers beside other methods."""
 
 import math
 from pathlib import Path

@@ -1,0 +1,85 @@
+"""The papers that the product builds on, by their short names."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """`authors` are full names; `used` says what of the paper is in the product."""
+
+    authors: tuple[str, ...]
+    year: int
+    title: str
+    venue: str
+    address: str
+    used: str
+
+    @property
+    def citation(self) -> str:
+        """Such as `Li et al. (2015)`."""
+        names = [author.split()[-1] for author in self.authors]
+        shown = " and ".join(names) if len(names) == 2 else f"{names[0]} et al."
+        return f"{shown} ({self.year})"
+
+
+PAPERS: Final[Mapping[str, Paper]] = {
+    "vma": Paper(
+        ("Jing Li", "Yidong Cui", "Yan Ma"),
+        2015,
+        "Modeling Message Queueing Services with Reliability Guarantee in Cloud Computing "
+        "Environment Using Colored Petri Nets",
+        "Mathematical Problems in Engineering, volume 2015, article 383846",
+        "https://doi.org/10.1155/2015/383846",
+        "Its queue service is a model in three forms: closed form, compiled simulation and "
+        "coloured Petri net (`dovemq model vma`), with the pages of its net.",
+    ),
+    "joram": Paper(
+        ("Christophe Taton", "Noël De Palma", "Sara Bouchenak", "Daniel Hagimont"),
+        2009,
+        "Improving the performances of JMS-based applications",
+        "International Journal of Autonomic Computing 1(1), pages 81–102",
+        "",
+        "Nothing yet. Its rules for adding and removing partitions of a queue are planned.",
+    ),
+    "elastic": Paper(
+        ("Phuong Nguyen", "Klara Nahrstedt"),
+        2016,
+        "Resource Management for Elastic Publish Subscribe Systems: A Performance Modeling-based "
+        "Approach (Extended Version)",
+        "technical report, University of Illinois; the shorter version is in IEEE CLOUD 2016, "
+        "pages 561–568",
+        "https://hdl.handle.net/2142/89262",
+        "Its open network of topics and jobs is a model (`dovemq model network`); its algorithms "
+        "MinTime, MinCost and Random plan consumers (`dovemq plan`).",
+    ),
+    "rds": Paper(
+        (
+            "Masafumi Kinoshita",
+            "Hiroaki Konoura",
+            "Takafumi Koike",
+            "Kenji Leibnitz",
+            "Masayuki Murata",
+        ),
+        2017,
+        "High Throughput Dequeueing Technique in Distributed Message Queues for IoT",
+        "Journal of Information Processing 25, pages 199–208",
+        "https://doi.org/10.2197/ipsjjip.25.199",
+        "Nothing yet. Its scheduling of receives that miss is planned.",
+    ),
+    "bdqs": Paper(
+        ("Han Chen", "Fan Ye", "Minkyong Kim", "Hui Lei"),
+        2011,
+        "A Scalable Cloud-based Queuing Service with Improved Consistency Levels",
+        "30th IEEE International Symposium on Reliable Distributed Systems (SRDS), pages 229–234",
+        "https://doi.org/10.1109/SRDS.2011.35",
+        "The index of (visible time, id) of every queue, the attribute `OrderHint` (its K), the "
+        "measures of order and duplicates, and the workload of `dovemq load run`.",
+    ),
+}
+
+
+def paper_of(figure_id: str) -> Paper | None:
+    """The paper that a figure is from; None for a figure of our own."""
+    return PAPERS.get(figure_id.partition("-")[0])

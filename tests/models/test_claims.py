@@ -1,0 +1,126 @@
+"""Verdicts on claims, and the pictures that are drawn beside them."""
+
+import math
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from dovemq.experiments.catalogue import EXPERIMENTS
+from dovemq.experiments.claims import agreement, judge, relative_error
+from dovemq.experiments.drawing import draw
+from dovemq.experiments.figure import Curve, Effort, Figure, Mark, Panel
+from dovemq.experiments.papers import PAPERS, paper_of
+from dovemq.experiments.scenario import Answer, Estimate
+from dovemq.experiments.sweeps import PAPER, SweepPoint, VmaSweep, ratio
+
+SVG_TEXT = "{http://www.w3.org/2000/svg}text"
+
+
+@pytest.mark.parametrize(
+    ("intervals", "holds"),
+    [
+        ([(1.1, 1.2), (1.0, 1.9)], True),
+        ([(1.1, 1.2), (0.9, 1.9)], None),
+        ([(0.9, 1.1), (2.1, 2.2)], False),
+        ([(0.2, 0.9)], False),
+        ([(math.nan, math.nan)], None),
+    ],
+)
+def test_a_claim_is_decided_only_if_no_interval_crosses_its_threshold(
+    intervals: list[tuple[float, float]], holds: bool | None
+) -> None:
+    values = [Estimate((low + high) / 2, low, high) for low, high in intervals]
+    verdict = judge("c", "from 1 to 2", values, at_least=1.0, at_most=2.0, found="f")
+    assert verdict.holds is holds
+
+
+def test_a_verdict_states_means_and_intervals() -> None:
+    values = [Estimate(1.2, 1.1, 1.3), Estimate(1.5, 1.4, 1.7)]
+    found = judge("c", "t", values, found="in order / out of order").found
+    assert found == "in order / out of order: 1.2 to 1.5 (95 %: 1.1 to 1.7)"
+    assert judge("c", "t", [Estimate(2.0, 2.0, 2.0)], found="f").found == "f: 2"
+
+
+def test_the_interval_of_a_ratio_joins_both_relative_widths() -> None:
+    found = ratio(Estimate(2.0, 1.4, 2.6), Estimate(4.0, 2.4, 5.6))
+    assert found.mean == 0.5
+    assert found.high - found.mean == pytest.approx(0.25)
+
+
+def test_an_error_has_no_upper_bound_if_the_mean_may_be_zero() -> None:
+    assert relative_error(1.1, 1.0, 0.5, 2.0).low == pytest.approx(-0.45)
+    assert relative_error(1.1, 1.0, -0.1, 2.0).high == math.inf
+
+
+def _sweep(inside: int, count: int) -> VmaSweep:
+    """Closed forms of 1 beside simulations, of which some intervals contain 1."""
+    points = []
+    for number in range(count):
+        measures = {"broker_utilisation": Estimate(0.5, 0.5, 0.5)}
+        simulated = Estimate(1.0, 0.9, 1.1) if number < inside else Estimate(2.0, 1.9, 2.1)
+        for method, value in (("analytic", Estimate(1.0, 1.0, 1.0)), ("kernel", simulated)):
+            answer = Answer(method, {**measures, "delivery_time": value})
+            points.append(SweepPoint("s", float(number), answer, PAPER))
+    return VmaSweep("x", tuple(points))
+
+
+@pytest.mark.parametrize(("inside", "holds"), [(14, True), (11, True), (10, False)])
+def test_agreement_allows_as_many_misses_as_chance_does(inside: int, holds: bool) -> None:
+    (verdict,) = agreement(_sweep(inside, 14), "delivery_time")
+    assert verdict.threshold.startswith("at least 11 of 14")
+    assert verdict.holds is holds
+
+
+def test_unstable_points_are_data_but_not_drawn() -> None:
+    unstable = Answer("kernel", {"waiting": Estimate(9.0, 8.0, 9.5)}, ("sender",))
+    found = VmaSweep("x", (SweepPoint("s", 1.0, unstable, PAPER),))
+    assert found.columns()["waiting"] == [9.0]
+    (curve,) = found.curves("waiting", {"s": ""})
+    assert curve.x == ()
+    assert curve.label == "kernel, out of order"
+
+
+def _words(path: Path) -> list[str]:
+    return [text.text or "" for text in ElementTree.parse(path).iter(SVG_TEXT)]
+
+
+def test_the_legend_has_an_entry_for_each_drawn_line_alone(tmp_path: Path) -> None:
+    panel = Panel(
+        "a panel",
+        "job type",
+        "time, s",
+        (
+            Curve("seen", (1.0, 2.0), (3.0, 4.0), (2.0, 3.0), (4.0, 5.0), points=True),
+            Curve("unstable", (1.0, 2.0), (math.inf, math.inf)),
+        ),
+        (Mark("paper's text: 3", y=3.0), Mark("paper's text: 2", x=2.0)),
+        ("one", "two"),
+    )
+    draw("a title", [panel, panel], [tmp_path / "a.svg"])
+    words = _words(tmp_path / "a.svg")
+    assert [words.count(each) for each in ("seen", "unstable")] == [1, 0]
+    assert [words.count(each) for each in ("paper's text: 3", "paper's text: 2")] == [1, 1]
+    assert [words.count(each) for each in ("one", "two", "time, s")] == [2, 2, 2]
+
+
+def test_a_panel_without_a_finite_value_is_drawn_without_a_legend(tmp_path: Path) -> None:
+    panel = Panel("a panel", "x", "y", (Curve("unstable", (1.0,), (math.inf,)),))
+    draw("a title", [panel], [tmp_path / "a.svg"])
+    assert "unstable" not in _words(tmp_path / "a.svg")
+
+
+def test_every_figure_is_of_a_known_paper_or_our_own() -> None:
+    assert {name for name in EXPERIMENTS if paper_of(name) is None} == {"loop"}
+    assert list(PAPERS) == ["vma", "joram", "elastic", "rds", "bdqs"]
+
+
+QUICK_LOOK = Effort(replications=2, horizon_seconds=2.0)
+
+
+@pytest.mark.parametrize("name", ["vma-fig11", "vma-fig12", "vma-fig13", "vma-fig14", "vma-fig15"])
+def test_every_claim_of_a_swept_figure_has_a_threshold_and_every_axis_a_label(name: str) -> None:
+    figure: Figure = EXPERIMENTS[name].run(QUICK_LOOK)
+    assert all(verdict.threshold and verdict.found for verdict in figure.verdicts)
+    assert all(panel.x_label and panel.y_label for panel in figure.panels)
+    assert len({len(column) for column in figure.data.values()}) == 1

@@ -25,14 +25,15 @@ from bench.undisturbed import STOLEN_SHARE_MAX, Undisturbed
 from dovemq.experiments.figure import Tell
 from dovemq.experiments.loop import ERROR_MAX
 from dovemq.experiments.loop_cases import (
-    FULL,
+    CONSUMER_ROUNDS,
+    FRONT_END_ROUNDS,
     Case,
     LoopPoint,
     consumers,
     front_end,
     round_name,
 )
-from dovemq.experiments.service_runs import LoadedService, loop_folder
+from dovemq.experiments.service_runs import LoadedService, loaded_service
 from dovemq.pipeline.calibration.periods import Traced
 
 WAITING_STOLEN_SHARE_MAX: Final = 0.05
@@ -51,8 +52,8 @@ class RoundLimits:
     most: int
 
 
-CONSUMER_ROUNDS: Final = RoundLimits(at_a_time=10, most=40)
-FRONT_END_ROUNDS: Final = RoundLimits(at_a_time=20, most=160)
+CONSUMER_LIMITS: Final = RoundLimits(at_a_time=10, most=40)
+FRONT_END_LIMITS: Final = RoundLimits(at_a_time=20, most=160)
 
 
 class WatchedService(LoadedService):
@@ -114,12 +115,12 @@ class WatchedService(LoadedService):
 @contextlib.contextmanager
 def watched_service() -> Iterator[WatchedService]:
     own, others = divided()
-    with loop_folder() as folder, awake() as looks, on(others):
-        service = WatchedService(folder, own, looks)
-        try:
-            yield service
-        finally:
-            service.end()
+    with (
+        awake() as looks,
+        on(others),
+        loaded_service(lambda folder: WatchedService(folder, own, looks)) as service,
+    ):
+        yield service
 
 
 def known(point: LoopPoint) -> bool:
@@ -175,15 +176,13 @@ def main() -> int:
 
     points: dict[tuple[str, float], LoopPoint | None] = {}
     with watched_service() as server:
-        found = points_until_known(
-            consumers(server, args.seed, FULL), server, CONSUMER_ROUNDS, tell
-        )
-        points |= {("consumers", load): point for load, point in found.items()}
+        worked = consumers(server, args.seed, CONSUMER_ROUNDS)
+        for load, point in points_until_known(worked, server, CONSUMER_LIMITS, tell).items():
+            points["consumers", load] = point
     with watched_service() as server:
-        found = points_until_known(
-            front_end(server, args.seed, FULL), server, FRONT_END_ROUNDS, tell
-        )
-        points |= {("front end", load): point for load, point in found.items()}
+        answered = front_end(server, args.seed, FRONT_END_ROUNDS)
+        for load, point in points_until_known(answered, server, FRONT_END_LIMITS, tell).items():
+            points["front end", load] = point
     show([_row(*key, point) for key, point in points.items()], as_json=args.json)
     good = all(
         point is not None and known(point) and abs(point.error) <= ERROR_MAX

@@ -309,7 +309,7 @@ def test_figure_gives_data_plots_and_verdicts(ask: Ask, tmp_path: Path) -> None:
 def test_figure_ends_with_a_summary_and_states_thresholds(ask: Ask) -> None:
     text = ask("reproduce", "elastic-fig4", "--quick", code=1)
     assert "holds: MinCost keeps 50 s" in text
-    assert "threshold: at most half of the runs reach it" in text
+    assert "threshold: share of the runs that reach it by the model: at most 0.5" in text
     assert text.endswith("4 of 5 claims hold, 1 does not hold\n")
 
 

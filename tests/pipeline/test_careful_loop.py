@@ -143,7 +143,7 @@ def test_rounds_go_on_until_the_mean_is_known_and_disturbed_ones_are_left_out(
     lines: list[str] = []
     case = Case(
         "consumers",
-        Rounds({0.5: 1.0, 0.7: 1.0}, 1),
+        Rounds({0.5: 1.0, 0.7: 1.0}, 1, 1.0),
         lambda load, number, name: ran[load].append(number),
         lambda load, traced: 1.0,
         _point,
@@ -160,7 +160,7 @@ def test_a_load_whose_rounds_were_all_disturbed_has_no_point(tmp_path: Path) -> 
     server = Unstarted(tmp_path, set(), {})
     case = Case(
         "consumers",
-        Rounds({0.5: 1.0}, 1),
+        Rounds({0.5: 1.0}, 1, 1.0),
         lambda load, number, name: None,
         lambda load, traced: 1.0,
         _point,

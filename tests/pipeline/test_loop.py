@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dovemq.experiments.loop import figure_of, verdict_on
-from dovemq.experiments.loop_cases import Case, LoopPoint, Rounds, Scale, consumers, front_end
+from dovemq.experiments.loop_cases import Case, LoopPoint, Rounds, consumers, front_end
 from dovemq.experiments.service_runs import (
     IDLE_LOOKS_MAX,
     LOOK_SECONDS,
@@ -17,7 +17,7 @@ from dovemq.experiments.service_runs import (
 from dovemq.models.simulation.estimates import Estimate
 from dovemq.pipeline.calibration.periods import Traced
 
-SHORT = Scale(Rounds({0.5: 2.0}, 1), Rounds({0.5: 1.5}, 1), pilot_seconds=1.5)
+SHORT = Rounds({0.5: 2.0}, 1, pilot_seconds=1.5)
 
 
 def _ignore(text: str) -> None:
@@ -25,7 +25,7 @@ def _ignore(text: str) -> None:
 
 
 def test_a_model_of_consumers_is_calibrated_and_measured_in_the_real_service() -> None:
-    with loaded_service() as server:
+    with loaded_service(LoadedService) as server:
         (point,) = consumers(server, 1, SHORT).points(server, _ignore)
     assert (point.case, point.load, point.measured.samples) == ("consumers", 0.5, 1)
     assert point.utilisation > 0
@@ -34,7 +34,7 @@ def test_a_model_of_consumers_is_calibrated_and_measured_in_the_real_service() -
 
 
 def test_a_model_of_the_front_end_is_calibrated_and_measured_in_the_real_service() -> None:
-    with loaded_service() as server:
+    with loaded_service(LoadedService) as server:
         (point,) = front_end(server, 1, SHORT).points(server, _ignore)
     assert (point.case, point.load, point.measured.samples) == ("front end", 0.5, 1)
     assert point.arrival_rate > 0
@@ -100,7 +100,7 @@ def test_loads_take_turns_and_all_rounds_count(tmp_path: Path) -> None:
     def point(load: float, found: list[float]) -> LoopPoint:
         return LoopPoint("", load, load, 1.0, 1.0, Estimate(tuple(found), 0.95))
 
-    case = Case("consumers", Rounds({0.5: 1.0, 0.7: 1.0}, 2), run, count, point)
+    case = Case("consumers", Rounds({0.5: 1.0, 0.7: 1.0}, 2, 1.0), run, count, point)
     server = Unstarted(tmp_path)
     points = case.points(server, lines.append)
     assert ran == ["load-50-0", "load-70-0", "load-50-1", "load-70-1"]

@@ -60,7 +60,6 @@ def _run(args: argparse.Namespace) -> int:
     extra = "spark" if {"all", "loop"} & set(args.ids) else "models"
     with piping(extra) as ending:
         from dovemq.experiments.catalogue import EXPERIMENTS
-        from dovemq.experiments.publishing import counts
 
         if args.ids == ["list"]:
             return _list(args)
@@ -69,14 +68,11 @@ def _run(args: argparse.Namespace) -> int:
             if name not in EXPERIMENTS:
                 raise WrongUse(f"{name}: no such id; dovemq reproduce list shows them")
         _check_writable(args.out)
-        figures: list[Figure] = []
         reports: list[dict[str, Any]] = []
         ending.advice = lambda: f"{len(reports)} of {len(ids)} are finished; {START_OVER}"
         for name in ids:
-            figure, report = _reproduced(args, name)
-            figures.append(figure)
-            reports.append(report)
-    claims = counts(verdict for figure in figures for verdict in figure.verdicts)
+            reports.append(_reproduced(args, name))
+    claims = {key: sum(each["claims"][key] for each in reports) for key in reports[0]["claims"]}
     if args.json:
         print_json({"figures": reports, "claims": claims})
     else:
@@ -108,11 +104,10 @@ def _summary(claims: dict[str, int]) -> str:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from dovemq.experiments.catalogue import EXPERIMENTS
-    from dovemq.experiments.papers import paper_of
+    from dovemq.experiments.catalogue import CITATIONS, EXPERIMENTS
 
     rows = [
-        (name, paper.citation if (paper := paper_of(name)) else "-", each.title)
+        (name, CITATIONS.get(name.partition("-")[0], "-"), each.title)
         for name, each in EXPERIMENTS.items()
     ]
     if args.json:
@@ -123,7 +118,7 @@ def _list(args: argparse.Namespace) -> int:
     return OK
 
 
-def _reproduced(args: argparse.Namespace, name: str) -> "tuple[Figure, dict[str, Any]]":
+def _reproduced(args: argparse.Namespace, name: str) -> dict[str, Any]:
     from dovemq.experiments.catalogue import EXPERIMENTS
     from dovemq.experiments.figure import REPLICATIONS, REPLICATIONS_QUICK, Effort
     from dovemq.experiments.publishing import publish, summary
@@ -150,7 +145,7 @@ def _reproduced(args: argparse.Namespace, name: str) -> "tuple[Figure, dict[str,
     figure, files = working(lambda: under_way, work, work_of.leave)
     if not args.json:
         _print(name, figure, files)
-    return figure, {**summary(name, figure), "files": [str(path) for path in files]}
+    return {**summary(name, figure), "files": [str(path) for path in files]}
 
 
 class _InThread:

@@ -8,6 +8,12 @@ from typing import Final
 from dovemq.experiments import elastic, vma_pages, vma_rates, vma_threads
 from dovemq.experiments.figure import Effort, Figure
 
+CITATIONS: Final[Mapping[str, str]] = {
+    "vma": "Li et al. (2015)",
+    "elastic": "Nguyen and Nahrstedt (2016)",
+}
+"""The papers that figures are from; `docs/reference/papers.md` has their titles."""
+
 
 @dataclass(frozen=True, slots=True)
 class Experiment:

@@ -40,10 +40,10 @@ def draw(title: str, panels: Sequence[Panel], paths: Sequence[Path]) -> None:
         (len(name) for panel in panels for name in panel.x_names), default=0
     )
     canvas = Canvas(layout="constrained")
-    styles = _Styles()
+    colours: dict[str, str] = {}
     legend: dict[str, Artist] = {}
     for number, panel in enumerate(panels, 1):
-        legend |= _draw_panel(canvas.add_subplot(rows, columns, number), panel, styles)
+        legend |= _draw_panel(canvas.add_subplot(rows, columns, number), panel, colours)
     if legend:
         longest = _LEGEND_LINE_INCHES + _LEGEND_CHARACTER_INCHES * max(map(len, legend))
         legend_columns = max(1, int(width / longest))
@@ -66,24 +66,17 @@ def save(canvas: Canvas, paths: Sequence[Path]) -> None:
             canvas.savefig(path, dpi=_DOTS_PER_INCH, metadata=_NO_DATE.get(path.suffix, {}))
 
 
-class _Styles:
-    """The same colour for the same family of curves, in all panels of a picture."""
+def _draw_panel(axes: Axes, panel: Panel, colours: dict[str, str]) -> dict[str, Artist]:
+    """Returns what the legend shows: every curve and mark that is drawn, by its label.
 
-    def __init__(self) -> None:
-        self._colours: dict[str, str] = {}
-
-    def colour(self, curve: Curve) -> str:
-        number = len(self._colours) % _COLOURS
-        return self._colours.setdefault(curve.family or curve.label, f"C{number}")
-
-
-def _draw_panel(axes: Axes, panel: Panel, styles: _Styles) -> dict[str, Artist]:
-    """What the legend shows: every curve and mark that is drawn, by its label."""
+    `colours` has those of the families of curves that were drawn before, and gets new ones.
+    """
     drawn = {}
     for curve in panel.curves:
         kept = [place for place, value in enumerate(curve.y) if math.isfinite(value)]
         if kept:
-            drawn[curve.label] = _draw_curve(axes, curve, kept, styles.colour(curve))
+            colour = colours.setdefault(curve.family or curve.label, f"C{len(colours) % _COLOURS}")
+            drawn[curve.label] = _draw_curve(axes, curve, kept, colour)
     for mark, style in zip(panel.marks, cycle(_MARK_STYLES), strict=False):
         line = axes.axvline if mark.y is None else axes.axhline
         at = mark.x if mark.y is None else mark.y

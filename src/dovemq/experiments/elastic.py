@@ -130,10 +130,9 @@ def _verdicts(problem: Problem, best: Plan, chance: np.ndarray) -> tuple[Verdict
         ),
         judge(
             "Random does not reach 50 s even after 10 iterations",
-            "at most half of the runs reach it",
+            "share of the runs that reach it by the model",
             [Estimate(part.value, part.low, part.high)],
-            at_most=0.5,
-            found="share of the runs that reach it by the model",
+            most=0.5,
         ),
         Verdict(
             "results of Random differ from run to run",
@@ -180,11 +179,10 @@ def model_by_class(effort: Effort) -> Figure:
         (
             judge(
                 "the decomposition is close to the simulation for each job type",
-                f"within {ERROR_MAX:.0%} of the simulated mean",
+                f"relative error of {len(rows)} means",
                 errors,
-                at_least=-ERROR_MAX,
-                at_most=ERROR_MAX,
-                found=f"relative error of {len(rows)} means",
+                least=-ERROR_MAX,
+                most=ERROR_MAX,
             ),
         ),
         ("Arrivals and services are gamma by their mean and scv. The claim is not the paper's.",),

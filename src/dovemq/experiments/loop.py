@@ -8,83 +8,76 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from dovemq.experiments import loop_cases
 from dovemq.experiments.claims import judge, relative_error
-from dovemq.experiments.figure import Column, Curve, Effort, Figure, Panel, Verdict
-from dovemq.experiments.loop_cases import (
-    CONSUMERS,
-    CONSUMERS_CALIBRATED,
-    FRONT_END_BATCH,
-    FRONT_END_CALIBRATED,
-    FULL,
-    QUICK,
-    WORK_MS,
-    LoopPoint,
-    consumers,
-    front_end,
-)
-from dovemq.experiments.service_runs import loaded_service
+from dovemq.experiments.figure import Curve, Effort, Figure, Panel, Verdict
+from dovemq.experiments.loop_cases import LoopPoint
+from dovemq.experiments.service_runs import LoadedService, loaded_service
 
 ERROR_MAX: Final = 0.15
+_READINGS: Final = (
+    f"The first {loop_cases.CONSUMERS_CALIBRATED:.0%} of each round of consumers calibrates the "
+    f"model, and the first {loop_cases.FRONT_END_CALIBRATED:.0%} of each round of the front end; "
+    "the rest is measured.",
+    f"{loop_cases.CONSUMERS} consumers work {loop_cases.WORK_MS} ms on average, with an "
+    "exponential distribution. The model takes their service times, delays included, from the "
+    "trace.",
+    f"The front end gets sends of {loop_cases.FRONT_END_BATCH} and takes all that wait into one "
+    "commit. The model knows how long a commit of each size takes, how many sends arrive just in "
+    "time for one, and what a request takes besides. The load is the share of time in which the "
+    "front end has a request in hand.",
+    "The intervals are by rounds. Other work on this machine widens them, and can move the means.",
+)
 
 
 def predicted_and_measured(effort: Effort) -> Figure:
-    scale = QUICK if effort.quick else FULL
-    points: list[LoopPoint] = []
-    with loaded_service() as server:
-        points += consumers(server, effort.seed, scale).points(server, effort.tell)
-    with loaded_service() as server:
-        points += front_end(server, effort.seed, scale).points(server, effort.tell)
+    """Each case has a server of its own, started on an empty directory."""
+    quick, seed, tell = effort.quick, effort.seed, effort.tell
+    with loaded_service(LoadedService) as server:
+        rounds = loop_cases.CONSUMER_ROUNDS_QUICK if quick else loop_cases.CONSUMER_ROUNDS
+        points = loop_cases.consumers(server, seed, rounds).points(server, tell)
+    with loaded_service(LoadedService) as server:
+        rounds = loop_cases.FRONT_END_ROUNDS_QUICK if quick else loop_cases.FRONT_END_ROUNDS
+        points += loop_cases.front_end(server, seed, rounds).points(server, tell)
     return figure_of(points)
 
 
 def figure_of(points: Sequence[LoopPoint]) -> Figure:
-    cases = list(dict.fromkeys(point.case for point in points))
+    cases = dict.fromkeys(point.case for point in points)
     return Figure(
         "Mean sojourn time, predicted by a model from traces and measured in the service",
-        _columns(points),
+        {
+            "case": [point.case for point in points],
+            "load": [point.load for point in points],
+            "utilisation": [point.utilisation for point in points],
+            "arrival_rate": [point.arrival_rate for point in points],
+            "predicted_s": [_finite(point.predicted) for point in points],
+            "measured_s": [point.measured.mean for point in points],
+            "low_s": [_finite(point.measured.low) for point in points],
+            "high_s": [_finite(point.measured.high) for point in points],
+            "error": [_finite(point.error) for point in points],
+        },
         tuple(_panel(case, [each for each in points if each.case == case]) for case in cases),
         tuple(verdict_on(point) for point in points),
-        (
-            f"The first {CONSUMERS_CALIBRATED:.0%} of each round of consumers calibrates the "
-            f"model, and the first {FRONT_END_CALIBRATED:.0%} of each round of the front end; the "
-            "rest is measured.",
-            f"{CONSUMERS} consumers work {WORK_MS} ms on average, with an exponential "
-            "distribution. The model takes their service times, delays included, from the trace.",
-            f"The front end gets sends of {FRONT_END_BATCH} and takes all that wait into one "
-            "commit. The model knows how long a commit of each size takes, how many sends arrive "
-            "just in time for one, and what a request takes besides. The load is the share of "
-            "time in which the front end has a request in hand.",
-            "The intervals are by rounds. Other work on this machine widens them, and can move "
-            "the means.",
-        ),
+        _READINGS,
     )
 
 
 def verdict_on(point: LoopPoint) -> Verdict:
     measured = point.measured
-    error = relative_error(point.predicted, measured.mean, measured.low, measured.high)
     verdict = judge(
         f"{point.case} at {point.load:.0%}: the model predicts the mean sojourn time",
-        f"within {ERROR_MAX:.0%} of the measured mean",
-        [error],
-        at_least=-ERROR_MAX,
-        at_most=ERROR_MAX,
+        "error relative to the measured mean",
+        [relative_error(point.predicted, measured.mean, measured.low, measured.high)],
+        least=-ERROR_MAX,
+        most=ERROR_MAX,
     )
-    return replace(verdict, found=point.found)
-
-
-def _columns(points: Sequence[LoopPoint]) -> dict[str, Column]:
-    return {
-        "case": [point.case for point in points],
-        "load": [point.load for point in points],
-        "utilisation": [point.utilisation for point in points],
-        "arrival_rate": [point.arrival_rate for point in points],
-        "predicted_s": [_finite(point.predicted) for point in points],
-        "measured_s": [point.measured.mean for point in points],
-        "low_s": [_finite(point.measured.low) for point in points],
-        "high_s": [_finite(point.measured.high) for point in points],
-        "error": [_finite(point.error) for point in points],
-    }
+    found = (
+        f"{verdict.found}; predicted {1_000 * point.predicted:.4g} ms, measured "
+        f"{1_000 * measured.mean:.4g} ms ± {point.half_width:.1%} in {measured.samples} rounds; "
+        f"utilisation {point.utilisation:.2f}, {point.arrival_rate:.4g} /s"
+    )
+    return replace(verdict, found=found)
 
 
 def _finite(value: float) -> float | None:
@@ -93,21 +86,13 @@ def _finite(value: float) -> float | None:
 
 def _panel(case: str, points: Sequence[LoopPoint]) -> Panel:
     loads = tuple(point.load for point in points)
-    mean, low, high, predicted = (
-        tuple(1_000 * value for value in values)
-        for values in (
-            [point.measured.mean for point in points],
-            [point.measured.low for point in points],
-            [point.measured.high for point in points],
-            [point.predicted for point in points],
-        )
+    measured = [point.measured for point in points]
+    mean, low, high = (
+        tuple(1_000 * getattr(each, part) for each in measured) for part in ("mean", "low", "high")
     )
-    return Panel(
-        case,
-        "load, share of capacity",
-        "mean sojourn time, ms",
-        (
-            Curve("measured, 95 %", loads, mean, low, high),
-            Curve("predicted", loads, predicted, points=True),
-        ),
+    predicted = tuple(1_000 * point.predicted for point in points)
+    curves = (
+        Curve("measured, 95 %", loads, mean, low, high),
+        Curve("predicted", loads, predicted, points=True),
     )
+    return Panel(case, "load, share of capacity", "mean sojourn time, ms", curves)

@@ -1,7 +1,5 @@
 """Files of a figure: data as Parquet and CSV, panels as PNG and SVG, verdicts as JSON."""
 
-from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +8,7 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from dovemq.experiments.drawing import draw
-from dovemq.experiments.figure import Figure, Verdict
+from dovemq.experiments.figure import Figure
 
 VERDICT_WORDS: Final = {True: "holds", False: "does not hold", None: "too short to tell"}
 
@@ -35,11 +33,16 @@ def publish(name: str, figure: Figure, folder: Path) -> list[Path]:
 
 
 def summary(name: str, figure: Figure) -> dict[str, object]:
+    holds = [verdict.holds for verdict in figure.verdicts]
     return {
         "id": name,
         "title": figure.title,
         "rows": len(next(iter(figure.data.values()), ())),
-        "claims": counts(figure.verdicts),
+        "claims": {
+            "hold": holds.count(True),
+            "do_not_hold": holds.count(False),
+            "too_short_to_tell": holds.count(None),
+        },
         "verdicts": [
             {
                 "claim": each.claim,
@@ -52,9 +55,3 @@ def summary(name: str, figure: Figure) -> dict[str, object]:
         ],
         "readings": list(figure.readings),
     }
-
-
-def counts(verdicts: Iterable[Verdict]) -> dict[str, int]:
-    """How many claims hold, how many do not, and for how many the run was too short to tell."""
-    found = Counter(verdict.holds for verdict in verdicts)
-    return {"hold": found[True], "do_not_hold": found[False], "too_short_to_tell": found[None]}

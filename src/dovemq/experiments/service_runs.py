@@ -5,9 +5,9 @@ import contextlib
 import os
 import tempfile
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeVar
 
 from dovemq.core.locations import Location, parse_location
 from dovemq.load.costs import tree_cpu_seconds
@@ -28,14 +28,6 @@ IDLE_LOOKS_MAX: Final = 600
 class LoadFailed(RuntimeError):
     def __init__(self, name: str, why: str) -> None:
         super().__init__(f"load {name} did not finish: {why}")
-
-
-class Act(Protocol):
-    """Runs a plan, or a part of it."""
-
-    def __call__(
-        self, plan: Plan, *, journals: Path, traces: Location
-    ) -> Coroutine[Any, Any, Result]: ...
 
 
 class LoadedService:
@@ -68,7 +60,9 @@ class LoadedService:
         """Runs the sends of a plan; its messages are removed with their queue."""
         self._run(name, _send_alone, {**fields, "phases": Phases.APART})
 
-    def _run(self, name: str, act: Act, fields: dict[str, Any]) -> None:
+    def _run(
+        self, name: str, act: Callable[..., Coroutine[Any, Any, Result]], fields: Mapping[str, Any]
+    ) -> None:
         self._wait_until_idle()
         plan = Plan(endpoint=Endpoint(self._process.endpoint_url), name=name, **fields)
         with tempfile.TemporaryDirectory(dir=self._folder) as journals:
@@ -83,6 +77,9 @@ class LoadedService:
     def traced(self, name: str) -> Traced:
         """The trace of a load's queue."""
         return Traced(self._trace, f"%/{name}-1-0", self._seen / name)
+
+
+Service = TypeVar("Service", bound=LoadedService)
 
 
 def wait_until_idle(cpu_seconds: Callable[[], float], sleep: Callable[[float], None]) -> None:
@@ -105,18 +102,11 @@ async def _send_alone(plan: Plan, *, journals: Path, traces: Location) -> Result
 
 
 @contextlib.contextmanager
-def loop_folder() -> Iterator[Path]:
-    """A temporary directory, in memory if the machine has a file system there."""
+def loaded_service(make: Callable[[Path], Service]) -> Iterator[Service]:
+    """A service that is not started yet, with a temporary directory, in memory if possible."""
     place = RAM_DISK if os.access(RAM_DISK, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="dovemq-loop-", dir=place) as folder:
-        yield Path(folder)
-
-
-@contextlib.contextmanager
-def loaded_service() -> Iterator[LoadedService]:
-    """A service that is not started yet, with a directory of its own."""
-    with loop_folder() as folder:
-        service = LoadedService(folder)
+        service = make(Path(folder))
         try:
             yield service
         finally:

@@ -4,54 +4,56 @@ from collections.abc import Mapping
 from typing import Final
 
 from dovemq.experiments.figure import Column, Drawing, Effort, Figure, Verdict
-from dovemq.models.petri import Net, Page, write_net
-from dovemq.models.petri.vma import VmaParameters, page_figures, vma_net
+from dovemq.models.petri import Net, hierarchy_svg, page_svg, write_net
+from dovemq.models.petri.vma import Order, VmaParameters, vma_net
 
-TITLES: Final[Mapping[str, str]] = {
-    "vma-fig3": "the hierarchy of pages",
-    "vma-fig4": "the page System",
-    "vma-fig5": "the page Cloud_Queue",
-    "vma-fig6": "the page Send_Proc",
-    "vma-fig7": "the page Broker, out of order",
-    "vma-fig8": "the page Recv_Proc",
-    "vma-fig9": "the page Visibility_Timeout",
-    "vma-fig10": "the page Broker, in order",
+HIERARCHY: Final = "vma-fig3"
+PAGES: Final[Mapping[str, tuple[str, Order]]] = {
+    "vma-fig4": ("System", "out"),
+    "vma-fig5": ("Cloud_Queue", "out"),
+    "vma-fig6": ("Send_Proc", "out"),
+    "vma-fig7": ("Broker", "out"),
+    "vma-fig8": ("Recv_Proc", "out"),
+    "vma-fig9": ("Visibility_Timeout", "out"),
+    "vma-fig10": ("Broker", "in"),
 }
-_PICTURES_ARE_MISSING: Final = (
-    "Places and transitions that the paper's text does not name are our choice: its pictures were "
-    "not available."
-)
+TITLES: Final[Mapping[str, str]] = {
+    HIERARCHY: "hierarchy of pages",
+    **{name: f"page {page}" for name, (page, _) in PAGES.items()},
+    "vma-fig10": "page Broker, in order",
+}
 
 
 def page_figure(name: str, effort: Effort) -> Figure:
-    """Draws a page; `effort` changes nothing."""
-    found = page_figures()[name]
-    pages = [found.net.pages[found.page]] if found.page else list(found.net.pages.values())
+    """Draws a page or the hierarchy of all; `effort` changes nothing."""
+    if name == HIERARCHY:
+        net = vma_net()
+        pages, svg = list(net.pages), hierarchy_svg(net)
+    else:
+        page, order = PAGES[name]
+        net = vma_net(VmaParameters(order=order, mode="timer"))
+        pages, svg = [page], page_svg(net, page)
     return Figure(
-        f"{found.title} (vma, fig. {name.removeprefix('vma-fig')})",
-        _nodes(pages),
-        verdicts=(_VERDICTS[name](found.net),) if name in _VERDICTS else (),
-        readings=(_PICTURES_ARE_MISSING,),
-        drawings=(Drawing("page", found.svg),),
+        f"{TITLES[name]} (vma, fig. {name.removeprefix('vma-fig')})",
+        _nodes(net, pages),
+        verdicts=(_VERDICTS[name](net),) if name in _VERDICTS else (),
+        readings=(
+            "Places and transitions that the paper's text does not name are our choice: its "
+            "pictures were not available.",
+        ),
+        drawings=(Drawing("page", svg),),
     )
 
 
-def _nodes(pages: list[Page]) -> dict[str, Column]:
-    rows = [
-        row
-        for page in pages
-        for row in (
-            *((page.name, "place", each.name, each.colour) for each in page.places.values()),
-            *(
-                (page.name, "transition", each.name, each.guard)
-                for each in page.transitions.values()
-            ),
-            *(
-                (page.name, "substitution", each.name, each.page)
-                for each in page.substitutions.values()
-            ),
-        )
-    ]
+def _nodes(net: Net, pages: list[str]) -> dict[str, Column]:
+    rows: list[tuple[str, str, str, str]] = []
+    for name in pages:
+        page = net.pages[name]
+        rows += [(name, "place", each.name, each.colour) for each in page.places.values()]
+        rows += [(name, "transition", each.name, each.guard) for each in page.transitions.values()]
+        rows += [
+            (name, "substitution", each.name, each.page) for each in page.substitutions.values()
+        ]
     names = ("page", "kind", "name", "colour_guard_or_page")
     return {name: [row[at] for row in rows] for at, name in enumerate(names)}
 

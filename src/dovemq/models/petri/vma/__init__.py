@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from dovemq.models.petri.intervals import Interval, interval
 from dovemq.models.petri.runs import Laboratory, Report
-from dovemq.models.petri.vma.figures import PageFigure, page_figures
 from dovemq.models.petri.vma.monitors import vma_monitors
 from dovemq.models.petri.vma.pages import vma_net
 from dovemq.models.petri.vma.parameters import (
@@ -35,7 +34,6 @@ __all__ = [
     "MessageClass",
     "Mode",
     "Order",
-    "PageFigure",
     "Service",
     "VmaFigures",
     "VmaParameters",
@@ -45,7 +43,6 @@ __all__ = [
     "exponential",
     "gamma",
     "hyperexponential",
-    "page_figures",
     "simulate_vma",
     "vma_monitors",
     "vma_net",

@@ -1,13 +1,16 @@
-"""The papers that the product builds on, by their short names."""
+"""The page of the papers that the product builds on, with the figures that can be reproduced."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from dovemq.experiments.catalogue import CITATIONS, EXPERIMENTS
+from tools.markdown import code, page, section, table
+
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """`authors` are full names; `used` says what of the paper is in the product."""
+    """`used` says what of the paper is in the product."""
 
     authors: tuple[str, ...]
     year: int
@@ -80,6 +83,34 @@ PAPERS: Final[Mapping[str, Paper]] = {
 }
 
 
-def paper_of(figure_id: str) -> Paper | None:
-    """The paper that a figure is from; None for a figure of our own."""
-    return PAPERS.get(figure_id.partition("-")[0])
+def papers_page() -> str:
+    own = [(code(name), each.title) for name, each in EXPERIMENTS.items() if "-" not in name]
+    return page(
+        "Papers",
+        "Documents, commands and figures name papers by these short names. `dovemq reproduce ID` "
+        "makes a figure and says whether the paper's claims about it hold; "
+        "[the models](../explanation/models.md#the-papers-misprints-and-readings) have the "
+        "misprints of the papers, how gaps were filled, and which claims do not hold.",
+        *(_section(name, paper) for name, paper in PAPERS.items()),
+        section("Figures of our own", table(("id", "figure"), own)),
+    )
+
+
+def _section(name: str, paper: Paper) -> str:
+    figures = [
+        (code(each), experiment.title)
+        for each, experiment in EXPERIMENTS.items()
+        if each.startswith(f"{name}-")
+    ]
+    assert CITATIONS.get(name) == (paper.citation if figures else None), "two names for one paper"
+    lines = [
+        f"{', '.join(paper.authors)}: *{paper.title}* ({paper.year}).",
+        f"{paper.venue[0].upper()}{paper.venue[1:]}.",
+        f"<{paper.address}>" if paper.address else "",
+    ]
+    return section(
+        name,
+        " ".join(line for line in lines if line),
+        f"In the product: {paper.used[0].lower()}{paper.used[1:]}",
+        table(("id", "figure"), figures) if figures else "No figure can be reproduced yet.",
+    )

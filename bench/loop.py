@@ -145,7 +145,7 @@ def points_until_known(
             names = [round_name(load, number) for number in numbers]
             kept = [name for name in names if server.undisturbed(name)]
             found[load] += [case.read(load, server.traced(name)) for name in kept]
-            points[load] = case.point(load, found[load]) if found[load] else None
+            points[load] = case.joined(load, found[load]) if found[load] else None
             tell(f"{case.name} at {load:.0%}: {len(names) - len(kept)} disturbed rounds left out")
         wanted = [load for load in wanted if (point := points[load]) is None or not known(point)]
     return points

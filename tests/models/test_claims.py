@@ -50,8 +50,10 @@ def test_the_interval_of_a_ratio_joins_both_relative_widths() -> None:
 
 
 def test_an_error_has_no_upper_bound_if_the_mean_may_be_zero() -> None:
-    assert relative_error(1.1, 1.0, 0.5, 2.0).low == pytest.approx(-0.45)
-    assert relative_error(1.1, 1.0, -0.1, 2.0).high == math.inf
+    model = Estimate(1.1, 1.0, 1.2)
+    found = relative_error(model, Estimate(1.0, 0.8, 1.25))
+    assert [found.mean, found.low, found.high] == pytest.approx([0.1, -0.2, 0.5])
+    assert relative_error(model, Estimate(1.0, -0.1, 2.1)).high == math.inf
 
 
 def _sweep(inside: int, count: int) -> VmaSweep:

@@ -1,12 +1,15 @@
 """The loop: the real service in a short run, and the figure that is made of longer ones."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from dovemq.experiments.loop import figure_of, verdict_on
 from dovemq.experiments.loop_cases import Case, LoopPoint, Rounds, consumers, front_end
+from dovemq.experiments.publishing import publish
 from dovemq.experiments.service_runs import (
     IDLE_LOOKS_MAX,
     LOOK_SECONDS,
@@ -43,7 +46,9 @@ def test_a_model_of_the_front_end_is_calibrated_and_measured_in_the_real_service
 
 
 def _point(predicted: float, *measured: float) -> LoopPoint:
-    return LoopPoint("consumers", 0.7, 0.71, 300.0, predicted, Estimate(measured, 0.95))
+    """A point whose rounds agree on the prediction."""
+    estimate = Estimate(measured, 0.95)
+    return LoopPoint("consumers", 0.7, 0.71, 300.0, predicted, estimate, 3 * (predicted,))
 
 
 @pytest.mark.parametrize(
@@ -58,14 +63,26 @@ def test_no_verdict_is_given_on_a_mean_with_a_wide_interval(measured: tuple[floa
     assert verdict_on(_point(1.0, *measured)).holds is None
 
 
+@pytest.mark.parametrize("predictions", [(0.5, 1.0, 1.5), (1.0, 1.0, math.inf), (1.0,)])
+def test_no_verdict_is_given_on_a_prediction_that_rounds_do_not_agree_on(
+    predictions: tuple[float, ...],
+) -> None:
+    point = replace(_point(2.0, 0.99, 1.0, 1.01), predictions=predictions)
+    assert verdict_on(point).holds is None
+
+
 def test_a_verdict_states_the_interval_of_the_measured_mean() -> None:
     assert "measured 1000 ms ± 2.5%" in verdict_on(_point(1.0, 0.99, 1.0, 1.01)).found
 
 
-def test_the_figure_shows_both_means_and_leaves_out_unstable_predictions() -> None:
+def test_the_figure_shows_both_means_and_leaves_out_unstable_predictions(tmp_path: Path) -> None:
     figure = figure_of([_point(1.1, 0.99, 1.0, 1.01), _point(math.inf, 0.99, 1.0, 1.01)])
-    assert figure.data["predicted_s"] == [1.1, None]
-    assert [curve.label for curve in figure.panels[0].curves] == ["measured, 95 %", "predicted"]
+    publish("loop", figure, tmp_path)
+    assert pq.read_table(tmp_path / "loop.parquet")["predicted_s"].to_pylist() == [1.1, None]
+    assert [curve.label for curve in figure.panels[0].curves] == [
+        "measured, 95 %",
+        "predicted, 95 %",
+    ]
     assert [verdict.holds for verdict in figure.verdicts] == [True, False]
 
 

@@ -19,10 +19,10 @@ def exact(values: Iterable[float]) -> list[Estimate]:
     return [Estimate(value, value, value) for value in values]
 
 
-def relative_error(model: float, mean: float, low: float, high: float) -> Estimate:
-    """The error of a model relative to a measured mean, whose interval is `low` to `high`."""
-    most = model / low - 1.0 if low > 0.0 else math.inf
-    return Estimate(model / mean - 1.0, model / high - 1.0, most)
+def relative_error(model: Estimate, measured: Estimate) -> Estimate:
+    """The error of a model relative to a measured mean, with an interval that covers both."""
+    most = model.high / measured.low - 1.0 if measured.low > 0.0 else math.inf
+    return Estimate(model.mean / measured.mean - 1.0, model.low / measured.high - 1.0, most)
 
 
 def judge(

@@ -1,12 +1,12 @@
 """elastic-fig4 and elastic-model: MinTime against Random, and the model against a simulation."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from dovemq.experiments.claims import judge, relative_error
+from dovemq.experiments.claims import exact, judge, relative_error
 from dovemq.experiments.figure import Column, Curve, Effort, Figure, Mark, Panel, Verdict
 from dovemq.experiments.scenario import Estimate
 from dovemq.experiments.simulated_jobs import simulated_jobs
@@ -63,12 +63,12 @@ def work_in_progress(effort: Effort) -> Figure:
     data: dict[str, Column] = {
         "consumers_added": [int(step) for step in steps],
         "min_time_topic": ["", *(step.topic for step in best.steps)],
-        "min_time_wip": _finite(_wip(best)),
+        "min_time_wip": _wip(best),
         **{
-            f"random_wip_{name}": _finite(values)
+            f"random_wip_{name}": values.tolist()
             for name, values in zip(("low", "median", "high"), quantiles, strict=True)
         },
-        "random_stable_share": [float(share) for share in np.isfinite(chance).mean(axis=0)],
+        "random_stable_share": np.isfinite(chance).mean(axis=0).tolist(),
     }
     curves = [
         Curve(f"Random, {name}", steps, tuple(map(float, values)))
@@ -148,22 +148,27 @@ def _wip(plan: Plan) -> tuple[float, ...]:
     return (float("inf"), *(step.wip for step in plan.steps))
 
 
-def _finite(values: Sequence[float] | np.ndarray) -> list[float | None]:
-    return [float(value) if np.isfinite(value) else None for value in values]
-
-
 def model_by_class(effort: Effort) -> Figure:
     """Not a figure of the paper, which shows no simulation; `dovemq plan` relies on this model."""
-    rows = [row for number, case in enumerate(CASES, 1) for row in _rows(number, *case, effort)]
+    rows = [row for case in CASES for row in _by_class(*case, effort)]
+    names, jobs, rates, consumers, model, simulated = zip(*rows, strict=True)
+    mean, low, high = zip(*((each.mean, each.low, each.high) for each in simulated), strict=True)
+    errors = [relative_error(*pair) for pair in zip(exact(model), simulated, strict=True)]
+    data: dict[str, Column] = {
+        "case": names,
+        "job": jobs,
+        "arrival_rate_a_minute": rates,
+        "consumers_in_all": consumers,
+        "model_s": model,
+        "simulated_s": mean,
+        "low_s": low,
+        "high_s": high,
+        "error": [each.mean for each in errors],
+    }
     places = tuple(float(place) for place in range(1, len(rows) + 1))
-    model, mean, low, high = (
-        tuple(float(row[name]) for row in rows)
-        for name in ("model_s", "simulated_s", "simulated_low_s", "simulated_high_s")
-    )
-    errors = [relative_error(*each) for each in zip(model, mean, low, high, strict=True)]
     return Figure(
         "Mean response time of each job type: decomposition and simulation (elastic, appendix A)",
-        {name: [row[name] for row in rows] for name in rows[0]},
+        data,
         (
             Panel(
                 "every job type of five allocations",
@@ -173,7 +178,7 @@ def model_by_class(effort: Effort) -> Figure:
                     Curve("decomposition", places, model, points=True),
                     Curve("simulation, 95 %", places, mean, low, high, points=True),
                 ),
-                x_names=tuple(str(row["case"]) for row in rows),
+                x_names=names,
             ),
         ),
         (
@@ -189,14 +194,13 @@ def model_by_class(effort: Effort) -> Figure:
     )
 
 
-def _rows(
-    number: int, rates: tuple[float, ...], consumers: tuple[int, ...], effort: Effort
-) -> list[dict[str, float | str]]:
+def _by_class(
+    rates: tuple[float, ...], consumers: tuple[int, ...], effort: Effort
+) -> Iterator[tuple[str, str, float, int, float, Estimate]]:
+    """For each job type: the case, its name, its rate, all consumers, and both times in seconds."""
     network = case_study(rates)
-    topics = tuple(
-        replace(topic, consumers=count)
-        for topic, count in zip(network.topics, consumers, strict=True)
-    )
+    pairs = zip(network.topics, consumers, strict=True)
+    topics = tuple(replace(topic, consumers=count) for topic, count in pairs)
     network = replace(network, topics=topics)
     model = network_measures(network).response_time
     run = Run(
@@ -206,18 +210,11 @@ def _rows(
         seed=effort.seed,
         workers=effort.workers,
     )
-    found = simulated_jobs(network, run)
-    workload = " ".join(f"{rate:g}" for rate in rates) + " / " + " ".join(map(str, consumers))
-    return [
-        {
-            "case": f"{workload} / {job.name}",
-            "job": job.name,
-            "arrival_rate_a_minute": job.arrival_rate,
-            "consumers_in_all": sum(consumers),
-            "model_s": MINUTE_SECONDS * float(model[place]),
-            "simulated_s": MINUTE_SECONDS * found.sojourn_of[job.name].mean,
-            "simulated_low_s": MINUTE_SECONDS * found.sojourn_of[job.name].low,
-            "simulated_high_s": MINUTE_SECONDS * found.sojourn_of[job.name].high,
-        }
-        for place, job in enumerate(network.jobs)
-    ]
+    found = simulated_jobs(network, run).sojourn_of
+    case = " ".join(f"{rate:g}" for rate in rates) + " / " + " ".join(map(str, consumers))
+    for place, job in enumerate(network.jobs):
+        one = found[job.name]
+        seconds = [MINUTE_SECONDS * each for each in (one.mean, one.low, one.high)]
+        predicted = MINUTE_SECONDS * float(model[place])
+        workload = job.name, job.arrival_rate, sum(consumers)
+        yield f"{case} / {job.name}", *workload, predicted, Estimate(*seconds)

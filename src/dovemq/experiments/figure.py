@@ -1,12 +1,13 @@
 """Values that an experiment returns: data, panels to draw, verdicts on a paper's claims."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 REPLICATIONS: Final = 20
 REPLICATIONS_QUICK: Final = 4
-Column: TypeAlias = Sequence[float | int | str | bool | None]
+Cell: TypeAlias = float | int | str | bool | None
+Column: TypeAlias = Sequence[Cell]
 Tell: TypeAlias = Callable[[str], None]
 """Receives a line of progress from work that takes long."""
 
@@ -55,14 +56,6 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
-    """A picture that is made elsewhere, such as a page of a net."""
-
-    name: str
-    svg: str
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
     """Whether a claim holds by its `threshold`; `found` gives the numbers.
 
@@ -77,14 +70,18 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """`data` are columns of equal length. `readings` state how gaps in the paper were filled."""
+    """`data` are columns of equal length; infinite and unknown numbers become gaps in files.
+
+    `readings` state how gaps in the paper were filled. `drawings` are pictures in SVG that are made
+    elsewhere, by name.
+    """
 
     title: str
     data: Mapping[str, Column]
     panels: tuple[Panel, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     readings: tuple[str, ...] = ()
-    drawings: tuple[Drawing, ...] = ()
+    drawings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

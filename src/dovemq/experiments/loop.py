@@ -12,7 +12,9 @@ from dovemq.experiments import loop_cases
 from dovemq.experiments.claims import judge, relative_error
 from dovemq.experiments.figure import Curve, Effort, Figure, Panel, Verdict
 from dovemq.experiments.loop_cases import LoopPoint
+from dovemq.experiments.scenario import Estimate
 from dovemq.experiments.service_runs import LoadedService, loaded_service
+from dovemq.models.simulation import estimates as simulation
 
 ERROR_MAX: Final = 0.15
 _READINGS: Final = (
@@ -34,9 +36,11 @@ def predicted_and_measured(effort: Effort) -> Figure:
     """Each case has a server of its own, started on an empty directory."""
     quick, seed, tell = effort.quick, effort.seed, effort.tell
     with loaded_service(LoadedService) as server:
+        tell("consumers, pilot run")
         rounds = loop_cases.CONSUMER_ROUNDS_QUICK if quick else loop_cases.CONSUMER_ROUNDS
         points = loop_cases.consumers(server, seed, rounds).points(server, tell)
     with loaded_service(LoadedService) as server:
+        tell("front end, pilot runs")
         rounds = loop_cases.FRONT_END_ROUNDS_QUICK if quick else loop_cases.FRONT_END_ROUNDS
         points += loop_cases.front_end(server, seed, rounds).points(server, tell)
     return figure_of(points)
@@ -51,11 +55,11 @@ def figure_of(points: Sequence[LoopPoint]) -> Figure:
             "load": [point.load for point in points],
             "utilisation": [point.utilisation for point in points],
             "arrival_rate": [point.arrival_rate for point in points],
-            "predicted_s": [_finite(point.predicted) for point in points],
+            "predicted_s": [point.predicted for point in points],
             "measured_s": [point.measured.mean for point in points],
-            "low_s": [_finite(point.measured.low) for point in points],
-            "high_s": [_finite(point.measured.high) for point in points],
-            "error": [_finite(point.error) for point in points],
+            "low_s": [point.measured.low for point in points],
+            "high_s": [point.measured.high for point in points],
+            "error": [point.error for point in points],
         },
         tuple(_panel(case, [each for each in points if each.case == case]) for case in cases),
         tuple(verdict_on(point) for point in points),
@@ -65,10 +69,11 @@ def figure_of(points: Sequence[LoopPoint]) -> Figure:
 
 def verdict_on(point: LoopPoint) -> Verdict:
     measured = point.measured
+    seen = Estimate(measured.mean, measured.low, measured.high)
     verdict = judge(
         f"{point.case} at {point.load:.0%}: the model predicts the mean sojourn time",
         "error relative to the measured mean",
-        [relative_error(point.predicted, measured.mean, measured.low, measured.high)],
+        [relative_error(_prediction(point), seen)],
         least=-ERROR_MAX,
         most=ERROR_MAX,
     )
@@ -80,19 +85,30 @@ def verdict_on(point: LoopPoint) -> Verdict:
     return replace(verdict, found=found)
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _prediction(point: LoopPoint) -> Estimate:
+    """The prediction with its interval by rounds."""
+    if all(map(math.isinf, (point.predicted, *point.predictions))):
+        return Estimate(math.inf, math.inf, math.inf)
+    width = math.inf
+    if all(map(math.isfinite, point.predictions)):
+        width = simulation.Estimate(point.predictions, point.measured.confidence).half_width
+    return Estimate(point.predicted, point.predicted - width, point.predicted + width)
 
 
 def _panel(case: str, points: Sequence[LoopPoint]) -> Panel:
     loads = tuple(point.load for point in points)
-    measured = [point.measured for point in points]
-    mean, low, high = (
-        tuple(1_000 * getattr(each, part) for each in measured) for part in ("mean", "low", "high")
-    )
-    predicted = tuple(1_000 * point.predicted for point in points)
-    curves = (
-        Curve("measured, 95 %", loads, mean, low, high),
-        Curve("predicted", loads, predicted, points=True),
-    )
-    return Panel(case, "load, share of capacity", "mean sojourn time, ms", curves)
+    curves = [
+        Curve(
+            f"{label}, 95 %",
+            loads,
+            tuple(1_000 * each.mean for each in estimates),
+            tuple(1_000 * each.low for each in estimates),
+            tuple(1_000 * each.high for each in estimates),
+            points=True,
+        )
+        for label, estimates in (
+            ("measured", [point.measured for point in points]),
+            ("predicted", [_prediction(point) for point in points]),
+        )
+    ]
+    return Panel(case, "load, share of capacity", "mean sojourn time, ms", tuple(curves))

@@ -7,7 +7,7 @@ rounds, in turn with the others.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any, Final, Generic, TypeVar
 
@@ -74,7 +74,10 @@ FRONT_END_ROUNDS_QUICK: Final = Rounds({0.5: 2.0, 0.7: 2.0, 0.85: 2.0}, 2, 3.0)
 
 @dataclass(frozen=True, slots=True)
 class LoopPoint:
-    """Times in seconds; `utilisation` as calibrated, `measured` with an interval by rounds."""
+    """Times in seconds; `utilisation` as calibrated, `measured` with an interval by rounds.
+
+    `predicted` is from all rounds; `predictions`, of single rounds, show how exact it is.
+    """
 
     case: str
     load: float
@@ -82,6 +85,7 @@ class LoopPoint:
     arrival_rate: float
     predicted: float
     measured: Estimate
+    predictions: tuple[float, ...] = ()
 
     @property
     def error(self) -> float:
@@ -111,9 +115,13 @@ class Case(Generic[Found]):
         server.stop()
         names = {load: [round_name(load, each) for each in numbers] for load in self.rounds.seconds}
         return [
-            self.point(load, [self.read(load, server.traced(name)) for name in own])
+            self.joined(load, [self.read(load, server.traced(name)) for name in own])
             for load, own in names.items()
         ]
+
+    def joined(self, load: float, found: list[Found]) -> LoopPoint:
+        predictions = tuple(self.point(load, [each]).predicted for each in found)
+        return replace(self.point(load, found), predictions=predictions)
 
     def run_round(self, number: int, loads: Iterable[float], tell: Tell) -> None:
         for load in loads:

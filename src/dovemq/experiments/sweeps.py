@@ -72,7 +72,7 @@ class VmaSweep:
         ]
 
     def columns(self) -> dict[str, Column]:
-        """One row for each answer. Unstable points have gaps in place of infinite numbers."""
+        """One row for each answer."""
         data: dict[str, Column] = {
             "method": [point.answer.method for point in self.points],
             "setting": [point.setting for point in self.points],
@@ -85,9 +85,7 @@ class VmaSweep:
         for name in self.points[0].answer.measures:
             estimates = [point.answer.measures[name] for point in self.points]
             for part, ending in (("mean", ""), ("low", "_low"), ("high", "_high")):
-                data[name + ending] = [
-                    getattr(each, part) if each.known else None for each in estimates
-                ]
+                data[name + ending] = [getattr(each, part) for each in estimates]
         return data
 
     def curves(self, measure: str, labels: Mapping[str, str]) -> tuple[Curve, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from dovemq.experiments.figure import Column, Drawing, Effort, Figure, Verdict
+from dovemq.experiments.figure import Column, Effort, Figure, Verdict
 from dovemq.models.petri import Net, hierarchy_svg, page_svg, write_net
 from dovemq.models.petri.vma import Order, VmaParameters, vma_net
 
@@ -41,7 +41,7 @@ def page_figure(name: str, effort: Effort) -> Figure:
             "Places and transitions that the paper's text does not name are our choice: its "
             "pictures were not available.",
         ),
-        drawings=(Drawing("page", svg),),
+        drawings={"page": svg},
     )
 
 

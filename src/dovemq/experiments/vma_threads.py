@@ -213,8 +213,8 @@ def _equal_threads(effort: Effort) -> VmaSweep:
 
 
 def _scenario(q: float, sender_threads: int = FIXED, broker_threads: int = FIXED) -> Scenario:
-    threads = {"sender_threads": sender_threads, "broker_threads": broker_threads}
-    return replace(PAPER, reliability=q, **threads)
+    scenario = replace(PAPER, sender_threads=sender_threads, broker_threads=broker_threads)
+    return replace(scenario, reliability=q)
 
 
 def _setting(side: str, reliability: float) -> str:

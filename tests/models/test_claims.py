@@ -9,7 +9,7 @@ import pytest
 from dovemq.experiments.catalogue import CITATIONS, EXPERIMENTS
 from dovemq.experiments.claims import agreement, by_simulation, judge, relative_error
 from dovemq.experiments.drawing import draw
-from dovemq.experiments.figure import Curve, Effort, Figure, Mark, Panel
+from dovemq.experiments.figure import Curve, Effort, Figure, Panel, PaperMark
 from dovemq.experiments.scenario import Answer, Estimate
 from dovemq.experiments.sweeps import PAPER, SweepPoint, VmaSweep, ratio
 
@@ -99,7 +99,7 @@ def test_the_legend_has_an_entry_for_each_drawn_line_alone(tmp_path: Path) -> No
             Curve("seen", (1.0, 2.0), (3.0, 4.0), (2.0, 3.0), (4.0, 5.0), points=True),
             Curve("unstable", (1.0, 2.0), (math.inf, math.inf)),
         ),
-        (Mark("paper's text: 3", y=3.0), Mark("paper's text: 2", x=2.0)),
+        (PaperMark("paper's text: 3", y=3.0), PaperMark("paper's text: 2", x=2.0)),
         ("one", "two"),
     )
     draw("a title", [panel, panel], [tmp_path / "a.svg"])

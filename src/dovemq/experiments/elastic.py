@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from dovemq.experiments.claims import exact, judge, relative_error
-from dovemq.experiments.figure import Column, Curve, Effort, Figure, Mark, Panel, Verdict
+from dovemq.experiments.figure import Column, Curve, Effort, Figure, Panel, PaperMark, Verdict
 from dovemq.experiments.scenario import Estimate
 from dovemq.experiments.simulated_jobs import simulated_jobs
 from dovemq.models.analytic import JobType, Network, Route, Topic, chain, network_measures
@@ -85,8 +85,8 @@ def work_in_progress(effort: Effort) -> Figure:
                 "work in progress, jobs",
                 (Curve("MinTime", steps, _wip(best)), *curves),
                 (
-                    Mark(f"paper's text: target of 50 s a job, {target:.2f} jobs", y=target),
-                    Mark("paper's text: MinCost needs 5 consumers", x=5.0),
+                    PaperMark(f"paper's text: target of 50 s a job, {target:.2f} jobs", y=target),
+                    PaperMark("paper's text: MinCost needs 5 consumers", x=5.0),
                 ),
             ),
         ),

@@ -35,7 +35,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class PaperMark:
     """A number that the paper's text gives, drawn as a line across the panel at `x` or at `y`."""
 
     label: str
@@ -51,7 +51,7 @@ class Panel:
     x_label: str
     y_label: str
     curves: tuple[Curve, ...]
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[PaperMark, ...] = ()
     x_names: tuple[str, ...] = ()
 
 

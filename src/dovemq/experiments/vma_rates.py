@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from dovemq.experiments.claims import agreement, by_simulation, exact, judge
-from dovemq.experiments.figure import Effort, Figure, Mark, Panel, Verdict
+from dovemq.experiments.figure import Effort, Figure, Panel, PaperMark, Verdict
 from dovemq.experiments.scenario import Scenario
 from dovemq.experiments.sweeps import PAPER, VmaSweep, sweep
 
@@ -30,7 +30,7 @@ def service_time(effort: Effort) -> Figure:
         for threads, setting in _SETTINGS.items()
     }
     found = sweep("service_ms", points, effort, orders=("out",))
-    steady = [Mark("paper's text: steady at about 0.47", y=0.47)]
+    steady = [PaperMark("paper's text: steady at about 0.47", y=0.47)]
     marks = {
         "delivery_time": _turns("linear", LINEAR_UNTIL_MS),
         "waiting": _turns("hardly changes", FLAT_UNTIL_MS),
@@ -147,7 +147,7 @@ def _scenario(threads: int, arrivals: float, services: float = PAPER.sender_rate
 
 
 def _panels(
-    found: VmaSweep, x_label: str, marks: Mapping[str, Sequence[Mark]]
+    found: VmaSweep, x_label: str, marks: Mapping[str, Sequence[PaperMark]]
 ) -> tuple[Panel, ...]:
     labels = {setting: setting for setting in found.settings}
     return tuple(
@@ -156,8 +156,8 @@ def _panels(
     )
 
 
-def _turns(word: str, turns_ms: Mapping[int, int]) -> list[Mark]:
+def _turns(word: str, turns_ms: Mapping[int, int]) -> list[PaperMark]:
     return [
-        Mark(f"paper's text: {word} until {turn} ms, n = {threads}", x=float(turn))
+        PaperMark(f"paper's text: {word} until {turn} ms, n = {threads}", x=float(turn))
         for threads, turn in turns_ms.items()
     ]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import hypot
 
 from dovemq.experiments.claims import agreement, by_simulation, exact, in_order_is_larger, judge
-from dovemq.experiments.figure import Curve, Effort, Figure, Mark, Panel, Verdict
+from dovemq.experiments.figure import Curve, Effort, Figure, Panel, PaperMark, Verdict
 from dovemq.experiments.scenario import Estimate, Scenario, by_formula
 from dovemq.experiments.sweeps import PAPER, VmaSweep, ratio, sweep
 
@@ -86,7 +86,7 @@ def waiting_number(effort: Effort) -> Figure:
                 f"threads of the {moved}",
                 "waiting messages",
                 found.curves("waiting", {_setting(side, q): f"q = {q:g}" for q in RELIABILITIES}),
-                (Mark(f"paper's text, {side}: in order, about {level:g}", y=level),),
+                (PaperMark(f"paper's text, {side}: in order, about {level:g}", y=level),),
             )
             for side, (moved, level) in SIDES.items()
         ),

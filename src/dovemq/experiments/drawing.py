@@ -103,5 +103,5 @@ def _draw_curve(axes: Axes, curve: Curve, kept: Sequence[int], colour: str) -> A
         return axes.plot(x, y, color=colour, linestyle="--" if curve.dashed else "-")[0]
     if low and high:
         axes.vlines(x, low, high, color=colour)
-    marker = "_" if low and high else "o"
+    marker = "D" if low and high else "o"
     return axes.plot(x, y, marker, color=colour, markersize=6, fillstyle="none")[0]

@@ -104,7 +104,7 @@ def _panel(case: str, points: Sequence[LoopPoint]) -> Panel:
             tuple(1_000 * each.mean for each in estimates),
             tuple(1_000 * each.low for each in estimates),
             tuple(1_000 * each.high for each in estimates),
-            points=True,
+            points=label == "predicted",
         )
         for label, estimates in (
             ("measured", [point.measured for point in points]),

@@ -19,17 +19,21 @@ if TYPE_CHECKING:
 _CALLS_BEFORE_EXCEPTION: Final = 5
 
 
+_VERDICTS: Final = """\
+Every claim has a threshold. If an interval of 95 % crosses it, the verdict is 'too short to tell',
+which is common with --quick. The exit code is 1 if a claim does not hold, else 0; 'too short to
+tell' counts as neither. docs/reference/papers.md names the papers."""
+
+
 def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "reproduce",
         _run,
         "reproduce figures of the papers: data, plots, and whether each claim holds",
-        "dovemq reproduce list\n  dovemq reproduce elastic-fig4 --out ./figures\n\n"
-        "Every claim has a threshold. If an interval of 95 % crosses it, the verdict is 'too short "
-        "to tell'.\nThe exit code is 1 if a claim does not hold; 'too short to tell' does not "
-        "count.\ndocs/reference/papers.md names the papers.",
+        "dovemq reproduce list\n  dovemq reproduce elastic-fig4 --out ./figures",
     )
+    parser.description = f"{parser.description}.\n\n{_VERDICTS}"
     parser.add_argument(
         "ids",
         nargs="+",

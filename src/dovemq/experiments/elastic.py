@@ -108,13 +108,12 @@ def _verdicts(problem: Problem, best: Plan, chance: np.ndarray) -> tuple[Verdict
     target = min_cost(problem, TARGET_SECONDS / MINUTE_SECONDS)
     reached = MINUTE_SECONDS * chance[:, -1] / sum(HEAVY) <= TARGET_SECONDS
     part = known(share_of(int(reached.sum()), len(reached)), "share")
-    results = set(chance[:, -1].round(9))
     return (
-        Verdict(
+        judge(
             "MinTime lowers the work in progress faster than Random",
-            "no run of Random has less work in progress than MinTime after any step",
-            bool(no_better.all()),
-            f"so in {no_better.mean():.1%} of {len(chance)} runs",
+            "share of the runs in which Random is no better after any step",
+            exact([no_better.mean()]),
+            least=1.0,
         ),
         Verdict(
             "5 more consumers are given as (2, 2, 1, 4)",
@@ -134,11 +133,11 @@ def _verdicts(problem: Problem, best: Plan, chance: np.ndarray) -> tuple[Verdict
             [Estimate(part.value, part.low, part.high)],
             most=0.5,
         ),
-        Verdict(
+        judge(
             "results of Random differ from run to run",
-            "at least two results after 10 consumers",
-            len(results) > 1,
-            f"{len(results)} different results, the least {min(results):.2f} jobs",
+            "different results after 10 consumers",
+            exact([len(set(chance[:, -1].round(9)))]),
+            least=2,
         ),
     )
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from dovemq.experiments.claims import exact, judge
 from dovemq.experiments.figure import Column, Effort, Figure, Verdict
 from dovemq.models.petri import Net, hierarchy_svg, page_svg, write_net
 from dovemq.models.petri.vma import Order, VmaParameters, vma_net
@@ -63,13 +64,8 @@ def _levels(net: Net) -> Verdict:
         below = net.pages[page].substitutions.values()
         return 1 + max((depth(each.page) for each in below), default=0)
 
-    levels = depth(net.root_page)
-    return Verdict(
-        "the hierarchy has three levels",
-        "the same number",
-        levels == 3,
-        f"{levels}, counting Visibility_Timeout below Broker",
-    )
+    quantity = "levels, counting Visibility_Timeout below Broker"
+    return judge("the hierarchy has three levels", quantity, exact([depth(net.root_page)]), 3, 3)
 
 
 def _size_of_send_proc(net: Net) -> Verdict:

@@ -4,7 +4,7 @@
 
 The same traces three times: on this machine alone, on the cluster, and on the cluster with a worker
 killed together with its executor (SIGKILL) when half of the job's tasks are done. Counts must be
-equal, other figures to 1e-9. Spark's event log tells what was lost and done again. `--duckdb` takes
+equal, other figures to 1e-9. Spark's event log shows what was lost and repeated. `--duckdb` uses
 DuckDB instead of Spark on this machine, which saves a session.
 """
 
@@ -46,14 +46,14 @@ _QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 class Probe(NamedTuple):
-    """What an executor found: the package in its own directory, with a cache of its kernels."""
+    """The package as an executor found it, in its own directory with a cache of its kernels."""
 
     sent: bool
     cached: bool
 
 
 def write_traces(folder: Path, messages: int, files: int) -> None:
-    """Each queue loses one message in a hundred, repeats two, and reorders by some places."""
+    """Each queue loses 1 % of its messages, repeats 2 % and reorders some."""
     rng = np.random.default_rng(7)
     for number in range(files):
         first = 1 + number * messages // files
@@ -90,7 +90,7 @@ def _rows(event: str, seqs: Any, times_us: Any) -> Any:
         columns["body_crc32"] = pa.array(seqs % 1_000, pa.uint32())
         columns["at_us" if event == "sent" else "it_us"] = times_us
     if event == "leased":
-        # Rises with time, and tells leases of one moment apart.
+        # Rises with time, and differs between leases of one moment.
         columns["receive_seq"] = (times_us - START_US) * SEQ_MAX + seqs
     arrays = [
         pa.array(columns[field.name]).cast(field.type)
@@ -102,9 +102,9 @@ def _rows(event: str, seqs: Any, times_us: Any) -> Any:
 
 
 class Killing(threading.Thread):
-    """Kills a worker when so many tasks are done, and it has part in a stage that is under way.
+    """Kills a worker after a number of tasks, while it takes part in a running stage.
 
-    What it did for that stage is still needed then.
+    Its results for that stage are still needed then.
     """
 
     def __init__(self, session: "SparkSession", cluster: SparkCluster, tasks: int) -> None:
@@ -134,7 +134,7 @@ class Killing(threading.Thread):
 
 
 def taking_part(session: "SparkSession", executor: str) -> bool:
-    """It has done at least two tasks of a stage of which two are left."""
+    """Whether it has finished at least two tasks of a stage that has two left."""
     context: Any = session.sparkContext
     tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
     for stage in tracker.getActiveStageIds():
@@ -147,7 +147,7 @@ def taking_part(session: "SparkSession", executor: str) -> bool:
 
 
 def done_tasks(session: "SparkSession") -> dict[str, int]:
-    """Of each executor, as the driver knows it."""
+    """Finished tasks of each executor, as the driver reports them."""
     context: Any = session.sparkContext
     listed = context._jsc.sc().statusStore().executorList(False)
     found = (listed.apply(place) for place in range(listed.size()))
@@ -167,7 +167,7 @@ def probe(session: "SparkSession") -> list[Probe]:
 
 
 def difference(one: Any, other: Any) -> str:
-    """The columns of two results in which counts differ at all or other numbers by more."""
+    """The columns of two results whose counts differ, or whose other numbers differ by more."""
     names = ("by_queue", "by_window", "overall")
     pairs = [(name, getattr(one, name), getattr(other, name)) for name in names]
     return " ".join(
@@ -187,7 +187,7 @@ def _columns_agree(one: Any, other: Any) -> bool:
 
 @contextlib.contextmanager
 def _session(master: str, tasks: int, logs: Path | None = None) -> "Iterator[SparkSession]":
-    """With so many tasks of a stage that some are done and some are not, half-way."""
+    """A session with enough tasks in a stage that half-way some are finished and some are not."""
     more = {
         "spark.executor.extraJavaOptions": _QUICK,
         "spark.driver.extraJavaOptions": _QUICK,

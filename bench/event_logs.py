@@ -1,4 +1,4 @@
-"""What Spark's event log tells of tasks: where each ran, how long, on how much."""
+"""Tasks in Spark's event log: where each ran, how long, and on how many rows."""
 
 import json
 import statistics
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Task(NamedTuple):
-    """One run of a task that has ended; `part` is its stage and what it computed of it."""
+    """One finished run of a task; `part` is its stage and partition."""
 
     part: tuple[int, int]
     executor: str
@@ -21,9 +21,9 @@ class Task(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """What the loss of an executor meant.
+    """The consequences of a lost executor.
 
-    `finished`: tasks that it had finished. `repeated`: parts that it had finished or begun, and
+    `finished`: tasks that it had finished. `repeated`: parts that it had finished or started, and
     that another executor finished after it was lost.
     """
 
@@ -52,7 +52,7 @@ def settings(directory: Path) -> dict[str, str]:
 
 
 def loss_of(directory: Path, executor: str, since_ms: int, lost_ms: int) -> Loss:
-    """Of an application that has ended; tasks that were launched before `since_ms` do not count."""
+    """The loss in a finished application, without tasks that were launched before `since_ms`."""
     tasks = [task for task in _tasks(directory) if task.launched_ms >= since_ms]
     own = [task for task in tasks if task.executor == executor]
     others = {
@@ -67,7 +67,7 @@ def loss_of(directory: Path, executor: str, since_ms: int, lost_ms: int) -> Loss
 
 
 def stages_of(directory: Path) -> list[Stage]:
-    """The stages of an application that has ended, in their order."""
+    """The stages of a finished application, in their order."""
     by_stage: dict[int, list[Task]] = {}
     for task in _tasks(directory):
         if task.succeeded:
@@ -107,7 +107,7 @@ def _tasks(directory: Path) -> Iterator[Task]:
 
 
 def _events(directory: Path) -> Iterator[dict[str, Any]]:
-    # Beside each file there is a hidden one with its checksum.
+    # Each file has a hidden file with its checksum beside it.
     for file in sorted(path for path in directory.rglob("[!.]*") if path.is_file()):
         with file.open() as lines:
             yield from (json.loads(line) for line in lines if line.strip())

@@ -1,7 +1,7 @@
 """The cells of the table of faults: what fails how often, under which load.
 
-A chance p is spread evenly over the mishaps of the network. Loads are chosen so that each fault
-fires at least five times, and paced where time must pass for that.
+A probability p is divided evenly among the faults of the network. Loads are chosen so that each
+fault fires at least five times, and paced where time must pass for that.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from msgspec import Struct
 MESSAGES: Final = 100_000
 CHANCES: Final = (0.0001, 0.001, 0.01, 0.1)
 FIRED_MIN: Final = 5
-"""Fewer are no result."""
+"""A cell with fewer is no result."""
 AREAS: Final[Mapping[str, tuple[str, ...]]] = {
     "network": ("drop_request", "drop_response", "cut", "delay"),
     "client": ("quit",),
@@ -24,16 +24,16 @@ AREAS: Final[Mapping[str, tuple[str, ...]]] = {
     "flip": ("flip",),
     "clock": ("skew", "jump"),
 }
-"""Mishaps that count together."""
+"""Faults that are counted together."""
 
 TOGETHER: Final = ("chance", "kill", "pause", "fail_sync", "full", "clock")
-"""A flipped bit may cost the messages of its page; it is shown by itself."""
+"""A flipped bit may lose the messages of its page; it has a row of its own."""
 
 Document = dict[str, dict[str, Any]]
 
 
 class Cell(Struct, frozen=True):
-    """`p` and `mttf_seconds` as the table shows them. `load` are fields of the plan."""
+    """`p` and `mttf_seconds` are shown in the table; `load` has fields of the plan."""
 
     name: str
     areas: tuple[str, ...]
@@ -57,7 +57,7 @@ _SINGLE_SENDS: Final = {"send_batch": 1, "receive_batch": 10}
 _SINGLE_RECEIVES: Final = {"send_batch": 10, "receive_batch": 1}
 _PACED: Final = {**_BATCHES, "send_rate": 1_400.0}
 _BACKLOG: Final = {**_PACED, "receive_rate": 100.0}
-"""Receivers fall behind, so that there is something to damage."""
+"""Receivers fall behind, so that the database holds messages to damage."""
 
 
 def cells() -> Iterator[Cell]:

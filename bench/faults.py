@@ -1,10 +1,10 @@
-"""Loses nothing: the service under each fault, and under all together, judged by the checker.
+"""The service under each fault and under all together: the checker finds no lost message.
 
     python -m bench.faults [--quick] [--only WORD] [--publish]
 
-A cell takes 20 s to 3 minutes and is written as it ends; a run that was broken off goes on where
-it was. `--quick` has few messages and faults at short intervals: it shows that the bench works.
-`--publish` runs nothing: it writes what there is into the docs.
+A cell takes 20 s to 3 minutes and is written when it ends; an interrupted run continues where it
+stopped. `--quick` has few messages and faults at short intervals: it shows that the bench works.
+`--publish` runs nothing: it writes the existing results into the docs.
 """
 
 import datetime
@@ -42,7 +42,7 @@ LEASE_SECONDS: Final = 5
 BODY_BYTES: Final = 256
 QUICK_MESSAGES: Final = 2_000
 QUICK_HASTE: Final = 4
-"""Failures come so many times sooner and last so many times shorter."""
+"""The factor by which failures come sooner and last shorter in a quick run."""
 HASTENED: Final = ("_mttf_seconds", "_mttr_ms", "pause_ms", "full_ms", "fail_sync_ms")
 NOTHING_LOST: Final = "nothing lost"
 ONLY_NAMED_LOST: Final = "nothing lost without a name"
@@ -53,7 +53,7 @@ FAULTY: Final = ("lost", "corrupted", "strange", "returned", "doubled", "late")
 
 
 class Result(msgspec.Struct, frozen=True):
-    """One cell, as it is kept. `faults`: what the service did wrong, by the checker."""
+    """The stored result of one cell; `faults` are errors of the service that the checker found."""
 
     key: str
     date: str
@@ -230,7 +230,7 @@ def main() -> int:
     parser.add_argument("--results", type=Path, help="file to keep cells in and to go on from")
     parser.add_argument("--publish", action="store_true", help="only write the table of the docs")
     args = parser.parse_args()
-    # Whoever ends the bench ends its server too.
+    # Signals that end the bench end its server too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     chosen = [cell for cell in cells() if cell.key.startswith(args.only)]
     if args.publish:

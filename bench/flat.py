@@ -5,7 +5,7 @@
 One server holds a shallow and a deep queue. CPU per receive and delete: 1,000 messages are
 drained and topped up again, so that the backlog stays at its level; rounds alternate between the
 two. Memory is what the deep backlog adds. Recovery is a start after kill -9 with a cold page
-cache (dropping it needs root; the table tells whether it was).
+cache (dropping it needs root; the table says whether it was dropped).
 """
 
 import asyncio
@@ -45,7 +45,7 @@ _SIGNED_FOR_SECONDS: Final = 300
 
 
 class Backlog:
-    """One queue kept at a level. Signs anew now and then, since a fill may take minutes."""
+    """One queue kept at a level. It renews its signatures, since a fill may take minutes."""
 
     def __init__(self, access: Access, queue_url: str, *, fifo: bool) -> None:
         self._access = access
@@ -136,7 +136,7 @@ async def cpu_rows(
 
 
 def memory_rows(base: int, full: int, messages: int) -> list[Row]:
-    """The base is taken with a full cache of bodies, so that what is added is the backlog's own."""
+    """The baseline has a full cache of bodies, so that the added memory is the backlog's own."""
     return [
         {
             "measure": "memory, MiB",

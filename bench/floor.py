@@ -2,7 +2,7 @@
 
 A server of one standard queue that answers SendMessage, ReceiveMessage, DeleteMessage and the
 batches of the first and last, durably and signed. It imports nothing of DoveMQ, checks no
-limits, ends no leases and never recovers: it is what the same work costs without the product.
+limits, ends no leases and never recovers: it shows what the same work costs without the product.
 
     python -m bench.floor --data DIR        prints the port that it listens on
 """
@@ -54,7 +54,7 @@ class Request(msgspec.Struct):
 
 
 class Group:
-    """What one commit writes, and whom it answers."""
+    """The writes of one commit and the requests that it answers."""
 
     def __init__(self) -> None:
         self.sends: list[tuple[int, str, str, int]] = []
@@ -64,7 +64,7 @@ class Group:
 
 
 class Store:
-    """A deque of what is visible, and a writer thread that commits in groups."""
+    """A deque of visible messages, and a writer thread that commits in groups."""
 
     def __init__(self, path: Path, loop: asyncio.AbstractEventLoop) -> None:
         self._path = path

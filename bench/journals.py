@@ -1,4 +1,4 @@
-"""What journals cost their writer, and what it costs to check them.
+"""The cost of writing journals and of checking them.
 
     python -m bench.journals [--messages 1000000] [--rows-max 500000] [--json]
 
@@ -27,7 +27,7 @@ MESSAGE_ID: Final = "01234567-89ab-4def-8000-{:012x}"
 
 
 def write_sends(folder: Path, messages: int) -> float:
-    """CPU seconds."""
+    """Returns CPU seconds."""
     ids = [MESSAGE_ID.format(number) for number in range(messages)]
     with SenderJournal("bench", QUEUES, folder / f"senders{SUFFIX}") as journal:
         started = time.process_time()
@@ -38,7 +38,7 @@ def write_sends(folder: Path, messages: int) -> float:
 
 
 def write_receives(folder: Path, messages: int) -> float:
-    """CPU seconds. One message in a hundred changes places with the next of its sender."""
+    """Returns CPU seconds. 1 % of the messages change places with the next of their sender."""
     ids = [MESSAGE_ID.format(number) for number in range(messages)]
     order = list(range(messages))
     for place in range(0, messages - SENDERS, 100):
@@ -56,7 +56,7 @@ def write_receives(folder: Path, messages: int) -> float:
 
 
 def checked(folder: Path, rows_max: int) -> dict[str, float]:
-    """In a process of its own."""
+    """Checks in a process of its own."""
     command = [sys.executable, "-m", "bench.journals", "--check", str(folder)]
     done = subprocess.run(
         [*command, "--rows-max", str(rows_max)], check=True, capture_output=True, text=True

@@ -1,8 +1,8 @@
-"""What the consistency kernels cost: seconds of CPU for so many events, on one core.
+"""The cost of the consistency kernels: seconds of CPU for a number of events, on one core.
 
     python -m bench.kernels [--events 10000000] [--batch 1000000] [--plain] [--json]
 
-An event is one receive; as many sends go before them. The streams differ in how far messages
+An event is one receive; as many sends come first. The streams differ in how far messages
 stray from their place, and in whether something is missing, which keeps all that follows open.
 """
 
@@ -30,7 +30,7 @@ def in_order(rng: np.random.Generator, count: int) -> Numbers:
 
 
 def strayed(rng: np.random.Generator, count: int) -> Numbers:
-    """Each message up to some hundred places from where it belongs; 1 % come twice."""
+    """Each message is up to some hundred places from its own; 1 % come twice."""
     seqs = in_order(rng, count)
     twice = rng.choice(seqs, int(count * DUPLICATES_SHARE))
     kept = seqs[: count - len(twice)]
@@ -40,7 +40,7 @@ def strayed(rng: np.random.Generator, count: int) -> Numbers:
 
 
 def headless(rng: np.random.Generator, count: int) -> Numbers:
-    """As strayed, but the first message never comes."""
+    """Like `strayed`, but the first message never comes."""
     return strayed(rng, count) + 1
 
 

@@ -37,7 +37,7 @@ class Refused(Exception):
 
 
 class Signer:
-    """Signs for as long as a benchmark runs: the time is taken when it is made."""
+    """Signs with the time of its creation, which is valid for as long as a benchmark runs."""
 
     def __init__(self, access: Access) -> None:
         self._host = f"127.0.0.1:{access.port}"
@@ -72,7 +72,7 @@ class Signer:
 
 
 class Connection(asyncio.Protocol):
-    """One request at a time; the answer comes as a future."""
+    """One request at a time, whose answer is a future."""
 
     def __init__(self) -> None:
         self._received = b""

@@ -1,4 +1,4 @@
-"""Whether `dovemq load` costs the server what the load client of the peers costs it.
+"""The server's cost of `dovemq load`, compared with that of the load client of the peers.
 
     python -m bench.load_agrees [--rounds 5] [--messages 16000] [--json]
 
@@ -6,8 +6,8 @@ The lifecycle workload of bench.peers on one server: 8 connections send 1 KB mes
 8 receive and delete ten at a time. The Go client, `dovemq load run --plain`, which asks for the
 same, and `dovemq load run` as it is by default, take turns; medians over the rounds. `ratio` is
 between medians, `by_round` the median of the ratios of each round: on a machine that others use
-they differ, though a run is made again when others on the same hardware took more than a
-hundredth of the time. Ends with 1 unless the ratio of the plain load is within 10 %, and the load's
+they differ, though a run is repeated if other machines on the same hardware took more than 1 % of
+the time. Ends with 1 unless the ratio of the plain load is within 10 %, and the load's
 own CPU is at most the server's.
 """
 
@@ -27,13 +27,13 @@ from bench.peers.processes import Running
 from bench.peers.starting import dovemq
 from bench.peers.workloads import CONNECTIONS, LIFECYCLE, WORKLOADS
 from bench.tables import Row, parser_of, show
-from dovemq.load.costs import Undisturbed
+from bench.undisturbed import Undisturbed
 
 RATIO_MAX: Final = 1.1
 WARM_UP_SHARE: Final = 4
 LEASE_SECONDS: Final = 300
 WAIT_SECONDS: Final = 20
-"""Lease and wait as the Go client has them."""
+"""Lease and wait of the Go client."""
 GO: Final = "bench.peers"
 PLAIN: Final = "load run --plain"
 DEFAULT: Final = "load run"

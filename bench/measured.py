@@ -1,4 +1,4 @@
-"""Servers as child processes, and what they cost: CPU and memory as the kernel counts them."""
+"""Servers as child processes, and their cost: CPU and memory as the kernel counts them."""
 
 import contextlib
 import subprocess
@@ -33,7 +33,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def drop_page_cache() -> bool:
-    """Whether the kernel let us: only root may."""
+    """Returns whether the kernel allowed it: only root may."""
     subprocess.run(["sync"], check=True)
     try:
         _PAGE_DROP.write_text("3\n")
@@ -79,7 +79,7 @@ def dovemq_server(args: Sequence[str] = ()) -> Iterator[LocalServer]:
 
 
 async def create_queue(access: Access, name: str = QUEUE, **attributes: str) -> str:
-    """The queue's URL."""
+    """Returns the queue's URL."""
     body = msgspec.json.encode({"QueueName": name, "Attributes": attributes})
     (connection,) = await connect(access.port, 1)
     answer = await connection.must(Signer(access).request("CreateQueue", body))

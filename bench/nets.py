@@ -170,7 +170,7 @@ def simple_protocol(packets: int, capacity: int) -> Net:
 
 
 def alternating_bit(capacity: int) -> Net:
-    """One bit of sequence over two channels that keep order, lose and hold so many packets."""
+    """A sequence of one bit over two channels that keep order, lose packets and hold a few."""
     net = Net(f"alternating bit {capacity}")
     net.colour("Bit", Bool())
     net.colour("Channel", List(Bool(), capacity))
@@ -204,14 +204,14 @@ def alternating_bit(capacity: int) -> Net:
 
 
 def _answer(net: Net, page: Page) -> None:
-    """The receiver may say at any time which bit it has got last."""
+    """The receiver may send its last bit at any time."""
     page.transition("Answer", guard="len(q) < full")
     page.flow("Receiver", "Answer", "c", "c")
     page.flow("Back", "Answer", "q", "[*q, not c]")
 
 
 def tandem(arrivals: float, rate: float, servers: int, reliability: float) -> Net:
-    """The VMA tandem with one token for each message: what any engine for coloured nets can say."""
+    """The VMA tandem with one token for each message, which any coloured engine can run."""
     net = Net("tandem")
     net.colour("Number", Int())
     net.colour("Stamp", Real())

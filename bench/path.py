@@ -1,9 +1,9 @@
-"""What a lifecycle costs: our CPU for send, receive, delete, divided by that of the floor.
+"""The cost of a lifecycle: our CPU for send, receive and delete, divided by that of the floor.
 
     python -m bench.path [--rounds 5] [--json] [--no-history]
 
 Both servers run at the same time and are loaded in turn; medians over the rounds. A row goes to
-bench/history.csv, so that a change that makes the path dearer shows.
+bench/history.csv, which shows changes that make the path slower.
 """
 
 import asyncio
@@ -94,7 +94,7 @@ async def measure(rounds: int) -> list[Row]:
 
 
 def commit() -> str:
-    """The short hash, with a + when the tree holds more than that commit."""
+    """The short hash, with a + if the tree has uncommitted changes."""
     here = Path(__file__).parent
     found = subprocess.run(
         ["git", "describe", "--always", "--dirty=+"],

@@ -3,8 +3,8 @@
     python -m bench.petri [--install] [--quick] [--json]
 
 Both engines run the VMA tandem (λ = 30.3, μ = 10, 5 + 5 threads, q = .88) as the same coloured net
-with the same clock loop; the mean delivery time beside the speed shows that they do the same. The
-VMA net of the paper, with its lists, is run without and with its 26 monitors. Times are seconds of
+with the same clock loop; equal mean delivery times show that they do the same. The VMA
+net of the paper, with its lists, is run without and with its 26 monitors. Times are seconds of
 CPU of one core, ours the best of the rounds. Without SNAKES its row is left out.
 """
 
@@ -73,7 +73,7 @@ def firing_rows(seconds: float, peer_seconds: float) -> list[Row]:
 
 
 def _vma_rows(seconds: float) -> list[Row]:
-    """The cost of all monitors, apart."""
+    """Rows without and with all monitors."""
     given = replace(PAPER, reliability=0.88)
     stop_ms = round(seconds * 1_000)
     found: list[Row] = []

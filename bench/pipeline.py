@@ -1,9 +1,9 @@
-"""What `dovemq pipeline metrics` costs on Spark: by length, by executors, beside DuckDB.
+"""The cost of `dovemq pipeline metrics` on Spark: by length, by executors, beside DuckDB.
 
     python -m bench.pipeline [--events 10000000] [--large 100000000] [--rounds 3] [--json]
 
-Events are made by Spark (`bench.generated`, one stream with nine tenths of them), once, and kept
-in `.cache/pipeline`. Every measurement is a process of its own.
+Spark generates the events (`bench.generated`, one stream has nine tenths of them) once and keeps
+them in `.cache/pipeline`. Every measurement is a process of its own.
 
 - length: both traces on a cluster of two executors of one core and 2 GiB: processor time per
   event of all processes, memory of the driver, and of the stages whose median task takes a second
@@ -51,7 +51,7 @@ _MIB: Final = 1 << 20
 
 
 def trace_of(events: int) -> Path:
-    """A trace of about so many events, made if there is none."""
+    """A trace of about this number of events, generated if there is none."""
     folder = FOLDER / f"generated-{events}"
     if not folder.exists():
         growing = folder.with_suffix(".growing")
@@ -90,13 +90,13 @@ def _session(where: str, scratch: Path) -> "Iterator[SparkSession]":
     with SparkCluster(scratch / "cluster", workers=int(where), memory="3g") as cluster:
         plan = SparkPlan(cluster.master_url, EXECUTOR_MEMORY, more=more)
         with spark_session(plan) as session:
-            # The executors are there before the clock starts.
+            # The executors are ready before the clock starts.
             session.range(100).repartition(int(where)).count()
             yield session
 
 
 def measure(where: str, folder: Path) -> dict[str, Any]:
-    """In this process, which must be a fresh one."""
+    """Measures in this process, which must be a fresh one."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix="run-", dir=FOLDER))
     try:
@@ -125,7 +125,7 @@ def _measured(work: Any) -> dict[str, Any]:
 
 
 def _driver_memory(session: "SparkSession") -> dict[str, Any]:
-    """What the driver's Java machine holds after a collection, and the most it ever took."""
+    """Memory of the driver's Java machine after a collection, and its peak."""
     context: Any = session.sparkContext
     runtime = context._jvm.java.lang.Runtime.getRuntime()
     context._jvm.System.gc()

@@ -1,9 +1,9 @@
-"""What a plan costs, and how near to the best greedy plans are.
+"""The cost of a plan, and how close greedy plans are to the best.
 
     python -m bench.planning [--networks 500] [--json]
 
-Speed: 50 topics and 20 job types by chance, each a chain of so many tasks, with as many consumers
-to give as the loads need and half as many more. Quality: small networks, greedy against all
+Speed: 50 topics and 20 random job types, each a chain of tasks, with the consumers that the loads
+need and half as many more. Quality: small networks, greedy against all
 allocations; costs are equal, or differ and grow.
 """
 

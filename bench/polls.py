@@ -1,10 +1,10 @@
-"""What idle long polls cost, and whom a send wakes.
+"""The cost of idle long polls, and how many polls a send wakes.
 
     python -m bench.polls [--connections 2000] [--seconds 20] [--json]
 
 All connections poll for 20 seconds again and again, once on one queue and once spread over 200.
 The server's CPU is taken over the given time while nothing is sent; then one message is sent and
-must be answered to exactly one of them.
+must be delivered to exactly one of them.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _BODY_BYTES: Final = 100
 
 
 class Pollers:
-    """Poll until told to stop; count what was handed out."""
+    """Connections that poll until they are stopped and count received messages."""
 
     def __init__(self) -> None:
         self.answers = 0

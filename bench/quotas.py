@@ -1,10 +1,10 @@
-"""What a flood of one account, over its quota, does to another account.
+"""The effect on one account when another floods the server beyond its quota.
 
     python -m bench.quotas [--rounds 5] [--seconds 12] [--connections 200] [--json]
 
 One account has a quota of requests per second. In each round the other account sends, receives and
-deletes at its own calm pace, first alone and then while the first one is flooded: requests fall
-due at ten times the quota whatever becomes of those before them. They are sent over connections
+deletes at its own calm pace, first alone and then during the flood: requests fall due at ten times
+the quota, whatever happens to the earlier ones. They are sent over connections
 that stay open ("kept"), or each over a new one, as a client does that gives up a connection when
 it is refused ("new"). A request that falls due while every connection waits is held back.
 
@@ -129,7 +129,7 @@ def anew(port: int, request: bytes, connections_max: int) -> Callable[[], Awaita
 
 
 async def calm(connection: Connection, load: Load, seconds: float) -> list[float]:
-    """How long each request took, at a fixed pace."""
+    """The time of each request, at a fixed pace."""
     latencies: list[float] = []
     begun = time.monotonic()
 
@@ -194,7 +194,7 @@ class Bench:
 
 
 async def furnish(data: Path) -> tuple[AccessKey, AccessKey]:
-    """Keys of the account with the quota and of the calm one; the server is not running yet."""
+    """Makes keys of the account with the quota and of the calm one, before the server runs."""
     opened = await open_service(parse_store_url(EMBEDDED, data))
     accounts = opened.service.accounts
     try:
@@ -250,7 +250,9 @@ def main(arguments: list[str]) -> None:
     parser = parser_of("quotas", __doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=12.0)
-    parser.add_argument("--connections", type=int, default=CONNECTIONS, help="of the flood")
+    parser.add_argument(
+        "--connections", type=int, default=CONNECTIONS, help="connections of the flood"
+    )
     options = parser.parse_args(arguments)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,7 +1,7 @@
 """SNAKES on the tandem net, driven by the clock loop that our simulator has.
 
-SNAKES has no time: what is delayed goes to a place of its own, from which the loop takes it into an
-agenda, and comes to the place that it is meant for when it is due. Transitions that cannot fire
+SNAKES has no time: a delayed token goes to a place of its own, from which the loop takes it into an
+agenda, and reaches its destination when it is due. Transitions that cannot fire
 are not tried again before a place that they take from gains a token.
 """
 
@@ -16,7 +16,7 @@ LATER: Final = "Later"
 def run(
     arrivals: float, rate: float, servers: int, reliability: float, until: float, seed: int
 ) -> tuple[int, float]:
-    """(firings, mean time from production to delivery)."""
+    """Returns firings and the mean time from production to delivery."""
     return _Loop(arrivals, rate, servers, reliability, random.Random(seed)).run(until)
 
 

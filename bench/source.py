@@ -5,7 +5,7 @@
 Sends to a standard queue, then receives and deletes, once by one boto3 client in a loop of batches
 of ten, and by Spark on four threads: a DataFrame written to the queue, and a stream read into
 nothing by `availableNow`, with one receiver and with four. Spark's session and its first, small
-query are over before its clock begins. CPU is that of the clients: of this process for boto3, of
+query are over before its clock starts. CPU is that of the clients: of this process for boto3, of
 Spark's JVM and its Python processes for Spark. The server has a process and the embedded store of
 its own.
 """
@@ -121,7 +121,7 @@ def _measured(name: str, count: int, work: Callable[[], int]) -> Row:
 
 
 def _cpu_seconds() -> float:
-    """Of this process and all below it that are no server, ended ones included."""
+    """CPU of this process and its descendants without servers, ended ones included."""
     waiting, total = [os.getpid()], 0
     children: dict[int, list[int]] = {}
     stats = {}

@@ -2,7 +2,7 @@
 
     python -m bench.statespaces [--quick] [--json]
 
-Times are seconds of CPU of one core, with the compilation of the net.
+Times are seconds of CPU of one core and include the compilation of the net.
 """
 
 import functools

@@ -8,7 +8,7 @@ Row = Mapping[str, str | int | float | bool | None]
 
 
 def parser_of(name: str, summary: str | None) -> argparse.ArgumentParser:
-    """Every benchmark answers `--json`."""
+    """A parser with `--json`, which every benchmark has."""
     parser = argparse.ArgumentParser(
         prog=f"python -m bench.{name}",
         description=summary,

@@ -1,11 +1,11 @@
-"""What the lifecycle trace costs: CPU per 1,000 lifecycles with it, divided by that without.
+"""The cost of the lifecycle trace: CPU per 1,000 lifecycles with it, divided by that without.
 
     python -m bench.trace [--rounds 5] [--json]
 
 Two servers run at the same time, one with `--trace`, and are loaded in turns; medians over the
-rounds. The writer's thread counts: the kernel is asked for the CPU of the whole process, and a
-round ends only when its last file is whole. A round is made again when others on the same hardware
-took more than a hundredth of the time.
+rounds. The writer's thread counts: the CPU is that of the whole process, and a round ends only when
+its last file is complete. A round is repeated if other machines on the same hardware took more than
+1 % of the time.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from bench.load import Load, Signer, connect, singles, tens
 from bench.measured import access_of, cpu_seconds, create_queue, dovemq_server
 from bench.path import BODY_BYTES, WARM_UP_SHARE, Contestant, Shape
 from bench.tables import Row, parser_of, show
-from dovemq.load.costs import Undisturbed
+from bench.undisturbed import Undisturbed
 from dovemq.telemetry.folders import PARTIAL
 from dovemq.telemetry.trace import TICK_SECONDS
 
@@ -38,7 +38,7 @@ SHAPES: Final = (
 
 
 class Rows:
-    """The trace of one server, which is behind until its growing file has got its name."""
+    """The trace of one server, which is complete once its growing file has its final name."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -64,9 +64,9 @@ async def drive(contestant: Contestant, shape: Shape, lifecycles: int) -> None:
 async def cpu_ms(
     off: Contestant, on: Contestant, shape: Shape, lifecycles: int, rows: Rows
 ) -> tuple[float, float]:
-    """CPU of both servers in milliseconds per 1,000 lifecycles, with what they leave to be done.
+    """CPU of both servers in milliseconds per 1,000 lifecycles, with the work that they postpone.
 
-    They are loaded in small turns, so that what else the machine does meets both alike.
+    They are loaded in short turns, so that other work on the machine affects both alike.
     """
     each = lifecycles // TURNS
     before = [cpu_seconds(contestant.pid) for contestant in (off, on)]

@@ -24,6 +24,7 @@ from dovemq.telemetry.schema import COLUMNS, Column, Event
 from dovemq.telemetry.trace import CHUNK_TICKS_MAX, MESSAGES_KNOWN_MAX, TICK_SECONDS
 from tools.conformance import conformance_page
 from tools.markdown import code, fenced, page, section, table
+from tools.papers import papers_page
 from tools.policies import policies_page
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "docs" / "reference"
@@ -299,6 +300,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "conformance.md": conformance_page,
     "errors.md": errors_page,
     "metrics.md": metrics_page,
+    "papers.md": papers_page,
     "policies.md": policies_page,
     "settings.md": settings_page,
     "trace.md": trace_page,

@@ -1,11 +1,11 @@
-"""What the models cost, beside simulators that others use: one table per section, from one run.
+"""The cost of the models beside that of other simulators: one table per section, from one run.
 
     python -m bench.models [--sections vma,network] [--quick] [--install] [--json]
 
 An event is the production or arrival, the service start or the service end of one message, counted
 alike everywhere. Times are seconds of CPU of one core, the best of interleaved passes; numba has
-compiled before. A simulator that is not there is left out; --install gets it into the cache.
-Sections of other benches (planning, petri, statespaces) are shown where those offer `rows`.
+compiled before. A simulator that is not installed is left out; --install gets it into the cache.
+Sections of other benches (planning, petri, statespaces) are shown if they have `rows`.
 """
 
 import importlib
@@ -27,7 +27,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     "network": networks.beside_others,
 }
 OTHERS: Final = ("planning", "petri", "statespaces")
-"""Benches that offer `rows(quick)`."""
+"""Benches that have a function `rows(quick)`."""
 
 
 def sections() -> dict[str, Section]:

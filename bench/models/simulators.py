@@ -1,4 +1,4 @@
-"""SimPy and Ciw: where they are, and the tandem and a network in the idiom of each."""
+"""SimPy and Ciw: where they are installed, and the tandem and a network in the style of each."""
 
 import importlib
 import importlib.util
@@ -41,14 +41,14 @@ def install() -> None:
 
 
 def module(name: str) -> Any | None:
-    """None if it is not there. The cache comes last: our own numpy is the one that is used."""
+    """None if it is not installed. The cache is last on the path, so that our own numpy is used."""
     if CACHE.exists() and str(CACHE) not in sys.path:
         sys.path.append(str(CACHE))
     return importlib.import_module(name) if importlib.util.find_spec(name) else None
 
 
 class _SimpyRun:
-    """One replication; its counts."""
+    """One replication with its counts."""
 
     def __init__(self, simpy: Any, queues: Queues, seed: int) -> None:
         self.env = simpy.Environment()
@@ -124,7 +124,7 @@ def by_ciw(queues: Queues, horizon: float, seeds: Sequence[int]) -> Measured | N
             arrived[number] = min(record.arrival_date, arrived.get(number, record.arrival_date))
             if record.destination == -1:
                 left[number] = record.exit_date
-        # A record is one service that ended: its start and its end.
+        # A record is one finished service: its start and its end.
         events += len(arrived) + 2 * len(records)
         means.append(sum(left[number] - arrived[number] for number in left) / len(left))
     return Measured(events, spent, tuple(means))
@@ -138,7 +138,7 @@ class Graph(Struct, frozen=True):
 
 
 class _SimpyGraph:
-    """One replication of jobs that split and join; its counts."""
+    """One replication of jobs that split and join, with its counts."""
 
     def __init__(self, simpy: Any, graph: Graph, seed: int) -> None:
         self.env = simpy.Environment()

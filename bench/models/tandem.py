@@ -40,7 +40,7 @@ SIMULATORS: Final[dict[str, tuple[Simulator, float]]] = {
     "SimPy": (by_simpy, 1.0),
     "Ciw": (by_ciw, 0.4),
 }
-"""Each with how much longer than SimPy it runs, so that all run for about as long."""
+"""Simulators with their horizon relative to SimPy's, so that all take about as long."""
 
 
 def best_of(passes: Sequence[Measured]) -> Measured:
@@ -48,7 +48,7 @@ def best_of(passes: Sequence[Measured]) -> Measured:
 
 
 def compared(found: dict[str, list[Measured]]) -> list[Row]:
-    """One row per simulator; the first is the one that the others are compared with."""
+    """One row per simulator; the others are compared with the first."""
     ours = next(iter(found.values()))
     fastest = best_of(ours)
     rows: list[Row] = []

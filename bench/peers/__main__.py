@@ -4,8 +4,8 @@
                           [--install] [--publish] [--json]
 
 Prints the tables and the verdicts as Markdown; progress goes to standard error. A server that is
-not there is listed as absent; --install gets what is missing. docs/explanation/peers.md tells
-what is compared.
+not installed is listed as absent; --install gets the missing ones. docs/explanation/peers.md
+explains the comparison.
 """
 
 import argparse
@@ -71,7 +71,7 @@ def chosen_workloads(text: str | None) -> list[Workload]:
 def available(
     contestants: Sequence[Contestant], absent: dict[str, str], *, fetch: bool, note: Progress
 ) -> list[Contestant]:
-    """Those whose program is there; the others go into `absent` with the reason."""
+    """Contestants whose program is installed; the others go into `absent` with the reason."""
     found = []
     for each in contestants:
         reason = missing(RECIPES[each.name], CACHE)
@@ -142,7 +142,7 @@ def main(arguments: list[str]) -> None:
     )
     options = parser.parse_args(arguments)
     note = Progress()
-    # As an error would, so that the servers are ended too.
+    # Raised like an error, so that the servers are ended too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         client = Client.build(CACHE)

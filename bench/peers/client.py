@@ -1,4 +1,4 @@
-"""The load client: built from bench/peers/load with Go, asked with one task at a time."""
+"""The load client: built from bench/peers/load with Go, runs one task at a time."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ from bench.peers.workloads import CONNECTIONS, PASS_SECONDS_MAX, Workload
 
 SOURCE: Final = Path(__file__).with_name("load")
 SPARE_SECONDS: Final = 120.0
-"""For filling, connecting and clearing up beside the measured time."""
+"""Time for filling, connecting and clearing up, beside the measured time."""
 
 
 class NoClient(RuntimeError):
@@ -37,7 +37,7 @@ class Task(Struct, frozen=True):
 
 
 class Measured(Struct, frozen=True):
-    """What the client prints; see Result in load/main.go."""
+    """The client's output; see Result in load/main.go."""
 
     messages: int
     seconds: float
@@ -60,7 +60,7 @@ class Measured(Struct, frozen=True):
 
     @property
     def cpu_ms(self) -> float:
-        """Of the server, per 1,000 messages."""
+        """CPU of the server per 1,000 messages."""
         return self.server_cpu_seconds / self.messages * 1e6
 
     @property

@@ -1,4 +1,4 @@
-"""Who is compared, and what each promises for a message that it has answered for."""
+"""The contestants, and what each promises for an acknowledged message."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Where each contestant's program comes from, and whether it is there.
+"""Where each contestant's program comes from, and whether it is installed.
 
 Packages of Debian go where Debian puts them; everything else goes into the cache directory, which
 git ignores. Versions that a registry would change under us are pinned here.
@@ -44,7 +44,7 @@ class Recipe(Struct, frozen=True):
 
 
 def missing(recipe: Recipe, cache: Path) -> str | None:
-    """What is not there, as a reason to leave the contestant out."""
+    """The missing program, as a reason to leave the contestant out."""
     for program in recipe.programs:
         if shutil.which(program) is None:
             return f"{Path(program).name} is not installed"

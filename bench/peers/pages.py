@@ -26,7 +26,7 @@ _QUICK: Final = (
 
 
 class Setting(Struct, frozen=True):
-    """When and on what the run was made."""
+    """Date and machine of a run."""
 
     date: str
     commit: str

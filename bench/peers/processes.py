@@ -1,6 +1,6 @@
 """A contestant's server as a tree of processes: started, frozen, thawed and ended by process id.
 
-Refuses to know what the server is; readiness is a port that takes connections.
+Knows nothing about the server's kind; it is ready when its port accepts connections.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ class NotStarted(RuntimeError):
 
 
 class Access(Struct, frozen=True):
-    """What the load client needs to get in; most peers take any key."""
+    """Credentials of the load client; most peers accept any key."""
 
     key_id: str = "bench"
     secret: str = "bench"
@@ -39,7 +39,7 @@ class Access(Struct, frozen=True):
 
 
 class Running:
-    """A server that listens. `also` are processes beside it that end with it."""
+    """A listening server. `also` are processes beside it that end with it."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Running:
         self._processes = (process, *also)
 
     def freeze(self) -> None:
-        """While another is measured, this one shall take nothing from it."""
+        """Stops the processes, so that they take no CPU while another contestant is measured."""
         signal_tree(self.pid, signal.SIGSTOP)
 
     def thaw(self) -> None:
@@ -81,7 +81,7 @@ def launch(
     user: str | None = None,
     also: Sequence[subprocess.Popen[bytes]] = (),
 ) -> Running:
-    """Starts it in its directory, as another user if it must not be root, until it listens."""
+    """Starts a server in its directory, unprivileged if it must be, and waits for its port."""
     process = spawn(command, directory, env=env, user=user)
     try:
         _await_port(process, port, directory)
@@ -115,7 +115,7 @@ def spawn(
 
 
 def unprivileged(user: str) -> str | None:
-    """The user to become where the server refuses to run as root."""
+    """The user for a server that refuses to run as root."""
     return user if os.geteuid() == 0 else None
 
 
@@ -133,7 +133,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def tree(root: int) -> list[int]:
-    """With what it started; one that ends meanwhile is passed over."""
+    """A process and its descendants; one that ends meanwhile is skipped."""
     found = [root]
     for pid in found:
         with contextlib.suppress(OSError):

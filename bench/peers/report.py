@@ -48,7 +48,7 @@ class Line(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """`found` is at most the bound, or for a rate at least; None where it was not measured."""
+    """`found` must be at most the bound, or at least for a rate; None if it was not measured."""
 
     text: str
     found: float | None

@@ -1,7 +1,7 @@
 """Passes over all contestants in turn, each workload with as many messages as time allows.
 
-All servers run from the start to the end, so that what is warm stays warm; those whose turn it is
-not are stopped (SIGSTOP) and take no CPU from the one that is measured.
+All servers run from the start to the end, so that they stay warm; all but the measured one are
+stopped (SIGSTOP) and take no CPU from it.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ SETTLE_SECONDS: Final = 0.2
 
 
 class Pace(Struct, frozen=True):
-    """How much time goes into one measurement."""
+    """The time of one measurement."""
 
     passes: int = 5
     cell_seconds: float = 2.0
@@ -64,7 +64,7 @@ class Kept(Struct, frozen=True):
 
 
 class Entry:
-    """A contestant whose server runs, with what has been found out about its speed."""
+    """A contestant whose server runs, with its speed so far."""
 
     def __init__(self, contestant: Contestant, running: Running) -> None:
         self.contestant = contestant
@@ -119,7 +119,7 @@ class Bench:
                 self._warm(entry)
                 self._size_all(entry, workloads)
         samples = []
-        # The deep backlogs last: held while others are measured they would count as memory.
+        # Deep backlogs come last: they would count as memory while others are measured.
         for keeping in (False, True):
             chosen = [each for each in workloads if each.keeps_its_queue == keeping]
             for number in range(1, self._pace.passes + 1) if chosen else ():
@@ -164,7 +164,7 @@ class Bench:
             return entry.sizes[DRAIN_SHALLOW]
         few = workload.messages // PROBE_GROWTH
         messages = min(PROBE_MESSAGES, few)
-        # A short probe of a drain would tell how long it takes to fill.
+        # A short probe of a drain would measure how long it takes to fill.
         long_enough = self._pace.cell_seconds if workload.backlog else self._pace.probe_seconds
         while True:
             began = time.monotonic()

@@ -1,6 +1,6 @@
 """How each contestant's server is started: on the loopback, in a directory of its own.
 
-Settings are the server's defaults but for its address, its directory, and a log that is quiet.
+Settings are the server's defaults, except for its address, its directory and a quiet log.
 """
 
 import shutil
@@ -117,7 +117,7 @@ def redis(_: Path, directory: Path) -> Running:
 
 
 def rabbitmq(_: Path, directory: Path) -> Running:
-    """With a port mapper of its own, which would else be left behind."""
+    """It has its own port mapper, which would otherwise be left behind."""
     user = unprivileged("rabbitmq")
     _give(directory, user)
     port, mapper_port = free_port(), free_port()

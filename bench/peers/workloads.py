@@ -1,4 +1,4 @@
-"""What is measured, and with how many messages where nothing is slow."""
+"""The workloads, and their number of messages for a fast contestant."""
 
 from typing import Final
 
@@ -31,7 +31,7 @@ class Workload(Struct, frozen=True):
 
     @property
     def seconds_max(self) -> float:
-        """When it is cut; a slow peer would be cut in each pass of a deep drain."""
+        """The time at which it is cut; a slow peer would be cut in each pass of a deep drain."""
         return DEEP_SECONDS_MAX if self.keeps_its_queue else PASS_SECONDS_MAX
 
 

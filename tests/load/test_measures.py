@@ -1,6 +1,5 @@
 """Response times, medians and their intervals, what is still missing, and CPU of processes."""
 
-import itertools
 import math
 import os
 import random
@@ -10,13 +9,7 @@ import pytest
 
 from dovemq.load.account import Account
 from dovemq.load.books import Activity, Books, News
-from dovemq.load.costs import (
-    ATTEMPTS_MAX,
-    ProcessorTime,
-    ProcessUnknown,
-    Undisturbed,
-    tree_cpu_seconds,
-)
+from dovemq.load.costs import ProcessUnknown, tree_cpu_seconds
 from dovemq.load.results import figure, measured
 from dovemq.load.timings import Timings, joined
 
@@ -138,35 +131,3 @@ def test_cpu_of_a_process_grows_and_a_stranger_is_refused() -> None:
     assert tree_cpu_seconds(os.getpid()) > before
     with pytest.raises(ProcessUnknown, match="no process 999999999"):
         tree_cpu_seconds(999_999_999)
-
-
-def test_what_other_machines_took_is_a_share_of_the_time_of_all_processors() -> None:
-    assert ProcessorTime(15, 1_200).stolen_since(ProcessorTime(5, 1_000)) == 0.05
-    assert ProcessorTime(5, 1_000).stolen_since(ProcessorTime(5, 1_000)) == 0.0
-    now = ProcessorTime.now()
-    assert 0 <= now.stolen < now.total
-
-
-@pytest.mark.parametrize(("stolen", "attempts"), [([0, 1], 1), ([0, 2, 0, 1], 2), ([0, 2] * 5, 5)])
-def test_a_disturbed_measurement_is_made_again_a_few_times(
-    stolen: list[int], attempts: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    times = (
-        ProcessorTime(ticks, 100 * at) for at, ticks in enumerate(itertools.accumulate(stolen))
-    )
-    monkeypatch.setattr(ProcessorTime, "now", lambda: next(times))
-    found = Undisturbed()
-    assert list(found) == list(range(attempts))
-    assert found.reached is (attempts < ATTEMPTS_MAX)
-
-
-def test_a_measurement_that_was_spoilt_in_another_way_is_made_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(ProcessorTime, "now", lambda: ProcessorTime(0, 100))
-    found = Undisturbed()
-    for attempt in found:
-        if attempt < 2:
-            found.spoil()
-    assert attempt == 2
-    assert found.reached

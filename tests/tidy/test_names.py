@@ -3,7 +3,7 @@
 import ast
 import re
 
-from tests.tidy.sources import classes, functions, sources
+from tests.tidy.sources import classes, functions, name_of, sources, text_files
 
 BANNED_WORD = re.compile(
     "utils?|helpers?|common|misc|managers?|handlers?|base|types|stuff|impl|mixin"
@@ -70,3 +70,16 @@ def test_every_test_is_named_by_a_sentence() -> None:
         and len(node.name.removeprefix("test_").split("_")) < SENTENCE_WORDS_MIN
     ]
     assert not found
+
+
+PAPER_NUMBER = re.compile(r"(?<![\w.,…-])00[0-4](?![\w.,…]*\d)\b")
+
+
+def test_papers_go_by_their_short_names() -> None:
+    found = [
+        f"{name_of(path)}:{number}"
+        for path in text_files()
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if PAPER_NUMBER.search(line)
+    ]
+    assert not found, "docs/reference/papers.md has the names"

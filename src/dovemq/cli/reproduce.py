@@ -1,12 +1,13 @@
-"""`dovemq reproduce …`: figures and tables of the papers, with a verdict on each claim."""
+"""`dovemq reproduce …`: figures of the papers, with a verdict on each claim."""
 
 import argparse
 import ctypes
+import tempfile
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import OK, Commands, WrongUse, add_command, count, number
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, count, number
 from dovemq.cli.ending import START_OVER
 from dovemq.cli.output import print_json, print_table, working
 from dovemq.cli.pipelining import piping
@@ -15,7 +16,13 @@ if TYPE_CHECKING:
     from dovemq.experiments.figure import Figure
 
 
-_ASKED_IN_VAIN: Final = 5
+_CALLS_BEFORE_EXCEPTION: Final = 5
+
+
+_VERDICTS: Final = """\
+Every claim has a threshold. If an interval of 95 % crosses it, the verdict is 'too short to tell',
+which is common with --quick. The exit code is 1 if a claim does not hold, else 0; 'too short to
+tell' counts as neither. docs/reference/papers.md names the papers."""
 
 
 def add(commands: Commands) -> None:
@@ -23,22 +30,37 @@ def add(commands: Commands) -> None:
         commands,
         "reproduce",
         _run,
-        "reproduce figures and tables of the papers: data, plots, and whether each claim holds",
-        "dovemq reproduce list\ndovemq reproduce 002-fig4 --out ./figures",
+        "reproduce figures of the papers: data, plots, and whether each claim holds",
+        "dovemq reproduce list\n  dovemq reproduce elastic-fig4 --out ./figures",
+    )
+    parser.description = f"{parser.description}.\n\n{_VERDICTS}"
+    parser.add_argument(
+        "ids",
+        nargs="+",
+        metavar="ID",
+        help="id of a figure, such as vma-fig11 or elastic-fig4; 'list' lists them, 'all' is all",
     )
     parser.add_argument(
-        "ids", nargs="+", metavar="ID", help="such as 002-fig4, or all; list shows them"
+        "--quick",
+        action="store_true",
+        help="fewer replications and shorter runs; more verdicts are 'too short to tell'",
     )
-    parser.add_argument("--quick", action="store_true", help="fewer replications and runs")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="write data, plots and verdicts")
-    parser.add_argument("--seed", type=number, default=0, help="default: %(default)s")
     parser.add_argument(
-        "--workers", type=count, default=1, help="of simulations (default: %(default)s)"
+        "--out", type=Path, metavar="DIR", help="directory for data, plots and verdicts"
+    )
+    parser.add_argument(
+        "--seed", type=number, default=0, help="seed of the simulations (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--workers",
+        type=count,
+        default=1,
+        help="processes for the simulations (default: %(default)s)",
     )
 
 
 def _run(args: argparse.Namespace) -> int:
-    # It reads traces; the other figures are made of models alone.
+    # `loop` reads traces; the other figures need models alone.
     extra = "spark" if {"all", "loop"} & set(args.ids) else "models"
     with piping(extra) as ending:
         from dovemq.experiments.catalogue import EXPERIMENTS
@@ -49,22 +71,54 @@ def _run(args: argparse.Namespace) -> int:
         for name in ids:
             if name not in EXPERIMENTS:
                 raise WrongUse(f"{name}: no such id; dovemq reproduce list shows them")
+        _check_writable(args.out)
         reports: list[dict[str, Any]] = []
         ending.advice = lambda: f"{len(reports)} of {len(ids)} are finished; {START_OVER}"
         for name in ids:
             reports.append(_reproduced(args, name))
+    claims = {key: sum(each["claims"][key] for each in reports) for key in reports[0]["claims"]}
     if args.json:
-        print_json(reports)
-    return OK
+        print_json({"figures": reports, "claims": claims})
+    else:
+        print(_summary(claims))
+    return FAILED if claims["do_not_hold"] else OK
+
+
+def _check_writable(folder: Path | None) -> None:
+    """Refuses a directory that cannot be written, before hours of work."""
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise WrongUse(f"--out {folder}: cannot be written: {error.strerror}") from None
+
+
+def _summary(claims: dict[str, int]) -> str:
+    if not any(claims.values()):
+        return "there are no claims to check"
+    text = f"{claims['hold']} of {sum(claims.values())} claims hold"
+    if missed := claims["do_not_hold"]:
+        text += f", {missed} {'does' if missed == 1 else 'do'} not hold"
+    if short := claims["too_short_to_tell"]:
+        text += f", the run was too short to tell for {short}"
+    return text
 
 
 def _list(args: argparse.Namespace) -> int:
-    from dovemq.experiments.catalogue import EXPERIMENTS
+    from dovemq.experiments.catalogue import CITATIONS, EXPERIMENTS
 
+    rows = [
+        (name, CITATIONS.get(name.partition("-")[0], "-"), each.title)
+        for name, each in EXPERIMENTS.items()
+    ]
     if args.json:
-        print_json([{"id": name, "title": each.title} for name, each in EXPERIMENTS.items()])
+        print_json([{"id": name, "paper": paper, "title": title} for name, paper, title in rows])
     else:
-        print_table(("id", "title"), [(name, each.title) for name, each in EXPERIMENTS.items()])
+        print_table(("id", "paper", "title"), rows)
+        print("titles and addresses of the papers: docs/reference/papers.md")
     return OK
 
 
@@ -99,7 +153,7 @@ def _reproduced(args: argparse.Namespace, name: str) -> dict[str, Any]:
 
 
 class _InThread:
-    """Work in a thread of its own, where no signal arrives, and which may look at no flag."""
+    """Ends work in a thread, which no signal reaches and which may never check a flag."""
 
     def __init__(self) -> None:
         self._thread = 0
@@ -113,9 +167,9 @@ class _InThread:
             raise KeyboardInterrupt
 
     def leave(self) -> None:
-        """To be called until the work has ended; at last an exception ends its next step."""
+        """Called until the work has ended; the fifth call raises an exception in its thread."""
         self._asked += 1
-        if self._asked == _ASKED_IN_VAIN:
+        if self._asked == _CALLS_BEFORE_EXCEPTION:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(
                 ctypes.c_ulong(self._thread), ctypes.py_object(KeyboardInterrupt)
             )
@@ -127,7 +181,8 @@ def _print(name: str, figure: "Figure", files: list[Path]) -> None:
     print(f"{name}: {figure.title}")
     for verdict in figure.verdicts:
         print(f"  {VERDICT_WORDS[verdict.holds]}: {verdict.claim}")
-        print(f"      {verdict.found}")
+        print(f"      threshold: {verdict.threshold}")
+        print(f"      found: {verdict.found}")
     for reading in figure.readings:
         print(f"  reading: {reading}")
     for path in files:

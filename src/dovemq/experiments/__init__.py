@@ -1,5 +1,5 @@
-"""The papers' figures again, each with its data, its plot and a computed verdict on each claim.
+"""Figures of the papers, reproduced: data, plot and a verdict on each claim.
 
-One module per figure or table; `catalogue.py` lists them, `publishing.py` writes their files.
-Needs the extra `models`. A claim that does not hold is told so; no reading is bent until it does.
+`catalogue.py` lists the figures, `publishing.py` writes their files. Needs the extra `models`. A
+claim that does not hold is reported as such; no threshold is chosen to make it hold.
 """

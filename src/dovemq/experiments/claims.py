@@ -1,96 +1,112 @@
-"""Claims on the queue service of 000 that several figures make, judged from the points of a sweep.
-
-A claim that compares with a simulation is judged for each one that took part, and stays open when
-none did.
-"""
+"""Verdicts on claims: estimates with their intervals, compared with a stated threshold."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from dovemq.experiments.figure import Verdict
-from dovemq.experiments.sweeps import Point, means, select
+from dovemq.experiments.sweeps import VmaSweep
+from dovemq.models.estimates import Interval
 
 _COVERAGE = 0.95
 _UTILISATION_MAX = 0.9
 _CHANCE_MIN = 0.01
-"""Intervals of 95 % miss what they are about now and then; so rarely as this they do not."""
+_WORDS = {"delivery_time": "mean delivery time", "waiting": "number of waiting messages"}
 
 
-def simulations(found: Sequence[Point]) -> list[str]:
-    methods = dict.fromkeys(point.answer.method for point in found)
-    return [method for method in methods if method != "analytic"]
+def exact(values: Iterable[float]) -> list[Interval]:
+    """Values without uncertainty."""
+    return [Interval(value, value, value) for value in values]
 
 
-def agreement(found: Sequence[Point], measure: str, settings: Sequence[str]) -> list[Verdict]:
-    """As many intervals hold the closed form as intervals of 95 % do, at a level of 1 %.
+def relative_error(model: Interval, measured: Interval) -> Interval:
+    """The error of a model relative to a measured mean, with an interval that covers both."""
+    most = model.high / measured.low - 1.0 if measured.low > 0.0 else math.inf
+    return Interval(model.mean / measured.mean - 1.0, model.low / measured.high - 1.0, most)
 
-    Only up to a utilisation of `_UTILISATION_MAX`: nearer to 1 a run of 100 s that starts empty
-    does not come to a steady state, and is no estimate of one.
+
+def judge(
+    claim: str,
+    quantity: str,
+    values: Sequence[Interval],
+    least: float = -math.inf,
+    most: float = math.inf,
+) -> Verdict:
+    """The claim holds if all intervals lie within the bounds, and fails if one lies outside.
+
+    Otherwise an interval crosses a bound, and the run was too short to tell.
     """
-    claim = f"analysis and simulation out of order agree on the {measure.replace('_', ' ')}"
-    verdicts = []
-    for method in simulations(found):
-        pairs = [
-            (closed.answer.measures[measure], simulated.answer.measures[measure])
-            for setting in settings
-            for closed, simulated in zip(
-                select(found, setting), select(found, setting, method), strict=True
-            )
-            if _steady(closed)
-        ]
-        inside = sum(one.low <= exact.mean <= one.high for exact, one in pairs)
-        apart = max(abs(one.mean / exact.mean - 1.0) for exact, one in pairs)
-        verdicts.append(
-            Verdict(
-                f"{claim} ({method})",
-                _chance_of_fewer(inside, len(pairs)) >= _CHANCE_MIN,
-                f"up to ρ = {_UTILISATION_MAX:g}: {inside} of {len(pairs)} in the 95 % interval; "
-                f"means at most {apart:.1%} apart",
-            )
+    holds: bool | None = all(least <= each.low and each.high <= most for each in values)
+    if not holds and not any(each.high < least or each.low > most for each in values):
+        holds = None
+    bounds = f"at least {least:g}" if math.isinf(most) else f"at most {most:g}"
+    if math.isfinite(least) and math.isfinite(most):
+        bounds = f"{least:g}" if least == most else f"from {least:g} to {most:g}"
+    return Verdict(claim, f"{quantity}: {bounds}", holds, _span(values))
+
+
+def _span(values: Sequence[Interval]) -> str:
+    parts = [
+        f"{least:.3g}" if f"{least:.3g}" == f"{most:.3g}" else f"{least:.3g} to {most:.3g}"
+        for least, most in (
+            (min(each.mean for each in values), max(each.mean for each in values)),
+            (min(each.low for each in values), max(each.high for each in values)),
         )
-    return verdicts or [open_claim(claim)]
+    ]
+    return parts[0] if parts[0] == parts[1] else f"{parts[0]} (95 %: {parts[1]})"
 
 
-def _steady(closed: Point) -> bool:
-    busy = closed.answer.measures["broker_utilisation"]
-    return busy.known and busy.mean <= _UTILISATION_MAX
+def by_simulation(
+    sweep: VmaSweep, claims: Callable[[VmaSweep, str], Iterable[Verdict]]
+) -> list[Verdict]:
+    """The claims for each simulation that took part, with its name."""
+    return [
+        replace(verdict, claim=f"{verdict.claim} ({method})")
+        for method in sweep.simulations
+        for verdict in claims(sweep, method)
+    ]
 
 
-def _chance_of_fewer(inside: int, count: int) -> float:
-    """That at most so many of the intervals hold what they are about."""
-    return sum(
-        math.comb(count, held) * _COVERAGE**held * (1.0 - _COVERAGE) ** (count - held)
-        for held in range(inside + 1)
+def agreement(sweep: VmaSweep, measure: str, method: str) -> Verdict:
+    """Enough of the 95 % intervals contain the closed form, at a level of significance of 1 %.
+
+    Points above a utilisation of `_UTILISATION_MAX` do not count: a run of 100 s that starts
+    empty does not reach a steady state there.
+    """
+    pairs = [
+        (closed.answer.measures[measure], simulated.answer.measures[measure].interval)
+        for setting in sweep.settings
+        for closed, simulated in zip(
+            sweep.select(setting), sweep.select(setting, method), strict=True
+        )
+        if closed.answer.measures["broker_utilisation"].mean <= _UTILISATION_MAX
+    ]
+    inside = sum(one.low <= closed.mean <= one.high for closed, one in pairs)
+    apart = max(abs(one.mean / closed.mean - 1.0) for closed, one in pairs)
+    least = _fewest_inside(len(pairs))
+    return Verdict(
+        f"analysis and simulation out of order agree on the {_WORDS[measure]}",
+        f"95 % intervals that contain the closed form, where ρ is at most {_UTILISATION_MAX:g}: "
+        f"at least {least} of {len(pairs)}",
+        inside >= least,
+        f"{inside}; means at most {apart:.1%} apart",
     )
 
 
-def in_order_is_larger(
-    found: Sequence[Point], measure: str, settings: Sequence[str]
-) -> list[Verdict]:
-    claim = f"the {measure.replace('_', ' ')} is larger in order than out of order"
-    verdicts = []
-    for method in simulations(found):
-        ratios = order_ratios(found, measure, settings, method)
-        verdicts.append(
-            Verdict(
-                f"{claim} ({method})",
-                min(ratios) > 1.0,
-                f"in order / out of order: {min(ratios):.2f} to {max(ratios):.2f}",
-            )
-        )
-    return verdicts or [open_claim(claim)]
+def _fewest_inside(count: int) -> int:
+    """The smallest number that chance alone does not fall below in 99 of 100 cases."""
+    chance, inside = 0.0, -1
+    while chance < _CHANCE_MIN:
+        inside += 1
+        missed = count - inside
+        chance += math.comb(count, inside) * _COVERAGE**inside * (1.0 - _COVERAGE) ** missed
+    return inside
 
 
-def order_ratios(
-    found: Sequence[Point], measure: str, settings: Sequence[str], method: str
-) -> list[float]:
-    """In order over out of order, at every point of the settings."""
-    ratios = []
-    for setting in settings:
-        ordered, free = (means(found, measure, setting, method, order) for order in ("in", "out"))
-        ratios += [one / other for one, other in zip(ordered, free, strict=True) if other]
-    return ratios
-
-
-def open_claim(claim: str) -> Verdict:
-    return Verdict(claim, None, "needs a simulation, and none took part")
+def in_order_is_larger(sweep: VmaSweep, measure: str, method: str) -> Verdict:
+    return judge(
+        f"the {_WORDS[measure]} is larger in order than out of order",
+        "in order / out of order, at every point",
+        sweep.order_ratios(measure, method),
+        least=1.0,
+    )

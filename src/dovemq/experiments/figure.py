@@ -1,7 +1,7 @@
-"""What an experiment gives back: tables of data, panels to draw, verdicts on the paper's claims."""
+"""Values that an experiment returns: data, panels to draw, verdicts on a paper's claims."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
@@ -9,9 +9,10 @@ if TYPE_CHECKING:
 
 REPLICATIONS: Final = 20
 REPLICATIONS_QUICK: Final = 4
-Column: TypeAlias = Sequence[float | int | str | bool | None]
+Cell: TypeAlias = float | int | str | bool | None
+Column: TypeAlias = Sequence[Cell]
 Tell: TypeAlias = Callable[[str], None]
-"""Told what is under way, by work that takes long."""
+"""Receives a line of progress from work that takes long."""
 
 
 def tell_nobody(text: str) -> None:
@@ -20,9 +21,10 @@ def tell_nobody(text: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Drawn as a line, or as points where `points`; `low` and `high` bound a band.
+    """A line, or single points where `points`; `low` and `high` bound a band or error bars.
 
-    Infinite values are left out of the drawing: there the model is unstable.
+    Infinite values are not drawn: the model is unstable there. Curves of one `family` share a
+    colour.
     """
 
     label: str
@@ -31,43 +33,58 @@ class Curve:
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
     points: bool = False
+    dashed: bool = False
+    family: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PaperMark:
+    """A number that the paper's text gives, drawn as a line across the panel at `x` or at `y`."""
+
+    label: str
+    x: float | None = None
+    y: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
+    """`x_names` are the names of categories at x = 1, 2, …; without them x is a number."""
+
     title: str
     x_label: str
     y_label: str
     curves: tuple[Curve, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """A picture that is made elsewhere, such as a page of a net."""
-
-    name: str
-    svg: str
+    marks: tuple[PaperMark, ...] = ()
+    x_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`holds` is None where this run cannot tell; `found` says what came out, in numbers."""
+    """Whether a claim holds by its `threshold`; `found` gives the numbers.
+
+    `holds` is None if the run was too short to tell: an interval crosses the threshold.
+    """
 
     claim: str
+    threshold: str
     holds: bool | None
     found: str
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """`data` are columns of equal length. `readings` say what the paper left open."""
+    """`data` are columns of equal length; infinite and unknown numbers become gaps in files.
+
+    `readings` state how gaps in the paper were filled. `drawings` are pictures in SVG that are made
+    elsewhere, by name.
+    """
 
     title: str
     data: Mapping[str, Column]
     panels: tuple[Panel, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     readings: tuple[str, ...] = ()
-    drawings: tuple[Drawing, ...] = ()
+    drawings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

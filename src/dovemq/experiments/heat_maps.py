@@ -1,4 +1,4 @@
-"""A figure over two numbers as colours, with the region where it is good enough."""
+"""Heat maps of a measure over two numbers, with the spots that are good enough."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ Spot: TypeAlias = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """A spot without a value is left blank; `good` ones have a dot, `best` a star."""
+    """A spot without a value stays blank; `good` spots have a dot, the `best` has a star."""
 
     title: str
     values: Mapping[Spot, float]
@@ -37,7 +37,7 @@ def draw_maps(
     maps: Sequence[HeatMap],
     paths: Sequence[Path],
 ) -> None:
-    """All with the same axes and one scale of colours; `labels` are of x, y and the figure."""
+    """All maps share axes and a scale of colours; `labels` are of x, y and the measure."""
     columns = min(len(maps), _COLUMNS_MAX)
     rows = math.ceil(len(maps) / columns)
     width, height = _MAP_INCHES

@@ -1,18 +1,16 @@
-"""The real service under load, on this machine, with its lifecycle trace."""
+"""The real service under load on this machine, with its lifecycle trace."""
 
 import asyncio
 import contextlib
 import os
 import tempfile
 import time
-from collections.abc import Coroutine, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
-from statistics import median
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeVar
 
 from dovemq.core.locations import Location, parse_location
-from dovemq.experiments.processors import Look, Watched, awake, divided, on
-from dovemq.load.costs import STOLEN_SHARE_MAX, Undisturbed, tree_cpu_seconds
+from dovemq.load.costs import tree_cpu_seconds
 from dovemq.load.faults.process import ServerProcess
 from dovemq.load.plan import Endpoint, Phases, Plan
 from dovemq.load.results import Result
@@ -20,120 +18,80 @@ from dovemq.load.run import RECEIVING, Live, run
 from dovemq.pipeline.calibration.periods import Traced
 
 RAM_DISK: Final = Path("/dev/shm")
-"""A disk that others share may stall for seconds, which no model of the service knows."""
+"""A shared disk may stall for seconds, which is in no model of the service."""
 LOOK_SECONDS: Final = 0.05
-WAITING_STOLEN_SHARE_MAX: Final = 0.05
-"""Where most of the time is waiting, more of the processors can be taken."""
-SPEED_SHARE_MIN: Final = 0.96
-"""Of that which its processor mostly had, for a front end that is kept busy."""
-RESTING_SHARE_MAX: Final = 0.1
-"""Of a processor, for a server that has nothing left to do."""
-REST_LOOKS_MAX: Final = 600
+IDLE_SHARE_MAX: Final = 0.1
+"""The share of a processor that a server with nothing left to do uses at most."""
+IDLE_LOOKS_MAX: Final = 600
 
 
 class LoadFailed(RuntimeError):
     def __init__(self, name: str, why: str) -> None:
-        super().__init__(f"load {name} did not come to its end: {why}")
+        super().__init__(f"load {name} did not finish: {why}")
 
 
-class Act(Protocol):
-    """Does what a plan says, or some of it."""
+class LoadedService:
+    """A server process with a trace, which can be read once the server has stopped."""
 
-    def __call__(
-        self, plan: Plan, *, journals: Path, traces: Location
-    ) -> Coroutine[Any, Any, Result]: ...
-
-
-class Service:
-    """A server process with a trace; it is stopped before the trace is read."""
-
-    def __init__(self, folder: Path, processors: Set[int], looks: Mapping[int, Look]) -> None:
-        """`looks` at all processors, its own among them."""
+    def __init__(self, folder: Path) -> None:
         self._folder, self._trace, self._seen = folder, folder / "trace", folder / "seen"
-        # Signatures are no part of what is measured, and loopback alone is reached.
+        # Signatures are no part of what is measured, and the server listens on loopback alone.
         args = ["--insecure-no-auth", "--trace", str(self._trace)]
         self._process = ServerProcess(folder / "data", args=args)
-        self._processors = processors
-        self._looks = looks
-        self._speeds: list[float] = []
-        self._attempts: dict[str, int] = {}
-        self._quiet: set[str] = set()
 
     def start(self) -> None:
-        with on(self._processors):
-            self._process.start()
+        self._process.start()
 
     def stop(self) -> None:
-        """Not before it rests: what is left to do would be done after the next start."""
-        self._rest()
+        """Waits until the server is idle: work left over would be done after the next start."""
+        self._wait_until_idle()
         self._process.stop()
 
     def end(self) -> None:
-        """At once, if it runs."""
+        """Stops the server without waiting, if it runs."""
         if self._process.running:
             self._process.stop()
 
     def load(self, name: str, **fields: Any) -> None:
-        """A plan of work that waits, to its end."""
-        self._run(name, run, fields, busy=False)
+        """Runs a whole plan of senders and receivers."""
+        self._run(name, run, fields)
 
     def send(self, name: str, **fields: Any) -> None:
-        """As much of a plan as is sends; the messages go with their queue."""
-        self._run(name, _sent, {**fields, "phases": Phases.APART}, busy=True)
+        """Runs the sends of a plan; its messages are removed with their queue."""
+        self._run(name, _send_alone, {**fields, "phases": Phases.APART})
 
-    def _run(self, name: str, act: Act, fields: Mapping[str, Any], *, busy: bool) -> None:
-        """Again if it was disturbed; the last attempt counts."""
-        attempts = Undisturbed(STOLEN_SHARE_MAX if busy else WAITING_STOLEN_SHARE_MAX)
-        for attempt in attempts:
-            self._attempts[name] = attempt
-            self._rest()
-            plan = self._plan(name, fields)
-            before = {each: look() for each, look in self._looks.items()}
-            with tempfile.TemporaryDirectory(dir=self._folder) as journals:
-                traces = parse_location(str(self._seen / plan.name))
-                doing = act(plan, journals=Path(journals), traces=traces)
-                result = asyncio.run(doing)
-            if result.failed:
-                raise LoadFailed(name, result.failure or "the account does not come out even")
-            if busy and self._was_slowed(before):
-                attempts.spoil()
-        if attempts.reached:
-            self._quiet.add(name)
+    def _run(
+        self, name: str, act: Callable[..., Coroutine[Any, Any, Result]], fields: Mapping[str, Any]
+    ) -> None:
+        self._wait_until_idle()
+        plan = Plan(endpoint=Endpoint(self._process.endpoint_url), name=name, **fields)
+        with tempfile.TemporaryDirectory(dir=self._folder) as journals:
+            traces = parse_location(str(self._seen / name))
+            result = asyncio.run(act(plan, journals=Path(journals), traces=traces))
+        if result.failed:
+            raise LoadFailed(name, result.failure or "messages were lost or repeated")
 
-    def _was_slowed(self, before: Mapping[int, Watched]) -> bool:
-        since = {each: look().since(before[each]) for each, look in self._looks.items()}
-        speed = min(since[each].speed for each in self._processors)
-        self._speeds.append(speed)
-        paused = any(each.pauses for each in since.values())
-        return paused or speed < SPEED_SHARE_MIN * median(self._speeds)
-
-    def _rest(self) -> None:
-        """Until it has cleared away what the load before has left, or for long enough."""
-        for _ in range(REST_LOOKS_MAX):
-            before = tree_cpu_seconds(self._process.pid)
-            time.sleep(LOOK_SECONDS)
-            used = tree_cpu_seconds(self._process.pid) - before
-            if used <= RESTING_SHARE_MAX * LOOK_SECONDS:
-                return
-
-    def quiet(self, names: Sequence[str]) -> list[str]:
-        """Those of these runs that were not disturbed in the end; all, if none was so."""
-        return [name for name in names if name in self._quiet] or list(names)
-
-    def _plan(self, name: str, fields: Mapping[str, Any]) -> Plan:
-        endpoint = Endpoint(self._process.endpoint_url)
-        return Plan(endpoint=endpoint, name=self._attempt(name), **fields)
-
-    def _attempt(self, name: str) -> str:
-        return f"{name}-{self._attempts.get(name, 0)}"
+    def _wait_until_idle(self) -> None:
+        wait_until_idle(lambda: tree_cpu_seconds(self._process.pid), time.sleep)
 
     def traced(self, name: str) -> Traced:
-        """What was written of a load's queue; once the server has stopped."""
-        attempt = self._attempt(name)
-        return Traced(self._trace, f"%/{attempt}-1-0", self._seen / attempt)
+        """The trace of a load's queue."""
+        return Traced(self._trace, f"%/{name}-1-0", self._seen / name)
 
 
-async def _sent(plan: Plan, *, journals: Path, traces: Location) -> Result:
+Service = TypeVar("Service", bound=LoadedService)
+
+
+def wait_until_idle(cpu_seconds: Callable[[], float], sleep: Callable[[float], None]) -> None:
+    """Returns when a process uses hardly any CPU, or after `IDLE_LOOKS_MAX` looks."""
+    for _ in range(IDLE_LOOKS_MAX):
+        before = cpu_seconds()
+        sleep(LOOK_SECONDS)
+        if cpu_seconds() - before <= IDLE_SHARE_MAX * LOOK_SECONDS:
+            return
+
+
+async def _send_alone(plan: Plan, *, journals: Path, traces: Location) -> Result:
     live, stop = Live(), asyncio.Event()
     doing = run(plan, live=live, stop=stop, journals=journals, traces=traces)
     running = asyncio.ensure_future(doing)
@@ -144,17 +102,12 @@ async def _sent(plan: Plan, *, journals: Path, traces: Location) -> Result:
 
 
 @contextlib.contextmanager
-def service() -> Iterator[Service]:
-    """Not yet started, on a directory of its own, in memory if it can be; it goes with it."""
-    own, others = divided()
+def loaded_service(make: Callable[[Path], Service]) -> Iterator[Service]:
+    """A service that is not started yet, with a temporary directory, in memory if possible."""
     place = RAM_DISK if os.access(RAM_DISK, os.W_OK) else None
-    with (
-        tempfile.TemporaryDirectory(prefix="dovemq-loop-", dir=place) as folder,
-        awake() as looks,
-        on(others),
-    ):
-        made = Service(Path(folder), own, looks)
+    with tempfile.TemporaryDirectory(prefix="dovemq-loop-", dir=place) as folder:
+        service = make(Path(folder))
         try:
-            yield made
+            yield service
         finally:
-            made.end()
+            service.end()

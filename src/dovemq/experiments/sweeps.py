@@ -1,25 +1,28 @@
-"""Sweeps of the queue service of 000: one parameter moved, several settings and methods each.
+"""Sweeps of the queue service of the paper vma: one parameter varies, by every method.
 
-Every row of the data is one answer. Each point has chance of its own, so that the intervals of a
-curve are independent; at one point, both orders of delivery have the same.
+Each point has its own random numbers, so that the intervals of a curve are independent. Both
+orders of delivery at one point share them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from math import hypot
 
 from dovemq.experiments.figure import Column, Curve, Effort
+from dovemq.models.estimates import Interval
 from dovemq.models.vma.methods import METHODS, VmaAnswer
 from dovemq.models.vma.parameters import Order, VmaParameters
 
 UNSWEPT = ("gets_max", "arrival", "sender", "broker", "classes")
 """Parameters that are the same at every point."""
-SEEDS = 10_000
-"""So many points may a sweep have for one seed."""
+POINTS_MAX = 10_000
+"""Seeds that one seed of a user has for the points of a sweep."""
+_ORDER_WORDS = {"out": "out of order", "in": "in order"}
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """`setting` names the curve that the point is on, `x` where."""
+class SweepPoint:
+    """The answer of one method at `x` of the curve named by `setting`."""
 
     setting: str
     x: float
@@ -27,12 +30,104 @@ class Point:
     scenario: VmaParameters
 
 
-def points(
+@dataclass(frozen=True, slots=True)
+class VmaSweep:
+    x_name: str
+    points: tuple[SweepPoint, ...]
+
+    @property
+    def settings(self) -> list[str]:
+        return list(dict.fromkeys(point.setting for point in self.points))
+
+    @property
+    def simulations(self) -> list[str]:
+        methods = dict.fromkeys(point.answer.method for point in self.points)
+        return [method for method in methods if method != "analytic"]
+
+    def select(
+        self, setting: str, method: str = "analytic", order: str = "out"
+    ) -> list[SweepPoint]:
+        key = setting, method, order
+        return [point for point in self.points if _key(point) == key]
+
+    def values(
+        self, measure: str, setting: str, method: str = "analytic", order: str = "out"
+    ) -> list[Interval]:
+        points = self.select(setting, method, order)
+        return [point.answer.measures[measure].interval for point in points]
+
+    def means(self, measure: str, setting: str) -> list[float]:
+        """Values of the closed form."""
+        return [estimate.mean for estimate in self.values(measure, setting)]
+
+    def order_ratios(self, measure: str, method: str) -> list[Interval]:
+        """In order divided by out of order, at every point of all settings."""
+        return [
+            ratio(one, other)
+            for setting in self.settings
+            for one, other in zip(
+                self.values(measure, setting, method, "in"),
+                self.values(measure, setting, method, "out"),
+                strict=True,
+            )
+            if other.mean
+        ]
+
+    def columns(self) -> dict[str, Column]:
+        """One row for each answer."""
+        data: dict[str, Column] = {
+            "method": [point.answer.method for point in self.points],
+            "setting": [point.setting for point in self.points],
+            self.x_name: [point.x for point in self.points],
+        }
+        for field in fields(VmaParameters):
+            if field.name not in (*UNSWEPT, self.x_name):
+                data[field.name] = [getattr(point.scenario, field.name) for point in self.points]
+        data["stable"] = [not point.answer.unstable for point in self.points]
+        for name in self.points[0].answer.measures:
+            estimates = [point.answer.measures[name] for point in self.points]
+            for part, ending in (("mean", ""), ("low", "_low"), ("high", "_high")):
+                data[name + ending] = [getattr(each, part) for each in estimates]
+        return data
+
+    def curves(self, measure: str, labels: Mapping[str, str]) -> tuple[Curve, ...]:
+        """Closed forms as points and simulations as lines, of the settings that have a label.
+
+        Unstable points are left out: a simulation's numbers grow there with the length of its run.
+        """
+        keys = dict.fromkeys(_key(point) for point in self.points if point.setting in labels)
+        return tuple(self._curve(measure, labels[key[0]], *key) for key in keys)
+
+    def _curve(self, measure: str, label: str, setting: str, method: str, order: str) -> Curve:
+        stable = [
+            point for point in self.select(setting, method, order) if not point.answer.unstable
+        ]
+        estimates = [point.answer.measures[measure] for point in stable]
+        closed = method == "analytic"
+        words = [label, method, _ORDER_WORDS[order]]
+        return Curve(
+            label=", ".join(word for word in words if word),
+            x=tuple(point.x for point in stable),
+            y=tuple(each.mean for each in estimates),
+            low=() if closed else tuple(each.low for each in estimates),
+            high=() if closed else tuple(each.high for each in estimates),
+            points=closed,
+            dashed=method == "petri",
+            family=f"{label} {order}",
+        )
+
+
+def _key(point: SweepPoint) -> tuple[str, str, str]:
+    return point.setting, point.answer.method, point.scenario.order
+
+
+def sweep(
+    x_name: str,
     settings: Mapping[str, Sequence[tuple[float, VmaParameters]]],
     effort: Effort,
     orders: Iterable[Order] = ("out", "in"),
-) -> list[Point]:
-    """All methods on all points; delivery in order where a method knows it."""
+) -> VmaSweep:
+    """Answers of all methods at all points; the closed form knows no delivery in order."""
     found = []
     for method, ask in METHODS.items():
         for order in orders:
@@ -40,71 +135,15 @@ def points(
                 continue
             places = ((name, *place) for name, own in settings.items() for place in own)
             for number, (setting, x, scenario) in enumerate(places):
+                effort.tell(f"{method}, {_ORDER_WORDS[order]}, {setting}, {x_name} = {x:g}")
                 asked = replace(scenario, order=order)
-                run = effort.run(SEEDS * effort.seed + number)
-                found.append(Point(setting, x, ask(asked, run), asked))
-    return found
+                run = effort.run(POINTS_MAX * effort.seed + number)
+                found.append(SweepPoint(setting, x, ask(asked, run), asked))
+    return VmaSweep(x_name, tuple(found))
 
 
-def columns(found: Sequence[Point], x_name: str) -> dict[str, Column]:
-    data: dict[str, Column] = {
-        "method": [point.answer.method for point in found],
-        "setting": [point.setting for point in found],
-        x_name: [point.x for point in found],
-    }
-    for field in fields(VmaParameters):
-        if field.name not in (*UNSWEPT, x_name):
-            data[field.name] = [getattr(point.scenario, field.name) for point in found]
-    data["stable"] = [not point.answer.unstable for point in found]
-    for name in found[0].answer.measures:
-        for part in ("mean", "low", "high"):
-            ending = "" if part == "mean" else f"_{part}"
-            data[name + ending] = [_told(point, name, part) for point in found]
-    return data
-
-
-def _told(point: Point, name: str, part: str) -> float | None:
-    """Infinite means unstable, which is a gap in the data and not a number."""
-    estimate = point.answer.measures[name]
-    return getattr(estimate, part) if estimate.known else None
-
-
-def curves(found: Sequence[Point], measure: str, setting: str | None = None) -> tuple[Curve, ...]:
-    """One per setting, method and order: closed forms as points, simulations as lines."""
-    keys = dict.fromkeys(
-        (point.setting, point.answer.method, point.scenario.order)
-        for point in found
-        if setting in (None, point.setting)
-    )
-    return tuple(_curve(found, measure, *key) for key in keys)
-
-
-def _curve(found: Sequence[Point], measure: str, setting: str, method: str, order: str) -> Curve:
-    own = select(found, setting, method, order)
-    estimates = [point.answer.measures[measure] for point in own]
-    closed = method == "analytic"
-    return Curve(
-        label=f"{setting}, {method}" + ("" if closed else f", {order} of order"),
-        x=tuple(point.x for point in own),
-        y=tuple(estimate.mean for estimate in estimates),
-        low=() if closed else tuple(estimate.low for estimate in estimates),
-        high=() if closed else tuple(estimate.high for estimate in estimates),
-        points=closed,
-    )
-
-
-def select(
-    found: Sequence[Point], setting: str, method: str = "analytic", order: str = "out"
-) -> list[Point]:
-    return [
-        point
-        for point in found
-        if (point.setting, point.answer.method, point.scenario.order) == (setting, method, order)
-    ]
-
-
-def means(
-    found: Sequence[Point], measure: str, setting: str, method: str = "analytic", order: str = "out"
-) -> list[float]:
-    own = select(found, setting, method, order)
-    return [point.answer.measures[measure].mean for point in own]
+def ratio(one: Interval, other: Interval) -> Interval:
+    """The quotient, with an interval as if both were independent."""
+    mean = one.mean / other.mean
+    width = mean * hypot((one.mean - one.low) / one.mean, (other.mean - other.low) / other.mean)
+    return Interval(mean, mean - width, mean + width)

@@ -1,157 +1,223 @@
-"""000-fig11 and 000-fig13: delivery time and utilisation as the numbers of threads grow alike."""
+"""vma-fig11 to vma-fig13: delivery time, waiting messages and utilisation by number of threads."""
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator
 from dataclasses import replace
+from math import hypot
 
-from dovemq.experiments.claims import (
-    agreement,
-    in_order_is_larger,
-    open_claim,
-    order_ratios,
-    simulations,
-)
-from dovemq.experiments.figure import Effort, Figure, Panel, Verdict
-from dovemq.experiments.sweeps import Point, columns, curves, means, points
+from dovemq.experiments.claims import agreement, by_simulation, exact, in_order_is_larger, judge
+from dovemq.experiments.figure import Curve, Effort, Figure, Panel, PaperMark, Verdict
+from dovemq.experiments.sweeps import VmaSweep, ratio, sweep
+from dovemq.models.estimates import Interval
 from dovemq.models.vma.methods import by_formula
 from dovemq.models.vma.parameters import PAPER, VmaParameters
 
 THREADS = tuple(range(4, 11))
+THREADS_TRIED = range(1, 11)
+FIXED = 6
 RELIABILITIES = (0.99, 0.88)
-_X_LABEL = "threads n1 = n2"
+SIDES = {"n1 = 6, n2 varies": ("broker", 3.0), "n2 = 6, n1 varies": ("sender", 4.0)}
+"""The threads that vary in fig. 12, and the messages at which waiting settles in order."""
+UTILISATIONS = {"utilisation": "busy threads / n", "any_busy": "P(any thread busy)"}
+"""Two meanings of utilisation, which the paper does not define."""
+_BOTH = "threads of sender and broker, n1 = n2"
 
 
 def delivery_time(effort: Effort) -> Figure:
-    found = _swept(effort)
-    settings = [_setting(reliability) for reliability in RELIABILITIES]
+    found = _equal_threads(effort)
+    panels = []
+    for setting in found.settings:
+        half_more = tuple(1.5 * each for each in found.means("delivery_time", setting))
+        label = "paper's text: in order, about 1.5 × out of order"
+        curves = found.curves("delivery_time", {setting: ""})
+        text = Curve(label, tuple(map(float, THREADS)), half_more, points=True)
+        panels.append(Panel(setting, _BOTH, "mean delivery time, s", (*curves, text)))
     return Figure(
-        "Mean message delivery time with a different number of threads (000, fig. 11)",
-        columns(found, "threads"),
-        tuple(
-            Panel(setting, _X_LABEL, "delivery time, s", curves(found, "delivery_time", setting))
-            for setting in settings
-        ),
+        "Mean delivery time by number of threads (vma, fig. 11)",
+        found.columns(),
+        tuple(panels),
+        (_four_threads_are_least(), *by_simulation(found, _delivery_claims)),
         (
-            _four_threads_are_least(),
-            *agreement(found, "delivery_time", settings),
-            *in_order_is_larger(found, "delivery_time", settings),
-            *_half_more(found, settings),
-        ),
-        (
-            "D_link is not given: 0.",
-            "Failures are known at once (ideal), which is what eq. 8 computes; a timer would add "
+            "The paper does not give D_link: it is 0 here.",
+            "A failure is known at once (ideal), which is what eq. 8 computes. A timer would add "
             "p/q times the rest of the timeout.",
-            "Eq. 8 is read with q for p in its third term.",
-            "About 50 %: a mean from 30 to 70 %. Agreement: no more points outside their interval "
-            "of 95 % than chance has it, at a level of 1 %. The measures are ours.",
+            "Eq. 8 has q in place of p in its third term.",
         ),
+    )
+
+
+def _four_threads_are_least() -> Verdict:
+    least = [
+        next(n for n in THREADS_TRIED if not by_formula(_scenario(q, n, n)).unstable)
+        for q in RELIABILITIES
+    ]
+    claim = "a steady state needs at least 4 threads (analytic)"
+    return judge(claim, "fewest threads with ρ below 1, for both q", exact(least), 4, 4)
+
+
+def _delivery_claims(found: VmaSweep, method: str) -> Iterator[Verdict]:
+    yield agreement(found, "delivery_time", method)
+    yield in_order_is_larger(found, "delivery_time", method)
+    ratios = found.order_ratios("delivery_time", method)
+    mean = sum(each.mean for each in ratios) / len(ratios)
+    width = hypot(*(each.mean - each.low for each in ratios)) / len(ratios)
+    yield judge(
+        "out of order performs about 50 % better than in order",
+        "in order / out of order, mean over all points",
+        [Interval(mean, mean - width, mean + width)],
+        least=1.3,
+        most=1.7,
+    )
+
+
+def waiting_number(effort: Effort) -> Figure:
+    settings = {
+        _setting(side, q): [
+            (float(count), _scenario(q, **{f"{moved}_threads": count})) for count in THREADS
+        ]
+        for side, (moved, _) in SIDES.items()
+        for q in RELIABILITIES
+    }
+    found = sweep("threads", settings, effort)
+    return Figure(
+        "Mean number of waiting messages by number of threads (vma, fig. 12)",
+        found.columns(),
+        tuple(
+            Panel(
+                side,
+                f"threads of the {moved}",
+                "waiting messages",
+                found.curves("waiting", {_setting(side, q): f"q = {q:g}" for q in RELIABILITIES}),
+                (PaperMark(f"paper's text, {side}: in order, about {level:g}", y=level),),
+            )
+            for side, (moved, level) in SIDES.items()
+        ),
+        (*_fall_claims(found), *by_simulation(found, _waiting_claims)),
+        (
+            "Waiting messages are those in the sender's queue, and the visible ones that no thread "
+            "of the broker has taken.",
+            "The paper's axis is read as messages × 1000.",
+        ),
+    )
+
+
+def _fall_claims(found: VmaSweep) -> Iterator[Verdict]:
+    """Waiting falls sharply at first and then settles, by the closed form."""
+    series = [found.means("waiting", setting) for setting in found.settings]
+    falls = [[one - other for one, other in itertools.pairwise(values)] for values in series]
+    yield judge(
+        "waiting falls sharply at first (analytic)",
+        "fall from 4 to 5 threads / largest fall of a later step",
+        exact(steps[0] / max(steps[1:]) for steps in falls),
+        least=1.0,
+    )
+    yield judge(
+        "waiting settles at about 7 threads (analytic)",
+        "share of the fall that is left at 7 threads",
+        exact(sum(steps[THREADS.index(7) :]) / sum(steps) for steps in falls),
+        most=0.1,
+    )
+
+
+def _waiting_claims(found: VmaSweep, method: str) -> Iterator[Verdict]:
+    yield agreement(found, "waiting", method)
+    yield in_order_is_larger(found, "waiting", method)
+    at_ten = {
+        side: [found.values("waiting", _setting(side, q), method, "in")[-1] for q in RELIABILITIES]
+        for side in SIDES
+    }
+    for side, (moved, level) in SIDES.items():
+        yield judge(
+            f"in order, waiting settles at about {level:g} with more threads of the {moved}",
+            "messages at 10 threads, for both q",
+            at_ten[side],
+            least=level - 0.5,
+            most=level + 0.5,
+        )
+    yield judge(
+        "in order, threads of the broker lower waiting more than threads of the sender",
+        "waiting with 10 threads of the broker / with 10 of the sender, for both q",
+        [ratio(*pair) for pair in zip(*at_ten.values(), strict=True)],
+        most=1.0,
     )
 
 
 def utilisation(effort: Effort) -> Figure:
-    found = _swept(effort)
-    settings = [_setting(reliability) for reliability in RELIABILITIES]
-    measures = {
-        "sender_utilisation": "sender, busy threads / n",
-        "broker_utilisation": "broker, busy threads / n",
-        "sender_any_busy": "sender, P(any thread busy)",
-        "broker_any_busy": "broker, P(any thread busy)",
-    }
+    found = _equal_threads(effort)
+    both = [found.means("sender_utilisation", setting) for setting in found.settings]
     return Figure(
-        "System components utilisation with a different number of threads (000, fig. 13)",
-        columns(found, "threads"),
+        "Utilisation of sender and broker by number of threads (vma, fig. 13)",
+        found.columns(),
         tuple(
-            Panel(label, _X_LABEL, "utilisation", curves(found, measure))
-            for measure, label in measures.items()
-        ),
-        (
-            _sender_is_the_same(found, settings),
-            _broker_is_busier(found),
-            *_in_order_lowers(found, settings, "broker_utilisation", "mean busy threads / n"),
-            *_in_order_lowers(found, settings, "broker_any_busy", "P(any thread busy)"),
-        ),
-        (
-            "The paper does not say what utilisation is. Mean busy threads / n cannot depend on "
-            "the order of delivery, since the work is the same; P(any thread busy) can.",
-            "Much lower: below 0.9 of the other somewhere. The measure is ours.",
-        ),
-    )
-
-
-def _swept(effort: Effort) -> list[Point]:
-    settings = {
-        _setting(reliability): [(float(count), _scenario(count, reliability)) for count in THREADS]
-        for reliability in RELIABILITIES
-    }
-    return points(settings, effort)
-
-
-def _setting(reliability: float) -> str:
-    return f"q = {reliability:g}"
-
-
-def _scenario(threads: int, reliability: float) -> VmaParameters:
-    return replace(PAPER, sender_threads=threads, broker_threads=threads, reliability=reliability)
-
-
-def _four_threads_are_least() -> Verdict:
-    unstable = {
-        (threads, reliability): bool(by_formula(_scenario(threads, reliability)).unstable)
-        for threads in (3, 4)
-        for reliability in RELIABILITIES
-    }
-    holds = all(unstable[3, q] and not unstable[4, q] for q in RELIABILITIES)
-    return Verdict(
-        "n of at least 4 is what a steady state needs",
-        holds,
-        "3 threads are unstable and 4 are stable, for both q" if holds else str(unstable),
-    )
-
-
-def _half_more(found: Sequence[Point], settings: Sequence[str]) -> list[Verdict]:
-    claim = "out of order performs about 50 % better than in order"
-    verdicts = []
-    for method in simulations(found):
-        ratios = order_ratios(found, "delivery_time", settings, method)
-        mean = sum(ratios) / len(ratios) - 1.0
-        verdicts.append(
-            Verdict(f"{claim} ({method})", 0.3 <= mean <= 0.7, f"in order takes {mean:.0%} longer")
-        )
-    return verdicts or [open_claim(claim)]
-
-
-def _sender_is_the_same(found: Sequence[Point], settings: Sequence[str]) -> Verdict:
-    series = [means(found, "sender_utilisation", setting) for setting in settings]
-    apart = max(abs(one - other) for one, other in zip(*series, strict=True))
-    return Verdict(
-        "the sender's utilisation does not depend on q (analytic)",
-        apart < 1e-12,
-        f"at most {apart:.2g} apart",
-    )
-
-
-def _broker_is_busier(found: Sequence[Point]) -> Verdict:
-    setting = _setting(RELIABILITIES[-1])
-    sender = means(found, "sender_utilisation", setting)
-    broker = means(found, "broker_utilisation", setting)
-    return Verdict(
-        "with q = 0.88 the broker is busier than the sender (analytic, out of order)",
-        all(one > other for one, other in zip(broker, sender, strict=True)),
-        f"by 1/q = {broker[0] / sender[0]:.3f}",
-    )
-
-
-def _in_order_lowers(
-    found: Sequence[Point], settings: Sequence[str], measure: str, meaning: str
-) -> list[Verdict]:
-    claim = f"the broker's utilisation is much lower in order, read as {meaning}"
-    verdicts = []
-    for method in simulations(found):
-        ratios = order_ratios(found, measure, settings, method)
-        verdicts.append(
-            Verdict(
-                f"{claim} ({method})",
-                min(ratios) < 0.9,
-                f"in order / out of order: {min(ratios):.2f} to {max(ratios):.2f}",
+            Panel(
+                f"{station}: {meaning}",
+                _BOTH,
+                meaning,
+                found.curves(f"{station}_{name}", {each: each for each in found.settings}),
             )
+            for name, meaning in UTILISATIONS.items()
+            for station in ("sender", "broker")
+        ),
+        (
+            judge(
+                "the sender's utilisation does not depend on q (analytic)",
+                "difference between both q",
+                exact(abs(one - other) for one, other in zip(*both, strict=True)),
+                most=1e-12,
+            ),
+            judge(
+                "with q = 0.88 the broker is busier than the sender (analytic, out of order)",
+                "broker / sender, at every number of threads",
+                _broker_by_sender(found, "utilisation", "analytic", "out"),
+                least=1.0,
+            ),
+            *by_simulation(found, _utilisation_claims),
+        ),
+        (
+            "The paper does not define utilisation. Mean busy threads / n cannot depend on the "
+            "order of delivery, since the work is the same; P(any thread busy) can.",
+        ),
+    )
+
+
+def _utilisation_claims(found: VmaSweep, method: str) -> Iterator[Verdict]:
+    for name, meaning in UTILISATIONS.items():
+        yield judge(
+            f"the broker's utilisation is much lower in order, read as {meaning}",
+            "in order / out of order, at every number of threads",
+            found.order_ratios(f"broker_{name}", method),
+            most=0.5,
         )
-    return verdicts or [open_claim(claim)]
+        yield judge(
+            "in order with q = 0.88 and more than 5 threads, the broker's utilisation is below the "
+            f"sender's, read as {meaning}",
+            "broker / sender, from 6 threads on",
+            _broker_by_sender(found, name, method, "in")[THREADS.index(6) :],
+            most=1.0,
+        )
+
+
+def _broker_by_sender(found: VmaSweep, name: str, method: str, order: str) -> list[Interval]:
+    """The broker's utilisation divided by the sender's, with q = 0.88."""
+    broker, sender = (
+        found.values(f"{station}_{name}", "q = 0.88", method, order)
+        for station in ("broker", "sender")
+    )
+    return [ratio(*pair) for pair in zip(broker, sender, strict=True)]
+
+
+def _equal_threads(effort: Effort) -> VmaSweep:
+    settings = {
+        f"q = {q:g}": [(float(count), _scenario(q, count, count)) for count in THREADS]
+        for q in RELIABILITIES
+    }
+    return sweep("threads", settings, effort)
+
+
+def _scenario(q: float, sender_threads: int = FIXED, broker_threads: int = FIXED) -> VmaParameters:
+    scenario = replace(PAPER, sender_threads=sender_threads, broker_threads=broker_threads)
+    return replace(scenario, reliability=q)
+
+
+def _setting(side: str, reliability: float) -> str:
+    return f"{side}, q = {reliability:g}"

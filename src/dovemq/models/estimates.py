@@ -27,6 +27,15 @@ def t_quantile(confidence: float, samples: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean between bounds: of an estimate, or computed from several, such as a ratio."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """A mean with its interval. NaN means unknown: nothing was measured.
 
@@ -75,6 +84,10 @@ class Estimate:
     @property
     def high(self) -> float:
         return self.mean + self.half_width
+
+    @property
+    def interval(self) -> Interval:
+        return Interval(self.mean, self.low, self.high)
 
     @property
     def known(self) -> bool:

@@ -15,15 +15,12 @@ from dataclasses import dataclass
 
 from dovemq.models.estimates import CONFIDENCE, Estimate
 from dovemq.models.petri.runs import Laboratory, NetReport
-from dovemq.models.petri.vma.figures import PageFigure, page_figures
 from dovemq.models.petri.vma.monitors import vma_monitors
 from dovemq.models.petri.vma.pages import vma_net
 from dovemq.models.vma.parameters import VmaParameters
 
 __all__ = [
-    "PageFigure",
     "VmaFigures",
-    "page_figures",
     "simulate_vma",
     "vma_monitors",
     "vma_net",

@@ -20,7 +20,7 @@ from dovemq.sqs.faults import FAULTS, NEVER_GIVEN
 from dovemq.sqs.operations import OPERATIONS
 from dovemq.telemetry.metrics import METRICS, OTHER
 from dovemq.telemetry.remote import FILES_PER_LISTING
-from dovemq.telemetry.schema import COLUMNS, Column, Event
+from dovemq.telemetry.schema import COLUMNS, Column, TraceEvent
 from dovemq.telemetry.trace import CHUNK_TICKS_MAX, MESSAGES_KNOWN_MAX, TICK_SECONDS
 from tools.conformance import conformance_page
 from tools.markdown import code, fenced, page, section, table
@@ -270,7 +270,7 @@ def metrics_page() -> str:
 
 
 def trace_page() -> str:
-    events = ((code(event.value), event.meaning) for event in Event)
+    events = ((code(event.value), event.meaning) for event in TraceEvent)
     columns = (
         (code(column.name), column.form, _events_of(column), column.meaning) for column in COLUMNS
     )
@@ -287,7 +287,7 @@ def trace_page() -> str:
 
 
 def _events_of(column: Column) -> str:
-    if len(column.events) == len(Event):
+    if len(column.events) == len(TraceEvent):
         return "all"
     return ", ".join(code(event.value) for event in column.events)
 

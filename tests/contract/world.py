@@ -18,7 +18,7 @@ from dovemq.core.commands import (
     Extension,
     Lease,
     Leased,
-    Page,
+    Peek,
     Peeked,
     Receipt,
     Sent,
@@ -155,7 +155,7 @@ class Line:
         return await self.partition.drop(before_ms, count_max, self.now_ms)
 
     async def peek(self, count_max: int = ALL, after_sequence: int = 0) -> list[Peeked]:
-        return await self.partition.peek(Page(count_max, after_sequence), self.now_ms)
+        return await self.partition.peek(Peek(count_max, after_sequence), self.now_ms)
 
     async def all_counts(self) -> Counts:
         return await self.partition.counts(self.now_ms)

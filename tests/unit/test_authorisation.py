@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dovemq.sqs.authorisation import POLICIES_LENGTH_MAX, Judge, Judgement, explain
+from dovemq.sqs.authorisation import POLICIES_LENGTH_MAX, AccessDecision, Judge, explain
 from dovemq.sqs.operations import OPERATIONS
 from dovemq.sqs.rights import MENDING, NEEDED, OF_NO_QUEUE, RIGHTS, SHARED
 from tests.unit.policy_world import (
@@ -28,7 +28,9 @@ ALLOW_ALL = statement(Sid="open", **ALL)
 DENY_ALL = statement(Sid="shut", Effect="Deny", **ALL)
 
 
-def judged(text: str | None, account: str = FRIEND, operation: str = "SendMessage") -> Judgement:
+def judged(
+    text: str | None, account: str = FRIEND, operation: str = "SendMessage"
+) -> AccessDecision:
     found = explain(queue(text), account, operation, CONTEXT, NAMES)
     assert Judge(NAMES).allows(queue(text), account, operation, CONTEXT) is found.allowed
     return found
@@ -130,7 +132,7 @@ def test_explanation_tells_how_each_statement_fared() -> None:
         statement(Sid="topic", Condition={"ArnLike": {"aws:SourceArn": "arn:aws:sns:*:*:t"}}),
         statement(Effect="Deny", Condition={"IpAddress": {"aws:SourceIp": ["10.0.0.0/8", "::1"]}}),
     )
-    assert judged(text) == Judgement(
+    assert judged(text) == AccessDecision(
         False,
         "no statement allows SendMessage, and the account does not own the queue",
         None,
@@ -171,7 +173,7 @@ def test_reason_is_told(text: str | None, account: str, operation: str, reason: 
 
 def test_queue_that_is_not_there_is_told() -> None:
     found = explain(None, OWNER, "SendMessage", CONTEXT, NAMES)
-    assert found == Judgement(False, "there is no such queue")
+    assert found == AccessDecision(False, "there is no such queue")
     assert explain(None, OWNER, "CreateQueue", CONTEXT, NAMES).allowed
 
 

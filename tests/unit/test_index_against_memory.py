@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 
-from dovemq.core.commands import Ask, Draft, Page, Receipt, Transfer
+from dovemq.core.commands import Ask, Draft, Peek, Receipt, Transfer
 from dovemq.core.entry import Entry
 from dovemq.core.index import index_for
 from dovemq.core.message import Message
@@ -156,7 +156,7 @@ class Twins:
 
     def check(self) -> None:
         assert self.index.counts(self.now_ms) == done(self.memory.counts(self.now_ms))
-        for peeked in done(self.memory.peek(Page(1_000), self.now_ms)):
+        for peeked in done(self.memory.peek(Peek(1_000), self.now_ms)):
             entry = self.index.get(peeked.message.sequence)
             if peeked.receive_count:
                 assert entry is not None

@@ -11,16 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dovemq.telemetry.columns import SCHEMA, Origin, table_of
-from dovemq.telemetry.files import Rotation, TraceFiles
+from dovemq.telemetry.columns import SCHEMA, TraceOrigin, table_of
+from dovemq.telemetry.files import RotationLimits, TraceFiles
 from dovemq.telemetry.folders import PARTIAL, LocalFolder
 from dovemq.telemetry.lanes import NEVER, Chunk, entry_of
-from dovemq.telemetry.schema import COLUMNS, VERSION, Event
+from dovemq.telemetry.schema import COLUMNS, VERSION, TraceEvent
 from dovemq.telemetry.writing import TraceWriter
 
 START_US = 1_700_000_000_000_000
-ORIGIN = Origin("front", START_US * 1_000)
-SENT = Event.SENT
+ORIGIN = TraceOrigin("front", START_US * 1_000)
+SENT = TraceEvent.SENT
 
 
 class Shelf:
@@ -31,7 +31,9 @@ class Shelf:
         self.seconds = 0.0
         limits = {"rows_max": 1_000, "seconds_max": 10.0, "bytes_max": 1 << 30, **rotation}
         folder = LocalFolder(directory)
-        self.files = TraceFiles(folder, ORIGIN, Rotation(**limits), lambda: int(self.seconds * 1e9))
+        self.files = TraceFiles(
+            folder, ORIGIN, RotationLimits(**limits), lambda: int(self.seconds * 1e9)
+        )
 
     def whole(self) -> list[Path]:
         return sorted(self.directory.glob("*.parquet"))
@@ -104,13 +106,13 @@ def test_first_rows_load_no_module(tmp_path: Path) -> None:
     program = """
 import sys
 from pathlib import Path
-from dovemq.telemetry.columns import Origin
-from dovemq.telemetry.files import Rotation, TraceFiles
+from dovemq.telemetry.columns import TraceOrigin
+from dovemq.telemetry.files import RotationLimits, TraceFiles
 from dovemq.telemetry.folders import LocalFolder
 from dovemq.telemetry.lanes import Chunk, entry_of
 
 folder = LocalFolder(Path(sys.argv[1]))
-files = TraceFiles(folder, Origin("front", 0), Rotation(10, 10.0, 1 << 30), lambda: 0)
+files = TraceFiles(folder, TraceOrigin("front", 0), RotationLimits(10, 10.0, 1 << 30), lambda: 0)
 before = set(sys.modules)
 chunk = Chunk()
 chunk.sent.entries += entry_of("id", 1, 1, 1)

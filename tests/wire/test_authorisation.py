@@ -14,7 +14,7 @@ import pytest
 from dovemq.core import limits
 from dovemq.core.access import AccessKey
 from dovemq.core.accounts import Credential
-from dovemq.core.commands import Move, Page
+from dovemq.core.commands import Move, Peek
 from dovemq.core.queue import QueueKey
 from dovemq.http import HttpRequest, HttpResponse
 from dovemq.sqs.endpoint import SqsEndpoint
@@ -178,7 +178,7 @@ class Matrix:
         store, now_ms = self.world.store, self.world.clock.now_ms()
         queues = await store.catalogue.page(None, "", "", limits.QUEUES_LISTED.most)
         pages = [
-            await store.partition(queue, 0).peek(Page(limits.PEEK_COUNT.most), now_ms)
+            await store.partition(queue, 0).peek(Peek(limits.PEEK_COUNT.most), now_ms)
             for queue in queues
         ]
         return [queues, await store.catalogue.moves(), await store.catalogue.accounts(), pages]

@@ -4,7 +4,7 @@ import zlib
 
 import pytest
 
-from dovemq.telemetry.schema import COLUMNS, Event
+from dovemq.telemetry.schema import COLUMNS, TraceEvent
 from tests.wire.speaking import PROTOCOLS, request_of
 from tests.wire.traced import FRONT_END, TracedWorld
 from tests.wire.world import ACCOUNT, arn
@@ -236,7 +236,7 @@ async def test_columns_are_null_in_events_that_do_not_have_them() -> None:
     for row in rows:
         assert list(row) == [column.name for column in COLUMNS]
         for column in COLUMNS:
-            if Event(row["event"]) not in column.events:
+            if TraceEvent(row["event"]) not in column.events:
                 assert row[column.name] is None, (row["event"], column.name)
 
 

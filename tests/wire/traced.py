@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from dovemq.telemetry.columns import Origin, table_of
+from dovemq.telemetry.columns import TraceOrigin, table_of
 from dovemq.telemetry.lanes import Chunk
 from dovemq.telemetry.trace import Trace
 from tests.wire.speaking import JSON, answer_of, request_of
@@ -16,7 +16,7 @@ FRONT_END = "front"
 STEP_US = 10
 """Every look at the clock moves it, so that no two times are equal."""
 EPOCH_US = 1_700_000_000_000_000
-ORIGIN = Origin(FRONT_END, EPOCH_US * 1_000)
+ORIGIN = TraceOrigin(FRONT_END, EPOCH_US * 1_000)
 
 Row = dict[str, Any]
 

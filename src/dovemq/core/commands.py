@@ -116,7 +116,7 @@ class Visibility(enum.Enum):
     DELAYED = "delayed"
 
 
-class Page(Struct, frozen=True):
+class Peek(Struct, frozen=True):
     """Up to `count_max` messages in order of sequence, after `after_sequence`."""
 
     count_max: int

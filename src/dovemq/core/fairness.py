@@ -24,7 +24,7 @@ _PARKED_MAX: Final = 10_000
 """Entries that one receive parks at most: a few milliseconds' work; the next one goes on."""
 
 
-class Group(Struct, eq=False, gc=False):
+class MessageGroup(Struct, eq=False, gc=False):
     """A group of two or more messages, or with a lease, as the receives see it.
 
     `listed` is the sequence of the parked entry that stands for it in the list of open groups.
@@ -47,12 +47,12 @@ class Fairness:
         self._rate = settings.group_rate_per_second
         self._now_ms = 0
         self._pace = Pace(self._rate)
-        self.groups: dict[str, Entry | Group] = {}
+        self.groups: dict[str, Entry | MessageGroup] = {}
         """Every group that has messages."""
-        self._busy: dict[str, Group] = {}
-        self._noisy: dict[str, Group] = {}
-        self._parked: dict[str, Group] = {}
-        self._open: list[tuple[int, int, Group]] = []
+        self._busy: dict[str, MessageGroup] = {}
+        self._noisy: dict[str, MessageGroup] = {}
+        self._parked: dict[str, MessageGroup] = {}
+        self._open: list[tuple[int, int, MessageGroup]] = []
 
     def follow(self, settings: QueueSettings) -> None:
         self._concurrency = settings.group_concurrency
@@ -78,7 +78,7 @@ class Fairness:
 
     def left(self, name: str) -> None:
         group = self.groups[name]
-        if type(group) is Group:
+        if type(group) is MessageGroup:
             group.count -= 1
             if group.count:
                 return
@@ -125,7 +125,7 @@ class Fairness:
             return False
         if self._concurrency is not None:
             group = self.groups[name]
-            if type(group) is Group and group.leases >= self._concurrency:
+            if type(group) is MessageGroup and group.leases >= self._concurrency:
                 return True
         return self._pace.allowance(name) <= 0
 
@@ -193,12 +193,12 @@ class Fairness:
             del self._noisy[group.name]
             self._touch(group)
 
-    def _grouped(self, name: str) -> Group:
+    def _grouped(self, name: str) -> MessageGroup:
         held = self.groups[name]
-        if type(held) is Group:
+        if type(held) is MessageGroup:
             return held
         assert type(held) is Entry
-        group = self.groups[name] = Group(held.group or name, 1, held.sent_ms)
+        group = self.groups[name] = MessageGroup(held.group or name, 1, held.sent_ms)
         return group
 
     def _park(self, entry: Entry) -> None:
@@ -218,7 +218,7 @@ class Fairness:
         self._touch(group)
         return entry
 
-    def _touch(self, group: Group) -> None:
+    def _touch(self, group: MessageGroup) -> None:
         """Let the group's first parked entry be found, if the group is open."""
         if group.parked is None:
             return

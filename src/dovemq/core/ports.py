@@ -16,7 +16,7 @@ from dovemq.core.commands import (
     Extension,
     Leased,
     Move,
-    Page,
+    Peek,
     Peeked,
     Receipt,
     Sent,
@@ -91,7 +91,7 @@ class Partition(Protocol):
         """
         ...
 
-    def peek(self, page: Page, now_ms: int) -> Awaitable[list[Peeked]]:
+    def peek(self, page: Peek, now_ms: int) -> Awaitable[list[Peeked]]:
         """Look without touching: no lease, no count."""
         ...
 

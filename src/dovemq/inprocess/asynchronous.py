@@ -10,7 +10,7 @@ from typing import Final, Unpack
 
 from dovemq import bootstrap
 from dovemq.core import limits
-from dovemq.core.commands import Counts, Draft, Page, Peeked
+from dovemq.core.commands import Counts, Draft, Peek, Peeked
 from dovemq.core.errors import InvalidValue, QueueMissing, RequestError
 from dovemq.core.message import Attribute
 from dovemq.core.queue import Queue, QueueKey
@@ -121,7 +121,7 @@ class AsyncLocalQueue:
         """Look without touching; `after` is the sequence of the last one seen."""
         if not limits.PEEK_COUNT.holds(max):
             raise InvalidValue("max", max, f"Must be between 1 and {limits.PEEK_COUNT.most}.")
-        return await self._service.messages.peek(await self._found(), Page(max, after))
+        return await self._service.messages.peek(await self._found(), Peek(max, after))
 
     async def change(self, **options: Unpack[QueueOptions]) -> None:
         await self._service.queues.change(self._key, changes_of(self._key, options))

@@ -16,7 +16,7 @@ from dovemq.core.commands import (
     Extension,
     Lease,
     Leased,
-    Page,
+    Peek,
     Peeked,
     Receipt,
     Sent,
@@ -151,7 +151,7 @@ class Messages:
         await self._store.partition(queue, 0).release(receipts, self._clock.now_ms())
         self._observer.released(queue, len(receipts))
 
-    async def peek(self, queue: Queue, page: Page) -> list[Peeked]:
+    async def peek(self, queue: Queue, page: Peek) -> list[Peeked]:
         return await self._store.partition(queue, 0).peek(page, self._clock.now_ms())
 
     async def _poll(

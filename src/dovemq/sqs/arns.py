@@ -15,7 +15,7 @@ ACCOUNT: Final = re.compile(r"\d{12}", re.ASCII)
 URL_REMEMBERED_LENGTH_MAX: Final = 512
 
 
-class Names:
+class QueueNames:
     """Turns keys into ARNs and URLs and back, for one region."""
 
     def __init__(self, region: str) -> None:

@@ -13,7 +13,7 @@ from dovemq.core.commands import Counts
 from dovemq.core.errors import InvalidAttribute, UnknownAttribute
 from dovemq.core.limits import SECOND_MS
 from dovemq.core.queue import ANY_ORDER, Queue, QueueSettings
-from dovemq.sqs.arns import Names
+from dovemq.sqs.arns import QueueNames
 from dovemq.sqs.errors import AttributesConflict
 from dovemq.sqs.policies import checked_policy
 from dovemq.sqs.redrive import read_allow, read_redrive, write_allow, write_redrive
@@ -94,7 +94,7 @@ def asked_names(names: list[str]) -> list[str]:
 
 
 def read_changes(
-    attributes: Mapping[str, str], names: Names, owner: str, *, fifo: bool, creating: bool
+    attributes: Mapping[str, str], names: QueueNames, owner: str, *, fifo: bool, creating: bool
 ) -> dict[str, Any]:
     """The settings that these attributes change, for a queue of that account and type."""
     _check_encryption(attributes)
@@ -117,7 +117,7 @@ def read_changes(
     return changes
 
 
-def written(name: str, queue: Queue, names: Names, counts: Counts | None) -> str | None:
+def written(name: str, queue: Queue, names: QueueNames, counts: Counts | None) -> str | None:
     """The value of one attribute; None where the queue has none of it."""
     if name in COUNTED:
         return str(getattr(counts, COUNTED[name])) if counts else None
@@ -137,7 +137,7 @@ def written(name: str, queue: Queue, names: Names, counts: Counts | None) -> str
     return None if value is None else _write(attribute.form, value, names)
 
 
-def _write(form: Form, value: Any, names: Names) -> str:
+def _write(form: Form, value: Any, names: QueueNames) -> str:
     match form:
         case "seconds":
             return str(value // SECOND_MS)
@@ -153,7 +153,7 @@ def _write(form: Form, value: Any, names: Names) -> str:
             return str(value)
 
 
-def _read(attribute: QueueAttribute, text: str, names: Names, owner: str) -> Any:
+def _read(attribute: QueueAttribute, text: str, names: QueueNames, owner: str) -> Any:
     field = attribute.field
     match attribute.form:
         case "seconds":

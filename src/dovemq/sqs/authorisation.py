@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from dovemq.core.errors import RequestError
 from dovemq.core.queue import Queue
-from dovemq.sqs.arns import Names
+from dovemq.sqs.arns import QueueNames
 from dovemq.sqs.conditions import Condition
-from dovemq.sqs.context import Asked, Context
+from dovemq.sqs.context import AccessRequest, Context
 from dovemq.sqs.policies import read_policy
 from dovemq.sqs.policy import Policy, Statement
 from dovemq.sqs.rights import MENDING, NEEDED, OF_NO_QUEUE, SHARED
@@ -24,7 +24,7 @@ POLICIES_LENGTH_MAX: Final = 500_000
 """Characters of the policies that are kept as read, of all queues together."""
 
 
-class Judgement(Struct, frozen=True):
+class AccessDecision(Struct, frozen=True):
     """`statement` is the name of the one that decided; `steps` tell how each fared."""
 
     allowed: bool
@@ -33,7 +33,7 @@ class Judgement(Struct, frozen=True):
     steps: tuple[str, ...] = ()
 
 
-class Ground(enum.Enum):
+class DecisionReason(enum.Enum):
     """Why a right is held or not; `{}` stands for the right."""
 
     MENDS = "the owner can always use {}, so that a policy can be mended"
@@ -46,11 +46,16 @@ class Ground(enum.Enum):
     NOT_ALLOWED = "no statement allows {}, and the account does not own the queue"
 
 
-_HELD: Final = (Ground.MENDS, Ground.FREE, Ground.OWNS, Ground.ALLOWED)
+_HELD: Final = (
+    DecisionReason.MENDS,
+    DecisionReason.FREE,
+    DecisionReason.OWNS,
+    DecisionReason.ALLOWED,
+)
 
 
 class Ruling(Struct, frozen=True):
-    ground: Ground
+    ground: DecisionReason
     statement: Statement | None = None
 
     @property
@@ -67,7 +72,7 @@ class Unreadable(Struct, frozen=True):
 class Judge:
     """Judges requests of one region; policies are read once."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: QueueNames) -> None:
         self._names = names
         self._policies: dict[tuple[str, str], Policy | Unreadable] = {}
         self._length = 0
@@ -101,16 +106,16 @@ class Judge:
 
 
 def explain(
-    queue: Queue | None, account: str, operation: str, context: Context, names: Names
-) -> Judgement:
+    queue: Queue | None, account: str, operation: str, context: Context, names: QueueNames
+) -> AccessDecision:
     """Whether that account may do that on the queue, which is None if there is none, and why.
 
     `operation` is one of `rights.NEEDED`.
     """
     if queue is None and operation in OF_NO_QUEUE:
-        return Judgement(True, Ground.FREE.value.format(operation))
+        return AccessDecision(True, DecisionReason.FREE.value.format(operation))
     if queue is None:
-        return Judgement(False, "there is no such queue")
+        return AccessDecision(False, "there is no such queue")
     text = queue.settings.policy
     policy = None if text is None else _read(text, queue.key.account)
     steps: list[str] = []
@@ -121,11 +126,13 @@ def explain(
         if not ruling.allowed or right == NEEDED[operation][-1]:
             break
     name = ruling.statement.name if ruling.statement else None
-    return Judgement(ruling.allowed, ruling.ground.value.format(right), name, tuple(steps))
+    return AccessDecision(ruling.allowed, ruling.ground.value.format(right), name, tuple(steps))
 
 
-def _asked(queue: Queue, account: str, right: str, context: Context, names: Names) -> Asked:
-    return Asked(account, right, queue, names.arn(queue.key), names.region, context)
+def _asked(
+    queue: Queue, account: str, right: str, context: Context, names: QueueNames
+) -> AccessRequest:
+    return AccessRequest(account, right, queue, names.arn(queue.key), names.region, context)
 
 
 def _read(text: str, owner: str) -> Policy | Unreadable:
@@ -135,30 +142,30 @@ def _read(text: str, owner: str) -> Policy | Unreadable:
         return Unreadable(str(error))
 
 
-def _rule(asked: Asked, policy: Policy | Unreadable | None) -> Ruling:
+def _rule(asked: AccessRequest, policy: Policy | Unreadable | None) -> Ruling:
     owns = asked.account == asked.queue.key.account
     if owns and asked.right in MENDING:
-        return Ruling(Ground.MENDS)
+        return Ruling(DecisionReason.MENDS)
     if owns and asked.right in OF_NO_QUEUE:
-        return Ruling(Ground.FREE)
+        return Ruling(DecisionReason.FREE)
     if not owns and asked.right not in SHARED:
-        return Ruling(Ground.OWNERS)
+        return Ruling(DecisionReason.OWNERS)
     if isinstance(policy, Unreadable):
-        return Ruling(Ground.UNREADABLE)
+        return Ruling(DecisionReason.UNREADABLE)
     allowing = None
     for statement in policy.statements if policy else ():
         if statement.mismatch(asked) is None:
             if statement.denies:
-                return Ruling(Ground.DENIED, statement)
+                return Ruling(DecisionReason.DENIED, statement)
             allowing = allowing or statement
     if owns:
-        return Ruling(Ground.OWNS)
+        return Ruling(DecisionReason.OWNS)
     if allowing is not None:
-        return Ruling(Ground.ALLOWED, allowing)
-    return Ruling(Ground.NOT_ALLOWED)
+        return Ruling(DecisionReason.ALLOWED, allowing)
+    return Ruling(DecisionReason.NOT_ALLOWED)
 
 
-def _steps(asked: Asked, policy: Policy | Unreadable | None) -> Iterator[str]:
+def _steps(asked: AccessRequest, policy: Policy | Unreadable | None) -> Iterator[str]:
     if policy is None:
         yield f"{asked.right}: the queue has no policy"
     elif isinstance(policy, Unreadable):
@@ -168,7 +175,7 @@ def _steps(asked: Asked, policy: Policy | Unreadable | None) -> Iterator[str]:
             yield f"{asked.right}: {_step(statement, asked)}"
 
 
-def _step(statement: Statement, asked: Asked) -> str:
+def _step(statement: Statement, asked: AccessRequest) -> str:
     effect = "denies" if statement.denies else "allows"
     failed = statement.mismatch(asked)
     if failed is None:

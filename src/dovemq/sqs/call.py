@@ -14,7 +14,7 @@ from dovemq.core.observing import Trail
 from dovemq.core.queue import Queue, QueueKey
 from dovemq.http import HttpRequest, Undelivered
 from dovemq.service import Service
-from dovemq.sqs.arns import Names, queue_url
+from dovemq.sqs.arns import QueueNames, queue_url
 from dovemq.sqs.authorisation import Judge
 from dovemq.sqs.context import Context
 
@@ -28,7 +28,7 @@ class Call(Struct):
     """
 
     service: Service
-    names: Names
+    names: QueueNames
     judge: Judge
     new_id: Callable[[], str]
     permissions: asyncio.Lock

@@ -17,8 +17,8 @@ from typing import Any, Final, get_args
 import msgspec
 from msgspec import Struct
 
-from dovemq.sqs.context import KEYS, RESOURCE_TAG, Asked, Kind, key_problem
-from dovemq.sqs.patterns import ArnPattern, Pattern, read_arn, read_pattern
+from dovemq.sqs.context import KEYS, RESOURCE_TAG, AccessRequest, Kind, key_problem
+from dovemq.sqs.patterns import ArnPattern, TextPattern, read_arn, read_pattern
 
 FOR_ALL: Final = "ForAllValues:"
 FOR_ANY: Final = "ForAnyValue:"
@@ -29,7 +29,7 @@ _SHOWN_LENGTH_MAX: Final = 64
 
 Variables = frozenset[str] | None
 Read = Callable[[str, Variables], Any]
-Test = Callable[[Any, Any, Asked], bool]
+Test = Callable[[Any, Any, AccessRequest], bool]
 """Whether a value of the policy matches that of the request, both as they were read."""
 
 
@@ -56,7 +56,7 @@ class Condition(Struct, frozen=True):
     values: tuple[Any, ...]
     texts: tuple[str, ...]
 
-    def holds(self, asked: Asked) -> bool:
+    def holds(self, asked: AccessRequest) -> bool:
         value = asked.value(self.key.lower())
         if self.operator is NULL:
             return (value is None) in self.values
@@ -150,15 +150,15 @@ def _read_network(text: str, _: Variables) -> ipaddress.IPv4Network | ipaddress.
     return ipaddress.ip_network(text, strict=False)
 
 
-def _read_exact(text: str, variables: Variables) -> Pattern:
+def _read_exact(text: str, variables: Variables) -> TextPattern:
     return read_pattern(text, wildcards=False, variables=variables)
 
 
-def _read_any_case(text: str, variables: Variables) -> Pattern:
+def _read_any_case(text: str, variables: Variables) -> TextPattern:
     return read_pattern(text, wildcards=False, variables=variables, any_case=True)
 
 
-def _read_like(text: str, variables: Variables) -> Pattern:
+def _read_like(text: str, variables: Variables) -> TextPattern:
     return read_pattern(text, wildcards=True, variables=variables)
 
 
@@ -166,11 +166,11 @@ def _read_arn(text: str, variables: Variables) -> ArnPattern:
     return read_arn(text, variables=variables, shortened=False)
 
 
-def _matches(pattern: Pattern | ArnPattern, value: str, asked: Asked) -> bool:
+def _matches(pattern: TextPattern | ArnPattern, value: str, asked: AccessRequest) -> bool:
     return pattern.matches(value, asked.filled)
 
 
-def _contains(wanted: Any, given: Any, _: Asked) -> bool:
+def _contains(wanted: Any, given: Any, _: AccessRequest) -> bool:
     return given in wanted
 
 

@@ -30,7 +30,7 @@ class Context(Struct, frozen=True):
     referer: str | None = None
 
 
-class Asked(Struct, frozen=True):
+class AccessRequest(Struct, frozen=True):
     """One right on one queue, wanted by an account."""
 
     account: str
@@ -57,7 +57,7 @@ class Asked(Struct, frozen=True):
 class Key(Struct, frozen=True):
     name: str
     kind: Kind
-    read: Callable[[Asked], str | None]
+    read: Callable[[AccessRequest], str | None]
     meaning: str
     always: bool = False
     """Every request has it, so that it can be a variable."""
@@ -84,7 +84,7 @@ def _cut(text: str | None) -> str | None:
     return None if text is None else text[:HEADER_LENGTH_MAX]
 
 
-def _current_time(asked: Asked) -> str:
+def _current_time(asked: AccessRequest) -> str:
     moment = datetime.datetime.fromtimestamp(asked.context.now_ms // 1_000, datetime.UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 

@@ -17,7 +17,7 @@ from dovemq.service import Service
 from dovemq.settings import DeclarationInvalid
 from dovemq.sqs import shapes
 from dovemq.sqs.actions import queues as actions
-from dovemq.sqs.arns import Names
+from dovemq.sqs.arns import QueueNames
 from dovemq.sqs.authorisation import Judge
 from dovemq.sqs.call import Call
 from dovemq.sqs.declared import (
@@ -43,7 +43,7 @@ class Owner(Protocol):
     async def tag(self, queue: str, tags: Mapping[str, str]) -> None: ...
 
 
-class Outcome(Struct, frozen=True):
+class DeclarationResult(Struct, frozen=True):
     """Names of queues, in the order of the file."""
 
     created: list[str]
@@ -57,7 +57,7 @@ class ServiceOwner:
     def __init__(
         self, service: Service, region: str, account: str, new_id: Callable[[], str]
     ) -> None:
-        names = Names(region)
+        names = QueueNames(region)
         self._call = Call(
             service, names, Judge(names), new_id, asyncio.Lock(), account, origin="", request=None
         )
@@ -93,7 +93,7 @@ async def declare(
     owner: Owner,
     file: str,
     refusal: type[DoveError] = RequestError,
-) -> Outcome:
+) -> DeclarationResult:
     """May be repeated: what is as declared is left alone. `refusal` is how the owner says no.
 
     Dead-letter queues are named once all queues are there, so that their order does not matter.
@@ -118,7 +118,7 @@ async def declare(
             with _placed(f"{file}: queue {queue.name}: {DEAD_LETTERS}", refusal):
                 if await _changed(owner, queue.name, redrive):
                     changed.add(queue.name)
-    return Outcome(
+    return DeclarationResult(
         [queue.name for queue in queues if queue.name not in there],
         [queue.name for queue in queues if queue.name in there & changed],
         [queue.name for queue in queues if queue.name in there - changed],

@@ -20,7 +20,7 @@ from dovemq.service.failures import Failures
 from dovemq.service.throttle import Throttle
 from dovemq.sqs import json10, query, shapes
 from dovemq.sqs.admission import Admission
-from dovemq.sqs.arns import Names, path_names_queue
+from dovemq.sqs.arns import QueueNames, path_names_queue
 from dovemq.sqs.auditing import recorded
 from dovemq.sqs.authorisation import Judge
 from dovemq.sqs.call import Call
@@ -71,7 +71,7 @@ class SqsEndpoint:
         # A fresh random id for each request would cost a fiftieth of the request.
         self._ids_prefix = new_id()[:-12]
         self._numbers = itertools.count(1)
-        self._names = Names(region)
+        self._names = QueueNames(region)
         self._judge = Judge(self._names)
         self._permissions = asyncio.Lock()
         self._origins: BoundedDict[str, str] = BoundedDict()

@@ -63,7 +63,7 @@ class Segment(Struct, frozen=True):
         return -1
 
 
-class Pattern(Struct, frozen=True):
+class TextPattern(Struct, frozen=True):
     """`segments` is None while there are variables in it, and without any `tokens` are needless."""
 
     text: str
@@ -83,7 +83,7 @@ class ArnPattern(Struct, frozen=True):
     """The parts of an ARN are matched one by one: a wildcard does not reach over a colon."""
 
     text: str
-    parts: tuple[Pattern, ...]
+    parts: tuple[TextPattern, ...]
 
     def matches(self, arn: str, value_of: ValueOf) -> bool:
         if arn == self.text:
@@ -100,7 +100,7 @@ def read_pattern(
     wildcards: bool,
     variables: frozenset[str] | None = None,
     any_case: bool = False,
-) -> Pattern:
+) -> TextPattern:
     """`variables` are the keys, in lower case, that may stand in it; None: `${` means itself.
 
     ValueError tells which variable is not one of them.
@@ -109,7 +109,7 @@ def read_pattern(
     bound = [token for token in tokens if not isinstance(token, Variable)]
     whole = len(bound) == len(tokens)
     segments = _segments(bound, any_case=any_case) if whole else None
-    return Pattern(text, () if whole else tokens, segments, any_case)
+    return TextPattern(text, () if whole else tokens, segments, any_case)
 
 
 def read_arn(text: str, *, variables: frozenset[str] | None, shortened: bool) -> ArnPattern:

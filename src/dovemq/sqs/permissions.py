@@ -8,14 +8,14 @@ import msgspec
 from dovemq.core import limits
 from dovemq.core.errors import InvalidAttribute, InvalidValue, LimitReached, MissingValue
 from dovemq.core.queue import QueueKey
-from dovemq.sqs.arns import ACCOUNT, Names
+from dovemq.sqs.arns import ACCOUNT, QueueNames
 from dovemq.sqs.context import principal_arn
 from dovemq.sqs.policies import OLD_VERSION, read_policy
 from dovemq.sqs.rights import RIGHTS, SHARED
 
 
 def with_permission(
-    policy: str | None, key: QueueKey, names: Names, label: str, statement: dict[str, Any]
+    policy: str | None, key: QueueKey, names: QueueNames, label: str, statement: dict[str, Any]
 ) -> str:
     """The policy with one more statement under a label that is new to it."""
     arn = names.arn(key)

@@ -6,7 +6,7 @@
 from msgspec import Struct
 
 from dovemq.sqs.conditions import Condition
-from dovemq.sqs.context import Asked
+from dovemq.sqs.context import AccessRequest
 from dovemq.sqs.patterns import ArnPattern
 
 
@@ -26,7 +26,7 @@ class Resources(Struct, frozen=True):
     patterns: tuple[ArnPattern, ...]
     negated: bool = False
 
-    def cover(self, asked: Asked) -> bool:
+    def cover(self, asked: AccessRequest) -> bool:
         found = any(each.matches(asked.arn, asked.filled) for each in self.patterns)
         return found != self.negated
 
@@ -41,7 +41,7 @@ class Statement(Struct, frozen=True):
     resources: Resources
     conditions: tuple[Condition, ...] = ()
 
-    def mismatch(self, asked: Asked) -> "str | Condition | None":
+    def mismatch(self, asked: AccessRequest) -> "str | Condition | None":
         """The first element that does not cover what is asked; None if all do."""
         if not self.principals.cover(asked.account):
             return "principal"

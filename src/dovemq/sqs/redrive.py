@@ -7,10 +7,10 @@ import msgspec
 from dovemq.core import limits
 from dovemq.core.errors import InvalidValue
 from dovemq.core.queue import Redrive, RedriveAllow
-from dovemq.sqs.arns import Names
+from dovemq.sqs.arns import QueueNames
 
 
-def read_redrive(text: str, names: Names) -> Redrive | None:
+def read_redrive(text: str, names: QueueNames) -> Redrive | None:
     if not text:
         return None
     policy = _object("RedrivePolicy", text)
@@ -38,7 +38,7 @@ def read_redrive(text: str, names: Names) -> Redrive | None:
     return Redrive(target, receives_max)
 
 
-def write_redrive(redrive: Redrive, names: Names) -> str:
+def write_redrive(redrive: Redrive, names: QueueNames) -> str:
     return _json(
         {
             "deadLetterTargetArn": names.arn(redrive.target),
@@ -47,7 +47,7 @@ def write_redrive(redrive: Redrive, names: Names) -> str:
     )
 
 
-def read_allow(text: str, names: Names) -> RedriveAllow | None:
+def read_allow(text: str, names: QueueNames) -> RedriveAllow | None:
     if not text:
         return None
     policy = _object("RedriveAllowPolicy", text)
@@ -70,7 +70,7 @@ def read_allow(text: str, names: Names) -> RedriveAllow | None:
     return RedriveAllow("byQueue", known)
 
 
-def write_allow(allow: RedriveAllow, names: Names) -> str:
+def write_allow(allow: RedriveAllow, names: QueueNames) -> str:
     policy: dict[str, Any] = {"redrivePermission": allow.permission}
     if allow.sources:
         policy["sourceQueueArns"] = [names.arn(key) for key in allow.sources]

@@ -22,7 +22,7 @@ from dovemq.core.commands import (
     Extension,
     Lease,
     Leased,
-    Page,
+    Peek,
     Peeked,
     Receipt,
     Sent,
@@ -128,7 +128,7 @@ class MemoryPartition:
         self._wake()
         return len(older[:count_max])
 
-    async def peek(self, page: Page, now_ms: int) -> list[Peeked]:
+    async def peek(self, page: Peek, now_ms: int) -> list[Peeked]:
         self._begin(now_ms)
         after = (row for row in self._rows.values() if row.sequence > page.after_sequence)
         return [

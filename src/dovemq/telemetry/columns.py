@@ -12,7 +12,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from dovemq.telemetry.lanes import ID_BYTES, NEVER, Lane
-from dovemq.telemetry.schema import COLUMNS, VERSION, Event, Form
+from dovemq.telemetry.schema import COLUMNS, VERSION, Form, TraceEvent
 
 _LABEL: Final = pa.dictionary(pa.int32(), pa.string())
 _FORMS: Final[dict[Form, Any]] = {
@@ -54,14 +54,14 @@ def load_libraries() -> None:
     pa.array(np.zeros(1))
 
 
-class Origin(Struct, frozen=True):
+class TraceOrigin(Struct, frozen=True):
     """What every row of a process has: its name, and the time at which its clock was zero."""
 
     front_end: str
     epoch_ns: int
 
 
-def table_of(event: Event, lane: Lane, origin: Origin) -> Any:
+def table_of(event: TraceEvent, lane: Lane, origin: TraceOrigin) -> Any:
     """The lane's rows under the whole schema."""
     rows = lane.rows
     groups = np.frombuffer(lane.groups, _GROUP)
@@ -81,9 +81,9 @@ def table_of(event: Event, lane: Lane, origin: Origin) -> Any:
         "latency_us": pa.array(spread(latency), mask=spread(untimed)),
         "ot_us": pa.array(spread(_moments(groups["written_ns"], origin)), mask=spread(unanswered)),
     }
-    if event is Event.SENT:
+    if event is TraceEvent.SENT:
         columns["at_us"] = columns["ts_us"]
-    if event is Event.LEASED:
+    if event is TraceEvent.LEASED:
         columns["it_us"] = columns["ts_us"]
         before = np.cumsum(groups["rows"]) - groups["rows"]
         columns["receive_seq"] = pa.array(spread(groups["receives"] - before) + np.arange(rows))
@@ -100,18 +100,18 @@ def table_of(event: Event, lane: Lane, origin: Origin) -> Any:
     )
 
 
-def _moments(times_ns: NDArray[Any], origin: Origin) -> NDArray[Any]:
+def _moments(times_ns: NDArray[Any], origin: TraceOrigin) -> NDArray[Any]:
     return (times_ns + origin.epoch_ns) // _US_NS
 
 
-def _own_columns(event: Event, lane: Lane) -> dict[str, Any]:
+def _own_columns(event: TraceEvent, lane: Lane) -> dict[str, Any]:
     """What each row has for itself."""
     columns = {}
     if lane.entries:
         entries = np.frombuffer(lane.entries, _ENTRY)
         ids = np.ascontiguousarray(entries["message_id"])
         columns["message_id"] = pa.array(ids, pa.binary(), mask=ids == b"").cast(pa.string())
-        sized = ("bytes", "body_crc32") if event in (Event.SENT, Event.LEASED) else ()
+        sized = ("bytes", "body_crc32") if event in (TraceEvent.SENT, TraceEvent.LEASED) else ()
         for name in ("send_seq", *sized):
             columns[name] = pa.array(entries[name])
     if lane.counts:

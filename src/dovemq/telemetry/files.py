@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
 
-from dovemq.telemetry.columns import SCHEMA, Origin, load_libraries, table_of
-from dovemq.telemetry.folders import PREFIX, SUFFIX, Draft, Folder
+from dovemq.telemetry.columns import SCHEMA, TraceOrigin, load_libraries, table_of
+from dovemq.telemetry.folders import PREFIX, SUFFIX, Folder, PendingFile
 from dovemq.telemetry.lanes import Chunk
-from dovemq.telemetry.schema import COLUMNS, Event
+from dovemq.telemetry.schema import COLUMNS, TraceEvent
 
 ROW_GROUP_ROWS: Final = 131_072
 COMPRESSION_LEVEL: Final = 1
@@ -23,7 +23,7 @@ _LOOKED_UP: Final = ("ts_us", "event", "queue")
 """Columns whose least and most are kept, so that readers can pass over parts of a file."""
 
 
-class Rotation(Struct, frozen=True):
+class RotationLimits(Struct, frozen=True):
     rows_max: int
     seconds_max: float
     bytes_max: int
@@ -35,8 +35,8 @@ class TraceFiles:
     def __init__(
         self,
         folder: Folder,
-        origin: Origin,
-        rotation: Rotation,
+        origin: TraceOrigin,
+        rotation: RotationLimits,
         now_ns: Callable[[], int],
     ) -> None:
         load_libraries()
@@ -112,17 +112,17 @@ class TraceFiles:
 class _GrowingFile:
     """Rows gather until they make a row group of their event, so that groups are large."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: PendingFile) -> None:
         self.rows = 0
         self._draft = draft
-        self._waiting: dict[Event, list[Any]] = {}
+        self._waiting: dict[TraceEvent, list[Any]] = {}
         self._writer = _new_writer(draft.sink)
 
     @property
     def full(self) -> bool:
         return self._draft.full
 
-    def add(self, event: Event, table: Any) -> None:
+    def add(self, event: TraceEvent, table: Any) -> None:
         self.rows += table.num_rows
         waiting = self._waiting.setdefault(event, [])
         waiting.append(table)
@@ -140,7 +140,7 @@ class _GrowingFile:
             self._writer.close()
         self._draft.discard()
 
-    def _write(self, event: Event) -> None:
+    def _write(self, event: TraceEvent) -> None:
         table = pa.concat_tables(self._waiting.pop(event)).unify_dictionaries()
         self._writer.write_table(table, row_group_size=table.num_rows)
 

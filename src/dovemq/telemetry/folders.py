@@ -18,7 +18,7 @@ PARTIAL: Final = ".partial"
 _ANY_NUMBER: Final = 1 << 62
 
 
-class Draft(Protocol):
+class PendingFile(Protocol):
     """A file that is being written and is not there for readers."""
 
     @property
@@ -52,7 +52,7 @@ class Folder(Protocol):
         """Files to remove after one file was added: each costs a request."""
         ...
 
-    def begin(self, name: str) -> Draft: ...
+    def begin(self, name: str) -> PendingFile: ...
 
     def whole_files(self) -> list[tuple[str, int]]:
         """Names and sizes in bytes, the oldest first."""
@@ -71,8 +71,8 @@ class LocalFolder:
         self._directory = directory
         self._remove_leftovers()
 
-    def begin(self, name: str) -> "LocalDraft":
-        return LocalDraft(self._directory / name)
+    def begin(self, name: str) -> "LocalPendingFile":
+        return LocalPendingFile(self._directory / name)
 
     def whole_files(self) -> list[tuple[str, int]]:
         return list(self._sized())
@@ -95,7 +95,7 @@ class LocalFolder:
                 left.unlink()
 
 
-class LocalDraft:
+class LocalPendingFile:
     full: Final = False
 
     def __init__(self, path: Path) -> None:

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 
-class Histogram:
+class BucketHistogram:
     """`counts[i]` are the values up to `bounds[i]`, the last one those above all bounds."""
 
     __slots__ = ("bounds", "counts", "total")

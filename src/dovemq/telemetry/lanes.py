@@ -10,7 +10,7 @@ from array import array
 from struct import Struct
 from typing import Final
 
-from dovemq.telemetry.schema import Event
+from dovemq.telemetry.schema import TraceEvent
 
 ID_BYTES: Final = 36
 """Of a message id; shorter ones are filled up with zeros, and none at all is unknown."""
@@ -91,10 +91,10 @@ class Chunk:
     __slots__ = ("lanes", "leased", "sent", "settled")
 
     def __init__(self) -> None:
-        self.lanes: Final = {event: Lane() for event in Event}
-        self.sent = self.lanes[Event.SENT]
-        self.leased = self.lanes[Event.LEASED]
-        self.settled = self.lanes[Event.SETTLED]
+        self.lanes: Final = {event: Lane() for event in TraceEvent}
+        self.sent = self.lanes[TraceEvent.SENT]
+        self.leased = self.lanes[TraceEvent.LEASED]
+        self.settled = self.lanes[TraceEvent.SETTLED]
 
     @property
     def rows(self) -> int:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from dovemq.core.commands import Lease, Receipt
 from dovemq.core.message import Message
 from dovemq.core.queue import Queue, QueueKey
-from dovemq.telemetry.histogram import Histogram
+from dovemq.telemetry.histogram import BucketHistogram
 from dovemq.telemetry.trace import Trace
 
 log = logging.getLogger(__name__)
@@ -47,8 +47,8 @@ class Meter:
     def __init__(self, trace: Trace | None = None) -> None:
         self.queues: dict[int, QueueTally] = {}
         """By the number of the queue; those that anything happened to."""
-        self.commit_us = Histogram(COMMIT_US_BOUNDS)
-        self.commit_items = Histogram(COMMIT_ITEMS_BOUNDS)
+        self.commit_us = BucketHistogram(COMMIT_US_BOUNDS)
+        self.commit_items = BucketHistogram(COMMIT_ITEMS_BOUNDS)
         self._trace = trace
 
     def committed(self, items: int, seconds: float) -> None:

@@ -38,7 +38,7 @@ class Distribution(Struct, frozen=True):
     total: float
 
 
-class Sample(Struct, frozen=True):
+class MetricSample(Struct, frozen=True):
     """One value; `labels` in the order of the description."""
 
     name: str
@@ -129,11 +129,11 @@ METRICS: Final = (
 
 
 class _Once(Collector):
-    def __init__(self, samples: Iterable[Sample]) -> None:
+    def __init__(self, samples: Iterable[MetricSample]) -> None:
         self._samples = samples
 
     def collect(self) -> Iterator[Metric]:
-        by_name: dict[str, list[Sample]] = {}
+        by_name: dict[str, list[MetricSample]] = {}
         for sample in self._samples:
             by_name.setdefault(sample.name, []).append(sample)
         for description in METRICS:
@@ -143,7 +143,7 @@ class _Once(Collector):
             raise KeyError(f"no metric is described as {', '.join(by_name)}")
 
 
-def exposition(samples: Iterable[Sample]) -> bytes:
+def exposition(samples: Iterable[MetricSample]) -> bytes:
     """The samples and those of the process, as Prometheus reads them; may run in any thread."""
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
@@ -151,7 +151,7 @@ def exposition(samples: Iterable[Sample]) -> bytes:
     return generate_latest(registry)
 
 
-def _family(description: Description, samples: Iterable[Sample]) -> Metric:
+def _family(description: Description, samples: Iterable[MetricSample]) -> Metric:
     name, text, labels = description.name, description.help, description.labels
     if description.kind == "histogram":
         histogram = HistogramMetricFamily(name, text, labels=labels)

@@ -82,8 +82,8 @@ class RemoteFolder:
         self._known: dict[str, int] = {}
         self._files_until_listing = 0
 
-    def begin(self, name: str) -> "RemoteDraft":
-        return RemoteDraft(self, name)
+    def begin(self, name: str) -> "RemotePendingFile":
+        return RemotePendingFile(self, name)
 
     def whole_files(self) -> list[tuple[str, int]]:
         if self._files_until_listing <= 0:
@@ -129,7 +129,7 @@ class RemoteFolder:
         return dict(sorted(whole))
 
 
-class RemoteDraft:
+class RemotePendingFile:
     def __init__(self, folder: RemoteFolder, name: str) -> None:
         self.sink = pa.BufferOutputStream()
         self._folder = folder

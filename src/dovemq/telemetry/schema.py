@@ -12,7 +12,7 @@ VERSION: Final = "1"
 """Kept in every file; a reader may refuse what it does not know."""
 
 
-class Event(enum.Enum):
+class TraceEvent(enum.Enum):
     SENT = "sent"
     LEASED = "leased"
     MISSED = "missed"
@@ -27,13 +27,13 @@ class Event(enum.Enum):
 
 
 _MEANINGS: Final = {
-    Event.SENT: "a message became durable and visible, or will be visible after its delay",
-    Event.LEASED: "a message was handed out, and the answer that holds it was written",
-    Event.MISSED: "a receive was answered without a message",
-    Event.SETTLED: "a message was deleted by its receipt",
-    Event.EXPIRED: "a message was removed unsettled: past its retention, or purged",
-    Event.REDRIVEN: "a message moved to another queue: exhausted, or by a move task",
-    Event.EXCHANGED: "a message moved between partitions of a queue; not written yet",
+    TraceEvent.SENT: "a message became durable and visible, or will be visible after its delay",
+    TraceEvent.LEASED: "a message was handed out, and the answer that holds it was written",
+    TraceEvent.MISSED: "a receive was answered without a message",
+    TraceEvent.SETTLED: "a message was deleted by its receipt",
+    TraceEvent.EXPIRED: "a message was removed unsettled: past its retention, or purged",
+    TraceEvent.REDRIVEN: "a message moved to another queue: exhausted, or by a move task",
+    TraceEvent.EXCHANGED: "a message moved between partitions of a queue; not written yet",
 }
 
 Form = Literal["int32", "int64", "uint32", "text", "label"]
@@ -46,14 +46,14 @@ class Column(Struct, frozen=True):
     name: str
     form: Form
     meaning: str
-    events: tuple[Event, ...]
+    events: tuple[TraceEvent, ...]
 
 
-_ALL: Final = tuple(Event)
-_OF_MESSAGES: Final = tuple(event for event in Event if event is not Event.MISSED)
-_ANSWERED: Final = (Event.SENT, Event.LEASED, Event.MISSED, Event.SETTLED)
-_OF_BODIES: Final = (Event.SENT, Event.LEASED)
-_OF_RECEIPTS: Final = (Event.LEASED, Event.SETTLED, Event.REDRIVEN)
+_ALL: Final = tuple(TraceEvent)
+_OF_MESSAGES: Final = tuple(event for event in TraceEvent if event is not TraceEvent.MISSED)
+_ANSWERED: Final = (TraceEvent.SENT, TraceEvent.LEASED, TraceEvent.MISSED, TraceEvent.SETTLED)
+_OF_BODIES: Final = (TraceEvent.SENT, TraceEvent.LEASED)
+_OF_RECEIPTS: Final = (TraceEvent.LEASED, TraceEvent.SETTLED, TraceEvent.REDRIVEN)
 
 COLUMNS: Final = (
     Column("ts_us", "int64", "when it happened, µs since 1970 UTC", _ALL),
@@ -69,15 +69,15 @@ COLUMNS: Final = (
         "the store",
         _OF_MESSAGES,
     ),
-    Column("receive_seq", "int64", "rises with every lease of a front end", (Event.LEASED,)),
+    Column("receive_seq", "int64", "rises with every lease of a front end", (TraceEvent.LEASED,)),
     Column("receive_count", "int32", "which lease of the message it was", _OF_RECEIPTS),
     Column("client", "label", "address and port of who asked", _ANSWERED),
     Column("front_end", "label", "the process that wrote the row; new with every start", _ALL),
     Column("bytes", "int64", "size of body and attributes", _OF_BODIES),
     Column("body_crc32", "uint32", "CRC-32 of the body in UTF-8, as it was sent", _OF_BODIES),
     Column("latency_us", "int64", "from the request read to its answer written", _ANSWERED),
-    Column("at_us", "int64", "when the send was committed", (Event.SENT,)),
-    Column("it_us", "int64", "when the message was leased", (Event.LEASED,)),
+    Column("at_us", "int64", "when the send was committed", (TraceEvent.SENT,)),
+    Column("it_us", "int64", "when the message was leased", (TraceEvent.LEASED,)),
     Column("ot_us", "int64", "when the answer was written to the socket", _ANSWERED),
     Column("job_type", "text", "attribute `dovemq.job_type` of the message", _OF_BODIES),
     Column("job_id", "text", "attribute `dovemq.job_id`", _OF_BODIES),

@@ -18,7 +18,7 @@ from dovemq.core.message import Attribute, Message
 from dovemq.core.queue import Queue
 from dovemq.core.sending import attribute_bytes
 from dovemq.telemetry.lanes import ENTRY, NEVER, Chunk, JobText, Lane, entry_of, entry_unknown
-from dovemq.telemetry.schema import Event
+from dovemq.telemetry.schema import TraceEvent
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ JOB_TEXT_LENGTH_MAX: Final = 128
 """A longer one is left out: an identifier is meant, not contents."""
 
 
-class Sink(Protocol):
+class ChunkSink(Protocol):
     @property
     def rows_waiting(self) -> int:
         """Put here and not yet looked at."""
@@ -60,7 +60,7 @@ class Trace:
     """
 
     def __init__(
-        self, sink: Sink, now_ns: Callable[[], int], loop: asyncio.AbstractEventLoop
+        self, sink: ChunkSink, now_ns: Callable[[], int], loop: asyncio.AbstractEventLoop
     ) -> None:
         self.now_ns = now_ns
         self.rows_dropped = 0
@@ -95,13 +95,13 @@ class Trace:
 
     def expired(self, queue: Queue, partition: int, sequences: Sequence[int]) -> None:
         self.record_answered()
-        lane = self._chunk.lanes[Event.EXPIRED]
+        lane = self._chunk.lanes[TraceEvent.EXPIRED]
         if self._has_room(len(sequences)):
             lane.entries += b"".join(map(self._forgotten, sequences))
             lane.end_group(len(sequences), self._name(queue), partition, self.now_ns())
 
     def redriven(self, queue: Queue, leases: Sequence[Lease]) -> None:
-        lane = self._chunk.lanes[Event.REDRIVEN]
+        lane = self._chunk.lanes[TraceEvent.REDRIVEN]
         if self._has_room(len(leases)):
             lane.entries += b"".join(_entry(lease.message) for lease in leases)
             lane.counts.extend(lease.receive_count for lease in leases)
@@ -199,7 +199,7 @@ class Trace:
 
     def record_missed(self, queue: Queue, trail: "RequestTrail") -> None:
         if self._has_room(1):
-            self._chunk.lanes[Event.MISSED].end_group(
+            self._chunk.lanes[TraceEvent.MISSED].end_group(
                 1,
                 self._name(queue),
                 0,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from dovemq.core.locations import parse_location
 from dovemq.settings import SettingInvalid, Settings
-from dovemq.telemetry.metrics import Sample
+from dovemq.telemetry.metrics import MetricSample
 from dovemq.telemetry.trace import Trace
 from dovemq.telemetry.writing import TraceWriter
 
@@ -20,10 +20,12 @@ class Tracing:
         self.trace.close()
         await asyncio.to_thread(self._writer.close)
 
-    def samples(self) -> Iterator[Sample]:
+    def samples(self) -> Iterator[MetricSample]:
         written, failed = self._writer.rows_written, self._writer.rows_failed
-        yield Sample("dovemq_trace_rows_total", written, ("written",))
-        yield Sample("dovemq_trace_rows_total", self.trace.rows_dropped + failed, ("dropped",))
+        yield MetricSample("dovemq_trace_rows_total", written, ("written",))
+        yield MetricSample(
+            "dovemq_trace_rows_total", self.trace.rows_dropped + failed, ("dropped",)
+        )
 
 
 def open_tracing(
@@ -37,19 +39,19 @@ def open_tracing(
         return None
     try:
         # Only here: the base install has no Arrow.
-        from dovemq.telemetry.columns import Origin
-        from dovemq.telemetry.files import Rotation, TraceFiles
+        from dovemq.telemetry.columns import TraceOrigin
+        from dovemq.telemetry.files import RotationLimits, TraceFiles
         from dovemq.telemetry.remote import FolderUnusable, open_folder
     except ImportError as error:
         found = f"{error.name or 'pyarrow'} is not installed"
         raise SettingInvalid("trace", found, "pip install 'dovemq[trace]'") from None
-    rotation = Rotation(
+    rotation = RotationLimits(
         settings.trace_rotate_rows, settings.trace_rotate_seconds, settings.trace_bytes_max
     )
     try:
         folder = open_folder(parse_location(settings.trace))
     except FolderUnusable as error:
         raise SettingInvalid("trace", str(error), "name another place by --trace") from None
-    files = TraceFiles(folder, Origin(front_end, epoch_ns), rotation, now_ns)
+    files = TraceFiles(folder, TraceOrigin(front_end, epoch_ns), rotation, now_ns)
     writer = TraceWriter(files)
     return Tracing(Trace(writer, now_ns, asyncio.get_running_loop()), writer)

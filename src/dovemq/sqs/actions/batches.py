@@ -15,12 +15,12 @@ from dovemq.sqs import shapes
 from dovemq.sqs.faults import fault_of, text_of
 
 
-class Entry(Protocol):
+class BatchEntry(Protocol):
     @property
     def id(self) -> str | None: ...
 
 
-E = TypeVar("E", bound=Entry)
+E = TypeVar("E", bound=BatchEntry)
 
 
 def checked_entries(entries: Sequence[E] | None) -> list[E]:

@@ -11,7 +11,7 @@ from dovemq.core.commands import Move, MoveStatus
 from dovemq.core.errors import InvalidValue, MissingValue, QueueMissing, ResourceMissing
 from dovemq.core.queue import QueueKey
 from dovemq.sqs import shapes
-from dovemq.sqs.arns import Names
+from dovemq.sqs.arns import QueueNames
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import ParameterInvalid
 
@@ -97,7 +97,7 @@ def _missing(parameter: str) -> ResourceMissing:
     )
 
 
-def _write_handle(move: Move, names: Names) -> str:
+def _write_handle(move: Move, names: QueueNames) -> str:
     handle = TaskHandle(move.move_id, names.arn(QueueKey.parse(move.source)))
     return base64.b64encode(msgspec.json.encode(handle)).decode()
 
@@ -109,7 +109,7 @@ def read_handle(text: str) -> TaskHandle:
         raise ParameterInvalid("Value for parameter TaskHandle is invalid.") from None
 
 
-def _task(move: Move, names: Names) -> shapes.MoveTask:
+def _task(move: Move, names: QueueNames) -> shapes.MoveTask:
     running = move.status is MoveStatus.RUNNING
     return shapes.MoveTask(
         status=move.status.value,

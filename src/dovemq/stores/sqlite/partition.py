@@ -20,7 +20,7 @@ from dovemq.core.commands import (
     Duplicate,
     Extension,
     Leased,
-    Page,
+    Peek,
     Peeked,
     Receipt,
     Sent,
@@ -211,7 +211,7 @@ class SqlitePartition:
             await self._writer.commit()
         return len(dropped)
 
-    async def peek(self, page: Page, now_ms: int) -> list[Peeked]:
+    async def peek(self, page: Peek, now_ms: int) -> list[Peeked]:
         self._check_open()
         self._expire(now_ms)
         # Afterwards the rows are what the index says: no pending lease has to be laid over them.

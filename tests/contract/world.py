@@ -89,7 +89,7 @@ class Line:
         deduplication_id: str | None = None,
         delay_ms: int = 0,
         attributes: dict[str, Attribute] | None = None,
-        trace: str | None = None,
+        xray_header: str | None = None,
     ) -> Draft:
         message_id = self.world.new_id()
         if self.queue.settings.fifo:
@@ -103,7 +103,7 @@ class Line:
             attributes or {},
             group,
             deduplication_id,
-            trace,
+            xray_header,
         )
 
     async def send(

@@ -24,7 +24,7 @@ class Draft(Struct, frozen=True):
     attributes: Mapping[str, Attribute] = {}
     group: str | None = None
     deduplication_id: str | None = None
-    trace: str | None = None
+    xray_header: str | None = None
 
 
 class Sent(Struct, frozen=True):

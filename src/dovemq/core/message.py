@@ -23,6 +23,6 @@ class Message(Struct, frozen=True, gc=False):
     attributes: Mapping[str, Attribute] = {}
     group: str | None = None
     deduplication_id: str | None = None
-    trace: str | None = None
+    xray_header: str | None = None
     source: str | None = None
     """The queue, as `account/name`, that this message was dead-lettered from."""

@@ -37,7 +37,7 @@ def new_draft(
     attributes: Mapping[str, Attribute] | None = None,
     group: str | None = None,
     deduplication_id: str | None = None,
-    trace: str | None = None,
+    xray_header: str | None = None,
 ) -> Draft:
     """A draft that the queue will take, with the queue's defaults filled in."""
     settings = queue.settings
@@ -49,8 +49,8 @@ def new_draft(
         check_attributes(attributes)
     if message_bytes(body, attributes) > settings.message_bytes_max:
         raise MessageTooLong(settings.message_bytes_max)
-    if trace is not None:
-        _check_trace(trace)
+    if xray_header is not None:
+        _check_xray_header(xray_header)
     if group is not None:
         check_token("MessageGroupId", group)
     if settings.fifo:
@@ -65,7 +65,7 @@ def new_draft(
         attributes or {},
         group,
         deduplication_id,
-        trace,
+        xray_header,
     )
 
 
@@ -80,7 +80,7 @@ def accepted(draft: Draft, sequence: int, sent_ms: int) -> Message:
         draft.attributes,
         draft.group,
         draft.deduplication_id,
-        draft.trace,
+        draft.xray_header,
     )
 
 
@@ -119,12 +119,12 @@ def stored_units(message: Draft | Message) -> int:
 
     Ids, group and times are taken to weigh the same in all messages.
     """
-    body, attributes, trace = message.body, message.attributes, message.trace
+    body, attributes, xray_header = message.body, message.attributes, message.xray_header
     size = len(body) if body.isascii() else len(body.encode())
     if attributes:
         size += sum(map(attribute_bytes, attributes.items()))
-    if trace is not None:
-        size += len(trace.encode())
+    if xray_header is not None:
+        size += len(xray_header.encode())
     return (size + _ROUNDED_UP) // _UNIT
 
 
@@ -199,13 +199,13 @@ def _check_number(name: str, value: str) -> None:
         )
 
 
-def _check_trace(trace: str) -> None:
+def _check_xray_header(header: str) -> None:
     """It does not count as size of the message, so it has a bound of its own."""
-    if len(trace) > limits.TRACE_LENGTH_MAX:
+    if len(header) > limits.XRAY_HEADER_LENGTH_MAX:
         raise InvalidMessageAttribute(
-            f"The trace header must not be longer than {limits.TRACE_LENGTH_MAX} characters."
+            f"The X-Ray header must not be longer than {limits.XRAY_HEADER_LENGTH_MAX} characters."
         )
-    if has_forbidden_character(trace):
+    if has_forbidden_character(header):
         raise InvalidMessageAttribute(str(InvalidContents()))
 
 

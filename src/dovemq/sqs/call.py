@@ -36,7 +36,7 @@ class Call(Struct):
     origin: str
     request: HttpRequest | None
     path_url: str | None = None
-    trace: str | None = None
+    xray_header: str | None = None
     operation: str = ""
     query: bool = False
     undelivered: Undelivered | None = None

@@ -10,7 +10,7 @@ from dovemq.core.queue import Queue, QueueKey
 from dovemq.core.sending import check_token
 from dovemq.service.attempts import Delivery
 from dovemq.sqs import shapes
-from dovemq.sqs.actions.sending import TRACE_HEADER, sequence_number
+from dovemq.sqs.actions.sending import XRAY_HEADER, sequence_number
 from dovemq.sqs.call import Call
 from dovemq.sqs.digests import md5_of_attributes, md5_of_body
 
@@ -22,7 +22,7 @@ SYSTEM_ATTRIBUTES: Final = (
     "SequenceNumber",
     "MessageDeduplicationId",
     "MessageGroupId",
-    TRACE_HEADER,
+    XRAY_HEADER,
     "DeadLetterQueueSourceArn",
 )
 _ALL: Final = "All"
@@ -120,7 +120,7 @@ def _system_attributes(
         "SequenceNumber": sequence_number(message.sequence) if queue.settings.fifo else None,
         "MessageDeduplicationId": message.deduplication_id,
         "MessageGroupId": message.group,
-        TRACE_HEADER: message.trace,
+        XRAY_HEADER: message.xray_header,
         "DeadLetterQueueSourceArn": call.names.arn(QueueKey.parse(source)) if source else None,
     }
     return {name: value for name, value in values.items() if value and name in wanted}

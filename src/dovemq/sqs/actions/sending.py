@@ -23,7 +23,7 @@ from dovemq.sqs.call import Call
 from dovemq.sqs.digests import md5_of_attributes, md5_of_body
 from dovemq.sqs.errors import ParameterInvalid
 
-TRACE_HEADER: Final = "AWSTraceHeader"
+XRAY_HEADER: Final = "AWSTraceHeader"
 _SEQUENCE_OFFSET: Final = 10**19
 """Sequence numbers have twenty digits on the wire."""
 
@@ -96,16 +96,18 @@ def _draft(call: Call, queue: Queue, request: shapes.NewMessage) -> Draft:
         attributes=wire_attributes(attributes) if attributes else None,
         group=request.message_group_id,
         deduplication_id=request.message_deduplication_id,
-        trace=_trace(request) if request.message_system_attributes else call.trace,
+        xray_header=_xray_header(request)
+        if request.message_system_attributes
+        else call.xray_header,
     )
 
 
-def _trace(request: shapes.NewMessage) -> str | None:
+def _xray_header(request: shapes.NewMessage) -> str | None:
     for name, value in (request.message_system_attributes or {}).items():
-        if name != TRACE_HEADER:
+        if name != XRAY_HEADER:
             raise InvalidMessageAttribute(
                 f"Message system attribute name '{name}' is invalid. "
-                f"Only '{TRACE_HEADER}' can be set."
+                f"Only '{XRAY_HEADER}' can be set."
             )
         if value.data_type != "String" or not value.string_value:
             raise InvalidMessageAttribute(

@@ -116,7 +116,7 @@ async def test_create_is_idempotent_and_names_the_setting_that_differs() -> None
     assert await world.queue("q") == queue
     with pytest.raises(QueueExists) as refused:
         await world.queue("q", delay_ms=2_000)
-    assert refused.value.attribute == "delay_ms"
+    assert refused.value.field == "delay_ms"
 
 
 async def test_bans_hold_for_a_minute_when_strict() -> None:

@@ -23,7 +23,7 @@ def only(**elements: Any) -> Statement:
 def refusal(text: str) -> str:
     with pytest.raises(InvalidAttribute) as caught:
         read_policy(text, OWNER)
-    assert caught.value.name == "policy"
+    assert caught.value.field == "policy"
     return caught.value.reason
 
 
@@ -185,7 +185,7 @@ def test_statement_that_is_not_understood_is_refused(elements: Any, reason: str)
 def test_action_that_is_not_one_of_sqs_is_refused_in_its_words(action: str) -> None:
     with pytest.raises(InvalidValue, match="appropriate WSDL") as caught:
         read_policy(policy(statement(Action=action)), OWNER)
-    assert (caught.value.parameter, caught.value.value) == ("ActionName", action)
+    assert (caught.value.field, caught.value.value) == ("ActionName", action)
 
 
 @pytest.mark.parametrize("right", sorted(RIGHTS - SHARED))

@@ -167,6 +167,15 @@ async def test_log_of_a_failure_holds_nothing_of_the_message(
     assert "private" not in caplog.text
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_response_names_the_queue_that_does_not_exist_in_its_detail(protocol: str) -> None:
+    answer = await World().call(protocol, "ListQueueTags", {"QueueUrl": "no-such-queue"})
+    assert answer.raw is not None
+    detail = b"The queue 123456789012/no-such-queue does not exist."
+    assert detail in answer.raw.body
+    assert detail.decode() not in answer.text
+
+
 async def test_long_queue_urls_are_not_kept_in_memory() -> None:
     world = World()
     tracemalloc.start()

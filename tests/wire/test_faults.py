@@ -4,10 +4,9 @@ import botocore.session
 import pytest
 
 from dovemq.core.errors import BatchRefused, DoveError, RequestError
-from dovemq.sqs.errors import WireError
 from dovemq.sqs.faults import FAULTS, NEVER_GIVEN, fault_of
 
-NEVER_RAISED = (DoveError, RequestError, BatchRefused, WireError)
+NEVER_RAISED = (DoveError, RequestError, BatchRefused)
 
 
 def tree(kind: type[DoveError]) -> list[type[DoveError]]:

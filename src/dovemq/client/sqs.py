@@ -278,6 +278,7 @@ class SqsClient:
 class _Fault(msgspec.Struct):
     type: str = msgspec.field(default="", name="__type")
     message: str = ""
+    detail: str = ""
 
 
 def _refusal(url: str, answer: Answer) -> Exception:
@@ -287,4 +288,5 @@ def _refusal(url: str, answer: Answer) -> Exception:
         return AnswerMalformed(url, answer.outline)
     code = answer.headers.get("x-amzn-query-error", "").partition(";")[0]
     code = code or fault.type.rpartition("#")[2] or str(answer.status)
-    return Refused(answer.status, code, fault.message, answer.headers.get("x-amzn-requestid", ""))
+    request_id = answer.headers.get("x-amzn-requestid", "")
+    return Refused(answer.status, code, fault.message, request_id, fault.detail)

@@ -86,14 +86,14 @@ def is_number(text: str) -> bool:
 
 def check_number(number: str) -> None:
     if not is_number(number):
-        raise InvalidValue("Account", number, "An account is twelve digits.")
+        raise InvalidValue("account", number, "An account is twelve digits.")
 
 
 def check_name(name: str) -> None:
     """A name of digits alone could be taken for a number."""
     if not _NAME.fullmatch(name) or name.isdigit():
         raise InvalidValue(
-            "Name",
+            "name",
             name,
             "Letters, digits, hyphens, underscores and periods, 1 to 64, and not digits alone.",
         )
@@ -103,7 +103,7 @@ def check_password(password: str) -> None:
     if not limits.PASSWORD_LENGTH.holds(len(password)):
         least, most = limits.PASSWORD_LENGTH
         raise InvalidValue(
-            "Password", f"of {len(password)} characters", f"It has {least} to {most} characters."
+            "password", f"of {len(password)} characters", f"It has {least} to {most} characters."
         )
 
 

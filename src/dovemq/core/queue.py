@@ -108,6 +108,7 @@ RANGES: Final[Mapping[str, limits.Range]] = {
     "group_concurrency": limits.GROUP_CONCURRENCY,
     "group_rate_per_second": limits.GROUP_RATE_PER_SECOND,
 }
+THROUGHPUT_NEEDS_SCOPE: Final = "a limit per group needs a deduplication scope per group"
 _FIFO_ONLY: Final = ("content_deduplication", "deduplication_scope", "throughput_limit")
 
 
@@ -115,10 +116,10 @@ def check_queue_name(name: str, *, fifo: bool) -> None:
     """A FIFO queue's name ends in `.fifo`; no other name holds a period."""
     stem = name.removesuffix(limits.FIFO_SUFFIX) if fifo else name
     if fifo and stem == name:
-        raise InvalidValue("QueueName", name, "The name of a FIFO queue can only end with .fifo.")
+        raise InvalidValue("queue_name", name, "The name of a FIFO queue can only end with .fifo.")
     if len(name) > limits.QUEUE_NAME_LENGTH_MAX or not limits.QUEUE_NAME.fullmatch(stem):
         raise InvalidValue(
-            "QueueName",
+            "queue_name",
             name,
             "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length",
         )
@@ -173,10 +174,7 @@ def _check_fifo(settings: QueueSettings) -> None:
         and settings.deduplication_scope != "messageGroup"
     ):
         raise InvalidAttribute(
-            "throughput_limit",
-            "FifoThroughputLimit may be perMessageGroupId only when DeduplicationScope is "
-            "messageGroup.",
-            value=settings.throughput_limit,
+            "throughput_limit", THROUGHPUT_NEEDS_SCOPE, value=settings.throughput_limit
         )
 
 

@@ -8,6 +8,7 @@ from typing import Final
 from dovemq.core import limits
 from dovemq.core.commands import Draft
 from dovemq.core.errors import (
+    FIELD,
     DeduplicationMissing,
     InvalidContents,
     InvalidMessageAttribute,
@@ -42,7 +43,7 @@ def new_draft(
     """A draft that the queue will take, with the queue's defaults filled in."""
     settings = queue.settings
     if not body:
-        raise MissingValue("MessageBody")
+        raise MissingValue("body")
     if has_forbidden_character(body):
         raise InvalidContents()
     if attributes:
@@ -52,11 +53,11 @@ def new_draft(
     if xray_header is not None:
         _check_xray_header(xray_header)
     if group is not None:
-        check_token("MessageGroupId", group)
+        check_token("group", group)
     if settings.fifo:
         deduplication_id = _fifo_identity(settings, body, group, deduplication_id)
     elif deduplication_id is not None:
-        raise InvalidValue("MessageDeduplicationId", deduplication_id, _NOT_FOR_THIS_QUEUE)
+        raise InvalidValue("deduplication_id", deduplication_id, _NOT_FOR_THIS_QUEUE)
     return Draft(
         message_id,
         body,
@@ -91,12 +92,12 @@ def has_forbidden_character(text: str) -> bool:
     return limits.FORBIDDEN_CHARACTER.search(text) is not None
 
 
-def check_token(parameter: str, value: str) -> None:
+def check_token(field: str, value: str) -> None:
     if not limits.TOKEN.fullmatch(value):
         raise InvalidValue(
-            parameter,
+            field,
             value,
-            f"{parameter} can only include alphanumeric and punctuation characters. "
+            f"{FIELD} can only include alphanumeric and punctuation characters. "
             "1 to 128 in length.",
         )
 
@@ -213,9 +214,9 @@ def _fifo_identity(
     settings: QueueSettings, body: str, group: str | None, deduplication_id: str | None
 ) -> str:
     if group is None:
-        raise MissingValue("MessageGroupId")
+        raise MissingValue("group")
     if deduplication_id is not None:
-        check_token("MessageDeduplicationId", deduplication_id)
+        check_token("deduplication_id", deduplication_id)
         return deduplication_id
     if not settings.content_deduplication:
         raise DeduplicationMissing()
@@ -226,12 +227,12 @@ def _delay_ms(settings: QueueSettings, delay_ms: int) -> int:
     delay_seconds = delay_ms // limits.SECOND_MS
     if settings.fifo:
         if delay_ms:
-            raise InvalidValue("DelaySeconds", delay_seconds, _NOT_FOR_THIS_QUEUE)
+            raise InvalidValue("delay_seconds", delay_seconds, _NOT_FOR_THIS_QUEUE)
         return settings.delay_ms
     if not 0 <= delay_ms <= settings.delay_ms_max:
         raise InvalidValue(
-            "DelaySeconds",
+            "delay_seconds",
             delay_seconds,
-            f"DelaySeconds must be >= 0 and <= {settings.delay_ms_max // limits.SECOND_MS}.",
+            f"{FIELD} must be >= 0 and <= {settings.delay_ms_max // limits.SECOND_MS}.",
         )
     return delay_ms

@@ -8,7 +8,7 @@ from dovemq.http import HttpRequest, HttpResponse
 from dovemq.sqs import shapes
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import OperationUnknown, SerializationError
-from dovemq.sqs.faults import fault_of, pause_ms_of, text_of
+from dovemq.sqs.faults import detail_of, fault_of, pause_ms_of, text_of
 from dovemq.sqs.operations import OPERATIONS, Operation
 
 CONTENT_TYPE: Final = "application/x-amz-json-1.0"
@@ -44,14 +44,14 @@ def answer(response: shapes.Shape, request_id: str, call: Call) -> HttpResponse:
 
 def refuse(error: Exception, request_id: str) -> HttpResponse:
     fault = fault_of(error)
-    body = _encode(
-        {"__type": fault.namespace + fault.shape, "message": text_of(error, query=False)}
-    )
+    members = {"__type": fault.namespace + fault.shape, "message": text_of(error, query=False)}
+    if detail := detail_of(error):
+        members["detail"] = detail
     blame = "Sender" if fault.sender else "Receiver"
     return HttpResponse(
         fault.status,
         CONTENT_TYPE,
-        body,
+        _encode(members),
         (("x-amzn-RequestId", request_id), ("x-amzn-query-error", f"{fault.code};{blame}")),
         pause_ms=pause_ms_of(error),
     )

@@ -17,7 +17,7 @@ from dovemq.sqs import shapes
 from dovemq.sqs.arns import path_names_queue
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import ActionInvalid, OperationUnknown, SerializationError
-from dovemq.sqs.faults import fault_of, pause_ms_of, text_of
+from dovemq.sqs.faults import detail_of, fault_of, pause_ms_of, text_of
 from dovemq.sqs.forms import as_builtins, item_name, key_name, parameters
 from dovemq.sqs.operations import OPERATIONS, Operation
 
@@ -84,14 +84,16 @@ def refuse(error: Exception, request_id: str, *, as_json: bool) -> HttpResponse:
     if isinstance(error, OperationUnknown):
         return HttpResponse(fault.status, XML, b"<UnknownOperationException/>", headers)
     blame = "Sender" if fault.sender else "Receiver"
-    text, pause_ms = text_of(error, query=True), pause_ms_of(error)
+    text, detail = text_of(error, query=True), detail_of(error)
+    pause_ms = pause_ms_of(error)
     if as_json:
-        told = {"Type": blame, "Code": fault.code, "Message": text, "Detail": None}
-        body = _encode({"Error": told, "RequestId": request_id})
+        members = {"Type": blame, "Code": fault.code, "Message": text, "Detail": detail}
+        body = _encode({"Error": members, "RequestId": request_id})
         return HttpResponse(fault.status, JSON, body, headers, pause_ms=pause_ms)
     document = (
         f'{_PROLOGUE}<ErrorResponse xmlns="{NAMESPACE}"><Error><Type>{blame}</Type>'
-        f"<Code>{fault.code}</Code><Message>{_escaped(text)}</Message><Detail/></Error>"
+        f"<Code>{fault.code}</Code><Message>{_escaped(text)}</Message>"
+        f"{f'<Detail>{_escaped(detail)}</Detail>' if detail else '<Detail/>'}</Error>"
         f"<RequestId>{request_id}</RequestId></ErrorResponse>"
     )
     return HttpResponse(fault.status, XML, document.encode(), headers, pause_ms=pause_ms)

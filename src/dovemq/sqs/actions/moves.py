@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -14,6 +15,8 @@ from dovemq.sqs import shapes
 from dovemq.sqs.arns import QueueNames
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import ParameterInvalid
+
+_RESOURCES: Final = {"SourceArn": "source", "DestinationArn": "target"}
 
 
 class TaskHandle(Struct, frozen=True, rename="camel"):
@@ -61,12 +64,12 @@ async def cancel_message_move_task(
         raise MissingValue("TaskHandle")
     handle = read_handle(request.task_handle)
     if call.names.key_of_arn(handle.source_arn) is None:
-        raise _missing("SourceArn")
+        raise ResourceMissing("source")
     source = await _found(call, "SourceArn", handle.source_arn)
     # The source must exist and the task be one of it: a handle is not proof of either.
     moves = await call.service.moves.listing(source, limits.MOVES_LISTED.most)
     if all(move.move_id != handle.task_id for move in moves):
-        raise ResourceMissing("Task does not exist.")
+        raise ResourceMissing("task")
     move = await call.service.moves.cancel(handle.task_id)
     return shapes.CancelMessageMoveTaskResponse(move.moved)
 
@@ -88,13 +91,7 @@ async def _found(
     try:
         return (await call.find(key, operation)).key
     except QueueMissing:
-        raise _missing(parameter) from None
-
-
-def _missing(parameter: str) -> ResourceMissing:
-    return ResourceMissing(
-        f"The resource that you specified for the {parameter} parameter doesn't exist."
-    )
+        raise ResourceMissing(_RESOURCES[parameter]) from None
 
 
 def _write_handle(move: Move, names: QueueNames) -> str:

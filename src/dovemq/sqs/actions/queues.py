@@ -192,8 +192,8 @@ def read_token(token: str | None) -> str:
 
 def _policy_error(error: InvalidAttribute, attributes: Mapping[str, str]) -> Exception:
     """Redrive policies are refused as a parameter, with the whole text; the rest by name."""
-    name = wire_name_of(error.name)
+    name = wire_name_of(error.field)
     given: Any = attributes.get(name)
-    if error.name in ("redrive", "redrive_allow") and given is not None:
+    if error.field in ("redrive", "redrive_allow") and given is not None:
         return InvalidValue(name, given, error.reason)
     return error

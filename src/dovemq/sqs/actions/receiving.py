@@ -50,7 +50,7 @@ async def receive_message(
     waited_ms = None if wait is None else wait_ms(wait)
     attempt_id = request.receive_request_attempt_id
     if attempt_id is not None:
-        check_token("ReceiveRequestAttemptId", attempt_id)
+        check_token("attempt_id", attempt_id)
     messages = call.service.messages
     deliveries = await messages.receive(
         queue, count_max, leased_ms, waited_ms, attempt_id, call.trail

@@ -22,6 +22,7 @@ from dovemq.sqs.actions.batches import checked_entries, failed
 from dovemq.sqs.call import Call
 from dovemq.sqs.digests import md5_of_attributes, md5_of_body
 from dovemq.sqs.errors import ParameterInvalid
+from dovemq.sqs.faults import text_of
 
 XRAY_HEADER: Final = "AWSTraceHeader"
 _SEQUENCE_OFFSET: Final = 10**19
@@ -148,8 +149,8 @@ def _of_entry(error: RequestError) -> RequestError:
     """Why one entry fails; what FIFO queues must be told refuses the whole batch."""
     if isinstance(error, DeduplicationMissing):
         raise error
-    if isinstance(error, MissingValue) and error.parameter == "MessageGroupId":
-        raise ParameterInvalid(str(error))
+    if isinstance(error, MissingValue) and error.field == "group":
+        raise ParameterInvalid(text_of(error, query=False))
     if isinstance(error, MessageTooLong):
         return ParameterInvalid(f"One or more parameters cannot be validated. Reason: {error}")
     return error

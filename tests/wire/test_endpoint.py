@@ -182,7 +182,8 @@ async def test_long_queue_urls_are_not_kept_in_memory() -> None:
     try:
         for number in range(20):
             queue_url = f"123456789012/{number}{'x' * (1 << 20)}"
-            answer = await world.call(JSON, "ListQueueTags", {"QueueUrl": queue_url})
+            request = {"QueueUrl": queue_url, "MessageBody": "work"}
+            answer = await world.call(JSON, "SendMessage", request)
             assert answer.shape == "QueueDoesNotExist"
         assert tracemalloc.get_traced_memory()[0] < 10 << 20
     finally:

@@ -22,6 +22,7 @@ from tests.wire.speaking import HOST, JSON, QUERY, Answer, answer_of, request_of
 from tests.wire.world import KEY, REGION, OneKey, World
 
 QUEUE_PATH = "/123456789012/orders"
+NOW_MS = 1_700_000_000_000
 
 
 class FrozenTime(datetime.datetime):
@@ -106,6 +107,22 @@ async def test_get_signed_in_its_header_is_accepted() -> None:
 async def test_presigned_get_is_accepted() -> None:
     request = presigned(get("Action=CreateQueue&QueueName=orders"))
     assert (await answered(request, QUERY)).status == 200
+
+
+def test_plus_for_an_encoded_plus_breaks_the_signature() -> None:
+    """A plus is read as a space, so the altered request would mean something else."""
+    request = presigned(get("Action=ListQueues&QueueNamePrefix=a%2Bb"))
+    forged = altered(request, query=request.query.replace("a%2Bb", "a+b"))
+    verifier = Verifier(OneKey(), region=REGION)
+    assert verifier.verify(request, NOW_MS) == KEY
+    with pytest.raises(SignatureMismatch):
+        verifier.verify(forged, NOW_MS)
+
+
+def test_plus_for_an_encoded_space_is_the_same_request() -> None:
+    request = presigned(get("Action=ListQueues&QueueNamePrefix=a%20b"))
+    same = altered(request, query=request.query.replace("a%20b", "a+b"))
+    assert Verifier(OneKey(), region=REGION).verify(same, NOW_MS) == KEY
 
 
 async def test_presigned_post_is_accepted() -> None:

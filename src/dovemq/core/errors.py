@@ -150,7 +150,7 @@ class BatchEmpty(BatchRefused):
 
 
 class BatchTooMany(BatchRefused):
-    def __init__(self, count: int, count_max: int) -> None:
+    def __init__(self, count: int | str, count_max: int) -> None:
         super().__init__(
             f"Maximum number of entries per request are {count_max}. You have sent {count}."
         )

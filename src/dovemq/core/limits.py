@@ -26,6 +26,13 @@ LEASE_MS: Final = Range(0, 12 * HOUR_MS)
 DELAY_MS: Final = Range(0, 15 * MINUTE_MS)
 RETENTION_MS: Final = Range(MINUTE_MS, 14 * DAY_MS)
 WAIT_MS: Final = Range(0, 20 * SECOND_MS)
+REQUEST_BYTES_MAX: Final = 262_144
+"""Body and query of a request that sends no messages: more than the largest policy and all tags
+take, in whatever encoding."""
+FORM_BYTES_MAX: Final = 3 * 1_048_576 + REQUEST_BYTES_MAX
+"""A form that sends messages: each byte of them may take three."""
+NAMES_LISTED_MAX: Final = 100
+"""Names of attributes in a request; SQS states no bound, and has fewer names."""
 MESSAGE_BYTES: Final = Range(1_024, 1_048_576)
 BATCH_BYTES_MAX: Final = 1_048_576
 STORED_UNIT_BYTES: Final = 64

@@ -129,12 +129,16 @@ def stored_units(message: Draft | Message) -> int:
     return (size + _ROUNDED_UP) // _UNIT
 
 
-def check_attributes(attributes: Mapping[str, Attribute]) -> None:
-    if len(attributes) > limits.MESSAGE_ATTRIBUTES_MAX:
+def check_attribute_count(count: int) -> None:
+    if count > limits.MESSAGE_ATTRIBUTES_MAX:
         raise InvalidMessageAttribute(
-            f"Number of message attributes [{len(attributes)}] exceeds the allowed maximum "
+            f"Number of message attributes [{count}] exceeds the allowed maximum "
             f"[{limits.MESSAGE_ATTRIBUTES_MAX}]."
         )
+
+
+def check_attributes(attributes: Mapping[str, Attribute]) -> None:
+    check_attribute_count(len(attributes))
     for name, attribute in attributes.items():
         _check_attribute_name(name)
         _check_attribute_type(name, attribute.type)

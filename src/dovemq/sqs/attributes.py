@@ -4,16 +4,17 @@ Reading turns wire values into changes of settings and refuses what is not of it
 value is in range is the core's matter. Writing turns a queue into wire values.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, get_args
 
 from msgspec import Struct
 
 from dovemq.core.commands import Counts
 from dovemq.core.errors import InvalidAttribute, UnknownAttribute
-from dovemq.core.limits import SECOND_MS
+from dovemq.core.limits import NAMES_LISTED_MAX, SECOND_MS
 from dovemq.core.queue import ANY_ORDER, Queue, QueueSettings
 from dovemq.sqs.arns import QueueNames
+from dovemq.sqs.bounds import check_length
 from dovemq.sqs.errors import AttributesConflict
 from dovemq.sqs.policies import checked_policy
 from dovemq.sqs.redrive import read_allow, read_redrive, write_allow, write_redrive
@@ -78,16 +79,17 @@ def wire_name_of(field: str) -> str:
     return _BY_FIELD.get(field, field)
 
 
-def asked_names(names: list[str]) -> list[str]:
-    """The attributes that a list of names stands for, each known."""
-    asked: list[str] = []
+def asked_names(names: Sequence[str]) -> dict[str, None]:
+    """The attributes that a list of names stands for, each once and in the order of the list."""
+    check_length("AttributeNames", names, NAMES_LISTED_MAX)
+    asked: dict[str, None] = {}
     for name in names:
         if name == ALL:
-            asked += _OWN
+            asked.update(dict.fromkeys(_OWN))
         elif name == ALL_EXTENDED:
-            asked += _EXTENDED
+            asked.update(dict.fromkeys(_EXTENDED))
         elif name in _BY_NAME or name in READ_ONLY:
-            asked.append(name)
+            asked[name] = None
         else:
             raise UnknownAttribute(name)
     return asked

@@ -147,4 +147,7 @@ def date_ms(text: str) -> int | None:
 
 
 def _encoded(text: str) -> str:
-    return quote(unquote_to_bytes(text.encode("latin-1", "replace")), safe=_UNRESERVED)
+    # A plus is a space to all that read a query: signed as anything else, `a%2Bb` and `a+b` would
+    # have one signature and two meanings.
+    given = text.replace("+", " ").encode("latin-1", "replace")
+    return quote(unquote_to_bytes(given), safe=_UNRESERVED)

@@ -7,6 +7,15 @@ class SerializationError(RequestError):
     """The body cannot be read, or a field is not of its type."""
 
 
+class RequestTooLong(RequestError):
+    """The request is longer than any valid one of its operation, and was not decoded."""
+
+    def __init__(self, size_bytes: int, bytes_max: int) -> None:
+        super().__init__(
+            f"The request has {size_bytes} bytes; this operation takes at most {bytes_max}."
+        )
+
+
 class OperationUnknown(RequestError):
     """JSON: there is no such target. Query: the request names no action."""
 

@@ -230,6 +230,7 @@ FAULTS: Final[Mapping[type[DoveError], Fault]] = {
         text=_always("We encountered an internal error. Please try again."),
     ),
     wire.SerializationError: _framework("SerializationException", "SerializationException", 400),
+    wire.RequestTooLong: _framework("RequestEntityTooLarge", "RequestEntityTooLargeException", 413),
     wire.OperationUnknown: _framework(
         "UnknownOperationException", "UnknownOperationException", 404, verified=True
     ),

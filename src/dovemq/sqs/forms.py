@@ -15,7 +15,8 @@ import msgspec
 from dovemq.sqs.errors import SerializationError
 from dovemq.sqs.shapes import Shape
 
-PARAMETERS_MAX: Final = 4_096
+PARAMETERS_MAX: Final = 1_024
+"""A batch of ten messages, with ten attributes each, has fewer than half as many."""
 DEPTH_MAX: Final = 8
 _NUMBER_LENGTH_MAX: Final = 9
 
@@ -76,7 +77,9 @@ def _parsed(source: str) -> list[tuple[str, str]]:
             source, keep_blank_values=True, errors="strict", max_num_fields=PARAMETERS_MAX
         )
     except ValueError:
-        raise SerializationError("The request parameters cannot be read.") from None
+        raise SerializationError(
+            f"The request parameters cannot be read, or are more than {PARAMETERS_MAX}."
+        ) from None
 
 
 def _tree(given: dict[str, str]) -> Tree:

@@ -4,8 +4,10 @@ from typing import Final
 
 import msgspec
 
+from dovemq.core.limits import REQUEST_BYTES_MAX
 from dovemq.http import HttpRequest, HttpResponse
 from dovemq.sqs import shapes
+from dovemq.sqs.bounds import check_items, check_size
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import OperationUnknown, SerializationError
 from dovemq.sqs.faults import detail_of, fault_of, pause_ms_of, text_of
@@ -27,8 +29,12 @@ def read(request: HttpRequest) -> tuple[Operation, shapes.Shape]:
     operation = _TARGETS.get(request.headers.get("x-amz-target", ""))
     if operation is None or request.method != "POST":
         raise OperationUnknown("The requested operation is not supported by this service.")
+    body = request.body
     try:
-        return operation, operation.decode(request.body or b"{}")
+        if len(body) > REQUEST_BYTES_MAX:
+            check_size(len(body), sends=operation.sends)
+            check_items(body)
+        return operation, operation.decode(body or b"{}")
     except msgspec.ValidationError as error:
         raise SerializationError(str(error)) from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):

@@ -57,6 +57,11 @@ def permission(accounts: Sequence[str] | None, actions: Sequence[str] | None) ->
             f"{len(actions)} Actions were found, "
             f"maximum allowed is {limits.PERMISSION_ACTIONS_MAX}."
         )
+    if len(accounts) > limits.POLICY_PRINCIPALS_MAX:
+        raise LimitReached(
+            f"{len(accounts)} principals were found, "
+            f"maximum allowed is {limits.POLICY_PRINCIPALS_MAX}."
+        )
     for account in accounts:
         if not ACCOUNT.fullmatch(account):
             raise InvalidValue("PrincipalId", f"[{account}]", "Unable to verify.")

@@ -11,12 +11,18 @@ from xml.sax.saxutils import escape
 import msgspec
 from msgspec import UNSET
 
-from dovemq.core.limits import FORBIDDEN_CHARACTER
+from dovemq.core.limits import FORBIDDEN_CHARACTER, FORM_BYTES_MAX
 from dovemq.http import HttpRequest, HttpResponse
 from dovemq.sqs import shapes
 from dovemq.sqs.arns import path_names_queue
+from dovemq.sqs.bounds import check_size
 from dovemq.sqs.call import Call
-from dovemq.sqs.errors import ActionInvalid, OperationUnknown, SerializationError
+from dovemq.sqs.errors import (
+    ActionInvalid,
+    OperationUnknown,
+    RequestTooLong,
+    SerializationError,
+)
 from dovemq.sqs.faults import detail_of, fault_of, pause_ms_of, text_of
 from dovemq.sqs.forms import as_builtins, item_name, key_name, parameters
 from dovemq.sqs.operations import OPERATIONS, Operation
@@ -35,6 +41,9 @@ _encode: Final = msgspec.json.Encoder().encode
 def read(request: HttpRequest) -> tuple[Operation, shapes.Shape]:
     if request.method not in ("GET", "POST"):
         raise OperationUnknown("")
+    size_bytes = len(request.query) + len(request.body)
+    if size_bytes > FORM_BYTES_MAX:
+        raise RequestTooLong(size_bytes, FORM_BYTES_MAX)
     given = parameters(request.query, _form(request))
     action = given.get("Action")
     if action is None:
@@ -44,6 +53,7 @@ def read(request: HttpRequest) -> tuple[Operation, shapes.Shape]:
         operation.name in _NOT_ON_QUEUE_URL and path_names_queue(request.path)
     ):
         raise ActionInvalid(action if _ACTION_NAME.fullmatch(action) else "")
+    check_size(size_bytes, sends=operation.sends)
     builtins = as_builtins(operation.request, given, operation.name)
     try:
         return operation, msgspec.convert(builtins, operation.request, strict=False)

@@ -16,6 +16,7 @@ from dovemq.core.errors import (
 from dovemq.core.queue import QueueKey
 from dovemq.sqs import shapes
 from dovemq.sqs.attributes import COUNTED, asked_names, read_changes, wire_name_of, written
+from dovemq.sqs.bounds import check_length
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import ParameterInvalid
 
@@ -105,8 +106,8 @@ async def get_queue_attributes(
     call: Call, request: shapes.GetQueueAttributesRequest
 ) -> shapes.GetQueueAttributesResponse:
     queue = await call.queue(request.queue_url)
-    asked = asked_names(request.attribute_names or [])
-    counted = any(name in COUNTED for name in asked)
+    asked = asked_names(request.attribute_names or ())
+    counted = not asked.keys().isdisjoint(COUNTED)
     counts = await call.service.queues.counts(queue) if counted else None
     values = {name: written(name, queue, call.names, counts) for name in asked}
     return shapes.GetQueueAttributesResponse(
@@ -144,6 +145,7 @@ async def untag_queue(call: Call, request: shapes.UntagQueueRequest) -> shapes.E
     queue = await call.queue(request.queue_url)
     if not request.tag_keys:
         raise MissingValue("TagKeys")
+    check_length("TagKeys", request.tag_keys, limits.TAGS_MAX)
     await call.service.queues.retag(queue.key, {}, request.tag_keys)
     return shapes.Empty()
 

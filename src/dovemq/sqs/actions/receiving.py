@@ -1,6 +1,6 @@
 """ReceiveMessage: which messages, and how much of each is shown."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from dovemq.core import limits
@@ -11,6 +11,7 @@ from dovemq.core.sending import check_token
 from dovemq.service.attempts import Delivery
 from dovemq.sqs import shapes
 from dovemq.sqs.actions.sending import XRAY_HEADER, sequence_number
+from dovemq.sqs.bounds import check_length
 from dovemq.sqs.call import Call
 from dovemq.sqs.digests import md5_of_attributes, md5_of_body
 
@@ -36,6 +37,8 @@ async def receive_message(
 ) -> shapes.ReceiveMessageResponse:
     queue = await call.queue(request.queue_url)
     wanted = _NONE
+    names = request.message_attribute_names
+    chosen = attribute_filter(names) if names else None
     if request.attribute_names or request.message_system_attribute_names:
         wanted = _wanted_names(request, query=call.query)
     count_max = request.max_number_of_messages
@@ -58,9 +61,8 @@ async def receive_message(
     if not deliveries:
         return _NOTHING
     call.undelivered = lambda: messages.release(queue, deliveries)
-    filters = request.message_attribute_names
     return shapes.ReceiveMessageResponse(
-        [_received(call, queue, delivery, wanted, filters) for delivery in deliveries]
+        [_received(call, queue, delivery, wanted, chosen) for delivery in deliveries]
     )
 
 
@@ -69,10 +71,12 @@ def _received(
     queue: Queue,
     delivery: Delivery,
     wanted: frozenset[str],
-    filters: Sequence[str] | None,
+    chosen: Callable[[str], bool] | None,
 ) -> shapes.ReceivedMessage:
     message = delivery.lease.message
-    shown = chosen(message.attributes, filters) if filters and message.attributes else {}
+    shown: Mapping[str, Attribute] = {}
+    if chosen is not None and message.attributes:
+        shown = {name: each for name, each in message.attributes.items() if chosen(name)}
     return shapes.ReceivedMessage(
         message.message_id,
         delivery.receipt,
@@ -84,21 +88,21 @@ def _received(
     )
 
 
-def chosen(attributes: Mapping[str, Attribute], filters: Sequence[str]) -> dict[str, Attribute]:
-    """The attributes that a filter names, in full, by `prefix.*`, or by `All`, `*` or `.*`."""
-    prefixes = tuple(name.removesuffix(".*") for name in filters if name.endswith(".*"))
-    if _ALL in filters or "*" in filters or "" in prefixes:
-        return dict(attributes)
-    return {
-        name: value
-        for name, value in attributes.items()
-        if name in filters or name.startswith(prefixes)
-    }
+def attribute_filter(names: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a message attribute is asked for: by name, `prefix.*`, `All`, `*` or `.*`."""
+    check_length("MessageAttributeNames", names, limits.NAMES_LISTED_MAX)
+    wanted = frozenset(names)
+    prefixes = tuple(name.removesuffix(".*") for name in wanted if name.endswith(".*"))
+    if _ALL in wanted or "*" in wanted or "" in prefixes:
+        return lambda _: True
+    return lambda name: name in wanted or name.startswith(prefixes)
 
 
 def _wanted_names(request: shapes.ReceiveMessageRequest, *, query: bool) -> frozenset[str]:
     old, new = request.attribute_names, request.message_system_attribute_names
-    # Query heeds the new list only without the old one; JSON heeds both.
+    check_length("AttributeNames", old, limits.NAMES_LISTED_MAX)
+    check_length("MessageSystemAttributeNames", new, limits.NAMES_LISTED_MAX)
+    # Query ignores the new list if there is an old one; JSON takes both.
     names = frozenset(old or ()) | frozenset(() if query and old else new or ())
     for name in names:
         if name != _ALL and name not in SYSTEM_ATTRIBUTES:

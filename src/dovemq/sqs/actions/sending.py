@@ -16,7 +16,7 @@ from dovemq.core.errors import (
 )
 from dovemq.core.message import Attribute
 from dovemq.core.queue import Queue
-from dovemq.core.sending import message_bytes, new_draft
+from dovemq.core.sending import check_attribute_count, message_bytes, new_draft
 from dovemq.sqs import shapes
 from dovemq.sqs.actions.batches import checked_entries, failed
 from dovemq.sqs.call import Call
@@ -70,7 +70,8 @@ def sequence_number(sequence: int) -> str:
 
 
 def wire_attributes(values: Mapping[str, shapes.AttributeValue]) -> dict[str, Attribute]:
-    """The message attributes as the core knows them; it also checks them."""
+    """The message attributes as values of the core, which checks them."""
+    check_attribute_count(len(values))
     attributes = {}
     for name, value in values.items():
         if value.string_list_values or value.binary_list_values:
@@ -104,6 +105,7 @@ def _draft(call: Call, queue: Queue, request: shapes.NewMessage) -> Draft:
 
 
 def _xray_header(request: shapes.NewMessage) -> str | None:
+    header = None
     for name, value in (request.message_system_attributes or {}).items():
         if name != XRAY_HEADER:
             raise InvalidMessageAttribute(
@@ -115,8 +117,8 @@ def _xray_header(request: shapes.NewMessage) -> str | None:
                 f"Message system attribute '{name}' must contain a non-empty value of type "
                 "'String'."
             )
-        return value.string_value
-    return None
+        header = value.string_value
+    return header
 
 
 def _system_digest(request: shapes.NewMessage) -> str | None:
@@ -137,10 +139,10 @@ def _sent_entry(entry: shapes.SendEntry, draft: Draft, sent: Sent | Duplicate) -
 def _check_total(entries: list[shapes.SendEntry]) -> None:
     total = 0
     for entry in entries:
-        attributes = entry.message_attributes
-        total += message_bytes(
-            entry.message_body or "", wire_attributes(attributes) if attributes else None
-        )
+        total += message_bytes(entry.message_body or "", None)
+        for name, value in (entry.message_attributes or {}).items():
+            texts = (name, value.data_type or "", value.string_value or "")
+            total += len("".join(texts).encode()) + len(value.binary_value or b"")
     if total > limits.BATCH_BYTES_MAX:
         raise BatchTooLong(total, limits.BATCH_BYTES_MAX)
 

@@ -3,12 +3,14 @@
 Parameters become a tree by their dots, and the tree becomes a request by the types of its fields.
 """
 
+import binascii
 import functools
+import re
 import types
 import typing
 from collections.abc import Iterable
 from typing import Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import unquote
 
 import msgspec
 
@@ -19,6 +21,7 @@ PARAMETERS_MAX: Final = 1_024
 """A batch of ten messages, with ten attributes each, has fewer than half as many."""
 DEPTH_MAX: Final = 8
 _NUMBER_LENGTH_MAX: Final = 9
+_WELL_FORMED: Final = re.compile(rb"[^%]*+(?:%[0-9A-Fa-f]{2}[^%]*+)*+")
 
 ITEM_NAMES: Final = {
     "AWSAccountIds": "AWSAccountId",
@@ -71,15 +74,26 @@ def as_builtins(shape: type[Shape], given: dict[str, str], operation: str) -> Tr
     return _structure(shape, _tree(given), operation)
 
 
-def _parsed(source: str) -> list[tuple[str, str]]:
+def _parsed(source: str) -> dict[str, str]:
+    if source.count("&") >= PARAMETERS_MAX:
+        raise SerializationError(f"The request has more than {PARAMETERS_MAX} parameters.")
+    parts = (part.partition("=") for part in source.split("&") if part)
     try:
-        return parse_qsl(
-            source, keep_blank_values=True, errors="strict", max_num_fields=PARAMETERS_MAX
-        )
+        return {_unquoted(name): _unquoted(value) for name, _, value in parts}
     except ValueError:
-        raise SerializationError(
-            f"The request parameters cannot be read, or are more than {PARAMETERS_MAX}."
-        ) from None
+        raise SerializationError("The request parameters cannot be read.") from None
+
+
+def _unquoted(text: str) -> str:
+    """The same as `unquote_plus`, which takes half a second for a mebibyte of escapes."""
+    text = text.replace("+", " ")
+    if "%" not in text:
+        return text
+    data = text.encode()
+    if not _WELL_FORMED.fullmatch(data):
+        return unquote(text, errors="strict")
+    # Quoted-printable has the same escapes behind another sign, and a decoder written in C.
+    return binascii.a2b_qp(data.replace(b"=", b"%3D").replace(b"%", b"=")).decode()
 
 
 def _tree(given: dict[str, str]) -> Tree:

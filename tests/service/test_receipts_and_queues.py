@@ -58,6 +58,8 @@ async def test_extension_tells_gone_from_not_leased() -> None:
     first, second = await world.messages.receive(queue, 2)
     await world.messages.settle(queue, [first.receipt])
     world.clock.advance(1_000)
+    await world.messages.receive(queue, 1)
+    world.clock.advance(1_000)
     changes = [(first.receipt, 5_000), (second.receipt, 5_000)]
     gone, not_leased = await world.messages.extend(queue, changes)
     assert isinstance(gone, MessageGone)

@@ -92,7 +92,7 @@ class Settlement(enum.Enum):
 class Extension(enum.Enum):
     EXTENDED = "extended"
     NOT_LEASED = "not leased"
-    """The lease has ended and the message is claimable again."""
+    """The lease has ended, and the message cannot be hidden by this receipt again."""
     STALE = "stale"
     """Somebody else holds a newer lease; it is left alone."""
     GONE = "gone"

@@ -123,11 +123,13 @@ class Fairness:
         """Whether the limits of its group let no further message out now."""
         if name is None:
             return False
-        if self._concurrency is not None:
-            group = self.groups[name]
-            if type(group) is MessageGroup and group.leases >= self._concurrency:
-                return True
-        return self._pace.allowance(name) <= 0
+        return self.at_its_concurrency(name) or self._pace.allowance(name) <= 0
+
+    def at_its_concurrency(self, name: str) -> bool:
+        if self._concurrency is None:
+            return False
+        group = self.groups[name]
+        return type(group) is MessageGroup and group.leases >= self._concurrency
 
     def closed(self, name: str | None) -> bool:
         return name is not None and (name in self._noisy or self.blocked(name))

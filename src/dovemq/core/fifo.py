@@ -95,6 +95,10 @@ class FifoOrder:
             self._count_dead()
             self._ready.push(successor)
 
+    def renew(self, entry: Entry, until_ms: int, now_ms: int) -> bool:
+        """Never: the group may have gone on."""
+        return False
+
     def pick(self, ask: Ask, now_ms: int) -> Picked:
         picked = Picked([], [], False, None)
         for group in self._pace.forget(now_ms):

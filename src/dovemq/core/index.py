@@ -36,6 +36,10 @@ class Order(Protocol):
         """A lease that had ended is undone: the entry gets its old place, as of that T."""
         ...
 
+    def renew(self, entry: Entry, until_ms: int, now_ms: int) -> bool:
+        """Let a lease that has ended begin again, if the entry may be hidden."""
+        ...
+
     def pick(self, ask: Ask, now_ms: int) -> Picked: ...
 
     def ahead(self, count: int) -> list[int]: ...
@@ -98,11 +102,20 @@ class Index:
             self._remove(entry)
 
     def extend(self, sequence: int, receive_count: int, until_ms: int, now_ms: int) -> Extension:
+        """Change the end of a lease; see `Partition.extend` for leases that have ended.
+
+        The message may be another `Entry` afterwards: `get` has it.
+        """
         self._reach(now_ms)
         entry = self._holdings.find(sequence)
         if entry is None:
             return Extension.GONE
+        if receive_count < entry.receive_count and until_ms <= now_ms and not self._settings.fifo:
+            return Extension.EXTENDED
         if entry.visible_ms <= now_ms or not entry.receive_count:
+            newest = entry.receive_count == receive_count > 0
+            if newest and self._order.renew(entry, until_ms, now_ms):
+                return Extension.EXTENDED
             return Extension.NOT_LEASED
         if entry.receive_count != receive_count:
             return Extension.STALE

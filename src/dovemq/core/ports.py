@@ -66,7 +66,13 @@ class Partition(Protocol):
     def extend(
         self, changes: Sequence[tuple[Receipt, int]], now_ms: int
     ) -> Awaitable[list[Extension]]:
-        """Hide until now + the given ms; 0 makes visible at once. Only the newest lease counts."""
+        """Hide each message until now + the given ms; 0 makes it visible at once.
+
+        Only the newest lease of a message can be extended. On standard queues that holds for one
+        that has ended too, while the message is visible and the limits of its group allow it; and
+        an older receipt may ask for 0, which changes nothing. An older receipt never changes the
+        lease that somebody else holds.
+        """
         ...
 
     def release(self, receipts: Sequence[Receipt], now_ms: int) -> Awaitable[None]:

@@ -65,6 +65,21 @@ class StandardOrder:
         undo_lease(successor, visible_ms)
         self._ready.push(successor)
 
+    def renew(self, entry: Entry, until_ms: int, now_ms: int) -> bool:
+        if until_ms <= now_ms:
+            return True
+        group = entry.group
+        if group is not None and self._fairness.at_its_concurrency(group):
+            return False
+        # Lines are not searched: the entry dies where it stands, and a copy of it is hidden.
+        successor = self._holdings.successor(entry)
+        self._count_dead()
+        successor.visible_ms = until_ms
+        self._timetable.put(successor)
+        if group is not None:
+            self._fairness.lease_began(group)
+        return True
+
     def pick(self, ask: Ask, now_ms: int) -> Picked:
         leased = self._timetable.leased
         if leased >= limits.LEASED_MAX:

@@ -224,10 +224,28 @@ class MemoryPartition:
         row = self._rows.get(receipt.sequence)
         if row is None:
             return Extension.GONE
+        fifo = self._queue.settings.fifo
+        if receipt.receive_count < row.receive_count and not lease_ms and not fifo:
+            return Extension.EXTENDED
         if not row.leased(now_ms):
-            return Extension.NOT_LEASED
+            return self._renew(receipt, row, lease_ms, now_ms)
         if not _holds(receipt, row, now_ms):
             return Extension.STALE
+        row.visible_ms = now_ms + lease_ms
+        return Extension.EXTENDED
+
+    def _renew(self, receipt: Receipt, row: Row, lease_ms: int, now_ms: int) -> Extension:
+        """Hide a message again whose newest lease has ended, unless it is FIFO."""
+        settings = self._queue.settings
+        newest = receipt.receive_count == row.receive_count
+        if settings.fifo or not newest or not row.visible(now_ms):
+            return Extension.NOT_LEASED
+        if not lease_ms:
+            return Extension.EXTENDED
+        if row.group is not None and settings.group_concurrency is not None:
+            leases = [r for r in self._rows.values() if r.group == row.group and r.leased(now_ms)]
+            if len(leases) >= settings.group_concurrency:
+                return Extension.NOT_LEASED
         row.visible_ms = now_ms + lease_ms
         return Extension.EXTENDED
 

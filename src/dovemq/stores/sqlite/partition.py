@@ -175,6 +175,8 @@ class SqlitePartition:
             extension = self._index.extend(
                 receipt.sequence, receipt.receive_count, until_ms, now_ms
             )
+            # Another entry may stand for the message now.
+            entry = self._index.get(receipt.sequence)
             if extension is Extension.EXTENDED and entry is not None:
                 self._writer.touch(self._place, (entry,))
                 sooner = sooner or until_ms < was_ms

@@ -166,6 +166,11 @@ ATTRIBUTES = (
         "?", "a", DataType="Number", StringValue="x",
     ),
     with_attribute(
+        "a number is in its range",
+        invalid_text("Number attribute value 1e127 should be in range (-10**128..10**126)"),
+        "?", "a", DataType="Number", StringValue="1e127",
+    ),
+    with_attribute(
         "an attribute's name has no forbidden characters",
         invalid_text("Message (user) attributes name can only contain upper and lower score "
                      "characters, digits, periods, hyphens and underscores. "),

@@ -248,6 +248,8 @@ MOVING = (
          "R"),
     Case("a handle's source exists", "CancelMessageMoveTask",
          {"TaskHandle": "$handle_of_no_queue"}, NO_SOURCE, "R"),
+    Case("a handle's source is one's own", "CancelMessageMoveTask",
+         {"TaskHandle": "$handle_of_others"}, NO_SOURCE, "R"),
     Case("a handle's task exists", "CancelMessageMoveTask",
          {"TaskHandle": "$handle_of_no_task"}, resource("Task does not exist."), "R"),
     Case("a move's source is one's own", "StartMessageMoveTask", {"SourceArn": OTHERS},

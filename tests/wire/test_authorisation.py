@@ -33,6 +33,7 @@ REPLAY_MS = 15 * limits.MINUTE_MS + limits.SECOND_MS
 DONE = (200, "")
 DENIED = (403, "AccessDenied")
 HIDDEN = (400, "AWS.SimpleQueueService.NonExistentQueue")
+NO_TASK = (404, "ResourceNotFoundException")
 UNKNOWN_KEY = (403, "InvalidClientTokenId")
 EXPIRED_KEY = (403, "ExpiredToken")
 UNSIGNED = (403, "MissingAuthenticationToken")
@@ -40,7 +41,7 @@ MISMATCH = (403, "SignatureDoesNotMatch")
 
 TO_ACCOUNTS: Mapping[str, tuple[tuple[int, str], tuple[int, str]]] = {
     "AddPermission": (DENIED, DENIED),
-    "CancelMessageMoveTask": (DENIED, DENIED),
+    "CancelMessageMoveTask": (NO_TASK, NO_TASK),
     "ChangeMessageVisibility": (DONE, DENIED),
     "ChangeMessageVisibilityBatch": (DONE, DENIED),
     "CreateQueue": (DONE, DONE),

@@ -147,6 +147,7 @@ async def furnished(world: World) -> dict[str, str]:
         "gone": gone,
         "live": live,
         "handle_of_no_queue": _handle(arn("none")),
+        "handle_of_others": _handle("arn:aws:sqs:us-east-1:999999999999:dead"),
         "handle_of_no_task": _handle(arn("dead")),
     }
 

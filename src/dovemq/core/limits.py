@@ -4,6 +4,7 @@ Times are milliseconds; the wire speaks seconds and converts.
 """
 
 import re
+from decimal import Decimal
 from typing import Final, NamedTuple
 
 
@@ -69,6 +70,11 @@ BAN_MS: Final = 60 * SECOND_MS
 MESSAGE_ATTRIBUTES_MAX: Final = 10
 ATTRIBUTE_NAME_LENGTH: Final = Range(1, 256)
 ATTRIBUTE_TYPE_LENGTH: Final = Range(1, 256)
+NUMBER_LENGTH_MAX: Final = 256
+NUMBER_LEAST: Final = Decimal("-1e128")
+NUMBER_MOST: Final = Decimal("1e126")
+NUMBER_SIZE_LEAST: Final = Decimal("1e-128")
+"""A number attribute that is not 0 is at least so far from it."""
 XRAY_HEADER_LENGTH_MAX: Final = 8_192
 TAGS_MAX: Final = 50
 TAG_KEY_LENGTH: Final = Range(1, 128)

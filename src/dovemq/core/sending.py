@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Final
 
 from dovemq.core import limits
@@ -201,6 +202,19 @@ def _check_number(name: str, value: str) -> None:
     if not _NUMBER.fullmatch(value):
         raise InvalidMessageAttribute(
             f"Can't cast the value of message (user) attribute '{name}' to a number."
+        )
+    try:
+        number = Decimal(value) if len(value) <= limits.NUMBER_LENGTH_MAX else None
+    except ArithmeticError:
+        number = None
+    if number is None or not (
+        number == 0
+        or limits.NUMBER_LEAST <= number <= -limits.NUMBER_SIZE_LEAST
+        or limits.NUMBER_SIZE_LEAST <= number <= limits.NUMBER_MOST
+    ):
+        shown = value[: limits.NUMBER_LENGTH_MAX]
+        raise InvalidMessageAttribute(
+            f"Number attribute value {shown} should be in range (-10**128..10**126)"
         )
 
 

@@ -80,16 +80,19 @@ class TextPattern(Struct, frozen=True):
 
 
 class ArnPattern(Struct, frozen=True):
-    """The parts of an ARN are matched one by one: a wildcard does not reach over a colon."""
+    """The parts of an ARN are matched one by one: a wildcard does not reach over a colon.
+
+    A text that is no ARN has no parts and matches nothing.
+    """
 
     text: str
     parts: tuple[TextPattern, ...]
 
     def matches(self, arn: str, value_of: ValueOf) -> bool:
         if arn == self.text:
-            return True
+            return bool(self.parts)
         given = arn.split(":", ARN_PARTS - 1)
-        return len(given) == ARN_PARTS and all(
+        return len(given) == len(self.parts) and all(
             pattern.matches(part, value_of) for pattern, part in zip(self.parts, given, strict=True)
         )
 
@@ -113,10 +116,10 @@ def read_pattern(
 
 
 def read_arn(text: str, *, variables: frozenset[str] | None, shortened: bool) -> ArnPattern:
-    """ValueError if it is no ARN. A `shortened` one may lack parts at its end."""
+    """A `shortened` ARN may lack parts at its end."""
     parts = _COLON.split(text, ARN_PARTS - 1)
     if parts[0] != "arn" or len(parts) < (3 if shortened else ARN_PARTS):
-        raise ValueError("it is not an ARN")
+        return ArnPattern(text, ())
     parts += ["*"] * (ARN_PARTS - len(parts))
     patterns = [read_pattern(part, wildcards=True, variables=variables) for part in parts]
     return ArnPattern(text, tuple(patterns))

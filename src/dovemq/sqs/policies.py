@@ -194,12 +194,9 @@ class _StatementReader:
     def _resource(self, text: str) -> ArnPattern:
         whole = "arn:*:sqs" if text == _ANYONE else text
         try:
-            pattern = read_arn(whole, variables=self._variables, shortened=True)
+            return read_arn(whole, variables=self._variables, shortened=True)
         except ValueError as error:
             raise self._invalid(f"{_cut(text)} is no resource: {error}") from None
-        if pattern.parts[2].text != "sqs":
-            raise self._invalid(f"{_cut(text)} is no resource: it is not of SQS")
-        return pattern
 
     def _conditions(self) -> tuple[Condition, ...]:
         found = self._found.get("Condition", {})

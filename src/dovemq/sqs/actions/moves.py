@@ -63,7 +63,8 @@ async def cancel_message_move_task(
     if not request.task_handle:
         raise MissingValue("TaskHandle")
     handle = read_handle(request.task_handle)
-    if call.names.key_of_arn(handle.source_arn) is None:
+    key = call.names.key_of_arn(handle.source_arn)
+    if key is None or key.account != call.account:
         raise ResourceMissing("source")
     source = await _found(call, "SourceArn", handle.source_arn)
     # The source must exist and the task be one of it: a handle is not proof of either.

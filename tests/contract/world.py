@@ -26,7 +26,7 @@ from dovemq.core.commands import (
     Transfer,
 )
 from dovemq.core.message import Attribute, Message
-from dovemq.core.observing import Observer, Unobserved
+from dovemq.core.observing import Observer
 from dovemq.core.ports import Partition, Store
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
 from dovemq.testing.clock import ManualClock
@@ -46,7 +46,7 @@ class Durable(Store, Protocol):
 StoreOpener = Callable[[ManualClock, random.Random, Observer], Awaitable[Store]]
 
 
-class Witness(Unobserved):
+class Witness(Observer):
     """Keeps what a store tells, as (what, queue, sequences)."""
 
     def __init__(self) -> None:

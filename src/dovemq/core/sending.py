@@ -1,4 +1,4 @@
-"""What a queue accepts as a message: contents, size, attributes, group, deduplication, delay."""
+"""Checks of a message to be sent: contents, size, attributes, group, deduplication, delay."""
 
 import hashlib
 import re
@@ -41,7 +41,7 @@ def new_draft(
     deduplication_id: str | None = None,
     xray_header: str | None = None,
 ) -> Draft:
-    """A draft that the queue will take, with the queue's defaults filled in."""
+    """A draft that the queue accepts, with the queue's defaults filled in."""
     settings = queue.settings
     if not body:
         raise MissingValue("body")
@@ -88,7 +88,7 @@ def accepted(draft: Draft, sequence: int, sent_ms: int) -> Message:
 
 def has_forbidden_character(text: str) -> bool:
     if text.isascii():
-        # A fifth of the cost of the pattern, and most bodies are ASCII.
+        # Most bodies are ASCII, and this takes a fifth of the time of the pattern.
         return len(text.encode().translate(None, limits.FORBIDDEN_ASCII)) != len(text)
     return limits.FORBIDDEN_CHARACTER.search(text) is not None
 
@@ -117,9 +117,9 @@ def message_bytes(body: str, attributes: Mapping[str, Attribute] | None) -> int:
 
 
 def stored_units(message: Draft | Message) -> int:
-    """What a message weighs in a store: the same in every store, in whole units.
+    """The size of a message in a store, in whole units. It is the same in every store.
 
-    Ids, group and times are taken to weigh the same in all messages.
+    Ids, group and times count the same in all messages.
     """
     body, attributes, xray_header = message.body, message.attributes, message.xray_header
     size = len(body) if body.isascii() else len(body.encode())
@@ -219,7 +219,7 @@ def _check_number(name: str, value: str) -> None:
 
 
 def _check_xray_header(header: str) -> None:
-    """It does not count as size of the message, so it has a bound of its own."""
+    """The header has its own bound, since it does not count as size of the message."""
     if len(header) > limits.XRAY_HEADER_LENGTH_MAX:
         raise InvalidMessageAttribute(
             f"The X-Ray header must not be longer than {limits.XRAY_HEADER_LENGTH_MAX} characters."

@@ -31,7 +31,7 @@ from dovemq.core.commands import (
     Visibility,
 )
 from dovemq.core.errors import Draining, QueueMissing
-from dovemq.core.observing import Observer, Unobserved
+from dovemq.core.observing import Observer
 from dovemq.core.queue import Queue
 from dovemq.core.sending import accepted, stored_units
 from dovemq.stores.memory_catalogue import MemoryCatalogue
@@ -307,7 +307,7 @@ class MemoryStore:
         self.catalogue = MemoryCatalogue(self._forget)
         self.receipt_key = receipt_key
         self._rng = rng
-        self._observer = observer or Unobserved()
+        self._observer = observer or Observer()
         self._sequences = itertools.count(1)
         self._partitions: dict[tuple[int, int], MemoryPartition] = {}
         self._closed = False

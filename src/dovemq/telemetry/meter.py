@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from dovemq.core.commands import Lease, Receipt
 from dovemq.core.message import Message
+from dovemq.core.observing import Observer
 from dovemq.core.queue import Queue, QueueKey
 from dovemq.telemetry.histogram import BucketHistogram
 from dovemq.telemetry.trace import Trace
@@ -43,7 +44,7 @@ class QueueTally(Struct):
         return self.sent + self.received + self.misses
 
 
-class Meter:
+class Meter(Observer):
     def __init__(self, trace: Trace | None = None) -> None:
         self.queues: dict[int, QueueTally] = {}
         """By the number of the queue; those that anything happened to."""

@@ -1,4 +1,4 @@
-"""AWS JSON 1.0: the operation is in the target header, the rest is one JSON object."""
+"""The protocol AWS JSON 1.0: a header names the operation, and the body is one JSON object."""
 
 from typing import Final
 
@@ -48,7 +48,7 @@ def answer(response: shapes.Shape, request_id: str, call: Call) -> HttpResponse:
     )
 
 
-def refuse(error: Exception, request_id: str) -> HttpResponse:
+def refuse(error: Exception, request_id: str, _: HttpRequest) -> HttpResponse:
     fault = fault_of(error)
     members = {"__type": fault.namespace + fault.shape, "message": text_of(error, query=False)}
     if detail := detail_of(error):

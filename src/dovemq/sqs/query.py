@@ -1,6 +1,6 @@
-"""The Query protocol: parameters in a form or in the URL, answers in XML without white space.
+"""The Query protocol: parameters in a form or in the URL, responses in XML without white space.
 
-A caller that accepts JSON gets the same answers as JSON.
+A client that accepts JSON gets the same responses as JSON.
 """
 
 import base64
@@ -61,23 +61,16 @@ def read(request: HttpRequest) -> tuple[Operation, shapes.Shape]:
         raise SerializationError(str(error)) from None
 
 
-def answer(
-    operation: Operation,
-    response: shapes.Shape,
-    request_id: str,
-    call: Call,
-    *,
-    as_json: bool,
-) -> HttpResponse:
-    name = operation.name
+def answer(response: shapes.Shape, request_id: str, call: Call) -> HttpResponse:
+    name = call.operation
     has_result = not isinstance(response, shapes.Empty)
     headers = (("x-amzn-RequestId", request_id),)
-    if as_json:
+    if call.request is not None and _wants_json(call.request):
         content: dict[str, Any] = {"ResponseMetadata": {"RequestId": request_id}}
         if has_result:
             content[f"{name}Result"] = _plain(response)
-        told = _encode({f"{name}Response": content})
-        return HttpResponse(200, JSON, told, headers, call.undelivered, written=call.written)
+        encoded = _encode({f"{name}Response": content})
+        return HttpResponse(200, JSON, encoded, headers, call.undelivered, written=call.written)
     inner = "".join(_members(response, name))
     result = f"<{name}Result>{inner}</{name}Result>" if inner else f"<{name}Result/>"
     body = (
@@ -88,7 +81,7 @@ def answer(
     return HttpResponse(200, XML, body.encode(), headers, call.undelivered, written=call.written)
 
 
-def refuse(error: Exception, request_id: str, *, as_json: bool) -> HttpResponse:
+def refuse(error: Exception, request_id: str, request: HttpRequest) -> HttpResponse:
     fault = fault_of(error)
     headers = (("x-amzn-RequestId", request_id),)
     if isinstance(error, OperationUnknown):
@@ -96,7 +89,7 @@ def refuse(error: Exception, request_id: str, *, as_json: bool) -> HttpResponse:
     blame = "Sender" if fault.sender else "Receiver"
     text, detail = text_of(error, query=True), detail_of(error)
     pause_ms = pause_ms_of(error)
-    if as_json:
+    if _wants_json(request):
         members = {"Type": blame, "Code": fault.code, "Message": text, "Detail": detail}
         body = _encode({"Error": members, "RequestId": request_id})
         return HttpResponse(fault.status, JSON, body, headers, pause_ms=pause_ms)
@@ -109,7 +102,7 @@ def refuse(error: Exception, request_id: str, *, as_json: bool) -> HttpResponse:
     return HttpResponse(fault.status, XML, document.encode(), headers, pause_ms=pause_ms)
 
 
-def wants_json(request: HttpRequest) -> bool:
+def _wants_json(request: HttpRequest) -> bool:
     return JSON in request.headers.get("accept", "")
 
 
@@ -156,7 +149,7 @@ def _scalar(value: Any) -> str:
 
 
 def _escaped(text: str) -> str:
-    # A bare carriage return would reach the reader as a line feed.
+    # An XML parser would turn a bare carriage return into a line feed.
     return escape(FORBIDDEN_CHARACTER.sub("\ufffd", text), {"\r": "&#xD;"})
 
 

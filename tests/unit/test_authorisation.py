@@ -160,8 +160,8 @@ def test_explanation_tells_how_each_statement_fared() -> None:
         (policy(statement()), FRIEND, "SendMessageBatch", "a statement allows SendMessage, and "
          "none denies it"),
         (policy(DENY_ALL), OWNER, "SetQueueAttributes", "the owner can always use "
-         "SetQueueAttributes, so that a policy can be mended"),
-        (policy(ALLOW_ALL), FRIEND, "DeleteQueue", "DeleteQueue is the owner's, whatever the "
+         "SetQueueAttributes, so that a policy can be repaired"),
+        (policy(ALLOW_ALL), FRIEND, "DeleteQueue", "DeleteQueue is for the owner alone, whatever the "
          "policy says"),
         (policy(DENY_ALL), OWNER, "ListQueues", "every account may use ListQueues for its own "
          "queues"),

@@ -141,7 +141,7 @@ def test_tags_that_differ_by_case_alone_are_not_told_apart() -> None:
         ("IpAddress", "aws:SourceIp", "10.0.0.0/33", "10.0.0.0/33 is no value for IpAddress"),
         ("BinaryEquals", "other:key", "?", "? is no value for BinaryEquals"),
         ("StringLike", "aws:UserAgent", "${aws:username}",
-         "${aws:username} is no value for StringLike: ${aws:username} cannot be filled in"),
+         "${aws:username} is no value for StringLike: ${aws:username} is no variable"),
         ("IpAddress", "aws:UserAgent", "10.0.0.1", "aws:UserAgent cannot be compared by IpAddress"),
         ("NumericLessThan", "aws:CurrentTime", "1",
          "aws:CurrentTime cannot be compared by NumericLessThan"),

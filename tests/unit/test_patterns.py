@@ -72,7 +72,7 @@ def test_case_counts_unless_told_otherwise() -> None:
 
 @pytest.mark.parametrize("text", ["${aws:SourceIp}", "${}", "${aws:username, 'nobody'}", "a${b"])
 def test_variable_that_cannot_be_filled_in_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"cannot be filled in|not closed"):
+    with pytest.raises(ValueError, match=r"is no variable|not closed"):
         read_pattern(text, wildcards=True, variables=VARIABLES)
 
 

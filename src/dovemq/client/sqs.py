@@ -93,11 +93,11 @@ class SqsClient:
         self, name: str, attributes: Mapping[str, str], tags: Mapping[str, str]
     ) -> str:
         request = shapes.CreateQueueRequest(name, dict(attributes), dict(tags))
-        return (await self._ask("CreateQueue", request, shapes.CreateQueueResponse)).queue_url
+        return (await self._ask("CreateQueue", request, shapes.QueueUrlResponse)).queue_url
 
     async def queue_url(self, name: str) -> str:
         request = shapes.GetQueueUrlRequest(name)
-        return (await self._ask("GetQueueUrl", request, shapes.GetQueueUrlResponse)).queue_url
+        return (await self._ask("GetQueueUrl", request, shapes.QueueUrlResponse)).queue_url
 
     async def queue_urls(self, prefix: str = "") -> list[str]:
         """All pages."""

@@ -1,7 +1,7 @@
-"""The table of queue attributes: what the wire calls a setting, and how it writes its value.
+"""The table of queue attributes: the wire's name of each setting, and the form of its value.
 
-Reading turns wire values into changes of settings and refuses what is not of its form; whether a
-value is in range is the core's matter. Writing turns a queue into wire values.
+Reading turns wire values into changes of settings and checks their form; the core checks their
+range. Writing turns a queue into wire values.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class QueueAttribute(Struct, frozen=True):
     form: Form
     fifo: bool = False
     extended: bool = False
-    """Not one of SQS's own: told only when asked for by name or by `AllExtended`."""
+    """Not an attribute of SQS: returned only if the client names it or asks for `AllExtended`."""
 
 
 SETTABLE: Final = (
@@ -98,7 +98,7 @@ def asked_names(names: Sequence[str]) -> dict[str, None]:
 def read_changes(
     attributes: Mapping[str, str], names: QueueNames, owner: str, *, fifo: bool, creating: bool
 ) -> dict[str, Any]:
-    """The settings that these attributes change, for a queue of that account and type."""
+    """The changes of settings that these attributes stand for."""
     _check_encryption(attributes)
     changes: dict[str, Any] = {}
     for name, text in attributes.items():
@@ -120,7 +120,7 @@ def read_changes(
 
 
 def written(name: str, queue: Queue, names: QueueNames, counts: Counts | None) -> str | None:
-    """The value of one attribute; None where the queue has none of it."""
+    """The value of one attribute; None if the queue does not have it."""
     if name in COUNTED:
         return str(getattr(counts, COUNTED[name])) if counts else None
     if name == "QueueArn":

@@ -1,8 +1,8 @@
-"""Who may do what on a queue: the judgement of a request, and its explanation.
+"""Authorisation of a request on a queue, and the explanation of the decision.
 
-A statement that denies wins; else the owner may; else a statement that allows decides; else nobody
-may. Two things no statement changes: the owner can always mend the policy, and what is the owner's
-own is not given to other accounts.
+A statement that denies wins. Otherwise the owner is allowed, and other accounts are allowed if a
+statement allows them. No statement changes two things: the owner can always repair the policy, and
+rights that belong to the owner alone are not given to other accounts.
 """
 
 import enum
@@ -21,11 +21,11 @@ from dovemq.sqs.policy import Policy, Statement
 from dovemq.sqs.rights import MENDING, NEEDED, OF_NO_QUEUE, SHARED
 
 POLICIES_LENGTH_MAX: Final = 500_000
-"""Characters of the policies that are kept as read, of all queues together."""
+"""Characters of all policies that are cached in decoded form."""
 
 
 class AccessDecision(Struct, frozen=True):
-    """`statement` is the name of the one that decided; `steps` tell how each fared."""
+    """`statement` is the name of the statement that decided; `steps` has one line for each."""
 
     allowed: bool
     reason: str
@@ -34,12 +34,12 @@ class AccessDecision(Struct, frozen=True):
 
 
 class DecisionReason(enum.Enum):
-    """Why a right is held or not; `{}` stands for the right."""
+    """The reason of a decision; `{}` stands for the right."""
 
-    MENDS = "the owner can always use {}, so that a policy can be mended"
+    REPAIRS = "the owner can always use {}, so that a policy can be repaired"
     FREE = "every account may use {} for its own queues"
-    OWNERS = "{} is the owner's, whatever the policy says"
-    UNREADABLE = "the policy cannot be read, so that nobody may do anything but mend it"
+    OWNERS = "{} is for the owner alone, whatever the policy says"
+    UNREADABLE = "the policy cannot be read, so that its owner can only repair it"
     DENIED = "a statement denies {}"
     OWNS = "the account owns the queue, and no statement denies {}"
     ALLOWED = "a statement allows {}, and none denies it"
@@ -47,7 +47,7 @@ class DecisionReason(enum.Enum):
 
 
 _HELD: Final = (
-    DecisionReason.MENDS,
+    DecisionReason.REPAIRS,
     DecisionReason.FREE,
     DecisionReason.OWNS,
     DecisionReason.ALLOWED,
@@ -64,13 +64,13 @@ class Ruling(Struct, frozen=True):
 
 
 class Unreadable(Struct, frozen=True):
-    """A policy that cannot be read is one by which nobody is let in."""
+    """A policy that cannot be read; it allows nobody."""
 
     reason: str
 
 
 class Judge:
-    """Judges requests of one region; policies are read once."""
+    """Decides on requests of one region, and caches the policies that it has read."""
 
     def __init__(self, names: QueueNames) -> None:
         self._names = names
@@ -96,7 +96,7 @@ class Judge:
         return found
 
     def _keep(self, place: tuple[str, str], policy: Policy | Unreadable) -> None:
-        """By length and not by number: a policy takes memory in proportion to its text."""
+        """The bound is a length, because a policy takes memory in proportion to its text."""
         length = len(place[0])
         if self._length + length > POLICIES_LENGTH_MAX:
             self._policies.clear()
@@ -108,7 +108,7 @@ class Judge:
 def explain(
     queue: Queue | None, account: str, operation: str, context: Context, names: QueueNames
 ) -> AccessDecision:
-    """Whether that account may do that on the queue, which is None if there is none, and why.
+    """Whether the account may do that on the queue, and why. `queue` is None if it does not exist.
 
     `operation` is one of `rights.NEEDED`.
     """
@@ -145,7 +145,7 @@ def _read(text: str, owner: str) -> Policy | Unreadable:
 def _rule(asked: AccessRequest, policy: Policy | Unreadable | None) -> Ruling:
     owns = asked.account == asked.queue.key.account
     if owns and asked.right in MENDING:
-        return Ruling(DecisionReason.MENDS)
+        return Ruling(DecisionReason.REPAIRS)
     if owns and asked.right in OF_NO_QUEUE:
         return Ruling(DecisionReason.FREE)
     if not owns and asked.right not in SHARED:

@@ -1,7 +1,7 @@
-"""What a policy's conditions can know of a request: the keys, and where their values come from.
+"""The keys of a policy's conditions, and their values for a request.
 
-A key that AWS has and this service never has a value for is listed too, so that a slip of the pen
-is told from it. Refused are keys whose absence would mislead.
+Keys that AWS has but that never have a value here are listed too, so that they can be told from
+misspelt ones. Keys whose absence would mislead are refused.
 """
 
 import datetime
@@ -14,14 +14,14 @@ from msgspec import Struct
 from dovemq.core.queue import Queue
 
 HEADER_LENGTH_MAX: Final = 1_024
-"""More of a header is not looked at; whoever sends it chooses it anyway."""
+"""The part of a header that conditions see; the client chooses its contents anyway."""
 
 Kind = Literal["text", "arn", "address", "date", "moment", "flag"]
 """A moment is a date that is also a number."""
 
 
 class Context(Struct, frozen=True):
-    """When, from where and how a request came. `peer`: an address, with its port if known."""
+    """The time and the origin of a request. `peer` is an address, with its port if known."""
 
     now_ms: int
     peer: str = ""
@@ -31,7 +31,7 @@ class Context(Struct, frozen=True):
 
 
 class AccessRequest(Struct, frozen=True):
-    """One right on one queue, wanted by an account."""
+    """A request of an account for one right on one queue."""
 
     account: str
     right: str
@@ -41,7 +41,7 @@ class AccessRequest(Struct, frozen=True):
     context: Context
 
     def value(self, key: str) -> str | None:
-        """Of a key in lower case; None if this request has none."""
+        """The value of a key in lower case; None if this request has none."""
         known = KEYS.get(key)
         if known is not None:
             return known.read(self)
@@ -50,7 +50,7 @@ class AccessRequest(Struct, frozen=True):
         return None
 
     def filled(self, key: str) -> str:
-        """Of a key that every request has: what a variable stands for."""
+        """The value of a variable; every request has one."""
         return self.value(key) or ""
 
 
@@ -60,11 +60,11 @@ class Key(Struct, frozen=True):
     read: Callable[[AccessRequest], str | None]
     meaning: str
     always: bool = False
-    """Every request has it, so that it can be a variable."""
+    """Every request has a value, so that the key can be a variable."""
 
 
 def address_of(peer: str) -> str | None:
-    """The address of `host:port`, where a host with colons stands in brackets, or of a host."""
+    """The address in `host:port`, or in `host`; a host with colons may be in brackets."""
     host = peer[1:].partition("]")[0] if peer.startswith("[") else peer
     if host.count(":") == 1:
         host = host.partition(":")[0]
@@ -90,7 +90,7 @@ def _current_time(asked: AccessRequest) -> str:
 
 
 def _tag(queue: Queue, name: str) -> str | None:
-    """Names of keys have no case, tags have: of two that differ by it none is meant."""
+    """Keys ignore case but tags do not: if two tags differ only by case, there is no value."""
     found = [value for tag, value in queue.tags.items() if tag.lower() == name]
     return found[0] if len(found) == 1 else None
 
@@ -109,7 +109,7 @@ _ALL: Final = (
         "aws:PrincipalAccount",
         "text",
         lambda asked: asked.account,
-        "the twelve digits of the account that asks",
+        "the twelve digits of the caller's account",
         always=True,
     ),
     Key(
@@ -207,7 +207,7 @@ _OURS: Final = ("aws:", "sqs:")
 
 
 def key_problem(key: str) -> str | None:
-    """Why a key in lower case is not taken; None if it is."""
+    """The reason why a key in lower case is refused; None if it is accepted."""
     prefix, _, rest = key.partition(":")
     if not prefix or not rest:
         return "is no condition key"
@@ -218,5 +218,5 @@ def key_problem(key: str) -> str | None:
     for stem in (RESOURCE_TAG, _PRINCIPAL_TAG):
         if key.startswith(stem) and key != stem:
             return None
-    # Keys of other services are absent; a misspelt one of ours would be, too, and nobody told.
+    # Keys of other services have no value. A misspelt key of ours would not either, unnoticed.
     return "is not known" if key.startswith(_OURS) else None

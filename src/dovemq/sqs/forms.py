@@ -1,6 +1,6 @@
-"""Query parameters and the names of the Query protocol: `Attribute.1.Name` and its like.
+"""Parameters of the Query protocol, such as `Attribute.1.Name`.
 
-Parameters become a tree by their dots, and the tree becomes a request by the types of its fields.
+The dots in their names make a tree, and the types of a request's fields turn it into the request.
 """
 
 import binascii
@@ -43,7 +43,7 @@ ITEM_NAMES: Final = {
     "queueUrls": "QueueUrl",
     "tags": "Tag",
 }
-"""Lists and maps are flat: an item is named in the singular."""
+"""The name of one item of each list and map."""
 
 Tree = dict[str, Any]
 
@@ -61,7 +61,7 @@ def key_name(item: str) -> str:
 
 
 def parameters(*sources: str) -> dict[str, str]:
-    """All parameters of all sources; a later one wins."""
+    """The parameters of all sources; later ones replace earlier ones."""
     found: dict[str, str] = {}
     for source in sources:
         if source:
@@ -70,7 +70,7 @@ def parameters(*sources: str) -> dict[str, str]:
 
 
 def as_builtins(shape: type[Shape], given: dict[str, str], operation: str) -> Tree:
-    """What `msgspec.convert` turns into the request."""
+    """Built-in values that `msgspec.convert` turns into the request."""
     return _structure(shape, _tree(given), operation)
 
 

@@ -1,4 +1,4 @@
-"""The table of operations: name, request shape, action."""
+"""The table of operations: the name, the request and the action of each."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Final

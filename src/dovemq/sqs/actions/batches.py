@@ -1,4 +1,4 @@
-"""What all batches have in common: checks of the whole, and failures of one entry."""
+"""Parts that all batch operations share: checks of the whole, and failures of one entry."""
 
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
@@ -24,7 +24,7 @@ E = TypeVar("E", bound=BatchEntry)
 
 
 def checked_entries(entries: Sequence[E] | None) -> list[E]:
-    """The entries of a batch that may be tried one by one."""
+    """The entries of a batch, if the batch as a whole is valid."""
     if entries is None or not entries:
         raise BatchEmpty()
     if len(entries) > limits.BATCH_COUNT.most:

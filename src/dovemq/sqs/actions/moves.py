@@ -1,4 +1,4 @@
-"""Message move tasks: start, list, cancel. A handle names a task and its source."""
+"""Starts, lists and cancels message move tasks. A handle names a task and its source."""
 
 import base64
 import binascii
@@ -67,7 +67,7 @@ async def cancel_message_move_task(
     if key is None or key.account != call.account:
         raise ResourceMissing("source")
     source = await _found(call, "SourceArn", handle.source_arn)
-    # The source must exist and the task be one of it: a handle is not proof of either.
+    # Anybody can make up a handle: the source must exist, and have that task.
     moves = await call.service.moves.listing(source, limits.MOVES_LISTED.most)
     if all(move.move_id != handle.task_id for move in moves):
         raise ResourceMissing("task")
@@ -78,7 +78,7 @@ async def cancel_message_move_task(
 async def _found(
     call: Call, parameter: str, arn: str | None, operation: str | None = None
 ) -> QueueKey:
-    """The key of a queue of the caller's own on which it may do that; moves leave no account."""
+    """The key of a queue on which the caller may do that; it must be the caller's own."""
     if not arn:
         raise MissingValue(parameter)
     key = call.names.key_of_arn(arn)

@@ -1,4 +1,4 @@
-"""Queues as a whole: create, find, list, change, purge, delete; their tags and permissions."""
+"""Operations on whole queues: create, find, list, change, purge, delete, tag."""
 
 import base64
 import binascii
@@ -21,9 +21,7 @@ from dovemq.sqs.call import Call
 from dovemq.sqs.errors import ParameterInvalid
 
 
-async def create_queue(
-    call: Call, request: shapes.CreateQueueRequest
-) -> shapes.CreateQueueResponse:
+async def create_queue(call: Call, request: shapes.CreateQueueRequest) -> shapes.QueueUrlResponse:
     if not request.queue_name:
         raise MissingValue("QueueName")
     attributes = request.attributes or {}
@@ -36,12 +34,10 @@ async def create_queue(
         queue = await call.service.queues.create(key, changes, tags)
     except InvalidAttribute as error:
         raise _policy_error(error, attributes) from None
-    return shapes.CreateQueueResponse(call.url(queue.key))
+    return shapes.QueueUrlResponse(call.url(queue.key))
 
 
-async def get_queue_url(
-    call: Call, request: shapes.GetQueueUrlRequest
-) -> shapes.GetQueueUrlResponse:
+async def get_queue_url(call: Call, request: shapes.GetQueueUrlRequest) -> shapes.QueueUrlResponse:
     if not request.queue_name:
         raise MissingValue("QueueName")
     key = QueueKey(request.queue_owner_account or call.account, request.queue_name)
@@ -51,7 +47,7 @@ async def get_queue_url(
         if key.account == call.account:
             raise
         raise QueueMissing(str(key)) from None
-    return shapes.GetQueueUrlResponse(call.url(queue.key))
+    return shapes.QueueUrlResponse(call.url(queue.key))
 
 
 async def list_queues(call: Call, request: shapes.ListQueuesRequest) -> shapes.ListQueuesResponse:
@@ -193,7 +189,7 @@ def read_token(token: str | None) -> str:
 
 
 def _policy_error(error: InvalidAttribute, attributes: Mapping[str, str]) -> Exception:
-    """Redrive policies are refused as a parameter, with the whole text; the rest by name."""
+    """SQS refuses redrive policies as parameters, with their text, and other attributes by name."""
     name = wire_name_of(error.field)
     given: Any = attributes.get(name)
     if error.field in ("redrive", "redrive_allow") and given is not None:

@@ -1,4 +1,4 @@
-"""ReceiveMessage: which messages, and how much of each is shown."""
+"""ReceiveMessage: the messages, and the attributes of each that the client asks for."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -48,16 +48,16 @@ async def receive_message(
         raise InvalidValue(
             "MaxNumberOfMessages", count_max, "Must be between 1 and 10, if provided."
         )
-    lease, wait = request.visibility_timeout, request.wait_time_seconds
-    leased_ms = None if lease is None else lease_ms(lease)
-    waited_ms = None if wait is None else wait_ms(wait)
+    lease_ms, wait_ms = request.visibility_timeout, request.wait_time_seconds
+    if lease_ms is not None:
+        lease_ms = checked_ms("VisibilityTimeout", lease_ms, limits.LEASE_MS)
+    if wait_ms is not None:
+        wait_ms = checked_ms("WaitTimeSeconds", wait_ms, limits.WAIT_MS)
     attempt_id = request.receive_request_attempt_id
     if attempt_id is not None:
         check_token("attempt_id", attempt_id)
     messages = call.service.messages
-    deliveries = await messages.receive(
-        queue, count_max, leased_ms, waited_ms, attempt_id, call.trail
-    )
+    deliveries = await messages.receive(queue, count_max, lease_ms, wait_ms, attempt_id, call.trail)
     if not deliveries:
         return _NOTHING
     call.undelivered = lambda: messages.release(queue, deliveries)
@@ -137,23 +137,9 @@ def _wire_value(attribute: Attribute) -> shapes.AttributeValue:
     return shapes.AttributeValue(attribute.type, string_value=value)
 
 
-def lease_ms(seconds: int) -> int:
-    asked_ms = seconds * limits.SECOND_MS
-    if not limits.LEASE_MS.holds(asked_ms):
-        raise InvalidValue(
-            "VisibilityTimeout",
-            seconds,
-            f"Must be >= 0 and <= {limits.LEASE_MS.most // limits.SECOND_MS}, if provided.",
-        )
-    return asked_ms
-
-
-def wait_ms(seconds: int) -> int:
-    asked_ms = seconds * limits.SECOND_MS
-    if not limits.WAIT_MS.holds(asked_ms):
-        raise InvalidValue(
-            "WaitTimeSeconds",
-            seconds,
-            f"Must be >= 0 and <= {limits.WAIT_MS.most // limits.SECOND_MS}, if provided.",
-        )
-    return asked_ms
+def checked_ms(name: str, seconds: int, allowed: limits.Range) -> int:
+    """The parameter of that name in milliseconds."""
+    if not allowed.holds(seconds * limits.SECOND_MS):
+        most = allowed.most // limits.SECOND_MS
+        raise InvalidValue(name, seconds, f"Must be >= 0 and <= {most}, if provided.")
+    return seconds * limits.SECOND_MS

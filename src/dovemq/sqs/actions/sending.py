@@ -26,7 +26,7 @@ from dovemq.sqs.faults import text_of
 
 XRAY_HEADER: Final = "AWSTraceHeader"
 _SEQUENCE_OFFSET: Final = 10**19
-"""Sequence numbers have twenty digits on the wire."""
+"""Added to sequences, because they have twenty digits on the wire."""
 
 
 async def send_message(
@@ -35,13 +35,7 @@ async def send_message(
     queue = await call.queue(request.queue_url)
     draft = _draft(call, queue, request)
     [sent] = await call.service.messages.send(queue, (draft,), call.trail)
-    return shapes.SendMessageResponse(
-        md5_of_body(draft.body),
-        sent.message_id,
-        md5_of_attributes(draft.attributes) if draft.attributes else None,
-        _system_digest(request) if request.message_system_attributes else None,
-        sequence_number(sent.sequence) if draft.deduplication_id is not None else None,
-    )
+    return shapes.SendMessageResponse(*_sent(request, draft, sent))
 
 
 async def send_message_batch(
@@ -60,9 +54,11 @@ async def send_message_batch(
         except RequestError as error:
             failures.append(failed(entry.id or "", _of_entry(error)))
     sent = await call.service.messages.send(queue, drafts, call.trail) if drafts else []
-    return shapes.SendMessageBatchResponse(
-        [_sent_entry(*each) for each in zip(drafted, drafts, sent, strict=True)], failures
-    )
+    done = [
+        shapes.SentEntry(*_sent(entry, draft, each), id=entry.id or "")
+        for entry, draft, each in zip(drafted, drafts, sent, strict=True)
+    ]
+    return shapes.SendMessageBatchResponse(done, failures)
 
 
 def sequence_number(sequence: int) -> str:
@@ -121,17 +117,16 @@ def _xray_header(request: shapes.NewMessage) -> str | None:
     return header
 
 
-def _system_digest(request: shapes.NewMessage) -> str | None:
-    return md5_of_attributes(wire_attributes(request.message_system_attributes or {}))
-
-
-def _sent_entry(entry: shapes.SendEntry, draft: Draft, sent: Sent | Duplicate) -> shapes.SentEntry:
-    return shapes.SentEntry(
-        entry.id or "",
-        sent.message_id,
+def _sent(
+    request: shapes.NewMessage, draft: Draft, sent: Sent | Duplicate
+) -> tuple[str, str, str | None, str | None, str | None]:
+    """The fields that `SendMessageResponse` and `SentEntry` share, in their order."""
+    system = request.message_system_attributes
+    return (
         md5_of_body(draft.body),
+        sent.message_id,
         md5_of_attributes(draft.attributes) if draft.attributes else None,
-        _system_digest(entry) if entry.message_system_attributes else None,
+        md5_of_attributes(wire_attributes(system)) if system else None,
         sequence_number(sent.sequence) if draft.deduplication_id is not None else None,
     )
 
@@ -148,7 +143,7 @@ def _check_total(entries: list[shapes.SendEntry]) -> None:
 
 
 def _of_entry(error: RequestError) -> RequestError:
-    """Why one entry fails; what FIFO queues must be told refuses the whole batch."""
+    """The error of one entry; a FIFO message without its ids refuses the whole batch instead."""
     if isinstance(error, DeduplicationMissing):
         raise error
     if isinstance(error, MissingValue) and error.field == "group":

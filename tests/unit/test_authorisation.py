@@ -161,8 +161,8 @@ def test_explanation_tells_how_each_statement_fared() -> None:
          "none denies it"),
         (policy(DENY_ALL), OWNER, "SetQueueAttributes", "the owner can always use "
          "SetQueueAttributes, so that a policy can be repaired"),
-        (policy(ALLOW_ALL), FRIEND, "DeleteQueue", "DeleteQueue is for the owner alone, whatever the "
-         "policy says"),
+        (policy(ALLOW_ALL), FRIEND, "DeleteQueue", "DeleteQueue is for the owner alone, "
+         "whatever the policy says"),
         (policy(DENY_ALL), OWNER, "ListQueues", "every account may use ListQueues for its own "
          "queues"),
     ],

@@ -27,11 +27,15 @@ _OTHERS: Final = (
     "UntagQueue",
 )
 
-NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
-    **{name: (name,) for name in (*_OTHERS, *_BATCHED)},
-    **{f"{name}Batch": (name,) for name in _BATCHED},
-    **{name: (name, *_MOVE) for name in _MOVES},
-}
+NEEDED: Final[Mapping[str, tuple[str, ...]]] = dict(
+    sorted(
+        [
+            *((name, (name,)) for name in (*_OTHERS, *_BATCHED)),
+            *((f"{name}Batch", (name,)) for name in _BATCHED),
+            *((name, (name, *_MOVE)) for name in _MOVES),
+        ]
+    )
+)
 """The rights that each operation needs, its own right first."""
 
 RIGHTS: Final = frozenset(rights[0] for rights in NEEDED.values())

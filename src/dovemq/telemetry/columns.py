@@ -1,6 +1,6 @@
-"""From lanes to Arrow tables: the only form in which rows leave the process.
+"""Turns lanes into Arrow tables, the only form in which rows leave the process.
 
-What a group of rows shares is spread over them by numpy.
+numpy repeats the values that a group of rows shares for each of its rows.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,26 +43,26 @@ _GROUP: Final = np.dtype(
         ("receives", "<i8"),
     ]
 )
-"""As `lanes.py` packs them."""
+"""The layout in which `lanes.py` packs groups."""
 _US_NS: Final = 1_000
 
 Spread = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 def load_libraries() -> None:
-    """Arrow looks for pandas with its first array, which takes half a second of the interpreter."""
+    """Make Arrow's first array, because it looks for pandas then, which takes half a second."""
     pa.array(np.zeros(1))
 
 
 class TraceOrigin(Struct, frozen=True):
-    """What every row of a process has: its name, and the time at which its clock was zero."""
+    """The values that all rows of a process share: its name, and the time at its clock's zero."""
 
     front_end: str
     epoch_ns: int
 
 
 def table_of(event: TraceEvent, lane: Lane, origin: TraceOrigin) -> Any:
-    """The lane's rows under the whole schema."""
+    """The rows of the lane as a table of the whole schema."""
     rows = lane.rows
     groups = np.frombuffer(lane.groups, _GROUP)
     spread = _spread(groups["rows"])
@@ -105,7 +105,7 @@ def _moments(times_ns: NDArray[Any], origin: TraceOrigin) -> NDArray[Any]:
 
 
 def _own_columns(event: TraceEvent, lane: Lane) -> dict[str, Any]:
-    """What each row has for itself."""
+    """The columns whose values differ from row to row."""
     columns = {}
     if lane.entries:
         entries = np.frombuffer(lane.entries, _ENTRY)
@@ -120,7 +120,7 @@ def _own_columns(event: TraceEvent, lane: Lane) -> dict[str, Any]:
 
 
 def _spread(rows: NDArray[Any]) -> Spread:
-    """From a value of each group to one of each row."""
+    """A function from a value for each group to a value for each row."""
     if (rows == 1).all():
         return lambda values: values
     return lambda values: np.repeat(values, rows)
@@ -131,8 +131,10 @@ def _constant(text: str, rows: int) -> Any:
 
 
 def _labels(codes: NDArray[Any], labels: Mapping[str, int]) -> Any:
-    """A null points at the first label: Arrow follows the index of a null too when it unites
-    dictionaries."""
+    """Labels of rows; codes below 0 are null.
+
+    A null has the index of the first label, since Arrow follows it too when it unites dictionaries.
+    """
     nobody = codes < 0
     indices = pa.array(np.where(nobody, 0, codes), pa.int32(), mask=nobody)
     return pa.DictionaryArray.from_arrays(indices, pa.array(labels or [""], pa.string()))

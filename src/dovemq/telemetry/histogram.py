@@ -1,11 +1,11 @@
-"""A histogram of whole numbers: adding costs a search in a short tuple and two additions."""
+"""A histogram of whole numbers in fixed buckets."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
 
 
 class BucketHistogram:
-    """`counts[i]` are the values up to `bounds[i]`, the last one those above all bounds."""
+    """`counts[i]` is the number of values up to `bounds[i]`; the last is for those above all."""
 
     __slots__ = ("bounds", "counts", "total")
 

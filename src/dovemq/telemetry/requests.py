@@ -1,4 +1,4 @@
-"""Plain counters of requests: how each operation ended and how long it took."""
+"""Counters of requests: the outcomes and times of each operation."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ UNNAMED: Final = "(none)"
 
 
 class OperationTally:
-    """A histogram of times and the two ways not to succeed; this is the hot path."""
+    """A histogram of times, and counts of refused and failed requests. It is on the hot path."""
 
     __slots__ = ("counts", "failed", "ns_total", "refused")
 

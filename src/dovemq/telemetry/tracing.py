@@ -1,4 +1,4 @@
-"""A running trace: its recorder, its writer thread, and their orderly end."""
+"""A running trace: its recorder and its writer thread."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ class Tracing:
         self._writer = writer
 
     async def close(self) -> None:
-        """All that was recorded is in whole files when this returns, unless the storage fails."""
+        """Write all rows to complete files, unless the storage fails."""
         self.trace.close()
         await asyncio.to_thread(self._writer.close)
 
@@ -31,9 +31,10 @@ class Tracing:
 def open_tracing(
     settings: Settings, front_end: str, now_ns: Callable[[], int], epoch_ns: int
 ) -> Tracing | None:
-    """None when no trace is asked for. Must be called on the loop that goes on to use it.
+    """Start the trace that the settings ask for; None if they ask for none.
 
-    `now_ns` must never go back; `epoch_ns` is the time at which it was zero.
+    It must be called on the event loop that uses the trace. `now_ns` must never go backwards;
+    `epoch_ns` is the time at which it was zero.
     """
     if settings.trace is None:
         return None

@@ -1,4 +1,4 @@
-"""The thread that makes files of the trace. Its failures cost rows, which are counted, no more."""
+"""The thread that writes the files of the trace. If it fails, rows are lost and counted."""
 
 import logging
 import queue
@@ -32,7 +32,7 @@ class Files(Protocol):
 
 
 class TraceWriter:
-    """`put` is for the event loop. Rows count as written once their file is whole."""
+    """The event loop calls `put`. Rows count as written when their file is complete."""
 
     def __init__(self, files: Files) -> None:
         self.rows_written = 0
@@ -55,12 +55,12 @@ class TraceWriter:
         self._inbox.put(chunk)
 
     def close(self) -> None:
-        """Waits for the last file; to be called beside the event loop."""
+        """Wait for the last file. Do not call this on the event loop."""
         self._inbox.put(None)
         self._thread.join(STOP_SECONDS_MAX)
         if self._thread.is_alive():
             rows = self.rows_waiting + self._files.rows
-            text = "trace: the last file is not whole after %d seconds, %d rows may be lost"
+            text = "trace: the last file is incomplete after %d seconds, %d rows may be lost"
             log.warning(text, STOP_SECONDS_MAX, rows)
 
     def _run(self) -> None:
@@ -95,7 +95,7 @@ class TraceWriter:
             self._remove_oldest()
 
     def _remove_oldest(self) -> None:
-        """A failure here costs no rows: the folder only grows."""
+        """A failure here loses no rows: the folder only grows."""
         try:
             self._files.remove_oldest()
             self._overfull = False

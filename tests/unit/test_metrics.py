@@ -6,11 +6,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
-from dovemq.telemetry.histogram import BucketHistogram
+from dovemq.telemetry.counters import UNNAMED, BucketHistogram, RequestMeter
 from dovemq.telemetry.labels import COUNTERS, QueueLabels
 from dovemq.telemetry.meter import Meter, QueueTally
 from dovemq.telemetry.metrics import METRICS, Distribution, MetricSample, exposition
-from dovemq.telemetry.requests import UNNAMED, RequestMeter
 
 
 def queue_of(number: int) -> Queue:
@@ -47,11 +46,11 @@ def test_removed_queue_is_counted_no_more() -> None:
 def test_request_is_counted_by_operation_and_outcome() -> None:
     meter = RequestMeter(["SendMessage"])
     for status in (200, 200, 400, 403, 503):
-        meter.operations["SendMessage"].add(status, 1_000_000)
-    meter.unnamed.add(403, 10)
+        meter.operations["SendMessage"].count(status, 1_000_000)
+    meter.operations[UNNAMED].count(403, 10)
     tally = meter.operations["SendMessage"]
     assert (tally.answered, tally.refused, tally.failed) == (2, 2, 1)
-    assert tally.ns_total == 5_000_000
+    assert tally.total == 5_000_000
     assert meter.operations[UNNAMED].refused == 1
 
 

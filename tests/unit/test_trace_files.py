@@ -207,13 +207,14 @@ def test_writer_makes_files_of_what_it_is_given_and_of_the_rest_at_its_end(tmp_p
     assert len(shelf.whole()) == 4
 
 
-class FailingFiles:
-    """A disk that fails and comes back."""
+class FailingFiles(TraceFiles):
+    """Files on a disk that fails and works again."""
+
+    rows = 0
+    seconds_left = None
+    due = True
 
     def __init__(self) -> None:
-        self.rows = 0
-        self.seconds_left: float | None = None
-        self.due = True
         self.failures_left = 2
         self.discards = 0
 

@@ -6,7 +6,7 @@ Times are in seconds, as floats. Errors are those of `core/errors.py`.
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Unpack
+from typing import Final, TypedDict, Unpack
 
 from dovemq import bootstrap
 from dovemq.core import limits
@@ -26,6 +26,13 @@ WAIT_MS: Final = limits.Range(0, limits.HOUR_MS)
 NAMES_MAX: Final = 1_000_000
 
 AttributeInput = str | int | float | bytes | Attribute
+
+
+class DraftOptions(TypedDict, total=False):
+    delay_ms: int | None
+    attributes: Mapping[str, Attribute]
+    group: str | None
+    deduplication_id: str | None
 
 
 class AsyncLocalMessage:
@@ -132,26 +139,9 @@ class AsyncLocalQueue:
     async def _found(self) -> Queue:
         return await self._service.queues.find(self._key)
 
-    def _draft(
-        self,
-        queue: Queue,
-        body: str,
-        *,
-        delay_ms: int | None = None,
-        attributes: Mapping[str, Attribute] | None = None,
-        group: str | None = None,
-        deduplication_id: str | None = None,
-    ) -> Draft:
-        return new_draft(
-            queue,
-            message_id=self._new_id(),
-            body=body,
-            sender=self._key.account,
-            delay_ms=delay_ms,
-            attributes=attributes,
-            group=group,
-            deduplication_id=deduplication_id,
-        )
+    def _draft(self, queue: Queue, body: str, **more: Unpack[DraftOptions]) -> Draft:
+        message_id, account = self._new_id(), self._key.account
+        return new_draft(queue, message_id=message_id, body=body, sender=account, **more)
 
 
 class AsyncLocalQueues:

@@ -11,10 +11,10 @@ from dovemq.core.errors import QueueMissing
 from dovemq.core.queue import Queue
 from dovemq.server.measurements import Measurements
 from dovemq.service import Service
+from dovemq.telemetry.counters import REQUEST_NS_BOUNDS, RequestMeter
 from dovemq.telemetry.labels import COUNTERS, QueueLabels
 from dovemq.telemetry.meter import Meter, QueueTally
 from dovemq.telemetry.metrics import OTHER, Distribution, MetricSample, exposition
-from dovemq.telemetry.requests import REQUEST_NS_BOUNDS, RequestMeter
 
 QUEUES_AT_A_TIME: Final = 100
 """Counted before others have their turn."""
@@ -128,7 +128,7 @@ def request_samples(requests: RequestMeter) -> Iterator[MetricSample]:
         outcomes = {"ok": tally.answered, "refused": tally.refused, "failed": tally.failed}
         for outcome, count in outcomes.items():
             yield MetricSample("dovemq_requests_total", count, (name, outcome))
-        times = Distribution(bounds, list(tally.counts), tally.ns_total / 1_000_000_000)
+        times = Distribution(bounds, list(tally.counts), tally.total / 1_000_000_000)
         yield MetricSample("dovemq_request_seconds", times, (name,))
 
 

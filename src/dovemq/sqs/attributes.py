@@ -4,6 +4,7 @@ Reading turns wire values into changes of settings and checks their form; the co
 range. Writing turns a queue into wire values.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, get_args
 
@@ -72,7 +73,7 @@ _CHOICES: Final = {
     "deduplication_scope": get_args(QueueSettings.__annotations__["deduplication_scope"]),
     "throughput_limit": get_args(QueueSettings.__annotations__["throughput_limit"]),
 }
-_NUMBER_LENGTH_MAX: Final = 18
+_NUMBER: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 
 
 def wire_name_of(field: str) -> str:
@@ -163,11 +164,12 @@ def _read(attribute: QueueAttribute, text: str, names: QueueNames, owner: str) -
         case "number":
             return None if not text and field in _REMOVABLE else _number(field, text)
         case "flag":
-            return _flag(field, text)
+            return _one_of(field, text.lower(), ("true", "false")) == "true"
         case "choice":
-            return _choice(field, text)
+            return _one_of(field, text, _CHOICES[field])
         case "order":
-            return ANY_ORDER if text == _ANY_ORDER_TEXT else _order(field, text)
+            # No number stands for any order on the wire: 0 becomes a value that is refused.
+            return ANY_ORDER if text == _ANY_ORDER_TEXT else _number(field, text) or -1
         case "redrive":
             return read_redrive(text, names)
         case "allow":
@@ -179,27 +181,13 @@ def _read(attribute: QueueAttribute, text: str, names: QueueNames, owner: str) -
 
 
 def _number(field: str, text: str) -> int:
-    digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= _NUMBER_LENGTH_MAX):
+    if not _NUMBER.fullmatch(text):
         raise InvalidAttribute(field, value=text)
     return int(text)
 
 
-def _order(field: str, text: str) -> int:
-    hint = _number(field, text)
-    if hint == ANY_ORDER:
-        raise InvalidAttribute(field, value=text)
-    return hint
-
-
-def _flag(field: str, text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise InvalidAttribute(field, value=text)
-    return text.lower() == "true"
-
-
-def _choice(field: str, text: str) -> str:
-    if text not in _CHOICES[field]:
+def _one_of(field: str, text: str, allowed: Sequence[str]) -> str:
+    if text not in allowed:
         raise InvalidAttribute(field, value=text)
     return text
 

@@ -167,38 +167,16 @@ KEYS: Final[Mapping[str, Key]] = {key.name.lower(): key for key in _ALL}
 VARIABLES: Final = frozenset(name for name, key in KEYS.items() if key.always)
 
 ABSENT: Final = (
-    "aws:AssumedRoot",
-    "aws:CalledVia",
-    "aws:CalledViaFirst",
-    "aws:CalledViaLast",
-    "aws:ChatbotSourceArn",
-    "aws:Ec2InstanceSourcePrivateIPv4",
-    "aws:Ec2InstanceSourceVpc",
-    "aws:FederatedProvider",
-    "aws:MultiFactorAuthAge",
-    "aws:MultiFactorAuthPresent",
-    "aws:PrincipalOrgID",
-    "aws:PrincipalOrgPaths",
-    "aws:PrincipalServiceName",
-    "aws:PrincipalServiceNamesList",
-    "aws:ResourceOrgID",
-    "aws:ResourceOrgPaths",
-    "aws:SourceAccount",
-    "aws:SourceArn",
-    "aws:SourceIdentity",
-    "aws:SourceOrgID",
-    "aws:SourceOrgPaths",
-    "aws:SourceOwner",
-    "aws:SourceVpc",
-    "aws:SourceVpcArn",
-    "aws:SourceVpce",
-    "aws:TokenIssueTime",
-    "aws:username",
-    "aws:VpceAccount",
-    "aws:VpceOrgID",
-    "aws:VpceOrgPaths",
-    "aws:VpcSourceIp",
-)
+    "aws:AssumedRoot", "aws:CalledVia", "aws:CalledViaFirst", "aws:CalledViaLast",
+    "aws:ChatbotSourceArn", "aws:Ec2InstanceSourcePrivateIPv4", "aws:Ec2InstanceSourceVpc",
+    "aws:FederatedProvider", "aws:MultiFactorAuthAge", "aws:MultiFactorAuthPresent",
+    "aws:PrincipalOrgID", "aws:PrincipalOrgPaths", "aws:PrincipalServiceName",
+    "aws:PrincipalServiceNamesList", "aws:ResourceOrgID", "aws:ResourceOrgPaths",
+    "aws:SourceAccount", "aws:SourceArn", "aws:SourceIdentity", "aws:SourceOrgID",
+    "aws:SourceOrgPaths", "aws:SourceOwner", "aws:SourceVpc", "aws:SourceVpcArn",
+    "aws:SourceVpce", "aws:TokenIssueTime", "aws:username", "aws:VpceAccount", "aws:VpceOrgID",
+    "aws:VpceOrgPaths", "aws:VpcSourceIp",
+)  # fmt: skip
 """Keys of AWS that no request has here: there are no services, users, sessions or networks."""
 
 _ABSENT_LOWER: Final = frozenset(name.lower() for name in ABSENT)

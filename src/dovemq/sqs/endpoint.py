@@ -27,8 +27,8 @@ from dovemq.sqs.call import Call
 from dovemq.sqs.errors import HostInvalid
 from dovemq.sqs.operations import OPERATIONS, Operation
 from dovemq.sqs.signature import Verifier
+from dovemq.telemetry.counters import UNNAMED, RequestMeter
 from dovemq.telemetry.logs import log_failure, log_request
-from dovemq.telemetry.requests import UNNAMED, RequestMeter
 from dovemq.telemetry.trace import Trace
 
 log = logging.getLogger(__name__)
@@ -112,7 +112,7 @@ class SqsEndpoint:
     ) -> None:
         ns = self._timer_ns() - begun_ns
         name = UNNAMED if operation is None else operation.name
-        self.requests.operations[name].add(status, ns)
+        self.requests.operations[name].count(status, ns)
         if self._log_requests:
             log_request(
                 request_id,

@@ -34,16 +34,9 @@ _PRINCIPAL_NAME: Final = re.compile(r"[!-)+->@-~]{1,2048}", re.ASCII)
 _PRINCIPAL_KINDS: Final = ("AWS", "Service", "Federated", "CanonicalUser")
 _POLICY_ELEMENTS: Final = ("Version", "Id", "Statement")
 _STATEMENT_ELEMENTS: Final = (
-    "Sid",
-    "Effect",
-    "Principal",
-    "NotPrincipal",
-    "Action",
-    "NotAction",
-    "Resource",
-    "NotResource",
-    "Condition",
-)
+    "Sid", "Effect", "Principal", "NotPrincipal", "Action", "NotAction", "Resource",
+    "NotResource", "Condition",
+)  # fmt: skip
 _SHOWN_LENGTH_MAX: Final = 64
 
 

@@ -11,21 +11,10 @@ _MOVE: Final = ("ReceiveMessage", "DeleteMessage")
 _MOVES: Final = ("CancelMessageMoveTask", "ListMessageMoveTasks", "StartMessageMoveTask")
 _BATCHED: Final = ("ChangeMessageVisibility", "DeleteMessage", "SendMessage")
 _OTHERS: Final = (
-    "AddPermission",
-    "CreateQueue",
-    "DeleteQueue",
-    "GetQueueAttributes",
-    "GetQueueUrl",
-    "ListDeadLetterSourceQueues",
-    "ListQueueTags",
-    "ListQueues",
-    "PurgeQueue",
-    "ReceiveMessage",
-    "RemovePermission",
-    "SetQueueAttributes",
-    "TagQueue",
-    "UntagQueue",
-)
+    "AddPermission", "CreateQueue", "DeleteQueue", "GetQueueAttributes", "GetQueueUrl",
+    "ListDeadLetterSourceQueues", "ListQueueTags", "ListQueues", "PurgeQueue", "ReceiveMessage",
+    "RemovePermission", "SetQueueAttributes", "TagQueue", "UntagQueue",
+)  # fmt: skip
 
 NEEDED: Final[Mapping[str, tuple[str, ...]]] = dict(
     sorted(
@@ -40,18 +29,10 @@ NEEDED: Final[Mapping[str, tuple[str, ...]]] = dict(
 
 RIGHTS: Final = frozenset(rights[0] for rights in NEEDED.values())
 
-SHARED: Final = frozenset(
-    (
-        "ChangeMessageVisibility",
-        "DeleteMessage",
-        "GetQueueAttributes",
-        "GetQueueUrl",
-        "ListDeadLetterSourceQueues",
-        "PurgeQueue",
-        "ReceiveMessage",
-        "SendMessage",
-    )
-)
+SHARED: Final = frozenset((
+    "ChangeMessageVisibility", "DeleteMessage", "GetQueueAttributes", "GetQueueUrl",
+    "ListDeadLetterSourceQueues", "PurgeQueue", "ReceiveMessage", "SendMessage",
+))  # fmt: skip
 """The rights that an owner can give to other accounts; no policy gives the others away."""
 
 MENDING: Final = frozenset(("GetQueueAttributes", "RemovePermission", "SetQueueAttributes"))

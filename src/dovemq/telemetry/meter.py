@@ -13,7 +13,7 @@ from dovemq.core.commands import Lease, Receipt
 from dovemq.core.message import Message
 from dovemq.core.observing import Observer
 from dovemq.core.queue import Queue, QueueKey
-from dovemq.telemetry.histogram import BucketHistogram
+from dovemq.telemetry.counters import BucketHistogram
 from dovemq.telemetry.trace import Trace
 
 log = logging.getLogger(__name__)

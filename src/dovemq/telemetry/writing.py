@@ -3,38 +3,22 @@
 import logging
 import queue
 import threading
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from dovemq.telemetry.lanes import Chunk
+
+if TYPE_CHECKING:  # It needs Arrow, which the base install does not have.
+    from dovemq.telemetry.files import TraceFiles
 
 log = logging.getLogger(__name__)
 
 STOP_SECONDS_MAX: Final = 30.0
 
 
-class Files(Protocol):
-    @property
-    def rows(self) -> int: ...
-
-    @property
-    def seconds_left(self) -> float | None: ...
-
-    @property
-    def due(self) -> bool: ...
-
-    def add(self, chunk: Chunk) -> None: ...
-
-    def finish(self) -> int: ...
-
-    def remove_oldest(self) -> None: ...
-
-    def discard(self) -> None: ...
-
-
 class TraceWriter:
     """The event loop calls `put`. Rows count as written when their file is complete."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: "TraceFiles") -> None:
         self.rows_written = 0
         self.rows_failed = 0
         self._files = files

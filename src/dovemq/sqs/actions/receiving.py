@@ -29,6 +29,7 @@ SYSTEM_ATTRIBUTES: Final = (
 _ALL: Final = "All"
 _NONE: Final[frozenset[str]] = frozenset()
 _EVERY: Final = frozenset(SYSTEM_ATTRIBUTES)
+_ONLY_ALL: Final = [_ALL]
 _NOTHING: Final = shapes.ReceiveMessageResponse()
 
 
@@ -90,16 +91,24 @@ def _received(
 
 def attribute_filter(names: Sequence[str]) -> Callable[[str], bool]:
     """Whether a message attribute is asked for: by name, `prefix.*`, `All`, `*` or `.*`."""
+    if names[0] == _ALL and len(names) == 1:
+        return _every
     check_length("MessageAttributeNames", names, limits.NAMES_LISTED_MAX)
     wanted = frozenset(names)
     prefixes = tuple(name.removesuffix(".*") for name in wanted if name.endswith(".*"))
     if _ALL in wanted or "*" in wanted or "" in prefixes:
-        return lambda _: True
+        return _every
     return lambda name: name in wanted or name.startswith(prefixes)
+
+
+def _every(_: str) -> bool:
+    return True
 
 
 def _wanted_names(request: shapes.ReceiveMessageRequest, *, query: bool) -> frozenset[str]:
     old, new = request.attribute_names, request.message_system_attribute_names
+    if (old or new) == _ONLY_ALL and not (old and new):
+        return _EVERY
     check_length("AttributeNames", old, limits.NAMES_LISTED_MAX)
     check_length("MessageSystemAttributeNames", new, limits.NAMES_LISTED_MAX)
     # Query ignores the new list if there is an old one; JSON takes both.

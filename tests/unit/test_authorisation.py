@@ -1,4 +1,4 @@
-"""Judgements: who wins, whatever the order, and what the explanation says."""
+"""Decisions on requests, whatever the order of statements, and their explanations."""
 
 import json
 import random
@@ -57,7 +57,7 @@ def test_what_is_the_owners_is_not_given_away(operation: str) -> None:
 
 
 @pytest.mark.parametrize("operation", sorted(NEEDED))
-def test_owner_who_is_denied_everything_can_mend_the_policy(operation: str) -> None:
+def test_owner_that_is_denied_everything_can_repair_the_policy(operation: str) -> None:
     kept = operation in MENDING | OF_NO_QUEUE
     assert judged(policy(DENY_ALL), OWNER, operation).allowed is kept
     assert not judged(policy(ALLOW_ALL, DENY_ALL), FRIEND, operation).allowed
@@ -167,11 +167,11 @@ def test_explanation_tells_how_each_statement_fared() -> None:
          "queues"),
     ],
 )  # fmt: skip
-def test_reason_is_told(text: str | None, account: str, operation: str, reason: str) -> None:
+def test_decision_has_a_reason(text: str | None, account: str, operation: str, reason: str) -> None:
     assert judged(text, account, operation).reason == reason
 
 
-def test_queue_that_is_not_there_is_told() -> None:
+def test_decision_names_a_queue_that_does_not_exist() -> None:
     found = explain(None, OWNER, "SendMessage", CONTEXT, NAMES)
     assert found == AccessDecision(False, "there is no such queue")
     assert explain(None, OWNER, "CreateQueue", CONTEXT, NAMES).allowed
@@ -180,7 +180,7 @@ def test_queue_that_is_not_there_is_told() -> None:
 @pytest.mark.parametrize(
     "text", ["{", json.dumps({"Statement": [{"Effect": "Allow"}]}), policy({**ALLOW_ALL, "x": 1})]
 )
-def test_policy_that_cannot_be_read_lets_nobody_in_but_to_mend_it(text: str) -> None:
+def test_unreadable_policy_allows_only_its_repair(text: str) -> None:
     for account in (OWNER, FRIEND):
         found = judged(text, account)
         assert (found.allowed, found.statement) == (False, None)

@@ -1,4 +1,4 @@
-"""The index beside the store in memory, which is its oracle: the same messages, step by step."""
+"""The index returns the same messages as the memory store, step by step."""
 
 import random
 from collections.abc import Coroutine
@@ -36,7 +36,7 @@ PAUSES_MS = (1, 10, 49, 50, 999, 1_000, 1_001, 5_000, 61_000, 300_000)
 
 
 def done(verb: Coroutine[Any, Any, T]) -> T:
-    """The store in memory never waits."""
+    """The result of a method of the memory store, which never waits."""
     try:
         verb.send(None)
     except StopIteration as stop:

@@ -1,4 +1,4 @@
-"""Who is visible when, and in which order: to the millisecond."""
+"""The visibility of messages and their order, to the millisecond."""
 
 import pytest
 

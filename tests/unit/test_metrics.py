@@ -1,4 +1,4 @@
-"""Metrics: counted by the way, told as Prometheus reads them, with bounded labels."""
+"""Metrics: counting, the Prometheus format, and bounded labels."""
 
 import random
 

@@ -65,7 +65,7 @@ def test_wildcards_mean_themselves_where_there_are_none() -> None:
     assert not matches("a*", "ab", wildcards=False)
 
 
-def test_case_counts_unless_told_otherwise() -> None:
+def test_case_counts_unless_it_is_ignored() -> None:
     assert not matches("Send*", "sendmessage")
     assert matches("Send*", "sENDmessage", any_case=True)
 

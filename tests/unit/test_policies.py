@@ -1,4 +1,4 @@
-"""Reading policies: what is understood, and how what is not is refused."""
+"""Reading policies: valid ones, and the errors of invalid ones."""
 
 import contextlib
 import json
@@ -184,7 +184,7 @@ def test_action_that_is_not_one_of_sqs_is_refused_in_its_words(action: str) -> N
 
 
 @pytest.mark.parametrize("right", sorted(RIGHTS - SHARED))
-def test_owner_may_be_told_what_is_its_own(right: str) -> None:
+def test_policy_may_name_rights_of_the_owner_for_the_owner(right: str) -> None:
     assert only(Action=f"sqs:{right}", Principal={"AWS": OWNER}).rights == {right}
 
 

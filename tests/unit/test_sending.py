@@ -1,4 +1,4 @@
-"""What a queue accepts beside the body of a message."""
+"""The checks of a message beside those of its body."""
 
 import pytest
 

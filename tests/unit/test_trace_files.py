@@ -1,4 +1,4 @@
-"""The files of the trace: whole or not there, rotated, bounded, readable as they were filled."""
+"""The files of the trace: complete or absent, rotated, bounded, readable."""
 
 import fcntl
 import random
@@ -53,7 +53,7 @@ class Filled:
             self._add_group(rng, answered)
 
     def _add_group(self, rng: random.Random, answered: float) -> None:
-        """One to ten rows, some of them without anybody who asked."""
+        """One to ten rows, some of them without a client."""
         lane, count, time_us = self.chunk.sent, rng.randrange(1, 11), len(self.rows)
         client = read_us = written_us = None
         if rng.random() < answered:
@@ -102,7 +102,7 @@ def test_file_holds_what_was_recorded(tmp_path: Path, seed: int, answered: float
 
 
 def test_first_rows_load_no_module(tmp_path: Path) -> None:
-    """What is loaded under traffic keeps requests waiting; only a new process can tell."""
+    """A library that is loaded under traffic delays requests; a new process shows it."""
     program = """
 import sys
 from pathlib import Path
@@ -127,7 +127,7 @@ print(*sorted(set(sys.modules) - before))
 
 
 def test_label_that_is_null_points_nowhere_outside_its_dictionary() -> None:
-    """Arrow follows the index of a null too when it unites dictionaries: garbage is a crash."""
+    """Arrow follows the index of a null when it unites dictionaries, and would crash."""
     lane = Filled(3_000, answered=0.5).chunk.sent
     garbage = [pa.array([0x7F7F7F7F] * size, pa.int32()) for size in range(1, 2 * lane.rows, 997)]
     del garbage
@@ -236,7 +236,7 @@ class FailingFiles(TraceFiles):
         self.rows = 0
 
 
-def test_failed_disk_costs_rows_and_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_disk_loses_rows_and_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     files = FailingFiles()
     writer = TraceWriter(files)
     chunks = [chunk_of(10, seed) for seed in range(3)]

@@ -1,4 +1,4 @@
-"""Traces on other file systems: whole files only, kept within a size, and stores that fail."""
+"""Traces on other file systems: complete files only, bounded folders, failing stores."""
 
 import threading
 from pathlib import Path

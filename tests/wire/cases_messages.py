@@ -1,4 +1,4 @@
-"""What is refused to those who send, receive, settle and extend, and how it is said."""
+"""Refused sends, receives, deletes and changes of visibility, with their errors."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Policies that are refused, and how it is said; `tests/unit/test_policies.py` has the rest."""
+"""Refused policies, with their errors; `tests/unit/test_policies.py` has more."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is refused to the owners of queues, and how it is said."""
+"""Refused operations on queues, with their errors."""
 
 import json
 from typing import Any

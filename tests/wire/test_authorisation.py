@@ -1,4 +1,4 @@
-"""The authorisation matrix: every operation, asked in every way that a server meets.
+"""The authorisation matrix: every operation, called in every way that a server meets.
 
 Over a real socket, with real signatures and keys of real accounts. What is refused has changed
 nothing: the whole store is compared.
@@ -113,7 +113,7 @@ def expected(operation: str, way: str) -> tuple[int, str]:
 
 
 class Matrix:
-    """A furnished world whose endpoint checks signatures, and one key for each way to ask."""
+    """A prepared world whose endpoint checks signatures, with a key for each kind of caller."""
 
     def __init__(self) -> None:
         # Root has every right in the admin API and cannot be disabled: the owner is not root.
@@ -156,7 +156,7 @@ class Matrix:
         return AccessKey(made.key_id, made.secret, number)
 
     async def request(self, way: str, protocol: str, case: Case) -> bytes:
-        """As it goes over the wire; signed in full, and spoilt only afterwards."""
+        """The request on the wire: it is signed first and altered afterwards."""
         plain = request_of(protocol, case.operation, filled(case.request, self.scene))
         headers = {**plain.headers, "x-note": "as signed"}
         body = plain.body
@@ -175,7 +175,7 @@ class Matrix:
         return head.encode("latin-1") + body
 
     async def everything(self) -> list[Any]:
-        """All that the store holds: queues, move tasks, accounts, every message."""
+        """The whole contents of the store: queues, move tasks, accounts, messages."""
         store, now_ms = self.world.store, self.world.clock.now_ms()
         queues = await store.catalogue.page(None, "", "", limits.QUEUES_LISTED.most)
         pages = [
@@ -227,7 +227,7 @@ def test_matrix_holds_every_operation() -> None:
     "operation", sorted(name for name in OPERATIONS if TO_ACCOUNTS[name][0] == DONE)
 )
 async def test_owners_own_request_changes_what_a_refused_one_does_not(operation: str) -> None:
-    """The comparison would see a change: those that write, write."""
+    """The comparison of contents detects changes: operations that write do write."""
     looks_only = {"GetQueueAttributes", "GetQueueUrl", "ListDeadLetterSourceQueues", "ListQueues"}
 
     matrix = Matrix()

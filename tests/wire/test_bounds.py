@@ -13,7 +13,7 @@ from tests.wire.speaking import HOST, JSON, PROTOCOLS, QUERY, Answer, answer_of,
 from tests.wire.world import World
 
 NO_JSON = b"!"
-"""Nothing after this can be decoded, so a request that holds it was refused before."""
+"""JSON with this text cannot be decoded, so a request with it must be refused before."""
 MANY = 1 << 16
 
 
@@ -197,8 +197,8 @@ async def test_deeply_nested_json_is_refused(operation: str, length: int) -> Non
     assert answer.status in (400, 413)
 
 
-def test_requests_of_the_tests_are_shorter_than_the_bound() -> None:
-    """A bound that ordinary requests meet would make the tests above pass for no reason."""
+def test_largest_tags_fit_into_the_bound() -> None:
+    """The largest valid request of another operation fits into the bound."""
     tags = {f"{number:0128d}": "ü" * 256 for number in range(limits.TAGS_MAX)}
     for protocol in PROTOCOLS:
         request = request_of(protocol, "TagQueue", {"QueueUrl": "q" * 128, "Tags": tags})

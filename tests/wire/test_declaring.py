@@ -1,4 +1,4 @@
-"""Queues brought to what a file declares, again and again."""
+"""Applying a file of declared queues, once and again."""
 
 import json
 import tomllib

@@ -1,4 +1,4 @@
-"""Answers that AWS was seen to give and its documentation does not state."""
+"""Behaviour that was observed at AWS and is not in its documentation."""
 
 import json
 from typing import Any
@@ -39,7 +39,9 @@ async def test_newest_receipt_hides_a_message_again_after_its_lease(protocol: st
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_older_receipt_may_ask_for_nothing_and_gets_it(protocol: str) -> None:
+async def test_older_receipt_with_timeout_zero_is_accepted_and_changes_nothing(
+    protocol: str,
+) -> None:
     world = World()
     url = await world.queue()
     older = await world.receipt(url)

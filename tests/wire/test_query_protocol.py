@@ -1,4 +1,4 @@
-"""The Query protocol: where a request may go, how it may say things, how it is answered."""
+"""The Query protocol: URLs, parameters and responses."""
 
 import json
 from typing import Any
@@ -23,14 +23,14 @@ def get(path: str, accept: str = "", **params: Any) -> HttpRequest:
 
 
 async def answered(*requests: HttpRequest) -> list[HttpResponse]:
-    """The answers of a world with the queues `orders` and `others`."""
+    """The responses of a world with the queues `orders` and `others`."""
     world = World()
     await world.queue("orders")
     await world.queue("others")
     return [await world.endpoint.handle(request) for request in requests]
 
 
-async def test_get_on_a_queue_url_speaks_of_that_queue() -> None:
+async def test_get_on_a_queue_url_is_about_that_queue() -> None:
     request = get(QUEUE_PATH, Action="GetQueueAttributes", **{"AttributeName.1": "QueueArn"})
     [response] = await answered(request)
     assert response.body.startswith(

@@ -1,4 +1,4 @@
-"""Signature Version 4: what a foreign signer signs is accepted, and what was altered is not."""
+"""Signature Version 4: requests of a foreign signer are accepted, altered ones are not."""
 
 import datetime
 import tracemalloc
@@ -26,7 +26,7 @@ NOW_MS = 1_700_000_000_000
 
 
 class FrozenTime(datetime.datetime):
-    """What the foreign signer takes for now: the time of `ManualClock`."""
+    """The present time of the foreign signer: that of `ManualClock`."""
 
     @classmethod
     def now(cls, tz: datetime.tzinfo | None = None) -> "FrozenTime":
@@ -279,7 +279,9 @@ async def test_unsigned_request_is_refused(protocol: str) -> None:
         ),
     ],
 )
-async def test_incomplete_authorization_is_told_apart(authorization: str, text: str) -> None:
+async def test_each_incomplete_authorization_has_its_own_error(
+    authorization: str, text: str
+) -> None:
     answer = await answered(with_headers(create(), {"authorization": authorization}))
     assert (answer.status, answer.code, answer.text) == (400, "IncompleteSignature", text)
 
@@ -313,7 +315,7 @@ def test_clocks_may_differ_by_a_quarter_of_an_hour(skew_ms: int) -> None:
         ),
     ],
 )
-def test_clocks_that_differ_more_are_told_so(skew_ms: int, text: str) -> None:
+def test_clock_that_differs_too_much_is_named_in_the_error(skew_ms: int, text: str) -> None:
     with pytest.raises(SignatureExpired) as refusal:
         verified(signed(create()), 1_700_000_000_000 + skew_ms)
     assert str(refusal.value) == text
@@ -350,7 +352,7 @@ def test_presigned_request_without_a_part_is_incomplete(name: str) -> None:
     assert f"X-Amz-{name}" in str(refusal.value)
 
 
-async def test_nothing_is_told_about_a_queue_before_the_signature_holds() -> None:
+async def test_response_to_a_bad_signature_says_nothing_about_the_queue() -> None:
     request = request_of(JSON, "DeleteQueue", {"QueueUrl": "none"})
     assert (await answered(request, operation="DeleteQueue")).code == "MissingAuthenticationToken"
     broken = altered(signed(request), body=b"{")
@@ -364,7 +366,7 @@ async def test_signature_in_strange_characters_does_not_match() -> None:
     assert (await answered(strange)).code == "SignatureDoesNotMatch"
 
 
-def test_what_strangers_claim_to_have_signed_is_not_kept_in_memory() -> None:
+def test_claims_of_invalid_signatures_are_not_kept_in_memory() -> None:
     request = signed(create(), key_id="AKIASTRANGER")
     names = ";".join(f"{number:03x}" for number in range(15_000))
     verifier = Verifier(OneKey(), region=REGION)

@@ -1,4 +1,4 @@
-"""The lifecycle trace: which rows requests leave, and what is in them."""
+"""The lifecycle trace: the rows of each request, and their values."""
 
 import zlib
 
@@ -134,7 +134,7 @@ async def test_senders_own_number_counts_if_it_is_one(given: dict[str, str], exp
     assert [row["send_seq"] for row in world.rows()] == [expected] * 3
 
 
-async def test_job_and_task_are_told_unless_they_are_long() -> None:
+async def test_job_and_task_are_recorded_unless_they_are_long() -> None:
     world = TracedWorld()
     queue = await world.queue()
     attributes = {

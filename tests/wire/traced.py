@@ -1,4 +1,4 @@
-"""A world whose trace ends in a list of rows, and a client that takes or loses its answers."""
+"""A world with a trace that ends in a list, and a client that may lose its responses."""
 
 import asyncio
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ Row = dict[str, Any]
 
 
 class Shelf:
-    """Takes what a writer would."""
+    """A sink that keeps the chunks for the test."""
 
     def __init__(self) -> None:
         self.chunks: list[Chunk] = []
@@ -33,7 +33,7 @@ class Shelf:
 
 
 class TracedWorld(World):
-    """Made on a running loop."""
+    """A world with a trace; it must be created on a running loop."""
 
     def __init__(self) -> None:
         self.shelf = Shelf()
@@ -57,7 +57,7 @@ class TracedWorld(World):
         *,
         taken: bool = True,
     ) -> Any:
-        """A client that has taken its answer, or has not and is gone."""
+        """Make a request; the client reads the response, or disconnects before that."""
         asked = request_of(protocol, operation, params, path)
         request = msgspec.structs.replace(asked, read_ns=self.now_ns())
         response = await self.endpoint.handle(request)

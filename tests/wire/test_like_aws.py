@@ -38,15 +38,21 @@ async def test_newest_receipt_hides_a_message_again_after_its_lease(protocol: st
     assert await bodies(world, url) == ["work"]
 
 
+async def held_again(world: World) -> tuple[str, str]:
+    """A queue whose message is leased for the second time, and the receipt of the first."""
+    url = await world.queue()
+    older = await world.receipt(url)
+    world.clock.advance(31_000)
+    assert await bodies(world, url) == ["work"]
+    return url, older
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_older_receipt_with_timeout_zero_is_accepted_and_changes_nothing(
     protocol: str,
 ) -> None:
     world = World()
-    url = await world.queue()
-    older = await world.receipt(url)
-    world.clock.advance(31_000)
-    assert await bodies(world, url) == ["work"]
+    url, older = await held_again(world)
     assert (await change(world, protocol, url, older, 0)).status == 200
     assert await bodies(world, url) == []
 
@@ -56,10 +62,7 @@ async def test_older_receipt_never_hides_a_message_that_another_client_holds(
     protocol: str,
 ) -> None:
     world = World()
-    url = await world.queue()
-    older = await world.receipt(url)
-    world.clock.advance(31_000)
-    assert await bodies(world, url) == ["work"]
+    url, older = await held_again(world)
     assert (await change(world, protocol, url, older, 600)).code == "InvalidParameterValue"
     world.clock.advance(30_000)
     refused = await change(world, protocol, url, older, 600)

@@ -1,4 +1,4 @@
-"""The page that compares DoveMQ with SQS, made of the wire tests and of AWS's service model."""
+"""The page that compares DoveMQ with SQS, generated from the wire tests and the service model."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -13,26 +13,29 @@ from tests.wire.test_refusals import CASES
 from tools.markdown import code, page, section, table
 
 SOURCES: Final[Mapping[str, str]] = {
-    "R": "given by AWS",
+    "R": "a response of AWS",
     "M": "service model",
     "D": "AWS's documentation",
     "?": "unverified",
 }
 DIFFERENCES: Final = """
-- Encryption attributes are checked, kept and shown; nothing is encrypted.
+- Encryption attributes are checked, stored and returned, but nothing is encrypted.
 - Queue policies decide as in SQS, with accounts as the only principals: see
-  [queue policies](policies.md). What is not understood is refused with its reason.
-- The counts are exact, though their names say *approximate*.
-- Requests are not throttled.
-- AWS's bans of 60 seconds (a queue of a deleted name, a second purge) hold under `--strict-aws`.
-- A receive of a standard queue follows `OrderHint`; AWS gives no order at all.
-- A lease that has ended cannot be extended (`MessageNotInflight`), and only the newest receipt of
-  a message changes its visibility; AWS was seen to take both.
-- A standard message whose lease ended stands behind those sent meanwhile; AWS was seen to hand it
-  out first.
-- A new `DeduplicationScope` holds at once; AWS takes up to a minute.
-- There is one region: a signature scoped to another is refused.
-- Attributes of DoveMQ's own: see [queue attributes](attributes.md).
+  [queue policies](policies.md). An unknown element is refused with a reason.
+- The counts are exact, although their names say *approximate*.
+- Requests are throttled only by the quotas of their account.
+- A request that sends no messages has at most 256 KiB, and a list of names at most 100 items.
+- The bans of 60 seconds (creating a queue of a deleted name, a second purge) need `--strict-aws`.
+- A receive of a standard queue follows `OrderHint`; AWS promises no order.
+- With an older receipt, ChangeMessageVisibility accepts only a timeout of 0, which changes nothing.
+  On a FIFO queue it refuses the receipt of every ended lease.
+- A standard message whose lease has ended comes after those sent before that; AWS was seen to
+  deliver it first.
+- A response about a queue that does not exist names the queue in its detail: `<Detail>` in Query,
+  `detail` in JSON.
+- A new `DeduplicationScope` takes effect at once; at AWS it takes up to a minute.
+- There is one region: a signature for another region is refused.
+- DoveMQ has further attributes: see [queue attributes](attributes.md).
 """
 
 
@@ -41,9 +44,9 @@ def conformance_page() -> str:
     names = sorted(model.operation_names)
     return page(
         "Conformance",
-        "All operations of SQS's service model, each tested in both protocols. Below stand the "
-        "refusals that `tests/wire` compares word for word, with where the wording is from. The "
-        "numbers count rows of its tables; more is tested beside them.",
+        "All operations of SQS's service model, each tested in both protocols. The tables list the "
+        "errors that `tests/wire` compares word for word, and the origin of their texts. The "
+        "numbers count the rows of its tables; there are more tests besides.",
         table(
             ("operation", "answers tested", "refusals tested", "modelled, never given"),
             (_summary(name, model.operation_model(name)) for name in names),

@@ -1,4 +1,4 @@
-"""The page on queue policies, made of the tables by which they are read and judged."""
+"""The page on queue policies, generated from the tables that read and evaluate them."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -29,30 +29,30 @@ COMPARED: Final = (
 )
 
 ELEMENTS: Final = """
-- `Version`: `2008-10-17`, which holds if there is none, or `2012-10-17`. `Id`: any text.
-- `Statement`: one or a list. `Sid`: its name, distinct. `Effect`: `Allow` or `Deny`.
+- `Version`: `2008-10-17`, the default, or `2012-10-17`. `Id`: any text.
+- `Statement`: one or a list. `Sid`: its name, which must be unique. `Effect`: `Allow` or `Deny`.
 - `Principal`: `"*"`, or `{"AWS": …}` with `*`, twelve digits or `arn:aws:iam::ACCOUNT:root`, one or
-  a list. Users, roles, `Service`, `Federated` and `CanonicalUser` are read and match nobody: here
-  accounts ask, and nobody else. `NotPrincipal` is for `Deny`.
-- `Action`, `NotAction`: `*` or `sqs:NAME`, in any case, with wildcards. Batches are meant by the
-  names of their single forms.
+  a list. Users, roles, `Service`, `Federated` and `CanonicalUser` are accepted and match nobody,
+  because all callers are accounts here. `NotPrincipal` is for `Deny`.
+- `Action`, `NotAction`: `*` or `sqs:NAME`, upper or lower case, with wildcards. The name of an
+  operation also covers its batch.
 - `Resource`, `NotResource`: `*` or the ARN of a queue, with wildcards in each of its parts; parts
-  may be missing at its end.
+  may be missing at its end. Any other text is stored too, and matches nothing.
 - `Condition`: operators, keys, values; see below.
 
-`*` stands for any characters, `?` for any one. In version `2012-10-17` a resource and the values of
-`String…` and `Arn…` operators may hold variables, `${KEY}`, of the keys that are marked below, and
-`${*}`, `${?}`, `${$}` for the characters themselves.
+`*` matches any number of characters, `?` any one character. In version `2012-10-17` a resource and
+the values of `String…` and `Arn…` operators may have variables, `${KEY}`, of the keys that are
+marked below, and `${*}`, `${?}`, `${$}` for the characters themselves.
 """
 
 MISSING: Final = f"""
-Each operator but `Null` may end in `{IF_EXISTS}` and begin with `{FOR_ALL}` or `{FOR_ANY}`. One of
-several values is enough; of a negated operator none may match. All conditions of a statement must
-hold.
+Each operator except `Null` may end in `{IF_EXISTS}` and begin with `{FOR_ALL}` or `{FOR_ANY}`. One
+of several values is enough; for a negated operator none may match. All conditions of a statement
+must be true.
 
-A key that a request does not have: negated operators hold, others do not; with `{IF_EXISTS}` and
-`{FOR_ALL}` they hold, with `{FOR_ANY}` they do not. So `{FOR_ALL}` in an `Allow` lets in whoever
-lacks the key.
+If a request has no value for a key, negated operators are true and others are false; with
+`{IF_EXISTS}` and `{FOR_ALL}` they are true, with `{FOR_ANY}` they are false. So `{FOR_ALL}` in an
+`Allow` allows all requests that lack the key.
 """
 
 
@@ -60,15 +60,15 @@ def policies_page() -> str:
     return page(
         "Queue policies",
         "A queue's policy is set as the attribute `Policy`, or statement by statement with "
-        "AddPermission. A `Deny` that applies wins; else the owner may; else an `Allow` that "
-        "applies decides; else the request is denied. What is not understood refuses the whole "
-        "policy when it is set. A change holds for the requests that come after it.",
+        "AddPermission. A `Deny` that applies wins. Otherwise the owner is allowed, and another "
+        "account is allowed if an `Allow` applies to it. A policy with an unknown element is "
+        "refused as a whole when it is set. A change applies to the requests after it.",
         section("Elements", ELEMENTS),
         section(
             "Rights",
-            "Some operations need more than the right of their own name. What is the owner's "
-            "cannot be used by other accounts, whatever is written. What mends a policy cannot be "
-            "denied to the owner.",
+            "Some operations need more than the right of their own name. Other accounts cannot use "
+            "the rights of the owner, whatever a policy says. The rights that repair a policy "
+            "cannot be denied to the owner.",
             table(("operation", "rights it needs", "who can have it"), _operations()),
         ),
         section("Operators", table(("operator", "compares", "negated"), _operators()), MISSING),
@@ -102,9 +102,9 @@ def _keys() -> Iterator[tuple[str, str, str, str]]:
 def _absent() -> str:
     listed = ", ".join(map(code, [*ABSENT, "aws:PrincipalTag/…"]))
     return (
-        f"Known, and never there: {listed}; keys of other services than SQS too. "
-        "`aws:RequestTag/…`, `aws:TagKeys` and any other key of `aws:` or `sqs:` is refused. Names "
-        "of keys have no case."
+        f"These keys are accepted and never have a value: {listed}; and keys of other services. "
+        "`aws:RequestTag/…`, `aws:TagKeys` and all other keys of `aws:` or `sqs:` are refused. "
+        "Upper and lower case do not differ in keys."
     )
 
 

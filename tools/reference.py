@@ -1,7 +1,7 @@
 """Writes `docs/reference` from the code: `make docs`, or `python -m tools.reference`.
 
-Each page is a function of a table that the product itself uses, so that it cannot tell anything
-else. `tests/tidy/test_reference.py` compares the files with what this would write.
+Each page is made from a table that the product itself uses, so that both agree.
+`tests/tidy/test_reference.py` compares the files with the generated text.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from dovemq.sqs.faults import FAULTS, NEVER_GIVEN
 from dovemq.sqs.operations import OPERATIONS
 from dovemq.telemetry.metrics import METRICS, OTHER
 from dovemq.telemetry.remote import FILES_PER_LISTING
-from dovemq.telemetry.schema import COLUMNS, Column, Event
+from dovemq.telemetry.schema import COLUMNS, Column, TraceEvent
 from dovemq.telemetry.trace import CHUNK_TICKS_MAX, MESSAGES_KNOWN_MAX, TICK_SECONDS
 from tools.conformance import conformance_page
 from tools.markdown import code, fenced, page, section, table
@@ -34,43 +34,43 @@ FORMS: Final[Mapping[str, str]] = {
     "choice": "as in SQS",
     "flag": "true, false",
     "order": f"{ORDER_HINT.least} to {ORDER_HINT.most}, or any",
-    "policy": "JSON: [who may do what](policies.md)",
+    "policy": "JSON: [queue policies](policies.md)",
     "redrive": "JSON: deadLetterTargetArn, maxReceiveCount",
     "seconds": f"{DELAY_MS.least} to {DELAY_MS.most // SECOND_MS} seconds",
-    "text": "kept and shown, encrypts nothing",
+    "text": "stored and returned; nothing is encrypted",
 }
-"""What values an attribute takes where its range does not tell."""
+"""The values of attributes that have no range."""
 
 EXTENDED_MEANING: Final[Mapping[str, str]] = {
-    "OrderHint": "A receive draws among so many of the first visible messages: 1 keeps near to "
-    "the order of sending, more lets concurrent receivers collide less. 1 on FIFO queues.",
-    "DeliveryPaused": "Receives answer empty until it is false again; sends go on.",
+    "OrderHint": "A receive draws among this many of the first visible messages: 1 stays close "
+    "to the order of sending, more makes concurrent receivers collide less. 1 on FIFO queues.",
+    "DeliveryPaused": "Receives return nothing until it is false again; sends go on.",
     "LongDelay": "Delays may reach the retention period instead of 15 minutes.",
-    "GroupConcurrency": "At most so many messages of one group are leased at a time. Empty "
+    "GroupConcurrency": "At most this many messages of one group are leased at a time. Empty "
     "removes the limit.",
-    "GroupRatePerSecond": "At most so many messages of one group are leased in any second. Empty "
+    "GroupRatePerSecond": "At most this many messages of one group are leased in any second. Empty "
     "removes the limit.",
 }
 
 
 TRACE_PROMISES: Final = f"""\
 - A message that is sent, leased and settled has one `sent`, one `settled` and for each delivery
-  one `leased` row, also when clients leave. A `leased` row is there only if its answer was
-  written; a lease that was taken back leaves none.
-- `sent` and `settled` rows are there even if nobody got the answer; then `ot_us` and `latency_us`
-  are null, as they are when a client took its answer later than {TICK_SECONDS:g} s after the event.
-- A file has its name only when it is whole. It is finished after `trace_rotate_rows` or
-  `trace_rotate_seconds`, and at a stop. A kill -9 loses what was not finished: the rows of up to
+  one `leased` row, even if clients disconnect. A `leased` row exists only if its response was
+  written; a lease that was undone has none.
+- `sent` and `settled` rows exist even if no client got the response; then `ot_us` and `latency_us`
+  are null, as they are if the response was written more than {TICK_SECONDS:g} s after the event.
+- A file has its name only when it is complete. It is finished after `trace_rotate_rows` or
+  `trace_rotate_seconds`, and at a stop. A kill -9 loses unfinished files: the rows of up to
   `trace_rotate_seconds` and {(CHUNK_TICKS_MAX + 1) * TICK_SECONDS:g} s more.
 - The service does not wait for the trace. When it cannot follow, or its storage fails, rows are
   dropped, counted (`dovemq_trace_rows_total`) and logged.
 - Beyond `trace_bytes_max` the oldest files are removed. On S3 and other file systems that Arrow
   reaches, a front end counts its own files and lists the folder every {FILES_PER_LISTING} of them.
-- `message_id` is null in `settled` and `expired` rows of messages that this process neither took
-  nor handed out, or that more than {MESSAGES_KNOWN_MAX // 2:,} others came after; `send_seq` is
-  then the sequence in the store.
+- `message_id` is null in `settled` and `expired` rows of messages that this process neither stored
+  nor delivered, or that were followed by more than {MESSAGES_KNOWN_MAX // 2:,} others; `send_seq`
+  is then the sequence in the store.
 - Times do not follow a change of the machine's clock while the server runs.
-- Messages that go with a deleted queue leave no row, nor do programs that use `dovemq.open`."""
+- Messages that are removed with their queue have no row, nor do programs that use `dovemq.open`."""
 
 
 def settings_page() -> str:
@@ -86,10 +86,10 @@ def settings_page() -> str:
     )
     return page(
         "Settings",
-        "Defaults give way to a TOML file (`--config FILE`, or `DOVEMQ_CONFIG`), the file to the "
-        "environment, the environment to flags of `dovemq serve`. In the file a name with a "
-        "period is a key in a table: `[http]`, `body_bytes_max = 1048576`. `dovemq doctor` shows "
-        "what is in force and where it came from.",
+        "A TOML file (`--config FILE`, or `DOVEMQ_CONFIG`) overrides the defaults, the environment "
+        "overrides the file, and flags of `dovemq serve` override the environment. In the file a "
+        "name with a period is a key in a table: `[http]`, `body_bytes_max = 1048576`. `dovemq "
+        "doctor` shows the values and their origins.",
         table(("name", "flag", "variable", "default", "meaning"), rows),
     )
 
@@ -101,9 +101,9 @@ def _default(setting: Setting) -> str:
 def commands_page() -> str:
     return page(
         "Commands",
-        "Exit codes: 0 done, 1 a check failed or the server refused, 2 wrong use. Commands that "
-        "ask a server find it by `--endpoint-url` or `AWS_ENDPOINT_URL_SQS` with the AWS keys of "
-        "the environment, else by the key file of the data directory.",
+        "Exit codes: 0 success, 1 a failed check or an error of the server, 2 wrong use. Commands "
+        "that ask a server find it by `--endpoint-url` or `AWS_ENDPOINT_URL_SQS` with the AWS keys "
+        "of the environment, else by the key file of the data directory.",
         *(_command(parser) for parser in _commands(build_parser())),
     )
 
@@ -170,10 +170,10 @@ def errors_page() -> str:
     never = ((code(name), reason) for name, reason in sorted(NEVER_GIVEN.items()))
     return page(
         "Errors",
-        "The code is what the Query protocol answers and what JSON carries in the header "
-        "`x-amzn-query-error`; the type is the name in JSON's `__type`. A text marked *unverified* "
-        "was not seen in an answer of AWS. 503 means: try again later; after a failure of the disk "
-        "a restart shows whether the request was done.",
+        "The Query protocol and the header `x-amzn-query-error` of JSON carry the code; `__type` "
+        "in JSON carries the type. A text marked *unverified* was not seen in a response of AWS. "
+        "503 means: try again later; after a failure of the disk a restart shows whether the "
+        "request was done.",
         table(("code", "type", "status", "error inside", "text"), rows),
         section("Never given", table(("type", "why"), never)),
     )
@@ -188,9 +188,9 @@ def attributes_page() -> str:
     ]
     return page(
         "Queue attributes",
-        "Set by CreateQueue and SetQueueAttributes, read by GetQueueAttributes. DoveMQ's own are "
-        "set in the same way; they are told only when asked for by name or by `AllExtended`, so "
-        "that a client which asks for `All` sees what SQS has.",
+        "CreateQueue and SetQueueAttributes set attributes, GetQueueAttributes returns them. "
+        "DoveMQ's own attributes are set in the same way, but returned only by name or for "
+        "`AllExtended`, so that `All` returns what it does in SQS.",
         section("DoveMQ's own", table(("attribute", "default", "values", "meaning"), extended)),
         section("SQS's", table(("attribute", "default", "values", "queues"), own)),
         section("Read-only", ", ".join(map(code, READ_ONLY)) + ". The counts are exact."),
@@ -233,17 +233,18 @@ def admin_page() -> str:
     operations = ", ".join(code(name) for name, each in OPERATIONS.items() if each.audited)
     return page(
         "Admin API",
-        "JSON on a listener of its own, by default the port after that of SQS. Requests are "
+        "JSON on a separate port, by default the one after the port of SQS. Requests are "
         "signed by SigV4 with the same keys and the service name `dovemq`, or carry the token of a "
-        "login: `Authorization: Bearer TOKEN`. The role is the least that serves: admin may what "
-        "operator may, operator what viewer may. Bodies are JSON. An error is "
+        "login: `Authorization: Bearer TOKEN`. The table has the lowest role for each route: an "
+        "admin may do all that an operator may, an operator all that a viewer may. Bodies "
+        "are JSON. An error is "
         '`{"error": {"code": …, "message": …}}`; a parameter that a route does not know is '
         "refused, as is a field of a body. `next` in a page is the value of `after` for the page "
         "that follows, or null.",
         table(("route", "role", "parameters", "body", "what it does"), rows),
         section(
             "Recorded",
-            f"In the audit log are, of these: {recorded}; of the operations of SQS: {operations}.",
+            f"The audit log records these routes: {recorded}; and these operations: {operations}.",
         ),
     )
 
@@ -262,24 +263,24 @@ def metrics_page() -> str:
     return page(
         "Metrics",
         "`GET /metrics` of the admin API, in the text format of Prometheus; how to scrape it: "
-        "[observe](../how-to/observe.md). Counters begin at zero with every start; rates are for "
-        "Prometheus to compute. At most `metrics_queues_max` queues have labels of their own, the "
-        f"busiest; all others together are `queue={OTHER}`. What a queue counted there stays "
-        "there. CPU, memory and descriptors of the process follow as `process_…`.",
+        "[observe](../how-to/observe.md). Counters start at zero with the server; Prometheus "
+        "computes rates. The `metrics_queues_max` busiest queues have labels of their own; all "
+        f"others together are `queue={OTHER}`, and keep the counts that they had there. CPU, "
+        "memory and descriptors of the process follow as `process_…`.",
         table(("metric", "kind", "labels", "meaning"), rows),
     )
 
 
 def trace_page() -> str:
-    events = ((code(event.value), event.meaning) for event in Event)
+    events = ((code(event.value), event.meaning) for event in TraceEvent)
     columns = (
         (code(column.name), column.form, _events_of(column), column.meaning) for column in COLUMNS
     )
     return page(
         "The lifecycle trace",
         "`dovemq serve --trace DIR` writes one row for each event, as Parquet files "
-        "`trace-…-….parquet` (zstd). Their rows are in no order; a label is text kept in a "
-        "dictionary. Bodies, receipts and secrets are in none of them. How to read it: "
+        "`trace-…-….parquet` (zstd). Their rows are not sorted; a label is text in a "
+        "dictionary. They contain no bodies, receipts or secrets. How to read it: "
         "[observe](../how-to/observe.md).",
         section("Events", table(("event", "meaning"), events)),
         section("Columns", table(("column", "type", "not null in", "meaning"), columns)),
@@ -288,7 +289,7 @@ def trace_page() -> str:
 
 
 def _events_of(column: Column) -> str:
-    if len(column.events) == len(Event):
+    if len(column.events) == len(TraceEvent):
         return "all"
     return ", ".join(code(event.value) for event in column.events)
 

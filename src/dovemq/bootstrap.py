@@ -45,7 +45,7 @@ from dovemq.system.clock import SystemClock
 from dovemq.system.collector import calm_collector
 from dovemq.system.key_file import ensure_key, read_key
 from dovemq.telemetry.meter import Meter
-from dovemq.telemetry.metrics import Sample
+from dovemq.telemetry.metrics import MetricSample
 from dovemq.telemetry.tracing import Tracing, open_tracing
 
 if TYPE_CHECKING:
@@ -304,8 +304,10 @@ def _gauges(server: Server) -> dict[str, int]:
     }
 
 
-def _samples(opened: Opened, endpoint: SqsEndpoint, tracing: Tracing | None) -> Iterator[Sample]:
-    yield Sample("dovemq_long_polls_parked", opened.service.polls.parked)
+def _samples(
+    opened: Opened, endpoint: SqsEndpoint, tracing: Tracing | None
+) -> Iterator[MetricSample]:
+    yield MetricSample("dovemq_long_polls_parked", opened.service.polls.parked)
     yield from request_samples(endpoint.requests)
     if opened.care is not None:
         yield from store_samples(opened.care.statistics)
@@ -338,8 +340,8 @@ def _build_server(
         log_requests=settings.log_requests,
     )
 
-    def samples() -> Iterator[Sample]:
-        yield Sample("dovemq_connections", server.connections)
+    def samples() -> Iterator[MetricSample]:
+        yield MetricSample("dovemq_connections", server.connections)
         yield from _samples(opened, endpoint, tracing)
 
     measurements = Measurements()

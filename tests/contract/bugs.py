@@ -16,7 +16,7 @@ from dovemq.core.commands import (
     Extension,
     Leased,
     Move,
-    Page,
+    Peek,
     Peeked,
     Receipt,
     Sent,
@@ -319,7 +319,7 @@ class BodiesAloneHaveWeight(MemoryPartition):
 
 
 class PeekCountsAsAReceive(MemoryPartition):
-    async def peek(self, page: Page, now_ms: int) -> list[Peeked]:
+    async def peek(self, page: Peek, now_ms: int) -> list[Peeked]:
         for row in self._rows.values():
             row.receive_count += 1
         return await super().peek(page, now_ms)

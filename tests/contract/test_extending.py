@@ -58,12 +58,14 @@ async def test_extension_by_nothing_makes_the_message_visible_at_once(world: Wor
     assert await line.bodies() == ["a"]
 
 
-async def test_lease_given_up_cannot_be_extended_again(world: World) -> None:
+async def test_lease_given_up_can_begin_again(world: World) -> None:
     line = await world.queue()
     await line.send("a")
     lease = await line.take_one()
     await line.extend(lease, 0)
-    assert await line.extend(lease, 1_000) is Extension.NOT_LEASED
+    assert await line.extend(lease, 1_000) is Extension.EXTENDED
+    assert await line.bodies() == []
+    world.clock.advance(1_000)
     assert await line.bodies() == ["a"]
 
 
@@ -85,20 +87,67 @@ async def test_lease_can_be_extended_in_its_last_millisecond(world: World) -> No
     assert await line.extend(lease, 1_000) is Extension.EXTENDED
 
 
-async def test_ended_lease_cannot_be_extended(world: World) -> None:
+async def test_ended_lease_of_a_visible_message_begins_again(world: World) -> None:
+    line = await world.queue()
+    await line.send("a", "b")
+    lease = await line.take_one(lease_ms=1_000)
+    world.clock.advance(1_000)
+    assert await line.extend(lease, 5_000) is Extension.EXTENDED
+    assert await line.counts() == (1, 1, 0)
+    assert await line.bodies() == ["b"]
+    world.clock.advance(4_999)
+    assert await line.counts() == (0, 2, 0)
+    world.clock.advance(1)
+    again = await line.take_one()
+    assert (again.message.body, again.receive_count) == ("a", 2)
+
+
+async def test_lease_that_began_again_can_be_extended_and_settled(world: World) -> None:
     line = await world.queue()
     await line.send("a")
     lease = await line.take_one(lease_ms=1_000)
     world.clock.advance(1_000)
+    await line.extend(lease, 1_000)
+    assert await line.extend(lease, 9_000) is Extension.EXTENDED
+    world.clock.advance(8_999)
+    assert await line.bodies() == []
+    await line.settle(lease)
+    assert await line.counts() == (0, 0, 0)
+
+
+async def test_ended_lease_may_be_ended_once_more(world: World) -> None:
+    line = await world.queue()
+    await line.send("a", "b")
+    lease = await line.take_one(lease_ms=1_000)
+    world.clock.advance(1_000)
+    assert await line.extend(lease, 0) is Extension.EXTENDED
+    assert await line.counts() == (2, 0, 0)
+    assert sorted(await line.bodies()) == ["a", "b"]
+
+
+async def test_lease_begins_again_only_within_the_limit_of_its_group(world: World) -> None:
+    line = await world.queue(group_concurrency=1)
+    await line.send_drafts([line.draft(body, group="g") for body in "ab"])
+    lease = await line.take_one(lease_ms=1_000)
+    world.clock.advance(1_000)
+    other = await line.take_one(lease_ms=1_000)
+    assert other.message.body == "b"
     assert await line.extend(lease, 5_000) is Extension.NOT_LEASED
+    assert await line.extend(lease, 0) is Extension.EXTENDED
+    await line.settle(other)
+    assert await line.extend(lease, 5_000) is Extension.EXTENDED
+    assert await line.counts() == (0, 1, 0)
 
 
-async def test_ended_receipt_does_not_hide_the_message_again(world: World) -> None:
+async def test_old_receipt_does_not_hide_a_visible_message(world: World) -> None:
     line = await world.queue()
     await line.send("a")
-    lease = await line.take_one(lease_ms=1_000)
+    old = await line.take_one(lease_ms=1_000)
     world.clock.advance(1_000)
-    await line.extend(lease, 5_000)
+    await line.take_one(lease_ms=1_000)
+    world.clock.advance(1_000)
+    assert await line.extend(old, 5_000) is Extension.NOT_LEASED
+    assert await line.extend(old, 0) is Extension.EXTENDED
     assert await line.bodies() == ["a"]
 
 
@@ -109,20 +158,10 @@ async def test_old_receipt_leaves_a_newer_lease_alone(world: World) -> None:
     world.clock.advance(1_000)
     await line.take_one(lease_ms=1_000)
     assert await line.extend(old, 60_000) is Extension.STALE
-    assert await line.extend(old, 0) is Extension.STALE
+    assert await line.extend(old, 0) is Extension.EXTENDED
     assert await line.counts() == (0, 1, 0)
     world.clock.advance(1_000)
     assert await line.counts() == (1, 0, 0)
-
-
-async def test_old_receipt_is_not_leased_when_the_newer_lease_has_ended_too(world: World) -> None:
-    line = await world.queue()
-    await line.send("a")
-    old = await line.take_one(lease_ms=1_000)
-    world.clock.advance(1_000)
-    await line.take_one(lease_ms=1_000)
-    world.clock.advance(1_000)
-    assert await line.extend(old, 60_000) is Extension.NOT_LEASED
 
 
 async def test_settled_message_cannot_be_extended(world: World) -> None:
@@ -182,4 +221,5 @@ async def test_fifo_queue_refuses_to_extend_an_ended_lease(world: World) -> None
     lease = await line.take_one(lease_ms=1_000)
     world.clock.advance(1_000)
     assert await line.extend(lease, 5_000) is Extension.NOT_LEASED
+    assert await line.extend(lease, 0) is Extension.NOT_LEASED
     assert await line.bodies() == ["a"]

@@ -106,6 +106,14 @@ class Twins(RuleBasedStateMachine):
         assert embedded is oracle
         assert isinstance(embedded, Extension)
 
+    @precondition(lambda self: self.held)
+    @rule(pick=picks, lease_ms=leases_ms)
+    def extend_with_an_old_receipt(self, pick: int, lease_ms: int) -> None:
+        oracle, embedded = self.pair.with_receipts(
+            self.held[pick % len(self.held)], lambda line, lease: line.extend(lease, lease_ms)
+        )
+        assert embedded is oracle
+
     @precondition(lambda self: any(held.releasable for held in self.held))
     @rule(pick=picks)
     def release(self, pick: int) -> None:

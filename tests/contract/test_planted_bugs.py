@@ -82,7 +82,7 @@ CAUGHT: list[tuple[Bug, Sentence]] = [
     ),
     (
         bugs.StaleReceiptHidesAgain,
-        test_extending.test_ended_receipt_does_not_hide_the_message_again,
+        test_extending.test_old_receipt_does_not_hide_a_visible_message,
     ),
     (bugs.StaleReceiptHidesAgain, test_extending.test_old_receipt_leaves_a_newer_lease_alone),
     (

@@ -107,7 +107,7 @@ async def test_exhausted_head_holds_back_its_fifo_group_until_it_is_settled(worl
 async def test_adopted_message_keeps_what_its_sender_gave(world: World) -> None:
     line = await world.queue()
     attributes = {"n": Attribute("Number", "1"), "b": Attribute("Binary", b"\x01")}
-    letter = _recent(line, attributes=attributes, group="g", trace="Root=1", source="a/jobs")
+    letter = _recent(line, attributes=attributes, group="g", xray_header="Root=1", source="a/jobs")
     await line.adopt(letter)
     message = (await line.take_one()).message
     assert message == msgspec.structs.replace(letter.message, sequence=message.sequence)

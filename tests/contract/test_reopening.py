@@ -30,7 +30,9 @@ async def test_messages_survive_whole_and_in_order(durable_world: World) -> None
     world = durable_world
     line = await world.queue()
     attributes = {"n": Attribute("Number", "1"), "b": Attribute("Binary", b"\x00\x01")}
-    await line.send_drafts([line.draft("ä", attributes=attributes, trace="Root=1", group="g")])
+    await line.send_drafts(
+        [line.draft("ä", attributes=attributes, xray_header="Root=1", group="g")]
+    )
     await line.send("b", "c")
     before = await line.peek()
     await world.reopen()

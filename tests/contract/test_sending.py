@@ -59,11 +59,11 @@ async def test_message_keeps_its_attributes(world: World) -> None:
     assert (await line.take_one()).message.attributes == attributes
 
 
-async def test_message_keeps_its_sender_and_trace(world: World) -> None:
+async def test_message_keeps_its_sender_and_xray_header(world: World) -> None:
     line = await world.queue()
-    await line.send_drafts([line.draft("a", trace="Root=1-5759e988")])
+    await line.send_drafts([line.draft("a", xray_header="Root=1-5759e988")])
     message = (await line.take_one()).message
-    assert (message.sender, message.trace) == (ACCOUNT, "Root=1-5759e988")
+    assert (message.sender, message.xray_header) == (ACCOUNT, "Root=1-5759e988")
 
 
 async def test_message_of_a_standard_queue_keeps_its_group(world: World) -> None:
@@ -78,11 +78,11 @@ async def test_message_of_a_fifo_queue_keeps_its_deduplication_id(world: World) 
     assert (await line.take_one()).message.deduplication_id == "first"
 
 
-async def test_plain_message_has_no_group_trace_or_origin(world: World) -> None:
+async def test_plain_message_has_no_group_xray_header_or_origin(world: World) -> None:
     line = await world.queue()
     await line.send("a")
     message = (await line.take_one()).message
-    assert (message.group, message.trace, message.source) == (None, None, None)
+    assert (message.group, message.xray_header, message.source) == (None, None, None)
     assert message.deduplication_id is None
     assert message.attributes == {}
 

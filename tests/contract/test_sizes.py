@@ -32,10 +32,10 @@ async def test_sent_messages_weigh_their_bodies_and_a_fixed_rest(world: World) -
     assert await line.stored_bytes() == _weights(SMALL, MIDDLE, LARGE)
 
 
-async def test_attributes_and_trace_have_weight(world: World) -> None:
+async def test_attributes_and_xray_header_have_weight(world: World) -> None:
     line = await world.queue()
     attributes = {"name": Attribute("Binary", b"x" * 1_000)}
-    draft = line.draft("a", attributes=attributes, trace="t" * 500)
+    draft = line.draft("a", attributes=attributes, xray_header="t" * 500)
     await line.send_drafts([draft])
     size = limits.STORED_OVERHEAD_BYTES + 1 + len("name") + len("Binary") + 1_000 + 500
     assert 0 <= await line.stored_bytes() - size < UNIT

@@ -18,7 +18,7 @@ from dovemq.core.commands import (
     Extension,
     Lease,
     Leased,
-    Page,
+    Peek,
     Peeked,
     Receipt,
     Sent,
@@ -26,7 +26,7 @@ from dovemq.core.commands import (
     Transfer,
 )
 from dovemq.core.message import Attribute, Message
-from dovemq.core.observing import Observer, Unobserved
+from dovemq.core.observing import Observer
 from dovemq.core.ports import Partition, Store
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
 from dovemq.testing.clock import ManualClock
@@ -46,7 +46,7 @@ class Durable(Store, Protocol):
 StoreOpener = Callable[[ManualClock, random.Random, Observer], Awaitable[Store]]
 
 
-class Witness(Unobserved):
+class Witness(Observer):
     """Keeps what a store tells, as (what, queue, sequences)."""
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class Line:
         deduplication_id: str | None = None,
         delay_ms: int = 0,
         attributes: dict[str, Attribute] | None = None,
-        trace: str | None = None,
+        xray_header: str | None = None,
     ) -> Draft:
         message_id = self.world.new_id()
         if self.queue.settings.fifo:
@@ -103,7 +103,7 @@ class Line:
             attributes or {},
             group,
             deduplication_id,
-            trace,
+            xray_header,
         )
 
     async def send(
@@ -155,7 +155,7 @@ class Line:
         return await self.partition.drop(before_ms, count_max, self.now_ms)
 
     async def peek(self, count_max: int = ALL, after_sequence: int = 0) -> list[Peeked]:
-        return await self.partition.peek(Page(count_max, after_sequence), self.now_ms)
+        return await self.partition.peek(Peek(count_max, after_sequence), self.now_ms)
 
     async def all_counts(self) -> Counts:
         return await self.partition.counts(self.now_ms)

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dovemq.core.commands import Ask, Draft, Page
+from dovemq.core.commands import Ask, Draft, Peek
 from dovemq.core.ports import Partition
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
 from dovemq.load.decay import STRETCH_BYTES, Decay, apply_decay
@@ -248,7 +248,7 @@ async def _look(directory: Path, now_ms: int) -> Outcome:
 async def _peek_all(store: SqliteStore, now_ms: int, prefix: str = "") -> dict[str, State]:
     found: dict[str, State] = {}
     for queue in await store.catalogue.page(None, prefix, "", PAGE):
-        for each in await store.partition(queue, 0).peek(Page(PAGE), now_ms):
+        for each in await store.partition(queue, 0).peek(Peek(PAGE), now_ms):
             message = each.message
             found[message.message_id] = State(
                 queue.key.name, message.body, each.visible_ms, each.receive_count

@@ -5,7 +5,7 @@ import random
 from pathlib import Path
 from typing import Final
 
-from dovemq.core.commands import Ask, Page
+from dovemq.core.commands import Ask, Peek
 from dovemq.core.ports import Partition, Store
 from dovemq.core.queue import Queue
 from dovemq.stores.sqlite import open_store
@@ -62,7 +62,7 @@ async def _empty(store: Store, queue: Queue, now_ms: int) -> tuple[list[str], li
 async def _peek_all(partition: Partition, now_ms: int) -> list[str]:
     bodies: list[str] = []
     after = 0
-    while page := await partition.peek(Page(_PAGE, after), now_ms):
+    while page := await partition.peek(Peek(_PAGE, after), now_ms):
         bodies += [peeked.message.body for peeked in page]
         after = page[-1].message.sequence
     return bodies

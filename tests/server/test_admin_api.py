@@ -77,7 +77,7 @@ async def test_peek_shows_messages_and_touches_none(tmp_path: Path) -> None:
     queue = await world.queue("jobs.fifo")
     attributes = {"n": Attribute("Number", "1"), "b": Attribute("Binary", b"\x00\xff")}
     await world.send(
-        queue, "hidden", attributes=attributes, group="g", deduplication_id="d", trace="t"
+        queue, "hidden", attributes=attributes, group="g", deduplication_id="d", xray_header="t"
     )
     await world.service.messages.receive(queue, 1, 30_000)
     await world.send(queue, "next", group="h", deduplication_id="e")

@@ -97,7 +97,7 @@ async def test_queue_and_action_are_named_as_people_do(
 
 
 @pytest.mark.parametrize("queue", ["none", "http://x/y/z", "a/b/c/d"])
-async def test_queue_that_is_not_there_is_told(tmp_path: Path, queue: str) -> None:
+async def test_decision_names_a_queue_that_does_not_exist(tmp_path: Path, queue: str) -> None:
     world = World(tmp_path)
     status, told = await asked(world, "root", queue=queue)
     assert (status, told["allowed"], told["queue"]) == (200, False, None)

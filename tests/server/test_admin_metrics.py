@@ -13,7 +13,7 @@ from dovemq.server.admin import AdminApi
 from dovemq.server.admin_desk import Desk
 from dovemq.server.metrics import Metrics, store_samples
 from dovemq.sqs.signature import Signer
-from dovemq.telemetry.metrics import METRICS, OTHER, Sample
+from dovemq.telemetry.metrics import METRICS, OTHER, MetricSample
 from tests.server.admin_world import ACCOUNT, KEY, World
 
 DISABLED = AccessKey("AKIADISABLED", "disabled", ACCOUNT, enabled=False)
@@ -35,7 +35,7 @@ class MeteredWorld(World):
             queues_max,
             [
                 lambda: store_samples(self.care.statistics),
-                lambda: [Sample("dovemq_connections", 7)],
+                lambda: [MetricSample("dovemq_connections", 7)],
             ],
         )
         desk = Desk(self.service, dict, metrics=self.metrics, failures=self.failures)

@@ -58,6 +58,8 @@ async def test_extension_tells_gone_from_not_leased() -> None:
     first, second = await world.messages.receive(queue, 2)
     await world.messages.settle(queue, [first.receipt])
     world.clock.advance(1_000)
+    await world.messages.receive(queue, 1)
+    world.clock.advance(1_000)
     changes = [(first.receipt, 5_000), (second.receipt, 5_000)]
     gone, not_leased = await world.messages.extend(queue, changes)
     assert isinstance(gone, MessageGone)
@@ -116,7 +118,7 @@ async def test_create_is_idempotent_and_names_the_setting_that_differs() -> None
     assert await world.queue("q") == queue
     with pytest.raises(QueueExists) as refused:
         await world.queue("q", delay_ms=2_000)
-    assert refused.value.attribute == "delay_ms"
+    assert refused.value.field == "delay_ms"
 
 
 async def test_bans_hold_for_a_minute_when_strict() -> None:

@@ -58,11 +58,15 @@ async def test_redrive_to_a_queue_that_does_not_exist_is_refused() -> None:
         await world.queue("work", redrive=Redrive(key("nowhere"), 1))
 
 
-async def test_queue_that_would_be_its_own_dead_letter_queue_is_refused() -> None:
+async def test_queue_that_is_its_own_dead_letter_queue_delivers_its_messages_on() -> None:
     world = World()
-    queue = await world.queue("work")
-    with pytest.raises(InvalidAttribute, match="its own"):
-        await world.queues.change(queue.key, {"redrive": Redrive(queue.key, 1)})
+    queue = await world.queue("work", lease_ms=1_000)
+    queue = await world.queues.change(queue.key, {"redrive": Redrive(queue.key, 1)})
+    await world.send(queue, "a")
+    for receive_count in (1, 2, 3):
+        [delivery] = await world.messages.receive(queue, 1)
+        assert delivery.lease.receive_count == receive_count
+        world.clock.advance(1_000)
 
 
 async def test_redrive_allow_policy_of_the_target_is_enforced() -> None:

@@ -6,15 +6,15 @@ from typing import Any
 import msgspec
 
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
-from dovemq.sqs.arns import Names
-from dovemq.sqs.context import Asked, Context
+from dovemq.sqs.arns import QueueNames
+from dovemq.sqs.context import AccessRequest, Context
 
 OWNER = "111111111111"
 FRIEND = "222222222222"
 STRANGER = "333333333333"
 REGION = "us-east-1"
 ARN = f"arn:aws:sqs:{REGION}:{OWNER}:jobs"
-NAMES = Names(REGION)
+NAMES = QueueNames(REGION)
 NOW_MS = 1_700_000_000_000
 """2023-11-14T22:13:20Z"""
 CONTEXT = Context(NOW_MS, "203.0.113.9:5000", False, "boto3/1.40", "http://example.org/a")
@@ -41,6 +41,6 @@ def queue(text: str | None = None, **tags: str) -> Queue:
     return Queue(1, QueueKey(OWNER, "jobs"), QueueSettings(policy=text), 0, 0, tags)
 
 
-def asked(account: str = FRIEND, right: str = "SendMessage", **context: Any) -> Asked:
+def asked(account: str = FRIEND, right: str = "SendMessage", **context: Any) -> AccessRequest:
     known = msgspec.structs.replace(CONTEXT, **context)
-    return Asked(account, right, queue(None, Team="blue"), ARN, REGION, known)
+    return AccessRequest(account, right, queue(None, Team="blue"), ARN, REGION, known)

@@ -1,4 +1,4 @@
-"""The arrivals tell the oldest visible message without looking at all the hidden ones each time."""
+"""The arrivals find the oldest visible message without looking at all hidden ones."""
 
 from dovemq.core.arrivals import Arrivals
 from dovemq.core.entry import Entry

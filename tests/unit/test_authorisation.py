@@ -1,4 +1,4 @@
-"""Judgements: who wins, whatever the order, and what the explanation says."""
+"""Decisions on requests, whatever the order of statements, and their explanations."""
 
 import json
 import random
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dovemq.sqs.authorisation import POLICIES_LENGTH_MAX, Judge, Judgement, explain
+from dovemq.sqs.authorisation import POLICIES_LENGTH_MAX, AccessDecision, Judge, explain
 from dovemq.sqs.operations import OPERATIONS
 from dovemq.sqs.rights import MENDING, NEEDED, OF_NO_QUEUE, RIGHTS, SHARED
 from tests.unit.policy_world import (
@@ -28,7 +28,9 @@ ALLOW_ALL = statement(Sid="open", **ALL)
 DENY_ALL = statement(Sid="shut", Effect="Deny", **ALL)
 
 
-def judged(text: str | None, account: str = FRIEND, operation: str = "SendMessage") -> Judgement:
+def judged(
+    text: str | None, account: str = FRIEND, operation: str = "SendMessage"
+) -> AccessDecision:
     found = explain(queue(text), account, operation, CONTEXT, NAMES)
     assert Judge(NAMES).allows(queue(text), account, operation, CONTEXT) is found.allowed
     return found
@@ -55,7 +57,7 @@ def test_what_is_the_owners_is_not_given_away(operation: str) -> None:
 
 
 @pytest.mark.parametrize("operation", sorted(NEEDED))
-def test_owner_who_is_denied_everything_can_mend_the_policy(operation: str) -> None:
+def test_owner_that_is_denied_everything_can_repair_the_policy(operation: str) -> None:
     kept = operation in MENDING | OF_NO_QUEUE
     assert judged(policy(DENY_ALL), OWNER, operation).allowed is kept
     assert not judged(policy(ALLOW_ALL, DENY_ALL), FRIEND, operation).allowed
@@ -130,7 +132,7 @@ def test_explanation_tells_how_each_statement_fared() -> None:
         statement(Sid="topic", Condition={"ArnLike": {"aws:SourceArn": "arn:aws:sns:*:*:t"}}),
         statement(Effect="Deny", Condition={"IpAddress": {"aws:SourceIp": ["10.0.0.0/8", "::1"]}}),
     )
-    assert judged(text) == Judgement(
+    assert judged(text) == AccessDecision(
         False,
         "no statement allows SendMessage, and the account does not own the queue",
         None,
@@ -158,27 +160,27 @@ def test_explanation_tells_how_each_statement_fared() -> None:
         (policy(statement()), FRIEND, "SendMessageBatch", "a statement allows SendMessage, and "
          "none denies it"),
         (policy(DENY_ALL), OWNER, "SetQueueAttributes", "the owner can always use "
-         "SetQueueAttributes, so that a policy can be mended"),
-        (policy(ALLOW_ALL), FRIEND, "DeleteQueue", "DeleteQueue is the owner's, whatever the "
-         "policy says"),
+         "SetQueueAttributes, so that a policy can be repaired"),
+        (policy(ALLOW_ALL), FRIEND, "DeleteQueue", "DeleteQueue is for the owner alone, "
+         "whatever the policy says"),
         (policy(DENY_ALL), OWNER, "ListQueues", "every account may use ListQueues for its own "
          "queues"),
     ],
 )  # fmt: skip
-def test_reason_is_told(text: str | None, account: str, operation: str, reason: str) -> None:
+def test_decision_has_a_reason(text: str | None, account: str, operation: str, reason: str) -> None:
     assert judged(text, account, operation).reason == reason
 
 
-def test_queue_that_is_not_there_is_told() -> None:
+def test_decision_names_a_queue_that_does_not_exist() -> None:
     found = explain(None, OWNER, "SendMessage", CONTEXT, NAMES)
-    assert found == Judgement(False, "there is no such queue")
+    assert found == AccessDecision(False, "there is no such queue")
     assert explain(None, OWNER, "CreateQueue", CONTEXT, NAMES).allowed
 
 
 @pytest.mark.parametrize(
     "text", ["{", json.dumps({"Statement": [{"Effect": "Allow"}]}), policy({**ALLOW_ALL, "x": 1})]
 )
-def test_policy_that_cannot_be_read_lets_nobody_in_but_to_mend_it(text: str) -> None:
+def test_unreadable_policy_allows_only_its_repair(text: str) -> None:
     for account in (OWNER, FRIEND):
         found = judged(text, account)
         assert (found.allowed, found.statement) == (False, None)

@@ -1,4 +1,4 @@
-"""The file of declared queues: what is read from it, refused in it and written to it."""
+"""The file of declared queues: reading, errors and writing."""
 
 import tomllib
 

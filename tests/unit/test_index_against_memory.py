@@ -1,4 +1,4 @@
-"""The index beside the store in memory, which is its oracle: the same messages, step by step."""
+"""The index returns the same messages as the memory store, step by step."""
 
 import random
 from collections.abc import Coroutine
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 
-from dovemq.core.commands import Ask, Draft, Page, Receipt, Transfer
+from dovemq.core.commands import Ask, Draft, Peek, Receipt, Transfer
 from dovemq.core.entry import Entry
 from dovemq.core.index import index_for
 from dovemq.core.message import Message
@@ -36,7 +36,7 @@ PAUSES_MS = (1, 10, 49, 50, 999, 1_000, 1_001, 5_000, 61_000, 300_000)
 
 
 def done(verb: Coroutine[Any, Any, T]) -> T:
-    """The store in memory never waits."""
+    """The result of a method of the memory store, which never waits."""
     try:
         verb.send(None)
     except StopIteration as stop:
@@ -156,7 +156,7 @@ class Twins:
 
     def check(self) -> None:
         assert self.index.counts(self.now_ms) == done(self.memory.counts(self.now_ms))
-        for peeked in done(self.memory.peek(Page(1_000), self.now_ms)):
+        for peeked in done(self.memory.peek(Peek(1_000), self.now_ms)):
             entry = self.index.get(peeked.message.sequence)
             if peeked.receive_count:
                 assert entry is not None

@@ -1,4 +1,4 @@
-"""A deep backlog is let go piece by piece, and no piece looks at the messages that stay."""
+"""A deep backlog is removed in pieces, and no piece looks at the messages that stay."""
 
 import random
 import sys

@@ -1,4 +1,4 @@
-"""FIFO order: groups by the place of their first message, none of it behind a hidden one."""
+"""FIFO order: groups by their first message, and no message before a hidden one."""
 
 from dovemq.core import limits
 from dovemq.core.commands import Extension, Settlement

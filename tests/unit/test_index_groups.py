@@ -1,4 +1,4 @@
-"""Message groups of a standard queue: noisy ones let the others go first, limits hold."""
+"""Message groups of a standard queue: noisy groups wait, and limits hold."""
 
 from dovemq.core import limits
 from tests.unit.indexes import LEASE_MS, Bench

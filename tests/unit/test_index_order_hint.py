@@ -1,4 +1,4 @@
-"""The K hint: how far from the front a receive may draw, and how evenly it does."""
+"""The K hint: the window that a receive draws from, and the evenness of the draw."""
 
 import math
 from collections import Counter
@@ -14,7 +14,7 @@ SIGMAS = 4
 
 
 def drawn_positions(bench: Bench, count_max: int, draws: int = DRAWS) -> Counter[int]:
-    """How often each position is drawn; every receive finds the same messages."""
+    """The number of draws of each position, if every receive finds the same messages."""
     tally: Counter[int] = Counter()
     for _ in range(draws):
         for entry in bench.pick(count_max).taken:

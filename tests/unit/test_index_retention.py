@@ -1,4 +1,4 @@
-"""What leaves an index by age, by purge or by being settled, and that it leaves no remains."""
+"""Messages that leave an index by age, purge or settling leave nothing behind."""
 
 import sys
 from collections import deque

@@ -1,4 +1,4 @@
-"""Places for files: what is a path, what is a URI, and what is refused without being shown."""
+"""Locations of files: paths, URIs, and refused texts that are not shown."""
 
 from pathlib import Path
 

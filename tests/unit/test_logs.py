@@ -1,4 +1,4 @@
-"""The log: one line each, for people or for programs, and nothing of what clients sent."""
+"""The log: one line for each event, as text or JSON, without data of clients."""
 
 import asyncio
 import io
@@ -51,7 +51,7 @@ def failed(message: str) -> Exception:
         return error
 
 
-def test_line_of_json_tells_when_who_and_what(output: Output) -> None:
+def test_line_of_json_has_time_account_and_operation(output: Output) -> None:
     output.begin("json")
     log.warning("two\nlines of %s", "text")
     line = output.line

@@ -1,4 +1,4 @@
-"""Metrics: counted by the way, told as Prometheus reads them, with bounded labels."""
+"""Metrics: counting, the Prometheus format, and bounded labels."""
 
 import random
 
@@ -6,11 +6,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
-from dovemq.telemetry.histogram import Histogram
+from dovemq.telemetry.counters import UNNAMED, BucketHistogram, RequestMeter
 from dovemq.telemetry.labels import COUNTERS, QueueLabels
 from dovemq.telemetry.meter import Meter, QueueTally
-from dovemq.telemetry.metrics import METRICS, Distribution, Sample, exposition
-from dovemq.telemetry.requests import UNNAMED, RequestMeter
+from dovemq.telemetry.metrics import METRICS, Distribution, MetricSample, exposition
 
 
 def queue_of(number: int) -> Queue:
@@ -18,7 +17,7 @@ def queue_of(number: int) -> Queue:
 
 
 def test_histogram_counts_a_value_at_the_first_bound_that_is_not_below_it() -> None:
-    histogram = Histogram((1, 10))
+    histogram = BucketHistogram((1, 10))
     for value in (0, 1, 2, 10, 11):
         histogram.add(value)
     assert histogram.counts == [2, 2, 1]
@@ -47,20 +46,20 @@ def test_removed_queue_is_counted_no_more() -> None:
 def test_request_is_counted_by_operation_and_outcome() -> None:
     meter = RequestMeter(["SendMessage"])
     for status in (200, 200, 400, 403, 503):
-        meter.operations["SendMessage"].add(status, 1_000_000)
-    meter.unnamed.add(403, 10)
+        meter.operations["SendMessage"].count(status, 1_000_000)
+    meter.operations[UNNAMED].count(403, 10)
     tally = meter.operations["SendMessage"]
     assert (tally.answered, tally.refused, tally.failed) == (2, 2, 1)
-    assert tally.ns_total == 5_000_000
+    assert tally.total == 5_000_000
     assert meter.operations[UNNAMED].refused == 1
 
 
 def test_text_is_what_prometheus_reads() -> None:
     text = exposition(
         [
-            Sample("dovemq_queues", 2),
-            Sample("dovemq_messages_sent_total", 5, ("0", 'odd "name"\n')),
-            Sample("dovemq_commit_seconds", Distribution((0.001, 0.01), [1, 2, 3], 0.5)),
+            MetricSample("dovemq_queues", 2),
+            MetricSample("dovemq_messages_sent_total", 5, ("0", 'odd "name"\n')),
+            MetricSample("dovemq_commit_seconds", Distribution((0.001, 0.01), [1, 2, 3], 0.5)),
         ]
     ).decode()
     families = {family.name: family for family in text_string_to_metric_families(text)}
@@ -77,7 +76,7 @@ def test_text_is_what_prometheus_reads() -> None:
 
 def test_sample_that_no_description_knows_is_refused() -> None:
     with pytest.raises(KeyError, match="dovemq_surprises"):
-        exposition([Sample("dovemq_surprises", 1)])
+        exposition([MetricSample("dovemq_surprises", 1)])
 
 
 def test_names_end_as_prometheus_expects() -> None:

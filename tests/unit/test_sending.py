@@ -1,4 +1,4 @@
-"""What a queue accepts beside the body of a message."""
+"""The checks of a message beside those of its body."""
 
 import pytest
 
@@ -33,8 +33,8 @@ def test_type_that_no_answer_could_carry_is_refused(custom: str) -> None:
         check_attributes({"n": Attribute(f"String.{custom}", "x")})
 
 
-@pytest.mark.parametrize("trace", ["Root=\x01", "x" * (limits.TRACE_LENGTH_MAX + 1)])
-def test_trace_header_that_no_answer_could_carry_is_refused(trace: str) -> None:
+@pytest.mark.parametrize("header", ["Root=\x01", "x" * (limits.XRAY_HEADER_LENGTH_MAX + 1)])
+def test_xray_header_that_no_response_could_carry_is_refused(header: str) -> None:
     queue = Queue(1, QueueKey("000000000000", "q"), QueueSettings(), 0, 0)
     with pytest.raises(InvalidMessageAttribute):
-        new_draft(queue, message_id="m", body="b", sender="s", trace=trace)
+        new_draft(queue, message_id="m", body="b", sender="s", xray_header=header)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import apsw
 
-from dovemq.core.commands import Page
+from dovemq.core.commands import Peek
 from dovemq.stores.sqlite.seals import SEALS_NAME
 from tests.unit.embedded import LEASE_MS, Line, Place, in_loop, read_rows
 
@@ -117,7 +117,7 @@ async def test_sound_record_under_a_wrong_sequence_is_damaged(place: Place) -> N
 @in_loop
 async def test_peek_passes_over_damaged_messages(place: Place) -> None:
     line = await damaged(place, "q", 3, FLIP_SECOND)
-    peeked = await line.partition.peek(Page(10), line.now_ms)
+    peeked = await line.partition.peek(Peek(10), line.now_ms)
     assert [one.message.body for one in peeked] == ["b0", "b2"]
 
 

@@ -1,4 +1,4 @@
-"""The files of the trace: whole or not there, rotated, bounded, readable as they were filled."""
+"""The files of the trace: complete or absent, rotated, bounded, readable."""
 
 import fcntl
 import random
@@ -11,16 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dovemq.telemetry.columns import SCHEMA, Origin, table_of
-from dovemq.telemetry.files import Rotation, TraceFiles
+from dovemq.telemetry.columns import SCHEMA, TraceOrigin, table_of
+from dovemq.telemetry.files import RotationLimits, TraceFiles
 from dovemq.telemetry.folders import PARTIAL, LocalFolder
 from dovemq.telemetry.lanes import NEVER, Chunk, entry_of
-from dovemq.telemetry.schema import COLUMNS, VERSION, Event
+from dovemq.telemetry.schema import COLUMNS, VERSION, TraceEvent
 from dovemq.telemetry.writing import TraceWriter
 
 START_US = 1_700_000_000_000_000
-ORIGIN = Origin("front", START_US * 1_000)
-SENT = Event.SENT
+ORIGIN = TraceOrigin("front", START_US * 1_000)
+SENT = TraceEvent.SENT
 
 
 class Shelf:
@@ -31,7 +31,9 @@ class Shelf:
         self.seconds = 0.0
         limits = {"rows_max": 1_000, "seconds_max": 10.0, "bytes_max": 1 << 30, **rotation}
         folder = LocalFolder(directory)
-        self.files = TraceFiles(folder, ORIGIN, Rotation(**limits), lambda: int(self.seconds * 1e9))
+        self.files = TraceFiles(
+            folder, ORIGIN, RotationLimits(**limits), lambda: int(self.seconds * 1e9)
+        )
 
     def whole(self) -> list[Path]:
         return sorted(self.directory.glob("*.parquet"))
@@ -51,7 +53,7 @@ class Filled:
             self._add_group(rng, answered)
 
     def _add_group(self, rng: random.Random, answered: float) -> None:
-        """One to ten rows, some of them without anybody who asked."""
+        """One to ten rows, some of them without a client."""
         lane, count, time_us = self.chunk.sent, rng.randrange(1, 11), len(self.rows)
         client = read_us = written_us = None
         if rng.random() < answered:
@@ -100,17 +102,17 @@ def test_file_holds_what_was_recorded(tmp_path: Path, seed: int, answered: float
 
 
 def test_first_rows_load_no_module(tmp_path: Path) -> None:
-    """What is loaded under traffic keeps requests waiting; only a new process can tell."""
+    """A library that is loaded under traffic delays requests; a new process shows it."""
     program = """
 import sys
 from pathlib import Path
-from dovemq.telemetry.columns import Origin
-from dovemq.telemetry.files import Rotation, TraceFiles
+from dovemq.telemetry.columns import TraceOrigin
+from dovemq.telemetry.files import RotationLimits, TraceFiles
 from dovemq.telemetry.folders import LocalFolder
 from dovemq.telemetry.lanes import Chunk, entry_of
 
 folder = LocalFolder(Path(sys.argv[1]))
-files = TraceFiles(folder, Origin("front", 0), Rotation(10, 10.0, 1 << 30), lambda: 0)
+files = TraceFiles(folder, TraceOrigin("front", 0), RotationLimits(10, 10.0, 1 << 30), lambda: 0)
 before = set(sys.modules)
 chunk = Chunk()
 chunk.sent.entries += entry_of("id", 1, 1, 1)
@@ -125,7 +127,7 @@ print(*sorted(set(sys.modules) - before))
 
 
 def test_label_that_is_null_points_nowhere_outside_its_dictionary() -> None:
-    """Arrow follows the index of a null too when it unites dictionaries: garbage is a crash."""
+    """Arrow follows the index of a null when it unites dictionaries, and would crash."""
     lane = Filled(3_000, answered=0.5).chunk.sent
     garbage = [pa.array([0x7F7F7F7F] * size, pa.int32()) for size in range(1, 2 * lane.rows, 997)]
     del garbage
@@ -205,13 +207,14 @@ def test_writer_makes_files_of_what_it_is_given_and_of_the_rest_at_its_end(tmp_p
     assert len(shelf.whole()) == 4
 
 
-class FailingFiles:
-    """A disk that fails and comes back."""
+class FailingFiles(TraceFiles):
+    """Files on a disk that fails and works again."""
+
+    rows = 0
+    seconds_left = None
+    due = True
 
     def __init__(self) -> None:
-        self.rows = 0
-        self.seconds_left: float | None = None
-        self.due = True
         self.failures_left = 2
         self.discards = 0
 
@@ -233,7 +236,7 @@ class FailingFiles:
         self.rows = 0
 
 
-def test_failed_disk_costs_rows_and_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_disk_loses_rows_and_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     files = FailingFiles()
     writer = TraceWriter(files)
     chunks = [chunk_of(10, seed) for seed in range(3)]

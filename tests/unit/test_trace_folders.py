@@ -1,4 +1,4 @@
-"""Traces on other file systems: whole files only, kept within a size, and stores that fail."""
+"""Traces on other file systems: complete files only, bounded folders, failing stores."""
 
 import threading
 from pathlib import Path
@@ -11,8 +11,8 @@ from pyarrow import fs
 
 from dovemq.core.locations import parse_location
 from dovemq.telemetry import remote
-from dovemq.telemetry.columns import Origin
-from dovemq.telemetry.files import Rotation, TraceFiles
+from dovemq.telemetry.columns import TraceOrigin
+from dovemq.telemetry.files import RotationLimits, TraceFiles
 from dovemq.telemetry.folders import Folder
 from dovemq.telemetry.lanes import Chunk, entry_of
 from dovemq.telemetry.remote import FolderUnusable, RemoteFolder, open_folder
@@ -32,7 +32,9 @@ def chunk_of(rows: int = ROWS) -> Chunk:
 def files_in(folder: Folder, **limits: Any) -> TraceFiles:
     rotation: dict[str, Any] = {"rows_max": 1, "seconds_max": 10.0, "bytes_max": 1 << 30, **limits}
     clock = iter(range(0, 10**15, 10**9))
-    return TraceFiles(folder, Origin("front", 0), Rotation(**rotation), lambda: next(clock))
+    return TraceFiles(
+        folder, TraceOrigin("front", 0), RotationLimits(**rotation), lambda: next(clock)
+    )
 
 
 class CountedSystem:

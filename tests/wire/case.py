@@ -1,7 +1,7 @@
-"""What a row of the tables of cases is, and the shorthands that the tables are written in.
+"""Rows of the tables of cases, and shorthands for writing them.
 
-`source` tells where the expected answer is from: R given by AWS, M the service model, D AWS's
-documentation, ? believed. The conformance table of the documentation is made of these rows.
+`source` is the origin of the expected response: R a response of AWS, M the service model, D the
+documentation of AWS, ? an assumption. The conformance page is generated from these rows.
 """
 
 from typing import Any
@@ -81,7 +81,7 @@ WSDL = "Please refer to the appropriate WSDL for a list of valid actions."
 
 
 def denied(account: str, name: str) -> Refused:
-    """How a queue of another account looks, be it there or not."""
+    """The error for a queue of another account, whether or not it exists."""
     url = f"http://localhost:9324/{account}/{name}"
     text = f"Access to the resource {url} is denied."
     return Refused("AccessDenied", "AccessDeniedException", text, 403)

@@ -1,4 +1,4 @@
-"""What is refused to those who send, receive, settle and extend, and how it is said."""
+"""Refused sends, receives, deletes and changes of visibility, with their errors."""
 
 from typing import Any
 
@@ -164,6 +164,11 @@ ATTRIBUTES = (
         "a number is one",
         invalid_text("Can't cast the value of message (user) attribute 'a' to a number."),
         "?", "a", DataType="Number", StringValue="x",
+    ),
+    with_attribute(
+        "a number is in its range",
+        invalid_text("Number attribute value 1e127 should be in range (-10**128..10**126)"),
+        "?", "a", DataType="Number", StringValue="1e127",
     ),
     with_attribute(
         "an attribute's name has no forbidden characters",

@@ -1,4 +1,4 @@
-"""What is refused to the owners of queues, and how it is said."""
+"""Refused operations on queues, with their errors."""
 
 import json
 from typing import Any
@@ -248,6 +248,8 @@ MOVING = (
          "R"),
     Case("a handle's source exists", "CancelMessageMoveTask",
          {"TaskHandle": "$handle_of_no_queue"}, NO_SOURCE, "R"),
+    Case("a handle's source is one's own", "CancelMessageMoveTask",
+         {"TaskHandle": "$handle_of_others"}, NO_SOURCE, "R"),
     Case("a handle's task exists", "CancelMessageMoveTask",
          {"TaskHandle": "$handle_of_no_task"}, resource("Task does not exist."), "R"),
     Case("a move's source is one's own", "StartMessageMoveTask", {"SourceArn": OTHERS},

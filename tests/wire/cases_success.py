@@ -1,4 +1,4 @@
-"""One valid request of every operation, and its whole answer. `<any>` is not looked at."""
+"""One valid request of every operation, with its whole response. `<any>` matches anything."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Speaks both protocols of SQS from the client's side, written apart from the server's codecs."""
+"""Both protocols of SQS from the client's side, independent of the server's codecs."""
 
 import base64
 import json
@@ -158,7 +158,7 @@ def _members(element: ElementTree.Element, operation: str) -> dict[str, Any]:
 
 
 def _repeats(name: str, operation: str) -> bool:
-    """One word is a member of one answer and an item of a list in another."""
+    """Whether the name is an item of a list in responses of this operation."""
     if name == "QueueUrl":
         return operation.startswith("List")
     return name != "Message" or operation == "ReceiveMessage"

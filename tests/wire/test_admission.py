@@ -1,4 +1,4 @@
-"""Who gets in: quotas of requests, and addresses whose signatures fail too often."""
+"""Quotas of requests, and addresses whose signatures fail too often."""
 
 import asyncio
 import itertools
@@ -118,7 +118,7 @@ def test_signature_that_does_not_hold_takes_no_token(door: Door) -> None:
     assert door.statuses(BUSY, RATE) == [200] * RATE
 
 
-def test_address_that_fails_too_often_is_refused_unheard(door: Door) -> None:
+def test_address_that_fails_too_often_is_refused_before_verification(door: Door) -> None:
     for _ in range(FAILURES_MAX):
         response = door.ask(door.request(STRANGER))
         assert answer_of(JSON, "ListQueues", response).code == "InvalidClientTokenId"
@@ -130,7 +130,7 @@ def test_address_that_fails_too_often_is_refused_unheard(door: Door) -> None:
     assert door.keys.looks == looks
 
 
-def test_address_is_heard_again_once_a_failure_is_forgiven(door: Door) -> None:
+def test_address_is_accepted_again_when_a_failure_expires(door: Door) -> None:
     door.statuses(STRANGER, FAILURES_MAX + 1)
     door.clock.advance(1_000)
     codes = [answer_of(JSON, "ListQueues", door.ask(door.request(STRANGER))).code for _ in range(2)]
@@ -147,12 +147,12 @@ def test_key_that_was_verified_before_goes_on_behind_a_failing_address(door: Doo
     assert door.statuses(CALM, 1) == [200]
 
 
-def test_new_key_behind_a_failing_address_is_not_heard(door: Door) -> None:
+def test_new_key_behind_a_failing_address_is_refused(door: Door) -> None:
     door.statuses(STRANGER, FAILURES_MAX)
     assert door.statuses(CALM, 1) == [403]
 
 
-def test_other_addresses_are_heard(door: Door) -> None:
+def test_other_addresses_are_accepted(door: Door) -> None:
     door.statuses(STRANGER, FAILURES_MAX)
     assert door.statuses(CALM, 1, "203.0.113.10:5151") == [200]
 

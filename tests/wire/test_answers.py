@@ -1,4 +1,4 @@
-"""Every operation succeeds in each protocol, and its answer holds what it must and no more."""
+"""Every operation succeeds in each protocol, and its response is complete."""
 
 import asyncio
 from typing import Any

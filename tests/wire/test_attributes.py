@@ -1,4 +1,4 @@
-"""Queue attributes on the wire: their values, their defaults, what is told and what is not."""
+"""Queue attributes on the wire: their values, their defaults and their visibility."""
 
 import asyncio
 import json
@@ -56,7 +56,7 @@ async def test_all_attributes_of_a_new_queue_are_the_defaults_of_sqs(protocol: s
     assert await told(world, fifo, "All", protocol=protocol) == FIFO_DEFAULTS
 
 
-async def test_extended_attributes_are_told_by_name_only() -> None:
+async def test_extended_attributes_are_returned_by_name_only() -> None:
     world = World()
     queue = await world.queue(OrderHint="any", GroupConcurrency="3")
     assert await told(world, queue, "OrderHint") == {"OrderHint": "any"}
@@ -85,7 +85,7 @@ async def test_extended_attributes_are_told_by_name_only() -> None:
         ("GroupRatePerSecond", "5"),
     ],
 )
-async def test_attribute_is_told_as_it_was_set(name: str, value: str) -> None:
+async def test_attribute_is_returned_as_it_was_set(name: str, value: str) -> None:
     world = World()
     created = await world.queue("created", **{name: value})
     changed = await world.queue("changed")
@@ -103,7 +103,7 @@ async def test_flags_are_read_in_any_case(text: str) -> None:
     }
 
 
-async def test_fifo_queue_may_be_told_again_that_it_is_one() -> None:
+async def test_fifo_queue_may_be_set_to_fifo_again() -> None:
     world = World()
     queue = await world.fifo()
     await change(world, queue, FifoQueue="true", DelaySeconds="3")
@@ -152,7 +152,7 @@ async def test_counts_are_those_of_the_queue() -> None:
 
 
 @pytest.mark.parametrize("count", [3, "3"])
-async def test_redrive_policy_is_told_with_a_number(count: object) -> None:
+async def test_redrive_policy_is_returned_with_a_number(count: object) -> None:
     world = World()
     scene = await furnished(world)
     policy = {"deadLetterTargetArn": scene["dead_arn"], "maxReceiveCount": count}

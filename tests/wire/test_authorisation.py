@@ -1,4 +1,4 @@
-"""The authorisation matrix: every operation, asked in every way that a server meets.
+"""The authorisation matrix: every operation, called in every way that a server meets.
 
 Over a real socket, with real signatures and keys of real accounts. What is refused has changed
 nothing: the whole store is compared.
@@ -14,7 +14,7 @@ import pytest
 from dovemq.core import limits
 from dovemq.core.access import AccessKey
 from dovemq.core.accounts import Credential
-from dovemq.core.commands import Move, Page
+from dovemq.core.commands import Move, Peek
 from dovemq.core.queue import QueueKey
 from dovemq.http import HttpRequest, HttpResponse
 from dovemq.sqs.endpoint import SqsEndpoint
@@ -33,6 +33,7 @@ REPLAY_MS = 15 * limits.MINUTE_MS + limits.SECOND_MS
 DONE = (200, "")
 DENIED = (403, "AccessDenied")
 HIDDEN = (400, "AWS.SimpleQueueService.NonExistentQueue")
+NO_TASK = (404, "ResourceNotFoundException")
 UNKNOWN_KEY = (403, "InvalidClientTokenId")
 EXPIRED_KEY = (403, "ExpiredToken")
 UNSIGNED = (403, "MissingAuthenticationToken")
@@ -40,7 +41,7 @@ MISMATCH = (403, "SignatureDoesNotMatch")
 
 TO_ACCOUNTS: Mapping[str, tuple[tuple[int, str], tuple[int, str]]] = {
     "AddPermission": (DENIED, DENIED),
-    "CancelMessageMoveTask": (DENIED, DENIED),
+    "CancelMessageMoveTask": (NO_TASK, NO_TASK),
     "ChangeMessageVisibility": (DONE, DENIED),
     "ChangeMessageVisibilityBatch": (DONE, DENIED),
     "CreateQueue": (DONE, DONE),
@@ -112,7 +113,7 @@ def expected(operation: str, way: str) -> tuple[int, str]:
 
 
 class Matrix:
-    """A furnished world whose endpoint checks signatures, and one key for each way to ask."""
+    """A prepared world whose endpoint checks signatures, with a key for each kind of caller."""
 
     def __init__(self) -> None:
         # Root has every right in the admin API and cannot be disabled: the owner is not root.
@@ -155,7 +156,7 @@ class Matrix:
         return AccessKey(made.key_id, made.secret, number)
 
     async def request(self, way: str, protocol: str, case: Case) -> bytes:
-        """As it goes over the wire; signed in full, and spoilt only afterwards."""
+        """The request on the wire: it is signed first and altered afterwards."""
         plain = request_of(protocol, case.operation, filled(case.request, self.scene))
         headers = {**plain.headers, "x-note": "as signed"}
         body = plain.body
@@ -174,11 +175,11 @@ class Matrix:
         return head.encode("latin-1") + body
 
     async def everything(self) -> list[Any]:
-        """All that the store holds: queues, move tasks, accounts, every message."""
+        """The whole contents of the store: queues, move tasks, accounts, messages."""
         store, now_ms = self.world.store, self.world.clock.now_ms()
         queues = await store.catalogue.page(None, "", "", limits.QUEUES_LISTED.most)
         pages = [
-            await store.partition(queue, 0).peek(Page(limits.PEEK_COUNT.most), now_ms)
+            await store.partition(queue, 0).peek(Peek(limits.PEEK_COUNT.most), now_ms)
             for queue in queues
         ]
         return [queues, await store.catalogue.moves(), await store.catalogue.accounts(), pages]
@@ -226,7 +227,7 @@ def test_matrix_holds_every_operation() -> None:
     "operation", sorted(name for name in OPERATIONS if TO_ACCOUNTS[name][0] == DONE)
 )
 async def test_owners_own_request_changes_what_a_refused_one_does_not(operation: str) -> None:
-    """The comparison would see a change: those that write, write."""
+    """The comparison of contents detects changes: operations that write do write."""
     looks_only = {"GetQueueAttributes", "GetQueueUrl", "ListDeadLetterSourceQueues", "ListQueues"}
 
     matrix = Matrix()

@@ -1,4 +1,4 @@
-"""Queues brought to what a file declares, again and again."""
+"""Applying a file of declared queues, once and again."""
 
 import json
 import tomllib
@@ -7,7 +7,7 @@ import pytest
 
 from dovemq.settings import DeclarationInvalid
 from dovemq.sqs.declared import read_declared
-from dovemq.sqs.declaring import Outcome, ServiceOwner, declare
+from dovemq.sqs.declaring import DeclarationResult, ServiceOwner, declare
 from tests.tidy.sources import ROOT
 from tests.wire.world import ACCOUNT, REGION, World, arn, url
 
@@ -24,7 +24,7 @@ MessageRetentionPeriod = 1209600
 """
 
 
-async def declared(world: World, text: str) -> Outcome:
+async def declared(world: World, text: str) -> DeclarationResult:
     owner = ServiceOwner(world.service, REGION, ACCOUNT, lambda: "id")
     return await declare(read_declared(tomllib.loads(text), FILE), owner, FILE)
 
@@ -42,7 +42,7 @@ async def tags(world: World, name: str) -> object:
 
 async def test_missing_queues_are_created_with_attributes_tags_and_dead_letters() -> None:
     world = World()
-    assert await declared(world, TWO) == Outcome(["jobs", "jobs-dead"], [], [])
+    assert await declared(world, TWO) == DeclarationResult(["jobs", "jobs-dead"], [], [])
     jobs = await attributes(world, "jobs")
     assert (jobs["VisibilityTimeout"], jobs["OrderHint"]) == ("60", "5")
     assert json.loads(jobs["RedrivePolicy"]) == {
@@ -57,7 +57,7 @@ async def test_second_time_changes_nothing() -> None:
     await declared(world, TWO)
     before = await attributes(world, "jobs")
     world.clock.advance(60_000)
-    assert await declared(world, TWO) == Outcome([], [], ["jobs", "jobs-dead"])
+    assert await declared(world, TWO) == DeclarationResult([], [], ["jobs", "jobs-dead"])
     assert await attributes(world, "jobs") == before
 
 
@@ -67,7 +67,7 @@ async def test_existing_queue_is_brought_to_the_declared_values_and_keeps_the_re
     await world.done("TagQueue", QueueUrl=url("jobs"), Tags={"team": "a", "own": "b"})
     await world.done("SendMessage", QueueUrl=url("jobs"), MessageBody="kept")
     await world.queue("bystander")
-    assert await declared(world, TWO) == Outcome(["jobs-dead"], ["jobs"], [])
+    assert await declared(world, TWO) == DeclarationResult(["jobs-dead"], ["jobs"], [])
     jobs = await attributes(world, "jobs")
     assert (jobs["VisibilityTimeout"], jobs["DelaySeconds"]) == ("60", "7")
     assert jobs["ApproximateNumberOfMessagesDelayed"] == "1"
@@ -79,7 +79,7 @@ async def test_changed_file_changes_its_queue_alone() -> None:
     world = World()
     await declared(world, TWO)
     text = TWO.replace("maxReceiveCount = 3", "maxReceiveCount = 9")
-    assert await declared(world, text) == Outcome([], ["jobs"], ["jobs-dead"])
+    assert await declared(world, text) == DeclarationResult([], ["jobs"], ["jobs-dead"])
     assert '"maxReceiveCount":9' in (await attributes(world, "jobs"))["RedrivePolicy"]
 
 

@@ -1,4 +1,4 @@
-"""Keys that no longer serve: removed, disabled, rotated away or expired."""
+"""Keys that are no longer valid: removed, disabled, rotated or expired."""
 
 from collections.abc import Awaitable, Callable
 
@@ -100,7 +100,7 @@ async def test_rotated_key_serves_until_its_grace_is_over(protocol: str) -> None
     assert (await team.ask(new, protocol)).status == 200
 
 
-async def test_expiry_is_told_only_to_whoever_has_the_secret() -> None:
+async def test_only_the_holder_of_the_secret_learns_that_a_key_expired() -> None:
     team = Team()
     await team.join()
     now_ms = team.world.clock.now_ms()

@@ -1,4 +1,4 @@
-"""The endpoint as a whole: hosts, URLs, request ids, failures, undelivered answers."""
+"""The endpoint as a whole: hosts, URLs, request ids, failures, undelivered responses."""
 
 import asyncio
 import logging
@@ -33,7 +33,7 @@ async def test_queue_urls_have_the_host_that_the_caller_used(host: str) -> None:
     assert f'"http://{host}/123456789012/orders"'.encode() in answer.body
 
 
-async def test_queue_urls_have_the_scheme_by_which_the_caller_came() -> None:
+async def test_queue_urls_have_the_scheme_of_the_request() -> None:
     world = World()
     asked = with_host("queues", "CreateQueue")
     for secure, scheme in ((True, "https"), (False, "http"), (True, "https")):
@@ -43,12 +43,12 @@ async def test_queue_urls_have_the_scheme_by_which_the_caller_came() -> None:
 
 
 @pytest.mark.parametrize("host", ["", "a b", "a/b", "<x>", "a:b", "a:123456", "é", "[::", "a@b"])
-async def test_malformed_host_is_a_bad_request(host: str) -> None:
+async def test_malformed_host_is_refused(host: str) -> None:
     answer = answer_of(JSON, "ListQueues", await World().endpoint.handle(with_host(host)))
     assert (answer.status, answer.code) == (400, "InvalidAddress")
 
 
-async def test_public_url_stands_in_for_a_missing_host_and_lends_its_scheme() -> None:
+async def test_public_url_replaces_a_missing_host_and_gives_the_scheme() -> None:
     world = World(public_url="https://queues.example.com/")
     answer = await world.endpoint.handle(with_host(None, "CreateQueue"))
     assert b'"https://queues.example.com/123456789012/orders"' in answer.body
@@ -96,7 +96,7 @@ async def test_unknown_target_is_an_unknown_operation(target: str, body: bytes) 
 @pytest.mark.parametrize(
     "body", [b"{", b"[]", b"1", b'{"QueueUrl":1}', b'{"QueueUrl":"\xff"}', b"[" * 100_000]
 )
-async def test_body_that_is_not_the_json_it_should_be_is_refused(body: bytes) -> None:
+async def test_invalid_json_is_refused(body: bytes) -> None:
     headers = {"host": "h", "x-amz-target": "AmazonSQS.SendMessage"}
     response = await World().endpoint.handle(HttpRequest("POST", "/", "", headers, body, ""))
     answer = answer_of(JSON, "SendMessage", response)
@@ -132,7 +132,7 @@ class FailingMessages:
         (ZeroDivisionError("secret state"), 500, "InternalFailure"),
     ],
 )
-async def test_failure_tells_the_caller_no_more_than_that(
+async def test_response_to_a_failure_has_no_details(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     protocol: str,
@@ -154,7 +154,7 @@ async def test_failure_tells_the_caller_no_more_than_that(
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_log_of_a_failure_holds_nothing_of_the_message(
+async def test_log_of_a_failure_has_no_part_of_the_message(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, protocol: str
 ) -> None:
     world = World()
@@ -167,13 +167,23 @@ async def test_log_of_a_failure_holds_nothing_of_the_message(
     assert "private" not in caplog.text
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_response_names_the_queue_that_does_not_exist_in_its_detail(protocol: str) -> None:
+    answer = await World().call(protocol, "ListQueueTags", {"QueueUrl": "no-such-queue"})
+    assert answer.raw is not None
+    detail = b"The queue 123456789012/no-such-queue does not exist."
+    assert detail in answer.raw.body
+    assert detail.decode() not in answer.text
+
+
 async def test_long_queue_urls_are_not_kept_in_memory() -> None:
     world = World()
     tracemalloc.start()
     try:
         for number in range(20):
             queue_url = f"123456789012/{number}{'x' * (1 << 20)}"
-            answer = await world.call(JSON, "ListQueueTags", {"QueueUrl": queue_url})
+            request = {"QueueUrl": queue_url, "MessageBody": "work"}
+            answer = await world.call(JSON, "SendMessage", request)
             assert answer.shape == "QueueDoesNotExist"
         assert tracemalloc.get_traced_memory()[0] < 10 << 20
     finally:
@@ -195,7 +205,7 @@ async def test_undelivered_messages_go_back_as_if_never_received(protocol: str) 
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_answer_without_messages_needs_no_taking_back(protocol: str) -> None:
+async def test_response_without_messages_has_nothing_to_release(protocol: str) -> None:
     world = World()
     queue = await world.queue()
     request = request_of(protocol, "ReceiveMessage", {"QueueUrl": queue})

@@ -4,10 +4,9 @@ import botocore.session
 import pytest
 
 from dovemq.core.errors import BatchRefused, DoveError, RequestError
-from dovemq.sqs.errors import WireError
 from dovemq.sqs.faults import FAULTS, NEVER_GIVEN, fault_of
 
-NEVER_RAISED = (DoveError, RequestError, BatchRefused, WireError)
+NEVER_RAISED = (DoveError, RequestError, BatchRefused)
 
 
 def tree(kind: type[DoveError]) -> list[type[DoveError]]:
@@ -21,7 +20,7 @@ def modelled() -> set[str]:
 
 
 def reaches_the_wire(kind: type[DoveError]) -> bool:
-    """Layers above the wire have errors of their own, which no request can meet."""
+    """The errors that requests can get; layers above the wire have others."""
     return kind.__module__.startswith(("dovemq.core.", "dovemq.sqs.", "dovemq.service."))
 
 
@@ -43,7 +42,7 @@ def test_every_modelled_error_is_given_or_listed_as_never_given() -> None:
     assert not given & set(NEVER_GIVEN)
 
 
-def test_shapes_of_the_model_are_told_under_the_names_of_the_model() -> None:
+def test_errors_of_the_model_have_the_names_of_the_model() -> None:
     for fault in FAULTS.values():
         assert (fault.shape in modelled()) == (fault.namespace == "com.amazonaws.sqs#")
 

@@ -1,4 +1,4 @@
-"""Messages on the wire: digests, attributes and their filters, traces, order, long polls."""
+"""Messages on the wire: digests, attributes and filters, X-Ray headers, order, long polls."""
 
 import asyncio
 import hashlib
@@ -48,7 +48,7 @@ def test_digest_of_a_body_is_that_of_its_utf8() -> None:
         (["..foo"], set(), None),
     ],
 )
-async def test_attributes_are_told_as_far_as_they_are_asked_for(
+async def test_only_requested_attributes_are_returned(
     protocol: str, filters: list[str], names: set[str], digest: str | None
 ) -> None:
     world = World()

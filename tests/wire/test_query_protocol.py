@@ -1,13 +1,15 @@
-"""The Query protocol: where a request may go, how it may say things, how it is answered."""
+"""The Query protocol: URLs, parameters and responses."""
 
 import json
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 from xml.etree import ElementTree
 
 import pytest
 
 from dovemq.http import HttpRequest, HttpResponse
+from dovemq.sqs.errors import SerializationError
+from dovemq.sqs.forms import parameters
 from tests.wire.speaking import HOST, QUERY
 from tests.wire.world import World, url
 
@@ -21,14 +23,14 @@ def get(path: str, accept: str = "", **params: Any) -> HttpRequest:
 
 
 async def answered(*requests: HttpRequest) -> list[HttpResponse]:
-    """The answers of a world with the queues `orders` and `others`."""
+    """The responses of a world with the queues `orders` and `others`."""
     world = World()
     await world.queue("orders")
     await world.queue("others")
     return [await world.endpoint.handle(request) for request in requests]
 
 
-async def test_get_on_a_queue_url_speaks_of_that_queue() -> None:
+async def test_get_on_a_queue_url_is_about_that_queue() -> None:
     request = get(QUEUE_PATH, Action="GetQueueAttributes", **{"AttributeName.1": "QueueArn"})
     [response] = await answered(request)
     assert response.body.startswith(
@@ -212,3 +214,19 @@ async def test_item_numbered_beyond_reason_is_none() -> None:
     [response] = await answered(get(QUEUE_PATH, Action="GetQueueAttributes", **names))
     assert response.status == 200
     assert response.body.count(b"<Attribute>") == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a+b", "a%2Bb", "a%20b", "100%", "%zz%41", "a=b==c", "=3D", "%3D%0A=%0D", "%c3%BC", "ü+%C3%BC",
+     "_", "tab\t", "=\n", "%25%32%35", "%"],
+)  # fmt: skip
+def test_parameters_are_unquoted_as_the_standard_library_does(text: str) -> None:
+    form = f"Name=x&Value={text}&{text}=1&&Empty=&Bare"
+    assert parameters(form) == dict(parse_qsl(form, keep_blank_values=True))
+
+
+def test_parameters_that_are_no_utf8_are_refused() -> None:
+    for text in ("%ff", "%ff%", "a%C3"):
+        with pytest.raises(SerializationError):
+            parameters(f"Name={text}")

@@ -1,4 +1,4 @@
-"""What a caller is told when its account's quota is used up; both protocols."""
+"""Errors of accounts whose quota is used up, in both protocols."""
 
 import pytest
 

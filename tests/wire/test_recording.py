@@ -1,4 +1,4 @@
-"""Which operations the audit log is told of, and what it is told."""
+"""The operations that the audit log records, and the contents of its entries."""
 
 import asyncio
 from collections.abc import Callable
@@ -87,7 +87,7 @@ async def _signed(world: World, operation: str, params: dict[str, Any]) -> Any:
     return await world.endpoint.handle(request)
 
 
-async def test_stranger_is_not_recorded() -> None:
+async def test_unsigned_request_is_not_recorded() -> None:
     audit = PassingAudit()
     world = World(signed=True, audit=audit)
     answer = await world.call(JSON, "CreateQueue", {"QueueName": "jobs"})

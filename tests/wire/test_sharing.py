@@ -1,4 +1,4 @@
-"""Queues used by other accounts: what a policy lets them do, and what they learn otherwise."""
+"""Queues that other accounts use, within the policy and beyond it."""
 
 import json
 from typing import Any
@@ -36,7 +36,7 @@ def assert_refused(answer: Answer, expected: Refused, protocol: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_friend_sends_receives_and_deletes_and_its_name_is_told(protocol: str) -> None:
+async def test_friend_sends_receives_and_deletes_under_its_own_name(protocol: str) -> None:
     world = World()
     queue = await world.queue(Policy=policy(statement()))
     friend = world.guest(FRIEND)
@@ -74,7 +74,7 @@ async def test_permission_is_given_and_taken_back(protocol: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_url_of_a_shared_queue_is_told_to_those_who_may_know_it(protocol: str) -> None:
+async def test_url_of_a_shared_queue_is_returned_to_allowed_accounts(protocol: str) -> None:
     world = World()
     queue = await world.queue(Policy=policy(statement(Action="sqs:GetQueueUrl")))
     asked = {"QueueName": "orders", "QueueOwnerAWSAccountId": ACCOUNT}
@@ -111,7 +111,7 @@ async def test_name_that_goes_on_and_on_is_not_echoed_whole() -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_owner_who_is_denied_is_told_so_and_can_mend_the_policy(protocol: str) -> None:
+async def test_owner_that_is_denied_gets_an_error_and_can_repair_the_policy(protocol: str) -> None:
     world = World()
     queue = await world.queue()
     locked = policy(statement(Effect="Deny", Principal="*", Sid="no"))
@@ -172,7 +172,7 @@ async def test_moves_and_redrive_stay_within_an_account_whatever_is_shared() -> 
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_sources_are_listed_to_those_who_may_see_them(protocol: str) -> None:
+async def test_sources_are_listed_to_allowed_accounts(protocol: str) -> None:
     world = World()
     open_to_friend = {"Action": "sqs:*", "Resource": "*"}
     dead = await world.queue("dead", Policy=policy(statement(**open_to_friend)))
@@ -231,7 +231,7 @@ async def test_change_of_the_policy_holds_at_once() -> None:
 
 
 def test_operations_that_name_no_queue_by_its_url_are_known() -> None:
-    """By ARN, by name, by a handle or not at all: they find their queue in another way."""
+    """These operations name their queue by ARN, name or handle, or not at all."""
     others = {"CancelMessageMoveTask", "CreateQueue", "GetQueueUrl", "ListMessageMoveTasks",
               "ListQueues", "StartMessageMoveTask"}  # fmt: skip
     assert set(OPERATIONS) - set(ABOUT_A_QUEUE) == others

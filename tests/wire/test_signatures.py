@@ -1,4 +1,4 @@
-"""Signature Version 4: what a foreign signer signs is accepted, and what was altered is not."""
+"""Signature Version 4: requests of a foreign signer are accepted, altered ones are not."""
 
 import datetime
 import tracemalloc
@@ -22,10 +22,11 @@ from tests.wire.speaking import HOST, JSON, QUERY, Answer, answer_of, request_of
 from tests.wire.world import KEY, REGION, OneKey, World
 
 QUEUE_PATH = "/123456789012/orders"
+NOW_MS = 1_700_000_000_000
 
 
 class FrozenTime(datetime.datetime):
-    """What the foreign signer takes for now: the time of `ManualClock`."""
+    """The present time of the foreign signer: that of `ManualClock`."""
 
     @classmethod
     def now(cls, tz: datetime.tzinfo | None = None) -> "FrozenTime":
@@ -106,6 +107,22 @@ async def test_get_signed_in_its_header_is_accepted() -> None:
 async def test_presigned_get_is_accepted() -> None:
     request = presigned(get("Action=CreateQueue&QueueName=orders"))
     assert (await answered(request, QUERY)).status == 200
+
+
+def test_plus_for_an_encoded_plus_breaks_the_signature() -> None:
+    """A plus is read as a space, so the altered request would mean something else."""
+    request = presigned(get("Action=ListQueues&QueueNamePrefix=a%2Bb"))
+    forged = altered(request, query=request.query.replace("a%2Bb", "a+b"))
+    verifier = Verifier(OneKey(), region=REGION)
+    assert verifier.verify(request, NOW_MS) == KEY
+    with pytest.raises(SignatureMismatch):
+        verifier.verify(forged, NOW_MS)
+
+
+def test_plus_for_an_encoded_space_is_the_same_request() -> None:
+    request = presigned(get("Action=ListQueues&QueueNamePrefix=a%20b"))
+    same = altered(request, query=request.query.replace("a%20b", "a+b"))
+    assert Verifier(OneKey(), region=REGION).verify(same, NOW_MS) == KEY
 
 
 async def test_presigned_post_is_accepted() -> None:
@@ -262,7 +279,9 @@ async def test_unsigned_request_is_refused(protocol: str) -> None:
         ),
     ],
 )
-async def test_incomplete_authorization_is_told_apart(authorization: str, text: str) -> None:
+async def test_each_incomplete_authorization_has_its_own_error(
+    authorization: str, text: str
+) -> None:
     answer = await answered(with_headers(create(), {"authorization": authorization}))
     assert (answer.status, answer.code, answer.text) == (400, "IncompleteSignature", text)
 
@@ -296,7 +315,7 @@ def test_clocks_may_differ_by_a_quarter_of_an_hour(skew_ms: int) -> None:
         ),
     ],
 )
-def test_clocks_that_differ_more_are_told_so(skew_ms: int, text: str) -> None:
+def test_clock_that_differs_too_much_is_named_in_the_error(skew_ms: int, text: str) -> None:
     with pytest.raises(SignatureExpired) as refusal:
         verified(signed(create()), 1_700_000_000_000 + skew_ms)
     assert str(refusal.value) == text
@@ -333,7 +352,7 @@ def test_presigned_request_without_a_part_is_incomplete(name: str) -> None:
     assert f"X-Amz-{name}" in str(refusal.value)
 
 
-async def test_nothing_is_told_about_a_queue_before_the_signature_holds() -> None:
+async def test_response_to_a_bad_signature_says_nothing_about_the_queue() -> None:
     request = request_of(JSON, "DeleteQueue", {"QueueUrl": "none"})
     assert (await answered(request, operation="DeleteQueue")).code == "MissingAuthenticationToken"
     broken = altered(signed(request), body=b"{")
@@ -347,7 +366,7 @@ async def test_signature_in_strange_characters_does_not_match() -> None:
     assert (await answered(strange)).code == "SignatureDoesNotMatch"
 
 
-def test_what_strangers_claim_to_have_signed_is_not_kept_in_memory() -> None:
+def test_claims_of_invalid_signatures_are_not_kept_in_memory() -> None:
     request = signed(create(), key_id="AKIASTRANGER")
     names = ";".join(f"{number:03x}" for number in range(15_000))
     verifier = Verifier(OneKey(), region=REGION)

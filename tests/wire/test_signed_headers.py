@@ -1,4 +1,4 @@
-"""The signed headers as the signature sees them, whatever their names and values hold."""
+"""The canonical form of signed headers, for all names and values."""
 
 import pytest
 

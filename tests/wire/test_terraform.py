@@ -1,4 +1,4 @@
-"""The calls of Terraform's `aws_sqs_queue`, in its order, and what it then compares.
+"""The calls of Terraform's `aws_sqs_queue`, in its order, and its comparisons.
 
 After a creation or a change the provider reads all attributes until each one that it sent is
 there again: policies equal as JSON, everything else equal as text, and one that it sent empty may
@@ -42,7 +42,7 @@ POLICY = json.dumps(
 
 
 class Provider:
-    """What one resource keeps: the id, which is the URL of the queue."""
+    """The state of one resource: its id, which is the URL of the queue."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -64,7 +64,7 @@ class Provider:
         return found
 
     async def read_one(self, name: str) -> str | None:
-        """As `aws_sqs_queue_policy` and its kin do."""
+        """Change one attribute, as `aws_sqs_queue_policy` and similar resources do."""
         request = {"QueueUrl": self.url, "AttributeNames": [name]}
         answer = await self._world.done("GetQueueAttributes", **request)
         found: str | None = answer.get("Attributes", {}).get(name)
@@ -80,7 +80,7 @@ class Provider:
             await self._world.done("TagQueue", QueueUrl=self.url, Tags=changed)
 
     async def delete(self) -> str:
-        """The code that tells the provider that the queue is gone."""
+        """The code by which the provider recognises that the queue is gone."""
         await self._world.done("DeleteQueue", QueueUrl=self.url)
         request = {"QueueUrl": self.url, "AttributeNames": ["All"]}
         answer = await self._world.call(JSON, "GetQueueAttributes", request)
@@ -161,7 +161,7 @@ async def test_standard_queue_tells_nothing_that_only_fifo_queues_have() -> None
     assert not fifo_only & set(await provider.read())
 
 
-async def test_changes_one_after_the_other_are_told_as_they_were_sent() -> None:
+async def test_consecutive_changes_are_returned_as_they_were_sent() -> None:
     world = World()
     await world.queue("tf-dead")
     provider = Provider(world)
@@ -178,7 +178,7 @@ async def test_changes_one_after_the_other_are_told_as_they_were_sent() -> None:
         await provider.update(changes)
 
 
-async def test_count_of_receives_is_told_as_the_number_that_was_sent() -> None:
+async def test_count_of_receives_is_returned_as_the_number_that_was_sent() -> None:
     world = World()
     await world.queue("tf-dead")
     provider = Provider(world)

@@ -1,10 +1,10 @@
-"""The lifecycle trace: which rows requests leave, and what is in them."""
+"""The lifecycle trace: the rows of each request, and their values."""
 
 import zlib
 
 import pytest
 
-from dovemq.telemetry.schema import COLUMNS, Event
+from dovemq.telemetry.schema import COLUMNS, TraceEvent
 from tests.wire.speaking import PROTOCOLS, request_of
 from tests.wire.traced import FRONT_END, TracedWorld
 from tests.wire.world import ACCOUNT, arn
@@ -134,7 +134,7 @@ async def test_senders_own_number_counts_if_it_is_one(given: dict[str, str], exp
     assert [row["send_seq"] for row in world.rows()] == [expected] * 3
 
 
-async def test_job_and_task_are_told_unless_they_are_long() -> None:
+async def test_job_and_task_are_recorded_unless_they_are_long() -> None:
     world = TracedWorld()
     queue = await world.queue()
     attributes = {
@@ -236,7 +236,7 @@ async def test_columns_are_null_in_events_that_do_not_have_them() -> None:
     for row in rows:
         assert list(row) == [column.name for column in COLUMNS]
         for column in COLUMNS:
-            if Event(row["event"]) not in column.events:
+            if TraceEvent(row["event"]) not in column.events:
                 assert row[column.name] is None, (row["event"], column.name)
 
 

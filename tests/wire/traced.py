@@ -1,4 +1,4 @@
-"""A world whose trace ends in a list of rows, and a client that takes or loses its answers."""
+"""A world with a trace that ends in a list, and a client that may lose its responses."""
 
 import asyncio
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from dovemq.telemetry.columns import Origin, table_of
+from dovemq.telemetry.columns import TraceOrigin, table_of
 from dovemq.telemetry.lanes import Chunk
 from dovemq.telemetry.trace import Trace
 from tests.wire.speaking import JSON, answer_of, request_of
@@ -16,13 +16,13 @@ FRONT_END = "front"
 STEP_US = 10
 """Every look at the clock moves it, so that no two times are equal."""
 EPOCH_US = 1_700_000_000_000_000
-ORIGIN = Origin(FRONT_END, EPOCH_US * 1_000)
+ORIGIN = TraceOrigin(FRONT_END, EPOCH_US * 1_000)
 
 Row = dict[str, Any]
 
 
 class Shelf:
-    """Takes what a writer would."""
+    """A sink that keeps the chunks for the test."""
 
     def __init__(self) -> None:
         self.chunks: list[Chunk] = []
@@ -33,7 +33,7 @@ class Shelf:
 
 
 class TracedWorld(World):
-    """Made on a running loop."""
+    """A world with a trace; it must be created on a running loop."""
 
     def __init__(self) -> None:
         self.shelf = Shelf()
@@ -57,7 +57,7 @@ class TracedWorld(World):
         *,
         taken: bool = True,
     ) -> Any:
-        """A client that has taken its answer, or has not and is gone."""
+        """Make a request; the client reads the response, or disconnects before that."""
         asked = request_of(protocol, operation, params, path)
         request = msgspec.structs.replace(asked, read_ns=self.now_ns())
         response = await self.endpoint.handle(request)

@@ -1,4 +1,4 @@
-"""An endpoint over the memory store, with a clock that stands still, and a furnished scene."""
+"""An endpoint over the memory store, with a manual clock and prepared queues."""
 
 import base64
 import copy
@@ -71,7 +71,7 @@ class World:
         )
 
     def guest(self, account: str) -> "World":
-        """The same service as another account sees it."""
+        """The same service for another account."""
         there = copy.copy(self)
         there.endpoint = SqsEndpoint(self.service, None, REGION, account, None, self.new_id)
         return there
@@ -83,7 +83,7 @@ class World:
         return answer_of(protocol, operation, response)
 
     async def done(self, operation: str, **params: Any) -> dict[str, Any]:
-        """The answer to what a scenario takes for granted."""
+        """The response to a request that must succeed."""
         answer = await self.call(JSON, operation, params)
         assert answer.status == 200, answer
         return answer.body
@@ -98,7 +98,7 @@ class World:
         return await self.queue(name, FifoQueue="true", **attributes)
 
     async def receipt(self, url: str, body: str = "work", **params: Any) -> str:
-        """Of a message that was sent and received just now."""
+        """The receipt of a message that was just sent and received."""
         await self.done("SendMessage", QueueUrl=url, MessageBody=body, **params)
         got = await self.done("ReceiveMessage", QueueUrl=url)
         [message] = got["Messages"]
@@ -116,7 +116,7 @@ def url(name: str) -> str:
 
 
 async def furnished(world: World) -> dict[str, str]:
-    """The scene of the tables of cases: names to be put in place of `$name` in a request."""
+    """Prepare the scene of the tables of cases; returns the values of `$name` in requests."""
     queue = await world.queue()
     fifo = await world.fifo()
     await world.queue("dead")
@@ -147,6 +147,7 @@ async def furnished(world: World) -> dict[str, str]:
         "gone": gone,
         "live": live,
         "handle_of_no_queue": _handle(arn("none")),
+        "handle_of_others": _handle("arn:aws:sqs:us-east-1:999999999999:dead"),
         "handle_of_no_task": _handle(arn("dead")),
     }
 

@@ -14,7 +14,7 @@ from dovemq.cli.target import find_target
 from dovemq.client import Refused
 from dovemq.settings import DeclarationInvalid
 from dovemq.sqs.declared import DeclaredQueue, write_declared
-from dovemq.sqs.declaring import Outcome, declare
+from dovemq.sqs.declaring import DeclarationResult, declare
 
 FILE_BYTES_MAX: Final = 1 << 20
 
@@ -66,7 +66,7 @@ def _print_toml(args: argparse.Namespace, imported: Imported) -> int:
     return OK
 
 
-def _summary(outcome: Outcome, imported: Imported) -> dict[str, list[str]]:
+def _summary(outcome: DeclarationResult, imported: Imported) -> dict[str, list[str]]:
     return {
         "created": outcome.created,
         "changed": outcome.changed,
@@ -75,7 +75,7 @@ def _summary(outcome: Outcome, imported: Imported) -> dict[str, list[str]]:
     }
 
 
-async def _declare(args: argparse.Namespace, queues: Sequence[DeclaredQueue]) -> Outcome:
+async def _declare(args: argparse.Namespace, queues: Sequence[DeclaredQueue]) -> DeclarationResult:
     async with find_target(args).sqs() as client, Progress(lambda: "creating queues"):
         return await declare(queues, client, str(args.file), Refused)
 

@@ -17,10 +17,16 @@ class ClientError(DoveError):
 
 
 class Refused(ClientError):
-    """`code` is the wire's name of the error, such as `AWS.SimpleQueueService.NonExistentQueue`."""
+    """`code` is the wire's name of the error, such as `AWS.SimpleQueueService.NonExistentQueue`.
 
-    def __init__(self, status: int, code: str, message: str, request_id: str) -> None:
-        super().__init__(f"{code}: {message}" if message else code)
+    `detail` is the server's own text, where it says more than `message`, which is SQS's.
+    """
+
+    def __init__(
+        self, status: int, code: str, message: str, request_id: str, detail: str = ""
+    ) -> None:
+        text = detail or message
+        super().__init__(f"{code}: {text}" if text else code)
         self.status = status
         self.code = code
         self.message = message

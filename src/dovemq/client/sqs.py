@@ -93,11 +93,11 @@ class SqsClient:
         self, name: str, attributes: Mapping[str, str], tags: Mapping[str, str]
     ) -> str:
         request = shapes.CreateQueueRequest(name, dict(attributes), dict(tags))
-        return (await self._ask("CreateQueue", request, shapes.CreateQueueResponse)).queue_url
+        return (await self._ask("CreateQueue", request, shapes.QueueUrlResponse)).queue_url
 
     async def queue_url(self, name: str) -> str:
         request = shapes.GetQueueUrlRequest(name)
-        return (await self._ask("GetQueueUrl", request, shapes.GetQueueUrlResponse)).queue_url
+        return (await self._ask("GetQueueUrl", request, shapes.QueueUrlResponse)).queue_url
 
     async def queue_urls(self, prefix: str = "") -> list[str]:
         """All pages."""
@@ -278,6 +278,7 @@ class SqsClient:
 class _Fault(msgspec.Struct):
     type: str = msgspec.field(default="", name="__type")
     message: str = ""
+    detail: str = ""
 
 
 def _refusal(url: str, answer: Answer) -> Exception:
@@ -287,4 +288,5 @@ def _refusal(url: str, answer: Answer) -> Exception:
         return AnswerMalformed(url, answer.outline)
     code = answer.headers.get("x-amzn-query-error", "").partition(";")[0]
     code = code or fault.type.rpartition("#")[2] or str(answer.status)
-    return Refused(answer.status, code, fault.message, answer.headers.get("x-amzn-requestid", ""))
+    request_id = answer.headers.get("x-amzn-requestid", "")
+    return Refused(answer.status, code, fault.message, request_id, fault.detail)

@@ -1,4 +1,4 @@
-"""Who asks: an access key and the account that it speaks for."""
+"""Access keys, and the accounts that they belong to."""
 
 import string
 from collections.abc import Callable
@@ -13,11 +13,11 @@ _SECRET_ALPHABET: Final = string.ascii_letters + string.digits
 _SECRET_LENGTH: Final = 40
 
 Choose = Callable[[str], str]
-"""One of the characters; `secrets.choice`, unless a test needs to know which."""
+"""Chooses one of the characters: `secrets.choice`, or a predictable function in tests."""
 
 
 class AccessKey(Struct, frozen=True):
-    """A key ends at `expires_ms`; None never. One that is not enabled signs nothing."""
+    """A key ends at `expires_ms`, or never for None. A key that is not enabled signs nothing."""
 
     key_id: str
     secret: str
@@ -31,7 +31,7 @@ class AccessKey(Struct, frozen=True):
 
 class Keyring(Protocol):
     def find(self, key_id: str) -> AccessKey | None:
-        """Also one that is disabled or has expired: the verifier tells why it does not serve."""
+        """The key of that id, even if it is disabled or expired: the verifier says why it fails."""
         ...
 
 

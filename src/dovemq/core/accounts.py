@@ -1,7 +1,7 @@
-"""What an account is: its keys, its quotas, and its role in the admin API.
+"""An account: its keys, its quotas, and its role in the admin API.
 
-Owns the rules on values; `service/accounts.py` keeps them, `core/access.py` is what a signature
-is checked against.
+This module owns the rules on their values. `service/accounts.py` stores accounts, and
+`core/access.py` has the keys that signatures are checked against.
 """
 
 import enum
@@ -16,7 +16,7 @@ from dovemq.core.errors import InvalidValue
 
 ROOT_NAME: Final = "root"
 ROOT_NUMBER: Final = "000000000000"
-"""Of the root account, unless the operator sets another."""
+"""The number of the root account, unless the operator sets another."""
 
 _NUMBER: Final = re.compile(r"[0-9]{12}", re.ASCII)
 _NUMBER_LENGTH: Final = 12
@@ -24,7 +24,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 
 
 class Role(enum.Enum):
-    """What an account may do in the admin API; each may do what the ones before it may."""
+    """A role in the admin API. Each role may do what the roles before it may."""
 
     VIEWER = "viewer"
     OPERATOR = "operator"
@@ -36,7 +36,7 @@ class Role(enum.Enum):
 
 
 class Quotas(Struct, frozen=True):
-    """None: no limit. Bytes are those of stored messages."""
+    """Limits of an account; None is no limit. Bytes are those of stored messages."""
 
     queues_max: int | None = None
     bytes_max: int | None = None
@@ -44,7 +44,7 @@ class Quotas(Struct, frozen=True):
 
 
 class Credential(Struct, frozen=True):
-    """One access key of an account, as it is kept."""
+    """One access key of an account, as it is stored."""
 
     key_id: str
     secret: str
@@ -86,14 +86,14 @@ def is_number(text: str) -> bool:
 
 def check_number(number: str) -> None:
     if not is_number(number):
-        raise InvalidValue("Account", number, "An account is twelve digits.")
+        raise InvalidValue("account", number, "An account is twelve digits.")
 
 
 def check_name(name: str) -> None:
-    """A name of digits alone could be taken for a number."""
+    """A name must not be digits alone: it could be mistaken for a number."""
     if not _NAME.fullmatch(name) or name.isdigit():
         raise InvalidValue(
-            "Name",
+            "name",
             name,
             "Letters, digits, hyphens, underscores and periods, 1 to 64, and not digits alone.",
         )
@@ -103,7 +103,7 @@ def check_password(password: str) -> None:
     if not limits.PASSWORD_LENGTH.holds(len(password)):
         least, most = limits.PASSWORD_LENGTH
         raise InvalidValue(
-            "Password", f"of {len(password)} characters", f"It has {least} to {most} characters."
+            "password", f"of {len(password)} characters", f"It has {least} to {most} characters."
         )
 
 

@@ -1,7 +1,7 @@
-"""The arrivals: every entry of a partition in order of sequence, for retention and look-up.
+"""The arrivals: all entries of a partition in order of sequence, for retention and look-up.
 
-8 bytes a message. Entries that were sent earlier than one before them (adopted ones keep the time
-of their first send) stand in a heap by that time as well.
+They take 8 bytes a message. Adopted messages keep the time of their first send, and so may be older
+than messages before them in the line: these also stand in a heap by that time.
 """
 
 import heapq
@@ -16,7 +16,7 @@ from typing import Final
 from dovemq.core.entry import DEAD, Entry
 
 _DEAD_MIN: Final = 1_024
-"""Fewer removed entries than this are not worth a compaction."""
+"""Lines with fewer dead entries than this are not compacted."""
 _sequence_of = attrgetter("sequence")
 
 
@@ -39,13 +39,13 @@ class Arrivals:
         else:
             heapq.heappush(self._old, (sent_ms, entry.sequence, entry))
         if entry.visible_ms == sent_ms:
-            # One int object for equal times: 32 bytes less for most messages of a deep backlog.
+            # Equal times share one int object, which saves 32 bytes for most messages.
             entry.visible_ms = entry.sent_ms
         self._line.append(entry)
         self.count += 1
 
     def remove(self, entry: Entry) -> None:
-        """Mark the entry as dead here and in every other line that it stands in."""
+        """Mark the entry as dead, here and in every other line that has it."""
         entry.receive_count = DEAD
         self.count -= 1
         line = self._line
@@ -57,7 +57,7 @@ class Arrivals:
             self._compact_old()
 
     def replace(self, entry: Entry, successor: Entry) -> None:
-        """Let another object stand for the same message; the first one is dead."""
+        """Put another entry in the place of the first, which is dead."""
         self._line[bisect_left(self._line, entry.sequence, key=_sequence_of)] = successor
         entry.receive_count = DEAD
         heapq.heappush(self._old, (successor.sent_ms, successor.sequence, successor))
@@ -70,7 +70,7 @@ class Arrivals:
             self._hidden_before = entry.sequence
 
     def sent_before(self, before_ms: int) -> Entry | None:
-        """One that was sent before then, the first to arrive if there are several."""
+        """An entry that was sent before that time; the first to arrive if there are several."""
         line, old = self._line, self._old
         if line and line[0].sent_ms < before_ms:
             return line[0]
@@ -81,7 +81,7 @@ class Arrivals:
         return None
 
     def sent_ms_min(self) -> float:
-        """A time before which none of them was sent."""
+        """A time before which no entry was sent."""
         line_ms = self._line[0].sent_ms if self._line else math.inf
         return min(line_ms, self._old[0][0]) if self._old else line_ms
 
@@ -93,10 +93,10 @@ class Arrivals:
         return entry if entry.sequence == sequence and entry.receive_count >= 0 else None
 
     def oldest_visible_ms(self, now_ms: int) -> int | None:
-        """When the oldest visible message was sent.
+        """The time at which the oldest visible message was sent.
 
-        Hidden ones that were passed over are not looked at again before they are shown. Every
-        entry whose time has come must have been shown.
+        Every entry before `_hidden_before` in the line is hidden or dead, so they are not looked
+        at again; `shown` moves the mark back. The index must have shown all entries that are due.
         """
         line_ms, old_ms = self._line_visible_ms(now_ms), self._old_visible_ms(now_ms)
         if line_ms is None or old_ms is None:
@@ -115,7 +115,7 @@ class Arrivals:
         return None
 
     def _old_visible_ms(self, now_ms: int) -> int | None:
-        """Below a visible one in the heap all are younger, so only hidden ones are descended."""
+        """Search the heap. Entries below a visible one are younger, so only hidden ones lead on."""
         old, least_ms = self._old, None
         places = [0]
         while places:

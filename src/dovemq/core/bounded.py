@@ -9,10 +9,7 @@ ENTRIES_MAX: Final = 1_024
 
 
 class BoundedDict(dict[K, V]):
-    """A dict that `keep` empties when it is full.
-
-    An eviction order would cost more than it saves.
-    """
+    """A dict that `keep` empties when it is full; removing the oldest item would cost more."""
 
     def keep(self, key: K, value: V) -> V:
         if len(self) >= ENTRIES_MAX:

@@ -1,4 +1,4 @@
-"""Which messages a receive takes: rules on values that every store shares."""
+"""Rules on values that decide which messages a receive takes. All stores share them."""
 
 import random
 from typing import Final
@@ -10,7 +10,7 @@ _SCOPE_SEPARATOR: Final = "\x00"
 
 
 def window_size(order_hint: int, count: int) -> int:
-    """How many of the first visible tuples take part in the draw: max(K, n), bounded."""
+    """The number of first visible tuples that take part in the draw: max(K, n), bounded."""
     k = limits.TUPLES_INSPECTED_MAX if order_hint == ANY_ORDER else order_hint
     return max(k, count)
 
@@ -18,7 +18,7 @@ def window_size(order_hint: int, count: int) -> int:
 def choose(window: int, count: int, rng: random.Random) -> list[int]:
     """Positions drawn without replacement among `window` tuples, in order of the tuples.
 
-    004 §III.B.2: a random one among the oldest K; K = 1 leaves nothing to chance.
+    bdqs §III.B.2 takes a random one among the oldest K; with K = 1 there is nothing random.
     """
     if window <= count:
         return list(range(window))
@@ -31,12 +31,12 @@ def exhausted(receive_count: int, receives_max: int | None) -> bool:
 
 
 def lease_length_ms(lease_ms: int, *, spent: bool) -> int:
-    """How long a message is hidden; one that is to be moved, long enough for that."""
+    """The time for which a message is hidden; if it is to be moved, long enough for that."""
     return max(lease_ms, limits.REDRIVE_LEASE_MS) if spent else lease_ms
 
 
 def noisy(group_leases: int, all_leases: int) -> bool:
-    """Whether a group of a standard queue must let the quiet ones go first."""
+    """Whether a group of a standard queue must wait for the quiet groups."""
     return (
         group_leases >= limits.NOISY_LEASES_MIN
         and group_leases > all_leases * limits.NOISY_LEASES_SHARE
@@ -44,7 +44,7 @@ def noisy(group_leases: int, all_leases: int) -> bool:
 
 
 def deduplication_key(settings: QueueSettings, group: str, deduplication_id: str) -> str:
-    """What must be unique within the interval: the id alone, or the id within its group."""
+    """The text that must be unique within the interval: the id, or the group and the id."""
     if settings.deduplication_scope == "messageGroup":
         return group + _SCOPE_SEPARATOR + deduplication_id
     return deduplication_id

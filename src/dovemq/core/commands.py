@@ -1,6 +1,6 @@
-"""What can be asked of a partition, and what it answers: a closed list.
+"""The questions that a partition answers, each beside its answer. The list is closed.
 
-Each question stands beside its answer. `core/ports.py` says what a store promises about them.
+`core/ports.py` says what a store promises about them.
 """
 
 import enum
@@ -14,7 +14,7 @@ from dovemq.core.message import Attribute, Message
 class Draft(Struct, frozen=True):
     """A message to be sent. The store adds the sequence and the time.
 
-    `deduplication_id` is set exactly on FIFO queues, also when it comes from the contents.
+    A draft has a `deduplication_id` if and only if its queue is FIFO; it may be made from the body.
     """
 
     message_id: str
@@ -24,7 +24,7 @@ class Draft(Struct, frozen=True):
     attributes: Mapping[str, Attribute] = {}
     group: str | None = None
     deduplication_id: str | None = None
-    trace: str | None = None
+    xray_header: str | None = None
 
 
 class Sent(Struct, frozen=True):
@@ -33,7 +33,7 @@ class Sent(Struct, frozen=True):
 
 
 class Duplicate(Struct, frozen=True):
-    """The draft was sent before within the deduplication interval; these are the first ids."""
+    """The draft repeats one of the deduplication interval; these are the ids of the first one."""
 
     message_id: str
     sequence: int
@@ -42,8 +42,8 @@ class Duplicate(Struct, frozen=True):
 class Ask(Struct, frozen=True):
     """A receive of up to `count_max` messages, hidden for `lease_ms`.
 
-    Messages received `receives_max` times already are handed over as exhausted, hidden for
-    `limits.REDRIVE_LEASE_MS` at least; they do not count against `count_max`.
+    Messages that were already received `receives_max` times are returned as exhausted, and are
+    hidden for at least `limits.REDRIVE_LEASE_MS`. They do not count against `count_max`.
     """
 
     count_max: int
@@ -52,7 +52,7 @@ class Ask(Struct, frozen=True):
 
 
 class Receipt(Struct, frozen=True):
-    """Names one lease of one message. `core/receipts.py` turns it into text and back."""
+    """The name of one lease of one message. `core/receipts.py` turns it into text and back."""
 
     queue_number: int
     partition: int
@@ -71,8 +71,8 @@ class Lease(Struct, frozen=True):
 class Leased(Struct, frozen=True):
     """The answer to `Ask`.
 
-    `more` tells that further messages are claimable now. `next_due_ms` is the earliest time at
-    which a hidden message may become claimable; None when nothing is hidden.
+    `more` is true if further messages can be received now. `next_due_ms` is the earliest time at
+    which a hidden message may be received; None if nothing is hidden.
     """
 
     messages: list[Lease]
@@ -84,25 +84,25 @@ class Leased(Struct, frozen=True):
 class Settlement(enum.Enum):
     SETTLED = "settled"
     GONE = "gone"
-    """Settled before, dropped or purged: success for the caller."""
+    """The message was settled before, dropped or purged, which is a success for the caller."""
     EXPIRED = "expired"
-    """FIFO only: the lease has ended, so the message stays."""
+    """The lease has ended, so the message stays. Only on FIFO queues."""
 
 
 class Extension(enum.Enum):
     EXTENDED = "extended"
     NOT_LEASED = "not leased"
-    """The lease has ended and the message is claimable again."""
+    """The lease has ended, and the message cannot be hidden by this receipt again."""
     STALE = "stale"
-    """Somebody else holds a newer lease; it is left alone."""
+    """Another receive holds a newer lease, which does not change."""
     GONE = "gone"
 
 
 class Transfer(Struct, frozen=True):
-    """A message on its way from one queue to another, with the history it keeps.
+    """A message that moves from one queue to another, with the history that it keeps.
 
-    `message.sent_ms` is kept by standard queues and becomes now on FIFO queues. The target
-    gives it a sequence of its own.
+    A standard queue keeps `message.sent_ms`; a FIFO queue replaces it by the present time. The
+    target gives the message a new sequence.
     """
 
     message: Message
@@ -116,8 +116,8 @@ class Visibility(enum.Enum):
     DELAYED = "delayed"
 
 
-class Page(Struct, frozen=True):
-    """Up to `count_max` messages in order of sequence, after `after_sequence`."""
+class Peek(Struct, frozen=True):
+    """A look at up to `count_max` messages in order of sequence, after `after_sequence`."""
 
     count_max: int
     after_sequence: int = 0
@@ -132,9 +132,10 @@ class Peeked(Struct, frozen=True):
 
 
 class Counts(Struct, frozen=True):
-    """Exact at the time asked for. `oldest_ms`: when the oldest visible message was sent.
+    """The numbers of messages at the time asked for. They are exact.
 
-    `bytes` is what all of them weigh in the store, by `sending.stored_units`.
+    `oldest_ms` is the time at which the oldest visible message was sent. `bytes` is the size of
+    all messages in the store, by `sending.stored_units`.
     """
 
     visible: int
@@ -153,9 +154,10 @@ class MoveStatus(enum.Enum):
 
 
 class Move(Struct, frozen=True):
-    """A task that moves all messages of a dead-letter queue, as `account/name`, elsewhere.
+    """A task that moves all messages of a dead-letter queue to another queue.
 
-    Without a target each message goes back to the queue it came from.
+    Queues are named as `account/name`. Without a target each message goes back to the queue that
+    it came from.
     """
 
     move_id: str

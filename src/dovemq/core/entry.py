@@ -1,6 +1,6 @@
-"""An entry: the paper's tuple (T, I) of one message, with what a receive needs beside it.
+"""An entry: the tuple (T, I) that bdqs keeps of one message, and what a receive needs besides.
 
-It owns no body: 72 bytes for each queued message, wherever the body is.
+It has no body: it takes 72 bytes for each queued message, wherever the body is.
 """
 
 from typing import Final
@@ -8,15 +8,15 @@ from typing import Final
 from msgspec import Struct
 
 DEAD: Final = -1
-"""The receive count of an entry that was removed and still stands in a line, to be passed over."""
+"""The receive count of a removed entry that still stands in a line, where it is skipped."""
 
 
 class Entry(Struct, order=True, gc=False):
-    """Mutable, and owned by one index. T is `visible_ms`, I is `sequence`.
+    """One message in an index, which owns and changes it. T is `visible_ms`, I is `sequence`.
 
-    Compared by `sequence`, which comes first and is never shared. `first_received_ms` is 0 as
-    long as `receive_count` is. `units` is the message's size in the store, in units of
-    `limits.STORED_UNIT_BYTES`.
+    Entries are compared by `sequence`: it is the first field, and no two entries share it.
+    `first_received_ms` is 0 as long as `receive_count` is. `units` is the message's size in the
+    store, in units of `limits.STORED_UNIT_BYTES`.
     """
 
     sequence: int
@@ -29,11 +29,11 @@ class Entry(Struct, order=True, gc=False):
 
 
 class Picked(Struct):
-    """What a receive took: entries that are already hidden and counted.
+    """The entries that a receive took; they are already hidden and counted.
 
-    `more`: further entries are claimable now; a receive that took nothing although there is more
-    has reached its bound and may be repeated at once. `next_due_ms`: the earliest time at which a
-    hidden entry, or one of a group that must wait, may become claimable.
+    `more` is true if further entries can be taken now. A receive that took nothing although there
+    is more has reached its bound, and may be repeated at once. `next_due_ms` is the earliest time
+    at which a hidden entry, or one of a group that must wait, may be taken.
     """
 
     taken: list[Entry]

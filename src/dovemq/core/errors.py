@@ -1,15 +1,15 @@
-"""Every error that a caller of DoveMQ can meet, in one tree.
+"""All errors that a caller of DoveMQ can get, in one tree.
 
     DoveError
     ├── RequestError                the caller must change something
-    │   ├── InvalidValue            a parameter's value is out of its range or form
-    │   ├── MissingValue            a parameter that must be there is not
+    │   ├── InvalidValue            the value of a field is outside its range or form
+    │   ├── MissingValue            a field that must be given is not
     │   ├── InvalidContents         characters that a message body may not hold
-    │   ├── InvalidMessageAttribute a message attribute's name, type or value is refused
+    │   ├── InvalidMessageAttribute a message attribute's name, type or value is invalid
     │   ├── DeduplicationMissing    FIFO: neither an id nor deduplication by contents
     │   ├── MessageTooLong          body and attributes exceed the queue's limit
     │   ├── UnknownAttribute        no queue attribute of that name, or not settable
-    │   ├── InvalidAttribute        a queue attribute's value is refused
+    │   ├── InvalidAttribute        a queue cannot have that value of an attribute
     │   ├── BatchRefused            a batch as a whole is refused
     │   │   ├── BatchEmpty
     │   │   ├── BatchTooMany
@@ -22,7 +22,7 @@
     │   ├── PurgeInProgress         one purge at a time
     │   ├── ReceiptInvalid          not a receipt of this queue
     │   ├── ReceiptExpired          FIFO: the lease of that receipt has ended
-    │   ├── MessageGone             extending a lease of a message that is not there
+    │   ├── MessageGone             extending the lease of a message that is gone or leased again
     │   ├── MessageNotLeased        extending a lease that has ended
     │   ├── LimitReached            a limit of the service is reached
     │   ├── QuotaReached            a quota of the account is used up
@@ -33,15 +33,15 @@
     │   ├── CredentialMissing       the account has no such access key
     │   ├── Unsupported             the operation does not exist or is not for this queue
     │   ├── MoveRefused             messages of that queue cannot be moved
-    │   ├── ResourceMissing         a move task or its queue does not exist
-    │   ├── AccessDenied            the request is not signed by someone who may do this
+    │   ├── ResourceMissing         a move task, its source or its target does not exist
+    │   ├── AccessDenied            the request's signer is not allowed to do this
     │   │   ├── SignatureMissing
     │   │   ├── SignatureIncomplete
     │   │   ├── SignatureMismatch
     │   │   ├── SignatureExpired
     │   │   ├── AccessKeyUnknown
     │   │   ├── AccessKeyExpired
-    │   │   └── QueueDenied         no policy lets the account do this, or one forbids it
+    │   │   └── QueueDenied         no policy allows the account to do this, or one denies it
     │   ├── Throttled               too many requests, or too many failed ones
     │   └── RequestMalformed        the request cannot be read at all
     ├── UnavailableError            try later
@@ -52,38 +52,50 @@
     │   ├── Busy                    too much of this kind is under way
     │   ├── AuditUnwritable         changes are refused while they cannot be recorded
     │   └── Draining                the service is shutting down
-    └── InvariantError              our bug
+    └── InvariantError              a bug of ours
 
-Layers above the wire hang leaves of their own on this tree, which no request meets: settings,
-the client, the command line and the listeners.
+Layers above the wire add errors of their own to this tree, which no request meets: settings, the
+client, the command line and the listeners.
 
 An error carries typed fields and builds its own text from them: what was asked, what was found,
-what to do. Where SQS has a text for the case, the error speaks it word for word, since users
-search for it. No text holds a message body or a secret. `sqs/faults.py` maps the tree to the wire.
+what to do. Fields have the names that they have here; `sqs/faults.py` maps them, and the texts that
+SQS has for them, to the wire. No text holds a message body or a secret.
 """
+
+from typing import Final
+
+FIELD: Final = "{field}"
+"""The place in a reason where the name of the field goes; the wire has another name for it."""
 
 
 class DoveError(Exception):
-    """The root; never raised itself."""
+    """The root of the tree. It is never raised itself."""
 
 
 class RequestError(DoveError):
     """The caller must change something."""
 
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+
 
 class InvalidValue(RequestError):
-    def __init__(self, parameter: str, value: object, reason: str) -> None:
-        super().__init__(f"Value {value} for parameter {parameter} is invalid. Reason: {reason}")
-        self.parameter = parameter
+    """The value of a field is outside its range, or not in its form.
+
+    `reason` may mention the field as `{field}`.
+    """
+
+    def __init__(self, field: str, value: object, reason: str) -> None:
+        super().__init__(f"Invalid value {value} for {field}: {reason.replace(FIELD, field)}")
+        self.field = field
         self.value = value
         self.reason = reason
 
 
 class MissingValue(RequestError):
-    def __init__(self, parameter: str, remedy: str = "") -> None:
-        text = remedy or f"The request must contain the parameter {parameter}."
-        super().__init__(text)
-        self.parameter = parameter
+    def __init__(self, field: str) -> None:
+        super().__init__(f"{field} is missing.")
+        self.field = field
 
 
 class InvalidContents(RequestError):
@@ -95,15 +107,14 @@ class InvalidContents(RequestError):
 
 
 class InvalidMessageAttribute(RequestError):
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
+    """The name, the type or the value of a message attribute is invalid."""
 
 
 class DeduplicationMissing(RequestError):
     def __init__(self) -> None:
         super().__init__(
-            "The queue should either have ContentBasedDeduplication enabled or "
-            "MessageDeduplicationId provided explicitly"
+            "A message of a FIFO queue needs a deduplication id, or content_deduplication must be "
+            "on."
         )
 
 
@@ -120,17 +131,17 @@ class UnknownAttribute(RequestError):
 
 
 class InvalidAttribute(RequestError):
-    """`name` is the settings field; the wire knows it by another name."""
+    """A queue cannot have this value. `field` is a field of `QueueSettings`."""
 
-    def __init__(self, name: str, reason: str = "", value: object = None) -> None:
-        super().__init__(f"Invalid value for {name}." + (f" Reason: {reason}" if reason else ""))
-        self.name = name
+    def __init__(self, field: str, reason: str = "", value: object = None) -> None:
+        super().__init__(f"Invalid value for {field}." + (f" Reason: {reason}" if reason else ""))
+        self.field = field
         self.reason = reason
         self.value = value
 
 
 class BatchRefused(RequestError):
-    """A batch as a whole is refused; nothing of it was done."""
+    """A batch as a whole is refused, and no part of it was done."""
 
 
 class BatchEmpty(BatchRefused):
@@ -139,7 +150,7 @@ class BatchEmpty(BatchRefused):
 
 
 class BatchTooMany(BatchRefused):
-    def __init__(self, count: int, count_max: int) -> None:
+    def __init__(self, count: int | str, count_max: int) -> None:
         super().__init__(
             f"Maximum number of entries per request are {count_max}. You have sent {count}."
         )
@@ -168,17 +179,17 @@ class BatchIdsNotDistinct(BatchRefused):
 
 class QueueMissing(RequestError):
     def __init__(self, queue: str) -> None:
-        super().__init__("The specified queue does not exist.")
+        super().__init__(f"The queue {queue} does not exist.")
         self.queue = queue
 
 
 class QueueExists(RequestError):
-    """`attribute` is the settings field that differs."""
+    """The existing queue has another value of `field`, a field of `QueueSettings`."""
 
-    def __init__(self, queue: str, attribute: str) -> None:
-        super().__init__(f"Queue {queue} exists with another value of {attribute}.")
+    def __init__(self, queue: str, field: str) -> None:
+        super().__init__(f"Queue {queue} exists with another value of {field}.")
         self.queue = queue
-        self.attribute = attribute
+        self.field = field
 
 
 class QueueDeletedRecently(RequestError):
@@ -191,32 +202,29 @@ class QueueDeletedRecently(RequestError):
 
 class PurgeInProgress(RequestError):
     def __init__(self, queue_name: str, wait_seconds: int) -> None:
-        super().__init__(
-            f"Only one PurgeQueue operation on {queue_name} is allowed every "
-            f"{wait_seconds} seconds."
-        )
+        super().__init__(f"Queue {queue_name} can be purged once every {wait_seconds} seconds.")
+        self.queue_name = queue_name
+        self.wait_seconds = wait_seconds
 
 
 class ReceiptInvalid(RequestError):
     def __init__(self, receipt: str) -> None:
-        super().__init__(f'The input receipt handle "{receipt}" is not a valid receipt handle.')
+        super().__init__(f"{receipt} is not a receipt of this queue.")
         self.receipt = receipt
 
 
 class ReceiptExpired(RequestError):
     def __init__(self, receipt: str) -> None:
-        super().__init__(
-            f"Value {receipt} for parameter ReceiptHandle is invalid. "
-            "Reason: The receipt handle has expired."
-        )
+        super().__init__(f"The lease of receipt {receipt} has ended.")
+        self.receipt = receipt
 
 
 class MessageGone(RequestError):
     def __init__(self, receipt: str) -> None:
         super().__init__(
-            f"Value {receipt} for parameter ReceiptHandle is invalid. Reason: Message does not "
-            "exist or is not available for visibility timeout change."
+            f"The message of receipt {receipt} is gone, or another receive has leased it."
         )
+        self.receipt = receipt
 
 
 class MessageNotLeased(RequestError):
@@ -225,12 +233,11 @@ class MessageNotLeased(RequestError):
 
 
 class LimitReached(RequestError):
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
+    """A limit of the service is reached."""
 
 
 class QuotaReached(RequestError):
-    """`quota` is the field of `Quotas`, `asked` what this request would have added."""
+    """`quota` is the field of `Quotas`; `asked` is what this request would have added."""
 
     def __init__(self, account: str, quota: str, most: int, used: int, asked: int) -> None:
         super().__init__(
@@ -263,8 +270,7 @@ class AccountNotEmpty(RequestError):
 
 
 class AccountProtected(RequestError):
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
+    """The root account must stay usable."""
 
 
 class CredentialMissing(RequestError):
@@ -275,25 +281,23 @@ class CredentialMissing(RequestError):
 
 
 class Unsupported(RequestError):
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
+    """The operation does not exist, or not for this queue."""
 
 
 class MoveRefused(RequestError):
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
+    """The messages of that queue cannot be moved."""
 
 
 class ResourceMissing(RequestError):
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
+    """`resource` is the source or the target of a move task, or the task itself."""
+
+    def __init__(self, resource: str) -> None:
+        super().__init__(f"The {resource} of the move does not exist.")
+        self.resource = resource
 
 
 class AccessDenied(RequestError):
-    """The request is not signed by someone who may do this."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
+    """The request is not signed by an account that is allowed to do this."""
 
 
 class SignatureMissing(AccessDenied):
@@ -321,7 +325,10 @@ class AccessKeyExpired(AccessDenied):
 
 
 class QueueDenied(AccessDenied):
-    """Also of a queue of another account that is not there: which there are is not told."""
+    """No policy allows this, or the queue of another account does not exist.
+
+    Both look alike to the client, so that it cannot find out which queues exist.
+    """
 
     def __init__(self, resource: str) -> None:
         super().__init__(f"Access to the resource {resource} is denied.")
@@ -329,20 +336,19 @@ class QueueDenied(AccessDenied):
 
 
 class Throttled(RequestError):
-    """`wait_ms` is when to try again."""
+    """Too many requests; the client should try again after `wait_ms`."""
 
-    def __init__(self, what: str, wait_ms: int) -> None:
-        super().__init__(what)
+    def __init__(self, text: str, wait_ms: int) -> None:
+        super().__init__(text)
         self.wait_ms = wait_ms
 
 
 class RequestMalformed(RequestError):
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
+    """The request cannot be read at all."""
 
 
 class UnavailableError(DoveError):
-    """Nothing is wrong with the request; try later."""
+    """Nothing is wrong with the request; the client should try later."""
 
 
 class StoreFull(UnavailableError):
@@ -385,4 +391,4 @@ class Draining(UnavailableError):
 
 
 class InvariantError(DoveError):
-    """Our bug: a state that the rules exclude."""
+    """A bug of ours: a state that the rules exclude."""

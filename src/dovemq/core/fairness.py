@@ -1,11 +1,27 @@
-"""Fairness among the message groups of a standard queue: who may be handed out, and who waits.
+"""Fairness among the message groups of a standard queue: which groups may be received from.
 
-A group is closed while it is noisy, has as many leases as it may, or was leased from too often
-within the last second. Entries of closed groups that a receive meets are parked beside the ready
-line, each group's in a line of its own; parked entries of an open group take part in their old
-order. Each entry is parked once at most for each time that it becomes visible or is drawn by.
+A group is closed while it is noisy (it holds too many leases), while it is at its concurrency, or
+while it is at its rate. A receive must not take entries of closed groups, and must not look at them
+again each time either. So it parks those that it meets: it moves them from the ready line into a
+line of their group. When the group opens, its parked entries take part in their old order, because
+both lines are in order of (T, I) and `next` merges them:
 
-A group of one message that was never leased is that entry itself: no object of its own.
+    ready line     x1  y1  x2  -  z1 ...
+    parked         "noisy":  [n1, n2, n3]      closed: not looked at
+                   "calm":   [c1, c2]          open again: c1 stands in the heap `_open`
+
+An entry is parked at most once for each time that it becomes visible or is put back after a draw.
+That makes the cost of closed groups constant for each message.
+
+Invariants:
+ - A group that is open and has parked entries stands in `_open`, with its first parked entry or one
+   that was. `_touch` establishes this; whatever opens a group or takes its first parked entry calls
+   it. `_first_open` replaces records that are out of date when it meets them.
+ - `_parked` has exactly the groups with a parked line; the first entry of such a line may be dead,
+   which `first` skips.
+ - `_busy` has exactly the groups with NOISY_LEASES_MIN leases or more: only these can become noisy.
+ - `groups` has every group that has messages; a group of one message that was never leased is that
+   entry itself, which saves memory for queues with a group for each message.
 """
 
 import heapq
@@ -21,13 +37,14 @@ from dovemq.core.queue import QueueSettings
 from dovemq.core.ready import Ready, place
 
 _PARKED_MAX: Final = 10_000
-"""Entries that one receive parks at most: a few milliseconds' work; the next one goes on."""
+"""The most entries that one receive parks, a few milliseconds of work; the next one goes on."""
 
 
-class Group(Struct, eq=False, gc=False):
-    """A group of two or more messages, or with a lease, as the receives see it.
+class MessageGroup(Struct, eq=False, gc=False):
+    """A group that has two or more messages, or had a lease.
 
-    `listed` is the sequence of the parked entry that stands for it in the list of open groups.
+    `listed` is the sequence of the parked entry by which the group stands in `_open`, or 0. It
+    prevents a second record for the same entry; sequences begin at 1.
     """
 
     name: str
@@ -47,12 +64,11 @@ class Fairness:
         self._rate = settings.group_rate_per_second
         self._now_ms = 0
         self._pace = Pace(self._rate)
-        self.groups: dict[str, Entry | Group] = {}
-        """Every group that has messages."""
-        self._busy: dict[str, Group] = {}
-        self._noisy: dict[str, Group] = {}
-        self._parked: dict[str, Group] = {}
-        self._open: list[tuple[int, int, Group]] = []
+        self.groups: dict[str, Entry | MessageGroup] = {}
+        self._busy: dict[str, MessageGroup] = {}
+        self._noisy: dict[str, MessageGroup] = {}
+        self._parked: dict[str, MessageGroup] = {}
+        self._open: list[tuple[int, int, MessageGroup]] = []
 
     def follow(self, settings: QueueSettings) -> None:
         self._concurrency = settings.group_concurrency
@@ -72,16 +88,18 @@ class Fairness:
             self._pace.joined(name)
             return
         group = self._grouped(name)
+        # All entries of a group share one text object.
         entry.group = group.name
         group.count += 1
         group.last_sent_ms = max(group.last_sent_ms, entry.sent_ms)
 
     def left(self, name: str) -> None:
         group = self.groups[name]
-        if type(group) is Group:
+        if type(group) is MessageGroup:
             group.count -= 1
             if group.count:
                 return
+            # Its parked entries are dead. A record of it in `_open` is dropped when it is met.
             group.parked = None
             self._parked.pop(name, None)
             self._noisy.pop(name, None)
@@ -102,13 +120,14 @@ class Fairness:
         self._touch(group)
 
     def pace(self, name: str) -> None:
-        """Count a lease of this receive, however short, against the group's rate."""
+        """Count a lease, however short, against the group's rate."""
         self._pace.note(name, self._now_ms)
 
     def judge(self, all_leases: int, now_ms: int) -> bool:
-        """At the start of a receive: whether any group may be closed, so that order is not all.
+        """Start a receive: decide which groups are noisy. Returns whether any group may be closed.
 
-        A group that is noisy stays so until it is drained or has not been sent to for long.
+        A noisy group stays noisy until it is empty, or until nothing was sent to it for long. If it
+        became calm with its leases, it would be noisy again after the next few.
         """
         self._now_ms = now_ms
         for name in self._pace.forget(now_ms):
@@ -120,20 +139,22 @@ class Fairness:
         return limited or bool(self._noisy or self._parked)
 
     def blocked(self, name: str | None) -> bool:
-        """Whether the limits of its group let no further message out now."""
+        """Whether a limit of the group allows no further message now."""
         if name is None:
             return False
-        if self._concurrency is not None:
-            group = self.groups[name]
-            if type(group) is Group and group.leases >= self._concurrency:
-                return True
-        return self._pace.allowance(name) <= 0
+        return self.at_its_concurrency(name) or self._pace.allowance(name) <= 0
+
+    def at_its_concurrency(self, name: str) -> bool:
+        if self._concurrency is None:
+            return False
+        group = self.groups[name]
+        return type(group) is MessageGroup and group.leases >= self._concurrency
 
     def closed(self, name: str | None) -> bool:
         return name is not None and (name in self._noisy or self.blocked(name))
 
     def next(self, ready: Ready) -> Entry | None:
-        """Take the first entry of an open group; park what stands before it in closed ones."""
+        """Remove and return the first entry of an open group; park closed ones before it."""
         for _ in range(_PARKED_MAX):
             entry, parked = ready.first(), self._first_open()
             if parked is not None and (entry is None or place(parked) < place(entry)):
@@ -147,7 +168,7 @@ class Fairness:
         return None
 
     def next_noisy(self) -> Entry | None:
-        """Take the first entry of the noisy group that has the fewest leases."""
+        """Remove and return the first entry of the noisy group that has the fewest leases."""
         candidates = [
             (group.leases, place(entry), entry)
             for group in self._noisy.values()
@@ -156,7 +177,7 @@ class Fairness:
         return self._unpark(min(candidates)[2]) if candidates else None
 
     def claimable(self, ready: Ready) -> bool:
-        """Whether a receive could take something now, as far as one looks."""
+        """Whether a receive could take something now; true too if that is not known."""
         entry = self.next(ready)
         if entry is not None:
             ready.put_back([entry])
@@ -169,11 +190,11 @@ class Fairness:
         )
 
     def reopens_ms(self) -> int | None:
-        """The earliest time at which the pace lets a group go on."""
+        """The earliest time at which a group that is at its rate opens."""
         return self._pace.reopens_ms(self.groups)
 
     def near(self, count: int) -> list[Entry]:
-        """About the first parked entries of the groups that have any."""
+        """Roughly the first parked entries."""
         parked = (group.parked for group in islice(self._parked.values(), count))
         near = (line.near(limits.RECEIVE_COUNT.most) for line in parked if line)
         return list(islice(chain.from_iterable(near), count))
@@ -184,7 +205,7 @@ class Fairness:
                 group.parked.compact()
 
     def _judge_noise(self, all_leases: int, now_ms: int) -> None:
-        """At most LEASED_MAX / NOISY_LEASES_MIN groups are busy enough to be looked at."""
+        """At most LEASED_MAX / NOISY_LEASES_MIN groups are busy, so this loop is bounded."""
         calm_ms = now_ms - limits.NOISY_QUIET_MS
         for name, group in self._busy.items():
             if choosing.noisy(group.leases, all_leases):
@@ -193,12 +214,12 @@ class Fairness:
             del self._noisy[group.name]
             self._touch(group)
 
-    def _grouped(self, name: str) -> Group:
+    def _grouped(self, name: str) -> MessageGroup:
         held = self.groups[name]
-        if type(held) is Group:
+        if type(held) is MessageGroup:
             return held
         assert type(held) is Entry
-        group = self.groups[name] = Group(held.group or name, 1, held.sent_ms)
+        group = self.groups[name] = MessageGroup(held.group or name, 1, held.sent_ms)
         return group
 
     def _park(self, entry: Entry) -> None:
@@ -218,8 +239,8 @@ class Fairness:
         self._touch(group)
         return entry
 
-    def _touch(self, group: Group) -> None:
-        """Let the group's first parked entry be found, if the group is open."""
+    def _touch(self, group: MessageGroup) -> None:
+        """Enter the group's first parked entry into `_open`, if the group is open."""
         if group.parked is None:
             return
         head = group.parked.first()
@@ -231,7 +252,7 @@ class Fairness:
             group.listed = head.sequence
 
     def _first_open(self) -> Entry | None:
-        """The first parked entry of all open groups; records that no longer hold are let go."""
+        """The first parked entry of all open groups; outdated records are dropped."""
         while self._open:
             visible_ms, sequence, group = self._open[0]
             head = group.first()

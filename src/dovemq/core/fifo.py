@@ -1,9 +1,19 @@
-"""The order of a FIFO queue: groups by (T, I) of their first message, each up to a hidden one.
+"""The order of a FIFO queue: groups by the (T, I) of their first message.
 
-Each group is a lane of its entries in order of sequence, hidden ones included, so the order within
-a group never changes: a hidden entry holds back what stands behind it. A lane of one message is
-that entry itself, a short one a list, a long one a deque. The ready line has the first entry of
-every group where that is visible, except for groups at their limits, which are set aside.
+Each group has a lane: its entries in order of sequence, hidden ones included. So the order within a
+group never changes, and a hidden entry holds back those behind it:
+
+    lanes   "a": [leased, visible, visible]     waits for its first entry
+            "b": [visible, visible]             its first entry is in the ready line
+            "c": visible                        a lane of one entry is the entry itself
+
+Two invariants connect lanes and the ready line:
+ - The ready line has the first entry of a lane if and only if that entry is visible and its group
+   is not aside. (It may also have dead entries, and no others.)
+ - A group is aside only if its first entry is visible and a limit of the group was reached. The end
+   of a lease, the passing of time (`Pace`) or new settings bring it back.
+
+Most groups have few messages, and an empty deque takes 760 bytes: hence the smaller forms.
 """
 
 from collections import deque
@@ -20,9 +30,9 @@ from dovemq.core.queue import QueueSettings
 from dovemq.core.ready import Ready
 
 _LIST_LENGTH_MAX: Final = 64
-"""Up to here a list is smaller than a deque, and taking its first item as fast."""
+"""Up to this length a list is smaller than a deque, and as fast to take the first item from."""
 _DEAD_MIN: Final = 1_024
-"""Fewer removed entries than this are not worth a compaction."""
+"""Ready lines with fewer dead entries than this are not compacted."""
 
 _Lane = Entry | list[Entry] | deque[Entry]
 
@@ -34,7 +44,7 @@ class FifoOrder:
         self._timetable = holdings.timetable
         self._lanes: dict[str, _Lane] = {}
         self._leases: dict[str, int] = {}
-        """Live leases of each group that has any."""
+        """The number of live leases of each group that has any."""
         self._ready = Ready()
         self._aside: set[str] = set()
         self._pace = Pace(settings.group_rate_per_second)
@@ -85,7 +95,7 @@ class FifoOrder:
             self._lease_ended(group)
 
     def restored(self, entry: Entry, visible_ms: int) -> None:
-        # It may stand in the ready line already, at a place that is not its old one.
+        # The entry may stand in the ready line, but not at its old place: it dies there.
         successor = self._holdings.successor(entry)
         undo_lease(successor, visible_ms)
         group = _group_of(entry)
@@ -94,6 +104,10 @@ class FifoOrder:
             self._aside.discard(group)
             self._count_dead()
             self._ready.push(successor)
+
+    def renew(self, entry: Entry, until_ms: int, now_ms: int) -> bool:
+        """Never: later messages of the group may have been received since."""
+        return False
 
     def pick(self, ask: Ask, now_ms: int) -> Picked:
         picked = Picked([], [], False, None)
@@ -109,7 +123,7 @@ class FifoOrder:
         return picked
 
     def ahead(self, count: int) -> list[int]:
-        """The first of the groups that come next, and of those that are being served now."""
+        """The first entries of the groups that are next, and of those that have leases now."""
         groups = [_group_of(head) for head in self._ready.near(count)]
         groups += islice(self._leases, count)
         share = max(limits.RECEIVE_COUNT.most, count // max(1, len(groups)))
@@ -118,7 +132,7 @@ class FifoOrder:
         return list(islice(sequences, count))
 
     def _serve(self, ask: Ask, now_ms: int, picked: Picked) -> None:
-        """Groups by their first message, as long a run of each as possible."""
+        """Take as long a run as possible of each group, in order of their first messages."""
         still_visible: list[Entry] = []
         for _ in range(limits.TUPLES_INSPECTED_MAX):
             head = self._next_head() if len(picked.taken) < ask.count_max else None
@@ -128,12 +142,13 @@ class FifoOrder:
             self._take_run(_group_of(head), ask, now_ms, picked)
             if not self._timetable.holds(head):
                 still_visible.append(head)
-        # Leases of no length hide nothing, but one receive serves a group once.
+        # A lease of no length hides nothing: these heads go back only now, so that one receive
+        # does not take the same messages twice.
         for head in still_visible:
             self._ready.push(head)
 
     def _take_run(self, group: str, ask: Ask, now_ms: int, picked: Picked) -> None:
-        """Consecutive visible messages; an exhausted one must leave before the rest follows."""
+        """Take consecutive visible messages. An exhausted one must leave before others follow."""
         length_max = min(ask.count_max - len(picked.taken), self._allowance(group))
         for place, entry in enumerate(islice(_entries(self._lanes[group]), length_max)):
             spent = choosing.exhausted(entry.receive_count, ask.receives_max)
@@ -149,7 +164,7 @@ class FifoOrder:
                 return
 
     def _allowance(self, group: str) -> int:
-        """How many more messages of the group its limits let out now."""
+        """The number of further messages of the group that its limits allow now."""
         concurrency = self._settings.group_concurrency
         paced = self._pace.allowance(group)
         if concurrency is None:
@@ -157,7 +172,7 @@ class FifoOrder:
         return min(paced, concurrency - self._leases.get(group, 0))
 
     def _next_head(self) -> Entry | None:
-        """The first entry of the group to be served next; groups at their limits are set aside."""
+        """The first entry of the next group; groups that are at a limit are set aside."""
         while (head := self._ready.first()) is not None:
             group = _group_of(head)
             if self._allowance(group) > 0:
@@ -181,7 +196,7 @@ class FifoOrder:
             self._ready.push(_first(self._lanes[group]))
 
     def _count_dead(self) -> None:
-        """Removed entries leave the ready line in their turn, or when they are the most."""
+        """Dead entries leave the ready line in their turn, or when they are the majority."""
         self._dead += 1
         if self._dead > _DEAD_MIN and self._dead > len(self._lanes):
             self._ready.compact()
@@ -211,7 +226,7 @@ def _lengthened(lane: _Lane, entry: Entry) -> _Lane:
 
 
 def _shortened(lane: _Lane, entry: Entry) -> _Lane | None:
-    """The lane without one of its first entries: leases and retention only take those."""
+    """The lane without an entry near its front: only leased or old ones are removed."""
     if isinstance(lane, Entry):
         return None
     if lane[0] is entry:

@@ -1,8 +1,11 @@
-"""The holdings of a partition: every entry in it, wherever it stands, and what leases change.
+"""The holdings of a partition: every entry, hidden or visible, and the changes that a lease makes.
 
-The order in which visible entries are handed out is not known here. An entry is looked up by its
-sequence as soon as it was leased once: nobody holds a receipt before that, except for leases that
-a crash forgot, and those are found in the arrivals.
+The order of visible entries is not known here. Entries are found by their sequence in a dict from
+their first lease on: before that there is no receipt of them. The exception is a lease that a crash
+undid, whose receipt is still around; such an entry is found in the arrivals, by bisection.
+
+`_visible_before` has the T that each leased entry had before its newest lease, for `release`. It is
+kept after the lease has ended, because the response may turn out to be undeliverable only then.
 """
 
 import math
@@ -16,7 +19,7 @@ from dovemq.core.entry import Entry
 from dovemq.core.timetable import Timetable
 
 _UNITS_SHARED: Final = 256
-"""Up to here Python has one int object for equal numbers; beyond, 32 bytes each are saved."""
+"""Python shares the int objects up to this number; sharing larger ones saves 32 bytes each."""
 
 
 class Holdings:
@@ -37,11 +40,11 @@ class Holdings:
         self._leased_once: dict[int, Entry] = {}
         self._visible_before: dict[int, int] = {}
         self.dropped: list[int] = []
-        """What outlived the retention period and was not taken yet."""
+        """Sequences that retention removed and `take_dropped` has not returned yet."""
         self.sent_ms_min: float = math.inf
-        """Nothing here was sent before then."""
+        """No entry was sent before this time."""
         self.units = 0
-        """What all entries together weigh in the store."""
+        """The size of all entries together in the store."""
         self._shared_units: dict[int, int] = {}
 
     @property
@@ -67,7 +70,7 @@ class Holdings:
         return self._leased_once.get(sequence) or self._arrivals.find(sequence)
 
     def hide(self, entry: Entry, until_ms: int, now_ms: int) -> None:
-        """Begin a lease. One that ends at once hides nothing: the entry stays out of the lines."""
+        """Begin a lease. One that ends at once hides nothing: the caller puts the entry back."""
         sequence = entry.sequence
         self._visible_before[sequence] = entry.visible_ms
         entry.visible_ms = until_ms
@@ -79,7 +82,7 @@ class Holdings:
             self.timetable.put(entry)
 
     def to_release(self, sequence: int, receive_count: int) -> tuple[Entry | None, int]:
-        """The entry whose newest lease this is, and T before that; to be asked once."""
+        """The entry whose newest lease this is, and its T before; a second call finds nothing."""
         entry = self._leased_once.get(sequence)
         if entry is None or entry.receive_count != receive_count:
             return None, 0
@@ -87,7 +90,7 @@ class Holdings:
         return (None, 0) if visible_ms is None else (entry, visible_ms)
 
     def successor(self, entry: Entry) -> Entry:
-        """A copy that takes the entry's part; the entry itself dies where it stands in a line."""
+        """Replace the entry by a copy; the entry itself is dead where it stands in a line."""
         copy = Entry(
             entry.sequence,
             entry.visible_ms,
@@ -102,7 +105,7 @@ class Holdings:
         return copy
 
     def remove(self, entry: Entry) -> None:
-        """Forget an entry that is no longer in the timetable."""
+        """Remove an entry that is not in the timetable."""
         sequence = entry.sequence
         if self._leased_once.pop(sequence, None) is not None:
             self._visible_before.pop(sequence, None)
@@ -155,7 +158,7 @@ class Holdings:
 
 
 def undo_lease(entry: Entry, visible_ms: int) -> None:
-    """Give back the state before a lease; the caller has taken the entry out of its place."""
+    """Restore the state before a lease; the caller has taken the entry from its place."""
     entry.visible_ms = visible_ms
     entry.receive_count -= 1
     if not entry.receive_count:

@@ -1,9 +1,43 @@
-"""The index of one partition: which messages a receive takes, and when the others are due.
+"""The index of one partition: it decides which messages a receive takes.
 
-Pure: no input or output, no clock, and the random generator is passed in. It holds no bodies. An
-index is the holdings, which know every entry and the time until which it is hidden, and an order
-in which visible entries are handed out. Time never goes backwards; what outlived the retention
-period is gone before anything else is looked at.
+It is pure: it does no input or output, has no clock, and gets its random generator. It has entries
+and no bodies. An entry is the tuple (T, I) of one message: T is the time from which the message is
+visible, I its sequence. Each entry is either hidden, in the timetable, or visible, in the order:
+
+              add: a message was sent, adopted or recovered
+              |                                       |
+              | T in the future                       | T reached
+              v                                       v
+    .- Timetable -----------.   T is reached   .- Order ------------------------------.
+    | hidden entries by T   | ---------------> | visible entries by (T, I)            |
+    |                       |                  |                                      |
+    | leased  (count > 0)   |   lease, renew   | StandardOrder        FifoOrder       |
+    | delayed (count = 0)   | <--------------- |   Ready                lanes         |
+    |                       |                  |   Fairness, Pace       Ready, Pace   |
+    '-----------------------'  extend 0,       '--------------------------------------'
+      extend: another slot     release ------>     restore: an ended lease is undone
+
+    .- Holdings ----------------------------------------------------------------------.
+    | all entries, hidden or visible                                                  |
+    |   Arrivals        in order of sequence: retention, the oldest, look-up          |
+    |   leased once     by sequence: receipts find their entry here                   |
+    |   visible before  T before the newest lease: what a release gives back          |
+    '---------------------------------------------------------------------------------'
+
+    settle, set_aside, drop, expire: the entry leaves all of them
+
+    Ready     a deque in order of (T, I), and a heap of the few that came out of order. The first
+              K entries of it are the window that a receive of a standard queue draws from.
+    Fairness  the groups of a standard queue, with a parked line for each group that must wait.
+    lanes     one line per FIFO group in order of sequence, hidden entries included; Ready then has
+              only the first entry of each group.
+    Pace      the leases of each group within the last second.
+
+Entries are never searched for in a line. An entry that is removed from within one is marked as
+dead, is skipped when its turn comes, and is swept when most of the line is dead.
+
+Time never goes backwards. Every method first shows what has become visible, and drops what is
+older than the retention period.
 """
 
 import random
@@ -18,22 +52,26 @@ from dovemq.core.standard import StandardOrder
 
 
 class Order(Protocol):
-    """Which visible entries come first. It is told of every entry that comes, goes or is shown."""
+    """The order of visible entries. The index reports all that join, leave or are shown."""
 
     def follow(self, settings: QueueSettings) -> None: ...
 
     def joined(self, entry: Entry, *, hidden: bool) -> None: ...
 
     def shown(self, entry: Entry, *, leased: bool) -> None:
-        """A delay or a lease of the entry is over."""
+        """The delay or the lease of the entry has ended."""
         ...
 
     def left(self, entry: Entry, *, hidden: bool, leased: bool) -> None:
-        """The entry is dead; `hidden` and `leased` say what it was before."""
+        """The entry is dead; `hidden` and `leased` are its state before."""
         ...
 
     def restored(self, entry: Entry, visible_ms: int) -> None:
-        """A lease that had ended is undone: the entry gets its old place, as of that T."""
+        """Undo a lease that has ended: the entry gets the place that it had with that T."""
+        ...
+
+    def renew(self, entry: Entry, until_ms: int, now_ms: int) -> bool:
+        """Begin a lease that has ended again; False if the entry must not be hidden."""
         ...
 
     def pick(self, ask: Ask, now_ms: int) -> Picked: ...
@@ -48,7 +86,7 @@ class Index:
         self._timetable = holdings.timetable
         self._order = order
         self.dropped = holdings.dropped
-        """Not empty when there is something for `take_dropped`."""
+        """The sequences that `take_dropped` will return."""
 
     @property
     def settings(self) -> QueueSettings:
@@ -56,12 +94,12 @@ class Index:
 
     @settings.setter
     def settings(self, settings: QueueSettings) -> None:
-        """May be replaced at any time; only FIFO-ness never changes."""
+        """Settings may be replaced at any time, except that `fifo` never changes."""
         self._settings = settings
         self._order.follow(settings)
 
     def add(self, entry: Entry) -> None:
-        """A committed or recovered message. Sequences rise from one `add` to the next."""
+        """Add a committed or recovered message. Sequences rise from one `add` to the next."""
         self._holdings.add(entry)
         hidden = entry.visible_ms > entry.sent_ms
         if hidden:
@@ -69,9 +107,9 @@ class Index:
         self._order.joined(entry, hidden=hidden)
 
     def lease(self, ask: Ask, now_ms: int) -> Picked:
-        """Hide entries until now + lease.
+        """Hide entries until now + lease and return them.
 
-        A queue with LEASED_MAX leases hands nothing out; a standard one raises LimitReached.
+        A queue that has LEASED_MAX leases returns nothing; a standard queue raises LimitReached.
         """
         self._reach(now_ms)
         if self._settings.delivery_paused:
@@ -79,7 +117,7 @@ class Index:
         return self._order.pick(ask, now_ms)
 
     def settle(self, sequence: int, receive_count: int, now_ms: int) -> Settlement:
-        """Standard: any receipt of the message will do. FIFO: only that of a live lease."""
+        """Remove a message. A FIFO queue needs the receipt of a live lease; others take any."""
         self._reach(now_ms)
         entry = self._holdings.find(sequence)
         if entry is None:
@@ -92,17 +130,26 @@ class Index:
         return Settlement.SETTLED
 
     def set_aside(self, sequence: int) -> None:
-        """Remove a message that cannot be handed out, whoever holds it."""
+        """Remove a message that cannot be delivered, even if it is leased."""
         entry = self._holdings.find(sequence)
         if entry is not None:
             self._remove(entry)
 
     def extend(self, sequence: int, receive_count: int, until_ms: int, now_ms: int) -> Extension:
+        """Change the end of a lease; `Partition.extend` has the rules for ended leases.
+
+        Another `Entry` may stand for the message afterwards: `get` returns it.
+        """
         self._reach(now_ms)
         entry = self._holdings.find(sequence)
         if entry is None:
             return Extension.GONE
+        if receive_count < entry.receive_count and until_ms <= now_ms and not self._settings.fifo:
+            return Extension.EXTENDED
         if entry.visible_ms <= now_ms or not entry.receive_count:
+            newest = entry.receive_count == receive_count > 0
+            if newest and self._order.renew(entry, until_ms, now_ms):
+                return Extension.EXTENDED
             return Extension.NOT_LEASED
         if entry.receive_count != receive_count:
             return Extension.STALE
@@ -116,9 +163,9 @@ class Index:
         return Extension.EXTENDED
 
     def release(self, sequence: int, receive_count: int) -> bool:
-        """Undo the newest lease, if this is it: old T, old count, old place.
+        """Undo the newest lease, if this is it: the entry gets its old T, count and place.
 
-        The message may be another `Entry` afterwards: `get` has it.
+        Another `Entry` may stand for the message afterwards: `get` returns it.
         """
         entry, visible_ms = self._holdings.to_release(sequence, receive_count)
         if entry is None:
@@ -140,16 +187,16 @@ class Index:
         return self._holdings.counts(now_ms)
 
     def ahead(self, count: int) -> list[int]:
-        """Sequences that are likely to be leased next: a guess."""
+        """A guess at the sequences that are leased next."""
         return self._order.ahead(count)
 
     def expire(self, now_ms: int) -> list[int]:
-        """Remove what outlived the retention period; answers as `take_dropped` does."""
+        """Remove what is older than the retention period; returns what `take_dropped` does."""
         self._reach(now_ms)
         return self._holdings.take_dropped()
 
     def take_dropped(self) -> list[int]:
-        """What outlived the retention period since this was last asked; each sequence once."""
+        """The sequences that retention removed since the last call; each is returned once."""
         return self._holdings.take_dropped()
 
     def drop(self, sent_before_ms: int, count_max: int) -> list[int]:
@@ -159,7 +206,7 @@ class Index:
         return self._holdings.clear(self._remove)
 
     def _reach(self, now_ms: int) -> None:
-        """What the passing of time brings: ended delays and leases, and the retention period."""
+        """Show entries whose delay or lease has ended, and drop those past their retention."""
         if self._timetable.first_ms <= now_ms:
             for entry in self._timetable.due(now_ms):
                 self._holdings.shown(entry)

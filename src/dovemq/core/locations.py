@@ -1,7 +1,6 @@
-"""Where files are kept: a path on this machine, or a URI of another file system.
+"""Locations of files: a path on this machine, or a URI of another file system.
 
-Owns the form of such a text. It refuses URIs that hold a password or a key, because commands and
-logs show a location.
+URIs that hold a password or a key are refused, because commands and logs show locations.
 """
 
 import re
@@ -17,11 +16,11 @@ SCHEMES: Final = (*OBJECT_STORES, FILE, "hdfs", "viewfs")
 _URI: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SECRET_OPTION: Final = re.compile(r"key|secret|password|token|\Asig\Z", re.IGNORECASE)
 _ANONYMOUS: Final = "anonymous@"
-"""Arrow's way to say that no key is needed; only Google's storage takes it."""
+"""Means to Arrow that no key is needed; only Google's storage accepts it."""
 
 
 class LocationInvalid(ValueError):
-    """Settings and commands turn it into their own errors; no request can meet it."""
+    """The text is no location. Settings and commands turn it into errors of their own."""
 
     def __init__(self, found: str, remedy: str) -> None:
         super().__init__(f"{found}; {remedy}")
@@ -30,7 +29,7 @@ class LocationInvalid(ValueError):
 
 
 class Location(Struct, frozen=True):
-    """`directory` is None where the files are not on this machine."""
+    """`directory` is None if the files are not on this machine."""
 
     text: str
     scheme: str
@@ -41,7 +40,7 @@ class Location(Struct, frozen=True):
 
 
 def parse_location(text: str) -> Location:
-    """A text without a scheme is a path on this machine."""
+    """Read a location; a text without a scheme is a path on this machine."""
     found = _URI.match(text)
     if found is None:
         if not text:
@@ -78,7 +77,7 @@ def _on_this_machine(text: str, parts: SplitResult) -> Location:
 
 
 def _holds_secret(parts: SplitResult) -> bool:
-    """A key may hold a slash and so reach into the path: `@` is looked for in both."""
+    """A key may have a slash and so continue in the path: `@` is searched in both."""
     if parts.password is not None:
         return True
     options = parse_qsl(parts.query, keep_blank_values=True)

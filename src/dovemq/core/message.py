@@ -1,4 +1,4 @@
-"""A message: what the sender gave, and what the queue added when it took it."""
+"""A message: the parts that its sender gave, and those that the queue added."""
 
 from collections.abc import Mapping
 
@@ -6,14 +6,14 @@ from msgspec import Struct
 
 
 class Attribute(Struct, frozen=True):
-    """A typed value that travels beside the body; `type` is String, Number or Binary[.custom]."""
+    """A typed value beside the body; `type` begins with String, Number or Binary."""
 
     type: str
     value: str | bytes
 
 
 class Message(Struct, frozen=True, gc=False):
-    """Immutable from send to settle. `sequence` rises with every message of the store."""
+    """A stored message, which never changes. `sequence` rises with every message of the store."""
 
     message_id: str
     sequence: int
@@ -23,6 +23,6 @@ class Message(Struct, frozen=True, gc=False):
     attributes: Mapping[str, Attribute] = {}
     group: str | None = None
     deduplication_id: str | None = None
-    trace: str | None = None
+    xray_header: str | None = None
     source: str | None = None
     """The queue, as `account/name`, that this message was dead-lettered from."""

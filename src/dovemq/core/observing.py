@@ -1,7 +1,8 @@
-"""Who is told what happens to messages: counters and the lifecycle trace, none of them known here.
+"""The ports through which stores and service report what happens to messages.
 
-`Observer` is told of facts, whoever asked for them and whether or not an answer reached anybody.
-`Trail` is one request's part in them: it adds who asked and when the answer went out.
+An `Observer` gets every fact, whoever caused it and whether or not a response was delivered. A
+`Trail` belongs to one request, and adds its client and the time of its response. Counters and the
+lifecycle trace implement them.
 """
 
 from collections.abc import Sequence
@@ -12,84 +13,45 @@ from dovemq.core.message import Message
 from dovemq.core.queue import Queue
 
 
-class Observer(Protocol):
-    """Called on the event loop. Returns at once and raises nothing."""
+class Observer:
+    """Receives facts on the event loop; this one ignores them.
+
+    Methods return at once and raise nothing.
+    """
 
     def committed(self, items: int, seconds: float) -> None:
-        """One commit of a store, from the hand-over to the answer of the disk."""
-        ...
+        """A store made one commit; `seconds` passed from its start until the disk confirmed it."""
 
     def sent(self, queue: Queue, partition: int, messages: Sequence[Message]) -> None:
-        """They are durable, and not visible before this returns."""
-        ...
+        """The messages are durable. They are not visible before this method returns."""
 
     def settled(self, queue: Queue, partition: int, receipts: Sequence[Receipt]) -> None:
-        """The messages are gone, durably unless the store fails."""
-        ...
+        """The messages are deleted, durably unless the store fails."""
 
     def expired(self, queue: Queue, partition: int, sequences: Sequence[int]) -> None:
-        """Removed unsettled: older than the retention period, or purged."""
-        ...
+        """Messages were removed without being settled: their retention ended, or a purge."""
 
     def redriven(self, queue: Queue, leases: Sequence[Lease]) -> None:
-        """Adopted by another queue: a dead-letter queue, or one that a move task names."""
-        ...
+        """Another queue adopted the messages: a dead-letter queue or the target of a move."""
 
     def looked(self, queue: Queue, found: int) -> None:
-        """A dequeue: a hit, or with nothing found a miss. A long poll may look several times."""
-        ...
+        """A receive looked for messages: a hit, or a miss if `found` is 0."""
 
     def answered_empty(self, queue: Queue) -> None:
         """A receive ended without a message."""
-        ...
-
-    def extended(self, queue: Queue, count: int) -> None: ...
-
-    def released(self, queue: Queue, count: int) -> None:
-        """Leases taken back because their answer could not be delivered."""
-        ...
-
-    def removed(self, queue: Queue) -> None:
-        """The queue is gone, and its messages with it."""
-        ...
-
-
-class Unobserved:
-    """Nobody wants to know."""
-
-    def committed(self, items: int, seconds: float) -> None:
-        pass
-
-    def sent(self, queue: Queue, partition: int, messages: Sequence[Message]) -> None:
-        pass
-
-    def settled(self, queue: Queue, partition: int, receipts: Sequence[Receipt]) -> None:
-        pass
-
-    def expired(self, queue: Queue, partition: int, sequences: Sequence[int]) -> None:
-        pass
-
-    def redriven(self, queue: Queue, leases: Sequence[Lease]) -> None:
-        pass
-
-    def looked(self, queue: Queue, found: int) -> None:
-        pass
-
-    def answered_empty(self, queue: Queue) -> None:
-        pass
 
     def extended(self, queue: Queue, count: int) -> None:
-        pass
+        """The ends of leases were changed by their holders."""
 
     def released(self, queue: Queue, count: int) -> None:
-        pass
+        """Leases were undone because their response could not be delivered."""
 
     def removed(self, queue: Queue) -> None:
-        pass
+        """The queue was removed with its messages."""
 
 
 class Trail(Protocol):
-    """What one request did. Without `written` nothing that it leased was handed out."""
+    """The record of one request. Without `written`, none of its leases was delivered."""
 
     def sent(self, answers: Sequence[Sent | Duplicate]) -> None: ...
 
@@ -98,9 +60,9 @@ class Trail(Protocol):
     def missed(self, queue: Queue) -> None: ...
 
     def settled(self, receipts: Sequence[Receipt]) -> None:
-        """The receipts as they were asked for, whatever their answers."""
+        """The receipts of the request, whether or not they were settled."""
         ...
 
     def written(self) -> None:
-        """The system has taken the whole answer."""
+        """The operating system has taken the whole response."""
         ...

@@ -1,7 +1,7 @@
-"""The pace of groups: how often each was leased from within the last second.
+"""The pace of message groups: how many leases each had within the last second.
 
-Kept apart from the messages, since it must outlive them: a group that was drained and refilled
-goes on at the pace it had. A group without allowance reopens at a time that is known.
+It is kept apart from the messages because it must outlive them: a group that is emptied and filled
+again keeps its pace. A group that has used up its rate opens again at a known time.
 """
 
 import heapq
@@ -22,7 +22,7 @@ class Pace:
         self._reopenings: list[tuple[int, str]] = []
 
     def follow(self, rate: int | None) -> list[str]:
-        """Go by another rate; answers the groups whose allowance may have changed."""
+        """Change the rate; returns the groups whose allowance may have changed."""
         self._rate = rate
         self._reopenings.clear()
         for group in self._times:
@@ -30,7 +30,7 @@ class Pace:
         return list(self._times)
 
     def allowance(self, group: str) -> int:
-        """How many more leases the group may have now."""
+        """The number of further leases that the group may have now."""
         if self._rate is None:
             return limits.TUPLES_INSPECTED_MAX
         times = self._times.get(group)
@@ -43,13 +43,13 @@ class Pace:
             self.joined(group)
 
     def joined(self, group: str) -> None:
-        """The group has messages: if it may not be leased from, its reopening is awaited."""
+        """The group has messages now: if it has no allowance, note when it opens again."""
         if self._rate is not None and self.allowance(group) <= 0:
             reopens_ms = self._times[group][-self._rate] + _WINDOW_MS
             heapq.heappush(self._reopenings, (reopens_ms, group))
 
     def forget(self, now_ms: int) -> list[str]:
-        """Let go of leases that began a second ago or earlier; answers who reopened by that."""
+        """Drop leases that began a second ago or earlier; returns the groups that opened."""
         leases, times = self._leases, self._times
         while leases and leases[0][0] <= now_ms - _WINDOW_MS:
             _, group = leases.popleft()
@@ -62,7 +62,7 @@ class Pace:
         return reopened
 
     def reopens_ms(self, groups: Container[str]) -> int | None:
-        """When the first of these groups reopens; the others must join to be awaited again."""
+        """The time at which the first of these groups opens; others are dropped from the heap."""
         reopenings = self._reopenings
         while reopenings and reopenings[0][1] not in groups:
             heapq.heappop(reopenings)

@@ -1,7 +1,7 @@
-"""What the rest of the product asks of a store, and what every store promises.
+"""The interface of a store, and the promises that every store keeps.
 
-`tests/contract` holds the same promises as sentences and runs them against each store. Time is
-passed in as `now_ms` and never goes backwards for one store.
+`tests/contract` has the same promises as tests and runs them on each store. The caller passes the
+time as `now_ms`; for one store it never goes backwards.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,7 +16,7 @@ from dovemq.core.commands import (
     Extension,
     Leased,
     Move,
-    Page,
+    Peek,
     Peeked,
     Receipt,
     Sent,
@@ -31,150 +31,163 @@ class Clock(Protocol):
 
 
 class Partition(Protocol):
-    """One physical queue. Atomic per item; lists are answered in order.
+    """One physical queue: its messages and their leases.
 
-    A lost reply means done or not done, never half: every verb may be repeated.
+    The service uses partition 0 of every queue; other numbers are for queues that are spread over
+    several partitions. Each item of a list is done as a whole or not at all, and answers are in
+    the order of the list. If a reply is lost, the item was done or was not done, never half; every
+    method may be repeated.
     """
 
     def send(self, drafts: Sequence[Draft], now_ms: int) -> Awaitable[list[Sent | Duplicate]]:
-        """Durable, then visible, then answered.
+        """Make messages durable, then visible, then answer.
 
-        On FIFO queues a draft whose deduplication id was sent within the interval, in the same
-        scope, answers `Duplicate` with the first ids, also when the first is being committed.
+        On a FIFO queue a draft may repeat a deduplication id of the same scope within the interval.
+        Its answer is `Duplicate` with the first ids, even while the first is being committed.
         """
         ...
 
     def lease(self, ask: Ask, now_ms: int) -> Awaitable[Leased]:
-        """Hide messages until now + lease and hand them out.
+        """Hide messages until now + lease and return them.
 
-        Standard: drawn among the first max(K, n) visible ones by `visible_at`. FIFO: groups by
-        the `visible_at` of their first message, of each as many as possible up to the first
-        that is hidden. May be forgotten in a crash: the messages are then visible again, never
-        lost. A caller that is cancelled while waiting for the answer leaves nothing leased.
+        A standard queue draws them among the first max(K, n) visible messages, in order of the time
+        from which they are visible. A FIFO queue takes groups in that order of their first message,
+        and of each group as many messages as possible up to the first hidden one. A crash may undo
+        leases: the messages are then visible again, and never lost. If the caller is cancelled
+        while it waits for the answer, nothing stays leased.
         """
         ...
 
     def settle(
         self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
     ) -> Awaitable[list[Settlement]]:
-        """Durable, idempotent. Standard queues honour a receipt whose lease has ended.
+        """Delete messages durably. Settling twice does no harm.
 
-        `moved`: another partition has adopted them, so the observer is told of no settle.
+        A standard queue accepts a receipt whose lease has ended. With `moved` another partition has
+        adopted the messages, and the observer gets no `settled`.
         """
         ...
 
     def extend(
         self, changes: Sequence[tuple[Receipt, int]], now_ms: int
     ) -> Awaitable[list[Extension]]:
-        """Hide until now + the given ms; 0 makes visible at once. Only the newest lease counts."""
+        """Hide each message until now + the given ms; 0 makes it visible at once.
+
+        Only the newest lease of a message can be extended. On standard queues that holds for one
+        that has ended too, while the message is visible and the limits of its group allow it; and
+        an older receipt may ask for 0, which changes nothing. An older receipt never changes the
+        lease that somebody else holds.
+        """
         ...
 
     def release(self, receipts: Sequence[Receipt], now_ms: int) -> Awaitable[None]:
-        """Take back leases that were never delivered: old place and old count.
+        """Undo leases that were never delivered: each message gets its old place and count.
 
-        A receipt that is not the newest lease of its message is passed over.
+        A receipt that is not the newest lease of its message is ignored.
         """
         ...
 
     def adopt(self, transfers: Sequence[Transfer], now_ms: int) -> Awaitable[list[Sent]]:
-        """Durable, idempotent by message id while the adopted message is here.
+        """Take over messages of another queue, durably.
 
-        Together with `settle` at the source, in that order, a message is never in none.
+        A message id that was adopted before and is still here is not adopted twice. A move adopts
+        at the target first and then settles at the source, so that no message is lost between them.
         """
         ...
 
     def drop(self, sent_before_ms: int, count_max: int, now_ms: int) -> Awaitable[int]:
-        """Durably remove up to `count_max` messages sent before then, leased ones too.
+        """Remove up to `count_max` messages sent before that time durably, leased ones too.
 
-        Their deduplication ids are forgotten. Answers how many were removed; fewer than
-        `count_max` means none is left.
+        Their deduplication ids are forgotten. Returns how many were removed; fewer than `count_max`
+        means that none is left.
         """
         ...
 
-    def peek(self, page: Page, now_ms: int) -> Awaitable[list[Peeked]]:
-        """Look without touching: no lease, no count."""
+    def peek(self, page: Peek, now_ms: int) -> Awaitable[list[Peeked]]:
+        """Show messages without leasing or counting."""
         ...
 
     def counts(self, now_ms: int) -> Awaitable[Counts]: ...
 
     def watch(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Call `wake` when messages may have become claimable; may be spurious.
+        """Call `wake` when there may be messages to receive. Returns a function that ends this.
 
-        The passing of time does not call it: `Leased.next_due_ms` tells when to look again.
-        Returns the undo.
+        `wake` may be called without need. It is not called because time passes:
+        `Leased.next_due_ms` says when to look again.
         """
         ...
 
 
 class Catalogue(Protocol):
-    """Queues, accounts and move tasks.
+    """The queues, accounts and move tasks of a store.
 
-    Every write is durable when answered. A lost reply means done or not done, never half.
+    A write is durable when it is answered. If a reply is lost, the write was done or was not done,
+    never half.
     """
 
     def create(self, queue: Queue) -> Awaitable[Queue]:
-        """The queue with its number, or the one that already has this key, unchanged."""
+        """Store the queue and give it a number; an existing queue of this key is returned as is."""
         ...
 
     def find(self, key: QueueKey) -> Awaitable[Queue | None]: ...
 
     def replace(self, queue: Queue) -> Awaitable[bool]:
-        """Compare-and-set on `version`: store with version + 1, or False if it has moved on."""
+        """Store the queue with version + 1; False if the stored version is another."""
         ...
 
     def remove(self, key: QueueKey) -> Awaitable[bool]:
-        """Remove the queue, its messages and its moves; False if there is none."""
+        """Remove the queue, its messages and its moves; False if it does not exist."""
         ...
 
     def page(
         self, account: str | None, prefix: str, after: str, count_max: int
     ) -> Awaitable[list[Queue]]:
-        """Queues of an account (None: all) by key, whose name starts with `prefix`.
+        """Queues of an account, or of all for None, whose name starts with `prefix`, by key.
 
-        `after` is the `str` of the last key of the page before, "" for the first page.
+        `after` is the `str` of the last key of the page before, or "" for the first page.
         """
         ...
 
     def sources(self, target: QueueKey) -> Awaitable[list[Queue]]:
-        """Queues whose redrive target this is, by name."""
+        """The queues that have this redrive target, by name."""
         ...
 
     def save_move(self, move: Move) -> Awaitable[None]: ...
 
     def moves(self, source: QueueKey | None = None) -> Awaitable[list[Move]]:
-        """Newest first; at most ten finished ones are kept per source."""
+        """Move tasks, the newest first; at most ten finished ones are kept per source."""
         ...
 
     def accounts(self) -> Awaitable[list[Account]]:
-        """All of them, by number."""
+        """All accounts, by number."""
         ...
 
     def save_account(self, account: Account) -> Awaitable[bool]:
-        """Compare-and-set on `version`: store with version + 1, or False if it has moved on.
+        """Store the account with version + 1; False if the stored version is another.
 
-        Version 0 is a new account. False too if its number or name belongs to another one.
+        Version 0 is a new account. Also False if another account has its number or name.
         """
         ...
 
     def remove_account(self, number: str) -> Awaitable[bool]:
-        """Remove an account that owns no queue; False if there is none or it owns one."""
+        """Remove an account that owns no queue; False if it does not exist or owns one."""
         ...
 
 
 class Store(Protocol):
     receipt_key: bytes
-    """The secret under which receipts are made; lives as long as the data."""
+    """The secret that signs receipts; it lives as long as the data."""
 
     @property
     def catalogue(self) -> Catalogue: ...
 
     def partition(self, queue: Queue, number: int) -> Partition:
-        """The partition of this version of the queue; cheap, and the same object each time.
+        """The partition of that number: the same object each time, and cheap to get.
 
-        Passing a newer version of the queue makes the partition follow its settings.
+        With a newer version of the queue the partition takes over its settings.
         """
         ...
 
     def close(self) -> Awaitable[None]:
-        """Flush what is pending, then refuse everything. Idempotent."""
+        """Write what is pending, then refuse everything. May be called twice."""
         ...

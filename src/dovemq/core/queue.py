@@ -1,4 +1,4 @@
-"""A queue: its key, its settings and the rules that bind one setting to another."""
+"""A queue: its key, its settings, and the rules that connect them."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal
@@ -10,7 +10,7 @@ from dovemq.core import limits
 from dovemq.core.errors import InvalidAttribute, InvalidValue
 
 ANY_ORDER: Final = 0
-"""The value of `order_hint` that asks for no order at all (the paper's K = ∞)."""
+"""The value of `order_hint` that asks for no order at all: K = ∞ in bdqs."""
 
 
 class QueueKey(Struct, frozen=True, order=True):
@@ -31,14 +31,14 @@ class QueueKey(Struct, frozen=True, order=True):
 
 
 class Redrive(Struct, frozen=True):
-    """A message whose receives exceed `receives_max` goes to `target`."""
+    """Messages that were received more than `receives_max` times go to `target`."""
 
     target: QueueKey
     receives_max: int
 
 
 class RedriveAllow(Struct, frozen=True):
-    """Which queues may name this one as their dead-letter queue."""
+    """The queues that may name this one as their dead-letter queue."""
 
     permission: Literal["allowAll", "denyAll", "byQueue"] = "allowAll"
     sources: tuple[QueueKey, ...] = ()
@@ -50,7 +50,7 @@ class RedriveAllow(Struct, frozen=True):
 
 
 class QueueSettings(Struct, frozen=True):
-    """All that an owner can set. Times in milliseconds."""
+    """Everything that an owner can set. Times are in milliseconds."""
 
     fifo: bool = False
     lease_ms: int = 30 * limits.SECOND_MS
@@ -81,7 +81,7 @@ class QueueSettings(Struct, frozen=True):
 
 
 class Queue(Struct, frozen=True):
-    """One version of a queue as the catalogue holds it; `number` is never used again."""
+    """One version of a queue in the catalogue. No other queue ever gets its `number`."""
 
     number: int
     key: QueueKey
@@ -97,7 +97,7 @@ class Queue(Struct, frozen=True):
 
 
 Changes = Mapping[str, Any]
-"""New values by field name of `QueueSettings`."""
+"""New values by the field names of `QueueSettings`."""
 
 RANGES: Final[Mapping[str, limits.Range]] = {
     "lease_ms": limits.LEASE_MS,
@@ -108,24 +108,25 @@ RANGES: Final[Mapping[str, limits.Range]] = {
     "group_concurrency": limits.GROUP_CONCURRENCY,
     "group_rate_per_second": limits.GROUP_RATE_PER_SECOND,
 }
+THROUGHPUT_NEEDS_SCOPE: Final = "a limit per group needs a deduplication scope per group"
 _FIFO_ONLY: Final = ("content_deduplication", "deduplication_scope", "throughput_limit")
 
 
 def check_queue_name(name: str, *, fifo: bool) -> None:
-    """A FIFO queue's name ends in `.fifo`; no other name holds a period."""
+    """The name of a FIFO queue ends in `.fifo`; no other name has a period."""
     stem = name.removesuffix(limits.FIFO_SUFFIX) if fifo else name
     if fifo and stem == name:
-        raise InvalidValue("QueueName", name, "The name of a FIFO queue can only end with .fifo.")
+        raise InvalidValue("queue_name", name, "The name of a FIFO queue can only end with .fifo.")
     if len(name) > limits.QUEUE_NAME_LENGTH_MAX or not limits.QUEUE_NAME.fullmatch(stem):
         raise InvalidValue(
-            "QueueName",
+            "queue_name",
             name,
             "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length",
         )
 
 
 def settings_with(settings: QueueSettings, changes: Changes) -> QueueSettings:
-    """The settings after `changes`, or the first rule that they break."""
+    """The settings after `changes`; `InvalidAttribute` if they break a rule."""
     changed = msgspec.structs.replace(settings, **changes)
     _check_types(changes)
     for name, allowed in RANGES.items():
@@ -147,7 +148,7 @@ def settings_with(settings: QueueSettings, changes: Changes) -> QueueSettings:
 
 
 def _check_types(changes: Changes) -> None:
-    """A value of another type could be stored, and the store not be opened again."""
+    """A value of the wrong type could be stored, but the store could not be opened again."""
     fields = {field.name: field.type for field in msgspec.structs.fields(QueueSettings)}
     for name, value in changes.items():
         try:
@@ -173,10 +174,7 @@ def _check_fifo(settings: QueueSettings) -> None:
         and settings.deduplication_scope != "messageGroup"
     ):
         raise InvalidAttribute(
-            "throughput_limit",
-            "FifoThroughputLimit may be perMessageGroupId only when DeduplicationScope is "
-            "messageGroup.",
-            value=settings.throughput_limit,
+            "throughput_limit", THROUGHPUT_NEEDS_SCOPE, value=settings.throughput_limit
         )
 
 

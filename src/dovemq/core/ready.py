@@ -1,7 +1,7 @@
 """The ready line: visible entries in order of (T, I).
 
-Nearly all arrive in order and go to the end of a deque, or back to its front; the few that belong
-in between wait in a heap beside it. Removed entries are passed over when their turn comes.
+Nearly all entries come in order and go to the end of a deque, or back to its front. The few that
+belong in between wait in a heap beside it. Dead entries are skipped when their turn comes.
 """
 
 import heapq
@@ -26,7 +26,7 @@ class Ready:
 
     @property
     def late(self) -> bool:
-        """Whether the line is not all: some belong between its first and its last."""
+        """Whether there are entries in the heap, so that the deque is not the whole line."""
         return bool(self._late)
 
     def push(self, entry: Entry) -> None:
@@ -39,7 +39,7 @@ class Ready:
             heapq.heappush(self._late, (entry.visible_ms, entry.sequence, entry))
 
     def put_back(self, entries: Sequence[Entry]) -> None:
-        """Return what was just popped from the front, in order."""
+        """Put entries back that were just popped from the front, in order."""
         self._line.extendleft(reversed(entries))
 
     def first(self) -> Entry | None:
@@ -61,7 +61,7 @@ class Ready:
                 return entry
 
     def take(self, count: int) -> list[Entry]:
-        """Take the first `count`, or all if there are fewer."""
+        """Remove and return the first `count` entries, or all if there are fewer."""
         taken: list[Entry] = []
         line = self._line
         if not self._late:
@@ -75,7 +75,7 @@ class Ready:
         return taken
 
     def draw(self, window: int, count: int, rng: random.Random) -> list[Entry]:
-        """Take `count` at random out of the first `window`, which must be plain."""
+        """Remove and return `count` random entries of the first `window`, which must be plain."""
         line = self._line
         positions = choosing.choose(min(window, len(line)), count, rng)
         drawn = [line[position] for position in positions]
@@ -84,7 +84,7 @@ class Ready:
         return drawn
 
     def plain(self, window: int, receives_max: int | None) -> bool:
-        """Whether the first `window` stand in the line, none of them removed or exhausted."""
+        """Whether the first `window` entries are in the deque, and none is dead or exhausted."""
         if self._late:
             return False
         counts: set[int] = set(map(_receive_count_of, islice(self._line, window)))
@@ -92,13 +92,13 @@ class Ready:
         return least >= 0 and (receives_max is None or most < receives_max)
 
     def near(self, count: int) -> list[Entry]:
-        """About the first `count`, to be taken as a guess."""
+        """Roughly the first `count` entries."""
         late = (entry for _, _, entry in self._late[:count])
         entries = islice(chain(late, self._line), count)
         return [entry for entry in entries if entry.receive_count >= 0]
 
     def shed(self) -> int:
-        """Let go of removed entries that are first; how many they were."""
+        """Drop dead entries at the front; returns their number."""
         line, late = self._line, self._late
         before = len(line) + len(late)
         while line and line[0].receive_count < 0:
@@ -108,7 +108,7 @@ class Ready:
         return before - len(line) - len(late)
 
     def compact(self) -> None:
-        """Let go of all removed entries."""
+        """Drop all dead entries."""
         self._line = deque(entry for entry in self._line if entry.receive_count >= 0)
         self._late = [late for late in self._late if late[2].receive_count >= 0]
         heapq.heapify(self._late)

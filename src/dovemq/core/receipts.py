@@ -1,4 +1,4 @@
-"""Receipts as text: unforgeable, so a garbage or foreign receipt is known without a look-up."""
+"""Receipts as signed text: an invalid or foreign receipt is recognised without a look-up."""
 
 import binascii
 import hashlib
@@ -12,7 +12,7 @@ from dovemq.core.errors import ReceiptInvalid
 _FORM: Final = struct.Struct(">BIHQIQ")
 _VERSION: Final = 1
 _TAG_BYTES: Final = 9
-"""With the packed form a multiple of three, so the text needs no padding."""
+"""Together with the packed form this is a multiple of three, so the text needs no padding."""
 _TEXT_LENGTH: Final = (_FORM.size + _TAG_BYTES) * 4 // 3
 _TO_URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
 _FROM_URL_SAFE: Final = bytes.maketrans(b"-_", b"+/")
@@ -20,7 +20,7 @@ _FROM_URL_SAFE: Final = bytes.maketrans(b"-_", b"+/")
 
 class ReceiptCodec:
     def __init__(self, key: bytes) -> None:
-        # Copying a state that holds the key costs half of making one for each receipt.
+        # Copying a keyed state takes half the time of making one for each receipt.
         self._keyed = hashlib.blake2b(digest_size=_TAG_BYTES, key=key)
 
     def encode(self, receipt: Receipt) -> str:
@@ -38,7 +38,7 @@ class ReceiptCodec:
         return text.translate(_TO_URL_SAFE).decode("ascii")
 
     def decode(self, text: str, queue_number: int) -> Receipt:
-        """The receipt, if it was made here and for this queue."""
+        """The receipt, if this service made it for this queue; else `ReceiptInvalid`."""
         raw = _raw(text)
         packed = raw[: _FORM.size]
         tag = self._keyed.copy()

@@ -1,13 +1,15 @@
-"""What a queue accepts as a message: contents, size, attributes, group, deduplication, delay."""
+"""Checks of a message to be sent: contents, size, attributes, group, deduplication, delay."""
 
 import hashlib
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Final
 
 from dovemq.core import limits
 from dovemq.core.commands import Draft
 from dovemq.core.errors import (
+    FIELD,
     DeduplicationMissing,
     InvalidContents,
     InvalidMessageAttribute,
@@ -37,26 +39,26 @@ def new_draft(
     attributes: Mapping[str, Attribute] | None = None,
     group: str | None = None,
     deduplication_id: str | None = None,
-    trace: str | None = None,
+    xray_header: str | None = None,
 ) -> Draft:
-    """A draft that the queue will take, with the queue's defaults filled in."""
+    """A draft that the queue accepts, with the queue's defaults filled in."""
     settings = queue.settings
     if not body:
-        raise MissingValue("MessageBody")
+        raise MissingValue("body")
     if has_forbidden_character(body):
         raise InvalidContents()
     if attributes:
         check_attributes(attributes)
     if message_bytes(body, attributes) > settings.message_bytes_max:
         raise MessageTooLong(settings.message_bytes_max)
-    if trace is not None:
-        _check_trace(trace)
+    if xray_header is not None:
+        _check_xray_header(xray_header)
     if group is not None:
-        check_token("MessageGroupId", group)
+        check_token("group", group)
     if settings.fifo:
         deduplication_id = _fifo_identity(settings, body, group, deduplication_id)
     elif deduplication_id is not None:
-        raise InvalidValue("MessageDeduplicationId", deduplication_id, _NOT_FOR_THIS_QUEUE)
+        raise InvalidValue("deduplication_id", deduplication_id, _NOT_FOR_THIS_QUEUE)
     return Draft(
         message_id,
         body,
@@ -65,7 +67,7 @@ def new_draft(
         attributes or {},
         group,
         deduplication_id,
-        trace,
+        xray_header,
     )
 
 
@@ -80,23 +82,23 @@ def accepted(draft: Draft, sequence: int, sent_ms: int) -> Message:
         draft.attributes,
         draft.group,
         draft.deduplication_id,
-        draft.trace,
+        draft.xray_header,
     )
 
 
 def has_forbidden_character(text: str) -> bool:
     if text.isascii():
-        # A fifth of the cost of the pattern, and most bodies are ASCII.
+        # Most bodies are ASCII, and this takes a fifth of the time of the pattern.
         return len(text.encode().translate(None, limits.FORBIDDEN_ASCII)) != len(text)
     return limits.FORBIDDEN_CHARACTER.search(text) is not None
 
 
-def check_token(parameter: str, value: str) -> None:
+def check_token(field: str, value: str) -> None:
     if not limits.TOKEN.fullmatch(value):
         raise InvalidValue(
-            parameter,
+            field,
             value,
-            f"{parameter} can only include alphanumeric and punctuation characters. "
+            f"{FIELD} can only include alphanumeric and punctuation characters. "
             "1 to 128 in length.",
         )
 
@@ -115,25 +117,29 @@ def message_bytes(body: str, attributes: Mapping[str, Attribute] | None) -> int:
 
 
 def stored_units(message: Draft | Message) -> int:
-    """What a message weighs in a store: the same in every store, in whole units.
+    """The size of a message in a store, in whole units. It is the same in every store.
 
-    Ids, group and times are taken to weigh the same in all messages.
+    Ids, group and times count the same in all messages.
     """
-    body, attributes, trace = message.body, message.attributes, message.trace
+    body, attributes, xray_header = message.body, message.attributes, message.xray_header
     size = len(body) if body.isascii() else len(body.encode())
     if attributes:
         size += sum(map(attribute_bytes, attributes.items()))
-    if trace is not None:
-        size += len(trace.encode())
+    if xray_header is not None:
+        size += len(xray_header.encode())
     return (size + _ROUNDED_UP) // _UNIT
 
 
-def check_attributes(attributes: Mapping[str, Attribute]) -> None:
-    if len(attributes) > limits.MESSAGE_ATTRIBUTES_MAX:
+def check_attribute_count(count: int) -> None:
+    if count > limits.MESSAGE_ATTRIBUTES_MAX:
         raise InvalidMessageAttribute(
-            f"Number of message attributes [{len(attributes)}] exceeds the allowed maximum "
+            f"Number of message attributes [{count}] exceeds the allowed maximum "
             f"[{limits.MESSAGE_ATTRIBUTES_MAX}]."
         )
+
+
+def check_attributes(attributes: Mapping[str, Attribute]) -> None:
+    check_attribute_count(len(attributes))
     for name, attribute in attributes.items():
         _check_attribute_name(name)
         _check_attribute_type(name, attribute.type)
@@ -197,15 +203,28 @@ def _check_number(name: str, value: str) -> None:
         raise InvalidMessageAttribute(
             f"Can't cast the value of message (user) attribute '{name}' to a number."
         )
-
-
-def _check_trace(trace: str) -> None:
-    """It does not count as size of the message, so it has a bound of its own."""
-    if len(trace) > limits.TRACE_LENGTH_MAX:
+    try:
+        number = Decimal(value) if len(value) <= limits.NUMBER_LENGTH_MAX else None
+    except ArithmeticError:
+        number = None
+    if number is None or not (
+        number == 0
+        or limits.NUMBER_LEAST <= number <= -limits.NUMBER_SIZE_LEAST
+        or limits.NUMBER_SIZE_LEAST <= number <= limits.NUMBER_MOST
+    ):
+        shown = value[: limits.NUMBER_LENGTH_MAX]
         raise InvalidMessageAttribute(
-            f"The trace header must not be longer than {limits.TRACE_LENGTH_MAX} characters."
+            f"Number attribute value {shown} should be in range (-10**128..10**126)"
         )
-    if has_forbidden_character(trace):
+
+
+def _check_xray_header(header: str) -> None:
+    """The header has its own bound, since it does not count as size of the message."""
+    if len(header) > limits.XRAY_HEADER_LENGTH_MAX:
+        raise InvalidMessageAttribute(
+            f"The X-Ray header must not be longer than {limits.XRAY_HEADER_LENGTH_MAX} characters."
+        )
+    if has_forbidden_character(header):
         raise InvalidMessageAttribute(str(InvalidContents()))
 
 
@@ -213,9 +232,9 @@ def _fifo_identity(
     settings: QueueSettings, body: str, group: str | None, deduplication_id: str | None
 ) -> str:
     if group is None:
-        raise MissingValue("MessageGroupId")
+        raise MissingValue("group")
     if deduplication_id is not None:
-        check_token("MessageDeduplicationId", deduplication_id)
+        check_token("deduplication_id", deduplication_id)
         return deduplication_id
     if not settings.content_deduplication:
         raise DeduplicationMissing()
@@ -226,12 +245,12 @@ def _delay_ms(settings: QueueSettings, delay_ms: int) -> int:
     delay_seconds = delay_ms // limits.SECOND_MS
     if settings.fifo:
         if delay_ms:
-            raise InvalidValue("DelaySeconds", delay_seconds, _NOT_FOR_THIS_QUEUE)
+            raise InvalidValue("delay_seconds", delay_seconds, _NOT_FOR_THIS_QUEUE)
         return settings.delay_ms
     if not 0 <= delay_ms <= settings.delay_ms_max:
         raise InvalidValue(
-            "DelaySeconds",
+            "delay_seconds",
             delay_seconds,
-            f"DelaySeconds must be >= 0 and <= {settings.delay_ms_max // limits.SECOND_MS}.",
+            f"{FIELD} must be >= 0 and <= {settings.delay_ms_max // limits.SECOND_MS}.",
         )
     return delay_ms

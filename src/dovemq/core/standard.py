@@ -1,7 +1,7 @@
 """The order of a standard queue: visible entries by (T, I), with the K hint and fairness.
 
-A receive draws among the first max(K, n) of them, 004 §III.B; without message groups that is all
-there is to it, and what `core/fairness.py` does costs nothing.
+A receive of n messages draws among the first max(K, n) entries (bdqs, §III.B). Queues without
+message groups need no more than that, and spend no time on `core/fairness.py`.
 """
 
 import random
@@ -18,7 +18,7 @@ from dovemq.core.queue import QueueSettings
 from dovemq.core.ready import Ready
 
 _DEAD_MIN: Final = 1_024
-"""Fewer removed entries than this are not worth a compaction."""
+"""Lines with fewer dead entries than this are not compacted."""
 
 
 class StandardOrder:
@@ -59,11 +59,26 @@ class StandardOrder:
             self._count_dead()
 
     def restored(self, entry: Entry, visible_ms: int) -> None:
-        # It stands in a line already, at a place that is not its old one.
+        # The entry stands in a line, but not at its old place: it dies there, and a copy goes on.
         successor = self._holdings.successor(entry)
         self._count_dead()
         undo_lease(successor, visible_ms)
         self._ready.push(successor)
+
+    def renew(self, entry: Entry, until_ms: int, now_ms: int) -> bool:
+        if until_ms <= now_ms:
+            return True
+        group = entry.group
+        if group is not None and self._fairness.at_its_concurrency(group):
+            return False
+        # Lines are not searched: the entry dies where it stands, and a copy of it is hidden.
+        successor = self._holdings.successor(entry)
+        self._count_dead()
+        successor.visible_ms = until_ms
+        self._timetable.put(successor)
+        if group is not None:
+            self._fairness.lease_began(group)
+        return True
 
     def pick(self, ask: Ask, now_ms: int) -> Picked:
         leased = self._timetable.leased
@@ -79,6 +94,7 @@ class StandardOrder:
         return [entry.sequence for entry in near]
 
     def _pick_in_order(self, ask: Ask, now_ms: int) -> Picked:
+        """Draw among all visible entries: no group has to wait."""
         ready, count, until_ms = self._ready, ask.count_max, now_ms + ask.lease_ms
         exhausted: list[Entry] = []
         order_hint = self._settings.order_hint
@@ -101,6 +117,10 @@ class StandardOrder:
         return Picked(taken, exhausted, more, self._timetable.next_ms())
 
     def _pick_fairly(self, ask: Ask, now_ms: int) -> Picked:
+        """Draw among the entries of open groups, then fill up from noisy ones.
+
+        Each entry taken may bring its group to a limit, so the limits are checked again for each.
+        """
         ready, fairness, until_ms = self._ready, self._fairness, now_ms + ask.lease_ms
         size = choosing.window_size(self._settings.order_hint, ask.count_max)
         taken: list[Entry] = []
@@ -125,7 +145,7 @@ class StandardOrder:
         return Picked(taken, exhausted, more, next_due_ms)
 
     def _plain(self, size: int, receives_max: int | None) -> bool:
-        """Whether the window can be drawn from without looking at each entry in it."""
+        """Whether all entries of the window may be drawn, so that none must be looked at."""
         if not self._dead and receives_max is None and not self._ready.late:
             return True
         return self._ready.plain(size, receives_max)
@@ -138,7 +158,7 @@ class StandardOrder:
         now_ms: int,
         exhausted: list[Entry],
     ) -> list[Entry]:
-        """The first entries that may be drawn; exhausted ones on the way are leased as such."""
+        """The first entries that may be drawn; exhausted ones before them are leased as such."""
         receives_max = ask.receives_max
         window: list[Entry] = []
         for _ in range(limits.TUPLES_INSPECTED_MAX):
@@ -156,8 +176,10 @@ class StandardOrder:
         return window
 
     def _fill_up(self, ask: Ask, now_ms: int, taken: list[Entry], exhausted: list[Entry]) -> None:
-        """From noisy groups what the quiet ones left over, the group with fewest leases first."""
+        """Take from noisy groups what the quiet ones left, fewest leases first."""
         fairness = self._fairness
+        # Entries of noisy groups that still stand in the ready line are parked by `next`, so that
+        # `next_noisy` finds them; those of quiet groups that a limit held back are put back.
         quiet: list[Entry] = []
         for _ in range(limits.TUPLES_INSPECTED_MAX):
             entry = fairness.next(self._ready)
@@ -179,17 +201,18 @@ class StandardOrder:
     def _hide(self, entry: Entry, until_ms: int, now_ms: int) -> None:
         self._holdings.hide(entry, until_ms, now_ms)
         if entry.group is not None:
+            # A lease of no length never ends, so it must not be counted as begun.
             if until_ms > now_ms:
                 self._fairness.lease_began(entry.group)
             self._fairness.pace(entry.group)
 
     def _show_again(self, taken: list[Entry]) -> None:
-        """Leases of no length hide nothing, but nothing is handed out twice by one receive."""
+        """Put entries with leases of no length back, after the draw: none is received twice."""
         for entry in taken:
             self._ready.push(entry)
 
     def _count_dead(self) -> None:
-        """Removed entries leave the lines when they are first, or when they are the most."""
+        """Dead entries leave the lines when they are first, or when they are the majority."""
         self._dead += 1 - self._ready.shed()
         if self._dead > _DEAD_MIN and self._dead > self._holdings.visible:
             self._ready.compact()

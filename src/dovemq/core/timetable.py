@@ -1,8 +1,16 @@
-"""The timetable: entries hidden until a time to come, by that time.
+"""The timetable: hidden entries by the time at which they become visible.
 
-One slot per millisecond in use, so what is due is exact without sorting by time. A slot holds its
-only entry itself, or a dict of several. Entries are deleted at once; an emptied slot stays for
-the next lease of the same millisecond and goes with its time, or when most slots are empty.
+    times   heap of the milliseconds that have a slot:   1040  1041  1300 ...
+    slots   1040 -> entry                    a slot with one entry is the entry itself
+            1041 -> {sequence: entry, ...}   a slot with several is a dict
+            1300 -> None                     an empty slot
+
+There is a slot for each millisecond in use, so that entries leave exactly when they are due and
+need no sorting by time. Entries are deleted at once, but an empty slot stays in both structures:
+messages are usually settled early, and the next lease of the same millisecond uses the slot again.
+It goes when its time has come, or with all others when most slots are empty.
+
+`first_ms` may be the time of an empty slot: then `due` finds nothing, and no entry is late.
 """
 
 import heapq
@@ -12,7 +20,7 @@ from typing import Final
 from dovemq.core.entry import Entry
 
 _EMPTY_SLOTS_MIN: Final = 1_024
-"""Fewer empty slots than this are not worth a sweep."""
+"""Fewer empty slots than this are not swept."""
 
 _Slot = Entry | dict[int, Entry] | None
 
@@ -24,7 +32,7 @@ class Timetable:
         self.leased = 0
         self.delayed = 0
         self.first_ms: float = math.inf
-        """Nothing is due before then."""
+        """No entry is due before this time."""
         self._slots: dict[int, _Slot] = {}
         self._times: list[int] = []
         self._empty = 0
@@ -50,7 +58,7 @@ class Timetable:
             self.delayed += 1
 
     def remove(self, entry: Entry) -> bool:
-        """Whether the entry was hidden here."""
+        """Remove the entry; False if it was not hidden."""
         time_ms = entry.visible_ms
         held = self._slots.get(time_ms)
         if held is entry:
@@ -71,7 +79,7 @@ class Timetable:
         return held is entry or (type(held) is dict and entry.sequence in held)
 
     def due(self, now_ms: int) -> list[Entry]:
-        """Take out what is visible now, in order of (T, I)."""
+        """Remove the entries that are visible now; returns them in order of (T, I)."""
         due: list[Entry] = []
         times = self._times
         while times and times[0] <= now_ms:

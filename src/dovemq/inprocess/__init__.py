@@ -1,6 +1,6 @@
-"""The queues of a data directory inside a program, without HTTP: plain or with asyncio.
+"""The queues of a data directory inside a program, without HTTP, with or without asyncio.
 
-The directory is locked meanwhile: a server on it and a program cannot have it both.
+The directory is locked while it is open: a server and a program cannot use it at the same time.
 """
 
 from dovemq.inprocess.asynchronous import (

@@ -1,16 +1,16 @@
-"""Queues for asyncio programs: use cases of the service under the names a program likes.
+"""Queues for asyncio programs: the use cases of the service as methods.
 
-Times are seconds here, as floats. Errors are those of `core/errors.py`.
+Times are in seconds, as floats. Errors are those of `core/errors.py`.
 """
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Unpack
+from typing import Final, TypedDict, Unpack
 
 from dovemq import bootstrap
 from dovemq.core import limits
-from dovemq.core.commands import Counts, Draft, Page, Peeked
+from dovemq.core.commands import Counts, Draft, Peek, Peeked
 from dovemq.core.errors import InvalidValue, QueueMissing, RequestError
 from dovemq.core.message import Attribute
 from dovemq.core.queue import Queue, QueueKey
@@ -28,8 +28,15 @@ NAMES_MAX: Final = 1_000_000
 AttributeInput = str | int | float | bytes | Attribute
 
 
+class DraftOptions(TypedDict, total=False):
+    delay_ms: int | None
+    attributes: Mapping[str, Attribute]
+    group: str | None
+    deduplication_id: str | None
+
+
 class AsyncLocalMessage:
-    """A message under lease: settle it, or it comes back when the lease ends."""
+    """A leased message. Settle it, or it can be received again when the lease ends."""
 
     def __init__(self, queue: "AsyncLocalQueue", delivery: Delivery) -> None:
         message = delivery.lease.message
@@ -43,15 +50,15 @@ class AsyncLocalMessage:
         self._queue = queue
 
     async def settle(self) -> None:
-        """Done with: it does not come back."""
+        """Delete the message for good."""
         await self._queue.settle([self.receipt])
 
     async def extend(self, seconds: float) -> None:
-        """The lease ends so many seconds from now."""
+        """Let the lease end that many seconds from now."""
         await self._queue.extend(self.receipt, seconds)
 
     async def release(self) -> None:
-        """Give it back: visible at once, and this receive counts."""
+        """End the lease: the message is visible at once, and this receive counts."""
         await self.extend(0)
 
 
@@ -71,7 +78,7 @@ class AsyncLocalQueue:
         group: str | None = None,
         deduplication_id: str | None = None,
     ) -> str:
-        """The id of the message, once it is durable."""
+        """Send a message; returns its id when it is durable."""
         queue = await self._found()
         draft = self._draft(
             queue,
@@ -84,7 +91,7 @@ class AsyncLocalQueue:
         return (await self._service.messages.send(queue, [draft]))[0].message_id
 
     async def send_all(self, bodies: Sequence[str], *, group: str | None = None) -> list[str]:
-        """The ids, once all are durable: one commit instead of many."""
+        """Send messages in one commit; returns their ids when all are durable."""
         queue = await self._found()
         drafts = [self._draft(queue, body, group=group) for body in bodies]
         return [sent.message_id for sent in await self._service.messages.send(queue, drafts)]
@@ -92,7 +99,7 @@ class AsyncLocalQueue:
     async def receive(
         self, max: int = 1, *, wait: float | None = None, lease: float | None = None
     ) -> list[AsyncLocalMessage]:
-        """Up to `max` messages, hidden from others for `lease`; waits for the first one."""
+        """Receive up to `max` messages, hidden from others for `lease`; waits for the first one."""
         queue = await self._found()
         if not RECEIVE_COUNT.holds(max):
             raise InvalidValue("max", max, f"Must be between 1 and {RECEIVE_COUNT.most}.")
@@ -105,7 +112,7 @@ class AsyncLocalQueue:
         return [AsyncLocalMessage(self, delivery) for delivery in deliveries]
 
     async def settle(self, receipts: Sequence[str]) -> None:
-        """All that can be settled are; then the first refusal is raised."""
+        """Settle all messages that can be settled, then raise the first error, if any."""
         queue = await self._found()
         _raise_first(await self._service.messages.settle(queue, receipts))
 
@@ -118,10 +125,10 @@ class AsyncLocalQueue:
         return await self._service.queues.counts(await self._found())
 
     async def peek(self, max: int = 10, *, after: int = 0) -> list[Peeked]:
-        """Look without touching; `after` is the sequence of the last one seen."""
+        """Show messages without receiving them; `after` is the sequence of the last one seen."""
         if not limits.PEEK_COUNT.holds(max):
             raise InvalidValue("max", max, f"Must be between 1 and {limits.PEEK_COUNT.most}.")
-        return await self._service.messages.peek(await self._found(), Page(max, after))
+        return await self._service.messages.peek(await self._found(), Peek(max, after))
 
     async def change(self, **options: Unpack[QueueOptions]) -> None:
         await self._service.queues.change(self._key, changes_of(self._key, options))
@@ -132,26 +139,9 @@ class AsyncLocalQueue:
     async def _found(self) -> Queue:
         return await self._service.queues.find(self._key)
 
-    def _draft(
-        self,
-        queue: Queue,
-        body: str,
-        *,
-        delay_ms: int | None = None,
-        attributes: Mapping[str, Attribute] | None = None,
-        group: str | None = None,
-        deduplication_id: str | None = None,
-    ) -> Draft:
-        return new_draft(
-            queue,
-            message_id=self._new_id(),
-            body=body,
-            sender=self._key.account,
-            delay_ms=delay_ms,
-            attributes=attributes,
-            group=group,
-            deduplication_id=deduplication_id,
-        )
+    def _draft(self, queue: Queue, body: str, **more: Unpack[DraftOptions]) -> Draft:
+        message_id, account = self._new_id(), self._key.account
+        return new_draft(queue, message_id=message_id, body=body, sender=account, **more)
 
 
 class AsyncLocalQueues:
@@ -161,7 +151,7 @@ class AsyncLocalQueues:
         self._new_id = new_id
 
     async def queue(self, name: str) -> AsyncLocalQueue:
-        """The queue of that name; a new one with default settings if there is none."""
+        """The queue of that name; it is created with default settings if it does not exist."""
         try:
             await self._service.queues.find(QueueKey(self._account, name))
         except QueueMissing:
@@ -169,7 +159,7 @@ class AsyncLocalQueues:
         return self._handle(name)
 
     async def create(self, name: str, **options: Unpack[QueueOptions]) -> AsyncLocalQueue:
-        """A name that ends in `.fifo` makes a FIFO queue."""
+        """Create a queue. A name that ends in `.fifo` makes a FIFO queue."""
         key = QueueKey(self._account, name)
         changes = changes_of(key, options)
         if key.fifo:
@@ -207,7 +197,7 @@ async def open_queues(path: str | Path, account: str = ACCOUNT) -> AsyncLocalQue
 
 @contextlib.asynccontextmanager
 async def open_async(path: str | Path, account: str = ACCOUNT) -> AsyncIterator[AsyncLocalQueues]:
-    """The queues of a directory, or of `memory://`, until the block ends."""
+    """Open the queues of a directory, or of `memory://`, until the block ends."""
     queues = await open_queues(path, account)
     try:
         yield queues

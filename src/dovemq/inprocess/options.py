@@ -1,4 +1,4 @@
-"""The settings of a queue as a program writes them: seconds, and queues by name."""
+"""Options of a queue for programs: settings with times in seconds and queues by name."""
 
 from typing import Any, Final, TypedDict
 
@@ -14,13 +14,13 @@ class QueueOptions(TypedDict, total=False):
     wait: float
     message_bytes_max: int
     dead_letters: str
-    """The name of the queue for messages that were received too often, with `receives_max`."""
+    """The name of the queue for messages that were received more than `receives_max` times."""
     receives_max: int
     content_deduplication: bool
     deduplication_scope: str
     throughput_limit: str
     order_hint: int | None
-    """Among how many of the first messages a receive draws; None asks for no order."""
+    """A receive draws among this many of the first messages; None asks for no order."""
     delivery_paused: bool
     long_delay: bool
     group_concurrency: int | None
@@ -32,7 +32,7 @@ _RECEIVES_MAX: Final = 5
 
 
 def changes_of(key: QueueKey, options: QueueOptions) -> dict[str, Any]:
-    """New values by field name of `QueueSettings`."""
+    """The changes of `QueueSettings` that the options stand for."""
     changes: dict[str, Any] = {}
     for name, value in options.items():
         if name not in QueueOptions.__annotations__:

@@ -1,4 +1,4 @@
-"""The same queues for programs without asyncio: a face over one background loop."""
+"""The same queues for programs without asyncio, on an event loop in a background thread."""
 
 import contextlib
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from dovemq.settings import ACCOUNT
 
 
 class LocalMessage(Face[AsyncLocalMessage]):
-    """A message under lease: settle it, or it comes back when the lease ends."""
+    """A leased message. Settle it, or it can be received again when the lease ends."""
 
     def __init__(self, inner: AsyncLocalMessage, thread: LoopThread) -> None:
         super().__init__(inner, thread)
@@ -51,7 +51,7 @@ class LocalQueue(Face[AsyncLocalQueue]):
     def receive(
         self, max: int = 1, *, wait: float | None = None, lease: float | None = None
     ) -> Sequence[LocalMessage]:
-        """Up to `max` messages, hidden from others for `lease`; waits for the first one."""
+        """Receive up to `max` messages, hidden from others for `lease`; waits for the first one."""
         found = self._thread.run(self._inner.receive(max, wait=wait, lease=lease))
         return [LocalMessage(message, self._thread) for message in found]
 
@@ -63,11 +63,11 @@ class LocalQueues(Face[AsyncLocalQueues]):
     delete = blocking(AsyncLocalQueues.delete)
 
     def queue(self, name: str) -> LocalQueue:
-        """The queue of that name; a new one with default settings if there is none."""
+        """The queue of that name; it is created with default settings if it does not exist."""
         return LocalQueue(self._thread.run(self._inner.queue(name)), self._thread)
 
     def create(self, name: str, **options: Unpack[QueueOptions]) -> LocalQueue:
-        """A name that ends in `.fifo` makes a FIFO queue."""
+        """Create a queue. A name that ends in `.fifo` makes a FIFO queue."""
         return LocalQueue(self._thread.run(self._inner.create(name, **options)), self._thread)
 
     def close(self) -> None:
@@ -83,7 +83,7 @@ class LocalQueues(Face[AsyncLocalQueues]):
 
 
 def open(path: str | Path, account: str = ACCOUNT) -> LocalQueues:
-    """The queues of a directory, or of `memory://`; no other process may have it open."""
+    """Open the queues of a directory, or of `memory://`. No other process may have it open."""
     with contextlib.ExitStack() as undo:
         thread = LoopThread("dovemq")
         undo.callback(thread.close)

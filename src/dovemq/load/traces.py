@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from dovemq.load.journals import Outcome
 from dovemq.load.reading import Rows, Source
-from dovemq.telemetry.columns import Origin
-from dovemq.telemetry.files import Rotation, TraceFiles
+from dovemq.telemetry.columns import TraceOrigin
+from dovemq.telemetry.files import RotationLimits, TraceFiles
 from dovemq.telemetry.folders import Folder
 from dovemq.telemetry.lanes import NEVER, Chunk, Lane, entry_of
-from dovemq.telemetry.schema import Event
+from dovemq.telemetry.schema import TraceEvent
 
 FILE_ROWS_MAX: Final = 2_000_000
 BLOCK_ROWS: Final = 20_000
@@ -28,17 +28,17 @@ def write_trace(
     journals: Sequence[Source], queues: Sequence[str], run: str, began_us: int, folder: Folder
 ) -> int:
     """Answers the number of rows. `queues` are the trace's names of the run's queues."""
-    rotation = Rotation(FILE_ROWS_MAX, float("inf"), _NO_BOUND)
-    files = TraceFiles(folder, Origin(run, 0), rotation, lambda: began_us * _US_NS)
+    rotation = RotationLimits(FILE_ROWS_MAX, float("inf"), _NO_BOUND)
+    files = TraceFiles(folder, TraceOrigin(run, 0), rotation, lambda: began_us * _US_NS)
     rows_total, leased = 0, 0
     for journal in journals:
         for rows in journal.blocks(BLOCK_ROWS):
             chunk = Chunk()
             if journal.heading.kind == "sender":
-                _add_sent(chunk.lanes[Event.SENT], rows, queues)
+                _add_sent(chunk.lanes[TraceEvent.SENT], rows, queues)
             else:
-                _add_leased(chunk.lanes[Event.LEASED], rows, queues, leased)
-                _add_settled(chunk.lanes[Event.SETTLED], rows, queues)
+                _add_leased(chunk.lanes[TraceEvent.LEASED], rows, queues, leased)
+                _add_settled(chunk.lanes[TraceEvent.SETTLED], rows, queues)
                 leased += len(rows)
             rows_total += chunk.rows
             files.add(chunk)

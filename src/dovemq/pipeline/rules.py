@@ -7,7 +7,7 @@ has no id, and is valid.
 from collections.abc import Iterator
 from typing import Final
 
-from dovemq.telemetry.schema import Event
+from dovemq.telemetry.schema import TraceEvent
 
 TIME_US_MAX: Final = 4_102_444_800_000_000
 """The year 2100: times in another unit than microseconds lie beyond it, or near zero."""
@@ -16,7 +16,7 @@ TIME_US_MIN: Final = 946_684_800_000_000
 SEQ_MIN: Final = 1
 """Senders and the store count from one."""
 
-_EVENTS: Final = ", ".join(f"'{event.value}'" for event in Event)
+_EVENTS: Final = ", ".join(f"'{event.value}'" for event in TraceEvent)
 _WITH_BODY: Final = "event IN ('sent', 'leased')"
 
 

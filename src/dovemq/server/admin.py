@@ -37,8 +37,8 @@ from dovemq.service.throttle import Throttle
 from dovemq.sqs.admission import Admission
 from dovemq.sqs.faults import pause_ms_of
 from dovemq.sqs.signature import Verifier
+from dovemq.telemetry.counters import UNNAMED
 from dovemq.telemetry.logs import log_failure, log_request
-from dovemq.telemetry.requests import UNNAMED
 
 log = logging.getLogger(__name__)
 

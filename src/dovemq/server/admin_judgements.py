@@ -14,8 +14,8 @@ from dovemq.core.queue import Queue
 from dovemq.server.admin_accounts import named_account
 from dovemq.server.admin_desk import AdminRefusal, Asked, Desk, Route
 from dovemq.server.admin_views import Document
-from dovemq.sqs.arns import Names
-from dovemq.sqs.authorisation import Judgement, explain
+from dovemq.sqs.arns import QueueNames
+from dovemq.sqs.authorisation import AccessDecision, explain
 from dovemq.sqs.context import Context, address_of
 from dovemq.sqs.rights import NEEDED
 
@@ -28,9 +28,9 @@ async def judge(desk: Desk, asked: Asked) -> Document:
     operation = _operation(asked.query.get("action", ""))
     queue = await _queue(desk, account.number, asked.query.get("queue", ""))
     context = _context(desk, asked)
-    judgement = explain(queue, account.number, operation, context, Names(desk.region))
+    judgement = explain(queue, account.number, operation, context, QueueNames(desk.region))
     if not account.enabled:
-        judgement = Judgement(False, "the account is disabled, so that its keys sign nothing")
+        judgement = AccessDecision(False, "the account is disabled, so that its keys sign nothing")
     told: Document = {
         "account": account.number,
         "action": operation,
@@ -51,7 +51,7 @@ def _operation(action: str) -> str:
 async def _queue(desk: Desk, account: str, text: str) -> Queue | None:
     if not text:
         raise _invalid("queue must be a URL, an ARN, number/name, or a name.")
-    names = Names(desk.region)
+    names = QueueNames(desk.region)
     try:
         key = names.key_of_arn(text) or names.key_of_url(text, account)
         return await desk.service.queues.find(key)

@@ -4,7 +4,7 @@ from typing import Final
 
 from dovemq.core import limits
 from dovemq.core.accounts import Role
-from dovemq.core.commands import Page
+from dovemq.core.commands import Peek
 from dovemq.core.sending import message_bytes
 from dovemq.server.admin_desk import Asked, Desk, Route
 from dovemq.server.admin_views import Document, message_document, queue_document
@@ -42,7 +42,7 @@ async def peek_messages(desk: Desk, asked: Asked) -> Document:
     more = True
     while left and more and size < PEEK_BYTES_MAX:
         step = min(left, PEEK_STEP)
-        page = await desk.service.messages.peek(queue, Page(step, after))
+        page = await desk.service.messages.peek(queue, Peek(step, after))
         for peeked in page:
             documents.append(message_document(peeked))
             size += message_bytes(peeked.message.body, peeked.message.attributes)

@@ -101,7 +101,7 @@ def message_document(peeked: Peeked) -> Document:
         "group": message.group,
         "deduplication_id": message.deduplication_id,
         "source": message.source,
-        "trace": message.trace,
+        "trace": message.xray_header,
         "body": message.body,
         "attributes": {name: _attribute(value) for name, value in message.attributes.items()},
     }

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 
 from dovemq.core.queue import Queue
-from dovemq.telemetry.metrics import Sample
+from dovemq.telemetry.metrics import MetricSample
 
 QUEUES_MAX: Final = 10_000
 """Beyond it the queue that was told of longest ago is forgotten."""
@@ -75,11 +75,11 @@ class Measurements:
     def get(self, queue: Queue) -> Measured | None:
         return self._measured.get(queue.number)
 
-    def samples(self, queue: Queue) -> Iterator[Sample]:
+    def samples(self, queue: Queue) -> Iterator[MetricSample]:
         measured = self.get(queue)
         if measured is not None:
             for name, value in measured.measurement.rates.items():
-                yield Sample(GAUGE, value, (queue.key.account, queue.key.name, name))
+                yield MetricSample(GAUGE, value, (queue.key.account, queue.key.name, name))
 
 
 def _rate(count: int, of: int) -> float:

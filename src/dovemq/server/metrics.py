@@ -11,10 +11,10 @@ from dovemq.core.errors import QueueMissing
 from dovemq.core.queue import Queue
 from dovemq.server.measurements import Measurements
 from dovemq.service import Service
+from dovemq.telemetry.counters import REQUEST_NS_BOUNDS, RequestMeter
 from dovemq.telemetry.labels import COUNTERS, QueueLabels
 from dovemq.telemetry.meter import Meter, QueueTally
-from dovemq.telemetry.metrics import OTHER, Distribution, Sample, exposition
-from dovemq.telemetry.requests import REQUEST_NS_BOUNDS, RequestMeter
+from dovemq.telemetry.metrics import OTHER, Distribution, MetricSample, exposition
 
 QUEUES_AT_A_TIME: Final = 100
 """Counted before others have their turn."""
@@ -28,7 +28,7 @@ _STORE_COUNTERS: Final = (
 _STORE_STATES: Final = ("ok", "full", "failed")
 _STATES: Final = ("visible", "leased", "delayed")
 
-Source = Callable[[], Iterable[Sample]]
+Source = Callable[[], Iterable[MetricSample]]
 Labels = tuple[str, str]
 
 
@@ -57,7 +57,7 @@ class Metrics:
                 samples += source()
             return await asyncio.to_thread(exposition, samples)
 
-    async def _queues(self) -> list[Sample]:
+    async def _queues(self) -> list[MetricSample]:
         counted = await self._counted()
         tallies = {
             number: self._meter.queues.get(number) or QueueTally(queue.key)
@@ -66,7 +66,7 @@ class Metrics:
         chosen = self._labels.chosen(tallies)
         own, other = self._labels.share_out(tallies, chosen)
         now_ms = self._service.clock.now_ms()
-        samples = [Sample("dovemq_queues", len(counted))]
+        samples = [MetricSample("dovemq_queues", len(counted))]
         rest: list[Counts] = []
         for number, (queue, counts) in counted.items():
             if number in chosen:
@@ -97,43 +97,45 @@ class Metrics:
 
 def _queue_samples(
     labels: Labels, all_counts: Sequence[Counts], counters: Sequence[int], now_ms: int
-) -> Iterator[Sample]:
+) -> Iterator[MetricSample]:
     for state in _STATES:
         held = sum(getattr(counts, state) for counts in all_counts)
-        yield Sample("dovemq_queue_messages", held, (*labels, state))
+        yield MetricSample("dovemq_queue_messages", held, (*labels, state))
     ages_ms = [now_ms - each.oldest_ms for each in all_counts if each.oldest_ms is not None]
     age_seconds = max(ages_ms, default=0) / 1_000
-    yield Sample("dovemq_queue_oldest_claimable_age_seconds", age_seconds, labels)
+    yield MetricSample("dovemq_queue_oldest_claimable_age_seconds", age_seconds, labels)
     for (name, _), value in zip(COUNTERS, counters, strict=True):
-        yield Sample(name, value, labels)
+        yield MetricSample(name, value, labels)
 
 
-def _commits(meter: Meter) -> Iterator[Sample]:
+def _commits(meter: Meter) -> Iterator[MetricSample]:
     times, items = meter.commit_us, meter.commit_items
     if not any(times.counts):
         return
     bounds = [bound / 1_000_000 for bound in times.bounds]
     seconds = Distribution(bounds, list(times.counts), times.total / 1_000_000)
-    yield Sample("dovemq_commit_seconds", seconds)
-    yield Sample("dovemq_commit_items", Distribution(items.bounds, list(items.counts), items.total))
+    yield MetricSample("dovemq_commit_seconds", seconds)
+    yield MetricSample(
+        "dovemq_commit_items", Distribution(items.bounds, list(items.counts), items.total)
+    )
 
 
-def request_samples(requests: RequestMeter) -> Iterator[Sample]:
+def request_samples(requests: RequestMeter) -> Iterator[MetricSample]:
     bounds = [bound / 1_000_000_000 for bound in REQUEST_NS_BOUNDS]
     for name, tally in requests.operations.items():
         if not any(tally.counts):
             continue
         outcomes = {"ok": tally.answered, "refused": tally.refused, "failed": tally.failed}
         for outcome, count in outcomes.items():
-            yield Sample("dovemq_requests_total", count, (name, outcome))
-        times = Distribution(bounds, list(tally.counts), tally.ns_total / 1_000_000_000)
-        yield Sample("dovemq_request_seconds", times, (name,))
+            yield MetricSample("dovemq_requests_total", count, (name, outcome))
+        times = Distribution(bounds, list(tally.counts), tally.total / 1_000_000_000)
+        yield MetricSample("dovemq_request_seconds", times, (name,))
 
 
-def store_samples(statistics: Any) -> Iterator[Sample]:
+def store_samples(statistics: Any) -> Iterator[MetricSample]:
     """Of a store that counts what it does; `statistics` as `StoreCare` has them."""
     known: Mapping[str, Any] = msgspec.to_builtins(statistics)
     for name, field in _STORE_COUNTERS:
-        yield Sample(name, known[field])
+        yield MetricSample(name, known[field])
     for state in _STORE_STATES:
-        yield Sample("dovemq_store_state", int(known["state"] == state), (state,))
+        yield MetricSample("dovemq_store_state", int(known["state"] == state), (state,))

@@ -10,7 +10,7 @@ from typing import Final
 from dovemq.core import limits
 from dovemq.core.accounts import ROOT_NUMBER
 from dovemq.core.errors import DoveError, QueueMissing
-from dovemq.core.observing import Observer, Unobserved
+from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
 from dovemq.service.accounts import Accounts
 from dovemq.service.messages import Messages
@@ -88,7 +88,7 @@ def build_service(
     observer: Observer | None = None,
 ) -> Service:
     polls = Polls(clock)
-    observer = observer or Unobserved()
+    observer = observer or Observer()
     accounts = Accounts(store.catalogue, clock, root)
     return Service(
         store,

@@ -16,7 +16,7 @@ from dovemq.core.commands import (
     Extension,
     Lease,
     Leased,
-    Page,
+    Peek,
     Peeked,
     Receipt,
     Sent,
@@ -151,7 +151,7 @@ class Messages:
         await self._store.partition(queue, 0).release(receipts, self._clock.now_ms())
         self._observer.released(queue, len(receipts))
 
-    async def peek(self, queue: Queue, page: Page) -> list[Peeked]:
+    async def peek(self, queue: Queue, page: Peek) -> list[Peeked]:
         return await self._store.partition(queue, 0).peek(page, self._clock.now_ms())
 
     async def _poll(
@@ -184,8 +184,8 @@ class Messages:
         """What can be had now; polls learn whether there is more, and when to look again."""
         redrive = queue.settings.redrive
         target = await self._store.catalogue.find(redrive.target) if redrive else None
-        if target and not target.takes_dead_letters_of(queue.key):
-            # It was allowed once: without a place to go to a message is delivered on.
+        if target and (target.key == queue.key or not target.takes_dead_letters_of(queue.key)):
+            # Without another queue to go to, or one that still takes it, a message is delivered on.
             target = None
         receives_max = redrive.receives_max if redrive and target else None
         ask = Ask(count_max, lease_ms, receives_max)

@@ -58,15 +58,11 @@ class Moves:
     ) -> Move:
         queue = await self._catalogue.find(source)
         if queue is None:
-            raise ResourceMissing(
-                "The resource that you specified for the SourceArn parameter doesn't exist."
-            )
+            raise ResourceMissing("source")
         if not await self._catalogue.sources(source):
             raise MoveRefused("Source queue must be configured as a Dead Letter Queue.")
         if target is not None and await self._catalogue.find(target) is None:
-            raise ResourceMissing(
-                "The resource that you specified for the DestinationArn parameter doesn't exist."
-            )
+            raise ResourceMissing("target")
         if target == source:
             raise MoveRefused("Source queue arn and destination queue arn cannot be the same.")
         if target is not None and target.fifo != source.fifo:
@@ -86,16 +82,14 @@ class Moves:
     async def listing(self, source: QueueKey, count_max: int) -> list[Move]:
         """Newest first, the running ones with their progress of this moment."""
         if await self._catalogue.find(source) is None:
-            raise ResourceMissing(
-                "The resource that you specified for the SourceArn parameter doesn't exist."
-            )
+            raise ResourceMissing("source")
         saved = await self._catalogue.moves(source)
         return [self._progress.get(move.move_id, move) for move in saved[:count_max]]
 
     async def cancel(self, move_id: str) -> Move:
         found = [move for move in await self._catalogue.moves() if move.move_id == move_id]
         if not found:
-            raise ResourceMissing("Task does not exist.")
+            raise ResourceMissing("task")
         move = self._progress.get(move_id, found[0])
         if move.status is not MoveStatus.RUNNING:
             raise Unsupported("Only active tasks can be cancelled.")

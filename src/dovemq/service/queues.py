@@ -185,8 +185,6 @@ class Queues:
         target = await self._catalogue.find(settings.redrive.target)
         if target is None:
             raise InvalidAttribute("redrive", "Dead letter target does not exist.")
-        if target.key == key:
-            raise InvalidAttribute("redrive", "A queue cannot be its own dead-letter queue.")
         if not target.takes_dead_letters_of(key):
             raise InvalidAttribute(
                 "redrive", "The dead-letter queue does not allow this queue as a source."

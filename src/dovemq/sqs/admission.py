@@ -1,7 +1,4 @@
-"""Who gets in: a signature that holds, an address that has not failed too often, a quota.
-
-In this order, and before anything of a request is decoded or looked up.
-"""
+"""Checks that run before a request is decoded: its address, its signature, its account's quota."""
 
 from collections.abc import Callable
 from typing import Final
@@ -14,7 +11,7 @@ from dovemq.service.throttle import Throttle
 from dovemq.sqs.signature import Verifier
 
 FAILURE_PAUSE_MS_MIN: Final = 1_000
-"""A connection from an address that is not heard is not read from for so long."""
+"""The shortest time for which nothing is read from a connection of a refused address."""
 
 
 class Admission:
@@ -34,7 +31,7 @@ class Admission:
         now_ms: int,
         verify: Callable[[HttpRequest, int], AccessKey] | None = None,
     ) -> AccessKey:
-        """`verify` stands in for the check of a signature, where a key is shown otherwise."""
+        """The key that signed the request; `verify` replaces the check of the signature."""
         failures = self._failures
         if failures is not None and now_ms < failures.strained_until_ms:
             self._check_address(failures, request, now_ms)
@@ -57,7 +54,7 @@ class Admission:
             )
 
     def _check_address(self, failures: Failures, request: HttpRequest, now_ms: int) -> None:
-        """A key that was verified before is heard: others may share the address with it."""
+        """Refuse an address with many failures, except for keys that were verified before."""
         wait_ms = failures.wait_ms(client_of(request.peer), now_ms)
         if wait_ms and not self._verifier.knows(request):
             raise Throttled(

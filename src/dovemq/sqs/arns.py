@@ -1,4 +1,4 @@
-"""How the wire names a queue: by ARN, by URL or by a bare name."""
+"""Names of queues on the wire: an ARN, a URL, or a bare name."""
 
 import re
 from typing import Final
@@ -15,8 +15,8 @@ ACCOUNT: Final = re.compile(r"\d{12}", re.ASCII)
 URL_REMEMBERED_LENGTH_MAX: Final = 512
 
 
-class Names:
-    """Turns keys into ARNs and URLs and back, for one region."""
+class QueueNames:
+    """Turns keys of queues into ARNs, and ARNs and URLs into keys, for one region."""
 
     def __init__(self, region: str) -> None:
         self.region = region
@@ -26,14 +26,14 @@ class Names:
         return f"arn:aws:sqs:{self.region}:{key.account}:{key.name}"
 
     def key_of_arn(self, arn: str) -> QueueKey | None:
-        """None for what is not the ARN of a queue of this region."""
+        """The key of the queue; None if the text is not the ARN of a queue of this region."""
         found = _ARN.fullmatch(arn)
         if found is None or found[1] != self.region:
             return None
         return QueueKey(found[2], found[3])
 
     def key_of_url(self, url: str, account: str) -> QueueKey:
-        """Only account and name of the path count; a bare name is the caller's own queue."""
+        """The key in a URL, of which only the account and the name count, or in a bare name."""
         place = (url, account)
         found = self._keys.get(place)
         if found is None:

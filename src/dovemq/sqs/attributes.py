@@ -1,19 +1,21 @@
-"""The table of queue attributes: what the wire calls a setting, and how it writes its value.
+"""The table of queue attributes: the wire's name of each setting, and the form of its value.
 
-Reading turns wire values into changes of settings and refuses what is not of its form; whether a
-value is in range is the core's matter. Writing turns a queue into wire values.
+Reading turns wire values into changes of settings and checks their form; the core checks their
+range. Writing turns a queue into wire values.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, get_args
 
 from msgspec import Struct
 
 from dovemq.core.commands import Counts
 from dovemq.core.errors import InvalidAttribute, UnknownAttribute
-from dovemq.core.limits import SECOND_MS
+from dovemq.core.limits import NAMES_LISTED_MAX, SECOND_MS
 from dovemq.core.queue import ANY_ORDER, Queue, QueueSettings
-from dovemq.sqs.arns import Names
+from dovemq.sqs.arns import QueueNames
+from dovemq.sqs.bounds import check_length
 from dovemq.sqs.errors import AttributesConflict
 from dovemq.sqs.policies import checked_policy
 from dovemq.sqs.redrive import read_allow, read_redrive, write_allow, write_redrive
@@ -27,7 +29,7 @@ class QueueAttribute(Struct, frozen=True):
     form: Form
     fifo: bool = False
     extended: bool = False
-    """Not one of SQS's own: told only when asked for by name or by `AllExtended`."""
+    """Not an attribute of SQS: returned only if the client names it or asks for `AllExtended`."""
 
 
 SETTABLE: Final = (
@@ -71,32 +73,33 @@ _CHOICES: Final = {
     "deduplication_scope": get_args(QueueSettings.__annotations__["deduplication_scope"]),
     "throughput_limit": get_args(QueueSettings.__annotations__["throughput_limit"]),
 }
-_NUMBER_LENGTH_MAX: Final = 18
+_NUMBER: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 
 
 def wire_name_of(field: str) -> str:
     return _BY_FIELD.get(field, field)
 
 
-def asked_names(names: list[str]) -> list[str]:
-    """The attributes that a list of names stands for, each known."""
-    asked: list[str] = []
+def asked_names(names: Sequence[str]) -> dict[str, None]:
+    """The attributes that a list of names stands for, each once and in the order of the list."""
+    check_length("AttributeNames", names, NAMES_LISTED_MAX)
+    asked: dict[str, None] = {}
     for name in names:
         if name == ALL:
-            asked += _OWN
+            asked.update(dict.fromkeys(_OWN))
         elif name == ALL_EXTENDED:
-            asked += _EXTENDED
+            asked.update(dict.fromkeys(_EXTENDED))
         elif name in _BY_NAME or name in READ_ONLY:
-            asked.append(name)
+            asked[name] = None
         else:
             raise UnknownAttribute(name)
     return asked
 
 
 def read_changes(
-    attributes: Mapping[str, str], names: Names, owner: str, *, fifo: bool, creating: bool
+    attributes: Mapping[str, str], names: QueueNames, owner: str, *, fifo: bool, creating: bool
 ) -> dict[str, Any]:
-    """The settings that these attributes change, for a queue of that account and type."""
+    """The changes of settings that these attributes stand for."""
     _check_encryption(attributes)
     changes: dict[str, Any] = {}
     for name, text in attributes.items():
@@ -117,8 +120,8 @@ def read_changes(
     return changes
 
 
-def written(name: str, queue: Queue, names: Names, counts: Counts | None) -> str | None:
-    """The value of one attribute; None where the queue has none of it."""
+def written(name: str, queue: Queue, names: QueueNames, counts: Counts | None) -> str | None:
+    """The value of one attribute; None if the queue does not have it."""
     if name in COUNTED:
         return str(getattr(counts, COUNTED[name])) if counts else None
     if name == "QueueArn":
@@ -137,7 +140,7 @@ def written(name: str, queue: Queue, names: Names, counts: Counts | None) -> str
     return None if value is None else _write(attribute.form, value, names)
 
 
-def _write(form: Form, value: Any, names: Names) -> str:
+def _write(form: Form, value: Any, names: QueueNames) -> str:
     match form:
         case "seconds":
             return str(value // SECOND_MS)
@@ -153,7 +156,7 @@ def _write(form: Form, value: Any, names: Names) -> str:
             return str(value)
 
 
-def _read(attribute: QueueAttribute, text: str, names: Names, owner: str) -> Any:
+def _read(attribute: QueueAttribute, text: str, names: QueueNames, owner: str) -> Any:
     field = attribute.field
     match attribute.form:
         case "seconds":
@@ -161,11 +164,12 @@ def _read(attribute: QueueAttribute, text: str, names: Names, owner: str) -> Any
         case "number":
             return None if not text and field in _REMOVABLE else _number(field, text)
         case "flag":
-            return _flag(field, text)
+            return _one_of(field, text.lower(), ("true", "false")) == "true"
         case "choice":
-            return _choice(field, text)
+            return _one_of(field, text, _CHOICES[field])
         case "order":
-            return ANY_ORDER if text == _ANY_ORDER_TEXT else _order(field, text)
+            # No number stands for any order on the wire: 0 becomes a value that is refused.
+            return ANY_ORDER if text == _ANY_ORDER_TEXT else _number(field, text) or -1
         case "redrive":
             return read_redrive(text, names)
         case "allow":
@@ -177,27 +181,13 @@ def _read(attribute: QueueAttribute, text: str, names: Names, owner: str) -> Any
 
 
 def _number(field: str, text: str) -> int:
-    digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= _NUMBER_LENGTH_MAX):
+    if not _NUMBER.fullmatch(text):
         raise InvalidAttribute(field, value=text)
     return int(text)
 
 
-def _order(field: str, text: str) -> int:
-    hint = _number(field, text)
-    if hint == ANY_ORDER:
-        raise InvalidAttribute(field, value=text)
-    return hint
-
-
-def _flag(field: str, text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise InvalidAttribute(field, value=text)
-    return text.lower() == "true"
-
-
-def _choice(field: str, text: str) -> str:
-    if text not in _CHOICES[field]:
+def _one_of(field: str, text: str, allowed: Sequence[str]) -> str:
+    if text not in allowed:
         raise InvalidAttribute(field, value=text)
     return text
 

@@ -1,6 +1,6 @@
-"""What the audit log is told of an operation: who asked, which queue, with what parameters.
+"""Audit entries of operations: the account, the queue, the parameters and the outcome.
 
-None of the operations that are recorded carries a message or a secret.
+None of the audited operations carries a message or a secret.
 """
 
 from collections.abc import Mapping
@@ -56,7 +56,7 @@ def _code(error: Exception) -> str:
 
 
 def _target(call: Call, given: Mapping[str, Any]) -> str:
-    """`account/name` of the queue; what was given in its place, if it names none."""
+    """`account/name` of the queue, or the text of the request if that names no queue."""
     if "QueueName" in given:
         return str(QueueKey(call.account, given["QueueName"]))
     if "TaskHandle" in given:

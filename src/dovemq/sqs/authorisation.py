@@ -1,8 +1,8 @@
-"""Who may do what on a queue: the judgement of a request, and its explanation.
+"""Authorisation of a request on a queue, and the explanation of the decision.
 
-A statement that denies wins; else the owner may; else a statement that allows decides; else nobody
-may. Two things no statement changes: the owner can always mend the policy, and what is the owner's
-own is not given to other accounts.
+A statement that denies wins. Otherwise the owner is allowed, and other accounts are allowed if a
+statement allows them. No statement changes two things: the owner can always repair the policy, and
+rights that belong to the owner alone are not given to other accounts.
 """
 
 import enum
@@ -13,19 +13,19 @@ from msgspec import Struct
 
 from dovemq.core.errors import RequestError
 from dovemq.core.queue import Queue
-from dovemq.sqs.arns import Names
+from dovemq.sqs.arns import QueueNames
 from dovemq.sqs.conditions import Condition
-from dovemq.sqs.context import Asked, Context
+from dovemq.sqs.context import AccessRequest, Context
 from dovemq.sqs.policies import read_policy
 from dovemq.sqs.policy import Policy, Statement
 from dovemq.sqs.rights import MENDING, NEEDED, OF_NO_QUEUE, SHARED
 
 POLICIES_LENGTH_MAX: Final = 500_000
-"""Characters of the policies that are kept as read, of all queues together."""
+"""Characters of all policies that are cached in decoded form."""
 
 
-class Judgement(Struct, frozen=True):
-    """`statement` is the name of the one that decided; `steps` tell how each fared."""
+class AccessDecision(Struct, frozen=True):
+    """`statement` is the name of the statement that decided; `steps` has one line for each."""
 
     allowed: bool
     reason: str
@@ -33,24 +33,29 @@ class Judgement(Struct, frozen=True):
     steps: tuple[str, ...] = ()
 
 
-class Ground(enum.Enum):
-    """Why a right is held or not; `{}` stands for the right."""
+class DecisionReason(enum.Enum):
+    """The reason of a decision; `{}` stands for the right."""
 
-    MENDS = "the owner can always use {}, so that a policy can be mended"
+    REPAIRS = "the owner can always use {}, so that a policy can be repaired"
     FREE = "every account may use {} for its own queues"
-    OWNERS = "{} is the owner's, whatever the policy says"
-    UNREADABLE = "the policy cannot be read, so that nobody may do anything but mend it"
+    OWNERS = "{} is for the owner alone, whatever the policy says"
+    UNREADABLE = "the policy cannot be read, so that its owner can only repair it"
     DENIED = "a statement denies {}"
     OWNS = "the account owns the queue, and no statement denies {}"
     ALLOWED = "a statement allows {}, and none denies it"
     NOT_ALLOWED = "no statement allows {}, and the account does not own the queue"
 
 
-_HELD: Final = (Ground.MENDS, Ground.FREE, Ground.OWNS, Ground.ALLOWED)
+_HELD: Final = (
+    DecisionReason.REPAIRS,
+    DecisionReason.FREE,
+    DecisionReason.OWNS,
+    DecisionReason.ALLOWED,
+)
 
 
 class Ruling(Struct, frozen=True):
-    ground: Ground
+    ground: DecisionReason
     statement: Statement | None = None
 
     @property
@@ -59,15 +64,15 @@ class Ruling(Struct, frozen=True):
 
 
 class Unreadable(Struct, frozen=True):
-    """A policy that cannot be read is one by which nobody is let in."""
+    """A policy that cannot be read; it allows nobody."""
 
     reason: str
 
 
 class Judge:
-    """Judges requests of one region; policies are read once."""
+    """Decides on requests of one region, and caches the policies that it has read."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: QueueNames) -> None:
         self._names = names
         self._policies: dict[tuple[str, str], Policy | Unreadable] = {}
         self._length = 0
@@ -91,7 +96,7 @@ class Judge:
         return found
 
     def _keep(self, place: tuple[str, str], policy: Policy | Unreadable) -> None:
-        """By length and not by number: a policy takes memory in proportion to its text."""
+        """The bound is a length, because a policy takes memory in proportion to its text."""
         length = len(place[0])
         if self._length + length > POLICIES_LENGTH_MAX:
             self._policies.clear()
@@ -101,16 +106,16 @@ class Judge:
 
 
 def explain(
-    queue: Queue | None, account: str, operation: str, context: Context, names: Names
-) -> Judgement:
-    """Whether that account may do that on the queue, which is None if there is none, and why.
+    queue: Queue | None, account: str, operation: str, context: Context, names: QueueNames
+) -> AccessDecision:
+    """Whether the account may do that on the queue, and why. `queue` is None if it does not exist.
 
     `operation` is one of `rights.NEEDED`.
     """
     if queue is None and operation in OF_NO_QUEUE:
-        return Judgement(True, Ground.FREE.value.format(operation))
+        return AccessDecision(True, DecisionReason.FREE.value.format(operation))
     if queue is None:
-        return Judgement(False, "there is no such queue")
+        return AccessDecision(False, "there is no such queue")
     text = queue.settings.policy
     policy = None if text is None else _read(text, queue.key.account)
     steps: list[str] = []
@@ -121,11 +126,13 @@ def explain(
         if not ruling.allowed or right == NEEDED[operation][-1]:
             break
     name = ruling.statement.name if ruling.statement else None
-    return Judgement(ruling.allowed, ruling.ground.value.format(right), name, tuple(steps))
+    return AccessDecision(ruling.allowed, ruling.ground.value.format(right), name, tuple(steps))
 
 
-def _asked(queue: Queue, account: str, right: str, context: Context, names: Names) -> Asked:
-    return Asked(account, right, queue, names.arn(queue.key), names.region, context)
+def _asked(
+    queue: Queue, account: str, right: str, context: Context, names: QueueNames
+) -> AccessRequest:
+    return AccessRequest(account, right, queue, names.arn(queue.key), names.region, context)
 
 
 def _read(text: str, owner: str) -> Policy | Unreadable:
@@ -135,30 +142,30 @@ def _read(text: str, owner: str) -> Policy | Unreadable:
         return Unreadable(str(error))
 
 
-def _rule(asked: Asked, policy: Policy | Unreadable | None) -> Ruling:
+def _rule(asked: AccessRequest, policy: Policy | Unreadable | None) -> Ruling:
     owns = asked.account == asked.queue.key.account
     if owns and asked.right in MENDING:
-        return Ruling(Ground.MENDS)
+        return Ruling(DecisionReason.REPAIRS)
     if owns and asked.right in OF_NO_QUEUE:
-        return Ruling(Ground.FREE)
+        return Ruling(DecisionReason.FREE)
     if not owns and asked.right not in SHARED:
-        return Ruling(Ground.OWNERS)
+        return Ruling(DecisionReason.OWNERS)
     if isinstance(policy, Unreadable):
-        return Ruling(Ground.UNREADABLE)
+        return Ruling(DecisionReason.UNREADABLE)
     allowing = None
     for statement in policy.statements if policy else ():
         if statement.mismatch(asked) is None:
             if statement.denies:
-                return Ruling(Ground.DENIED, statement)
+                return Ruling(DecisionReason.DENIED, statement)
             allowing = allowing or statement
     if owns:
-        return Ruling(Ground.OWNS)
+        return Ruling(DecisionReason.OWNS)
     if allowing is not None:
-        return Ruling(Ground.ALLOWED, allowing)
-    return Ruling(Ground.NOT_ALLOWED)
+        return Ruling(DecisionReason.ALLOWED, allowing)
+    return Ruling(DecisionReason.NOT_ALLOWED)
 
 
-def _steps(asked: Asked, policy: Policy | Unreadable | None) -> Iterator[str]:
+def _steps(asked: AccessRequest, policy: Policy | Unreadable | None) -> Iterator[str]:
     if policy is None:
         yield f"{asked.right}: the queue has no policy"
     elif isinstance(policy, Unreadable):
@@ -168,7 +175,7 @@ def _steps(asked: Asked, policy: Policy | Unreadable | None) -> Iterator[str]:
             yield f"{asked.right}: {_step(statement, asked)}"
 
 
-def _step(statement: Statement, asked: Asked) -> str:
+def _step(statement: Statement, asked: AccessRequest) -> str:
     effect = "denies" if statement.denies else "allows"
     failed = statement.mismatch(asked)
     if failed is None:

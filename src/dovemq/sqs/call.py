@@ -1,6 +1,6 @@
-"""One request on its way through an action: who asks, from where, and what serves it.
+"""One call of an operation: the account and request that it comes from, and the service.
 
-Every action finds its queue here, so that nobody uses one without being judged.
+Every action gets its queue from here, so that none skips the check of the queue's policy.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from dovemq.core.observing import Trail
 from dovemq.core.queue import Queue, QueueKey
 from dovemq.http import HttpRequest, Undelivered
 from dovemq.service import Service
-from dovemq.sqs.arns import Names, queue_url
+from dovemq.sqs.arns import QueueNames, queue_url
 from dovemq.sqs.authorisation import Judge
 from dovemq.sqs.context import Context
 
@@ -22,13 +22,13 @@ RESOURCE_LENGTH_MAX: Final = 512
 
 
 class Call(Struct):
-    """`path_url` names the queue when the request itself does not: it went to a queue URL.
+    """One call. `path_url` is the path of a request to a queue URL, which then names the queue.
 
-    Without a request it is the operator who asks, in this process; no policy binds it.
+    A call without a request is made by the operator in this process, and no policy applies to it.
     """
 
     service: Service
-    names: Names
+    names: QueueNames
     judge: Judge
     new_id: Callable[[], str]
     permissions: asyncio.Lock
@@ -36,7 +36,7 @@ class Call(Struct):
     origin: str
     request: HttpRequest | None
     path_url: str | None = None
-    trace: str | None = None
+    xray_header: str | None = None
     operation: str = ""
     query: bool = False
     undelivered: Undelivered | None = None
@@ -60,9 +60,9 @@ class Call(Struct):
         return self.find(self.key(url))
 
     async def find(self, key: QueueKey, operation: str | None = None) -> Queue:
-        """The queue, if the account may do that on it; None is what it asks for.
+        """The queue, if the account may do `operation` on it; by default that of this call.
 
-        Queues of other accounts that are not there are denied like those that are.
+        A queue of another account that does not exist is denied like one that does.
         """
         try:
             queue = await self.service.queues.find(key)
@@ -70,7 +70,7 @@ class Call(Struct):
             if key.account == self.account:
                 raise
             raise self.denied(key) from None
-        # An owner without a policy, which is the rule, pays for this one test.
+        # Most calls are by the owner of a queue without a policy: they need only this test.
         if (queue.settings.policy is not None or key.account != self.account) and not self.allows(
             queue, operation or self.operation
         ):

@@ -1,7 +1,7 @@
-"""What a version 4 signature is computed over, and the computation.
+"""The canonical form of a request for Signature Version 4, and the computation of a signature.
 
-Text from a request is latin-1, byte for byte as it came, so encoding it back gives what the
-signer saw, whatever charset it used.
+Texts of a request were decoded as latin-1, so that encoding them gives the bytes that the signer
+saw, whatever charset it used.
 """
 
 import datetime
@@ -26,7 +26,7 @@ _WHITE_SPACE: Final = re.compile(r"[ \t]+")
 
 
 class SignedHeaders:
-    """The names of the signed headers in their order; a client signs the same ones each time."""
+    """The names of the signed headers in their order. A client signs the same ones each time."""
 
     __slots__ = ("_form", "_names", "_values_in", "text")
 
@@ -41,12 +41,12 @@ class SignedHeaders:
         return name in self._names
 
     def canonical(self, headers: Mapping[str, str]) -> str:
-        """A line each, without white space around values and single spaces within; the names."""
+        """A line for each header, with white space in values normalised, and then the names."""
         try:
             text: str = self._form % self._values_in(headers)
         except KeyError:
             return self._tidied(headers)
-        # Looking once over it all is cheaper than tidying each value, which is hardly ever needed.
+        # Values hardly ever need this, and one look at all of them is cheaper than one at each.
         if "  " in text or ": " in text or " \n" in text or "\t" in text:
             return self._tidied(headers)
         return text
@@ -78,7 +78,7 @@ def canonical_top(method: str, path: str, query: str) -> str:
 
 
 def canonical_path(path: str) -> str:
-    """Dot segments and empty segments removed, then encoded once more than it came."""
+    """The path without dot segments and empty segments, encoded once more."""
     kept: list[str] = []
     segments = path.split("/")
     for segment in segments:
@@ -93,7 +93,7 @@ def canonical_path(path: str) -> str:
 
 
 def canonical_query(query: str, omit: str = "") -> str:
-    """Sorted and encoded alike; the parameter named `omit` is left out."""
+    """The parameters in order and in one encoding, without the parameter named `omit`."""
     pairs = []
     for part in query.split("&"):
         if not part:
@@ -105,10 +105,10 @@ def canonical_query(query: str, omit: str = "") -> str:
 
 
 class SigningKey:
-    """The key for a scope `date/region/service/aws4_request`, ready to sign.
+    """The signing key of a scope `date/region/service/aws4_request`.
 
-    Holds the two hash states of HMAC with the key in them: copying them costs a fraction of
-    `hmac.digest`, which looks its algorithm up anew each time.
+    It keeps the two keyed hash states of HMAC: copying them takes a fraction of the time of
+    `hmac.digest`, which looks its algorithm up each time.
     """
 
     __slots__ = ("_inner", "_outer", "_scope")
@@ -136,7 +136,7 @@ def date_text(time_ms: int) -> str:
 
 
 def date_ms(text: str) -> int | None:
-    """The time of `20150830T123600Z`; None for any other form."""
+    """The time of a text like `20150830T123600Z`; None for any other form."""
     if not _DATE.fullmatch(text):
         return None
     try:
@@ -147,4 +147,7 @@ def date_ms(text: str) -> int | None:
 
 
 def _encoded(text: str) -> str:
-    return quote(unquote_to_bytes(text.encode("latin-1", "replace")), safe=_UNRESERVED)
+    # A plus is a space to all that read a query: signed as anything else, `a%2Bb` and `a+b` would
+    # have one signature and two meanings.
+    given = text.replace("+", " ").encode("latin-1", "replace")
+    return quote(unquote_to_bytes(given), safe=_UNRESERVED)

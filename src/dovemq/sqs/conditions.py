@@ -1,8 +1,8 @@
-"""Conditions of a policy's statement: the operators, how their values are read, when they hold.
+"""Conditions of a policy's statement: the operators, their values, and the test of a request.
 
-What cannot be judged is refused when the policy is set: an operator or a key that is not known, a
-value of another form, an operator that does not suit the key. So every condition that was read can
-be answered by yes or no.
+A condition that cannot be evaluated is refused when the policy is set: an unknown operator or key,
+a value in the wrong form, an operator that cannot compare the key's values. So every condition that
+was read is either true or false for a request.
 """
 
 import base64
@@ -17,8 +17,8 @@ from typing import Any, Final, get_args
 import msgspec
 from msgspec import Struct
 
-from dovemq.sqs.context import KEYS, RESOURCE_TAG, Asked, Kind, key_problem
-from dovemq.sqs.patterns import ArnPattern, Pattern, read_arn, read_pattern
+from dovemq.sqs.context import KEYS, RESOURCE_TAG, AccessRequest, Kind, key_problem
+from dovemq.sqs.patterns import ArnPattern, TextPattern, read_arn, read_pattern
 
 FOR_ALL: Final = "ForAllValues:"
 FOR_ANY: Final = "ForAnyValue:"
@@ -29,24 +29,24 @@ _SHOWN_LENGTH_MAX: Final = 64
 
 Variables = frozenset[str] | None
 Read = Callable[[str, Variables], Any]
-Test = Callable[[Any, Any, Asked], bool]
-"""Whether a value of the policy matches that of the request, both as they were read."""
+Test = Callable[[Any, Any, AccessRequest], bool]
+"""Whether a value of the policy matches the value of the request; both are read already."""
 
 
 class Operator(Struct, frozen=True):
-    """`suits`: the kinds of keys whose values it can compare."""
+    """A condition operator; `suits` are the kinds of keys whose values it can compare."""
 
     name: str
     suits: frozenset[Kind]
     read: Read
     given: Callable[[str], Any]
-    """The value of the request, read once for all those of the policy."""
+    """Reads the value of the request, once for all values of the policy."""
     test: Test
     negated: bool = False
 
 
 class Condition(Struct, frozen=True):
-    """`written` and `key` are as the policy has them; any of `values` is enough."""
+    """True if any of `values` matches; `written` and `key` are as in the policy."""
 
     written: str
     key: str
@@ -56,7 +56,7 @@ class Condition(Struct, frozen=True):
     values: tuple[Any, ...]
     texts: tuple[str, ...]
 
-    def holds(self, asked: Asked) -> bool:
+    def holds(self, asked: AccessRequest) -> bool:
         value = asked.value(self.key.lower())
         if self.operator is NULL:
             return (value is None) in self.values
@@ -75,7 +75,7 @@ class Condition(Struct, frozen=True):
 def read_condition(
     written: str, key: str, texts: tuple[str, ...], variables: Variables
 ) -> Condition:
-    """ValueError tells what is wrong with it."""
+    """Read a condition; a ValueError says what is wrong with it."""
     found, quantifier, if_exists = _read_operator(written)
     lower = key.lower()
     problem = key_problem(lower)
@@ -105,7 +105,7 @@ def _read_value(found: Operator, text: str, variables: Variables) -> Any:
     try:
         return found.read(text, variables)
     except (ValueError, ArithmeticError) as error:
-        # Only ours are meant for people.
+        # Only our own errors have a text for users.
         why = f": {error}" if found.test is _matches else ""
         raise ValueError(f"{_cut(text)} is no value for {found.name}{why}") from None
 
@@ -122,7 +122,7 @@ def _read_number(text: str, _: Variables) -> decimal.Decimal:
 
 
 def _read_date(text: str, _: Variables) -> float:
-    """Seconds since 1970, from those or from a date of ISO 8601; without a zone it is UTC."""
+    """Seconds since 1970, of a number or an ISO 8601 date; a date without a zone is in UTC."""
     if len(text) > _DATE_LENGTH_MAX:
         raise ValueError
     if text.isascii() and text.isdigit():
@@ -150,27 +150,21 @@ def _read_network(text: str, _: Variables) -> ipaddress.IPv4Network | ipaddress.
     return ipaddress.ip_network(text, strict=False)
 
 
-def _read_exact(text: str, variables: Variables) -> Pattern:
-    return read_pattern(text, wildcards=False, variables=variables)
-
-
-def _read_any_case(text: str, variables: Variables) -> Pattern:
-    return read_pattern(text, wildcards=False, variables=variables, any_case=True)
-
-
-def _read_like(text: str, variables: Variables) -> Pattern:
-    return read_pattern(text, wildcards=True, variables=variables)
+def _read_text(*, wildcards: bool, any_case: bool = False) -> Read:
+    return lambda text, variables: read_pattern(
+        text, wildcards=wildcards, variables=variables, any_case=any_case
+    )
 
 
 def _read_arn(text: str, variables: Variables) -> ArnPattern:
     return read_arn(text, variables=variables, shortened=False)
 
 
-def _matches(pattern: Pattern | ArnPattern, value: str, asked: Asked) -> bool:
+def _matches(pattern: TextPattern | ArnPattern, value: str, asked: AccessRequest) -> bool:
     return pattern.matches(value, asked.filled)
 
 
-def _contains(wanted: Any, given: Any, _: Asked) -> bool:
+def _contains(wanted: Any, given: Any, _: AccessRequest) -> bool:
     return given in wanted
 
 
@@ -213,14 +207,17 @@ _ARN: Final[frozenset[Kind]] = frozenset(("arn",))
 _ADDRESS: Final[frozenset[Kind]] = frozenset(("address",))
 _FLAG: Final[frozenset[Kind]] = frozenset(("flag",))
 _NO_KIND: Final[frozenset[Kind]] = frozenset()
+_EXACT: Final = _read_text(wildcards=False)
+_ANY_CASE: Final = _read_text(wildcards=False, any_case=True)
+_LIKE: Final = _read_text(wildcards=True)
 
 NULL: Final = Operator("Null", _EVERY, _read_flag, str, _by(operator.eq))
-"""Asks whether there is a value, not for what it is."""
+"""Tests whether the request has a value."""
 
 _ALL: Final = (
-    *_matching(("StringEquals", "StringNotEquals"), _EVERY, _read_exact),
-    *_matching(("StringEqualsIgnoreCase", "StringNotEqualsIgnoreCase"), _EVERY, _read_any_case),
-    *_matching(("StringLike", "StringNotLike"), _EVERY, _read_like),
+    *_matching(("StringEquals", "StringNotEquals"), _EVERY, _EXACT),
+    *_matching(("StringEqualsIgnoreCase", "StringNotEqualsIgnoreCase"), _EVERY, _ANY_CASE),
+    *_matching(("StringLike", "StringNotLike"), _EVERY, _LIKE),
     *_ordered("Numeric", frozenset(("moment",)), _read_number),
     *_ordered("Date", frozenset(("date", "moment")), _read_date),
     Operator("Bool", _FLAG, _read_flag, "true".__eq__, _by(operator.eq)),

@@ -1,7 +1,7 @@
-"""What a policy's conditions can know of a request: the keys, and where their values come from.
+"""The keys of a policy's conditions, and their values for a request.
 
-A key that AWS has and this service never has a value for is listed too, so that a slip of the pen
-is told from it. Refused are keys whose absence would mislead.
+Keys that AWS has but that never have a value here are listed too, so that they can be told from
+misspelt ones. Keys whose absence would mislead are refused.
 """
 
 import datetime
@@ -14,14 +14,14 @@ from msgspec import Struct
 from dovemq.core.queue import Queue
 
 HEADER_LENGTH_MAX: Final = 1_024
-"""More of a header is not looked at; whoever sends it chooses it anyway."""
+"""The part of a header that conditions see; the client chooses its contents anyway."""
 
 Kind = Literal["text", "arn", "address", "date", "moment", "flag"]
 """A moment is a date that is also a number."""
 
 
 class Context(Struct, frozen=True):
-    """When, from where and how a request came. `peer`: an address, with its port if known."""
+    """The time and the origin of a request. `peer` is an address, with its port if known."""
 
     now_ms: int
     peer: str = ""
@@ -30,8 +30,8 @@ class Context(Struct, frozen=True):
     referer: str | None = None
 
 
-class Asked(Struct, frozen=True):
-    """One right on one queue, wanted by an account."""
+class AccessRequest(Struct, frozen=True):
+    """A request of an account for one right on one queue."""
 
     account: str
     right: str
@@ -41,7 +41,7 @@ class Asked(Struct, frozen=True):
     context: Context
 
     def value(self, key: str) -> str | None:
-        """Of a key in lower case; None if this request has none."""
+        """The value of a key in lower case; None if this request has none."""
         known = KEYS.get(key)
         if known is not None:
             return known.read(self)
@@ -50,21 +50,21 @@ class Asked(Struct, frozen=True):
         return None
 
     def filled(self, key: str) -> str:
-        """Of a key that every request has: what a variable stands for."""
+        """The value of a variable; every request has one."""
         return self.value(key) or ""
 
 
 class Key(Struct, frozen=True):
     name: str
     kind: Kind
-    read: Callable[[Asked], str | None]
+    read: Callable[[AccessRequest], str | None]
     meaning: str
     always: bool = False
-    """Every request has it, so that it can be a variable."""
+    """Every request has a value, so that the key can be a variable."""
 
 
 def address_of(peer: str) -> str | None:
-    """The address of `host:port`, where a host with colons stands in brackets, or of a host."""
+    """The address in `host:port`, or in `host`; a host with colons may be in brackets."""
     host = peer[1:].partition("]")[0] if peer.startswith("[") else peer
     if host.count(":") == 1:
         host = host.partition(":")[0]
@@ -84,13 +84,13 @@ def _cut(text: str | None) -> str | None:
     return None if text is None else text[:HEADER_LENGTH_MAX]
 
 
-def _current_time(asked: Asked) -> str:
+def _current_time(asked: AccessRequest) -> str:
     moment = datetime.datetime.fromtimestamp(asked.context.now_ms // 1_000, datetime.UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _tag(queue: Queue, name: str) -> str | None:
-    """Names of keys have no case, tags have: of two that differ by it none is meant."""
+    """Keys ignore case but tags do not: if two tags differ only by case, there is no value."""
     found = [value for tag, value in queue.tags.items() if tag.lower() == name]
     return found[0] if len(found) == 1 else None
 
@@ -109,7 +109,7 @@ _ALL: Final = (
         "aws:PrincipalAccount",
         "text",
         lambda asked: asked.account,
-        "the twelve digits of the account that asks",
+        "the twelve digits of the caller's account",
         always=True,
     ),
     Key(
@@ -167,38 +167,16 @@ KEYS: Final[Mapping[str, Key]] = {key.name.lower(): key for key in _ALL}
 VARIABLES: Final = frozenset(name for name, key in KEYS.items() if key.always)
 
 ABSENT: Final = (
-    "aws:AssumedRoot",
-    "aws:CalledVia",
-    "aws:CalledViaFirst",
-    "aws:CalledViaLast",
-    "aws:ChatbotSourceArn",
-    "aws:Ec2InstanceSourcePrivateIPv4",
-    "aws:Ec2InstanceSourceVpc",
-    "aws:FederatedProvider",
-    "aws:MultiFactorAuthAge",
-    "aws:MultiFactorAuthPresent",
-    "aws:PrincipalOrgID",
-    "aws:PrincipalOrgPaths",
-    "aws:PrincipalServiceName",
-    "aws:PrincipalServiceNamesList",
-    "aws:ResourceOrgID",
-    "aws:ResourceOrgPaths",
-    "aws:SourceAccount",
-    "aws:SourceArn",
-    "aws:SourceIdentity",
-    "aws:SourceOrgID",
-    "aws:SourceOrgPaths",
-    "aws:SourceOwner",
-    "aws:SourceVpc",
-    "aws:SourceVpcArn",
-    "aws:SourceVpce",
-    "aws:TokenIssueTime",
-    "aws:username",
-    "aws:VpceAccount",
-    "aws:VpceOrgID",
-    "aws:VpceOrgPaths",
-    "aws:VpcSourceIp",
-)
+    "aws:AssumedRoot", "aws:CalledVia", "aws:CalledViaFirst", "aws:CalledViaLast",
+    "aws:ChatbotSourceArn", "aws:Ec2InstanceSourcePrivateIPv4", "aws:Ec2InstanceSourceVpc",
+    "aws:FederatedProvider", "aws:MultiFactorAuthAge", "aws:MultiFactorAuthPresent",
+    "aws:PrincipalOrgID", "aws:PrincipalOrgPaths", "aws:PrincipalServiceName",
+    "aws:PrincipalServiceNamesList", "aws:ResourceOrgID", "aws:ResourceOrgPaths",
+    "aws:SourceAccount", "aws:SourceArn", "aws:SourceIdentity", "aws:SourceOrgID",
+    "aws:SourceOrgPaths", "aws:SourceOwner", "aws:SourceVpc", "aws:SourceVpcArn",
+    "aws:SourceVpce", "aws:TokenIssueTime", "aws:username", "aws:VpceAccount", "aws:VpceOrgID",
+    "aws:VpceOrgPaths", "aws:VpcSourceIp",
+)  # fmt: skip
 """Keys of AWS that no request has here: there are no services, users, sessions or networks."""
 
 _ABSENT_LOWER: Final = frozenset(name.lower() for name in ABSENT)
@@ -207,7 +185,7 @@ _OURS: Final = ("aws:", "sqs:")
 
 
 def key_problem(key: str) -> str | None:
-    """Why a key in lower case is not taken; None if it is."""
+    """The reason why a key in lower case is refused; None if it is accepted."""
     prefix, _, rest = key.partition(":")
     if not prefix or not rest:
         return "is no condition key"
@@ -218,5 +196,5 @@ def key_problem(key: str) -> str | None:
     for stem in (RESOURCE_TAG, _PRINCIPAL_TAG):
         if key.startswith(stem) and key != stem:
             return None
-    # Keys of other services are absent; a misspelt one of ours would be, too, and nobody told.
+    # Keys of other services have no value. A misspelt key of ours would not either, unnoticed.
     return "is not known" if key.startswith(_OURS) else None

@@ -1,7 +1,7 @@
-"""Queues as a file declares them, under SQS's names of attributes.
+"""The file that declares queues: a TOML table for each queue, with SQS's names of attributes.
 
-Owns the form of the file: a table per queue under `queues`. What an attribute may hold is said by
-whoever creates the queue, as for any request.
+This module checks the form of the file. The values of attributes are checked when the queue is
+created, as for any request.
 """
 
 import difflib
@@ -26,7 +26,7 @@ _JSON_FORMS: Final = ("allow", "policy", "redrive")
 
 
 class DeadLetters(Struct, frozen=True):
-    """A dead-letter queue by its name; an ARN is not known before the queue is."""
+    """A dead-letter queue by its name: its ARN is not known before it is created."""
 
     queue: str
     receives_max: int = msgspec.field(name="maxReceiveCount")
@@ -90,7 +90,7 @@ def _queue(name: str, table: Any, file: str) -> DeclaredQueue:
 
 
 def _text(name: str, value: Any, place: str) -> str:
-    """The value as the wire has it."""
+    """The value as a text of the wire."""
     form = _FORMS.get(name)
     if form is None:
         near = difflib.get_close_matches(name, [*_FORMS, TAGS, DEAD_LETTERS], n=1)
@@ -129,7 +129,7 @@ def _lines(queue: DeclaredQueue) -> Iterator[str]:
 
 
 def _bare(name: str, text: str) -> str:
-    """Numbers and switches without quotes, as people write them."""
+    """The value in TOML; numbers and flags have no quotes."""
     form = _FORMS.get(name)
     if form in ("seconds", "number") and text.isascii() and text.isdecimal():
         return str(int(text))
@@ -137,5 +137,5 @@ def _bare(name: str, text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A JSON string is a basic string of TOML, but for DEL."""
+    """The text as a TOML string, which is a JSON string with DEL escaped."""
     return msgspec.json.encode(text).decode().replace("\x7f", "\\u007f")

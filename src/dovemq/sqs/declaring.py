@@ -1,6 +1,6 @@
-"""Bringing queues to what a file declares: made where missing, changed where different.
+"""Applies a file of declared queues: creates those that are missing, changes those that differ.
 
-Nothing is deleted: queues, attributes and tags that the file does not name stay as they are.
+Nothing is deleted: queues, attributes and tags that the file does not name do not change.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from dovemq.service import Service
 from dovemq.settings import DeclarationInvalid
 from dovemq.sqs import shapes
 from dovemq.sqs.actions import queues as actions
-from dovemq.sqs.arns import Names
+from dovemq.sqs.arns import QueueNames
 from dovemq.sqs.authorisation import Judge
 from dovemq.sqs.call import Call
 from dovemq.sqs.declared import (
@@ -31,7 +31,7 @@ from dovemq.sqs.faults import text_of
 
 
 class Owner(Protocol):
-    """Whose queues they are: the client of a server, or the service itself."""
+    """The owner of the queues: the client of a server, or the service in this process."""
 
     async def queue_urls(self, prefix: str = "") -> list[str]: ...
     async def create_queue(
@@ -43,8 +43,8 @@ class Owner(Protocol):
     async def tag(self, queue: str, tags: Mapping[str, str]) -> None: ...
 
 
-class Outcome(Struct, frozen=True):
-    """Names of queues, in the order of the file."""
+class DeclarationResult(Struct, frozen=True):
+    """The names of the queues, in the order of the file."""
 
     created: list[str]
     changed: list[str]
@@ -57,7 +57,7 @@ class ServiceOwner:
     def __init__(
         self, service: Service, region: str, account: str, new_id: Callable[[], str]
     ) -> None:
-        names = Names(region)
+        names = QueueNames(region)
         self._call = Call(
             service, names, Judge(names), new_id, asyncio.Lock(), account, origin="", request=None
         )
@@ -93,10 +93,11 @@ async def declare(
     owner: Owner,
     file: str,
     refusal: type[DoveError] = RequestError,
-) -> Outcome:
-    """May be repeated: what is as declared is left alone. `refusal` is how the owner says no.
+) -> DeclarationResult:
+    """Create or change the queues. A second run changes nothing.
 
-    Dead-letter queues are named once all queues are there, so that their order does not matter.
+    `refusal` is the error by which the owner refuses a request. Dead-letter queues are set after
+    all queues exist, so that the order of the file does not matter.
     """
     there = {queue.name for queue in queues if await _exists(owner, queue.name)}
     names = {queue.name for queue in queues}
@@ -118,7 +119,7 @@ async def declare(
             with _placed(f"{file}: queue {queue.name}: {DEAD_LETTERS}", refusal):
                 if await _changed(owner, queue.name, redrive):
                     changed.add(queue.name)
-    return Outcome(
+    return DeclarationResult(
         [queue.name for queue in queues if queue.name not in there],
         [queue.name for queue in queues if queue.name in there & changed],
         [queue.name for queue in queues if queue.name in there - changed],
@@ -126,18 +127,18 @@ async def declare(
 
 
 async def _exists(owner: Owner, name: str) -> bool:
-    """A name comes first among those that start with it, so the first page tells."""
+    """A queue is the first of those whose name starts with its name, so one page suffices."""
     if len(name) > limits.QUEUE_NAME_LENGTH_MAX:
         return False
     return any(url.rpartition("/")[2] == name for url in await owner.queue_urls(name))
 
 
 async def _changed(owner: Owner, name: str, attributes: Mapping[str, str]) -> bool:
-    told = await owner.attributes(name, list(attributes)) if attributes else {}
+    found = await owner.attributes(name, list(attributes)) if attributes else {}
     wanted = {
         key: text
         for key, text in attributes.items()
-        if not same_value(key, text, told.get(key, ""))
+        if not same_value(key, text, found.get(key, ""))
     }
     if wanted:
         await owner.set_attributes(name, wanted)
@@ -153,8 +154,8 @@ async def _tagged(owner: Owner, queue: DeclaredQueue) -> bool:
 
 
 async def _policy(owner: Owner, letters: DeadLetters) -> str:
-    told = await owner.attributes(letters.queue, ["QueueArn"])
-    policy = {"deadLetterTargetArn": told["QueueArn"], "maxReceiveCount": letters.receives_max}
+    found = await owner.attributes(letters.queue, ["QueueArn"])
+    policy = {"deadLetterTargetArn": found["QueueArn"], "maxReceiveCount": letters.receives_max}
     return msgspec.json.encode(policy).decode()
 
 

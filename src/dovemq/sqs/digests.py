@@ -1,4 +1,4 @@
-"""The MD5 digests that clients check what they sent and received by."""
+"""The MD5 digests by which clients check the messages that they sent and received."""
 
 import hashlib
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ _EMPTY: Final = hashlib.md5(usedforsecurity=False)
 
 
 def md5_of_body(body: str) -> str:
-    # A copy of an empty state costs less than looking the algorithm up anew.
+    # Copying an empty state takes less time than looking the algorithm up.
     digest = _EMPTY.copy()
     digest.update(body.encode())
     return digest.hexdigest()
 
 
 def md5_of_attributes(attributes: Mapping[str, Attribute]) -> str | None:
-    """Over name, type, kind and value of each, by name; None when there are none."""
+    """The digest of the attributes in order of their names; None if there are none."""
     if not attributes:
         return None
     digest = hashlib.md5(usedforsecurity=False)

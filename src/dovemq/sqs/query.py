@@ -1,6 +1,6 @@
-"""The Query protocol: parameters in a form or in the URL, answers in XML without white space.
+"""The Query protocol: parameters in a form or in the URL, responses in XML without white space.
 
-A caller that accepts JSON gets the same answers as JSON.
+A client that accepts JSON gets the same responses as JSON.
 """
 
 import base64
@@ -11,13 +11,19 @@ from xml.sax.saxutils import escape
 import msgspec
 from msgspec import UNSET
 
-from dovemq.core.limits import FORBIDDEN_CHARACTER
+from dovemq.core.limits import FORBIDDEN_CHARACTER, FORM_BYTES_MAX
 from dovemq.http import HttpRequest, HttpResponse
 from dovemq.sqs import shapes
 from dovemq.sqs.arns import path_names_queue
+from dovemq.sqs.bounds import check_size
 from dovemq.sqs.call import Call
-from dovemq.sqs.errors import ActionInvalid, OperationUnknown, SerializationError
-from dovemq.sqs.faults import fault_of, pause_ms_of, text_of
+from dovemq.sqs.errors import (
+    ActionInvalid,
+    OperationUnknown,
+    RequestTooLong,
+    SerializationError,
+)
+from dovemq.sqs.faults import detail_of, fault_of, pause_ms_of, text_of
 from dovemq.sqs.forms import as_builtins, item_name, key_name, parameters
 from dovemq.sqs.operations import OPERATIONS, Operation
 
@@ -35,6 +41,9 @@ _encode: Final = msgspec.json.Encoder().encode
 def read(request: HttpRequest) -> tuple[Operation, shapes.Shape]:
     if request.method not in ("GET", "POST"):
         raise OperationUnknown("")
+    size_bytes = len(request.query) + len(request.body)
+    if size_bytes > FORM_BYTES_MAX:
+        raise RequestTooLong(size_bytes, FORM_BYTES_MAX)
     given = parameters(request.query, _form(request))
     action = given.get("Action")
     if action is None:
@@ -44,6 +53,7 @@ def read(request: HttpRequest) -> tuple[Operation, shapes.Shape]:
         operation.name in _NOT_ON_QUEUE_URL and path_names_queue(request.path)
     ):
         raise ActionInvalid(action if _ACTION_NAME.fullmatch(action) else "")
+    check_size(size_bytes, sends=operation.sends)
     builtins = as_builtins(operation.request, given, operation.name)
     try:
         return operation, msgspec.convert(builtins, operation.request, strict=False)
@@ -51,23 +61,16 @@ def read(request: HttpRequest) -> tuple[Operation, shapes.Shape]:
         raise SerializationError(str(error)) from None
 
 
-def answer(
-    operation: Operation,
-    response: shapes.Shape,
-    request_id: str,
-    call: Call,
-    *,
-    as_json: bool,
-) -> HttpResponse:
-    name = operation.name
+def answer(response: shapes.Shape, request_id: str, call: Call) -> HttpResponse:
+    name = call.operation
     has_result = not isinstance(response, shapes.Empty)
     headers = (("x-amzn-RequestId", request_id),)
-    if as_json:
+    if call.request is not None and _wants_json(call.request):
         content: dict[str, Any] = {"ResponseMetadata": {"RequestId": request_id}}
         if has_result:
             content[f"{name}Result"] = _plain(response)
-        told = _encode({f"{name}Response": content})
-        return HttpResponse(200, JSON, told, headers, call.undelivered, written=call.written)
+        encoded = _encode({f"{name}Response": content})
+        return HttpResponse(200, JSON, encoded, headers, call.undelivered, written=call.written)
     inner = "".join(_members(response, name))
     result = f"<{name}Result>{inner}</{name}Result>" if inner else f"<{name}Result/>"
     body = (
@@ -78,26 +81,28 @@ def answer(
     return HttpResponse(200, XML, body.encode(), headers, call.undelivered, written=call.written)
 
 
-def refuse(error: Exception, request_id: str, *, as_json: bool) -> HttpResponse:
+def refuse(error: Exception, request_id: str, request: HttpRequest) -> HttpResponse:
     fault = fault_of(error)
     headers = (("x-amzn-RequestId", request_id),)
     if isinstance(error, OperationUnknown):
         return HttpResponse(fault.status, XML, b"<UnknownOperationException/>", headers)
     blame = "Sender" if fault.sender else "Receiver"
-    text, pause_ms = text_of(error, query=True), pause_ms_of(error)
-    if as_json:
-        told = {"Type": blame, "Code": fault.code, "Message": text, "Detail": None}
-        body = _encode({"Error": told, "RequestId": request_id})
+    text, detail = text_of(error, query=True), detail_of(error)
+    pause_ms = pause_ms_of(error)
+    if _wants_json(request):
+        members = {"Type": blame, "Code": fault.code, "Message": text, "Detail": detail}
+        body = _encode({"Error": members, "RequestId": request_id})
         return HttpResponse(fault.status, JSON, body, headers, pause_ms=pause_ms)
     document = (
         f'{_PROLOGUE}<ErrorResponse xmlns="{NAMESPACE}"><Error><Type>{blame}</Type>'
-        f"<Code>{fault.code}</Code><Message>{_escaped(text)}</Message><Detail/></Error>"
+        f"<Code>{fault.code}</Code><Message>{_escaped(text)}</Message>"
+        f"{f'<Detail>{_escaped(detail)}</Detail>' if detail else '<Detail/>'}</Error>"
         f"<RequestId>{request_id}</RequestId></ErrorResponse>"
     )
     return HttpResponse(fault.status, XML, document.encode(), headers, pause_ms=pause_ms)
 
 
-def wants_json(request: HttpRequest) -> bool:
+def _wants_json(request: HttpRequest) -> bool:
     return JSON in request.headers.get("accept", "")
 
 
@@ -144,7 +149,7 @@ def _scalar(value: Any) -> str:
 
 
 def _escaped(text: str) -> str:
-    # A bare carriage return would reach the reader as a line feed.
+    # An XML parser would turn a bare carriage return into a line feed.
     return escape(FORBIDDEN_CHARACTER.sub("\ufffd", text), {"\r": "&#xD;"})
 
 

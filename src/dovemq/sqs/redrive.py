@@ -1,4 +1,4 @@
-"""Redrive policies: where exhausted messages go, and who may send them here, as JSON text."""
+"""Redrive policies as JSON text: the target of exhausted messages, and its allowed sources."""
 
 from typing import Any
 
@@ -7,29 +7,26 @@ import msgspec
 from dovemq.core import limits
 from dovemq.core.errors import InvalidValue
 from dovemq.core.queue import Redrive, RedriveAllow
-from dovemq.sqs.arns import Names
+from dovemq.sqs.arns import QueueNames
 
 
-def read_redrive(text: str, names: Names) -> Redrive | None:
+def read_redrive(text: str, names: QueueNames) -> Redrive | None:
     if not text:
         return None
     policy = _object("RedrivePolicy", text)
     arn = policy.get("deadLetterTargetArn")
     count = policy.get("maxReceiveCount")
-    if arn is None:
-        raise _redrive_error(
-            text, "Redrive policy does not contain mandatory attribute: deadLetterTargetArn."
-        )
-    if count is None:
-        raise _redrive_error(
-            text, "Redrive policy does not contain mandatory attribute: maxReceiveCount."
-        )
+    for name, value in (("deadLetterTargetArn", arn), ("maxReceiveCount", count)):
+        if value is None:
+            reason = f"Redrive policy does not contain mandatory attribute: {name}."
+            raise InvalidValue("RedrivePolicy", text, reason)
     target = names.key_of_arn(arn) if isinstance(arn, str) else None
     if target is None:
-        raise _redrive_error(text, "Invalid value for deadLetterTargetArn.")
+        raise InvalidValue("RedrivePolicy", text, "Invalid value for deadLetterTargetArn.")
     receives_max = _whole(count)
     if receives_max is None or not limits.RECEIVES_BEFORE_REDRIVE.holds(receives_max):
-        raise _redrive_error(
+        raise InvalidValue(
+            "RedrivePolicy",
             text,
             "Invalid value for maxReceiveCount: "
             f"{count}, valid values are from 1 to {limits.RECEIVES_BEFORE_REDRIVE.most} "
@@ -38,7 +35,7 @@ def read_redrive(text: str, names: Names) -> Redrive | None:
     return Redrive(target, receives_max)
 
 
-def write_redrive(redrive: Redrive, names: Names) -> str:
+def write_redrive(redrive: Redrive, names: QueueNames) -> str:
     return _json(
         {
             "deadLetterTargetArn": names.arn(redrive.target),
@@ -47,30 +44,34 @@ def write_redrive(redrive: Redrive, names: Names) -> str:
     )
 
 
-def read_allow(text: str, names: Names) -> RedriveAllow | None:
+def read_allow(text: str, names: QueueNames) -> RedriveAllow | None:
     if not text:
         return None
     policy = _object("RedriveAllowPolicy", text)
     permission = policy.get("redrivePermission")
     if permission not in ("allowAll", "denyAll", "byQueue"):
-        raise _allow_error(text, "Invalid value for redrivePermission.")
+        raise InvalidValue("RedriveAllowPolicy", text, "Invalid value for redrivePermission.")
     arns = policy.get("sourceQueueArns")
     if permission != "byQueue":
         if arns:
-            raise _allow_error(text, "sourceQueueArns is only for redrivePermission byQueue.")
+            raise InvalidValue(
+                "RedriveAllowPolicy", text, "sourceQueueArns is only for redrivePermission byQueue."
+            )
         return RedriveAllow(permission)
     if not isinstance(arns, list) or not 1 <= len(arns) <= limits.REDRIVE_SOURCES_MAX:
-        raise _allow_error(
-            text, f"sourceQueueArns must hold 1 to {limits.REDRIVE_SOURCES_MAX} queues."
+        raise InvalidValue(
+            "RedriveAllowPolicy",
+            text,
+            f"sourceQueueArns must hold 1 to {limits.REDRIVE_SOURCES_MAX} queues.",
         )
     keys = [names.key_of_arn(arn) if isinstance(arn, str) else None for arn in arns]
     known = tuple(key for key in keys if key is not None)
     if len(known) != len(keys):
-        raise _allow_error(text, "Invalid value for sourceQueueArns.")
+        raise InvalidValue("RedriveAllowPolicy", text, "Invalid value for sourceQueueArns.")
     return RedriveAllow("byQueue", known)
 
 
-def write_allow(allow: RedriveAllow, names: Names) -> str:
+def write_allow(allow: RedriveAllow, names: QueueNames) -> str:
     policy: dict[str, Any] = {"redrivePermission": allow.permission}
     if allow.sources:
         policy["sourceQueueArns"] = [names.arn(key) for key in allow.sources]
@@ -95,11 +96,3 @@ def _whole(value: object) -> int | None:
 
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _redrive_error(text: str, reason: str) -> InvalidValue:
-    return InvalidValue("RedrivePolicy", text, reason)
-
-
-def _allow_error(text: str, reason: str) -> InvalidValue:
-    return InvalidValue("RedriveAllowPolicy", text, reason)

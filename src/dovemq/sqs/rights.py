@@ -1,66 +1,49 @@
-"""What a policy can allow and deny: the rights, and which of them each operation needs.
+"""The rights that a policy can allow and deny, and those that each operation needs.
 
-A batch needs the right of its single form. Who holds a right is the matter of `authorisation`.
+A batch needs the right of its single form. `authorisation` decides which accounts hold a right.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
 _MOVE: Final = ("ReceiveMessage", "DeleteMessage")
-"""A move task receives and deletes, so whoever may not do that may not have it done."""
+"""A move task receives and deletes, so it needs the rights for both."""
+_MOVES: Final = ("CancelMessageMoveTask", "ListMessageMoveTasks", "StartMessageMoveTask")
+_BATCHED: Final = ("ChangeMessageVisibility", "DeleteMessage", "SendMessage")
+_OTHERS: Final = (
+    "AddPermission", "CreateQueue", "DeleteQueue", "GetQueueAttributes", "GetQueueUrl",
+    "ListDeadLetterSourceQueues", "ListQueueTags", "ListQueues", "PurgeQueue", "ReceiveMessage",
+    "RemovePermission", "SetQueueAttributes", "TagQueue", "UntagQueue",
+)  # fmt: skip
 
-NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
-    "AddPermission": ("AddPermission",),
-    "CancelMessageMoveTask": ("CancelMessageMoveTask", *_MOVE),
-    "ChangeMessageVisibility": ("ChangeMessageVisibility",),
-    "ChangeMessageVisibilityBatch": ("ChangeMessageVisibility",),
-    "CreateQueue": ("CreateQueue",),
-    "DeleteMessage": ("DeleteMessage",),
-    "DeleteMessageBatch": ("DeleteMessage",),
-    "DeleteQueue": ("DeleteQueue",),
-    "GetQueueAttributes": ("GetQueueAttributes",),
-    "GetQueueUrl": ("GetQueueUrl",),
-    "ListDeadLetterSourceQueues": ("ListDeadLetterSourceQueues",),
-    "ListMessageMoveTasks": ("ListMessageMoveTasks", *_MOVE),
-    "ListQueueTags": ("ListQueueTags",),
-    "ListQueues": ("ListQueues",),
-    "PurgeQueue": ("PurgeQueue",),
-    "ReceiveMessage": ("ReceiveMessage",),
-    "RemovePermission": ("RemovePermission",),
-    "SendMessage": ("SendMessage",),
-    "SendMessageBatch": ("SendMessage",),
-    "SetQueueAttributes": ("SetQueueAttributes",),
-    "StartMessageMoveTask": ("StartMessageMoveTask", *_MOVE),
-    "TagQueue": ("TagQueue",),
-    "UntagQueue": ("UntagQueue",),
-}
-"""Of every operation, its own right first."""
+NEEDED: Final[Mapping[str, tuple[str, ...]]] = dict(
+    sorted(
+        [
+            *((name, (name,)) for name in (*_OTHERS, *_BATCHED)),
+            *((f"{name}Batch", (name,)) for name in _BATCHED),
+            *((name, (name, *_MOVE)) for name in _MOVES),
+        ]
+    )
+)
+"""The rights that each operation needs, its own right first."""
 
 RIGHTS: Final = frozenset(rights[0] for rights in NEEDED.values())
 
-SHARED: Final = frozenset(
-    (
-        "ChangeMessageVisibility",
-        "DeleteMessage",
-        "GetQueueAttributes",
-        "GetQueueUrl",
-        "ListDeadLetterSourceQueues",
-        "PurgeQueue",
-        "ReceiveMessage",
-        "SendMessage",
-    )
-)
-"""What an owner can give to other accounts; the rest is the owner's alone, whatever is written."""
+SHARED: Final = frozenset((
+    "ChangeMessageVisibility", "DeleteMessage", "GetQueueAttributes", "GetQueueUrl",
+    "ListDeadLetterSourceQueues", "PurgeQueue", "ReceiveMessage", "SendMessage",
+))  # fmt: skip
+"""The rights that an owner can give to other accounts; no policy gives the others away."""
 
 MENDING: Final = frozenset(("GetQueueAttributes", "RemovePermission", "SetQueueAttributes"))
-"""No policy takes these from the owner: one that locks everybody out can be mended."""
+"""Rights that no policy takes from the owner, so that every policy can be repaired."""
 
 OF_NO_QUEUE: Final = frozenset(("CreateQueue", "ListQueues"))
-"""Not about a queue that is there, so that no queue's policy is asked."""
+"""Rights that are not about an existing queue, so that no policy applies."""
 
 
 def right_named(name: str) -> str | None:
-    """The right of that name in any case; None if there is none."""
+    """The right of that name, upper or lower case; None if there is none."""
     return _BY_LOWER.get(name.lower())
 
 

@@ -1,8 +1,7 @@
 """The requests and responses of the 23 operations, field by field under their wire names.
 
-Every request field may be absent: which one must be there, and what it may hold, is said by the
-actions, since SQS answers that with errors of its own. Empty lists and maps are left out of
-responses.
+Every field of a request may be absent here: the actions check which are required and what they may
+hold, because SQS has errors of its own for that. Responses leave out empty lists and maps.
 """
 
 from typing import Final
@@ -30,7 +29,7 @@ class AttributeValue(Shape, frozen=True):
 
 
 class QueueRequest(Shape, frozen=True):
-    """What all requests about one queue have in common."""
+    """The part that all requests about one queue share."""
 
     queue_url: str | None = None
 
@@ -41,17 +40,15 @@ class CreateQueueRequest(Shape, frozen=True):
     tags: dict[str, str] | None = field(default=None, name="tags")
 
 
-class CreateQueueResponse(Shape, frozen=True):
+class QueueUrlResponse(Shape, frozen=True):
+    """The response of CreateQueue and of GetQueueUrl."""
+
     queue_url: str
 
 
 class GetQueueUrlRequest(Shape, frozen=True):
     queue_name: str | None = None
     queue_owner_account: str | None = field(default=None, name="QueueOwnerAWSAccountId")
-
-
-class GetQueueUrlResponse(Shape, frozen=True):
-    queue_url: str
 
 
 class ListQueuesRequest(Shape, frozen=True):
@@ -117,13 +114,13 @@ class ListDeadLetterSourceQueuesRequest(QueueRequest, frozen=True):
 
 
 class ListDeadLetterSourceQueuesResponse(Shape, frozen=True):
-    # Present also when empty, unlike every other list of the protocol.
+    # Unlike all other lists of the protocol, this one is present when it is empty.
     queue_urls: list[str] | UnsetType = field(default=UNSET, name="queueUrls")
     next_token: str | None = None
 
 
 class NewMessage(Shape, frozen=True):
-    """What a message to be sent may have, alone or in a batch."""
+    """A message to be sent, alone or in a batch."""
 
     message_body: str | None = None
     delay_seconds: int | None = None
@@ -153,13 +150,8 @@ class SendMessageBatchRequest(QueueRequest, frozen=True):
     entries: list[SendEntry] | None = None
 
 
-class SentEntry(Shape, frozen=True):
+class SentEntry(SendMessageResponse, frozen=True, kw_only=True):
     id: str
-    message_id: str
-    md5_of_message_body: str
-    md5_of_message_attributes: str | None = None
-    md5_of_message_system_attributes: str | None = None
-    sequence_number: str | None = None
 
 
 class FailedEntry(Shape, frozen=True):
@@ -220,14 +212,11 @@ class DeleteMessageBatchRequest(QueueRequest, frozen=True):
     entries: list[DeleteEntry] | None = None
 
 
-class ChangeMessageVisibilityRequest(QueueRequest, frozen=True):
-    receipt_handle: str | None = None
+class ChangeMessageVisibilityRequest(DeleteMessageRequest, frozen=True):
     visibility_timeout: int | None = None
 
 
-class VisibilityEntry(Shape, frozen=True):
-    id: str | None = None
-    receipt_handle: str | None = None
+class VisibilityEntry(DeleteEntry, frozen=True):
     visibility_timeout: int | None = None
 
 
@@ -275,4 +264,4 @@ class CancelMessageMoveTaskResponse(Shape, frozen=True):
 
 
 class Empty(Shape, frozen=True):
-    """Nothing to say beyond that it was done."""
+    """The response of operations that return nothing."""

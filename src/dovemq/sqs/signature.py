@@ -1,8 +1,8 @@
-"""Signature Version 4: who signed a request, in header or presigned form; and signing.
+"""Signature Version 4: verifies requests, signed in a header or presigned, and signs them.
 
-The payload hash is always that of the body that came, so a declared hash that lies, or
-`UNSIGNED-PAYLOAD`, does not match. A session token is part of what is signed and means nothing
-else here: the service hands out no temporary keys.
+The hash of the body is always computed, so that a wrong declared hash or `UNSIGNED-PAYLOAD` does
+not match. A session token is signed as part of the request and has no other meaning, because the
+service issues no temporary keys.
 """
 
 import email.utils
@@ -50,7 +50,7 @@ _PRESIGNED: Final = ("Algorithm", "Credential", "Date", "Expires", "SignedHeader
 
 
 class Claim(Struct, frozen=True):
-    """Who says to have signed what: all of a signature except its date and its value."""
+    """The claims of a signature: all its parts except the date and the value."""
 
     key_id: str
     scope: str
@@ -59,7 +59,7 @@ class Claim(Struct, frozen=True):
 
 
 class Verifier:
-    """Answers which access key signed a request, or raises why none did."""
+    """Finds the access key that signed a request, or raises an error that says why none did."""
 
     def __init__(self, keyring: Keyring, *, region: str, service: str = "sqs") -> None:
         self._keyring = keyring
@@ -79,17 +79,17 @@ class Verifier:
         else:
             raise SignatureMissing("Request is missing Authentication Token")
         if key.expires_ms is not None and key.expires_ms <= now_ms:
-            # Told to whoever has the secret, and to nobody else.
+            # Only a client that has the secret learns this.
             raise AccessKeyExpired("The security token included in the request is expired")
         return key
 
     def knows(self, request: HttpRequest) -> bool:
-        """Whether the key that a request names has signed one before."""
+        """Whether the key that the request names has signed a valid request before."""
         named = _KEY_ID.search(request.headers.get("authorization", request.query))
         return named is not None and named[1] in self._verified
 
     def _verify_header(self, request: HttpRequest, authorization: str, now_ms: int) -> AccessKey:
-        # All but the signature is the same in every request of a client, so it is read once.
+        # A client sends the same header each time, except for the signature: it is read once.
         prefix, _, given = authorization.rpartition("Signature=")
         known = self._claims.get(prefix)
         claim = known
@@ -103,7 +103,7 @@ class Verifier:
         query = canonical_query(request.query) if request.query else ""
         key = self._check(request, claim, date, query, given)
         if known is None and authorization.endswith("Signature=" + given):
-            # Only now: what a stranger sends must neither fill the memory nor push others out.
+            # Only now: invalid requests must neither fill the cache nor push others out.
             self._claims.keep(prefix, claim)
             self._verified.keep(claim.key_id, True)
         return key
@@ -130,7 +130,7 @@ class Verifier:
     def _check(
         self, request: HttpRequest, claim: Claim, date: str, query: str, given: str
     ) -> AccessKey:
-        # The target names the operation: left out of the signature, anyone could swap it.
+        # The target names the operation: if it were not signed, anybody could replace it.
         if not claim.target_signed and "x-amz-target" in request.headers:
             raise SignatureMismatch(_unsigned_text("X-Amz-Target"))
         key = self._keyring.find(claim.key_id)
@@ -139,7 +139,7 @@ class Verifier:
         canonical = canonical_request(
             request.method, request.path, query, request.headers, claim.headers, request.body
         )
-        # By secret, not by key id: a key id whose secret was changed must not find the old one.
+        # The cache goes by secret: a key id whose secret has changed must not find the old one.
         place = (key.secret, claim.scope)
         signing_key = self._signing_keys.get(place)
         if signing_key is None:
@@ -209,7 +209,7 @@ class Verifier:
 
 
 class Signer:
-    """Signs requests in header form. `host`, the date and every header given are signed."""
+    """Signs requests in a header. It signs `host`, the date and all other given headers."""
 
     def __init__(self, key: AccessKey, *, region: str, service: str = "sqs") -> None:
         self._key = key
@@ -225,9 +225,9 @@ class Signer:
         body: bytes,
         now_ms: int,
     ) -> dict[str, str]:
-        """The headers to send: those given, which hold `host`, with date and authorization.
+        """The given headers, which include `host`, with the date and the authorization added.
 
-        Names must be lower-case; `path` and `query` are as they go over the wire.
+        Names must be lower-case; `path` and `query` must be encoded.
         """
         date, authorization = self.form(method, path, query, headers).signed(body, now_ms)
         return {**headers, "x-amz-date": date, "authorization": authorization}
@@ -235,18 +235,18 @@ class Signer:
     def form(
         self, method: str, path: str, query: str, headers: Mapping[str, str]
     ) -> "SignatureForm":
-        """For requests that are alike but for their body."""
+        """A form for requests that differ only in their bodies."""
         return SignatureForm(self, method, path, query, headers)
 
     def claimed(self, date: str) -> tuple[SigningKey, str]:
-        """The key of that day, and the credential that it stands for."""
+        """The signing key of that day, and its credential."""
         scope = date[:8] + self._tail
         key = self._keys.get(scope) or self._keys.keep(scope, SigningKey(self._key.secret, scope))
         return key, f"{self._key.key_id}/{scope}"
 
 
 class SignatureForm:
-    """What signatures of like requests share is put together once a second."""
+    """Signs requests that differ only in their bodies; the shared part is made once a second."""
 
     __slots__ = (
         "_beginning",
@@ -268,7 +268,7 @@ class SignatureForm:
         self._second = -1
 
     def signed(self, body: bytes, now_ms: int) -> tuple[str, str]:
-        """`x-amz-date` and `authorization`."""
+        """The headers `x-amz-date` and `authorization`."""
         if now_ms // 1_000 != self._second:
             self._renew(now_ms)
         canonical = self._canonical + sha256(body).hexdigest().encode()
@@ -308,7 +308,7 @@ def _expires_ms(text: str) -> int:
 
 
 def _date_of(http_date: str) -> str:
-    """The `Date` header in the form of `X-Amz-Date`, which may be missing."""
+    """The `Date` header in the form of `X-Amz-Date`."""
     if not http_date:
         raise SignatureIncomplete(
             "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header."

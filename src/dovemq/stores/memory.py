@@ -22,7 +22,7 @@ from dovemq.core.commands import (
     Extension,
     Lease,
     Leased,
-    Page,
+    Peek,
     Peeked,
     Receipt,
     Sent,
@@ -31,7 +31,7 @@ from dovemq.core.commands import (
     Visibility,
 )
 from dovemq.core.errors import Draining, QueueMissing
-from dovemq.core.observing import Observer, Unobserved
+from dovemq.core.observing import Observer
 from dovemq.core.queue import Queue
 from dovemq.core.sending import accepted, stored_units
 from dovemq.stores.memory_catalogue import MemoryCatalogue
@@ -128,7 +128,7 @@ class MemoryPartition:
         self._wake()
         return len(older[:count_max])
 
-    async def peek(self, page: Page, now_ms: int) -> list[Peeked]:
+    async def peek(self, page: Peek, now_ms: int) -> list[Peeked]:
         self._begin(now_ms)
         after = (row for row in self._rows.values() if row.sequence > page.after_sequence)
         return [
@@ -224,10 +224,28 @@ class MemoryPartition:
         row = self._rows.get(receipt.sequence)
         if row is None:
             return Extension.GONE
+        fifo = self._queue.settings.fifo
+        if receipt.receive_count < row.receive_count and not lease_ms and not fifo:
+            return Extension.EXTENDED
         if not row.leased(now_ms):
-            return Extension.NOT_LEASED
+            return self._renew(receipt, row, lease_ms, now_ms)
         if not _holds(receipt, row, now_ms):
             return Extension.STALE
+        row.visible_ms = now_ms + lease_ms
+        return Extension.EXTENDED
+
+    def _renew(self, receipt: Receipt, row: Row, lease_ms: int, now_ms: int) -> Extension:
+        """Hide a message again whose newest lease has ended, unless it is FIFO."""
+        settings = self._queue.settings
+        newest = receipt.receive_count == row.receive_count
+        if settings.fifo or not newest or not row.visible(now_ms):
+            return Extension.NOT_LEASED
+        if not lease_ms:
+            return Extension.EXTENDED
+        if row.group is not None and settings.group_concurrency is not None:
+            leases = [r for r in self._rows.values() if r.group == row.group and r.leased(now_ms)]
+            if len(leases) >= settings.group_concurrency:
+                return Extension.NOT_LEASED
         row.visible_ms = now_ms + lease_ms
         return Extension.EXTENDED
 
@@ -289,7 +307,7 @@ class MemoryStore:
         self.catalogue = MemoryCatalogue(self._forget)
         self.receipt_key = receipt_key
         self._rng = rng
-        self._observer = observer or Unobserved()
+        self._observer = observer or Observer()
         self._sequences = itertools.count(1)
         self._partitions: dict[tuple[int, int], MemoryPartition] = {}
         self._closed = False

@@ -1,1 +1,1 @@
-"""What the service shows of itself: the lifecycle trace, metrics, and the form of its logs."""
+"""Observation of the service: the lifecycle trace, the metrics, and the form of the logs."""

@@ -1,6 +1,6 @@
-"""From lanes to Arrow tables: the only form in which rows leave the process.
+"""Turns lanes into Arrow tables, the only form in which rows leave the process.
 
-What a group of rows shares is spread over them by numpy.
+numpy repeats the values that a group of rows shares for each of its rows.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from dovemq.telemetry.lanes import ID_BYTES, NEVER, Lane
-from dovemq.telemetry.schema import COLUMNS, VERSION, Event, Form
+from dovemq.telemetry.schema import COLUMNS, VERSION, Form, TraceEvent
 
 _LABEL: Final = pa.dictionary(pa.int32(), pa.string())
 _FORMS: Final[dict[Form, Any]] = {
@@ -43,26 +43,26 @@ _GROUP: Final = np.dtype(
         ("receives", "<i8"),
     ]
 )
-"""As `lanes.py` packs them."""
+"""The layout in which `lanes.py` packs groups."""
 _US_NS: Final = 1_000
 
 Spread = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 def load_libraries() -> None:
-    """Arrow looks for pandas with its first array, which takes half a second of the interpreter."""
+    """Make Arrow's first array, because it looks for pandas then, which takes half a second."""
     pa.array(np.zeros(1))
 
 
-class Origin(Struct, frozen=True):
-    """What every row of a process has: its name, and the time at which its clock was zero."""
+class TraceOrigin(Struct, frozen=True):
+    """The values that all rows of a process share: its name, and the time at its clock's zero."""
 
     front_end: str
     epoch_ns: int
 
 
-def table_of(event: Event, lane: Lane, origin: Origin) -> Any:
-    """The lane's rows under the whole schema."""
+def table_of(event: TraceEvent, lane: Lane, origin: TraceOrigin) -> Any:
+    """The rows of the lane as a table of the whole schema."""
     rows = lane.rows
     groups = np.frombuffer(lane.groups, _GROUP)
     spread = _spread(groups["rows"])
@@ -81,9 +81,9 @@ def table_of(event: Event, lane: Lane, origin: Origin) -> Any:
         "latency_us": pa.array(spread(latency), mask=spread(untimed)),
         "ot_us": pa.array(spread(_moments(groups["written_ns"], origin)), mask=spread(unanswered)),
     }
-    if event is Event.SENT:
+    if event is TraceEvent.SENT:
         columns["at_us"] = columns["ts_us"]
-    if event is Event.LEASED:
+    if event is TraceEvent.LEASED:
         columns["it_us"] = columns["ts_us"]
         before = np.cumsum(groups["rows"]) - groups["rows"]
         columns["receive_seq"] = pa.array(spread(groups["receives"] - before) + np.arange(rows))
@@ -100,18 +100,18 @@ def table_of(event: Event, lane: Lane, origin: Origin) -> Any:
     )
 
 
-def _moments(times_ns: NDArray[Any], origin: Origin) -> NDArray[Any]:
+def _moments(times_ns: NDArray[Any], origin: TraceOrigin) -> NDArray[Any]:
     return (times_ns + origin.epoch_ns) // _US_NS
 
 
-def _own_columns(event: Event, lane: Lane) -> dict[str, Any]:
-    """What each row has for itself."""
+def _own_columns(event: TraceEvent, lane: Lane) -> dict[str, Any]:
+    """The columns whose values differ from row to row."""
     columns = {}
     if lane.entries:
         entries = np.frombuffer(lane.entries, _ENTRY)
         ids = np.ascontiguousarray(entries["message_id"])
         columns["message_id"] = pa.array(ids, pa.binary(), mask=ids == b"").cast(pa.string())
-        sized = ("bytes", "body_crc32") if event in (Event.SENT, Event.LEASED) else ()
+        sized = ("bytes", "body_crc32") if event in (TraceEvent.SENT, TraceEvent.LEASED) else ()
         for name in ("send_seq", *sized):
             columns[name] = pa.array(entries[name])
     if lane.counts:
@@ -120,7 +120,7 @@ def _own_columns(event: Event, lane: Lane) -> dict[str, Any]:
 
 
 def _spread(rows: NDArray[Any]) -> Spread:
-    """From a value of each group to one of each row."""
+    """A function from a value for each group to a value for each row."""
     if (rows == 1).all():
         return lambda values: values
     return lambda values: np.repeat(values, rows)
@@ -131,8 +131,10 @@ def _constant(text: str, rows: int) -> Any:
 
 
 def _labels(codes: NDArray[Any], labels: Mapping[str, int]) -> Any:
-    """A null points at the first label: Arrow follows the index of a null too when it unites
-    dictionaries."""
+    """Labels of rows; codes below 0 are null.
+
+    A null has the index of the first label, since Arrow follows it too when it unites dictionaries.
+    """
     nobody = codes < 0
     indices = pa.array(np.where(nobody, 0, codes), pa.int32(), mask=nobody)
     return pa.DictionaryArray.from_arrays(indices, pa.array(labels or [""], pa.string()))

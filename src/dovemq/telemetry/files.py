@@ -1,4 +1,4 @@
-"""The files of the trace: rotated Parquet in a folder that is kept within a size."""
+"""The files of the trace: rotated Parquet files in a folder of bounded size."""
 
 import contextlib
 import datetime
@@ -9,34 +9,34 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
 
-from dovemq.telemetry.columns import SCHEMA, Origin, load_libraries, table_of
-from dovemq.telemetry.folders import PREFIX, SUFFIX, Draft, Folder
+from dovemq.telemetry.columns import SCHEMA, TraceOrigin, load_libraries, table_of
+from dovemq.telemetry.folders import PREFIX, SUFFIX, Folder, PendingFile
 from dovemq.telemetry.lanes import Chunk
-from dovemq.telemetry.schema import COLUMNS, Event
+from dovemq.telemetry.schema import COLUMNS, TraceEvent
 
 ROW_GROUP_ROWS: Final = 131_072
 COMPRESSION_LEVEL: Final = 1
 _COUNTED: Final = ("bytes", "partition", "receive_count")
-"""Numbers of which there are few different ones."""
+"""Columns of numbers with few different values."""
 _ENCODED: Final = tuple(c.name for c in COLUMNS if c.form == "label") + _COUNTED
 _LOOKED_UP: Final = ("ts_us", "event", "queue")
-"""Columns whose least and most are kept, so that readers can pass over parts of a file."""
+"""Columns with minimum and maximum in the file, so that readers can skip parts of it."""
 
 
-class Rotation(Struct, frozen=True):
+class RotationLimits(Struct, frozen=True):
     rows_max: int
     seconds_max: float
     bytes_max: int
 
 
 class TraceFiles:
-    """Used by one thread. `now_ns` is the clock of the rows."""
+    """Writes rows to files. Only one thread uses it. `now_ns` is the clock of the rows."""
 
     def __init__(
         self,
         folder: Folder,
-        origin: Origin,
-        rotation: Rotation,
+        origin: TraceOrigin,
+        rotation: RotationLimits,
         now_ns: Callable[[], int],
     ) -> None:
         load_libraries()
@@ -50,12 +50,12 @@ class TraceFiles:
 
     @property
     def rows(self) -> int:
-        """Of the file that grows."""
+        """The rows of the unfinished file."""
         return self._file.rows if self._file is not None else 0
 
     @property
     def seconds_left(self) -> float | None:
-        """Until the growing file is due; None without one."""
+        """The time until the unfinished file is due; None if there is none."""
         if self._file is None:
             return None
         seconds = (self._now_ns() - self._begun_ns) / 1e9
@@ -78,7 +78,7 @@ class TraceFiles:
                 self._file.add(event, table_of(event, lane, self._origin))
 
     def finish(self) -> int:
-        """Give the growing file its name; answers how many rows it has."""
+        """Publish the unfinished file; returns the number of its rows."""
         if self._file is None:
             return 0
         rows = self._file.rows
@@ -87,13 +87,13 @@ class TraceFiles:
         return rows
 
     def discard(self) -> None:
-        """Let go of the growing file, whatever state it is in."""
+        """Discard the unfinished file, whatever its state."""
         if self._file is not None:
             self._file.discard()
             self._file = None
 
     def remove_oldest(self) -> None:
-        """Keep the folder within its size; the newest file stays, however small that is."""
+        """Remove the oldest files beyond the folder's size; the newest file always stays."""
         whole = self._folder.whole_files()
         total = sum(size for _, size in whole)
         for name, size in whole[:-1][: self._folder.removals_max]:
@@ -110,19 +110,19 @@ class TraceFiles:
 
 
 class _GrowingFile:
-    """Rows gather until they make a row group of their event, so that groups are large."""
+    """An unfinished file. It collects the rows of each event until they make a large row group."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: PendingFile) -> None:
         self.rows = 0
         self._draft = draft
-        self._waiting: dict[Event, list[Any]] = {}
+        self._waiting: dict[TraceEvent, list[Any]] = {}
         self._writer = _new_writer(draft.sink)
 
     @property
     def full(self) -> bool:
         return self._draft.full
 
-    def add(self, event: Event, table: Any) -> None:
+    def add(self, event: TraceEvent, table: Any) -> None:
         self.rows += table.num_rows
         waiting = self._waiting.setdefault(event, [])
         waiting.append(table)
@@ -140,7 +140,7 @@ class _GrowingFile:
             self._writer.close()
         self._draft.discard()
 
-    def _write(self, event: Event) -> None:
+    def _write(self, event: TraceEvent) -> None:
         table = pa.concat_tables(self._waiting.pop(event)).unify_dictionaries()
         self._writer.write_table(table, row_group_size=table.num_rows)
 

@@ -1,8 +1,8 @@
-"""Where the files of a trace are kept: a directory of this machine, or a folder of a file system.
+"""Folders for the files of a trace: a directory of this machine, or one of another file system.
 
-A file is there under its name only when it is whole. In a directory a file grows under a name
-that ends in `.partial`, is synced and then renamed; what a killed process leaves behind is such a
-partial file, which the next start in that directory removes.
+A file has its name only when it is complete. In a directory a file is written under a name that
+ends in `.partial`, synced and then renamed. A killed process may leave such a partial file, which
+the next start in that directory removes.
 """
 
 import contextlib
@@ -18,48 +18,48 @@ PARTIAL: Final = ".partial"
 _ANY_NUMBER: Final = 1 << 62
 
 
-class Draft(Protocol):
-    """A file that is being written and is not there for readers."""
+class PendingFile(Protocol):
+    """A file that is being written; readers do not see it yet."""
 
     @property
     def sink(self) -> Any:
-        """What Arrow writes to."""
+        """The object or path that Arrow writes to."""
         ...
 
     @property
     def full(self) -> bool:
-        """Whether nothing more should be added."""
+        """Whether the file has reached its size."""
         ...
 
     def publish(self) -> None:
         """Give the file its name.
 
-        If this fails the file is not there. On an object store it may be there, whole: the reply
-        to the last request can be lost.
+        If this fails, there is no file. On an object store there may be a complete one, since the
+        reply to the last request can be lost.
         """
         ...
 
     def discard(self) -> None:
-        """Leave nothing behind, whatever state the file is in; never fails."""
+        """Remove the file, whatever its state. This never fails."""
         ...
 
 
 class Folder(Protocol):
-    """Used by one thread, while other processes may use the same folder."""
+    """A folder of trace files. One thread uses it; other processes may use the same folder."""
 
     @property
     def removals_max(self) -> int:
-        """Files to remove after one file was added: each costs a request."""
+        """The most files to remove after one was added: each removal costs a request."""
         ...
 
-    def begin(self, name: str) -> Draft: ...
+    def begin(self, name: str) -> PendingFile: ...
 
     def whole_files(self) -> list[tuple[str, int]]:
-        """Names and sizes in bytes, the oldest first."""
+        """The names and sizes in bytes of all complete files, the oldest first."""
         ...
 
     def remove(self, name: str) -> None:
-        """Does nothing if the file is gone."""
+        """Remove a file, if it is still there."""
         ...
 
 
@@ -71,8 +71,8 @@ class LocalFolder:
         self._directory = directory
         self._remove_leftovers()
 
-    def begin(self, name: str) -> "LocalDraft":
-        return LocalDraft(self._directory / name)
+    def begin(self, name: str) -> "LocalPendingFile":
+        return LocalPendingFile(self._directory / name)
 
     def whole_files(self) -> list[tuple[str, int]]:
         return list(self._sized())
@@ -81,28 +81,28 @@ class LocalFolder:
         (self._directory / name).unlink(missing_ok=True)
 
     def _sized(self) -> Iterator[tuple[str, int]]:
-        """Names begin with the time."""
+        # Names begin with the time.
         for path in sorted(self._directory.glob(f"{PREFIX}*{SUFFIX}")):
             with contextlib.suppress(FileNotFoundError):
-                # Another front end may keep the same directory in bounds.
+                # Another front end may remove files of the same directory.
                 yield path.name, path.stat().st_size
 
     def _remove_leftovers(self) -> None:
-        """Partial files that no process holds."""
+        """Remove partial files that no process has locked."""
         for left in self._directory.glob(f"{PREFIX}*{SUFFIX}{PARTIAL}"):
             with contextlib.suppress(OSError), left.open("rb") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 left.unlink()
 
 
-class LocalDraft:
+class LocalPendingFile:
     full: Final = False
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._partial = path.with_name(path.name + PARTIAL)
         self._descriptor = os.open(self._partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
-        # Held to the end, to tell a file that grows from one that a dead process left.
+        # Locked until the end: it tells this file from one that a dead process left.
         fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     @property

@@ -1,7 +1,7 @@
-"""Which queues have metrics of their own, and what the others add up to.
+"""Chooses the queues that have labels of their own in metrics, and sums up the others.
 
-A counter must never go back, or Prometheus takes it for a restart. So what a queue counted while
-it had no label of its own stays with the others for good, and its own begins with what is new.
+A counter must never decrease, or Prometheus takes it for a restart. So the counts of a queue from
+the time when it had no label stay with the others, and its own counter starts with new events.
 """
 
 import heapq
@@ -22,7 +22,7 @@ COUNTERS: Final = (
     ("dovemq_receive_misses_total", "misses"),
     ("dovemq_receives_empty_total", "empty_receives"),
 )
-"""Names of metrics, and the fields of `QueueTally` that they show."""
+"""The names of metrics, and the fields of `QueueTally` that they show."""
 
 Counts = list[int]
 
@@ -35,7 +35,7 @@ class QueueLabels:
         self._other: Counts = [0] * len(COUNTERS)
 
     def chosen(self, tallies: Mapping[int, QueueTally]) -> set[int]:
-        """The busiest queues, by number; of equally busy ones the older."""
+        """The numbers of the busiest queues; older queues come first among equals."""
         if len(tallies) <= self._queues_max:
             return set(tallies)
         busiest = heapq.nlargest(

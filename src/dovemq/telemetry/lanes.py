@@ -1,23 +1,24 @@
-"""Rows of the trace on their way: filled by the event loop, one lane for each kind of event.
+"""Rows of the trace that wait for the writer, in one lane for each kind of event.
 
-What a row has of its message is packed at once into an entry, which all rows of that message
-share, and nothing of a request is kept alive: objects that wait for the writer take the caches
-from the work of the loop, which costs more than packing them. Most values are the same for all
-messages of a request and are kept once for each group of rows; `columns.py` spreads them.
+The event loop fills the lanes. The part of a row that describes its message is packed into an entry
+at once, and all rows of that message share it. No object of a request is kept: waiting objects
+would displace the loop's data from the processor's caches, which costs more than packing. Most
+values are the same for all messages of a request and are stored once for each group of rows;
+`columns.py` repeats them.
 """
 
 from array import array
 from struct import Struct
 from typing import Final
 
-from dovemq.telemetry.schema import Event
+from dovemq.telemetry.schema import TraceEvent
 
 ID_BYTES: Final = 36
-"""Of a message id; shorter ones are filled up with zeros, and none at all is unknown."""
+"""The length of a message id; shorter ones are filled with zeros, and empty means unknown."""
 NEVER: Final = -(1 << 63)
-"""A time that there is not."""
+"""Stands for a time that is absent."""
 NOBODY: Final = -1
-"""A label that there is not."""
+"""Stands for a label that is absent."""
 
 ENTRY: Final = Struct(f"<{ID_BYTES}sqqI")
 GROUP: Final = Struct("<iiiqiqqiq")
@@ -27,19 +28,19 @@ JobText = tuple[str | None, str | None, str | None]
 
 
 def entry_of(message_id: str, number: int, size_bytes: int, crc32: int) -> bytes:
-    """What a row has of its message."""
+    """The part of a row that describes its message."""
     return ENTRY.pack(message_id.encode(), number, size_bytes, crc32)
 
 
 def entry_unknown(number: int) -> bytes:
-    """Of a message of which nothing is known any more but its number."""
+    """The entry of a message of which only the number is known."""
     return ENTRY.pack(b"", number, 0, 0)
 
 
 class Lane:
-    """One event's rows. `counts` are the receive counts where it has them.
+    """The rows of one kind of event. `counts` are receive counts, for events that have them.
 
-    Who adds entries must end them with a group.
+    After entries are added, `end_group` must follow.
     """
 
     __slots__ = ("clients", "counts", "entries", "groups", "jobs", "queues", "rows", "senders")
@@ -53,7 +54,7 @@ class Lane:
         self.clients: dict[str, int] = {}
         self.senders: dict[str, int] = {}
         self.jobs: dict[int, JobText] = {}
-        """By row; hardly any message has them."""
+        """Jobs by row; few messages have one."""
 
     def end_group(
         self,
@@ -67,9 +68,9 @@ class Lane:
         sender: str | None = None,
         receives: int = 0,
     ) -> None:
-        """Of so many rows; `receives` is the number of the first lease among them.
+        """End a group of `rows` rows; `receives` is the number of the first lease among them.
 
-        Times are of the process's own clock.
+        Times are those of the process's own clock.
         """
         self.rows += rows
         self.groups += GROUP.pack(
@@ -86,15 +87,15 @@ class Lane:
 
 
 class Chunk:
-    """What was recorded between two ticks."""
+    """The rows that are handed to the writer together."""
 
     __slots__ = ("lanes", "leased", "sent", "settled")
 
     def __init__(self) -> None:
-        self.lanes: Final = {event: Lane() for event in Event}
-        self.sent = self.lanes[Event.SENT]
-        self.leased = self.lanes[Event.LEASED]
-        self.settled = self.lanes[Event.SETTLED]
+        self.lanes: Final = {event: Lane() for event in TraceEvent}
+        self.sent = self.lanes[TraceEvent.SENT]
+        self.leased = self.lanes[TraceEvent.LEASED]
+        self.settled = self.lanes[TraceEvent.SETTLED]
 
     @property
     def rows(self) -> int:

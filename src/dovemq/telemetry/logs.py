@@ -1,7 +1,7 @@
-"""The form of the log: lines for people or one JSON object a line, with the same contents.
+"""The form of the log: lines of text, or one JSON object a line, with the same contents.
 
-Owns formatting and the line that tells of a request. What a client sent is in neither: no
-headers, query or body, and of an error that is not ours only its kind and its place.
+This module owns the format and the line for each request. The log never contains headers, query or
+body of a request, and of exceptions that are not ours only the type and the place.
 """
 
 import logging
@@ -18,7 +18,7 @@ Format = Literal["text", "json"]
 
 _TEXT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _FIELDS: Final = ("request_id", "operation", "account", "queue", "status", "ms", "peer")
-"""Attributes of a record that become fields of its JSON."""
+"""Attributes of a log record that become fields of its JSON."""
 QUEUE_LENGTH_MAX: Final = 128
 
 _requests = logging.getLogger("dovemq.requests")
@@ -31,7 +31,7 @@ def set_up_logs(level: str, form: Format, stream: TextIO = sys.stderr) -> None:
 
 
 class TextLines(logging.Formatter):
-    """As the standard one, with the place of a failure on the lines after it."""
+    """The standard format, with the place of a failure on the lines after it."""
 
     def format(self, record: logging.LogRecord) -> str:
         place = getattr(record, "place", None)
@@ -79,7 +79,7 @@ def log_request(
     ms: float,
     peer: str,
 ) -> None:
-    """One line for a request that was answered; what it holds of the client is who and where."""
+    """Log one request; of the client it has only the account and the address."""
     name = _shown(queue) if queue is not None else None
     fields = {
         "request_id": request_id,
@@ -104,7 +104,7 @@ def log_request(
 
 
 def _shown(queue: str) -> str:
-    """A client may name a queue as it likes; a line of the log stays one line."""
+    """The name for the log, on one line: a client may send any characters."""
     queue = queue[:QUEUE_LENGTH_MAX]
     return queue if queue.isprintable() else ascii(queue)
 
@@ -112,9 +112,9 @@ def _shown(queue: str) -> str:
 def log_failure(
     log: logging.Logger, what: str, error: BaseException, request_id: str | None = None
 ) -> None:
-    """Logs kind and place of an unexpected failure.
+    """Log the type and the place of an unexpected failure.
 
-    The text of an error that is not ours is left out: it may hold what a client sent.
+    The text of an exception that is not ours is left out: it may contain data of a client.
     """
     kind = type(error).__name__
     said = f"{kind}: {error}" if isinstance(error, InvariantError) else kind

@@ -1,21 +1,24 @@
-"""Plain counters of what happens to messages, for each queue, and of commits.
+"""Counters of events of each queue, and of commits.
 
-The one `Observer` of a running server: it counts, and passes on to the trace what that records.
+The meter is the `Observer` of a running server: it counts events and forwards them to the trace.
 """
 
 import logging
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, ParamSpec
 
 from msgspec import Struct
 
 from dovemq.core.commands import Lease, Receipt
 from dovemq.core.message import Message
+from dovemq.core.observing import Observer
 from dovemq.core.queue import Queue, QueueKey
-from dovemq.telemetry.histogram import Histogram
+from dovemq.telemetry.counters import BucketHistogram
 from dovemq.telemetry.trace import Trace
 
 log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
 
 COMMIT_US_BOUNDS: Final = (
     100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000,
@@ -24,7 +27,7 @@ COMMIT_ITEMS_BOUNDS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
 
 
 class QueueTally(Struct):
-    """Since the start of the process, in messages unless the name says otherwise."""
+    """Counts since the start of the process, of messages unless the name says otherwise."""
 
     key: QueueKey
     sent: int = 0
@@ -43,12 +46,12 @@ class QueueTally(Struct):
         return self.sent + self.received + self.misses
 
 
-class Meter:
+class Meter(Observer):
     def __init__(self, trace: Trace | None = None) -> None:
         self.queues: dict[int, QueueTally] = {}
-        """By the number of the queue; those that anything happened to."""
-        self.commit_us = Histogram(COMMIT_US_BOUNDS)
-        self.commit_items = Histogram(COMMIT_ITEMS_BOUNDS)
+        """Counters by the number of the queue, for queues that had events."""
+        self.commit_us = BucketHistogram(COMMIT_US_BOUNDS)
+        self.commit_items = BucketHistogram(COMMIT_ITEMS_BOUNDS)
         self._trace = trace
 
     def committed(self, items: int, seconds: float) -> None:
@@ -58,34 +61,22 @@ class Meter:
     def sent(self, queue: Queue, partition: int, messages: Sequence[Message]) -> None:
         self._tally(queue).sent += len(messages)
         if self._trace is not None:
-            try:
-                self._trace.sent(queue, partition, messages)
-            except Exception as error:
-                _tell_failure(error)
+            _record(self._trace.sent, queue, partition, messages)
 
     def settled(self, queue: Queue, partition: int, receipts: Sequence[Receipt]) -> None:
         self._tally(queue).settled += len(receipts)
         if self._trace is not None:
-            try:
-                self._trace.settled(queue, partition, receipts)
-            except Exception as error:
-                _tell_failure(error)
+            _record(self._trace.settled, queue, partition, receipts)
 
     def expired(self, queue: Queue, partition: int, sequences: Sequence[int]) -> None:
         self._tally(queue).expired += len(sequences)
         if self._trace is not None:
-            try:
-                self._trace.expired(queue, partition, sequences)
-            except Exception as error:
-                _tell_failure(error)
+            _record(self._trace.expired, queue, partition, sequences)
 
     def redriven(self, queue: Queue, leases: Sequence[Lease]) -> None:
         self._tally(queue).redriven += len(leases)
         if self._trace is not None:
-            try:
-                self._trace.redriven(queue, leases)
-            except Exception as error:
-                _tell_failure(error)
+            _record(self._trace.redriven, queue, leases)
 
     def looked(self, queue: Queue, found: int) -> None:
         tally = self._tally(queue)
@@ -114,6 +105,9 @@ class Meter:
         return tally
 
 
-def _tell_failure(error: Exception) -> None:
-    """A store that cannot publish stops for good: a bug of the trace must not do that to it."""
-    log.error("trace: an event is not recorded: %s", type(error).__name__)
+def _record(record: Callable[P, None], *event: P.args, **more: P.kwargs) -> None:
+    """A store whose observer fails stops for good: a bug of the trace must not cause that."""
+    try:
+        record(*event, **more)
+    except Exception as error:
+        log.error("trace: an event is not recorded: %s", type(error).__name__)

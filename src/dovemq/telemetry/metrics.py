@@ -1,7 +1,7 @@
-"""Metrics for Prometheus: the table of all that there are, and their text.
+"""Metrics for Prometheus: the table of all metrics, and their text.
 
-A metric has no object of its own that is updated: whoever knows its values gives them as samples
-when somebody asks. `docs/reference/metrics.md` is written from the table.
+Metrics are not objects that are updated: their values are collected as samples when Prometheus
+asks. `docs/reference/metrics.md` is generated from the table.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ from prometheus_client.registry import Collector
 
 CONTENT_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
 OTHER: Final = "(other)"
-"""The label of all queues that have none of their own."""
+"""The label of all queues that have no label of their own."""
 
 
 class Description(Struct, frozen=True):
@@ -31,15 +31,15 @@ class Description(Struct, frozen=True):
 
 
 class Distribution(Struct, frozen=True):
-    """The value of a histogram: counts up to each bound and above them all, in its own unit."""
+    """The value of a histogram: the counts up to each bound, and above all bounds."""
 
     bounds: Sequence[float]
     counts: Sequence[int]
     total: float
 
 
-class Sample(Struct, frozen=True):
-    """One value; `labels` in the order of the description."""
+class MetricSample(Struct, frozen=True):
+    """One value of a metric; `labels` are in the order of its description."""
 
     name: str
     value: float | Distribution
@@ -64,22 +64,24 @@ METRICS: Final = (
     Description(
         "dovemq_queue_oldest_claimable_age_seconds",
         "gauge",
-        "Since the oldest visible message was sent; 0 when none is visible.",
+        "Time since the oldest visible message was sent; 0 if none is visible.",
         _QUEUE,
     ),
     Description(
         "dovemq_queue_consistency",
         "gauge",
-        "A rate or displacement that a monitor has told the admin API; see the pipeline.",
+        "A rate or displacement that a monitor reported to the admin API; see the pipeline.",
         (*_QUEUE, "figure"),
     ),
     _messages("sent", "Messages sent."),
-    _messages("received", "Messages handed out, those to be released again included."),
+    _messages("received", "Messages received, including those that are released again."),
     _messages("settled", "Messages deleted by their receipt."),
     _messages("extended", "Leases changed by their holder."),
-    _messages("expired", "Messages removed unsettled: past their retention, or purged."),
-    _messages("redriven", "Messages moved on: exhausted, or by a move task."),
-    _messages("released", "Leases taken back because their answer could not be delivered."),
+    _messages(
+        "expired", "Messages removed without being settled: past their retention, or purged."
+    ),
+    _messages("redriven", "Messages moved to another queue: exhausted, or by a move task."),
+    _messages("released", "Leases undone because their response could not be delivered."),
     Description(
         "dovemq_receive_hits_total",
         "counter",
@@ -90,23 +92,27 @@ METRICS: Final = (
         "dovemq_receive_misses_total", "counter", "Looks into a queue that found none.", _QUEUE
     ),
     Description(
-        "dovemq_receives_empty_total", "counter", "Receives answered without a message.", _QUEUE
+        "dovemq_receives_empty_total", "counter", "Receives that returned no message.", _QUEUE
     ),
     Description(
         "dovemq_requests_total",
         "counter",
-        "SQS requests by how they ended: ok, refused (4xx) or failed (5xx).",
+        "SQS requests by outcome: ok, refused (4xx) or failed (5xx).",
         ("operation", "outcome"),
     ),
     Description(
         "dovemq_request_seconds",
         "histogram",
-        "Time to answer SQS requests, the waiting of long polls included.",
+        "Time to answer SQS requests, including the waiting time of long polls.",
         ("operation",),
     ),
     Description("dovemq_connections", "gauge", "Open connections of the SQS endpoint."),
     Description("dovemq_long_polls_parked", "gauge", "Receives that wait for a message."),
-    Description("dovemq_commit_seconds", "histogram", "Time from hand-over to synced on disk."),
+    Description(
+        "dovemq_commit_seconds",
+        "histogram",
+        "Time from the start of a commit until it is synced to disk.",
+    ),
     Description("dovemq_commit_items", "histogram", "Changes that shared one commit."),
     Description("dovemq_checkpoints_total", "counter", "Checkpoints of the store's log."),
     Description("dovemq_cache_hits_total", "counter", "Bodies found in memory."),
@@ -129,11 +135,11 @@ METRICS: Final = (
 
 
 class _Once(Collector):
-    def __init__(self, samples: Iterable[Sample]) -> None:
+    def __init__(self, samples: Iterable[MetricSample]) -> None:
         self._samples = samples
 
     def collect(self) -> Iterator[Metric]:
-        by_name: dict[str, list[Sample]] = {}
+        by_name: dict[str, list[MetricSample]] = {}
         for sample in self._samples:
             by_name.setdefault(sample.name, []).append(sample)
         for description in METRICS:
@@ -143,15 +149,15 @@ class _Once(Collector):
             raise KeyError(f"no metric is described as {', '.join(by_name)}")
 
 
-def exposition(samples: Iterable[Sample]) -> bytes:
-    """The samples and those of the process, as Prometheus reads them; may run in any thread."""
+def exposition(samples: Iterable[MetricSample]) -> bytes:
+    """The samples and those of the process in Prometheus' format. Any thread may call it."""
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     registry.register(_Once(samples))
     return generate_latest(registry)
 
 
-def _family(description: Description, samples: Iterable[Sample]) -> Metric:
+def _family(description: Description, samples: Iterable[MetricSample]) -> Metric:
     name, text, labels = description.name, description.help, description.labels
     if description.kind == "histogram":
         histogram = HistogramMetricFamily(name, text, labels=labels)
@@ -169,7 +175,7 @@ def _family(description: Description, samples: Iterable[Sample]) -> Metric:
 
 
 def _buckets(value: Distribution) -> Iterator[tuple[str, float]]:
-    """Prometheus counts up to each bound all that is below it."""
+    """Cumulative counts: Prometheus wants the number of all values up to each bound."""
     reached = 0
     for bound, count in zip((*value.bounds, float("inf")), value.counts, strict=True):
         reached += count

@@ -1,9 +1,8 @@
 """Files of a trace on another file system, through Arrow: S3, HDFS, Google's and Azure's storage.
 
-A file is made in memory and then sent in one go, so that a broken file is never closed, which is
-what gives it its name on an object store. HDFS shows a file while it is written: there it has
-another name, which readers of Hadoop pass over, until it is whole. Keys come from the environment
-or the machine, as Arrow finds them.
+A file is made in memory and sent as a whole: an object store would publish a half-written file when
+it is closed. HDFS shows files while they are written; there a file first has a name that Hadoop's
+readers ignore. Arrow finds keys in the environment or on the machine.
 """
 
 import contextlib
@@ -18,12 +17,12 @@ from dovemq.core.locations import OBJECT_STORES, Location
 from dovemq.telemetry.folders import PARTIAL, PREFIX, SUFFIX, Folder, LocalFolder
 
 FILE_BYTES_MAX: Final = 64 << 20
-"""Memory that a file may take before it is sent."""
+"""The size in memory at which a file is sent."""
 FILES_PER_LISTING: Final = 64
-"""A folder is listed again after so many files, to see those of other front ends."""
+"""A folder is listed again after this many files, to find those of other front ends."""
 REMOVALS_MAX: Final = 100
 ATTEMPTS_MAX: Final = 3
-"""Requests to S3 for one thing; a server that does not answer costs about 3 seconds each."""
+"""Attempts of one request to S3; each takes about 3 seconds if the server does not answer."""
 REASON_CHARACTERS_MAX: Final = 300
 _S3_OPTIONS: Final = ("endpoint_override", "region", "scheme", "tls_ca_file_path")
 
@@ -34,7 +33,7 @@ class FolderUnusable(DoveError):
 
 
 def open_folder(location: Location) -> Folder:
-    """Ready to be written to: a bucket is there, a directory is made."""
+    """The folder, ready for writing. A directory is created; a bucket must exist."""
     try:
         if location.directory is not None:
             return LocalFolder(location.directory)
@@ -59,7 +58,7 @@ def _opened(location: Location) -> "RemoteFolder":
 
 
 def _s3_with_few_attempts(location: Location, found: Any) -> Any:
-    """As the URI says, but with few attempts: Arrow's own take 99 seconds on a silent server."""
+    """The same file system with fewer attempts: Arrow's take 99 seconds on a silent server."""
     options = dict(parse_qsl(urlsplit(location.text).query))
     for name in options:
         if name not in _S3_OPTIONS:
@@ -71,7 +70,7 @@ def _s3_with_few_attempts(location: Location, found: Any) -> Any:
 
 
 class RemoteFolder:
-    """Lists its files at the first removal, then again after every `FILES_PER_LISTING` files."""
+    """A folder that lists its files first at a removal, then after `FILES_PER_LISTING` files."""
 
     removals_max: Final = REMOVALS_MAX
 
@@ -82,8 +81,8 @@ class RemoteFolder:
         self._known: dict[str, int] = {}
         self._files_until_listing = 0
 
-    def begin(self, name: str) -> "RemoteDraft":
-        return RemoteDraft(self, name)
+    def begin(self, name: str) -> "RemotePendingFile":
+        return RemotePendingFile(self, name)
 
     def whole_files(self) -> list[tuple[str, int]]:
         if self._files_until_listing <= 0:
@@ -119,7 +118,7 @@ class RemoteFolder:
             stream.write(contents)
 
     def _listed(self) -> dict[str, int]:
-        """Names begin with the time."""
+        # Names begin with the time.
         found = self._files.get_file_info(fs.FileSelector(self._path, allow_not_found=True))
         whole = [
             (each.base_name, each.size)
@@ -129,7 +128,7 @@ class RemoteFolder:
         return dict(sorted(whole))
 
 
-class RemoteDraft:
+class RemotePendingFile:
     def __init__(self, folder: RemoteFolder, name: str) -> None:
         self.sink = pa.BufferOutputStream()
         self._folder = folder
@@ -143,4 +142,4 @@ class RemoteDraft:
         self._folder.put(self._name, self.sink.getvalue())
 
     def discard(self) -> None:
-        """Nothing was sent, or what was sent is not there."""
+        """Nothing was published, so there is nothing to remove."""

@@ -1,8 +1,8 @@
-"""The lifecycle trace as it is recorded: what happened, who asked for it, when it was answered.
+"""The recorder of the lifecycle trace: events, their clients, and the times of their responses.
 
-Owns the rows until a writer takes them, and bounds them: whoever records never waits, and what
-the writer has no room for is dropped and counted. No body, secret or receipt is kept here longer
-than until a handful of answers are written, or for a second, and none goes on.
+It owns the rows until a writer takes them. Recording never waits: rows that the writer has no room
+for are dropped and counted. Bodies and receipts are kept until a few responses are written, or for
+a second; rows contain none of them.
 """
 
 import asyncio
@@ -18,49 +18,49 @@ from dovemq.core.message import Attribute, Message
 from dovemq.core.queue import Queue
 from dovemq.core.sending import attribute_bytes
 from dovemq.telemetry.lanes import ENTRY, NEVER, Chunk, JobText, Lane, entry_of, entry_unknown
-from dovemq.telemetry.schema import Event
+from dovemq.telemetry.schema import TraceEvent
 
 log = logging.getLogger(__name__)
 
 TICK_SECONDS: Final = 1.0
-"""How long an event waits for its answer to be written, and how often this is looked at."""
+"""The time for which an event waits for its response to be written, and the interval of checks."""
 CHUNK_ROWS: Final = 20_000
 CHUNK_TICKS_MAX: Final = 5
-"""Rows go to the writer when there are so many, or after so long: each time has its price."""
+"""Rows go to the writer when there are CHUNK_ROWS of them, or after this many ticks."""
 ROWS_WAITING_MAX: Final = 400_000
 ANSWERED_MAX: Final = 32
-"""Answers that are recorded together: code that runs once in a request finds the caches cold, and
-takes three times as long there as in a loop."""
+"""Responses that are recorded together: code that runs once in a request takes three times as long
+as in a loop, because the processor's caches are cold."""
 TOLD_MAX: Final = 10_000
-"""Sends, and settles, that wait for their answers to be written."""
+"""Sends, and settles, that wait for their responses to be written."""
 MESSAGES_KNOWN_MAX: Final = 200_000
-"""What is remembered of messages from their send, or first lease, to their settle."""
+"""Messages whose entries are remembered from their send, or first lease, to their settle."""
 QUEUE_NAMES_MAX: Final = 1_024
 SEQUENCE_ATTRIBUTE: Final = "dovemq.seq"
 SEQUENCE_DIGITS_MAX: Final = 18
 JOB_ATTRIBUTES: Final = ("dovemq.job_type", "dovemq.job_id", "dovemq.task")
 JOB_TEXT_LENGTH_MAX: Final = 128
-"""A longer one is left out: an identifier is meant, not contents."""
+"""Longer values are left out: they should be identifiers, not contents."""
 
 
-class Sink(Protocol):
+class ChunkSink(Protocol):
     @property
     def rows_waiting(self) -> int:
-        """Put here and not yet looked at."""
+        """Rows that were put here and not taken yet."""
         ...
 
     def put(self, chunk: Chunk) -> None: ...
 
 
 class Trace:
-    """`now_ns` never goes back, and what it began with is the writer's matter.
+    """The trace of one process. `now_ns` never goes backwards; the writer knows its zero.
 
-    What a store tells waits under its first sequence until the answer to it has been written, or
-    until nobody can expect that any more.
+    An event of a store waits under its first sequence until its response has been written, or until
+    it is clear that none will be.
     """
 
     def __init__(
-        self, sink: Sink, now_ns: Callable[[], int], loop: asyncio.AbstractEventLoop
+        self, sink: ChunkSink, now_ns: Callable[[], int], loop: asyncio.AbstractEventLoop
     ) -> None:
         self.now_ns = now_ns
         self.rows_dropped = 0
@@ -77,7 +77,7 @@ class Trace:
         self._sent: dict[int, tuple[int, Queue, int, Sequence[Message]]] = {}
         self._settled: dict[int, tuple[int, Queue, int, Sequence[Receipt]]] = {}
         self.answered: list[RequestTrail] = []
-        """Written, and to be recorded next."""
+        """Requests whose responses are written and whose rows are recorded next."""
         self._timer = loop.call_later(TICK_SECONDS, self._tick)
 
     def trail(self, client: str, read_ns: int) -> "RequestTrail":
@@ -95,13 +95,13 @@ class Trace:
 
     def expired(self, queue: Queue, partition: int, sequences: Sequence[int]) -> None:
         self.record_answered()
-        lane = self._chunk.lanes[Event.EXPIRED]
+        lane = self._chunk.lanes[TraceEvent.EXPIRED]
         if self._has_room(len(sequences)):
             lane.entries += b"".join(map(self._forgotten, sequences))
             lane.end_group(len(sequences), self._name(queue), partition, self.now_ns())
 
     def redriven(self, queue: Queue, leases: Sequence[Lease]) -> None:
-        lane = self._chunk.lanes[Event.REDRIVEN]
+        lane = self._chunk.lanes[TraceEvent.REDRIVEN]
         if self._has_room(len(leases)):
             lane.entries += b"".join(_entry(lease.message) for lease in leases)
             lane.counts.extend(lease.receive_count for lease in leases)
@@ -109,7 +109,7 @@ class Trace:
             lane.end_group(len(leases), self._name(queue), partition, self.now_ns())
 
     def close(self) -> None:
-        """Hand over all that is held."""
+        """Hand all rows to the writer."""
         self._timer.cancel()
         self._give_up(self.now_ns())
         self._hand_over()
@@ -121,7 +121,7 @@ class Trace:
         self._bound_known()
 
     def record_sent(self, sequence: int, trail: "RequestTrail") -> None:
-        """A send whose answer was written, or will not be."""
+        """Record a send whose response was written, or will not be."""
         told = self._sent.pop(sequence, None)
         if told is None or not self._has_room(len(told[3])):
             return
@@ -132,16 +132,7 @@ class Trace:
             lane.entries += entry
             if message.attributes:
                 _add_job(lane, message.attributes)
-        lane.end_group(
-            len(messages),
-            self._name(queue),
-            partition,
-            at_ns,
-            trail.client,
-            trail.read_ns,
-            trail.written_ns,
-            messages[0].sender,
-        )
+        self._end(lane, len(messages), queue, partition, at_ns, trail, messages[0].sender)
 
     def record_settled(self, sequence: int, trail: "RequestTrail") -> bool:
         told = self._settled.pop(sequence, None)
@@ -153,19 +144,11 @@ class Trace:
             for receipt in receipts:
                 lane.entries += self._forgotten(receipt.sequence)
                 lane.counts.append(receipt.receive_count)
-            lane.end_group(
-                len(receipts),
-                self._name(queue),
-                partition,
-                settled_ns,
-                trail.client,
-                trail.read_ns,
-                trail.written_ns,
-            )
+            self._end(lane, len(receipts), queue, partition, settled_ns, trail)
         return True
 
     def number_leases(self, count: int) -> int:
-        """The number of the first of so many leases."""
+        """The number of the first of `count` leases."""
         first = self._receive_next
         self._receive_next += count
         return first
@@ -185,29 +168,28 @@ class Trace:
                 lane.counts.append(lease.receive_count)
                 if message.attributes:
                     _add_job(lane, message.attributes)
-            lane.end_group(
-                len(leases),
-                self._name(queue),
-                leases[0].receipt.partition,
-                it_ns,
-                trail.client,
-                trail.read_ns,
-                trail.written_ns,
-                sender,
-                first,
-            )
+            partition = leases[0].receipt.partition
+            self._end(lane, len(leases), queue, partition, it_ns, trail, sender, first)
 
     def record_missed(self, queue: Queue, trail: "RequestTrail") -> None:
         if self._has_room(1):
-            self._chunk.lanes[Event.MISSED].end_group(
-                1,
-                self._name(queue),
-                0,
-                trail.written_ns,
-                trail.client,
-                trail.read_ns,
-                trail.written_ns,
-            )
+            lane = self._chunk.lanes[TraceEvent.MISSED]
+            # A receive looks into partition 0, the only one that queues have so far.
+            self._end(lane, 1, queue, 0, trail.written_ns, trail)
+
+    def _end(
+        self,
+        lane: Lane,
+        rows: int,
+        queue: Queue,
+        partition: int,
+        time_ns: int,
+        trail: "RequestTrail",
+        sender: str | None = None,
+        receives: int = 0,
+    ) -> None:
+        answered = (trail.client, trail.read_ns, trail.written_ns)
+        lane.end_group(rows, self._name(queue), partition, time_ns, *answered, sender, receives)
 
     def _has_room(self, count: int) -> bool:
         self._room -= count
@@ -217,13 +199,13 @@ class Trace:
         return False
 
     def _learnt(self, message: Message) -> bytes:
-        """Of a message that was sent long ago, or before this process began."""
+        """The entry of a message that was sent long ago, or before this process started."""
         known = self._known_before.pop(message.sequence, None) or _entry(message)
         self._known[message.sequence] = known
         return known
 
     def _forgotten(self, sequence: int) -> bytes:
-        """What was known of a message that is gone."""
+        """Forget a message that is gone; returns its entry."""
         known = self._known.pop(sequence, None) or self._known_before.pop(sequence, None)
         return known or entry_unknown(sequence)
 
@@ -247,7 +229,7 @@ class Trace:
             self._hand_over()
 
     def _give_up(self, until_ns: int) -> None:
-        """Record what happened until then and whose answer nobody has taken."""
+        """Record the events until that time whose responses were not written."""
         self.record_answered()
         nobody = RequestTrail(self)
         for sequence in _older(self._sent, until_ns):
@@ -268,9 +250,9 @@ class Trace:
 
 
 class RequestTrail(Struct, eq=False, gc=False):
-    """One request's part in the trace; implements `core.observing.Trail`.
+    """The trail of one request in the trace; implements `core.observing.Trail`.
 
-    What leads back to it does so only until it is recorded, so the collector need not know it.
+    References to it end when it is recorded, so it needs no garbage collection.
     """
 
     _trace: Trace
@@ -286,7 +268,7 @@ class RequestTrail(Struct, eq=False, gc=False):
 
     def sent(self, answers: Sequence[Sent | Duplicate]) -> None:
         for answer in answers:
-            # A duplicate has the sequence of the first, which is another request's matter.
+            # A duplicate has the sequence of the first, which belongs to another request.
             if type(answer) is Sent:
                 self._sent = answer.sequence
                 return
@@ -315,7 +297,7 @@ class RequestTrail(Struct, eq=False, gc=False):
         if self._sent is not None:
             trace.record_sent(self._sent, self)
         elif self._receipts:
-            # What was told stands under the first that was settled; the ones before were not.
+            # The event is stored under the first receipt that was settled.
             for receipt in self._receipts:
                 if trace.record_settled(receipt.sequence, self):
                     return
@@ -328,7 +310,7 @@ class RequestTrail(Struct, eq=False, gc=False):
 
 
 def send_number(message: Message) -> int:
-    """The sender's own number of a message, if it gave one, else the store's."""
+    """The number that the sender gave the message, else its sequence."""
     given = message.attributes.get(SEQUENCE_ATTRIBUTE)
     text = given.value if given is not None else ""
     if not isinstance(text, str) or len(text) > SEQUENCE_DIGITS_MAX:
@@ -337,7 +319,7 @@ def send_number(message: Message) -> int:
 
 
 def _older(told: Mapping[int, tuple[int, Queue, int, object]], until_ns: int) -> list[int]:
-    """Oldest first, as they were told."""
+    """The keys of events until that time, the oldest first."""
     found = []
     for sequence, (told_ns, *_) in told.items():
         if told_ns > until_ns:
@@ -356,7 +338,7 @@ def _entry(message: Message) -> bytes:
 
 
 def _add_job(lane: Lane, attributes: Mapping[str, Attribute]) -> None:
-    """Of the row whose entry was the last."""
+    """Add the job of the row whose entry was added last."""
     if any(job := _job(attributes)):
         lane.jobs[len(lane.entries) // ENTRY.size - 1] = job
 

@@ -1,40 +1,24 @@
-"""The thread that makes files of the trace. Its failures cost rows, which are counted, no more."""
+"""The thread that writes the files of the trace. If it fails, rows are lost and counted."""
 
 import logging
 import queue
 import threading
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from dovemq.telemetry.lanes import Chunk
+
+if TYPE_CHECKING:  # It needs Arrow, which the base install does not have.
+    from dovemq.telemetry.files import TraceFiles
 
 log = logging.getLogger(__name__)
 
 STOP_SECONDS_MAX: Final = 30.0
 
 
-class Files(Protocol):
-    @property
-    def rows(self) -> int: ...
-
-    @property
-    def seconds_left(self) -> float | None: ...
-
-    @property
-    def due(self) -> bool: ...
-
-    def add(self, chunk: Chunk) -> None: ...
-
-    def finish(self) -> int: ...
-
-    def remove_oldest(self) -> None: ...
-
-    def discard(self) -> None: ...
-
-
 class TraceWriter:
-    """`put` is for the event loop. Rows count as written once their file is whole."""
+    """The event loop calls `put`. Rows count as written when their file is complete."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: "TraceFiles") -> None:
         self.rows_written = 0
         self.rows_failed = 0
         self._files = files
@@ -55,12 +39,12 @@ class TraceWriter:
         self._inbox.put(chunk)
 
     def close(self) -> None:
-        """Waits for the last file; to be called beside the event loop."""
+        """Wait for the last file. Do not call this on the event loop."""
         self._inbox.put(None)
         self._thread.join(STOP_SECONDS_MAX)
         if self._thread.is_alive():
             rows = self.rows_waiting + self._files.rows
-            text = "trace: the last file is not whole after %d seconds, %d rows may be lost"
+            text = "trace: the last file is incomplete after %d seconds, %d rows may be lost"
             log.warning(text, STOP_SECONDS_MAX, rows)
 
     def _run(self) -> None:
@@ -95,7 +79,7 @@ class TraceWriter:
             self._remove_oldest()
 
     def _remove_oldest(self) -> None:
-        """A failure here costs no rows: the folder only grows."""
+        """A failure here loses no rows: the folder only grows."""
         try:
             self._files.remove_oldest()
             self._overfull = False

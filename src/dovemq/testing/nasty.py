@@ -20,7 +20,7 @@ from dovemq.core.commands import (
     Duplicate,
     Extension,
     Leased,
-    Page,
+    Peek,
     Peeked,
     Receipt,
     Sent,
@@ -172,7 +172,7 @@ class NastyPartition:
             lambda: self.inner.drop(sent_before_ms, count_max, self._store.now_ms())
         )
 
-    async def peek(self, page: Page, now_ms: int) -> list[Peeked]:
+    async def peek(self, page: Peek, now_ms: int) -> list[Peeked]:
         return await self._called(lambda: self.inner.peek(page, self._store.now_ms()))
 
     async def counts(self, now_ms: int) -> Counts:

@@ -119,7 +119,7 @@ class Judge(SqsClient):
                 self._failing.remove(body)
                 answer.failed.append(FailedEntry(name, "InternalError", "", False))
             else:
-                answer.successful.append(SentEntry(name, "id", "md5"))
+                answer.successful.append(SentEntry("md5", "id", id=name))
         return answer
 
 

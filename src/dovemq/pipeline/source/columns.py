@@ -12,7 +12,7 @@ import pyarrow as pa
 from dovemq.core.queue import QueueKey
 from dovemq.pipeline.source.errors import ColumnsRefused
 from dovemq.sqs.actions.sending import sequence_number
-from dovemq.sqs.arns import Names
+from dovemq.sqs.arns import QueueNames
 from dovemq.sqs.shapes import AttributeValue, ReceivedMessage
 
 ATTRIBUTE: Final = pa.struct(
@@ -99,7 +99,7 @@ def received_batch(messages: Sequence[ReceivedMessage], schema: pa.Schema) -> pa
 
 def peeked_batch(documents: Sequence[Mapping[str, Any]], region: str) -> pa.RecordBatch:
     """Messages of the admin API have a sequence number in every queue."""
-    names = Names(region)
+    names = QueueNames(region)
     renamed = {"group_id": "group", "sequence_number": "sequence", "dead_letter_source": "source"}
     columns = {name: [each[renamed.get(name, name)] for each in documents] for name in SCHEMA.names}
     columns["attributes"] = [_peeked_attributes(each["attributes"]) for each in documents]

@@ -1,4 +1,4 @@
-"""What all batches have in common: checks of the whole, and failures of one entry."""
+"""Parts that all batch operations share: checks of the whole, and failures of one entry."""
 
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
@@ -15,16 +15,16 @@ from dovemq.sqs import shapes
 from dovemq.sqs.faults import fault_of, text_of
 
 
-class Entry(Protocol):
+class BatchEntry(Protocol):
     @property
     def id(self) -> str | None: ...
 
 
-E = TypeVar("E", bound=Entry)
+E = TypeVar("E", bound=BatchEntry)
 
 
 def checked_entries(entries: Sequence[E] | None) -> list[E]:
-    """The entries of a batch that may be tried one by one."""
+    """The entries of a batch, if the batch as a whole is valid."""
     if entries is None or not entries:
         raise BatchEmpty()
     if len(entries) > limits.BATCH_COUNT.most:

@@ -1,7 +1,8 @@
-"""Message move tasks: start, list, cancel. A handle names a task and its source."""
+"""Starts, lists and cancels message move tasks. A handle names a task and its source."""
 
 import base64
 import binascii
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -11,9 +12,11 @@ from dovemq.core.commands import Move, MoveStatus
 from dovemq.core.errors import InvalidValue, MissingValue, QueueMissing, ResourceMissing
 from dovemq.core.queue import QueueKey
 from dovemq.sqs import shapes
-from dovemq.sqs.arns import Names
+from dovemq.sqs.arns import QueueNames
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import ParameterInvalid
+
+_RESOURCES: Final = {"SourceArn": "source", "DestinationArn": "target"}
 
 
 class TaskHandle(Struct, frozen=True, rename="camel"):
@@ -60,13 +63,14 @@ async def cancel_message_move_task(
     if not request.task_handle:
         raise MissingValue("TaskHandle")
     handle = read_handle(request.task_handle)
-    if call.names.key_of_arn(handle.source_arn) is None:
-        raise _missing("SourceArn")
+    key = call.names.key_of_arn(handle.source_arn)
+    if key is None or key.account != call.account:
+        raise ResourceMissing("source")
     source = await _found(call, "SourceArn", handle.source_arn)
-    # The source must exist and the task be one of it: a handle is not proof of either.
+    # Anybody can make up a handle: the source must exist, and have that task.
     moves = await call.service.moves.listing(source, limits.MOVES_LISTED.most)
     if all(move.move_id != handle.task_id for move in moves):
-        raise ResourceMissing("Task does not exist.")
+        raise ResourceMissing("task")
     move = await call.service.moves.cancel(handle.task_id)
     return shapes.CancelMessageMoveTaskResponse(move.moved)
 
@@ -74,7 +78,7 @@ async def cancel_message_move_task(
 async def _found(
     call: Call, parameter: str, arn: str | None, operation: str | None = None
 ) -> QueueKey:
-    """The key of a queue of the caller's own on which it may do that; moves leave no account."""
+    """The key of a queue on which the caller may do that; it must be the caller's own."""
     if not arn:
         raise MissingValue(parameter)
     key = call.names.key_of_arn(arn)
@@ -88,16 +92,10 @@ async def _found(
     try:
         return (await call.find(key, operation)).key
     except QueueMissing:
-        raise _missing(parameter) from None
+        raise ResourceMissing(_RESOURCES[parameter]) from None
 
 
-def _missing(parameter: str) -> ResourceMissing:
-    return ResourceMissing(
-        f"The resource that you specified for the {parameter} parameter doesn't exist."
-    )
-
-
-def _write_handle(move: Move, names: Names) -> str:
+def _write_handle(move: Move, names: QueueNames) -> str:
     handle = TaskHandle(move.move_id, names.arn(QueueKey.parse(move.source)))
     return base64.b64encode(msgspec.json.encode(handle)).decode()
 
@@ -109,7 +107,7 @@ def read_handle(text: str) -> TaskHandle:
         raise ParameterInvalid("Value for parameter TaskHandle is invalid.") from None
 
 
-def _task(move: Move, names: Names) -> shapes.MoveTask:
+def _task(move: Move, names: QueueNames) -> shapes.MoveTask:
     running = move.status is MoveStatus.RUNNING
     return shapes.MoveTask(
         status=move.status.value,

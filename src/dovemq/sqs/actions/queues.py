@@ -1,4 +1,4 @@
-"""Queues as a whole: create, find, list, change, purge, delete; their tags and permissions."""
+"""Operations on whole queues: create, find, list, change, purge, delete, tag."""
 
 import base64
 import binascii
@@ -16,13 +16,12 @@ from dovemq.core.errors import (
 from dovemq.core.queue import QueueKey
 from dovemq.sqs import shapes
 from dovemq.sqs.attributes import COUNTED, asked_names, read_changes, wire_name_of, written
+from dovemq.sqs.bounds import check_length
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import ParameterInvalid
 
 
-async def create_queue(
-    call: Call, request: shapes.CreateQueueRequest
-) -> shapes.CreateQueueResponse:
+async def create_queue(call: Call, request: shapes.CreateQueueRequest) -> shapes.QueueUrlResponse:
     if not request.queue_name:
         raise MissingValue("QueueName")
     attributes = request.attributes or {}
@@ -35,12 +34,10 @@ async def create_queue(
         queue = await call.service.queues.create(key, changes, tags)
     except InvalidAttribute as error:
         raise _policy_error(error, attributes) from None
-    return shapes.CreateQueueResponse(call.url(queue.key))
+    return shapes.QueueUrlResponse(call.url(queue.key))
 
 
-async def get_queue_url(
-    call: Call, request: shapes.GetQueueUrlRequest
-) -> shapes.GetQueueUrlResponse:
+async def get_queue_url(call: Call, request: shapes.GetQueueUrlRequest) -> shapes.QueueUrlResponse:
     if not request.queue_name:
         raise MissingValue("QueueName")
     key = QueueKey(request.queue_owner_account or call.account, request.queue_name)
@@ -50,7 +47,7 @@ async def get_queue_url(
         if key.account == call.account:
             raise
         raise QueueMissing(str(key)) from None
-    return shapes.GetQueueUrlResponse(call.url(queue.key))
+    return shapes.QueueUrlResponse(call.url(queue.key))
 
 
 async def list_queues(call: Call, request: shapes.ListQueuesRequest) -> shapes.ListQueuesResponse:
@@ -105,8 +102,8 @@ async def get_queue_attributes(
     call: Call, request: shapes.GetQueueAttributesRequest
 ) -> shapes.GetQueueAttributesResponse:
     queue = await call.queue(request.queue_url)
-    asked = asked_names(request.attribute_names or [])
-    counted = any(name in COUNTED for name in asked)
+    asked = asked_names(request.attribute_names or ())
+    counted = not asked.keys().isdisjoint(COUNTED)
     counts = await call.service.queues.counts(queue) if counted else None
     values = {name: written(name, queue, call.names, counts) for name in asked}
     return shapes.GetQueueAttributesResponse(
@@ -144,6 +141,7 @@ async def untag_queue(call: Call, request: shapes.UntagQueueRequest) -> shapes.E
     queue = await call.queue(request.queue_url)
     if not request.tag_keys:
         raise MissingValue("TagKeys")
+    check_length("TagKeys", request.tag_keys, limits.TAGS_MAX)
     await call.service.queues.retag(queue.key, {}, request.tag_keys)
     return shapes.Empty()
 
@@ -191,9 +189,9 @@ def read_token(token: str | None) -> str:
 
 
 def _policy_error(error: InvalidAttribute, attributes: Mapping[str, str]) -> Exception:
-    """Redrive policies are refused as a parameter, with the whole text; the rest by name."""
-    name = wire_name_of(error.name)
+    """SQS refuses redrive policies as parameters, with their text, and other attributes by name."""
+    name = wire_name_of(error.field)
     given: Any = attributes.get(name)
-    if error.name in ("redrive", "redrive_allow") and given is not None:
+    if error.field in ("redrive", "redrive_allow") and given is not None:
         return InvalidValue(name, given, error.reason)
     return error

@@ -1,6 +1,6 @@
-"""ReceiveMessage: which messages, and how much of each is shown."""
+"""ReceiveMessage: the messages, and the attributes of each that the client asks for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from dovemq.core import limits
@@ -10,7 +10,8 @@ from dovemq.core.queue import Queue, QueueKey
 from dovemq.core.sending import check_token
 from dovemq.service.attempts import Delivery
 from dovemq.sqs import shapes
-from dovemq.sqs.actions.sending import TRACE_HEADER, sequence_number
+from dovemq.sqs.actions.sending import XRAY_HEADER, sequence_number
+from dovemq.sqs.bounds import check_length
 from dovemq.sqs.call import Call
 from dovemq.sqs.digests import md5_of_attributes, md5_of_body
 
@@ -22,12 +23,13 @@ SYSTEM_ATTRIBUTES: Final = (
     "SequenceNumber",
     "MessageDeduplicationId",
     "MessageGroupId",
-    TRACE_HEADER,
+    XRAY_HEADER,
     "DeadLetterQueueSourceArn",
 )
 _ALL: Final = "All"
 _NONE: Final[frozenset[str]] = frozenset()
 _EVERY: Final = frozenset(SYSTEM_ATTRIBUTES)
+_ONLY_ALL: Final = [_ALL]
 _NOTHING: Final = shapes.ReceiveMessageResponse()
 
 
@@ -36,6 +38,8 @@ async def receive_message(
 ) -> shapes.ReceiveMessageResponse:
     queue = await call.queue(request.queue_url)
     wanted = _NONE
+    names = request.message_attribute_names
+    chosen = attribute_filter(names) if names else None
     if request.attribute_names or request.message_system_attribute_names:
         wanted = _wanted_names(request, query=call.query)
     count_max = request.max_number_of_messages
@@ -45,22 +49,21 @@ async def receive_message(
         raise InvalidValue(
             "MaxNumberOfMessages", count_max, "Must be between 1 and 10, if provided."
         )
-    lease, wait = request.visibility_timeout, request.wait_time_seconds
-    leased_ms = None if lease is None else lease_ms(lease)
-    waited_ms = None if wait is None else wait_ms(wait)
+    lease_ms, wait_ms = request.visibility_timeout, request.wait_time_seconds
+    if lease_ms is not None:
+        lease_ms = checked_ms("VisibilityTimeout", lease_ms, limits.LEASE_MS)
+    if wait_ms is not None:
+        wait_ms = checked_ms("WaitTimeSeconds", wait_ms, limits.WAIT_MS)
     attempt_id = request.receive_request_attempt_id
     if attempt_id is not None:
-        check_token("ReceiveRequestAttemptId", attempt_id)
+        check_token("attempt_id", attempt_id)
     messages = call.service.messages
-    deliveries = await messages.receive(
-        queue, count_max, leased_ms, waited_ms, attempt_id, call.trail
-    )
+    deliveries = await messages.receive(queue, count_max, lease_ms, wait_ms, attempt_id, call.trail)
     if not deliveries:
         return _NOTHING
     call.undelivered = lambda: messages.release(queue, deliveries)
-    filters = request.message_attribute_names
     return shapes.ReceiveMessageResponse(
-        [_received(call, queue, delivery, wanted, filters) for delivery in deliveries]
+        [_received(call, queue, delivery, wanted, chosen) for delivery in deliveries]
     )
 
 
@@ -69,10 +72,12 @@ def _received(
     queue: Queue,
     delivery: Delivery,
     wanted: frozenset[str],
-    filters: Sequence[str] | None,
+    chosen: Callable[[str], bool] | None,
 ) -> shapes.ReceivedMessage:
     message = delivery.lease.message
-    shown = chosen(message.attributes, filters) if filters and message.attributes else {}
+    shown: Mapping[str, Attribute] = {}
+    if chosen is not None and message.attributes:
+        shown = {name: each for name, each in message.attributes.items() if chosen(name)}
     return shapes.ReceivedMessage(
         message.message_id,
         delivery.receipt,
@@ -84,21 +89,29 @@ def _received(
     )
 
 
-def chosen(attributes: Mapping[str, Attribute], filters: Sequence[str]) -> dict[str, Attribute]:
-    """The attributes that a filter names, in full, by `prefix.*`, or by `All`, `*` or `.*`."""
-    prefixes = tuple(name.removesuffix(".*") for name in filters if name.endswith(".*"))
-    if _ALL in filters or "*" in filters or "" in prefixes:
-        return dict(attributes)
-    return {
-        name: value
-        for name, value in attributes.items()
-        if name in filters or name.startswith(prefixes)
-    }
+def attribute_filter(names: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a message attribute is asked for: by name, `prefix.*`, `All`, `*` or `.*`."""
+    if names[0] == _ALL and len(names) == 1:
+        return _every
+    check_length("MessageAttributeNames", names, limits.NAMES_LISTED_MAX)
+    wanted = frozenset(names)
+    prefixes = tuple(name.removesuffix(".*") for name in wanted if name.endswith(".*"))
+    if _ALL in wanted or "*" in wanted or "" in prefixes:
+        return _every
+    return lambda name: name in wanted or name.startswith(prefixes)
+
+
+def _every(_: str) -> bool:
+    return True
 
 
 def _wanted_names(request: shapes.ReceiveMessageRequest, *, query: bool) -> frozenset[str]:
     old, new = request.attribute_names, request.message_system_attribute_names
-    # Query heeds the new list only without the old one; JSON heeds both.
+    if (old or new) == _ONLY_ALL and not (old and new):
+        return _EVERY
+    check_length("AttributeNames", old, limits.NAMES_LISTED_MAX)
+    check_length("MessageSystemAttributeNames", new, limits.NAMES_LISTED_MAX)
+    # Query ignores the new list if there is an old one; JSON takes both.
     names = frozenset(old or ()) | frozenset(() if query and old else new or ())
     for name in names:
         if name != _ALL and name not in SYSTEM_ATTRIBUTES:
@@ -120,7 +133,7 @@ def _system_attributes(
         "SequenceNumber": sequence_number(message.sequence) if queue.settings.fifo else None,
         "MessageDeduplicationId": message.deduplication_id,
         "MessageGroupId": message.group,
-        TRACE_HEADER: message.trace,
+        XRAY_HEADER: message.xray_header,
         "DeadLetterQueueSourceArn": call.names.arn(QueueKey.parse(source)) if source else None,
     }
     return {name: value for name, value in values.items() if value and name in wanted}
@@ -133,23 +146,9 @@ def _wire_value(attribute: Attribute) -> shapes.AttributeValue:
     return shapes.AttributeValue(attribute.type, string_value=value)
 
 
-def lease_ms(seconds: int) -> int:
-    asked_ms = seconds * limits.SECOND_MS
-    if not limits.LEASE_MS.holds(asked_ms):
-        raise InvalidValue(
-            "VisibilityTimeout",
-            seconds,
-            f"Must be >= 0 and <= {limits.LEASE_MS.most // limits.SECOND_MS}, if provided.",
-        )
-    return asked_ms
-
-
-def wait_ms(seconds: int) -> int:
-    asked_ms = seconds * limits.SECOND_MS
-    if not limits.WAIT_MS.holds(asked_ms):
-        raise InvalidValue(
-            "WaitTimeSeconds",
-            seconds,
-            f"Must be >= 0 and <= {limits.WAIT_MS.most // limits.SECOND_MS}, if provided.",
-        )
-    return asked_ms
+def checked_ms(name: str, seconds: int, allowed: limits.Range) -> int:
+    """The parameter of that name in milliseconds."""
+    if not allowed.holds(seconds * limits.SECOND_MS):
+        most = allowed.most // limits.SECOND_MS
+        raise InvalidValue(name, seconds, f"Must be >= 0 and <= {most}, if provided.")
+    return seconds * limits.SECOND_MS

@@ -16,16 +16,17 @@ from dovemq.core.errors import (
 )
 from dovemq.core.message import Attribute
 from dovemq.core.queue import Queue
-from dovemq.core.sending import message_bytes, new_draft
+from dovemq.core.sending import check_attribute_count, message_bytes, new_draft
 from dovemq.sqs import shapes
 from dovemq.sqs.actions.batches import checked_entries, failed
 from dovemq.sqs.call import Call
 from dovemq.sqs.digests import md5_of_attributes, md5_of_body
 from dovemq.sqs.errors import ParameterInvalid
+from dovemq.sqs.faults import text_of
 
-TRACE_HEADER: Final = "AWSTraceHeader"
+XRAY_HEADER: Final = "AWSTraceHeader"
 _SEQUENCE_OFFSET: Final = 10**19
-"""Sequence numbers have twenty digits on the wire."""
+"""Added to sequences, because they have twenty digits on the wire."""
 
 
 async def send_message(
@@ -34,13 +35,7 @@ async def send_message(
     queue = await call.queue(request.queue_url)
     draft = _draft(call, queue, request)
     [sent] = await call.service.messages.send(queue, (draft,), call.trail)
-    return shapes.SendMessageResponse(
-        md5_of_body(draft.body),
-        sent.message_id,
-        md5_of_attributes(draft.attributes) if draft.attributes else None,
-        _system_digest(request) if request.message_system_attributes else None,
-        sequence_number(sent.sequence) if draft.deduplication_id is not None else None,
-    )
+    return shapes.SendMessageResponse(*_sent(request, draft, sent))
 
 
 async def send_message_batch(
@@ -59,9 +54,11 @@ async def send_message_batch(
         except RequestError as error:
             failures.append(failed(entry.id or "", _of_entry(error)))
     sent = await call.service.messages.send(queue, drafts, call.trail) if drafts else []
-    return shapes.SendMessageBatchResponse(
-        [_sent_entry(*each) for each in zip(drafted, drafts, sent, strict=True)], failures
-    )
+    done = [
+        shapes.SentEntry(*_sent(entry, draft, each), id=entry.id or "")
+        for entry, draft, each in zip(drafted, drafts, sent, strict=True)
+    ]
+    return shapes.SendMessageBatchResponse(done, failures)
 
 
 def sequence_number(sequence: int) -> str:
@@ -69,7 +66,8 @@ def sequence_number(sequence: int) -> str:
 
 
 def wire_attributes(values: Mapping[str, shapes.AttributeValue]) -> dict[str, Attribute]:
-    """The message attributes as the core knows them; it also checks them."""
+    """The message attributes as values of the core, which checks them."""
+    check_attribute_count(len(values))
     attributes = {}
     for name, value in values.items():
         if value.string_list_values or value.binary_list_values:
@@ -96,37 +94,39 @@ def _draft(call: Call, queue: Queue, request: shapes.NewMessage) -> Draft:
         attributes=wire_attributes(attributes) if attributes else None,
         group=request.message_group_id,
         deduplication_id=request.message_deduplication_id,
-        trace=_trace(request) if request.message_system_attributes else call.trace,
+        xray_header=_xray_header(request)
+        if request.message_system_attributes
+        else call.xray_header,
     )
 
 
-def _trace(request: shapes.NewMessage) -> str | None:
+def _xray_header(request: shapes.NewMessage) -> str | None:
+    header = None
     for name, value in (request.message_system_attributes or {}).items():
-        if name != TRACE_HEADER:
+        if name != XRAY_HEADER:
             raise InvalidMessageAttribute(
                 f"Message system attribute name '{name}' is invalid. "
-                f"Only '{TRACE_HEADER}' can be set."
+                f"Only '{XRAY_HEADER}' can be set."
             )
         if value.data_type != "String" or not value.string_value:
             raise InvalidMessageAttribute(
                 f"Message system attribute '{name}' must contain a non-empty value of type "
                 "'String'."
             )
-        return value.string_value
-    return None
+        header = value.string_value
+    return header
 
 
-def _system_digest(request: shapes.NewMessage) -> str | None:
-    return md5_of_attributes(wire_attributes(request.message_system_attributes or {}))
-
-
-def _sent_entry(entry: shapes.SendEntry, draft: Draft, sent: Sent | Duplicate) -> shapes.SentEntry:
-    return shapes.SentEntry(
-        entry.id or "",
-        sent.message_id,
+def _sent(
+    request: shapes.NewMessage, draft: Draft, sent: Sent | Duplicate
+) -> tuple[str, str, str | None, str | None, str | None]:
+    """The fields that `SendMessageResponse` and `SentEntry` share, in their order."""
+    system = request.message_system_attributes
+    return (
         md5_of_body(draft.body),
+        sent.message_id,
         md5_of_attributes(draft.attributes) if draft.attributes else None,
-        _system_digest(entry) if entry.message_system_attributes else None,
+        md5_of_attributes(wire_attributes(system)) if system else None,
         sequence_number(sent.sequence) if draft.deduplication_id is not None else None,
     )
 
@@ -134,20 +134,20 @@ def _sent_entry(entry: shapes.SendEntry, draft: Draft, sent: Sent | Duplicate) -
 def _check_total(entries: list[shapes.SendEntry]) -> None:
     total = 0
     for entry in entries:
-        attributes = entry.message_attributes
-        total += message_bytes(
-            entry.message_body or "", wire_attributes(attributes) if attributes else None
-        )
+        total += message_bytes(entry.message_body or "", None)
+        for name, value in (entry.message_attributes or {}).items():
+            texts = (name, value.data_type or "", value.string_value or "")
+            total += len("".join(texts).encode()) + len(value.binary_value or b"")
     if total > limits.BATCH_BYTES_MAX:
         raise BatchTooLong(total, limits.BATCH_BYTES_MAX)
 
 
 def _of_entry(error: RequestError) -> RequestError:
-    """Why one entry fails; what FIFO queues must be told refuses the whole batch."""
+    """The error of one entry; a FIFO message without its ids refuses the whole batch instead."""
     if isinstance(error, DeduplicationMissing):
         raise error
-    if isinstance(error, MissingValue) and error.parameter == "MessageGroupId":
-        raise ParameterInvalid(str(error))
+    if isinstance(error, MissingValue) and error.field == "group":
+        raise ParameterInvalid(text_of(error, query=False))
     if isinstance(error, MessageTooLong):
         return ParameterInvalid(f"One or more parameters cannot be validated. Reason: {error}")
     return error

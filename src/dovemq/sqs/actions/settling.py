@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from dovemq.core import limits
 from dovemq.core.errors import MissingValue, RequestError
 from dovemq.sqs import shapes
 from dovemq.sqs.actions.batches import checked_entries, failed
-from dovemq.sqs.actions.receiving import lease_ms
+from dovemq.sqs.actions.receiving import checked_ms
 from dovemq.sqs.call import Call
 
 
@@ -71,7 +72,8 @@ def _change(
         raise MissingValue("ReceiptHandle")
     if request.visibility_timeout is None:
         raise MissingValue("VisibilityTimeout")
-    return request.receipt_handle, lease_ms(request.visibility_timeout)
+    seconds = request.visibility_timeout
+    return request.receipt_handle, checked_ms("VisibilityTimeout", seconds, limits.LEASE_MS)
 
 
 def _batch_response(

@@ -20,7 +20,7 @@ from dovemq.core.commands import (
     Duplicate,
     Extension,
     Leased,
-    Page,
+    Peek,
     Peeked,
     Receipt,
     Sent,
@@ -175,6 +175,8 @@ class SqlitePartition:
             extension = self._index.extend(
                 receipt.sequence, receipt.receive_count, until_ms, now_ms
             )
+            # Another entry may stand for the message now.
+            entry = self._index.get(receipt.sequence)
             if extension is Extension.EXTENDED and entry is not None:
                 self._writer.touch(self._place, (entry,))
                 sooner = sooner or until_ms < was_ms
@@ -211,7 +213,7 @@ class SqlitePartition:
             await self._writer.commit()
         return len(dropped)
 
-    async def peek(self, page: Page, now_ms: int) -> list[Peeked]:
+    async def peek(self, page: Peek, now_ms: int) -> list[Peeked]:
         self._check_open()
         self._expire(now_ms)
         # Afterwards the rows are what the index says: no pending lease has to be laid over them.

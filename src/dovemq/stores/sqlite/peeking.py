@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import apsw
 
-from dovemq.core.commands import Page, Peeked, Visibility
+from dovemq.core.commands import Peek, Peeked, Visibility
 from dovemq.stores.sqlite.ground import Ground
 from dovemq.stores.sqlite.group import Place
 
 
 def peeking(
-    ground: Ground, place: Place, page: Page, now_ms: int
+    ground: Ground, place: Place, page: Peek, now_ms: int
 ) -> Callable[[apsw.Connection], list[Peeked]]:
     """What the reader thread does; damaged messages are passed over."""
     key = (*place, page.after_sequence, page.count_max)

@@ -58,7 +58,7 @@ class RecordCodec:
                 else attributes,
                 message.group,
                 message.deduplication_id,
-                message.trace,
+                message.xray_header,
                 message.source,
             )
         )

@@ -15,7 +15,7 @@ import apsw
 
 from dovemq.core.errors import QueueMissing
 from dovemq.core.index import Index, index_for
-from dovemq.core.observing import Observer, Unobserved
+from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock
 from dovemq.core.queue import Queue
 from dovemq.stores.sqlite.backup import back_up
@@ -258,7 +258,7 @@ async def open_store(
         rng=rng,
         cache_bytes_max=cache_bytes_max,
         clock=clock,
-        observer=observer or Unobserved(),
+        observer=observer or Observer(),
         vfs=vfs,
     )
 

@@ -98,7 +98,7 @@ class Gate(Struct, frozen=True):
     throttle: Throttle
 
 
-class Findings(Struct, frozen=True):
+class StoreFindings(Struct, frozen=True):
     findings: tuple[str, ...]
 
 
@@ -115,10 +115,10 @@ class EmbeddedCare:
     async def backup(self, target: Path) -> None:
         await self._store.backup(target)
 
-    async def verify(self) -> Findings:
+    async def verify(self) -> StoreFindings:
         """What earlier starts had to give up is told as long as its evidence is there."""
         earlier = [line for report in self.damage() for line in report.lines()]
-        return Findings((*earlier, *damage_lines(await self._store.verify())))
+        return StoreFindings((*earlier, *damage_lines(await self._store.verify())))
 
     def damage(self) -> "list[Report]":
         return self._store.damage()

@@ -30,17 +30,17 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
         [message] = sqs.receive_message(QueueUrl=url)["Messages"]
         sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
         sqs.close()
-        tell_consistency(server)
+        report_consistency(server)
         yield server
 
 
-def tell_consistency(server: LocalServer) -> None:
+def report_consistency(server: LocalServer) -> None:
     """As a monitor does."""
     none = ("duplicates", "lost", "open", "out_of_order", "displacement")
     counts = {"messages": 1, "received": 1, "ordered": 1, **dict.fromkeys(none, 0)}
     period = {"source": "a test", "from_ms": 1_000, "to_ms": 2_000}
     with BlockingAdminClient(server.admin_url, server.access_key, region=server.region) as admin:
-        admin.tell_consistency("000000000000", "jobs", {**period, **counts})
+        admin.report_consistency("000000000000", "jobs", {**period, **counts})
 
 
 def scrape(server: LocalServer, username: str, password: str) -> dict[str, Metric]:

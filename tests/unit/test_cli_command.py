@@ -17,7 +17,7 @@ def test_an_output_file_may_be_new_or_replaced(tmp_path: Path) -> None:
 
 
 def test_an_output_file_without_a_directory_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="there is no directory .*missing"):
+    with pytest.raises(argparse.ArgumentTypeError, match=r"there is no directory .*missing"):
         output_file(str(tmp_path / "missing" / "plot.png"))
 
 

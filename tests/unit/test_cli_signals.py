@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from dovemq.cli.command import Interrupted
-from dovemq.cli.ending import START_OVER, ended_by_signals, ended_soon, set_by_interruption
+from dovemq.cli.interruption import START_OVER, ended_by_signals, ended_soon, set_by_interruption
 
 
 @contextlib.contextmanager
@@ -109,17 +109,17 @@ def test_failure_after_a_signal_is_an_interruption_and_another_one_is_not() -> N
 
 HANGING = """
 import signal, subprocess, sys, threading
-from dovemq.cli import ending
+from dovemq.cli import interruption
 from dovemq.cli.output import working
 
-ending.END_SECONDS_MAX = 0.1
+interruption.END_SECONDS_MAX = 0.1
 child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
 
 def hang():
     print("hanging", flush=True)
     threading.Event().wait()
 
-with ending.ended_soon():
+with interruption.ended_soon():
     working(lambda: "", hang, lambda: None)
 """
 

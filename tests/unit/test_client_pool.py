@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from dovemq.client.connection import Answer
+from dovemq.client.connection import ClientResponse
 from dovemq.client.errors import AnswerMalformed, TimedOut, Unconnected, Unreachable
 from dovemq.client.pool import ATTEMPTS_MAX, Address, Pool
 
@@ -48,7 +48,7 @@ async def pool_to(reply: Reply, connections_max: int = 4) -> AsyncIterator[tuple
         await server.wait_closed()
 
 
-async def ask(pool: Pool, *, repeatable: bool = False, seconds_max: float = 20) -> Answer:
+async def ask(pool: Pool, *, repeatable: bool = False, seconds_max: float = 20) -> ClientResponse:
     return await pool.exchange(
         lambda: b"POST / HTTP/1.1\r\nhost: x\r\n\r\n", seconds_max, repeatable=repeatable
     )

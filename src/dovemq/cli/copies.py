@@ -23,13 +23,13 @@ from dovemq.cli.output import Progress, print_json
 from dovemq.cli.profiles import read_profile
 from dovemq.cli.target import find_target
 from dovemq.client import SqsClient
-from dovemq.client.copying import Copier, Pace, Side, Summary
 from dovemq.client.errors import ClientError
+from dovemq.client.moving import MoveOptions, MoveSide, MoveSummary, QueueMover
 from dovemq.client.pool import CONNECTIONS_MAX
 from dovemq.core.errors import DoveError
 from dovemq.server.run import until_stopped
 
-_PACE: Final = Pace()
+_PACE: Final = MoveOptions()
 _SIDES: Final = {"from": "source", "to": "target"}
 _AWS_HOST: Final = re.compile(r"sqs\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?")
 
@@ -85,12 +85,12 @@ class End(Struct, frozen=True):
             ca_bundle=target.ca_bundle,
         )
 
-    async def side(self, client: SqsClient) -> Side:
+    async def side(self, client: SqsClient) -> MoveSide:
         """Known to be there, and to be open to this key."""
         try:
             if self._url:
                 await client.attributes(self._url, ["QueueArn"])
-            return Side(client, self._url or await client.queue_url(self.queue))
+            return MoveSide(client, self._url or await client.queue_url(self.queue))
         except ClientError as error:
             raise CopyFailed(f"{_SIDES[self.word]} {self.queue}: {error}") from None
 
@@ -160,7 +160,7 @@ def _run(args: argparse.Namespace) -> int:
     return FAILED if summary.refused or summary.undeleted or summary.remaining else OK
 
 
-async def _copy(args: argparse.Namespace) -> Summary:
+async def _copy(args: argparse.Namespace) -> MoveSummary:
     source_end = End.of(args, "from", args.source)
     target_end = End.of(args, "to", args.target)
     async with source_end.client() as source_client, target_end.client() as target_client:
@@ -168,25 +168,25 @@ async def _copy(args: argparse.Namespace) -> Summary:
         target = await target_end.side(target_client)
         if source.queue == target.queue:
             raise WrongUse("source and target are one queue")
-        copier = Copier(
+        mover = QueueMover(
             source,
             target,
             _tell,
-            pace=Pace(args.workers, args.lease, args.idle),
+            pace=MoveOptions(args.workers, args.lease, args.idle),
             keep_ids=args.keep_deduplication_ids,
         )
-        return await _until_done(copier)
+        return await _until_done(mover)
 
 
-async def _until_done(copier: Copier) -> Summary:
-    """The first signal lets the copier finish what it has received."""
+async def _until_done(mover: QueueMover) -> MoveSummary:
+    """The first signal lets the mover finish what it has received."""
     stopped = asyncio.create_task(until_stopped())
-    stopped.add_done_callback(lambda task: None if task.cancelled() else copier.stop())
+    stopped.add_done_callback(lambda task: None if task.cancelled() else mover.stop())
     try:
-        async with Progress(lambda: f"{copier.copied} messages copied"):
-            return await copier.run()
+        async with Progress(lambda: f"{mover.copied} messages copied"):
+            return await mover.run()
     except ClientError as error:
-        raise CopyFailed(f"after {copier.copied} messages: {error}") from None
+        raise CopyFailed(f"after {mover.copied} messages: {error}") from None
     finally:
         stopped.cancel()
 

@@ -10,9 +10,9 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from dovemq.client.connection import Answer, Sink
+from dovemq.client.connection import ClientResponse, Sink
 from dovemq.client.errors import AnswerMalformed, Refused
-from dovemq.client.session import ANSWER_SECONDS_MAX, Session
+from dovemq.client.session import ANSWER_SECONDS_MAX, SignedSession
 from dovemq.core.access import AccessKey
 from dovemq.core.ports import Clock
 
@@ -36,7 +36,7 @@ class AdminClient:
         clock: Clock | None = None,
         ca_bundle: Path | None = None,
     ) -> None:
-        self._session = Session(
+        self._session = SignedSession(
             admin_url, key, region=region, service=SERVICE, clock=clock, ca_bundle=ca_bundle
         )
 
@@ -64,7 +64,7 @@ class AdminClient:
         """What a monitor has told of the queue last."""
         return await self._get(_queue_path(account, name) + "/consistency")
 
-    async def tell_consistency(
+    async def report_consistency(
         self, account: str, name: str, counts: Mapping[str, Any]
     ) -> Document:
         path = _queue_path(account, name) + "/consistency"
@@ -177,7 +177,7 @@ class AdminClient:
         *,
         seconds_max: float,
         sink: Sink | None = None,
-    ) -> Answer:
+    ) -> ClientResponse:
         headers = {} if body is None else {"content-type": "application/json"}
         given = urlencode({name: value for name, value in query.items() if value})
         answer = await self._session.ask(
@@ -201,7 +201,7 @@ class _Refusal(msgspec.Struct):
     error: _Error
 
 
-def _refusal(url: str, answer: Answer) -> Exception:
+def _refusal(url: str, answer: ClientResponse) -> Exception:
     try:
         error = msgspec.json.decode(answer.body, type=_Refusal).error
     except msgspec.DecodeError:

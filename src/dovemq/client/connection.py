@@ -18,7 +18,7 @@ class ConnectionBroken(Exception):
     """Raised inside this package alone; the pool turns it into what a caller can meet."""
 
 
-class Answer(Struct, frozen=True):
+class ClientResponse(Struct, frozen=True):
     status: int
     raw_headers: list[tuple[bytes, bytes]]
     body: bytes
@@ -41,14 +41,14 @@ class Answer(Struct, frozen=True):
         return f"{text}: {line}" if line.isprintable() else text
 
 
-class Connection(asyncio.Protocol):
+class PooledConnection(asyncio.Protocol):
     """Reads answers off the wire. A broken or cancelled exchange closes it for good."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._loop = asyncio.get_running_loop()
-        self._waiter: asyncio.Future[Answer] | None = None
+        self._waiter: asyncio.Future[ClientResponse] | None = None
         self._deadline = 0.0
         self._alarm: asyncio.TimerHandle | None = None
         self._sink: Sink | None = None
@@ -60,7 +60,9 @@ class Connection(asyncio.Protocol):
     def usable(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
-    async def exchange(self, request: bytes, deadline: float, sink: Sink | None = None) -> Answer:
+    async def exchange(
+        self, request: bytes, deadline: float, sink: Sink | None = None
+    ) -> ClientResponse:
         """The answer to `request`; its body goes to `sink` piece by piece if the status is 200.
 
         A `TimeoutError` when it is not there at `deadline`, in seconds of the loop's clock.
@@ -128,7 +130,9 @@ class Connection(asyncio.Protocol):
             self.close()
         if self._waiter is not None and not self._waiter.done():
             body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-            self._waiter.set_result(Answer(self._parser.get_status_code(), self._headers, body))
+            self._waiter.set_result(
+                ClientResponse(self._parser.get_status_code(), self._headers, body)
+            )
 
     def _set_alarm(self) -> None:
         """One alarm serves many requests: setting one for each would cost more than they do."""

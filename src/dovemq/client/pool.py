@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from dovemq.client.connection import Answer, Connection, ConnectionBroken, Sink
+from dovemq.client.connection import ClientResponse, ConnectionBroken, PooledConnection, Sink
 from dovemq.client.errors import (
     AnswerMalformed,
     TimedOut,
@@ -61,7 +61,7 @@ class Pool:
         self._address = address
         self._attempts_max = attempts_max
         self._trust = _trust(address, ca_bundle) if address.secure else None
-        self._idle: list[Connection] = []
+        self._idle: list[PooledConnection] = []
         self._slots = asyncio.Semaphore(connections_max)
         self._closed = False
 
@@ -72,7 +72,7 @@ class Pool:
         *,
         repeatable: bool,
         sink: Sink | None = None,
-    ) -> Answer:
+    ) -> ClientResponse:
         """The answer, within `seconds_max` in all.
 
         A connection that breaks is tried anew only if the request may be done twice, or if it
@@ -98,7 +98,7 @@ class Pool:
         deadline: float,
         repeatable: bool,
         sink: Sink | None,
-    ) -> Answer:
+    ) -> ClientResponse:
         attempts_max = self._attempts_max if repeatable and sink is None else 1
         for attempt in range(attempts_max):
             connection = self._idle_one() or await self._connection(deadline)
@@ -112,20 +112,20 @@ class Pool:
                 return answer
         raise AssertionError("the last attempt answers or raises")
 
-    def _idle_one(self) -> Connection | None:
+    def _idle_one(self) -> PooledConnection | None:
         while self._idle:
             connection = self._idle.pop()
             if connection.usable:
                 return connection
         return None
 
-    async def _connection(self, deadline: float) -> Connection:
+    async def _connection(self, deadline: float) -> PooledConnection:
         address = self._address
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout_at(min(deadline, loop.time() + CONNECT_SECONDS_MAX)):
                 _, connection = await loop.create_connection(
-                    Connection, address.host, address.port, ssl=self._trust
+                    PooledConnection, address.host, address.port, ssl=self._trust
                 )
         except TimeoutError:
             raise Unconnected(address.url, "no connection in time") from None
@@ -135,7 +135,7 @@ class Pool:
             raise Unconnected(address.url, error.strerror or str(error)) from None
         return connection
 
-    def _keep(self, connection: Connection) -> None:
+    def _keep(self, connection: PooledConnection) -> None:
         if self._closed:
             connection.close()
         elif connection.usable:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from dovemq.client.connection import Answer, Sink
+from dovemq.client.connection import ClientResponse, Sink
 from dovemq.client.pool import ATTEMPTS_MAX, CONNECTIONS_MAX, Address, Pool
 from dovemq.core.access import AccessKey
 from dovemq.core.ports import Clock
@@ -15,7 +15,7 @@ ANSWER_SECONDS_MAX: Final = 30.0
 """Longer than the longest poll."""
 
 
-class Session:
+class SignedSession:
     """Without a key requests go out unsigned, for servers that check no signatures."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Session:
         seconds_max: float = ANSWER_SECONDS_MAX,
         repeatable: bool = False,
         sink: Sink | None = None,
-    ) -> Answer:
+    ) -> ClientResponse:
         """The answer, whatever its status."""
 
         def request() -> bytes:
@@ -65,7 +65,7 @@ class Session:
         """A request as it goes out, signed as of now."""
         return form.request(body, self._clock.now_ms())
 
-    async def ask_signed(self, request: bytes, seconds_max: float) -> Answer:
+    async def ask_signed(self, request: bytes, seconds_max: float) -> ClientResponse:
         """Of a request that must not be done twice."""
         return await self._pool.exchange(lambda: request, seconds_max, repeatable=False)
 

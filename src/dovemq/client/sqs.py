@@ -6,10 +6,10 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from dovemq.client.connection import Answer
+from dovemq.client.connection import ClientResponse
 from dovemq.client.errors import AnswerMalformed, Refused
 from dovemq.client.pool import ATTEMPTS_MAX, CONNECTIONS_MAX
-from dovemq.client.session import ANSWER_SECONDS_MAX, RequestForm, Session
+from dovemq.client.session import ANSWER_SECONDS_MAX, RequestForm, SignedSession
 from dovemq.core.access import AccessKey
 from dovemq.core.ports import Clock
 from dovemq.sqs import shapes
@@ -64,7 +64,7 @@ class SqsClient:
         `attempts_max`: how often an operation that may be repeated is asked when its connection
         breaks. `answer_seconds_max` is for operations that have no longer time of their own.
         """
-        self._session = Session(
+        self._session = SignedSession(
             endpoint_url,
             key,
             region=region,
@@ -262,7 +262,7 @@ class SqsClient:
             form = self._forms[operation] = self._session.form("POST", "/", self._headers | target)
         return form
 
-    def _decoded(self, answer: Answer, shape: type[T]) -> T:
+    def _decoded(self, answer: ClientResponse, shape: type[T]) -> T:
         if answer.status != 200:
             raise _refusal(self._session.url, answer)
         decoder = self._decoders.get(shape)
@@ -280,7 +280,7 @@ class _Fault(msgspec.Struct):
     message: str = ""
 
 
-def _refusal(url: str, answer: Answer) -> Exception:
+def _refusal(url: str, answer: ClientResponse) -> Exception:
     try:
         fault = msgspec.json.decode(answer.body, type=_Fault)
     except msgspec.DecodeError:

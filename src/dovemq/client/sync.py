@@ -70,7 +70,7 @@ class BlockingAdminClient(Face[AdminClient]):
     messages = blocking(AdminClient.messages)
     counters = blocking(AdminClient.counters)
     consistency = blocking(AdminClient.consistency)
-    tell_consistency = blocking(AdminClient.tell_consistency)
+    report_consistency = blocking(AdminClient.report_consistency)
     backup = blocking(AdminClient.backup)
     damage = blocking(AdminClient.damage)
     verify = blocking(AdminClient.verify)

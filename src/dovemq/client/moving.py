@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from dovemq.client.batching import batches
 from dovemq.client.errors import ClientError, Refused
-from dovemq.client.patience import PAUSE_SECONDS, Pause, patiently
+from dovemq.client.retrying import PAUSE_SECONDS, Pause, retried
 from dovemq.client.sqs import SqsClient
 from dovemq.core import limits
 from dovemq.core.sending import message_bytes
@@ -49,14 +49,14 @@ _ABOUT_A_MESSAGE: Final = re.compile(
 T = TypeVar("T")
 
 
-class OneQueue(ClientError):
+class SameQueue(ClientError):
     """Found when a message that was sent to the target comes out of the source."""
 
     def __init__(self, queue: str) -> None:
         super().__init__(f"{queue}: source and target are one queue under two names")
 
 
-class Side(Struct, frozen=True):
+class MoveSide(Struct, frozen=True):
     client: SqsClient
     queue: str
     """Its URL."""
@@ -66,7 +66,7 @@ class Side(Struct, frozen=True):
         return self.queue.endswith(limits.FIFO_SUFFIX)
 
 
-class Pace(Struct, frozen=True):
+class MoveOptions(Struct, frozen=True):
     workers: int = 4
     lease_seconds: int = 60
     idle_seconds: int = 90
@@ -77,7 +77,7 @@ class Pace(Struct, frozen=True):
     """An empty source is looked at again after this, since some servers count roughly."""
 
 
-class Summary(Struct, frozen=True):
+class MoveSummary(Struct, frozen=True):
     """`undeleted` messages are at the target and will come back at the source."""
 
     copied: int
@@ -87,23 +87,23 @@ class Summary(Struct, frozen=True):
     stopped: bool
 
 
-class Copier:
+class QueueMover:
     """`problem` is told of each message that the target refuses, and why."""
 
     def __init__(
         self,
-        source: Side,
-        target: Side,
+        source: MoveSide,
+        target: MoveSide,
         problem: Callable[[str], None],
         *,
-        pace: Pace | None = None,
+        pace: MoveOptions | None = None,
         keep_ids: bool = False,
         pause: Pause = asyncio.sleep,
     ) -> None:
         self._source = source
         self._target = target
         self._problem = problem
-        self._pace = pace or Pace()
+        self._pace = pace or MoveOptions()
         self._keep_ids = keep_ids and target.fifo
         self._pause = pause
         self._stopped = False
@@ -122,12 +122,12 @@ class Copier:
         """Receive no more; what was received is finished."""
         self._stopped = True
 
-    async def run(self) -> Summary:
+    async def run(self) -> MoveSummary:
         self._moved_at = _now()
         await asyncio.gather(*(self._work() for _ in range(self._pace.workers)))
         if self._failure is not None:
             raise self._failure
-        return Summary(
+        return MoveSummary(
             self.copied,
             len(self._refused),
             self._undeleted,
@@ -146,7 +146,7 @@ class Copier:
 
     async def _turn(self) -> None:
         source = self._source
-        messages = await self._patiently(
+        messages = await self._retried(
             lambda: source.client.receive(
                 source.queue,
                 limits.RECEIVE_COUNT.most,
@@ -179,7 +179,7 @@ class Copier:
 
     async def _remaining(self) -> int:
         source = self._source
-        told = await self._patiently(lambda: source.client.attributes(source.queue, _COUNTS))
+        told = await self._retried(lambda: source.client.attributes(source.queue, _COUNTS))
         return sum(int(told.get(name, "0")) for name in _COUNTS)
 
     async def _move(self, messages: Sequence[ReceivedMessage]) -> None:
@@ -192,7 +192,7 @@ class Copier:
             return
         source = self._source
         receipts = [each.receipt_handle for each in sent]
-        answer = await self._patiently(lambda: source.client.settle_batch(source.queue, receipts))
+        answer = await self._retried(lambda: source.client.settle_batch(source.queue, receipts))
         self.copied += len(sent) - len(answer.failed)
         self._undeleted += len(answer.failed)
         self._moved_at = _now()
@@ -218,7 +218,7 @@ class Copier:
             for place, message in enumerate(messages)
         ]
         try:
-            answer = await self._patiently(lambda: target.client.send_batch(target.queue, entries))
+            answer = await self._retried(lambda: target.client.send_batch(target.queue, entries))
         except Refused as error:
             if not _ABOUT_A_MESSAGE.search(error.code):
                 raise
@@ -240,7 +240,7 @@ class Copier:
             SendMessageRequest(), message, fifo=target.fifo, keep_id=self._keep_ids
         )
         try:
-            answer = await self._patiently(lambda: target.client.send(target.queue, request))
+            answer = await self._retried(lambda: target.client.send(target.queue, request))
         except Refused as error:
             if not _ABOUT_A_MESSAGE.search(error.code):
                 raise
@@ -264,7 +264,7 @@ class Copier:
         Either side may be the first to see it: a poll can be answered before the send is.
         """
         if message_id in others:
-            raise OneQueue(self._source.queue)
+            raise SameQueue(self._source.queue)
         if len(mine) < FIRST_IDS_MAX:
             mine.add(message_id)
 
@@ -279,9 +279,9 @@ class Copier:
         self._refused.add(message.message_id)
         self._problem(f"message {message.message_id}: {reason}")
 
-    async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
+    async def _retried(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Also for a send whose answer was lost: the message would be sent again in any case."""
-        return await patiently(ask, self._pause)
+        return await retried(ask, self._pause)
 
 
 def received_bytes(message: ReceivedMessage) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from bench.peers import starting
 from dovemq.testing.local_server import LocalServer
-from tests.acceptance.copying import Copy, Place, in_order
+from tests.acceptance.moving import Copy, Place, in_order
 
 COUNT = 300
 FIFO_COUNT = 120
@@ -59,7 +59,7 @@ def test_messages_go_from_moto_to_us_and_back_without_loss(moto: Place, ours: Pl
     copy_with_a_kill(ours, here, moto, back, COUNT)
     found = Counter(moto.bodies(back))
     assert set(found) == set(range(COUNT))
-    # What a copier with one worker holds, sent and not yet deleted, at each of the two kills.
+    # What a mover with one worker holds, sent and not yet deleted, at each of the two kills.
     assert sum(found.values()) - COUNT <= 20
 
 

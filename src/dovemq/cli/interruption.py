@@ -25,7 +25,7 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 Handler = Callable[[int, FrameType | None], object]
 
 
-class Ending:
+class Interruption:
     """The end of one command, from the first signal on.
 
     `advice` gives the line that says how to go on; it may be asked in another thread.
@@ -63,9 +63,9 @@ class Ending:
 
 
 @contextlib.contextmanager
-def ended_soon() -> Iterator[Ending]:
+def ended_soon() -> Iterator[Interruption]:
     """A signal ends what is inside within `END_SECONDS_MAX`; jobs of Spark are cancelled."""
-    ending = Ending()
+    ending = Interruption()
     try:
         with ended_by_signals(ending.begin):
             yield ending

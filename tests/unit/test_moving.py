@@ -10,7 +10,14 @@ import pytest
 
 from dovemq.client import Refused, SqsClient, Unreachable
 from dovemq.client.batching import batches
-from dovemq.client.copying import Copier, OneQueue, Pace, Side, Summary, received_bytes
+from dovemq.client.moving import (
+    MoveOptions,
+    MoveSide,
+    MoveSummary,
+    QueueMover,
+    SameQueue,
+    received_bytes,
+)
 from dovemq.sqs.shapes import (
     AttributeValue,
     ReceivedMessage,
@@ -21,7 +28,7 @@ from dovemq.sqs.shapes import (
 )
 from dovemq.testing.local_server import LocalServer
 
-PACE = Pace(workers=2, idle_seconds=20, wait_seconds=0, empty_seconds=0)
+PACE = MoveOptions(workers=2, idle_seconds=20, wait_seconds=0, empty_seconds=0)
 FIFO = {"FifoQueue": "true"}
 numbers = itertools.count()
 
@@ -56,16 +63,16 @@ class LossyClient(SqsClient):
 
 
 class Bench:
-    """Two queues of one server, and what the copier said."""
+    """Two queues of one server, and what the mover said."""
 
     def __init__(self, client: SqsClient, target: SqsClient, source: str, goal: str) -> None:
         self.client = client
-        self.source = Side(client, source)
-        self.target = Side(target, goal)
+        self.source = MoveSide(client, source)
+        self.target = MoveSide(target, goal)
         self.problems: list[str] = []
 
-    def copier(self, *, keep_ids: bool = False) -> Copier:
-        return Copier(
+    def mover(self, *, keep_ids: bool = False) -> QueueMover:
+        return QueueMover(
             self.source,
             self.target,
             self.problems.append,
@@ -129,7 +136,7 @@ async def test_message_keeps_body_attributes_group_and_trace(server: LocalServer
             message_group_id="g",
         )
         await made.client.send(made.source.queue, message)
-        assert await made.copier().run() == Summary(1, 0, 0, 0, False)
+        assert await made.mover().run() == MoveSummary(1, 0, 0, 0, False)
         [found] = await made.arrived()
         assert (found.body, found.message_attributes) == ("héllo\n", attributes)
         assert found.attributes["MessageGroupId"] == "g"
@@ -140,7 +147,7 @@ async def test_fifo_groups_keep_their_order(server: LocalServer) -> None:
     async with bench(server, FIFO, FIFO) as made:
         for number in range(60):
             await made.send(str(number), group=f"g{number % 3}", key=f"k{number}")
-        assert (await made.copier().run()).copied == 60
+        assert (await made.mover().run()).copied == 60
         found = [(m.attributes["MessageGroupId"], m.body) for m in await made.arrived()]
         for group in range(3):
             bodies = [body for name, body in found if name == f"g{group}"]
@@ -152,7 +159,7 @@ async def test_messages_that_share_a_deduplication_id_are_all_copied(
 ) -> None:
     async with bench(server, {**FIFO, "DeduplicationScope": "messageGroup"}, FIFO) as made:
         ids = {await made.send(group, group=group, key="same") for group in "abc"}
-        assert (await made.copier().run()).copied == 3
+        assert (await made.mover().run()).copied == 3
         found = await made.arrived()
         assert sorted(m.body for m in found) == ["a", "b", "c"]
         assert {m.attributes["MessageDeduplicationId"] for m in found} == ids
@@ -164,7 +171,7 @@ async def test_kept_id_that_would_swallow_a_message_leaves_it_at_the_source(
     async with bench(server, {**FIFO, "DeduplicationScope": "messageGroup"}, FIFO) as made:
         for group in "abc":
             await made.send(group, group=group, key="same")
-        assert await made.copier(keep_ids=True).run() == Summary(1, 2, 0, 2, False)
+        assert await made.mover(keep_ids=True).run() == MoveSummary(1, 2, 0, 2, False)
         assert all("same deduplication id" in problem for problem in made.problems)
         [found] = await made.arrived()
         assert found.attributes["MessageDeduplicationId"] == "same"
@@ -175,7 +182,7 @@ async def test_standard_message_gets_group_and_id_where_the_target_wants_them(
 ) -> None:
     async with bench(server, {}, FIFO) as made:
         message_id = await made.send("one")
-        assert (await made.copier().run()).copied == 1
+        assert (await made.mover().run()).copied == 1
         [found] = await made.arrived()
         assert found.attributes["MessageGroupId"] == message_id
         assert found.attributes["MessageDeduplicationId"] == message_id
@@ -184,14 +191,14 @@ async def test_standard_message_gets_group_and_id_where_the_target_wants_them(
 async def test_fifo_message_goes_into_a_standard_queue(server: LocalServer) -> None:
     async with bench(server, FIFO, {}) as made:
         await made.send("one", group="g", key="k")
-        assert (await made.copier().run()).copied == 1
+        assert (await made.mover().run()).copied == 1
         assert await made.bodies() == ["one"]
 
 
 async def test_lost_answers_lose_nothing(server: LocalServer) -> None:
     async with bench(server, {}, {}, LossyClient) as made:
         bodies = {await made.send(str(number)) and str(number) for number in range(50)}
-        summary = await made.copier().run()
+        summary = await made.mover().run()
         assert (summary.copied, summary.remaining) == (50, 0)
         assert set(await made.bodies()) == bodies
 
@@ -202,7 +209,7 @@ async def test_fifo_target_takes_a_message_once_though_answers_are_lost(
     async with bench(server, FIFO, FIFO, LossyClient) as made:
         for number in range(30):
             await made.send(str(number), group="g", key=f"k{number}")
-        assert (await made.copier().run()).remaining == 0
+        assert (await made.mover().run()).remaining == 0
         assert await made.bodies() == [str(number) for number in range(30)]
 
 
@@ -211,7 +218,7 @@ async def test_message_that_the_target_refuses_stays_at_the_source(server: Local
         long_id = await made.send("x" * 2000)
         for number in range(20):
             await made.send(str(number))
-        assert await made.copier().run() == Summary(20, 1, 0, 1, False)
+        assert await made.mover().run() == MoveSummary(20, 1, 0, 1, False)
         assert [long_id in problem for problem in made.problems] == [True]
         assert len(await made.bodies()) == 20
 
@@ -221,12 +228,12 @@ async def test_refused_message_holds_back_what_follows_in_its_group(server: Loca
         for key, body in enumerate(["first", "x" * 2000, "third"]):
             await made.send(body, group="g", key=str(key))
         await made.send("other", group="h", key="h")
-        copier = made.copier()
-        copy = asyncio.create_task(copier.run())
-        while copier.copied < 2:
+        mover = made.mover()
+        copy = asyncio.create_task(mover.run())
+        while mover.copied < 2:
             await asyncio.sleep(0)
-        copier.stop()
-        assert await copy == Summary(2, 1, 0, 2, True)
+        mover.stop()
+        assert await copy == MoveSummary(2, 1, 0, 2, True)
         assert sorted(await made.bodies()) == ["first", "other"]
 
 
@@ -234,8 +241,8 @@ async def test_queue_is_not_copied_into_itself(server: LocalServer) -> None:
     async with bench(server, {}, {}) as made:
         await made.send("round and round")
         made.target = made.source
-        with pytest.raises(OneQueue):
-            await made.copier().run()
+        with pytest.raises(SameQueue):
+            await made.mover().run()
 
 
 async def test_target_that_is_gone_ends_the_copy_and_loses_nothing(server: LocalServer) -> None:
@@ -243,7 +250,7 @@ async def test_target_that_is_gone_ends_the_copy_and_loses_nothing(server: Local
         await made.send("kept")
         await made.client.delete_queue(made.target.queue)
         with pytest.raises(Refused, match="NonExistentQueue"):
-            await made.copier().run()
+            await made.mover().run()
         told = await made.client.attributes(made.source.queue)
         assert told["ApproximateNumberOfMessagesNotVisible"] == "1"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from dovemq.testing.local_server import LocalServer
-from tests.acceptance.copying import Copy, Place, ended, in_order
+from tests.acceptance.moving import Copy, Place, ended, in_order
 
 COUNT = 4_000
 LEASE_SECONDS = 2
@@ -37,7 +37,7 @@ def test_killed_copy_is_resumed_without_loss(places: tuple[Place, Place]) -> Non
     assert (code, summary["remaining"], summary["refused"]) == (0, 0, 0)
     found = Counter(copy.new.bodies(copy.target))
     assert set(found) == set(range(COUNT))
-    # What one copier holds at a time, sent and not yet deleted.
+    # What one mover holds at a time, sent and not yet deleted.
     assert sum(found.values()) - COUNT <= 40
 
 

@@ -6,6 +6,7 @@ Everything that is handed down by constructors is made here: clock, randomness, 
 import asyncio
 import contextlib
 import logging
+import os
 import random
 import secrets
 import time
@@ -44,6 +45,7 @@ from dovemq.stores.urls import MemoryPlace, Place, parse_store_url
 from dovemq.system.clock import SystemClock
 from dovemq.system.collector import calm_collector
 from dovemq.system.key_file import ensure_key, read_key
+from dovemq.system.running import RunningServer, announced
 from dovemq.telemetry.meter import Meter
 from dovemq.telemetry.metrics import Sample
 from dovemq.telemetry.tracing import Tracing, open_tracing
@@ -220,8 +222,10 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
         if certificates is not None:
             reload_on_hangup(certificates)
         await asyncio.sleep(0)
-        announce(_listening(settings, server))
-        await stopped
+        listening = _listening(settings, server)
+        with announced(settings.data, _running(settings, listening)):
+            announce(listening)
+            await stopped
         if not await server.drain(settings.drain_seconds, service.drain):
             log.warning("clients were cut off after %d seconds", settings.drain_seconds)
 
@@ -387,6 +391,16 @@ async def _start(server: Server, settings: Settings) -> None:
     except (OSError, UnicodeError) as error:
         found = (isinstance(error, OSError) and error.strerror) or str(error)
         raise ListenFailed(settings.host, settings.port, found) from None
+
+
+def _running(settings: Settings, listening: Listening) -> RunningServer:
+    return RunningServer(
+        endpoint_url=listening.endpoint_url,
+        admin_url=listening.admin_url,
+        public_url=settings.public_url,
+        region=settings.region,
+        pid=os.getpid(),
+    )
 
 
 def _listening(settings: Settings, server: Server) -> Listening:

@@ -145,8 +145,8 @@ def test_copy_trusts_each_side_by_itself(
     ):
         urls = [sqs.create_queue(QueueName="jobs")["QueueUrl"] for sqs in (source, target)]
         source.send_message(QueueUrl=urls[0], MessageBody="tea")
-        assert main(["copy", *urls, *sides]) == 1
-        assert main(["copy", *urls, *sides, "--to-ca-bundle", str(bundle)]) == 0
+        assert main(["move", *urls, *sides]) == 1
+        assert main(["move", *urls, *sides, "--to-ca-bundle", str(bundle)]) == 0
         assert target.receive_message(QueueUrl=urls[1])["Messages"][0]["Body"] == "tea"
 
 

@@ -223,7 +223,7 @@ def test_trace_without_its_extra_says_what_to_install(tmp_path: Path) -> None:
     path = os.pathsep.join([str(shadow), os.environ.get("PYTHONPATH", "")])
     code, said = _serve(tmp_path, "--trace", str(tmp_path / "t"), PYTHONPATH=path)
     assert code == 2
-    assert "pip install 'dovemq[trace]'" in said
+    assert "make setup EXTRAS=trace" in said
     assert "Traceback" not in said
 
 

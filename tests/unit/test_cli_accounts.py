@@ -314,7 +314,7 @@ def test_queues_declared_at_the_start_are_in_the_audit_log(shell: Shell, tmp_pat
 def test_doctor_finds_nothing_wrong_with_an_account_without_a_role(shell: Shell, made: Any) -> None:
     shell.be_key(made)
     checks = {check["name"].split()[0]: check for check in shell.json("doctor")["checks"]}
-    assert all(check["ok"] for check in checks.values())
+    assert {check["state"] for check in checks.values()} <= {"ok", "absent"}
     assert "needs the role viewer" in checks["admin"]["found"]
 
 

@@ -1,4 +1,4 @@
-"""Draining a queue into another: what is kept, what is refused, what a lost answer does."""
+"""Moving a queue into another: what is kept, what is refused, what a lost answer does."""
 
 import asyncio
 import itertools
@@ -10,14 +10,8 @@ import pytest
 
 from dovemq.client import Refused, SqsClient, Unreachable
 from dovemq.client.batching import batches
-from dovemq.client.moving import (
-    MoveOptions,
-    MoveSide,
-    MoveSummary,
-    QueueMover,
-    SameQueue,
-    received_bytes,
-)
+from dovemq.client.delivering import QueueSide, SameQueue, received_bytes
+from dovemq.client.moving import MoveOptions, MoveSummary, QueueMover
 from dovemq.sqs.shapes import (
     AttributeValue,
     ReceivedMessage,
@@ -28,7 +22,7 @@ from dovemq.sqs.shapes import (
 )
 from dovemq.testing.local_server import LocalServer
 
-PACE = MoveOptions(workers=2, idle_seconds=20, wait_seconds=0, empty_seconds=0)
+OPTIONS = MoveOptions(workers=2, idle_seconds=20, wait_seconds=0, empty_seconds=0)
 FIFO = {"FifoQueue": "true"}
 numbers = itertools.count()
 
@@ -37,7 +31,7 @@ T = TypeVar("T")
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
-    data = tmp_path_factory.mktemp("copying") / "data"
+    data = tmp_path_factory.mktemp("moving") / "data"
     with LocalServer(data, args=["--store", "memory://"]) as running:
         yield running
 
@@ -67,8 +61,8 @@ class Bench:
 
     def __init__(self, client: SqsClient, target: SqsClient, source: str, goal: str) -> None:
         self.client = client
-        self.source = MoveSide(client, source)
-        self.target = MoveSide(target, goal)
+        self.source = QueueSide(client, source)
+        self.target = QueueSide(target, goal)
         self.problems: list[str] = []
 
     def mover(self, *, keep_ids: bool = False) -> QueueMover:
@@ -76,7 +70,7 @@ class Bench:
             self.source,
             self.target,
             self.problems.append,
-            pace=PACE,
+            options=OPTIONS,
             keep_ids=keep_ids,
             pause=_rest,
         )
@@ -117,7 +111,7 @@ async def bench(
     ):
         urls = []
         for attributes in (source, target):
-            name = f"copy-{next(numbers)}" + (".fifo" if "FifoQueue" in attributes else "")
+            name = f"move-{next(numbers)}" + (".fifo" if "FifoQueue" in attributes else "")
             urls.append(await client.create_queue(name, attributes, {}))
         yield Bench(client, other, *urls)
 
@@ -147,19 +141,19 @@ async def test_fifo_groups_keep_their_order(server: LocalServer) -> None:
     async with bench(server, FIFO, FIFO) as made:
         for number in range(60):
             await made.send(str(number), group=f"g{number % 3}", key=f"k{number}")
-        assert (await made.mover().run()).copied == 60
+        assert (await made.mover().run()).moved == 60
         found = [(m.attributes["MessageGroupId"], m.body) for m in await made.arrived()]
         for group in range(3):
             bodies = [body for name, body in found if name == f"g{group}"]
             assert bodies == [str(number) for number in range(group, 60, 3)]
 
 
-async def test_messages_that_share_a_deduplication_id_are_all_copied(
+async def test_messages_that_share_a_deduplication_id_are_all_moved(
     server: LocalServer,
 ) -> None:
     async with bench(server, {**FIFO, "DeduplicationScope": "messageGroup"}, FIFO) as made:
         ids = {await made.send(group, group=group, key="same") for group in "abc"}
-        assert (await made.mover().run()).copied == 3
+        assert (await made.mover().run()).moved == 3
         found = await made.arrived()
         assert sorted(m.body for m in found) == ["a", "b", "c"]
         assert {m.attributes["MessageDeduplicationId"] for m in found} == ids
@@ -182,7 +176,7 @@ async def test_standard_message_gets_group_and_id_where_the_target_wants_them(
 ) -> None:
     async with bench(server, {}, FIFO) as made:
         message_id = await made.send("one")
-        assert (await made.mover().run()).copied == 1
+        assert (await made.mover().run()).moved == 1
         [found] = await made.arrived()
         assert found.attributes["MessageGroupId"] == message_id
         assert found.attributes["MessageDeduplicationId"] == message_id
@@ -191,7 +185,7 @@ async def test_standard_message_gets_group_and_id_where_the_target_wants_them(
 async def test_fifo_message_goes_into_a_standard_queue(server: LocalServer) -> None:
     async with bench(server, FIFO, {}) as made:
         await made.send("one", group="g", key="k")
-        assert (await made.mover().run()).copied == 1
+        assert (await made.mover().run()).moved == 1
         assert await made.bodies() == ["one"]
 
 
@@ -199,7 +193,7 @@ async def test_lost_answers_lose_nothing(server: LocalServer) -> None:
     async with bench(server, {}, {}, LossyClient) as made:
         bodies = {await made.send(str(number)) and str(number) for number in range(50)}
         summary = await made.mover().run()
-        assert (summary.copied, summary.remaining) == (50, 0)
+        assert (summary.moved, summary.remaining) == (50, 0)
         assert set(await made.bodies()) == bodies
 
 
@@ -229,15 +223,15 @@ async def test_refused_message_holds_back_what_follows_in_its_group(server: Loca
             await made.send(body, group="g", key=str(key))
         await made.send("other", group="h", key="h")
         mover = made.mover()
-        copy = asyncio.create_task(mover.run())
-        while mover.copied < 2:
+        move = asyncio.create_task(mover.run())
+        while mover.moved < 2:
             await asyncio.sleep(0)
         mover.stop()
-        assert await copy == MoveSummary(2, 1, 0, 2, True)
+        assert await move == MoveSummary(2, 1, 0, 2, True)
         assert sorted(await made.bodies()) == ["first", "other"]
 
 
-async def test_queue_is_not_copied_into_itself(server: LocalServer) -> None:
+async def test_queue_is_not_moved_into_itself(server: LocalServer) -> None:
     async with bench(server, {}, {}) as made:
         await made.send("round and round")
         made.target = made.source
@@ -245,7 +239,7 @@ async def test_queue_is_not_copied_into_itself(server: LocalServer) -> None:
             await made.mover().run()
 
 
-async def test_target_that_is_gone_ends_the_copy_and_loses_nothing(server: LocalServer) -> None:
+async def test_target_that_is_gone_ends_the_move_and_loses_nothing(server: LocalServer) -> None:
     async with bench(server, {}, {}) as made:
         await made.send("kept")
         await made.client.delete_queue(made.target.queue)

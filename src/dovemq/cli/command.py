@@ -1,4 +1,4 @@
-"""How a command is declared: its help with an example, its options, what it returns."""
+"""The declaration of commands: help with an example, shared options, exit codes."""
 
 import argparse
 import os
@@ -14,6 +14,12 @@ OK: Final = 0
 FAILED: Final = 1
 WRONG_USE: Final = 2
 INTERRUPTED: Final = 130
+EXIT_CODES: Final = {
+    OK: "The command did what it was asked to do.",
+    FAILED: "The server refused or could not be reached, a check failed, or the answer is no.",
+    WRONG_USE: "The command line, a setting or an input file is wrong; nothing was done.",
+    INTERRUPTED: "Ctrl-C ended the command. Other signals give 128 plus their number.",
+}
 
 _UNITS_MS: Final = {
     "s": limits.SECOND_MS,
@@ -27,11 +33,11 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 class WrongUse(DoveError):
-    """The command line makes no sense; the text says what would."""
+    """The command line is wrong. The text says how to correct it."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal of that number ended the command; `advice` says how to go on."""
+    """The signal `number` ended the command. `advice` says how to continue."""
 
     def __init__(self, number: int, advice: str = "") -> None:
         super().__init__(f"interrupted; {advice}" if advice else "interrupted")
@@ -39,7 +45,7 @@ class Interrupted(KeyboardInterrupt):
 
     @property
     def code(self) -> int:
-        """As shells have it: 130 after Ctrl-C, 143 after SIGTERM."""
+        """The exit code by the convention of shells: 130 for Ctrl-C, 143 for SIGTERM."""
         return 128 + self.number
 
 
@@ -48,12 +54,12 @@ def add_command(
 ) -> argparse.ArgumentParser:
     parser = add_group(commands, name, summary, example)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
     return parser
 
 
 def add_group(commands: Commands, name: str, summary: str, example: str) -> argparse.ArgumentParser:
-    """A command that has commands of its own."""
+    """Add a command that has commands of its own."""
     return commands.add_parser(
         name,
         help=summary,
@@ -64,30 +70,43 @@ def add_group(commands: Commands, name: str, summary: str, example: str) -> argp
     )
 
 
+def add_queue(parser: argparse.ArgumentParser, help: str = "queue") -> None:
+    text = f"{help}: NAME, ACCOUNT/NAME or URL"
+    parser.add_argument("queue", type=queue, metavar="QUEUE", help=text)
+
+
 def add_target(parser: argparse.ArgumentParser) -> None:
-    """Options that say which server is meant."""
+    """Add the options that choose a server and an access key."""
     group = parser.add_argument_group(
-        "server", "Without these: AWS_ENDPOINT_URL_SQS and the AWS keys, else the local server."
+        "server", "Default: AWS_ENDPOINT_URL_SQS and the AWS keys, else the local server."
     )
     group.add_argument("--endpoint-url", metavar="URL", help="SQS endpoint of the server")
-    group.add_argument("--admin-url", metavar="URL", help="its admin API (default: port + 1)")
-    group.add_argument("--data", metavar="DIR", help="data directory that holds its root key")
-    group.add_argument("--port", metavar="N", help="its port on this machine")
-    group.add_argument("--profile", metavar="NAME", help="access key of AWS's files")
-    group.add_argument("--region", metavar="NAME", help="region of the signatures")
+    group.add_argument("--admin-url", metavar="URL", help="admin API (default: the next port)")
+    group.add_argument("--data", metavar="DIR", help="data directory of a server on this machine")
+    group.add_argument("--port", metavar="N", help="port of a server on this machine")
+    group.add_argument("--profile", metavar="NAME", help="profile with the access key in ~/.aws")
+    group.add_argument("--region", metavar="NAME", help="region for signatures")
     add_ca_bundle(group)
 
 
 def add_ca_bundle(group: argparse._ActionsContainer) -> None:
     group.add_argument(
-        "--ca-bundle", metavar="FILE", help="certificates to trust over https (AWS_CA_BUNDLE)"
+        "--ca-bundle", metavar="FILE", help="trusted certificates for https (AWS_CA_BUNDLE)"
     )
+
+
+def queue(text: str) -> str:
+    """A queue as NAME, ACCOUNT/NAME or URL."""
+    parts = text.partition("://")[2].split("/")[1:] if "://" in text else text.split("/")
+    if not all(parts) or not 1 <= len(parts) <= 2:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME, ACCOUNT/NAME or URL of a queue")
+    return text
 
 
 def count(text: str) -> int:
     """A whole number of at least one."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 
@@ -99,10 +118,10 @@ def number(text: str) -> int:
 
 
 def duration_ms(text: str) -> int:
-    """`90d`, `24h`, `30m` or `45s` in milliseconds."""
+    """Milliseconds of a duration such as `90d`, `24h`, `30m` or `45s`."""
     amount, unit = text[:-1], text[-1:]
     if not (amount.isascii() and amount.isdecimal()) or unit not in _UNITS_MS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 90d, 24h, 30m or 45s")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 90d, 24h, 30m or 45s")
     return int(amount) * _UNITS_MS[unit]
 
 

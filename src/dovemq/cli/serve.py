@@ -1,7 +1,9 @@
-"""`dovemq serve`: the service itself, until SIGTERM."""
+"""`dovemq serve`: the service itself."""
 
 import argparse
+import os
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -21,15 +23,15 @@ def add(commands: Commands) -> None:
         commands,
         "serve",
         _run,
-        "run the service until SIGTERM",
+        "run the service until Ctrl-C or SIGTERM",
         "dovemq serve --port 9400 --data ./data",
     )
     add_settings(parser)
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
-    """One flag per setting; values are checked together with those of file and environment."""
-    parser.add_argument(FILE_FLAG, metavar="FILE", help="settings as TOML (DOVEMQ_CONFIG)")
+    """Add a flag for each setting. Values are checked with those of the file and environment."""
+    parser.add_argument(FILE_FLAG, metavar="FILE", help="TOML file with settings (DOVEMQ_CONFIG)")
     for setting in all_settings():
         text = _help(setting)
         if setting.is_switch:
@@ -72,12 +74,20 @@ def _greeting(settings: Settings, listening: "Listening") -> Iterator[str]:
     if settings.trace is not None:
         yield f"trace           {parse_location(settings.trace)}"
     if settings.store == "memory://":
-        yield "messages are kept in memory and are gone when the server stops"
+        yield "Messages are kept in memory and are lost when the server stops."
     if settings.insecure_no_auth:
-        yield "signatures are not checked: any credentials will do"
+        yield "Signatures are not checked: any credentials work."
         return
-    place = f"--port {listening.endpoint_url.rpartition(':')[2]}"
-    if settings.tls_certificate or settings.public_url:
-        place = f"--endpoint-url {shlex.quote(settings.public_url or listening.endpoint_url)}"
-    yield "for AWS clients, in another terminal:"
-    yield f'  eval "$(dovemq env --data {shlex.quote(listening.data)} {place})"'
+    yield "For AWS clients, in another terminal:"
+    yield f'  eval "$({program_name()} env --data {shlex.quote(listening.data)})"'
+
+
+def program_name() -> str:
+    """This program as a user can type it: by name if it is on the PATH, else by its path."""
+    started = sys.argv[0]
+    if os.path.basename(started) == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m dovemq"
+    found = shutil.which(os.path.basename(started))
+    if found and os.path.realpath(found) == os.path.realpath(started):
+        return os.path.basename(started)
+    return shlex.quote(min(os.path.relpath(started), os.path.abspath(started), key=len))

@@ -44,7 +44,10 @@ T = TypeVar("T")
 
 
 class SqsClient:
-    """Queues are named by their URL, or by their name alone."""
+    """A client of one SQS endpoint.
+
+    A queue is given by its URL. DoveMQ's own server takes NAME and ACCOUNT/NAME as well.
+    """
 
     def __init__(
         self,
@@ -95,8 +98,13 @@ class SqsClient:
         request = shapes.CreateQueueRequest(name, dict(attributes), dict(tags))
         return (await self._ask("CreateQueue", request, shapes.CreateQueueResponse)).queue_url
 
-    async def queue_url(self, name: str) -> str:
-        request = shapes.GetQueueUrlRequest(name)
+    async def queue_url(self, queue: str) -> str:
+        """The URL of a queue that is given by NAME, ACCOUNT/NAME or URL."""
+        if "://" in queue:
+            return queue
+        if "/" in queue:
+            return f"{self._session.url.rstrip('/')}/{queue.strip('/')}"
+        request = shapes.GetQueueUrlRequest(queue)
         return (await self._ask("GetQueueUrl", request, shapes.GetQueueUrlResponse)).queue_url
 
     async def queue_urls(self, prefix: str = "") -> list[str]:

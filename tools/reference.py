@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dovemq.cli import build_parser
+from dovemq.cli.command import EXIT_CODES
 from dovemq.core.limits import DELAY_MS, ORDER_HINT, SECOND_MS, Range
 from dovemq.core.queue import RANGES, QueueSettings
 from dovemq.server.admin_desk import Route
@@ -87,8 +88,8 @@ def settings_page() -> str:
         "Settings",
         "Defaults give way to a TOML file (`--config FILE`, or `DOVEMQ_CONFIG`), the file to the "
         "environment, the environment to flags of `dovemq serve`. In the file a name with a "
-        "period is a key in a table: `[http]`, `body_bytes_max = 1048576`. `dovemq doctor` shows "
-        "what is in force and where it came from.",
+        "period is a key in a table: `[http]`, `body_bytes_max = 1048576`. `dovemq doctor "
+        "--settings` shows what is in force and where it came from.",
         table(("name", "flag", "variable", "default", "meaning"), rows),
     )
 
@@ -100,9 +101,15 @@ def _default(setting: Setting) -> str:
 def commands_page() -> str:
     return page(
         "Commands",
-        "Exit codes: 0 done, 1 a check failed or the server refused, 2 wrong use. Commands that "
-        "ask a server find it by `--endpoint-url` or `AWS_ENDPOINT_URL_SQS` with the AWS keys of "
-        "the environment, else by the key file of the data directory.",
+        "A command finds its server in this order: `--endpoint-url`; the server that runs on the "
+        "directory of `--data`, or listens on `--port`; `AWS_ENDPOINT_URL_SQS`; the server on the "
+        "default data directory. It takes its access key from `--profile`, from the directory of "
+        "`--data`, from the AWS variables, or from the default data directory. `--json` prints "
+        "one JSON document on standard output; messages for people are on standard error.",
+        section(
+            "Exit codes",
+            table(("code", "meaning"), ((str(code), text) for code, text in EXIT_CODES.items())),
+        ),
         *(_command(parser) for parser in _commands(build_parser())),
     )
 

@@ -104,7 +104,7 @@ def test_new_account_uses_its_own_queues_at_once(
     out, err = shell.run("account", "add", name, "--queues-max", "3", "--role", "viewer")
     pairs = dict(line.split("  ", 1) for line in out.splitlines())
     made = {key.strip(): text.strip() for key, text in pairs.items()}
-    assert "only now" in err
+    assert "not shown again" in err
     assert made["expires"] == "never"
     key = {"key_id": made["key id"], "secret": made["secret"]}
     url = sqs(server, key).create_queue(QueueName="jobs")["QueueUrl"]

@@ -97,7 +97,7 @@ def test_import_creates_then_changes_then_leaves_alone(command: Command, conf: P
     assert jobs["VisibilityTimeout"] == "120"
     assert json.loads(jobs["RedrivePolicy"])["maxReceiveCount"] == 3
     assert shown(command, "jobs-dead")["Tags"] == {"team": "a"}
-    assert "3 queues were as declared" in command("import", conf, "--skip-unsupported")[0]
+    assert "3 queues unchanged" in command("import", conf, "--skip-unsupported")[0]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_declared_queues_are_there_when_the_server_is_announced(tmp_path: Path) 
     file.write_text("[queues.jobs]\nVisibilityTimeout = 61\n[queues.new]")
     with server:
         assert queues_of(server) == {"jobs": "61", "jobs-dead": "30", "new": "30"}
-    assert "1 queues created, 1 changed, 0 as they were" in server.log_tail()
+    assert "1 queues created, 1 changed, 0 unchanged" in server.log_tail()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`dovemq audit`: who changed what on a server."""
+"""`dovemq audit`: the log of changes on a server, with the account that made each."""
 
 import argparse
 from typing import Any, Final
@@ -21,14 +21,21 @@ def add(commands: Commands) -> None:
         commands,
         "audit",
         _run,
-        "list changes of accounts and queues, and attempts that were denied",
+        "list changes of accounts and queues, and denied attempts",
         "dovemq audit --last 20",
     )
     parser.add_argument(
-        "--last", type=count, default=LAST, metavar="N", help=f"the newest (default: {LAST})"
+        "--last",
+        type=count,
+        default=LAST,
+        metavar="N",
+        help=f"number of newest entries (default: {LAST})",
     )
     parser.add_argument(
-        "--after", type=number, metavar="SEQUENCE", help="all entries after that one instead"
+        "--after",
+        type=number,
+        metavar="SEQUENCE",
+        help="sequence of an entry, to list all entries after it",
     )
     add_target(parser)
 

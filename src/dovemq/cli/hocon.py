@@ -1,7 +1,7 @@
-"""The part of HOCON that ElasticMQ's files use: objects, lists, text, comments, dotted keys.
+"""A parser for the part of HOCON that ElasticMQ's files use.
 
-Refuses `+=`. Substitutions (`${name}`) are left in the text as they stand, and `include` lines are
-listed, not followed: whoever needs their contents says that he cannot have them.
+It knows objects, lists, text, comments and dotted keys, and refuses `+=`. Substitutions (`${name}`)
+stay in the text unchanged. `include` lines are listed and not followed; the caller reports them.
 """
 
 import re
@@ -35,7 +35,7 @@ class HoconInvalid(DoveError):
 
 
 class Document:
-    """`root` holds dicts, lists and text; `includes` the lines that name other files."""
+    """`root` holds dicts, lists and text. `includes` holds the names of included files."""
 
     def __init__(self, root: dict[str, Any], includes: list[str]) -> None:
         self.root = root
@@ -61,7 +61,7 @@ def _tokens(text: str) -> Iterator[_Token]:
     while place < len(text):
         found = _TOKEN.match(text, place)
         if found is None or found.lastgroup is None:
-            raise HoconInvalid(line, f"{text[place]!r} is not understood")
+            raise HoconInvalid(line, f"{text[place]!r} is not valid HOCON")
         if found.lastgroup != "comment":
             yield _Token(found.lastgroup, found[0], line)
         line += found[0].count("\n")
@@ -82,7 +82,7 @@ class _Parser:
         root = self._members("}" if braced else "")
         self._pass_ends()
         if self._place < len(self._tokens):
-            raise self._error("nothing was expected here")
+            raise self._error("expected the end of the file")
         return root
 
     def _members(self, closing: str) -> dict[str, Any]:
@@ -102,13 +102,13 @@ class _Parser:
         return items
 
     def _path(self) -> list[str] | None:
-        """The parts of a key; None for an `include`, which is noted."""
+        """The parts of a key, or None for an `include` line, which is recorded."""
         parts: list[_Token] = []
         while (token := self._peek()).kind in ("plain", "quoted", "space"):
             parts.append(token)
             self._place += 1
         if not parts:
-            raise self._error("a key was expected")
+            raise self._error("expected a key")
         if parts[0].kind == "plain" and parts[0].text == "include" and token.kind == "end":
             self.includes.append("".join(part.text for part in parts[1:]).strip())
             return None
@@ -119,12 +119,12 @@ class _Parser:
     def _assigned(self) -> Any:
         token = self._peek()
         if token.kind == "append":
-            raise self._error("+= is not understood")
+            raise self._error("+= is not supported")
         if token.text in ("=", ":"):
             self._place += 1
             self._pass_ends()
         elif token.text != "{":
-            raise self._error("= or { was expected after a key")
+            raise self._error("expected = or { after a key")
         return self._value()
 
     def _value(self) -> Any:
@@ -142,17 +142,17 @@ class _Parser:
         return value
 
     def _text(self) -> str:
-        """Everything up to the end of the item, as HOCON joins it."""
+        """The text up to the end of the item. HOCON joins its parts."""
         parts: list[_Token] = []
         while (token := self._peek()).kind != "end" and token.text not in ("}", "]"):
             if token.kind == "sign" and token.text != ":":
-                raise self._error(f"{token.text} was not expected in a value")
+                raise self._error(f"{token.text} is not allowed in a value")
             parts.append(token)
             self._place += 1
         while parts and parts[-1].kind == "space":
             parts.pop()
         if not parts:
-            raise self._error("a value was expected")
+            raise self._error("expected a value")
         return "".join(map(_meant, parts))
 
     def _closes(self, closing: str) -> bool:
@@ -168,7 +168,7 @@ class _Parser:
         if self._place < len(self._tokens):
             token = self._peek()
             if token.kind != "end" and token.text not in ("}", "]"):
-                raise self._error(f"{token.text!r} was not expected")
+                raise self._error(f"{token.text!r} is not allowed here")
 
     def _takes(self, sign: str) -> bool:
         token = self._peek()
@@ -195,7 +195,7 @@ class _Parser:
 
 
 def _put(members: dict[str, Any], path: list[str], value: Any) -> None:
-    """Objects of one key are merged; of other values the last one counts."""
+    """Set a key. Two objects under one key are merged; otherwise the last value wins."""
     for part in path[:-1]:
         inner = members.get(part)
         if not isinstance(inner, dict):
@@ -210,7 +210,7 @@ def _put(members: dict[str, Any], path: list[str], value: Any) -> None:
 
 
 def _split(parts: list[_Token]) -> list[str]:
-    """Periods divide a key, except inside quotes."""
+    """Split a key at periods that are not in quotes."""
     path = [""]
     for part in parts:
         if part.kind == "quoted":

@@ -1,4 +1,4 @@
-"""`dovemq import`: the queues of another broker's file, created here or written as TOML."""
+"""`dovemq import`: queues from an ElasticMQ file, created on a server or written as TOML."""
 
 import argparse
 import asyncio
@@ -24,15 +24,21 @@ def add(commands: Commands) -> None:
         commands,
         "import",
         _run,
-        "create the queues of a configuration file of ElasticMQ",
+        "create the queues that an ElasticMQ configuration file declares",
         "dovemq import elasticmq.conf --toml > queues.toml",
     )
-    parser.add_argument("file", type=existing_file, metavar="FILE", help="its HOCON file")
     parser.add_argument(
-        "--toml", action="store_true", help="print the file for serve --queues; ask no server"
+        "file", type=existing_file, metavar="FILE", help="ElasticMQ configuration file (HOCON)"
     )
     parser.add_argument(
-        "--skip-unsupported", action="store_true", help="go on without what has no counterpart"
+        "--toml",
+        action="store_true",
+        help="output as a file for `dovemq serve --queues`; no server is asked",
+    )
+    parser.add_argument(
+        "--skip-unsupported",
+        action="store_true",
+        help="import without the keys that DoveMQ does not support",
     )
     add_target(parser)
 
@@ -42,7 +48,7 @@ def _run(args: argparse.Namespace) -> int:
     for place in imported.unsupported:
         print(f"dovemq: {args.file}: {place}: not supported", file=sys.stderr)
     if imported.unsupported and not args.skip_unsupported:
-        print("dovemq: nothing was done; --skip-unsupported leaves these out", file=sys.stderr)
+        print("dovemq: nothing was done; --skip-unsupported ignores these keys", file=sys.stderr)
         return FAILED
     if args.toml:
         return _print_toml(args, imported)
@@ -53,7 +59,7 @@ def _run(args: argparse.Namespace) -> int:
         for what, names in (("created", outcome.created), ("changed", outcome.changed)):
             for name in names:
                 print(f"{name} {what}")
-        print(f"{len(outcome.unchanged)} queues were as declared")
+        print(f"{len(outcome.unchanged)} queues unchanged")
     return OK
 
 

@@ -15,7 +15,7 @@ from dovemq.core.locations import parse_location
 from dovemq.settings import FILE_FLAG, Setting, Settings, all_settings
 
 if TYPE_CHECKING:
-    from dovemq.bootstrap import Listening
+    from dovemq.bootstrap.serving import Listening
 
 
 def add(commands: Commands) -> None:
@@ -50,7 +50,7 @@ def _help(setting: Setting) -> str:
 def _run(args: argparse.Namespace) -> int:
     import uvloop
 
-    from dovemq.bootstrap import serve
+    from dovemq.bootstrap.serving import serve
     from dovemq.telemetry.logs import set_up_logs
 
     settings = resolved_settings(args).settings

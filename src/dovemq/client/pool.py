@@ -1,4 +1,4 @@
-"""A bounded set of connections to one address, with timeouts and safe repetition."""
+"""A bounded pool of connections to one address, with timeouts and safe retries."""
 
 import asyncio
 import contextlib
@@ -46,9 +46,9 @@ class Address(Struct, frozen=True):
 
 
 class Pool:
-    """Connections are kept open and used again, the most recent first.
+    """Keeps connections open and reuses them, the most recent first.
 
-    Certificates are checked against those of `ca_bundle`, else against the system's.
+    Certificates are checked against `ca_bundle` if it is given, else against the system's.
     """
 
     def __init__(
@@ -73,10 +73,10 @@ class Pool:
         repeatable: bool,
         sink: Sink | None = None,
     ) -> ClientResponse:
-        """The answer, within `seconds_max` in all.
+        """The answer, within `seconds_max` for all attempts together.
 
-        A connection that breaks is tried anew only if the request may be done twice, or if it
-        could not have been sent. Each attempt asks for a fresh request, since signatures age.
+        A request whose connection breaks is sent again only if it is `repeatable`. Each attempt
+        calls `make_request`, since signatures expire.
         """
         deadline = asyncio.get_running_loop().time() + seconds_max
         try:
@@ -146,7 +146,7 @@ class Pool:
         while self._idle:
             self._idle.pop().close()
         with contextlib.suppress(asyncio.CancelledError):
-            # Lets the loop forget the closed transports before it is closed itself.
+            # The loop releases the closed transports before it is closed itself.
             await asyncio.sleep(0)
 
 

@@ -1,4 +1,4 @@
-"""Asking again while a server cannot be reached or asks for patience."""
+"""Repeated requests while a server is unreachable, overloaded or throttling."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,7 +16,7 @@ Pause = Callable[[float], Awaitable[None]]
 
 
 async def retried(ask: Callable[[], Awaitable[T]], pause: Pause = asyncio.sleep) -> T:
-    """Only for what may be done twice: the answer to what was done may have been lost."""
+    """Ask until an answer comes. Only for requests that may be executed twice."""
     seconds = PAUSE_SECONDS
     for _ in range(ATTEMPTS_MAX - 1):
         try:

@@ -1,4 +1,4 @@
-"""The clients for programs without asyncio: faces over one background loop each."""
+"""The clients for programs without asyncio, each over a loop in a background thread."""
 
 from pathlib import Path
 

@@ -51,9 +51,7 @@ class ListenFailed(DoveError):
     """A listener could not be opened."""
 
     def __init__(self, host: str, port: int, found: str) -> None:
-        super().__init__(
-            f"cannot listen on {host} port {port}: {found}; choose another port"
-        )
+        super().__init__(f"cannot listen on {host} port {port}: {found}; choose another port")
 
 
 class Listening(Struct, frozen=True):

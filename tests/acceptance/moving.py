@@ -55,8 +55,8 @@ class Place:
 
     def visible(self, url: str) -> int:
         name = "ApproximateNumberOfMessages"
-        told = self.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])
-        return int(told["Attributes"][name])
+        reported = self.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])
+        return int(reported["Attributes"][name])
 
     def bodies(self, url: str) -> list[int]:
         """All messages, in the order in which they are received; they are deleted."""

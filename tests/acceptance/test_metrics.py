@@ -53,7 +53,7 @@ def scrape(server: LocalServer, username: str, password: str) -> dict[str, Metri
     return {family.name: family for family in text_string_to_metric_families(text)}
 
 
-def test_scrape_tells_every_metric_of_the_table(observed: LocalServer) -> None:
+def test_scrape_shows_every_metric_of_the_table(observed: LocalServer) -> None:
     key = observed.access_key
     families = scrape(observed, key.key_id, key.secret)
     ours = {name: family for name, family in families.items() if not name.startswith("process_")}
@@ -92,7 +92,7 @@ def test_log_is_json_and_holds_nothing_of_what_was_sent(observed: LocalServer) -
     assert "Signature" not in text
 
 
-def test_health_is_told_without_a_key(observed: LocalServer) -> None:
+def test_health_is_shown_without_a_key(observed: LocalServer) -> None:
     for path, expected in (("live", {"live": True}), ("ready", {"ready": True})):
         with urllib.request.urlopen(f"{observed.admin_url}/health/{path}") as answer:
             assert json.load(answer) == expected

@@ -71,7 +71,7 @@ def shown(command: Command, name: str) -> dict[str, Any]:
     return found
 
 
-def test_unsupported_keys_are_told_and_nothing_is_done(command: Command, conf: Path) -> None:
+def test_unsupported_keys_are_reported_and_nothing_is_done(command: Command, conf: Path) -> None:
     out, err = command("import", conf, code=1)
     assert out == ""
     assert f"{conf}: queue orders: copyTo: not supported" in err

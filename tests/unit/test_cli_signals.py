@@ -55,14 +55,14 @@ def test_loop_is_ended_also_where_ctrl_c_is_ignored(number: signal.Signals) -> N
         asyncio.run(work())
 
 
-def test_command_that_was_told_to_outlive_its_terminal_does() -> None:
+def test_command_that_ignores_hangup_outlives_its_terminal() -> None:
     with ignored(signal.SIGHUP), ended_by_signals():
         signal.raise_signal(signal.SIGHUP)
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_work_in_batches_is_told_to_stop_and_not_cut_short(number: signal.Signals) -> None:
+def test_work_in_batches_is_asked_to_stop_and_finishes_its_batch(number: signal.Signals) -> None:
     with set_by_interruption() as stopping:
         assert not stopping.is_set()
         signal.raise_signal(number)

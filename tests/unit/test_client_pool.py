@@ -214,10 +214,10 @@ async def test_waiting_for_a_connection_counts_as_time() -> None:
 
 
 async def test_headers_of_an_answer_are_found_by_lower_case_names() -> None:
-    async def told(_: bytes, writer: asyncio.StreamWriter) -> None:
+    async def reported(_: bytes, writer: asyncio.StreamWriter) -> None:
         writer.write(answer(b"ok", b"X-Amzn-RequestId: seven\r\n"))
 
-    async with pool_to(told) as (pool, _):
+    async with pool_to(reported) as (pool, _):
         assert (await ask(pool)).headers["x-amzn-requestid"] == "seven"
 
 

@@ -159,7 +159,7 @@ async def test_messages_that_share_a_deduplication_id_are_all_moved(
         assert {m.attributes["MessageDeduplicationId"] for m in found} == ids
 
 
-async def test_kept_id_that_would_swallow_a_message_leaves_it_at_the_source(
+async def test_kept_id_that_would_drop_a_message_leaves_it_at_the_source(
     server: LocalServer,
 ) -> None:
     async with bench(server, {**FIFO, "DeduplicationScope": "messageGroup"}, FIFO) as made:
@@ -245,8 +245,8 @@ async def test_target_that_is_gone_ends_the_move_and_loses_nothing(server: Local
         await made.client.delete_queue(made.target.queue)
         with pytest.raises(Refused, match="NonExistentQueue"):
             await made.mover().run()
-        told = await made.client.attributes(made.source.queue)
-        assert told["ApproximateNumberOfMessagesNotVisible"] == "1"
+        reported = await made.client.attributes(made.source.queue)
+        assert reported["ApproximateNumberOfMessagesNotVisible"] == "1"
 
 
 def received(number: int, body: str) -> ReceivedMessage:

@@ -1,4 +1,4 @@
-"""The file that tells local commands where the server of a data directory listens."""
+"""The file that shows local commands where the server of a data directory listens."""
 
 import os
 import subprocess

@@ -137,7 +137,7 @@ def _add_may(actions: Commands) -> None:
         "queue", metavar="QUEUE", help="NAME (of this account), ACCOUNT/NAME, URL or ARN"
     )
     parser.add_argument("--address", metavar="IP", help="address of the supposed client")
-    parser.add_argument("--secure", action="store_true", help="a supposed client that uses TLS")
+    parser.add_argument("--secure", action="store_true", help="suppose that the client uses TLS")
     add_target(parser)
 
 

@@ -83,7 +83,7 @@ def add_account_argument(parser: argparse.ArgumentParser) -> None:
 def add_delivery(parser: argparse.ArgumentParser) -> None:
     """Add the options for the output of a new secret."""
     parser.add_argument(
-        "--env", action="store_true", help="output as export lines, like `dovemq env`"
+        "--env", action="store_true", help="print export lines, as `dovemq env` does"
     )
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="new file for the key (mode 0600)"

@@ -41,7 +41,7 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument(FILE_FLAG, metavar="FILE", help="TOML file with settings (DOVEMQ_CONFIG)")
     parser.add_argument(
-        "--settings", action="store_true", help="list of all settings with value and source"
+        "--settings", action="store_true", help="list all settings with value and source too"
     )
     add_target(parser)
 

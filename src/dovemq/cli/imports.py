@@ -33,12 +33,12 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--toml",
         action="store_true",
-        help="output as a file for `dovemq serve --queues`; no server is asked",
+        help="print a file for `dovemq serve --queues`; ask no server",
     )
     parser.add_argument(
         "--skip-unsupported",
         action="store_true",
-        help="import without the keys that DoveMQ does not support",
+        help="ignore the keys that DoveMQ does not support",
     )
     add_target(parser)
 

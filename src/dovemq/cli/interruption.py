@@ -47,9 +47,9 @@ class Interruption:
 
     def _cancel(self) -> None:
         """Cancel repeatedly, since another job may be about to start."""
-        begun = time.monotonic()
+        started = time.monotonic()
         while not self._over.is_set():
-            stop_spark(kill=time.monotonic() - begun > CANCEL_SECONDS_MAX)
+            stop_spark(kill=time.monotonic() - started > CANCEL_SECONDS_MAX)
             self._over.wait(CANCEL_EVERY_SECONDS)
 
     def _give_up(self) -> None:

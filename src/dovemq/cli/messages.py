@@ -53,11 +53,11 @@ def _add_send(commands: Commands) -> None:
     )
     add_queue(parser)
     parser.add_argument("body", nargs="?", help="message body (default: all of standard input)")
-    parser.add_argument("--lines", action="store_true", help="one message per line of input")
+    parser.add_argument("--lines", action="store_true", help="send each line of input as a message")
     parser.add_argument("--delay", type=number, metavar="SECONDS", help="time before delivery")
     parser.add_argument("--group", metavar="ID", help="message group")
     parser.add_argument(
-        "--deduplication-id", metavar="ID", help="id under which a FIFO queue takes it only once"
+        "--deduplication-id", metavar="ID", help="FIFO: id of a message that is sent once"
     )
     parser.add_argument(
         "--attribute",
@@ -88,7 +88,9 @@ def _add_receive(commands: Commands) -> None:
     parser.add_argument(
         "--lease", type=number, metavar="SECONDS", help="time for which others do not see them"
     )
-    parser.add_argument("--delete", action="store_true", help="deletion of the printed messages")
+    parser.add_argument(
+        "--delete", action="store_true", help="delete the messages after printing them"
+    )
     add_target(parser)
 
 

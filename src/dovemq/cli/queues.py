@@ -117,7 +117,7 @@ def _add_removals(actions: Commands) -> None:
         parser = add_command(actions, name, run, summary, f"dovemq queue {name} jobs --yes")
         add_queue(parser)
         parser.add_argument(
-            "--yes", action="store_true", help="no question; required where there is no terminal"
+            "--yes", action="store_true", help="do not ask; required where there is no terminal"
         )
         add_target(parser)
 

@@ -140,7 +140,7 @@ def _add_queues(parser: argparse.ArgumentParser, source: str) -> None:
     parser.add_argument(
         "--keep-deduplication-ids",
         action="store_true",
-        help="FIFO: same deduplication ids at the target; messages that share one are refused",
+        help="FIFO: keep the deduplication ids; messages that share one are refused",
     )
 
 

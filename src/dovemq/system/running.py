@@ -1,4 +1,4 @@
-"""A file in the data directory that tells local commands where its server listens.
+"""A file in the data directory that shows local commands where its server listens.
 
 The server writes it once it listens and removes it when it stops. After a crash the file stays
 behind; readers detect that by the process id.

@@ -10,9 +10,10 @@ from dovemq.cli.command import (
     OK,
     Commands,
     WrongUse,
-    add_command,
     add_group,
-    add_target,
+    add_option,
+    add_server_command,
+    add_switch,
     number,
 )
 from dovemq.cli.credentials import add_account_argument, add_delivery, add_keys, make_key
@@ -41,104 +42,60 @@ def add(commands: Commands) -> None:
         "dovemq account add billing --env",
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    _add_add(actions)
-    _add_looks(actions)
-    _add_set(actions)
+    _add_add_and_set(actions)
     add_keys(actions)
-    _add_switches(actions)
-    _add_password(actions)
+    _add_others(actions)
     _add_may(actions)
 
 
-def _add_add(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "add",
-        _add,
-        "add an account with an access key, whose secret is shown this once",
-        "dovemq account add billing --queues-max 10 --output billing.key",
-    )
+def _add_add_and_set(actions: Commands) -> None:
+    summary = "add an account with an access key, whose secret is shown this once"
+    example = "dovemq account add billing --queues-max 10 --output billing.key"
+    parser = add_server_command(actions, "add", _add, summary, example)
     parser.add_argument("name", metavar="NAME", help="name of the new account")
-    parser.add_argument("--number", metavar="DIGITS", help="twelve digits (default: a free number)")
+    add_option(parser, "--number", "DIGITS", "twelve digits (default: a free number)")
     parser.add_argument("--role", choices=_ROLES, help="role in the admin API (default: none)")
     for name, what in _QUOTAS.items():
-        parser.add_argument(
-            _flag(name), type=number, metavar="N", help=f"quota: {what} (default: no limit)"
-        )
+        add_option(parser, _flag(name), "N", f"quota: {what} (default: no limit)", number)
     add_delivery(parser)
-    add_target(parser)
-
-
-def _add_looks(actions: Commands) -> None:
-    parser = add_command(
-        actions, "list", _list, "list accounts with role and quotas", "dovemq account list"
-    )
-    add_target(parser)
-    parser = add_command(
-        actions, "show", _show, "show an account with its keys", "dovemq account show billing"
-    )
+    summary = "change the name, role or quotas of an account"
+    example = "dovemq account set billing --role viewer --bytes-max none"
+    parser = add_server_command(actions, "set", _set, summary, example)
     add_account_argument(parser)
-    add_target(parser)
-
-
-def _add_set(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "set",
-        _set,
-        "change the name, role or quotas of an account",
-        "dovemq account set billing --role viewer --bytes-max none",
-    )
-    add_account_argument(parser)
-    parser.add_argument("--name", metavar="NAME", help="new name")
+    add_option(parser, "--name", "NAME", "new name")
     parser.add_argument("--role", choices=(*_ROLES, NONE), help="role in the admin API")
     for name, what in _QUOTAS.items():
-        parser.add_argument(_flag(name), type=_quota, metavar="N", help=f"quota: {what}, or {NONE}")
-    add_target(parser)
+        add_option(parser, _flag(name), "N", f"quota: {what}, or {NONE}", _quota)
 
 
-def _add_switches(actions: Commands) -> None:
+def _add_others(actions: Commands) -> None:
+    summary = "list accounts with role and quotas"
+    add_server_command(actions, "list", _list, summary, "dovemq account list")
     for name, run, summary in (
+        ("show", _show, "show an account with its keys"),
         ("disable", _disable, "disable an account, or one of its keys"),
         ("enable", _enable, "enable a disabled account, or one of its keys"),
         ("remove", _remove, "remove an account that owns no queue, or one of its keys"),
+        ("password", _password, "set the login password, read from terminal or standard input"),
     ):
-        parser = add_command(actions, name, run, summary, f"dovemq account {name} billing")
+        example = f"dovemq account {name} billing"
+        parser = add_server_command(actions, name, run, summary, example)
         add_account_argument(parser)
-        parser.add_argument(
-            "key_id", nargs="?", metavar="KEY_ID", help="access key (default: the whole account)"
-        )
-        add_target(parser)
-
-
-def _add_password(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "password",
-        _password,
-        "set the login password, read from the terminal or standard input",
-        "dovemq account password billing",
-    )
-    add_account_argument(parser)
-    add_target(parser)
+        if name in ("disable", "enable", "remove"):
+            text = "access key (default: the whole account)"
+            parser.add_argument("key_id", nargs="?", metavar="KEY_ID", help=text)
 
 
 def _add_may(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "may",
-        _may,
-        "explain whether an account may use an operation on a queue; exit code 1 if not",
-        "dovemq account may billing SendMessage 000000000000/jobs",
-    )
+    summary = "explain whether an account may use an operation on a queue; exit code 1 if not"
+    example = "dovemq account may billing SendMessage 000000000000/jobs"
+    parser = add_server_command(actions, "may", _may, summary, example)
     add_account_argument(parser)
     parser.add_argument("action", metavar="ACTION", help="SQS operation, such as SendMessage")
-    parser.add_argument(
-        "queue", metavar="QUEUE", help="NAME (of this account), ACCOUNT/NAME, URL or ARN"
-    )
-    parser.add_argument("--address", metavar="IP", help="address of the supposed client")
-    parser.add_argument("--secure", action="store_true", help="suppose that the client uses TLS")
-    add_target(parser)
+    text = "NAME (of this account), ACCOUNT/NAME, URL or ARN"
+    parser.add_argument("queue", metavar="QUEUE", help=text)
+    add_option(parser, "--address", "IP", "address of the supposed client")
+    add_switch(parser, "--secure", "suppose that the client uses TLS")
 
 
 def _flag(quota: str) -> str:

@@ -1,10 +1,12 @@
 """The declaration of commands: help with an example, shared options, exit codes."""
 
 import argparse
+import difflib
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 from dovemq.core import limits
 from dovemq.core.errors import DoveError
@@ -29,7 +31,7 @@ _UNITS_MS: Final = {
 }
 
 Run = Callable[[argparse.Namespace], int]
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Commands: TypeAlias = "argparse._SubParsersAction[CommandParser]"
 
 
 class WrongUse(DoveError):
@@ -49,16 +51,45 @@ class Interrupted(KeyboardInterrupt):
         return 128 + self.number
 
 
-def add_command(
-    commands: Commands, name: str, run: Run, summary: str, example: str
-) -> argparse.ArgumentParser:
-    parser = add_group(commands, name, summary, example)
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run, parser=parser)
-    return parser
+class CommandParser(argparse.ArgumentParser):
+    """The parser of the program and of each command.
+
+    Mistakes are answered with the usage of the command and the nearest word.
+    """
+
+    def parse_command(self, argv: Sequence[str] | None) -> argparse.Namespace:
+        """Parse the arguments of the program. Unknown ones are reported by their own command."""
+        args, unknown = self.parse_known_args(argv)
+        if unknown:
+            command: CommandParser = getattr(args, "parser", self)
+            command.refuse(unknown)
+        return args
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        options = [name for action in self._actions for name in action.option_strings]
+        wrong = next((word for word in unknown if word.startswith("-")), unknown[0])
+        name = wrong.partition("=")[0]
+        kind = "option" if name.startswith("-") else "argument"
+        self.error(f"unknown {kind} {name!r}{_nearest(name, options)}")
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(WRONG_USE, f"{self.prog}: {message}; `{self.prog} --help` explains the use\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Called by argparse for arguments with choices, commands among them."""
+        if action.choices is not None and value not in action.choices:
+            hint = _nearest(str(value), map(str, action.choices))
+            found = hint or f"; choose from {', '.join(map(str, action.choices))}"
+            raise argparse.ArgumentError(action, f"{value!r} is not known{found}")
 
 
-def add_group(commands: Commands, name: str, summary: str, example: str) -> argparse.ArgumentParser:
+def _nearest(word: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def add_group(commands: Commands, name: str, summary: str, example: str) -> CommandParser:
     """Add a command that has commands of its own."""
     return commands.add_parser(
         name,
@@ -70,9 +101,22 @@ def add_group(commands: Commands, name: str, summary: str, example: str) -> argp
     )
 
 
-def add_queue(parser: argparse.ArgumentParser, help: str = "queue") -> None:
-    text = f"{help}: NAME, ACCOUNT/NAME or URL"
-    parser.add_argument("queue", type=queue, metavar="QUEUE", help=text)
+def add_command(
+    commands: Commands, name: str, run: Run, summary: str, example: str
+) -> CommandParser:
+    parser = add_group(commands, name, summary, example)
+    add_switch(parser, "--json", "print one JSON document")
+    parser.set_defaults(run=run, parser=parser)
+    return parser
+
+
+def add_server_command(
+    commands: Commands, name: str, run: Run, summary: str, example: str
+) -> CommandParser:
+    """Add a command that asks a server, with the options that choose server and access key."""
+    parser = add_command(commands, name, run, summary, example)
+    add_target(parser)
+    return parser
 
 
 def add_target(parser: argparse.ArgumentParser) -> None:
@@ -80,19 +124,47 @@ def add_target(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "server", "Default: AWS_ENDPOINT_URL_SQS and the AWS keys, else the local server."
     )
-    group.add_argument("--endpoint-url", metavar="URL", help="SQS endpoint of the server")
-    group.add_argument("--admin-url", metavar="URL", help="admin API (default: the next port)")
-    group.add_argument("--data", metavar="DIR", help="data directory of a server on this machine")
-    group.add_argument("--port", metavar="N", help="port of a server on this machine")
-    group.add_argument("--profile", metavar="NAME", help="profile with the access key in ~/.aws")
-    group.add_argument("--region", metavar="NAME", help="region for signatures")
-    add_ca_bundle(group)
+    add_option(group, "--endpoint-url", "URL", "SQS endpoint of the server")
+    add_option(group, "--admin-url", "URL", "admin API (default: the next port)")
+    add_option(group, "--data", "DIR", "data directory of a server on this machine")
+    add_option(group, "--port", "N", "port of a server on this machine")
+    add_option(group, "--profile", "NAME", "profile with the access key in ~/.aws")
+    add_option(group, "--region", "NAME", "region for signatures")
+    add_option(group, "--ca-bundle", "FILE", "trusted certificates for https (AWS_CA_BUNDLE)")
 
 
-def add_ca_bundle(group: argparse._ActionsContainer) -> None:
-    group.add_argument(
-        "--ca-bundle", metavar="FILE", help="trusted certificates for https (AWS_CA_BUNDLE)"
-    )
+def add_queue(parser: argparse.ArgumentParser, help: str = "queue") -> None:
+    text = f"{help}: NAME, ACCOUNT/NAME or URL"
+    parser.add_argument("queue", type=queue, metavar="QUEUE", help=text)
+
+
+def add_option(
+    parser: argparse._ActionsContainer,
+    flag: str,
+    metavar: str,
+    help: str,
+    type: Callable[[str], object] = str,
+    default: object = None,
+) -> None:
+    """Add an option with a value. The help text ends with the default, if there is one."""
+    text = f"{help} (default: %(default)s)" if default or default == 0 else help
+    parser.add_argument(flag, metavar=metavar, type=type, default=default, help=text)
+
+
+def add_repeated(
+    parser: argparse.ArgumentParser,
+    flag: str,
+    metavar: str,
+    help: str,
+    type: Callable[[str], object] = str,
+) -> None:
+    """Add an option whose values are collected in a list."""
+    text = f"{help}; may be repeated"
+    parser.add_argument(flag, metavar=metavar, type=type, action="append", default=[], help=text)
+
+
+def add_switch(parser: argparse.ArgumentParser, flag: str, help: str) -> None:
+    parser.add_argument(flag, action="store_true", help=help)
 
 
 def queue(text: str) -> str:

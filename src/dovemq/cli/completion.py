@@ -10,13 +10,9 @@ _SHELLS: Final = ("bash", "zsh", "fish")
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "completion",
-        _run,
-        "print the completion script of a shell",
-        'eval "$(dovemq completion bash)"',
-    )
+    summary = "print the completion script of a shell"
+    example = 'eval "$(dovemq completion bash)"'
+    parser = add_command(commands, "completion", _run, summary, example)
     parser.add_argument("shell", choices=_SHELLS, help="shell that completes the command")
 
 

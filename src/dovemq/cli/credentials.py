@@ -12,7 +12,15 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from dovemq.cli.command import OK, Commands, WrongUse, add_command, add_target, duration_ms
+from dovemq.cli.command import (
+    OK,
+    Commands,
+    WrongUse,
+    add_option,
+    add_server_command,
+    add_switch,
+    duration_ms,
+)
 from dovemq.cli.env import exports
 from dovemq.cli.output import Progress, json_text, pair_lines, time_text
 from dovemq.cli.target import Target, find_target
@@ -37,42 +45,22 @@ class KeyNotKept(DoveError):
 
 
 def add_keys(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "key",
-        _key,
-        "make an access key, whose secret is shown this once",
-        "dovemq account key billing --expires 90d --env",
-    )
+    summary = "make an access key, whose secret is shown this once"
+    example = "dovemq account key billing --expires 90d --env"
+    parser = add_server_command(actions, "key", _key, summary, example)
     add_account_argument(parser)
-    parser.add_argument(
-        "--expires",
-        type=duration_ms,
-        metavar="TIME",
-        help="lifetime, such as 90d or 12h (default: unlimited)",
-    )
+    text = "lifetime, such as 90d or 12h (default: unlimited)"
+    add_option(parser, "--expires", "TIME", text, duration_ms)
     add_delivery(parser)
-    add_target(parser)
-    parser = add_command(
-        actions,
-        "rotate",
-        _rotate,
-        "make a new key in place of an old one, which stays valid for a while",
-        "dovemq account rotate billing --grace 24h",
-    )
+    summary = "make a new key in place of an old one, which stays valid for a while"
+    example = "dovemq account rotate billing --grace 24h"
+    parser = add_server_command(actions, "rotate", _rotate, summary, example)
     add_account_argument(parser)
-    parser.add_argument(
-        "key_id", nargs="?", metavar="KEY_ID", help="key to replace, needed if there are several"
-    )
-    parser.add_argument(
-        "--grace",
-        type=duration_ms,
-        default=duration_ms(GRACE),
-        metavar="TIME",
-        help=f"time for which the old key stays valid (default: {GRACE})",
-    )
+    text = "key to replace, needed if there are several"
+    parser.add_argument("key_id", nargs="?", metavar="KEY_ID", help=text)
+    text = "time for which the old key stays valid"
+    add_option(parser, "--grace", "TIME", text, duration_ms, GRACE)
     add_delivery(parser)
-    add_target(parser)
 
 
 def add_account_argument(parser: argparse.ArgumentParser) -> None:
@@ -82,12 +70,8 @@ def add_account_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_delivery(parser: argparse.ArgumentParser) -> None:
     """Add the options for the output of a new secret."""
-    parser.add_argument(
-        "--env", action="store_true", help="print export lines, as `dovemq env` does"
-    )
-    parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="new file for the key (mode 0600)"
-    )
+    add_switch(parser, "--env", "print export lines, as `dovemq env` does")
+    add_option(parser, "--output", "FILE", "new file for the key (mode 0600)", Path)
 
 
 def make_key(args: argparse.Namespace, make: Make) -> int:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from dovemq.cli.command import OK, Commands, add_ca_bundle, add_command
+from dovemq.cli.command import OK, Commands, add_command, add_option
 from dovemq.cli.output import json_text
 from dovemq.cli.target import CA_VARIABLE, local_server, resolved_settings
 from dovemq.client import ClientError, SqsClient
@@ -20,22 +20,15 @@ _UNSET: Final = ("AWS_SESSION_TOKEN", "AWS_PROFILE")
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "env",
-        _run,
-        "print the export lines that point AWS clients at the local server",
-        'eval "$(dovemq env)"',
-    )
-    parser.add_argument("--data", metavar="DIR", help="data directory of the server")
-    parser.add_argument("--port", metavar="N", help="port of the server")
-    parser.add_argument("--host", metavar="ADDRESS", help="address of the server")
-    parser.add_argument("--region", metavar="NAME", help="region of the server")
-    parser.add_argument("--config", metavar="FILE", help="settings file of the server")
-    parser.add_argument(
-        "--endpoint-url", metavar="URL", help="address of the server as its clients know it"
-    )
-    add_ca_bundle(parser)
+    summary = "print the export lines that point AWS clients at the local server"
+    parser = add_command(commands, "env", _run, summary, 'eval "$(dovemq env)"')
+    add_option(parser, "--data", "DIR", "data directory of the server")
+    add_option(parser, "--port", "N", "port of the server")
+    add_option(parser, "--host", "ADDRESS", "address of the server")
+    add_option(parser, "--region", "NAME", "region of the server")
+    add_option(parser, "--config", "FILE", "settings file of the server")
+    add_option(parser, "--endpoint-url", "URL", "address of the server as its clients know it")
+    add_option(parser, "--ca-bundle", "FILE", "trusted certificates for https (AWS_CA_BUNDLE)")
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -5,8 +5,8 @@ stay in the text unchanged. `include` lines are listed and not followed; the cal
 """
 
 import re
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 from dovemq.core.errors import DoveError
 
@@ -34,21 +34,17 @@ class HoconInvalid(DoveError):
         self.line = line
 
 
-class Document:
+class Document(NamedTuple):
     """`root` holds dicts, lists and text. `includes` holds the names of included files."""
 
-    def __init__(self, root: dict[str, Any], includes: list[str]) -> None:
-        self.root = root
-        self.includes = includes
+    root: dict[str, Any]
+    includes: list[str]
 
 
-class _Token:
-    __slots__ = ("kind", "line", "text")
-
-    def __init__(self, kind: str, text: str, line: int) -> None:
-        self.kind = kind
-        self.text = text
-        self.line = line
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    line: int
 
 
 def parse_hocon(text: str) -> Document:
@@ -103,17 +99,12 @@ class _Parser:
 
     def _path(self) -> list[str] | None:
         """The parts of a key, or None for an `include` line, which is recorded."""
-        parts: list[_Token] = []
-        while (token := self._peek()).kind in ("plain", "quoted", "space"):
-            parts.append(token)
-            self._place += 1
+        parts = self._gather(("plain", "quoted", "space"))
         if not parts:
             raise self._error("expected a key")
-        if parts[0].kind == "plain" and parts[0].text == "include" and token.kind == "end":
+        if parts[0][:2] == ("plain", "include") and self._peek().kind == "end":
             self.includes.append("".join(part.text for part in parts[1:]).strip())
             return None
-        while parts and parts[-1].kind == "space":
-            parts.pop()
         return _split(parts)
 
     def _assigned(self) -> Any:
@@ -128,7 +119,7 @@ class _Parser:
         return self._value()
 
     def _value(self) -> Any:
-        self._pass_space()
+        self._pass()
         self._depth += 1
         if self._depth > DEPTH_MAX:
             raise self._error(f"nested deeper than {DEPTH_MAX}")
@@ -149,11 +140,9 @@ class _Parser:
                 raise self._error(f"{token.text} is not allowed in a value")
             parts.append(token)
             self._place += 1
-        while parts and parts[-1].kind == "space":
-            parts.pop()
         if not parts:
             raise self._error("expected a value")
-        return "".join(map(_meant, parts))
+        return "".join(map(_meant, parts[:-1] if parts[-1].kind == "space" else parts))
 
     def _closes(self, closing: str) -> bool:
         self._pass_ends()
@@ -164,7 +153,7 @@ class _Parser:
         return bool(closing) and self._takes(closing)
 
     def _end_of_item(self) -> None:
-        self._pass_space()
+        self._pass()
         if self._place < len(self._tokens):
             token = self._peek()
             if token.kind != "end" and token.text not in ("}", "]"):
@@ -178,14 +167,18 @@ class _Parser:
         return True
 
     def _pass_ends(self) -> None:
-        self._pass("end", "space")
+        self._pass(("end", "space"))
 
-    def _pass_space(self) -> None:
-        self._pass("space")
-
-    def _pass(self, *kinds: str) -> None:
+    def _pass(self, kinds: Sequence[str] = ("space",)) -> None:
         while self._place < len(self._tokens) and self._tokens[self._place].kind in kinds:
             self._place += 1
+
+    def _gather(self, kinds: Sequence[str]) -> list[_Token]:
+        """The next tokens of these kinds, without space at the end."""
+        start = self._place
+        self._pass(kinds)
+        parts = self._tokens[start : self._place]
+        return parts[:-1] if parts and parts[-1].kind == "space" else parts
 
     def _peek(self) -> _Token:
         return self._tokens[min(self._place, len(self._tokens) - 1)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from dovemq.cli.command import FAILED, OK, Commands, add_command, add_target, existing_file
+from dovemq.cli.command import FAILED, OK, Commands, add_server_command, add_switch, existing_file
 from dovemq.cli.elasticmq import Imported, read_elasticmq
 from dovemq.cli.output import Progress, print_json
 from dovemq.cli.target import find_target
@@ -20,27 +20,13 @@ FILE_BYTES_MAX: Final = 1 << 20
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "import",
-        _run,
-        "create the queues that an ElasticMQ configuration file declares",
-        "dovemq import elasticmq.conf --toml > queues.toml",
-    )
-    parser.add_argument(
-        "file", type=existing_file, metavar="FILE", help="ElasticMQ configuration file (HOCON)"
-    )
-    parser.add_argument(
-        "--toml",
-        action="store_true",
-        help="print a file for `dovemq serve --queues`; ask no server",
-    )
-    parser.add_argument(
-        "--skip-unsupported",
-        action="store_true",
-        help="ignore the keys that DoveMQ does not support",
-    )
-    add_target(parser)
+    summary = "create the queues that an ElasticMQ configuration file declares"
+    example = "dovemq import elasticmq.conf --toml > queues.toml"
+    parser = add_server_command(commands, "import", _run, summary, example)
+    text = "ElasticMQ configuration file (HOCON)"
+    parser.add_argument("file", type=existing_file, metavar="FILE", help=text)
+    add_switch(parser, "--toml", "print a file for `dovemq serve --queues`; ask no server")
+    add_switch(parser, "--skip-unsupported", "ignore the keys that DoveMQ does not support")
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -12,9 +12,11 @@ from dovemq.cli.command import (
     OK,
     Commands,
     WrongUse,
-    add_command,
+    add_option,
     add_queue,
-    add_target,
+    add_repeated,
+    add_server_command,
+    add_switch,
     count,
     number,
     pair,
@@ -41,104 +43,48 @@ Change = Callable[[SqsClient, str, Sequence[str]], Awaitable[BatchResponse]]
 
 
 def add(commands: Commands) -> None:
-    _add_send(commands)
-    _add_receive(commands)
-    _add_peek(commands)
-    _add_changes(commands)
-
-
-def _add_send(commands: Commands) -> None:
-    parser = add_command(
-        commands, "send", _send, "send a message", 'dovemq send jobs "hello" --delay 10'
+    summary = "send a message"
+    parser = add_server_command(
+        commands, "send", _send, summary, 'dovemq send jobs "hello" --delay 10'
     )
     add_queue(parser)
     parser.add_argument("body", nargs="?", help="message body (default: all of standard input)")
-    parser.add_argument("--lines", action="store_true", help="send each line of input as a message")
-    parser.add_argument("--delay", type=number, metavar="SECONDS", help="time before delivery")
-    parser.add_argument("--group", metavar="ID", help="message group")
-    parser.add_argument(
-        "--deduplication-id", metavar="ID", help="FIFO: id of a message that is sent once"
-    )
-    parser.add_argument(
-        "--attribute",
-        type=pair,
-        action="append",
-        default=[],
-        metavar="NAME=TEXT",
-        help="message attribute of type String; may be repeated",
-    )
-    add_target(parser)
-
-
-def _add_receive(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "receive",
-        _receive,
-        "receive messages; each comes back when its lease ends, unless it is deleted",
-        "dovemq receive jobs --max 10 --wait 20 --delete",
-    )
+    add_switch(parser, "--lines", "send each line of input as a message")
+    add_option(parser, "--delay", "SECONDS", "time before delivery", number)
+    add_option(parser, "--group", "ID", "message group")
+    add_option(parser, "--deduplication-id", "ID", "FIFO: id of a message that is sent once")
+    add_repeated(parser, "--attribute", "NAME=TEXT", "message attribute of type String", pair)
+    summary = "receive messages; each comes back when its lease ends, unless it is deleted"
+    example = "dovemq receive jobs --max 10 --wait 20 --delete"
+    parser = add_server_command(commands, "receive", _receive, summary, example)
     add_queue(parser)
-    parser.add_argument(
-        "--max", type=count, default=1, metavar="N", help="number of messages, at most 10"
-    )
-    parser.add_argument(
-        "--wait", type=number, metavar="SECONDS", help="time to wait for the first message"
-    )
-    parser.add_argument(
-        "--lease", type=number, metavar="SECONDS", help="time for which others do not see them"
-    )
-    parser.add_argument(
-        "--delete", action="store_true", help="delete the messages after printing them"
-    )
-    add_target(parser)
-
-
-def _add_peek(commands: Commands) -> None:
-    parser = add_command(
-        commands, "peek", _peek, "show messages without receiving them", "dovemq peek jobs"
-    )
+    add_option(parser, "--max", "N", "number of messages, at most 10", count, 1)
+    add_option(parser, "--wait", "SECONDS", "time to wait for the first message", number)
+    add_option(parser, "--lease", "SECONDS", "time for which others do not see them", number)
+    add_switch(parser, "--delete", "delete the messages after printing them")
+    summary = "show messages without receiving them"
+    parser = add_server_command(commands, "peek", _peek, summary, "dovemq peek jobs")
     add_queue(parser)
-    parser.add_argument(
-        "--max", type=count, default=10, metavar="N", help="number of messages, at most 1000"
-    )
-    parser.add_argument(
-        "--after",
-        type=number,
-        default=0,
-        metavar="SEQUENCE",
-        help="sequence of the last message that was seen",
-    )
-    add_target(parser)
+    add_option(parser, "--max", "N", "number of messages, at most 1000", count, 10)
+    add_option(parser, "--after", "SEQUENCE", "last message that was seen", number, 0)
+    _add_changes(commands)
 
 
 def _add_changes(commands: Commands) -> None:
     """Add the commands that take receipts, as `receive` prints them."""
-    for name, run, summary, example in (
-        ("delete", _delete, "delete received messages", "dovemq delete jobs RECEIPT"),
-        ("extend", _extend, "extend the leases of received messages", "dovemq extend jobs RECEIPT"),
-        (
-            "release",
-            _release,
-            "end the leases of received messages, so that others can receive them at once",
-            "dovemq release jobs RECEIPT",
-        ),
+    for name, run, summary, options in (
+        ("delete", _delete, "delete received messages", ""),
+        ("extend", _extend, "extend the leases of received messages", " --lease 60"),
+        ("release", _release, "end the leases of received messages", ""),
     ):
-        more = " --lease 60" if name == "extend" else ""
-        parser = add_command(commands, name, run, summary, example + more)
+        example = f"dovemq {name} jobs RECEIPT{options}"
+        parser = add_server_command(commands, name, run, summary, example)
         add_queue(parser)
-        parser.add_argument(
-            "receipt", nargs="+", metavar="RECEIPT", help="receipt that `dovemq receive` printed"
-        )
-        if name == "extend":
-            parser.add_argument(
-                "--lease",
-                type=count,
-                required=True,
-                metavar="SECONDS",
-                help="time from now for which others do not see them",
-            )
-        add_target(parser)
+        text = "receipt that `dovemq receive` printed"
+        parser.add_argument("receipt", nargs="+", metavar="RECEIPT", help=text)
+        if options:
+            text = "time from now for which others do not see them"
+            parser.add_argument("--lease", type=count, required=True, metavar="SECONDS", help=text)
 
 
 def _send(args: argparse.Namespace) -> int:

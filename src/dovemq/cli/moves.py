@@ -4,7 +4,16 @@ import argparse
 import asyncio
 from typing import Final
 
-from dovemq.cli.command import FAILED, OK, Commands, add_command, add_queue, add_target, count
+from dovemq.cli.command import (
+    FAILED,
+    OK,
+    Commands,
+    add_option,
+    add_queue,
+    add_server_command,
+    add_switch,
+    count,
+)
 from dovemq.cli.output import Progress, print_json, print_result, print_table
 from dovemq.cli.target import ask_sqs, find_target
 from dovemq.client import SqsClient
@@ -15,34 +24,19 @@ _RUNNING: Final = ("RUNNING", "CANCELLING")
 
 
 def add_moves(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "move",
-        _move,
-        "move all messages of a dead-letter queue back, or to another queue",
-        "dovemq queue move failed --to jobs --wait",
-    )
+    summary = "move all messages of a dead-letter queue back, or to another queue"
+    example = "dovemq queue move failed --to jobs --wait"
+    parser = add_server_command(actions, "move", _move, summary, example)
     add_queue(parser, "dead-letter queue")
-    parser.add_argument(
-        "--to", metavar="QUEUE", help="target queue (default: the source of each message)"
-    )
-    parser.add_argument("--rate", type=count, metavar="N", help="limit of messages per second")
-    parser.add_argument("--wait", action="store_true", help="wait until all messages are moved")
-    add_target(parser)
-    parser = add_command(
-        actions,
-        "moves",
-        _list,
-        "list the move tasks of a queue, newest first",
-        "dovemq queue moves failed",
-    )
+    add_option(parser, "--to", "QUEUE", "target queue (default: the source of each message)")
+    add_option(parser, "--rate", "N", "limit of messages per second", count)
+    add_switch(parser, "--wait", "wait until all messages are moved")
+    summary = "list the move tasks of a queue, newest first"
+    parser = add_server_command(actions, "moves", _list, summary, "dovemq queue moves failed")
     add_queue(parser, "dead-letter queue")
-    add_target(parser)
-    parser = add_command(
-        actions, "cancel-move", _cancel, "stop a move task", "dovemq queue cancel-move HANDLE"
-    )
+    example = "dovemq queue cancel-move HANDLE"
+    parser = add_server_command(actions, "cancel-move", _cancel, "stop a move task", example)
     parser.add_argument("handle", help="handle that `dovemq queue move` printed")
-    add_target(parser)
 
 
 def _move(args: argparse.Namespace) -> int:

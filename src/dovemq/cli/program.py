@@ -33,12 +33,12 @@ from dovemq.cli.command import (
     INTERRUPTED,
     OK,
     WRONG_USE,
+    CommandParser,
     Commands,
     Interrupted,
     WrongUse,
     add_group,
 )
-from dovemq.cli.parser import CommandParser
 from dovemq.client.errors import Refused
 from dovemq.core.errors import DoveError
 from dovemq.settings import SettingInvalid
@@ -87,8 +87,7 @@ def build_parser() -> CommandParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"dovemq {__version__}")
-    root: argparse.ArgumentParser = parser
-    commands = root.add_subparsers(metavar="COMMAND")
+    commands = parser.add_subparsers(metavar="COMMAND")
     for group in _GROUPS:
         group.add(commands)
     _add_help(commands)

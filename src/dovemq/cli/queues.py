@@ -9,10 +9,12 @@ from dovemq.cli.command import (
     OK,
     Commands,
     WrongUse,
-    add_command,
     add_group,
+    add_option,
     add_queue,
-    add_target,
+    add_repeated,
+    add_server_command,
+    add_switch,
     pair,
 )
 from dovemq.cli.moves import add_moves
@@ -32,81 +34,43 @@ def add(commands: Commands) -> None:
         commands, "queue", "list, create, change and delete queues", "dovemq queue create jobs"
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    _add_list(actions)
-    _add_create(actions)
-    _add_show(actions)
-    _add_changes(actions)
+    _add_list_and_create(actions)
+    _add_show_and_changes(actions)
     _add_removals(actions)
     add_moves(actions)
 
 
-def _add_list(actions: Commands) -> None:
-    parser = add_command(
-        actions, "list", _list, "list queues with their counts", "dovemq queue list --prefix jobs"
-    )
-    parser.add_argument("--prefix", default="", help="start of the names to list")
-    add_target(parser)
-
-
-def _add_create(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "create",
-        _create,
-        "create a queue; a name that ends in .fifo makes a FIFO queue",
-        "dovemq queue create jobs VisibilityTimeout=60",
-    )
+def _add_list_and_create(actions: Commands) -> None:
+    example = "dovemq queue list --prefix jobs"
+    parser = add_server_command(actions, "list", _list, "list queues with their counts", example)
+    add_option(parser, "--prefix", "TEXT", "start of the names to list", default="")
+    summary = "create a queue; a name that ends in .fifo makes a FIFO queue"
+    example = "dovemq queue create jobs VisibilityTimeout=60"
+    parser = add_server_command(actions, "create", _create, summary, example)
     parser.add_argument("name", metavar="NAME", help="name of the new queue")
     _add_attributes(parser, "*")
-    parser.add_argument(
-        "--tag",
-        type=pair,
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="tag of the queue; may be repeated",
-    )
-    add_target(parser)
+    add_repeated(parser, "--tag", "KEY=VALUE", "tag of the queue", pair)
 
 
-def _add_show(actions: Commands) -> None:
-    parser = add_command(
-        actions, "show", _show, "show attributes, tags and counts", "dovemq queue show jobs"
-    )
-    add_queue(parser)
-    add_target(parser)
-
-
-def _add_changes(actions: Commands) -> None:
-    parser = add_command(
-        actions, "set", _set, "change attributes", "dovemq queue set jobs DelaySeconds=5"
-    )
-    add_queue(parser)
-    _add_attributes(parser, "+")
-    add_target(parser)
-    parser = add_command(
-        actions, "tag", _tag, "add and remove tags", "dovemq queue tag jobs team=a --remove old"
-    )
-    add_queue(parser)
-    parser.add_argument("tags", nargs="*", type=pair, metavar="KEY=VALUE", help="tag to add")
-    parser.add_argument(
-        "--remove",
-        action="append",
-        default=[],
-        metavar="KEY",
-        help="key of a tag to remove; may be repeated",
-    )
-    add_target(parser)
+def _add_show_and_changes(actions: Commands) -> None:
+    for name, run, summary, more in (
+        ("show", _show, "show attributes, tags and counts", ""),
+        ("set", _set, "change attributes", " DelaySeconds=5"),
+        ("tag", _tag, "add and remove tags", " team=a --remove old"),
+    ):
+        example = f"dovemq queue {name} jobs{more}"
+        parser = add_server_command(actions, name, run, summary, example)
+        add_queue(parser)
+        if name == "set":
+            _add_attributes(parser, "+")
+        if name == "tag":
+            parser.add_argument("tags", nargs="*", type=pair, metavar="KEY=VALUE", help="new tag")
+            add_repeated(parser, "--remove", "KEY", "key of a tag to remove")
 
 
 def _add_attributes(parser: argparse.ArgumentParser, nargs: str) -> None:
-    parser.add_argument(
-        "attributes",
-        nargs=nargs,
-        type=pair,
-        metavar="ATTRIBUTE=VALUE",
-        help="queue attribute, such as VisibilityTimeout=60",
-    )
+    text = "queue attribute, such as VisibilityTimeout=60"
+    parser.add_argument("attributes", nargs=nargs, type=pair, metavar="ATTRIBUTE=VALUE", help=text)
 
 
 def _add_removals(actions: Commands) -> None:
@@ -114,12 +78,9 @@ def _add_removals(actions: Commands) -> None:
         ("purge", _purge, "delete all messages of a queue"),
         ("delete", _delete, "delete a queue with all its messages"),
     ):
-        parser = add_command(actions, name, run, summary, f"dovemq queue {name} jobs --yes")
+        parser = add_server_command(actions, name, run, summary, f"dovemq queue {name} jobs --yes")
         add_queue(parser)
-        parser.add_argument(
-            "--yes", action="store_true", help="do not ask; required where there is no terminal"
-        )
-        add_target(parser)
+        add_switch(parser, "--yes", "do not ask; required where there is no terminal")
 
 
 def _list(args: argparse.Namespace) -> int:

@@ -19,14 +19,9 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "serve",
-        _run,
-        "run the service until Ctrl-C or SIGTERM",
-        "dovemq serve --port 9400 --data ./data",
-    )
-    add_settings(parser)
+    summary = "run the service until Ctrl-C or SIGTERM"
+    example = "dovemq serve --port 9400 --data ./data"
+    add_settings(add_command(commands, "serve", _run, summary, example))
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:

@@ -18,6 +18,8 @@ from dovemq.cli.command import (
     Commands,
     WrongUse,
     add_command,
+    add_option,
+    add_switch,
     count,
     queue,
 )
@@ -71,173 +73,96 @@ class TransferEnd(Struct, frozen=True):
 
 
 def add(commands: Commands) -> None:
-    _add_move(commands)
-    _add_copy(commands)
-
-
-def _add_move(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "move",
-        _move,
-        "move all messages of a queue into another, on any two SQS endpoints",
-        "dovemq move http://127.0.0.1:9500/000000000000/jobs jobs --to-data ./data",
-    )
+    summary = "move all messages of a queue into another, on any two SQS endpoints"
+    example = "dovemq move http://127.0.0.1:9500/000000000000/jobs jobs --to-data ./data"
+    parser = add_command(commands, "move", _move, summary, example)
     _add_queues(parser, "queue to empty")
-    parser.add_argument(
-        "--workers",
-        type=count,
-        default=_OPTIONS.workers,
-        metavar="N",
-        help="number of concurrent requests (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--lease",
-        type=count,
-        default=_OPTIONS.lease_seconds,
-        metavar="SECONDS",
-        help="time for which a received message is hidden at the source (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--idle",
-        type=count,
-        default=_OPTIONS.idle_seconds,
-        metavar="SECONDS",
-        help="time to wait for messages that are hidden at the source (default: %(default)s)",
-    )
-    _add_sides(parser)
-
-
-def _add_copy(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "copy",
-        _copy,
-        "copy the messages of a queue into another and leave the source as it is",
-        "dovemq copy jobs jobs-test --max 100",
-    )
+    workers, lease, idle = _OPTIONS.workers, _OPTIONS.lease_seconds, _OPTIONS.idle_seconds
+    add_option(parser, "--workers", "N", "number of concurrent requests", count, workers)
+    text = "time for which a received message is hidden at the source"
+    add_option(parser, "--lease", "SECONDS", text, count, lease)
+    text = "time to wait for messages that are hidden at the source"
+    add_option(parser, "--idle", "SECONDS", text, count, idle)
+    for word, side in _SIDES.items():
+        _add_side(parser, word, side)
+    summary = "copy the messages of a queue into another and leave the source as it is"
+    parser = add_command(commands, "copy", _copy, summary, "dovemq copy jobs jobs-test --max 100")
     _add_queues(parser, "queue of a DoveMQ server to copy from")
-    parser.add_argument(
-        "--max",
-        type=count,
-        default=COPIED_MAX,
-        metavar="N",
-        help="number of messages, the oldest first (default: %(default)s)",
-    )
-    _add_sides(parser)
-    group = parser.add_argument_group("admin API of the source")
-    group.add_argument(
-        "--from-admin-url", metavar="URL", help="admin API of the source (default: the next port)"
-    )
+    add_option(parser, "--max", "N", "number of messages, the oldest first", count, COPIED_MAX)
+    group = _add_side(parser, "from", "source")
+    add_option(group, "--from-admin-url", "URL", "admin API (default: the next port)")
+    _add_side(parser, "to", "target")
 
 
 def _add_queues(parser: argparse.ArgumentParser, source: str) -> None:
     forms = "NAME, ACCOUNT/NAME or URL"
     parser.add_argument("source", type=queue, metavar="SOURCE", help=f"{source}: {forms}")
-    parser.add_argument(
-        "target", type=queue, metavar="TARGET", help=f"existing queue to fill: {forms}"
-    )
-    parser.add_argument(
-        "--keep-deduplication-ids",
-        action="store_true",
-        help="FIFO: keep the deduplication ids; messages that share one are refused",
-    )
+    parser.add_argument("target", type=queue, metavar="TARGET", help=f"queue to fill: {forms}")
+    text = "FIFO: keep the deduplication ids; messages that share one are refused"
+    add_switch(parser, "--keep-deduplication-ids", text)
 
 
-def _add_sides(parser: argparse.ArgumentParser) -> None:
-    for word, side in _SIDES.items():
-        group = parser.add_argument_group(
-            side, "Default: the server of the URL, else the server that other commands use."
-        )
-        group.add_argument(
-            f"--{word}-endpoint-url", metavar="URL", help=f"SQS endpoint of the {side}"
-        )
-        group.add_argument(
-            f"--{word}-profile", metavar="NAME", help="profile with the access key in ~/.aws"
-        )
-        group.add_argument(
-            f"--{word}-data", metavar="DIR", help="data directory of a server on this machine"
-        )
-        group.add_argument(f"--{word}-region", metavar="NAME", help="region for signatures")
-        group.add_argument(
-            f"--{word}-ca-bundle", metavar="FILE", help="trusted certificates (AWS_CA_BUNDLE)"
-        )
+def _add_side(parser: argparse.ArgumentParser, word: str, side: str) -> argparse._ArgumentGroup:
+    group = parser.add_argument_group(
+        side, "Default: the server of the URL, else the server that other commands use."
+    )
+    add_option(group, f"--{word}-endpoint-url", "URL", "SQS endpoint")
+    add_option(group, f"--{word}-profile", "NAME", "profile with the access key in ~/.aws")
+    add_option(group, f"--{word}-data", "DIR", "data directory of a server on this machine")
+    add_option(group, f"--{word}-region", "NAME", "region for signatures")
+    add_option(group, f"--{word}-ca-bundle", "FILE", "trusted certificates (AWS_CA_BUNDLE)")
+    return group
 
 
 def _move(args: argparse.Namespace) -> int:
     if args.workers > CONNECTIONS_MAX:
         raise WrongUse(f"--workers is at most {CONNECTIONS_MAX}")
-    summary = asyncio.run(_moved(args))
-    print_result(
-        args,
-        summary,
-        f"{summary.moved} moved, {summary.refused} refused by the target, "
-        f"{summary.remaining} remain at the source",
-    )
-    if summary.stopped:
-        return INTERRUPTED
-    return FAILED if summary.refused or summary.undeleted or summary.remaining else OK
+    done = asyncio.run(_moved(args))
+    counts = f"{done.moved} moved, {done.refused} refused by the target"
+    print_result(args, done, f"{counts}, {done.remaining} remain at the source")
+    failed = done.refused or done.undeleted or done.remaining
+    return INTERRUPTED if done.stopped else FAILED if failed else OK
 
 
 async def _moved(args: argparse.Namespace) -> MoveSummary:
-    source_end = TransferEnd.of(args, "from", args.source)
-    target_end = TransferEnd.of(args, "to", args.target)
-    async with source_end.target.sqs() as source_client, target_end.target.sqs() as target_client:
-        source = await source_end.side(source_client)
-        target = await target_end.side(target_client)
-        _check_distinct(source, target)
-        mover = QueueMover(
-            source,
-            target,
-            _report,
-            options=MoveOptions(args.workers, args.lease, args.idle),
-            keep_ids=args.keep_deduplication_ids,
-        )
+    async with _ends(args) as (_, source, target):
+        options = MoveOptions(args.workers, args.lease, args.idle)
+        ids = args.keep_deduplication_ids
+        mover = QueueMover(source, target, _report, options=options, keep_ids=ids)
         async with _stoppable(mover, lambda: f"{mover.moved} messages moved"):
             return await mover.run()
 
 
 def _copy(args: argparse.Namespace) -> int:
-    summary = asyncio.run(_copied(args))
-    print_result(
-        args,
-        summary,
-        f"{summary.copied} copied, {summary.refused} refused by the target, "
-        f"{summary.left} left out",
-    )
-    if summary.stopped:
-        return INTERRUPTED
-    return FAILED if summary.refused or summary.left else OK
+    done = asyncio.run(_copied(args))
+    counts = f"{done.copied} copied, {done.refused} refused by the target"
+    print_result(args, done, f"{counts}, {done.left} left out")
+    return INTERRUPTED if done.stopped else FAILED if done.refused or done.left else OK
 
 
 async def _copied(args: argparse.Namespace) -> CopySummary:
-    source_end = TransferEnd.of(args, "from", args.source)
-    target_end = TransferEnd.of(args, "to", args.target)
-    async with (
-        source_end.target.sqs() as source_client,
-        source_end.target.admin() as admin,
-        target_end.target.sqs() as target_client,
-    ):
-        source = await source_end.side(source_client)
-        target = await target_end.side(target_client)
-        _check_distinct(source, target)
+    async with _ends(args) as (end, source, target), end.target.admin() as admin:
         account, name = source.queue.split("/")[-2:]
+        ids = args.keep_deduplication_ids
         copier = QueueCopier(
-            admin,
-            account,
-            name,
-            target,
-            _report,
-            count_max=args.max,
-            keep_ids=args.keep_deduplication_ids,
+            admin, account, name, target, _report, count_max=args.max, keep_ids=ids
         )
         async with _stoppable(copier, lambda: f"{copier.copied} messages copied"):
             return await copier.run()
 
 
-def _check_distinct(source: QueueSide, target: QueueSide) -> None:
-    if source.queue == target.queue:
-        raise WrongUse("source and target are the same queue")
+@contextlib.asynccontextmanager
+async def _ends(
+    args: argparse.Namespace,
+) -> AsyncIterator[tuple[TransferEnd, QueueSide, QueueSide]]:
+    """The source as the command line names it, and both queues, which exist and differ."""
+    source = TransferEnd.of(args, "from", args.source)
+    target = TransferEnd.of(args, "to", args.target)
+    async with source.target.sqs() as source_client, target.target.sqs() as target_client:
+        sides = await source.side(source_client), await target.side(target_client)
+        if sides[0].queue == sides[1].queue:
+            raise WrongUse("source and target are the same queue")
+        yield source, *sides
 
 
 @contextlib.asynccontextmanager

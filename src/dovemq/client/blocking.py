@@ -7,7 +7,7 @@ import asyncio
 import functools
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, Self, TypeVar
 
 import uvloop
 
@@ -64,6 +64,28 @@ class Face(Generic[C]):
     def __init__(self, inner: C, thread: LoopThread) -> None:
         self._inner = inner
         self._thread = thread
+
+
+class Closable(Protocol):
+    async def close(self) -> None: ...
+
+
+Owned = TypeVar("Owned", bound=Closable)
+
+
+class OwningFace(Face[Owned]):
+    """A face that closes its object and its thread, for `with` or by `close`."""
+
+    def close(self) -> None:
+        if not self._thread.closed:
+            self._thread.run(self._inner.close())
+            self._thread.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 def blocking(

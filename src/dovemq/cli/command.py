@@ -74,7 +74,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
-        self.exit(WRONG_USE, f"{self.prog}: {message}; `{self.prog} --help` explains the use\n")
+        self.exit(WRONG_USE, f"{self.prog}: {message}\nfor help: {self.prog} --help\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Called by argparse for arguments with choices, commands among them."""

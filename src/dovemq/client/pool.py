@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import ssl
 from collections.abc import Callable
 from pathlib import Path
@@ -132,7 +133,7 @@ class Pool:
         except ssl.SSLCertVerificationError as error:
             raise Untrusted(address.url, f"its certificate: {error.verify_message}") from None
         except OSError as error:
-            raise Unconnected(address.url, error.strerror or str(error)) from None
+            raise Unconnected(address.url, _reason(error)) from None
         return connection
 
     def _keep(self, connection: PooledConnection) -> None:
@@ -148,6 +149,13 @@ class Pool:
         with contextlib.suppress(asyncio.CancelledError):
             # The loop releases the closed transports before it is closed itself.
             await asyncio.sleep(0)
+
+
+def _reason(error: OSError) -> str:
+    """The reason of the operating system. asyncio replaces its text by a call that failed."""
+    if error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    return error.strerror or str(error)
 
 
 def _trust(address: Address, ca_bundle: Path | None) -> ssl.SSLContext:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dovemq.settings import Resolved, SettingInvalid, all_settings, default_directory, resolve
+from dovemq.configuration import Resolved, default_directory, resolve
+from dovemq.settings import SettingInvalid, all_settings
 
 
 def resolved(

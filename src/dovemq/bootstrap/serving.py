@@ -13,6 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from dovemq.bootstrap.opening import Opened, open_service
+from dovemq.configuration import reachable_host, read_toml
 from dovemq.core.access import Keyring
 from dovemq.core.errors import DoveError
 from dovemq.server.admin import AdminApi
@@ -29,7 +30,7 @@ from dovemq.service import Service
 from dovemq.service.audit import OK, AuditEntry, bounded
 from dovemq.service.failures import Failures
 from dovemq.service.throttle import Throttle
-from dovemq.settings import Settings, reachable_host, read_toml
+from dovemq.settings import Settings
 from dovemq.sqs.declared import DeclaredQueue, read_declared
 from dovemq.sqs.declaring import ServiceOwner, declare
 from dovemq.sqs.endpoint import SqsEndpoint

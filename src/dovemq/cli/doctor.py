@@ -12,10 +12,11 @@ from dovemq.cli.command import FAILED, OK, Commands, add_option, add_server_comm
 from dovemq.cli.output import print_json, print_table
 from dovemq.cli.target import Target, find_target, resolved_settings
 from dovemq.client.errors import ClientError, Refused
+from dovemq.configuration import FILE_FLAG, Resolved
 from dovemq.core.errors import DoveError
 from dovemq.pipeline.errors import JavaUnfit
 from dovemq.pipeline.java import check_java
-from dovemq.settings import FILE_FLAG, Resolved, all_settings
+from dovemq.settings import all_settings
 from dovemq.system.extras import extra_missing
 
 State = Literal["ok", "absent", "broken"]

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from dovemq.cli.command import OK, Commands, add_command
 from dovemq.cli.output import print_json
 from dovemq.cli.target import resolved_settings
+from dovemq.configuration import FILE_FLAG
 from dovemq.core.locations import parse_location
-from dovemq.settings import FILE_FLAG, Setting, Settings, all_settings
+from dovemq.settings import Setting, Settings, all_settings
 
 if TYPE_CHECKING:
     from dovemq.bootstrap.serving import Listening

@@ -17,8 +17,8 @@ from dovemq.cli.command import WrongUse
 from dovemq.cli.output import Progress
 from dovemq.cli.profiles import read_profile
 from dovemq.client import AdminClient, SqsClient
+from dovemq.configuration import Resolved, reachable_host, resolve
 from dovemq.core.access import AccessKey
-from dovemq.settings import Resolved, reachable_host, resolve
 from dovemq.system.key_file import key_path, read_key
 from dovemq.system.running import RunningServer, find_running
 

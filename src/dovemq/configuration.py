@@ -15,7 +15,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from dovemq.core.locations import LocationInvalid, parse_location
-from dovemq.settings.tree import (
+from dovemq.settings import (
     ENVIRONMENT_PREFIX,
     PORT_MAX,
     HttpSettings,

@@ -15,7 +15,7 @@ from msgspec import Struct
 from dovemq.client.admin import AdminClient
 from dovemq.client.delivering import Delivery, QueueSide
 from dovemq.client.errors import ClientError
-from dovemq.client.retrying import ATTEMPTS_MAX, Pause, retried
+from dovemq.client.retrying import ATTEMPTS_MAX, PAUSE_SECONDS, Pause, retried
 from dovemq.sqs.digests import md5_of_body
 from dovemq.sqs.shapes import AttributeValue, ReceivedMessage
 
@@ -95,7 +95,7 @@ class QueueCopier:
         return [_received(each) for each in page["messages"]], page["next"]
 
     async def _send(self, messages: Sequence[ReceivedMessage]) -> None:
-        """Send all of them; those that the target fails to take for its own reasons again."""
+        """Send all messages, and again those that the target failed to take."""
         for _ in range(ATTEMPTS_MAX):
             taken = {each.message_id for each in await self._delivery.send(messages)}
             self.copied += len(taken)
@@ -103,6 +103,7 @@ class QueueCopier:
             messages = [each for each in messages if each.message_id not in done]
             if not messages:
                 return
+            await self._pause(PAUSE_SECONDS)
         raise TargetBusy(self._target.queue)
 
 

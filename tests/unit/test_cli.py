@@ -235,6 +235,11 @@ def test_dead_letters_are_moved_back(dovemq: Command, queue: str) -> None:
     assert "poison" in dovemq("receive", queue)
 
 
+def test_move_to_a_missing_queue_names_both_queues(dovemq: Command, queue: str) -> None:
+    refused = dovemq("queue", "move", queue, "--to", "nowhere", code=1)
+    assert refused.startswith(f"dovemq: queue {queue} or nowhere: AWS.")
+
+
 def test_unknown_move_cannot_be_cancelled(dovemq: Command) -> None:
     assert "TaskHandle" in dovemq("queue", "cancel-move", "x", code=1)
 

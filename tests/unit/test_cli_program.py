@@ -117,6 +117,20 @@ def test_data_directory_alone_gives_key_and_address(
     assert f"{server.endpoint_url}/000000000000/own" in capsys.readouterr().out
 
 
+def test_admin_api_of_a_running_server_is_found_by_its_endpoint(
+    clean: None,
+    server: LocalServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("DOVEMQ_DATA", str(server.data))
+    for name, value in server.env.items():
+        if name != "AWS_ENDPOINT_URL_DOVEMQ":
+            monkeypatch.setenv(name, value)
+    assert main(["queue", "list"]) == 0
+    assert "QUEUE" in capsys.readouterr().out
+
+
 def test_missing_key_is_explained(
     clean: None, server: LocalServer, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -140,9 +140,9 @@ def _fail(text: str, code: int) -> int:
 
 def _explained(error: Refused, args: argparse.Namespace) -> str:
     """The text of a refusal, with the queue that was asked for and a remedy where one is known."""
-    queue = getattr(args, "queue", None)
-    if queue and error.code.endswith(_QUEUE_MISSING):
-        return f"queue {queue}: {error}\nlist the queues: dovemq queue list"
+    queues = " or ".join(filter(None, (getattr(args, name, None) for name in ("queue", "to"))))
+    if queues and error.code.endswith(_QUEUE_MISSING):
+        return f"queue {queues}: {error}\nlist the queues: dovemq queue list"
     if error.code in _KEY_ERRORS:
         return f'{error}\ncheck the access key: eval "$(dovemq env)", or give --data DIR'
     return str(error)

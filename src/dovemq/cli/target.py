@@ -91,7 +91,8 @@ def find_target(args: argparse.Namespace) -> Target:
     server = local_server(resolved)
     region = args.region or (profile and profile.region)
     region = region or (not local and environment.get("AWS_REGION")) or server.region
-    admin_url = server.admin_url if url is None else _next_port(url)
+    known = url is None or url == server.endpoint_url
+    admin_url = server.admin_url if known else _next_port(url)
     if not local:
         admin_url = environment.get(ADMIN_VARIABLE, admin_url)
     bundle = args.ca_bundle or environment.get(CA_VARIABLE)

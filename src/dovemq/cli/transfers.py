@@ -66,7 +66,9 @@ class TransferEnd(Struct, frozen=True):
         """The queue, which exists and is open to this key."""
         try:
             url = await client.queue_url(self.queue)
-            await client.attributes(url, ["QueueArn"])
+            if "/" in self.queue:
+                # The URL was not looked up, so nothing has shown yet that the queue exists.
+                await client.attributes(url, ["QueueArn"])
         except ClientError as error:
             raise TransferFailed(f"{_SIDES[self.word]} {self.queue}: {error}") from None
         return QueueSide(client, url)

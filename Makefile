@@ -7,6 +7,7 @@ FIT := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(firstword $(foreach python,/usr/bin/python3 python3,\
 	$(shell $(python) -c '$(FIT)' 2>/dev/null && echo $(python))) python3)
 ARGS ?=
+EXTRAS ?=
 BIN := .venv/bin
 JS := tests/acceptance/js
 
@@ -25,7 +26,15 @@ INSTALL := $(PINNED) $(BIN)/pip install --quiet --disable-pip-version-check \
 
 .PHONY: setup java maven serve test test-full check suite coverage bench peers docs clean
 
+# Without EXTRAS: everything that the tests need. With EXTRAS=models (or trace, spark): the command
+# with these optional packages, and nothing for the tests.
+ifeq ($(EXTRAS),)
 setup: $(TEST_STAMP) $(JS_STAMP) java
+else
+setup: | $(BIN)/python
+	$(INSTALL) '.[$(EXTRAS)]'
+	@touch $(BASE_STAMP)
+endif
 
 # Spark runs on it. Only root can install it; others are told, and their tests with Spark skip.
 java:

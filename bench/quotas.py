@@ -28,7 +28,7 @@ import uvloop
 from bench.load import Access, Answer, Connection, Load, Signer, connect, received
 from bench.measured import cpu_seconds, create_queue
 from bench.tables import Row, parser_of, show
-from dovemq.bootstrap import open_service
+from dovemq.bootstrap.opening import open_service
 from dovemq.core.access import AccessKey
 from dovemq.core.accounts import Quotas
 from dovemq.stores.urls import EMBEDDED, parse_store_url

@@ -1,4 +1,4 @@
-"""A FIFO queue keeps the order of each group, and locks a group while one of it is in work.
+"""A FIFO queue keeps the order of each group, and locks a group while a message of it is leased.
 
 Run `eval "$(dovemq env)"` first. Prints:
 

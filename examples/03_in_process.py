@@ -1,6 +1,6 @@
-"""The same queues inside this process: no server, no HTTP, nothing kept.
+"""The same queues inside this process, without a server and without HTTP.
 
-A directory instead of `memory://` keeps the messages. Prints:
+`memory://` keeps messages until the block ends; a directory keeps them for good. Prints:
 
     first try of: fragile parcel
     second try of: fragile parcel

@@ -1,4 +1,4 @@
-"""A message that is received too often moves to a dead-letter queue, and can be sent back.
+"""A message that is received too often moves to a dead-letter queue.
 
 Prints:
 

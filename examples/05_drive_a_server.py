@@ -1,6 +1,6 @@
 """Senders and receivers drive a running server, and every message is accounted for.
 
-Needs `pip install 'dovemq[models]'` and the variables that `dovemq env` prints.
+Needs `make setup EXTRAS=models` (700 MB) and the variables that `dovemq env` prints.
 
 Prints:
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dovemq.cli import build_parser
+from dovemq.cli.command import EXIT_CODES
 from dovemq.core.limits import DELAY_MS, ORDER_HINT, SECOND_MS, Range
 from dovemq.core.queue import RANGES, QueueSettings
 from dovemq.server.admin_desk import Route
@@ -89,7 +90,7 @@ def settings_page() -> str:
         "A TOML file (`--config FILE`, or `DOVEMQ_CONFIG`) overrides the defaults, the environment "
         "overrides the file, and flags of `dovemq serve` override the environment. In the file a "
         "name with a period is a key in a table: `[http]`, `body_bytes_max = 1048576`. `dovemq "
-        "doctor` shows the values and their origins.",
+        "doctor --settings` shows the values and their origins.",
         table(("name", "flag", "variable", "default", "meaning"), rows),
     )
 
@@ -101,9 +102,15 @@ def _default(setting: Setting) -> str:
 def commands_page() -> str:
     return page(
         "Commands",
-        "Exit codes: 0 success, 1 a failed check or an error of the server, 2 wrong use. Commands "
-        "that ask a server find it by `--endpoint-url` or `AWS_ENDPOINT_URL_SQS` with the AWS keys "
-        "of the environment, else by the key file of the data directory.",
+        "A command finds its server in this order: `--endpoint-url`; the server that runs on the "
+        "directory of `--data`, or listens on `--port`; `AWS_ENDPOINT_URL_SQS`; the server on the "
+        "default data directory. It takes its access key from `--profile`, from the directory of "
+        "`--data`, from the AWS variables, or from the default data directory. `--json` prints "
+        "one JSON document on standard output; messages for people are on standard error.",
+        section(
+            "Exit codes",
+            table(("code", "meaning"), ((str(code), text) for code, text in EXIT_CODES.items())),
+        ),
         *(_command(parser) for parser in _commands(build_parser())),
     )
 

@@ -1,7 +1,7 @@
 """DoveMQ: a self-hosted message queue service that speaks the SQS protocol.
 
-`dovemq.open` and `dovemq.open_async` give its queues in process, without a server; they are
-looked up on first use, so that importing the package costs nothing.
+`dovemq.open` and `dovemq.open_async` give its queues in process, without a server. They are
+imported on first use, so that importing the package costs nothing.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dovemq.inprocess import open, open_async
 
-__all__ = ["open", "open_async"]
+__all__ = ["__version__", "open", "open_async"]
+
+__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:

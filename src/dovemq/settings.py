@@ -1,16 +1,11 @@
-"""What an operator can set: one frozen tree, and where each value came from.
+"""The settings of a server as one frozen tree.
 
-Owns defaults, units, help texts and the names of flags and variables; all stand beside the
-field. Refuses unknown keys and bad values with the place to correct them. It builds nothing:
-`bootstrap` does that from the tree.
+Default, unit, help text and bounds of a setting stand beside its field. The names of its flag and
+its variable follow from the name of the field.
 """
 
-import difflib
-import functools
 import ipaddress
-import os
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
@@ -19,12 +14,8 @@ from msgspec import Meta, Struct
 
 from dovemq.core.accounts import ROOT_NUMBER
 from dovemq.core.errors import DoveError
-from dovemq.core.locations import LocationInvalid, parse_location
 
 ENVIRONMENT_PREFIX: Final = "DOVEMQ_"
-FILE_VARIABLE: Final = "DOVEMQ_CONFIG"
-FILE_FLAG: Final = "--config"
-FILE_BYTES_MAX: Final = 1 << 20
 PORT_MAX: Final = 65_535
 ACCOUNT: Final = ROOT_NUMBER
 CACHE_BYTES_MAX: Final = 32 << 20
@@ -33,7 +24,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class SettingInvalid(DoveError):
-    """`place` is the file, variable or flag to correct."""
+    """A setting is wrong. `place` is the file, variable or flag to correct."""
 
     def __init__(self, place: str, found: str, remedy: str) -> None:
         super().__init__(f"{place}: {found}; {remedy}")
@@ -41,7 +32,7 @@ class SettingInvalid(DoveError):
 
 
 class DeclarationInvalid(SettingInvalid):
-    """About a file of queues: `place` names the queue and the attribute too."""
+    """A file of queues is wrong. `place` names the queue and the attribute too."""
 
     def __init__(self, place: str, found: str, remedy: str = "correct the file") -> None:
         super().__init__(place, found, remedy)
@@ -60,40 +51,49 @@ def _about(
 
 
 class HttpSettings(Struct, frozen=True, kw_only=True):
-    """What one client may take; above a limit its request or its connection is refused."""
+    """Limits for one client. Above a limit its request or its connection is refused."""
 
     header_bytes_max: Annotated[
-        int, _about("All headers of a request together.", "bytes", least=1_024)
+        int, _about("Largest size of all headers of a request together.", "bytes", least=1_024)
     ] = 64 << 10
-    header_count_max: Annotated[int, _about("Headers of a request.", least=8)] = 100
-    url_bytes_max: Annotated[int, _about("Path and query of a request.", "bytes", least=256)] = (
-        16 << 10
+    header_count_max: Annotated[int, _about("Largest number of headers of a request.", least=8)] = (
+        100
     )
+    url_bytes_max: Annotated[
+        int, _about("Largest size of path and query of a request.", "bytes", least=256)
+    ] = 16 << 10
     body_bytes_max: Annotated[
         int,
-        _about("Body of a request; 1 MiB of text may grow sixfold in JSON.", "bytes", least=1_024),
+        _about(
+            "Largest body of a request. 1 MiB of text can take 6 MiB in JSON.", "bytes", least=1_024
+        ),
     ] = 8 << 20
     connections_max: Annotated[
-        int, _about("Open connections of a listener; more are answered 503.", least=1)
+        int, _about("Largest number of open connections of a listener. Others get 503.", least=1)
     ] = 10_000
     pipelined_max: Annotated[
-        int, _about("Requests of a connection read ahead of their answers.", least=1)
+        int,
+        _about(
+            "Largest number of requests that a connection may send ahead of the answers.", least=1
+        ),
     ] = 64
     request_seconds_max: Annotated[
-        int, _about("Time for a whole request to arrive.", "seconds", least=1)
+        int, _about("Time within which a whole request must arrive.", "seconds", least=1)
     ] = 30
     idle_seconds_max: Annotated[
         int, _about("Time that a connection may stay open without a request.", "seconds", least=1)
     ] = 75
     write_seconds_max: Annotated[
-        int, _about("Time for a client to take its answer.", "seconds", least=1)
+        int, _about("Time within which a client must read its answer.", "seconds", least=1)
     ] = 30
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    host: Annotated[str, _about("Address to listen on.")] = "127.0.0.1"
+    """All settings of a server."""
+
+    host: Annotated[str, _about("Address that both listeners are bound to.")] = "127.0.0.1"
     port: Annotated[
-        int, _about("Port of the SQS endpoint; 0 picks a free one.", least=0, most=PORT_MAX)
+        int, _about("Port of the SQS endpoint. 0 takes a free one.", least=0, most=PORT_MAX)
     ] = 9324
     admin_port: Annotated[
         Annotated[int, Meta(ge=0, le=PORT_MAX)] | None,
@@ -101,65 +101,76 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = None
     data: Annotated[
         Path,
-        _about("Directory of the messages and of the root key.", default="$XDG_DATA_HOME/dovemq"),
+        _about(
+            "Directory of the messages and the root access key.", default="$XDG_DATA_HOME/dovemq"
+        ),
     ]
     store: Annotated[
-        str, _about("`embedded://` keeps messages in the data directory, `memory://` nowhere.")
+        str,
+        _about("`embedded://` keeps messages on disk, `memory://` only until the server stops."),
     ] = "embedded://"
     region: Annotated[
         Annotated[str, Meta(pattern=r"\A[A-Za-z0-9-]{1,64}\Z")],
         _about("Region in ARNs and signatures."),
     ] = "us-east-1"
     account: Annotated[
-        Annotated[str, Meta(pattern=r"\A[0-9]{12}\Z")], _about("Twelve digits of the root account.")
+        Annotated[str, Meta(pattern=r"\A[0-9]{12}\Z")],
+        _about("Number of the root account, twelve digits."),
     ] = ACCOUNT
     public_url: Annotated[
         Annotated[str, Meta(pattern=r"\Ahttps?://[^/\s]+/?\Z")] | None,
-        _about("Start of queue URLs when a request names no host.", default="none"),
+        _about("Start of queue URLs for requests without a Host header.", default="none"),
     ] = None
     tls_certificate: Annotated[
         Path | None,
         _about(
-            "PEM file of a certificate and its chain: both listeners speak TLS.", default="none"
+            "PEM file with a certificate and its chain. It turns on TLS for both listeners.",
+            default="none",
         ),
     ] = None
     tls_key: Annotated[
-        Path | None, _about("PEM file of the certificate's key.", default="none")
+        Path | None, _about("PEM file with the private key of the certificate.", default="none")
     ] = None
     trusted_proxies: Annotated[
         str,
         _about(
-            "Addresses and networks, by commas, whose X-Forwarded headers are believed.",
+            "Addresses and networks of proxies, separated by commas, whose X-Forwarded headers "
+            "are trusted.",
             default="none",
         ),
     ] = ""
     queues: Annotated[
         Path | None,
-        _about("TOML file of queues to create or change at the start.", default="none"),
+        _about("TOML file with queues to create or change at the start.", default="none"),
     ] = None
     strict_aws: Annotated[
-        bool, _about("Keep AWS's waits of 60 seconds after a deletion or purge of a queue.")
+        bool, _about("Refuse to recreate or purge a queue again within 60 seconds, as AWS does.")
     ] = False
     insecure_no_auth: Annotated[
-        bool, _about("Accept any credentials; only on a loopback address.")
+        bool,
+        _about(
+            "Accept any credentials, for tests and laptops. Allowed on loopback addresses alone."
+        ),
     ] = False
     failures_max: Annotated[
-        int, _about("Failed signatures of an address before it is refused unheard.", least=1)
+        int,
+        _about("Number of failed signatures after which an address is refused at once.", least=1),
     ] = 50
     failure_seconds: Annotated[
-        int, _about("Time in which one of them is forgiven.", "seconds", least=1)
+        int, _about("Time after which one failed signature no longer counts.", "seconds", least=1)
     ] = 1
     cache_bytes_max: Annotated[
-        int, _about("Memory for bodies of recent messages.", "bytes", least=0)
+        int, _about("Memory for the bodies of recent messages.", "bytes", least=0)
     ] = CACHE_BYTES_MAX
     audit_bytes_max: Annotated[
-        int, _about("Size at which the audit log begins another file.", "bytes", least=64 << 10)
+        int, _about("Size at which the audit log starts a new file.", "bytes", least=64 << 10)
     ] = 16 << 20
     audit_files_max: Annotated[
-        int, _about("Files of the audit log that are kept, the oldest go.", least=2, most=10_000)
+        int,
+        _about("Number of audit log files to keep. The oldest are removed.", least=2, most=10_000),
     ] = 16
     drain_seconds: Annotated[
-        int, _about("Time for running requests to end after SIGTERM.", "seconds", least=0)
+        int, _about("Time for running requests to finish after SIGTERM.", "seconds", least=0)
     ] = 20
     trace: Annotated[
         str | None,
@@ -169,26 +180,33 @@ class Settings(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     trace_rotate_rows: Annotated[
-        int, _about("Rows after which a file of the trace is finished.", least=1_000)
+        int, _about("Number of rows after which a trace file is finished.", least=1_000)
     ] = 1_000_000
     trace_rotate_seconds: Annotated[
-        int, _about("Age at which a file of the trace is finished.", "seconds", least=1)
+        int, _about("Age at which a trace file is finished.", "seconds", least=1)
     ] = 10
     trace_bytes_max: Annotated[
-        int, _about("Size of all files of the trace; the oldest go.", "bytes", least=1 << 20)
+        int,
+        _about(
+            "Largest size of all trace files together. The oldest are removed.",
+            "bytes",
+            least=1 << 20,
+        ),
     ] = 10 << 30
-    metrics_open: Annotated[bool, _about("Show metrics to anybody who asks, without a key.")] = (
-        False
-    )
+    metrics_open: Annotated[bool, _about("Serve metrics without an access key.")] = False
     metrics_queues_max: Annotated[
-        int, _about("Queues with metrics of their own; the less busy share one label.", least=0)
+        int,
+        _about(
+            "Number of queues with metrics of their own. Less busy ones share a label.", least=0
+        ),
     ] = 200
     log_format: Annotated[
-        Literal["text", "json"], _about("Lines for people, or a JSON object a line.")
+        Literal["text", "json"],
+        _about("Format of the log: lines of text, or one JSON object per line."),
     ] = "text"
-    log_requests: Annotated[bool, _about("Log a line for every request.")] = False
+    log_requests: Annotated[bool, _about("Log one line for each request.")] = False
     log_level: Annotated[
-        Literal["debug", "info", "warning", "error"], _about("Least severity that is logged.")
+        Literal["debug", "info", "warning", "error"], _about("Lowest severity that is logged.")
     ] = "info"
     http: HttpSettings = HttpSettings()
 
@@ -209,7 +227,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 class Setting(Struct, frozen=True):
-    """One leaf of the tree, as flags, messages and the reference page show it."""
+    """One setting, with the names under which flags, variables and files give it."""
 
     name: str
     annotation: Any
@@ -227,7 +245,7 @@ class Setting(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """The name of its parsed flag."""
+        """The name of the flag's value in parsed arguments."""
         return self.name.replace(".", "_")
 
     @property
@@ -246,22 +264,22 @@ class Setting(Struct, frozen=True):
         """The typed value; `text` when it comes from a flag or a variable."""
         try:
             return msgspec.convert(value, self.annotation, strict=not text, dec_hook=_as_path)
-        except msgspec.ValidationError as error:
-            found = f"{value!r} will not do: {error}"
-            raise SettingInvalid(place, found, f"{self.name} means: {self.help}") from None
+        except msgspec.ValidationError:
+            found = f"{value!r} is not {self._expected}"
+            raise SettingInvalid(place, found, f"{self.name}: {self.help}") from None
 
-
-class Resolved(Struct, frozen=True):
-    """The settings, and for each that was set the place that set it."""
-
-    settings: Settings
-    sources: Mapping[str, str]
-
-    def source(self, name: str) -> str:
-        return self.sources.get(name, "default")
-
-    def value(self, name: str) -> Any:
-        return functools.reduce(getattr, name.split("."), self.settings)
+    @property
+    def _expected(self) -> str:
+        """The valid values in words."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        kinds = {bool: "true or false", int: "a whole number", Path: "a path"}
+        plain = next((kind for kind in kinds if kind in _types(self.annotation)), str)
+        text = kinds.get(plain, "a valid value")
+        for meta in (part for part in _types(self.annotation) if isinstance(part, Meta)):
+            text += f" of at least {meta.ge}" if meta.ge is not None else ""
+            text += f" and at most {meta.le}" if meta.le is not None else ""
+        return text
 
 
 def all_settings(tree: type[Struct] = Settings, prefix: str = "") -> Iterator[Setting]:
@@ -281,146 +299,9 @@ def all_settings(tree: type[Struct] = Settings, prefix: str = "") -> Iterator[Se
         )
 
 
-def resolve(
-    flags: Mapping[str, object], environment: Mapping[str, str], file: Path | None = None
-) -> Resolved:
-    """Defaults, then the file, then the environment, then the flags; None is not set.
-
-    `flags` are keyed by `Setting.key`; keys that are no setting are left to the caller.
-    """
-    values: dict[str, Any] = {"data": default_directory(environment)}
-    sources: dict[str, str] = {}
-    if file is None and environment.get(FILE_VARIABLE):
-        file = Path(environment[FILE_VARIABLE])
-    for name, (value, place) in _layers(flags, environment, file):
-        values[name] = value
-        sources[name] = place
-    settings = _grown(values)
-    _check(settings, sources)
-    return Resolved(settings, sources)
-
-
-def default_directory(environment: Mapping[str, str]) -> Path:
-    """`$XDG_DATA_HOME/dovemq`, by its own default beneath the home directory."""
-    shared = environment.get("XDG_DATA_HOME", "")
-    home = Path(shared) if os.path.isabs(shared) else Path.home() / ".local" / "share"
-    return home / "dovemq"
-
-
-_Found = tuple[str, tuple[Any, str]]
-
-
-def _layers(
-    flags: Mapping[str, object], environment: Mapping[str, str], file: Path | None
-) -> Iterator[_Found]:
-    if file is not None:
-        yield from _from_file(file)
-    yield from _from_environment(environment)
-    for setting in all_settings():
-        value = flags.get(setting.key)
-        if value is not None:
-            yield setting.name, (setting.convert(value, setting.flag, text=True), setting.flag)
-
-
-def _from_environment(environment: Mapping[str, str]) -> Iterator[_Found]:
-    known = {setting.variable: setting for setting in all_settings()}
-    for variable in sorted(environment):
-        if not variable.startswith(ENVIRONMENT_PREFIX) or variable == FILE_VARIABLE:
-            continue
-        if variable not in known:
-            raise SettingInvalid(variable, "no such setting", _nearest(variable, known))
-        setting = known[variable]
-        value = setting.convert(environment[variable], variable, text=True)
-        yield setting.name, (value, variable)
-
-
-def _from_file(path: Path) -> Iterator[_Found]:
-    known = {setting.name: setting for setting in all_settings()}
-    remedy = f"name another file by {FILE_FLAG} or {FILE_VARIABLE}"
-    for name, value in _flattened(read_toml(path, remedy)):
-        place = f"{path}: {name}"
-        if name not in known:
-            raise SettingInvalid(place, "no such setting", _nearest(name, known))
-        yield name, (known[name].convert(value, place, text=False), str(path))
-
-
-def read_toml(path: Path, remedy: str) -> dict[str, Any]:
-    """The document of a file; `remedy` is what to do where there is none."""
-    try:
-        with path.open("rb") as stream:
-            text = stream.read(FILE_BYTES_MAX).decode()
-        return tomllib.loads(text)
-    except OSError as error:
-        raise SettingInvalid(str(path), error.strerror or str(error), remedy) from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingInvalid(str(path), f"not TOML: {error}", "correct the file") from None
-
-
-def _flattened(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _flattened(value, f"{prefix}{key}.")
-        else:
-            yield prefix + key, value
-
-
-def _nearest(name: str, known: Mapping[str, Setting]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]}?" if near else "`dovemq doctor` lists all settings"
-
-
-def _grown(values: Mapping[str, Any]) -> Settings:
-    """The tree whose leaves are given by dotted names."""
-    http = {name[5:]: value for name, value in values.items() if name.startswith("http.")}
-    top = {name: value for name, value in values.items() if "." not in name}
-    return Settings(**top, http=HttpSettings(**http))
-
-
-def _check(settings: Settings, sources: Mapping[str, str]) -> None:
-    """Rules that bind one setting to another."""
-    if settings.insecure_no_auth and not is_loopback(settings.host):
-        raise SettingInvalid(
-            sources["insecure_no_auth"],
-            f"{settings.host} can be reached from other machines",
-            "take a loopback host or let signatures be checked",
-        )
-    if settings.admin_port_chosen > PORT_MAX:
-        raise SettingInvalid(
-            sources["port"], "no port is left for the admin API", "set admin_port or a lower port"
-        )
-    if settings.port and settings.admin_port_chosen == settings.port:
-        raise SettingInvalid(
-            sources["admin_port"], f"{settings.port} is the SQS port", "take another port"
-        )
-    if (settings.tls_certificate is None) != (settings.tls_key is None):
-        place = sources.get("tls_certificate") or sources["tls_key"]
-        raise SettingInvalid(place, "a certificate and its key go together", "name both or none")
-    if settings.trace is not None:
-        try:
-            parse_location(settings.trace)
-        except LocationInvalid as error:
-            raise SettingInvalid(sources["trace"], error.found, error.remedy) from None
-    try:
-        _ = settings.proxy_networks
-    except ValueError as error:
-        raise SettingInvalid(
-            sources["trusted_proxies"], str(error), "name addresses or networks by commas"
-        ) from None
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def reachable_host(host: str) -> str:
-    """A host to listen on as a URL of this machine names it."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    return f"[{host}]" if ":" in host else host
+def _types(annotation: Any) -> list[Any]:
+    """The types and bounds in an annotation, however deep they are nested."""
+    return [annotation, *(found for part in get_args(annotation) for found in _types(part))]
 
 
 def _as_path(target: type, value: object) -> Path:

@@ -15,12 +15,14 @@ import pytest
 from dovemq.testing.local_server import LocalServer
 from tests.acceptance.programs import OUR_PROGRAMS, ROOT, clean_environment, program, run
 from tests.acceptance.test_boto3 import counts
+from tests.acceptance.test_documents import blocks
 
 TASKS = 1_000
 VISIBILITY_SECONDS = 10
 DONE_BEFORE_KILL = TASKS // 4
 WAIT_SECONDS_MAX = 100
 LOOK_SECONDS = 0.1
+PAGE = "docs/how-to/run-celery.md"
 
 SENDER = """
 import time
@@ -109,3 +111,29 @@ def test_thousand_tasks_with_retries_and_etas_are_done_though_the_worker_is_kill
     _wait_until(lambda: counts(sqs, url) == (0, 0, 0), "messages are left in the queue")
     assert numbers_done() == set(range(TASKS))
     assert {state for _, state in noted()} == {"done"}
+
+
+@pytest.mark.timeout(200)
+def test_task_of_the_page_is_done_as_written(server: LocalServer, tmp_path: Path) -> None:
+    program("celery")
+    install, application, worker, sender = (text for _, text in blocks(PAGE))
+    assert install == 'pip install "celery[sqs]"\n'
+    port = server.endpoint_url.rpartition(":")[2]
+    (tmp_path / "jobs.py").write_text(application.replace("9324", port))
+    env = clean_environment(tmp_path, **server.env, DOVEMQ_DATA=str(server.data))
+    log = tmp_path / "worker.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            ["bash", "-euo", "pipefail", "-c", worker],
+            env=env,
+            cwd=tmp_path,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        run(["bash", "-euo", "pipefail", "-c", sender], env=env, cwd=tmp_path)
+        _wait_until(lambda: "succeeded" in log.read_text(), "the task is not done")
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

@@ -115,8 +115,8 @@ def test_python_example_works_as_written(fresh: Fresh) -> None:
     language, script = README[2]
     assert language == "python"
     (fresh.clone / "example.py").write_text(script)
-    output = fresh.shell('eval "$(.venv/bin/dovemq env)"; python example.py')
-    assert output.split() == ["1"]
+    run_it = 'eval "$(.venv/bin/dovemq env)"; python example.py; python example.py'
+    assert fresh.shell(run_it).splitlines() == ["tea for two", "tea for two"]
 
 
 @pytest.mark.timeout(400)

@@ -13,6 +13,7 @@ from tests.acceptance.programs import ROOT, clean_environment, run
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_example_prints_what_it_promises(
     example: Path, server: LocalServer, tmp_path: Path
@@ -20,6 +21,7 @@ def test_example_prints_what_it_promises(
     assert_prints_what_it_promises(example, server, tmp_path)
 
 
+@pytest.mark.timeout(600)
 def test_a_spark_job_runs_through_spark_connect_too(server: LocalServer, tmp_path: Path) -> None:
     example = ROOT / "examples" / "06_metrics_in_a_spark_job.py"
     assert_prints_what_it_promises(example, server, tmp_path, SPARK_REMOTE="local[2]")

@@ -93,7 +93,7 @@ def test_journals_and_trace_of_a_run_tell_the_same(load: Load, tmp_path: Path) -
     ]
 
 
-def test_cpu_of_the_server_is_told_per_message(load: Load, server: LocalServer) -> None:
+def test_cpu_of_the_server_is_reported_per_message(load: Load, server: LocalServer) -> None:
     document = load(*SMALL, "--server-pid", str(server.pid), "--repetitions", "3")
     cost = document["figures"]["server CPU"]
     assert 0 < cost["low"] <= cost["median"] <= cost["high"]
@@ -101,7 +101,7 @@ def test_cpu_of_the_server_is_told_per_message(load: Load, server: LocalServer) 
 
 
 def await_journals(process: subprocess.Popen[Any], journals: Path) -> None:
-    """Until the run has begun."""
+    """Wait until the run has started."""
     while not list(journals.rglob("*.journal")):
         let_run(process, 0.05)
 
@@ -154,7 +154,7 @@ def test_interrupted_run_prints_its_table_and_leaves_no_queue(
     assert "QueueUrls" not in sqs.list_queues(QueueNamePrefix="load-")
 
 
-def test_wrong_use_is_told_apart_from_failure(server: LocalServer) -> None:
+def test_wrong_use_is_distinguished_from_failure(server: LocalServer) -> None:
     env = environment(**server.env)
     for args, code, text in (
         (["--send-batch", "11"], 2, "send_batch must be 1 to 10"),

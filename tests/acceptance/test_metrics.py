@@ -30,17 +30,17 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
         [message] = sqs.receive_message(QueueUrl=url)["Messages"]
         sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
         sqs.close()
-        tell_consistency(server)
+        report_consistency(server)
         yield server
 
 
-def tell_consistency(server: LocalServer) -> None:
+def report_consistency(server: LocalServer) -> None:
     """As a monitor does."""
     none = ("duplicates", "lost", "open", "out_of_order", "displacement")
     counts = {"messages": 1, "received": 1, "ordered": 1, **dict.fromkeys(none, 0)}
     period = {"source": "a test", "from_ms": 1_000, "to_ms": 2_000}
     with BlockingAdminClient(server.admin_url, server.access_key, region=server.region) as admin:
-        admin.tell_consistency("000000000000", "jobs", {**period, **counts})
+        admin.report_consistency("000000000000", "jobs", {**period, **counts})
 
 
 def scrape(server: LocalServer, username: str, password: str) -> dict[str, Metric]:
@@ -53,7 +53,7 @@ def scrape(server: LocalServer, username: str, password: str) -> dict[str, Metri
     return {family.name: family for family in text_string_to_metric_families(text)}
 
 
-def test_scrape_tells_every_metric_of_the_table(observed: LocalServer) -> None:
+def test_scrape_shows_every_metric_of_the_table(observed: LocalServer) -> None:
     key = observed.access_key
     families = scrape(observed, key.key_id, key.secret)
     ours = {name: family for name, family in families.items() if not name.startswith("process_")}
@@ -92,7 +92,7 @@ def test_log_is_json_and_holds_nothing_of_what_was_sent(observed: LocalServer) -
     assert "Signature" not in text
 
 
-def test_health_is_told_without_a_key(observed: LocalServer) -> None:
+def test_health_is_shown_without_a_key(observed: LocalServer) -> None:
     for path, expected in (("live", {"live": True}), ("ready", {"ready": True})):
         with urllib.request.urlopen(f"{observed.admin_url}/health/{path}") as answer:
             assert json.load(answer) == expected

@@ -30,7 +30,7 @@ def test_queue_is_shared_as_written(tmp_path: Path) -> None:
         key = {"AWS_ACCESS_KEY_ID": made["key_id"], "AWS_SECRET_ACCESS_KEY": made["secret"]}
         friend = {**owner, **key}
         shell("dovemq queue create shared", owner)
-        refused = f"{{ {use} }} 2>told || grep NonExistentQueue told"
+        refused = f"{{ {use} }} 2>reported || grep NonExistentQueue reported"
         assert "NonExistentQueue" in shell(refused, friend)
         shell(allow, owner)
         assert "MessageId" in shell(use, friend)
@@ -38,11 +38,11 @@ def test_queue_is_shared_as_written(tmp_path: Path) -> None:
         assert "NonExistentQueue" in shell(refused, friend)
         shell(set_policy, owner)
         assert "by statement workers" in shell(may, owner)
-        told = shell(
+        reported = shell(
             'aws --endpoint-url "$AWS_ENDPOINT_URL_SQS" sqs receive-message --queue-url "$QUEUE" '
             "--attribute-names SenderId",
             friend,
         )
-        [message] = json.loads(told)["Messages"]
+        [message] = json.loads(reported)["Messages"]
         assert message["Body"] == "from a friend"
         assert message["Attributes"] == {"SenderId": FRIEND}

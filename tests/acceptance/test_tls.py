@@ -88,7 +88,7 @@ def renewed(server: LocalServer, pair: Pair, before: str) -> str:
     return found
 
 
-def test_boto3_talks_over_tls_and_is_told_https_urls(server: LocalServer, bundle: Path) -> None:
+def test_boto3_talks_over_tls_and_gets_https_urls(server: LocalServer, bundle: Path) -> None:
     assert server.endpoint_url.startswith("https://")
     with sqs_of(server, verify=str(bundle)) as sqs:
         url = sqs.create_queue(QueueName="jobs")["QueueUrl"]
@@ -123,7 +123,7 @@ def test_command_checks_certificates(
     assert main(["doctor", "--json"]) == 0
 
 
-def test_command_in_clear_is_told_to_speak_tls(
+def test_command_without_tls_is_answered_with_a_hint(
     alone: None,
     server: LocalServer,
     capsys: pytest.CaptureFixture[str],
@@ -133,7 +133,7 @@ def test_command_in_clear_is_told_to_speak_tls(
     assert "https://" in capsys.readouterr().err
 
 
-def test_copy_trusts_each_side_by_itself(
+def test_move_trusts_each_side_by_itself(
     alone: None, server: LocalServer, bundle: Path, tmp_path: Path
 ) -> None:
     sides = ["--from-data", str(tmp_path / "clear"), "--to-data", str(server.data)]
@@ -145,17 +145,18 @@ def test_copy_trusts_each_side_by_itself(
     ):
         urls = [sqs.create_queue(QueueName="jobs")["QueueUrl"] for sqs in (source, target)]
         source.send_message(QueueUrl=urls[0], MessageBody="tea")
-        assert main(["copy", *urls, *sides]) == 1
-        assert main(["copy", *urls, *sides, "--to-ca-bundle", str(bundle)]) == 0
+        assert main(["move", *urls, *sides]) == 1
+        assert main(["move", *urls, *sides, "--to-ca-bundle", str(bundle)]) == 0
         assert target.receive_message(QueueUrl=urls[1])["Messages"][0]["Body"] == "tea"
 
 
-def test_env_tells_what_clients_over_tls_need(
+def test_env_finds_the_scheme_of_a_running_server(
     alone: None, server: LocalServer, bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = ["--endpoint-url", server.endpoint_url, "--ca-bundle", str(bundle)]
-    assert main(["env", "--json", "--data", str(server.data), *given]) == 0
-    exported = json.loads(capsys.readouterr().out)["export"]
+    assert main(["env", "--json", "--data", str(server.data), "--ca-bundle", str(bundle)]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    exported = json.loads(printed.out)["export"]
     assert exported["AWS_ENDPOINT_URL_SQS"] == server.endpoint_url
     assert exported["AWS_CA_BUNDLE"] == str(bundle)
     lister = "import boto3; print(boto3.client('sqs').list_queues())"

@@ -155,8 +155,8 @@ def test_trace_holds_no_body_attribute_receipt_or_secret(traced: Traced) -> None
     columns = [column.name for column in COLUMNS if column.form in ("text", "label")]
     # Receipts begin alike: eight characters of one would find any of them.
     starts = {text[:8] for text in hidden}
-    told = query(traced.trace, f"SELECT DISTINCT {', '.join(columns)} FROM trace LIMIT 100000")
-    for row in told:
+    reported = query(traced.trace, f"SELECT DISTINCT {', '.join(columns)} FROM trace LIMIT 100000")
+    for row in reported:
         shown = " ".join(filter(None, row))
         assert not [start for start in starts if start in shown]
     for file in traced.trace.iterdir():
@@ -223,7 +223,7 @@ def test_trace_without_its_extra_says_what_to_install(tmp_path: Path) -> None:
     path = os.pathsep.join([str(shadow), os.environ.get("PYTHONPATH", "")])
     code, said = _serve(tmp_path, "--trace", str(tmp_path / "t"), PYTHONPATH=path)
     assert code == 2
-    assert "pip install 'dovemq[trace]'" in said
+    assert "make setup EXTRAS=trace" in said
     assert "Traceback" not in said
 
 

@@ -67,6 +67,7 @@ def test_base_install_brings_only_its_libraries_and_what_they_need(installed: In
         "httptools",
         "msgspec",
         "prometheus_client",
+        "shtab",
         "uvloop",
     }
 

@@ -11,7 +11,7 @@ from botocore.auth import SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from dovemq.client.connection import Answer
+from dovemq.client.connection import ClientResponse
 from dovemq.client.errors import ClientError
 from dovemq.client.pool import Address, Pool
 from dovemq.core.access import AccessKey
@@ -30,7 +30,7 @@ class Strangers:
 
     def __init__(self, url: str, ca_bundle: Path, body: str) -> None:
         address = Address.parse(url)
-        self.answers: list[Answer] = []
+        self.answers: list[ClientResponse] = []
         self.signatures: list[str] = []
         self._host = address.authority
         self._url = url
@@ -40,7 +40,7 @@ class Strangers:
     async def close(self) -> None:
         await self._pool.close()
 
-    async def ask(self, request: bytes) -> Answer | None:
+    async def ask(self, request: bytes) -> ClientResponse | None:
         """None where the server hangs up, as it may on those who do not speak HTTP."""
         try:
             answer = await self._pool.exchange(lambda: request, 30, repeatable=False)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from dovemq.bootstrap import THREADS_ASIDE_MAX
+from dovemq.bootstrap.serving import THREADS_ASIDE_MAX
 from dovemq.testing.local_server import LocalServer
 from tests.faults.fuzz_driver import CLOSED, OK, Fuzz, Tally
 from tests.faults.fuzz_samples import SAMPLES

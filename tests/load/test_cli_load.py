@@ -88,7 +88,7 @@ def test_missing_library_is_named_with_the_extra_that_brings_it(
     for module in [name for name in sys.modules if name.startswith("dovemq.load")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "numpy", None)
-    assert "dovemq[models]" in check(code=2)
+    assert "make setup EXTRAS=models" in check(code=2)
 
 
 def test_options_say_what_the_checker_knows() -> None:

@@ -434,4 +434,4 @@ def test_missing_extra_is_named(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delattr(dovemq.models, "analytic")
     monkeypatch.setitem(sys.modules, "numpy", None)
-    assert "dovemq[models]" in ask(*args, code=2)
+    assert "make setup EXTRAS=models" in ask(*args, code=2)

@@ -16,7 +16,9 @@ ENTRY_POINTS = frozenset(
 )
 PUBLIC_KIT = "dovemq.testing."
 CORE_MAY_IMPORT = frozenset(("msgspec",))
-BASE_INSTALL = frozenset(("apsw", "argon2", "httptools", "msgspec", "prometheus_client", "uvloop"))
+BASE_INSTALL = frozenset(
+    ("apsw", "argon2", "httptools", "msgspec", "prometheus_client", "shtab", "uvloop")
+)
 ONLY_FOR_TESTS = frozenset(("pytest",))
 EXTRAS: Mapping[str, frozenset[str]] = {
     "src/dovemq/experiments/": frozenset(("matplotlib", "numpy", "pyarrow")),

@@ -104,7 +104,7 @@ def test_new_account_uses_its_own_queues_at_once(
     out, err = shell.run("account", "add", name, "--queues-max", "3", "--role", "viewer")
     pairs = dict(line.split("  ", 1) for line in out.splitlines())
     made = {key.strip(): text.strip() for key, text in pairs.items()}
-    assert "only now" in err
+    assert "not shown again" in err
     assert made["expires"] == "never"
     key = {"key_id": made["key id"], "secret": made["secret"]}
     url = sqs(server, key).create_queue(QueueName="jobs")["QueueUrl"]
@@ -274,9 +274,11 @@ def test_changes_are_listed_with_who_made_them(
     shell.be(server.env)
     shell.run("account", "disable", name)
     entries = shell.json("audit", "--after", str(sequence))["entries"]
-    told = [(each["account"], each["key_id"], each["action"], each["target"]) for each in entries]
+    reported = [
+        (each["account"], each["key_id"], each["action"], each["target"]) for each in entries
+    ]
     root = server.access_key
-    assert told == [
+    assert reported == [
         (made["account"], made["key_id"], "CreateQueue", f"{made['account']}/audited"),
         (root.account, root.key_id, "change account", made["account"]),
     ]
@@ -314,7 +316,7 @@ def test_queues_declared_at_the_start_are_in_the_audit_log(shell: Shell, tmp_pat
 def test_doctor_finds_nothing_wrong_with_an_account_without_a_role(shell: Shell, made: Any) -> None:
     shell.be_key(made)
     checks = {check["name"].split()[0]: check for check in shell.json("doctor")["checks"]}
-    assert all(check["ok"] for check in checks.values())
+    assert {check["state"] for check in checks.values()} <= {"ok", "absent"}
     assert "needs the role viewer" in checks["admin"]["found"]
 
 
@@ -323,7 +325,7 @@ def test_wrong_key_is_explained_by_admin_commands_too(shell: Shell, made: Any) -
     assert "check the access key" in shell.run("account", "list", code=1)[1]
 
 
-def test_queues_of_several_accounts_are_told_apart(
+def test_queues_of_several_accounts_are_distinguished(
     shell: Shell, server: LocalServer, made: Any
 ) -> None:
     queue = f"q-{uuid.uuid4()}"
@@ -339,8 +341,11 @@ def test_answer_whether_an_account_may_is_explained(shell: Shell, made: Any, nam
     queue = f"q-{uuid.uuid4()}"
     shell.run("queue", "create", queue)
     place = f"{shell.server.access_key.account}/{queue}"
-    told = shell.json("account", "may", name, "SendMessage", place, code=1)
-    assert (told["allowed"], told["steps"]) == (False, ["SendMessage: the queue has no policy"])
+    reported = shell.json("account", "may", name, "SendMessage", place, code=1)
+    assert (reported["allowed"], reported["steps"]) == (
+        False,
+        ["SendMessage: the queue has no policy"],
+    )
     assert shell.run("account", "may", "root", "SendMessage", place)[0].startswith("allowed: ")
     client = boto3.client("sqs", **shell.server.boto3_kwargs)
     url = client.get_queue_url(QueueName=queue)["QueueUrl"]

@@ -59,10 +59,10 @@ def test_backup_is_restored_with_all_its_messages(command: Command, tmp_path: Pa
         assert [each.message.body for each in mq.queue("jobs.fifo").peek()] == ["first"]
 
 
-def test_backup_as_json_tells_its_size(command: Command, tmp_path: Path) -> None:
+def test_backup_as_json_gives_its_size(command: Command, tmp_path: Path) -> None:
     file = tmp_path / "copy"
-    told = json.loads(command("backup", str(file), "--json"))
-    assert told == {"file": str(file), "bytes": file.stat().st_size}
+    printed = json.loads(command("backup", str(file), "--json"))
+    assert printed == {"file": str(file), "bytes": file.stat().st_size}
 
 
 def test_backup_does_not_overwrite(command: Command, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_restore_refuses_what_is_no_backup(command: Command, tmp_path: Path) -> 
     assert not (directory / "dovemq.sqlite").exists()
 
 
-def test_serve_tells_where_it_listens_and_no_secret(tmp_path: Path) -> None:
+def test_serve_prints_where_it_listens_and_no_secret(tmp_path: Path) -> None:
     data = tmp_path / "data"
     environment = {k: v for k, v in os.environ.items() if not k.startswith("DOVEMQ_")}
     with subprocess.Popen(
@@ -136,15 +136,14 @@ def test_serve_tells_where_it_listens_and_no_secret(tmp_path: Path) -> None:
     text = "".join(lines)
     assert "SQS endpoint    http://127.0.0.1:" in text
     assert f"data directory  {data}" in text
-    port = lines[0].strip().rpartition(":")[2]
-    assert lines[4].strip() == f'eval "$(dovemq env --data {data} --port {port})"'
+    assert lines[4].strip() == f'eval "$({sys.executable} -m dovemq env --data {data})"'
     assert json.loads((data / "root-key.json").read_text())["secret_access_key"] not in text
 
 
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
-        (["--port", "x"], "--port: 'x' will not do"),
+        (["--port", "x"], "--port: 'x' is not a whole number"),
         (["--store", "floppy://"], "names no store"),
         (["--host", "0.0.0.0", "--insecure-no-auth"], "--insecure-no-auth"),
         (["--config", "/no/such/file"], "No such file"),

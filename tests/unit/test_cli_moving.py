@@ -1,4 +1,4 @@
-"""`dovemq import`, `serve --queues` and `copy` as commands: what they print and how they end."""
+"""`dovemq import`, `serve --queues`, `move` and `copy`: what they print and how they end."""
 
 import json
 import os
@@ -71,7 +71,7 @@ def shown(command: Command, name: str) -> dict[str, Any]:
     return found
 
 
-def test_unsupported_keys_are_told_and_nothing_is_done(command: Command, conf: Path) -> None:
+def test_unsupported_keys_are_reported_and_nothing_is_done(command: Command, conf: Path) -> None:
     out, err = command("import", conf, code=1)
     assert out == ""
     assert f"{conf}: queue orders: copyTo: not supported" in err
@@ -97,7 +97,7 @@ def test_import_creates_then_changes_then_leaves_alone(command: Command, conf: P
     assert jobs["VisibilityTimeout"] == "120"
     assert json.loads(jobs["RedrivePolicy"])["maxReceiveCount"] == 3
     assert shown(command, "jobs-dead")["Tags"] == {"team": "a"}
-    assert "3 queues were as declared" in command("import", conf, "--skip-unsupported")[0]
+    assert "3 queues unchanged" in command("import", conf, "--skip-unsupported")[0]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_declared_queues_are_there_when_the_server_is_announced(tmp_path: Path) 
     file.write_text("[queues.jobs]\nVisibilityTimeout = 61\n[queues.new]")
     with server:
         assert queues_of(server) == {"jobs": "61", "jobs-dead": "30", "new": "30"}
-    assert "1 queues created, 1 changed, 0 as they were" in server.log_tail()
+    assert "1 queues created, 1 changed, 0 unchanged" in server.log_tail()
 
 
 @pytest.mark.parametrize(
@@ -153,12 +153,12 @@ def test_server_does_not_start_on_a_wrong_file(tmp_path: Path, text: str, expect
     assert expected in str(caught.value)
 
 
-def copied(
+def moved(
     server: LocalServer, *args: str, code: int = 0, variables: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """In a process of its own, since the command takes over the signals."""
     done = subprocess.run(
-        [sys.executable, "-m", "dovemq", "copy", *args],
+        [sys.executable, "-m", "dovemq", "move", *args],
         env={**os.environ, **server.env, **(variables or {})},
         capture_output=True,
         text=True,
@@ -168,13 +168,13 @@ def copied(
     return done
 
 
-def test_copy_moves_messages_and_says_how_many(command: Command, server: LocalServer) -> None:
+def test_move_reports_how_many_messages_it_moved(command: Command, server: LocalServer) -> None:
     command("queue", "create", "here")
     command("queue", "create", "there")
     command("send", "here", "hello")
     url = f"{server.endpoint_url}/000000000000/there"
-    assert json.loads(copied(server, "here", url, "--json").stdout) == {
-        "copied": 1,
+    assert json.loads(moved(server, "here", url, "--json").stdout) == {
+        "moved": 1,
         "refused": 0,
         "undeleted": 0,
         "remaining": 0,
@@ -183,21 +183,21 @@ def test_copy_moves_messages_and_says_how_many(command: Command, server: LocalSe
     assert "hello" in command("receive", "there")[0]
 
 
-def test_copy_names_the_side_that_fails(command: Command, server: LocalServer) -> None:
+def test_move_names_the_side_that_fails(command: Command, server: LocalServer) -> None:
     command("queue", "create", "side")
-    assert "dovemq: target nowhere: AWS." in copied(server, "side", "nowhere", code=1).stderr
-    assert "dovemq: source nowhere: AWS." in copied(server, "nowhere", "side", code=1).stderr
+    assert "dovemq: target nowhere: AWS." in moved(server, "side", "nowhere", code=1).stderr
+    assert "dovemq: source nowhere: AWS." in moved(server, "nowhere", "side", code=1).stderr
     closed = ("side", "side", "--to-endpoint-url", "http://127.0.0.1:1")
-    assert "dovemq: target side: http://127.0.0.1:1" in copied(server, *closed, code=1).stderr
+    assert "dovemq: target side: http://127.0.0.1:1" in moved(server, *closed, code=1).stderr
 
 
-def test_copy_refuses_one_queue_and_too_many_workers(server: LocalServer, command: Command) -> None:
+def test_move_refuses_one_queue_and_too_many_workers(server: LocalServer, command: Command) -> None:
     command("queue", "create", "same")
-    assert "one queue" in copied(server, "same", "same", code=2).stderr
-    assert "at most 32" in command("copy", "same", "other", "--workers", "33", code=2)[1]
+    assert "the same queue" in moved(server, "same", "same", code=2).stderr
+    assert "at most 32" in command("move", "same", "other", "--workers", "33", code=2)[1]
 
 
-def test_copy_takes_keys_and_region_of_a_profile(server: LocalServer, tmp_path: Path) -> None:
+def test_move_takes_keys_and_region_of_a_profile(server: LocalServer, tmp_path: Path) -> None:
     key = server.access_key
     file = tmp_path / "credentials"
     file.write_text(
@@ -207,5 +207,36 @@ def test_copy_takes_keys_and_region_of_a_profile(server: LocalServer, tmp_path: 
     with BlockingSqsClient(server.endpoint_url, key) as client:
         urls = [client.create_queue(name, {}, {}) for name in ("profiled", "goal")]
     profiles = ("--from-profile", "old", "--to-profile", "old")
-    assert "source" in copied(server, *urls, code=1, variables=variables).stderr
-    assert "0 copied" in copied(server, *urls, *profiles, variables=variables).stdout
+    assert "source" in moved(server, *urls, code=1, variables=variables).stderr
+    assert "0 moved" in moved(server, *urls, *profiles, variables=variables).stdout
+
+
+def test_copy_leaves_the_source_as_it_is(command: Command) -> None:
+    command("queue", "create", "original")
+    command("queue", "create", "duplicate")
+    for body in ("one", "two", "three"):
+        command("send", "original", body, "--attribute", f"name={body}")
+    command("receive", "original", "--lease", "60")
+    before = json.loads(command("peek", "original", "--json")[0])
+    printed, _ = command("copy", "original", "000000000000/duplicate", "--json")
+    assert json.loads(printed) == {"copied": 3, "refused": 0, "left": 0, "stopped": False}
+    assert json.loads(command("peek", "original", "--json")[0]) == before
+    found = json.loads(command("peek", "duplicate", "--json")[0])["messages"]
+    assert [each["body"] for each in found] == ["one", "two", "three"]
+    assert [each["attributes"]["name"]["value"] for each in found] == ["one", "two", "three"]
+
+
+def test_copy_ends_at_its_limit_and_counts_what_it_left_out(command: Command) -> None:
+    command("queue", "create", "long")
+    command("queue", "create", "short")
+    for body in ("one", "two", "three"):
+        command("send", "long", body)
+    assert (
+        "2 copied, 0 refused by the target, 1 left out"
+        in command("copy", "long", "short", "--max", "2", code=1)[0]
+    )
+
+
+def test_copy_refuses_one_queue(command: Command) -> None:
+    command("queue", "create", "single")
+    assert "the same queue" in command("copy", "single", "000000000000/single", code=2)[1]

@@ -38,7 +38,7 @@ def test_pairs_are_aligned(capsys: pytest.CaptureFixture[str]) -> None:
     ("size", "text"),
     [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (3 << 20, "3.0 MiB"), (5 << 30, "5.0 GiB")],
 )
-def test_sizes_are_told_in_readable_units(size: int, text: str) -> None:
+def test_sizes_are_shown_in_readable_units(size: int, text: str) -> None:
     assert size_text(size) == text
 
 
@@ -85,22 +85,22 @@ class Stopped(Exception):
 
 
 def test_interrupted_work_is_asked_to_stop_until_it_has_ended() -> None:
-    begun, asked = threading.Event(), threading.Semaphore(0)
+    started, asked = threading.Event(), threading.Semaphore(0)
 
     def work() -> None:
-        begun.set()
+        started.set()
         for _ in range(3):
             asked.acquire()
         raise Stopped
 
     def interrupt() -> None:
-        begun.wait(60)
+        started.wait(60)
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
         working(lambda: "", work, asked.release)
-    assert begun.is_set()
+    assert started.is_set()
 
 
 def test_work_that_ends_is_not_asked_to_stop() -> None:

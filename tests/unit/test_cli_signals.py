@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from dovemq.cli.command import Interrupted
-from dovemq.cli.ending import START_OVER, ended_by_signals, ended_soon, set_by_interruption
+from dovemq.cli.interruption import START_OVER, ended_by_signals, ended_soon, set_by_interruption
 
 
 @contextlib.contextmanager
@@ -55,14 +55,14 @@ def test_loop_is_ended_also_where_ctrl_c_is_ignored(number: signal.Signals) -> N
         asyncio.run(work())
 
 
-def test_command_that_was_told_to_outlive_its_terminal_does() -> None:
+def test_command_that_ignores_hangup_outlives_its_terminal() -> None:
     with ignored(signal.SIGHUP), ended_by_signals():
         signal.raise_signal(signal.SIGHUP)
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_work_in_batches_is_told_to_stop_and_not_cut_short(number: signal.Signals) -> None:
+def test_work_in_batches_is_asked_to_stop_and_finishes_its_batch(number: signal.Signals) -> None:
     with set_by_interruption() as stopping:
         assert not stopping.is_set()
         signal.raise_signal(number)
@@ -109,17 +109,17 @@ def test_failure_after_a_signal_is_an_interruption_and_another_one_is_not() -> N
 
 HANGING = """
 import signal, subprocess, sys, threading
-from dovemq.cli import ending
+from dovemq.cli import interruption
 from dovemq.cli.output import working
 
-ending.END_SECONDS_MAX = 0.1
+interruption.END_SECONDS_MAX = 0.1
 child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
 
 def hang():
     print("hanging", flush=True)
     threading.Event().wait()
 
-with ending.ended_soon():
+with interruption.ended_soon():
     working(lambda: "", hang, lambda: None)
 """
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from dovemq.client.connection import Answer
+from dovemq.client.connection import ClientResponse
 from dovemq.client.errors import AnswerMalformed, TimedOut, Unconnected, Unreachable
 from dovemq.client.pool import ATTEMPTS_MAX, Address, Pool
 
@@ -48,7 +48,7 @@ async def pool_to(reply: Reply, connections_max: int = 4) -> AsyncIterator[tuple
         await server.wait_closed()
 
 
-async def ask(pool: Pool, *, repeatable: bool = False, seconds_max: float = 20) -> Answer:
+async def ask(pool: Pool, *, repeatable: bool = False, seconds_max: float = 20) -> ClientResponse:
     return await pool.exchange(
         lambda: b"POST / HTTP/1.1\r\nhost: x\r\n\r\n", seconds_max, repeatable=repeatable
     )
@@ -214,10 +214,10 @@ async def test_waiting_for_a_connection_counts_as_time() -> None:
 
 
 async def test_headers_of_an_answer_are_found_by_lower_case_names() -> None:
-    async def told(_: bytes, writer: asyncio.StreamWriter) -> None:
+    async def reported(_: bytes, writer: asyncio.StreamWriter) -> None:
         writer.write(answer(b"ok", b"X-Amzn-RequestId: seven\r\n"))
 
-    async with pool_to(told) as (pool, _):
+    async with pool_to(reported) as (pool, _):
         assert (await ask(pool)).headers["x-amzn-requestid"] == "seven"
 
 

@@ -211,7 +211,7 @@ def test_admin_looks_at_messages_without_receiving_them(
     assert received.attributes["ApproximateReceiveCount"] == "1"
 
 
-def test_admin_tells_health_and_counters(admin: BlockingAdminClient) -> None:
+def test_admin_reports_health_and_counters(admin: BlockingAdminClient) -> None:
     assert admin.health()["ready"] is True
     assert admin.counters()["queues"] >= 0
 

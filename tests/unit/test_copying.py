@@ -1,31 +1,24 @@
-"""Draining a queue into another: what is kept, what is refused, what a lost answer does."""
+"""Copying a queue into another: the source stays as it is, and the target gets everything."""
 
-import asyncio
 import itertools
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from typing import TypeVar
 
 import pytest
 
-from dovemq.client import Refused, SqsClient, Unreachable
-from dovemq.client.batching import batches
-from dovemq.client.copying import Copier, OneQueue, Pace, Side, Summary, received_bytes
+from dovemq.client import AdminClient, SqsClient
+from dovemq.client.copying import CopySummary, QueueCopier, TargetBusy
+from dovemq.client.delivering import QueueSide
 from dovemq.sqs.shapes import (
     AttributeValue,
-    ReceivedMessage,
+    FailedEntry,
     SendEntry,
     SendMessageBatchResponse,
     SendMessageRequest,
-    SendMessageResponse,
 )
 from dovemq.testing.local_server import LocalServer
 
-PACE = Pace(workers=2, idle_seconds=20, wait_seconds=0, empty_seconds=0)
-FIFO = {"FifoQueue": "true"}
 numbers = itertools.count()
-
-T = TypeVar("T")
 
 
 @pytest.fixture(scope="module")
@@ -35,227 +28,114 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
         yield running
 
 
-class LossyClient(SqsClient):
-    """Every second answer to a send is lost after the server has given it."""
+class Copies:
+    """A source, a target, and what the copier reported."""
 
-    sends = 0
+    def __init__(self, admin: AdminClient, client: SqsClient, source: str, target: str) -> None:
+        self.admin, self.client = admin, client
+        self.source, self.target = source, target
+        self.reports: list[str] = []
 
-    async def send(self, queue: str, message: SendMessageRequest) -> SendMessageResponse:
-        return self._maybe(await super().send(queue, message))
+    def copier(self, count_max: int = 1_000) -> QueueCopier:
+        account, name = self.source.split("/")[-2:]
+        side = QueueSide(self.client, self.target)
+        return QueueCopier(
+            self.admin, account, name, side, self.reports.append, count_max=count_max, pause=_rest
+        )
+
+    async def peeked(self, url: str) -> list[dict[str, object]]:
+        account, name = url.split("/")[-2:]
+        found: list[dict[str, object]] = (await self.admin.messages(account, name, 1_000))[
+            "messages"
+        ]
+        return found
+
+
+async def _rest(_: float) -> None:
+    return
+
+
+@asynccontextmanager
+async def copies(
+    server: LocalServer, suffix: str = "", kind: type[SqsClient] = SqsClient, **target: str
+) -> AsyncIterator[Copies]:
+    key = server.access_key
+    fifo = {"FifoQueue": "true"} if suffix else {}
+    async with (
+        AdminClient(server.admin_url, key) as admin,
+        kind(server.endpoint_url, key) as client,
+    ):
+        names = [f"copy-{next(numbers)}{suffix}" for _ in range(2)]
+        source = await client.create_queue(names[0], fifo, {})
+        yield Copies(
+            admin, client, source, await client.create_queue(names[1], {**fifo, **target}, {})
+        )
+
+
+async def test_copy_keeps_body_attributes_group_and_trace(server: LocalServer) -> None:
+    async with copies(server) as made:
+        message = SendMessageRequest(
+            message_body="héllo\n",
+            message_attributes={
+                "n": AttributeValue("Number.int", "3"),
+                "b": AttributeValue("Binary", binary_value=b"\x00\xff"),
+            },
+            message_system_attributes={"AWSTraceHeader": AttributeValue("String", "Root=1-57")},
+            message_group_id="g",
+        )
+        await made.client.send(made.source, message)
+        assert await made.copier().run() == CopySummary(1, 0, 0, False)
+        [old], [new] = await made.peeked(made.source), await made.peeked(made.target)
+        for field in ("body", "attributes", "group", "trace"):
+            assert old[field] == new[field]
+
+
+async def test_copy_of_a_fifo_queue_keeps_its_order_beyond_a_page(server: LocalServer) -> None:
+    async with copies(server, ".fifo") as made:
+        for number in range(120):
+            message = SendMessageRequest(
+                message_body=str(number),
+                message_group_id=f"g{number % 3}",
+                message_deduplication_id=str(number),
+            )
+            await made.client.send(made.source, message)
+        assert (await made.copier().run()).copied == 120
+        found = await made.peeked(made.target)
+        assert [each["body"] for each in found] == [str(number) for number in range(120)]
+        again = await made.copier().run()
+        assert (again.copied, len(await made.peeked(made.target))) == (120, 120)
+
+
+async def test_refused_message_is_reported_and_others_are_copied(server: LocalServer) -> None:
+    async with copies(server, MaximumMessageSize="1024") as made:
+        for body in ("a", "x" * 2_000, "b"):
+            await made.client.send(made.source, SendMessageRequest(message_body=body))
+        assert await made.copier().run() == CopySummary(2, 1, 0, False)
+        assert len(made.reports) == 1
+        assert [each["body"] for each in await made.peeked(made.target)] == ["a", "b"]
+
+
+async def test_stopped_copy_counts_what_it_left_out(server: LocalServer) -> None:
+    async with copies(server) as made:
+        await made.client.send(made.source, SendMessageRequest(message_body="left"))
+        copier = made.copier()
+        copier.stop()
+        assert await copier.run() == CopySummary(0, 0, 1, True)
+
+
+class BusyClient(SqsClient):
+    """Each message of a batch fails for a reason of the server's own."""
 
     async def send_batch(
         self, queue: str, entries: Sequence[SendEntry]
     ) -> SendMessageBatchResponse:
-        return self._maybe(await super().send_batch(queue, entries))
-
-    def _maybe(self, answer: T) -> T:
-        self.sends += 1
-        if self.sends % 2:
-            raise Unreachable("target", "lost")
-        return answer
-
-
-class Bench:
-    """Two queues of one server, and what the copier said."""
-
-    def __init__(self, client: SqsClient, target: SqsClient, source: str, goal: str) -> None:
-        self.client = client
-        self.source = Side(client, source)
-        self.target = Side(target, goal)
-        self.problems: list[str] = []
-
-    def copier(self, *, keep_ids: bool = False) -> Copier:
-        return Copier(
-            self.source,
-            self.target,
-            self.problems.append,
-            pace=PACE,
-            keep_ids=keep_ids,
-            pause=_rest,
+        return SendMessageBatchResponse(
+            [], [FailedEntry(each.id or "", "InternalError", "later", False) for each in entries]
         )
 
-    async def send(self, body: str, **more: str) -> str:
-        message = SendMessageRequest(
-            message_body=body,
-            message_group_id=more.get("group"),
-            message_deduplication_id=more.get("key"),
-        )
-        return (await self.client.send(self.source.queue, message)).message_id
 
-    async def arrived(self) -> list[ReceivedMessage]:
-        found: list[ReceivedMessage] = []
-        while got := await self.client.receive(self.target.queue, 10, wait_seconds=0):
-            found += got
-            await self.client.settle_batch(self.target.queue, [m.receipt_handle for m in got])
-        return found
-
-    async def bodies(self) -> list[str]:
-        return [message.body for message in await self.arrived()]
-
-
-async def _rest(_: float) -> None:
-    await asyncio.sleep(0)
-
-
-@asynccontextmanager
-async def bench(
-    server: LocalServer,
-    source: dict[str, str],
-    target: dict[str, str],
-    kind: type[SqsClient] = SqsClient,
-) -> AsyncIterator[Bench]:
-    async with (
-        SqsClient(server.endpoint_url, server.access_key) as client,
-        kind(server.endpoint_url, server.access_key) as other,
-    ):
-        urls = []
-        for attributes in (source, target):
-            name = f"copy-{next(numbers)}" + (".fifo" if "FifoQueue" in attributes else "")
-            urls.append(await client.create_queue(name, attributes, {}))
-        yield Bench(client, other, *urls)
-
-
-async def test_message_keeps_body_attributes_group_and_trace(server: LocalServer) -> None:
-    async with bench(server, {}, {}) as made:
-        attributes = {
-            "n": AttributeValue("Number.int", "3"),
-            "b": AttributeValue("Binary", binary_value=b"\x00\xff"),
-        }
-        trace = {"AWSTraceHeader": AttributeValue("String", "Root=1-5759e988")}
-        message = SendMessageRequest(
-            message_body="héllo\n",
-            message_attributes=attributes,
-            message_system_attributes=trace,
-            message_group_id="g",
-        )
-        await made.client.send(made.source.queue, message)
-        assert await made.copier().run() == Summary(1, 0, 0, 0, False)
-        [found] = await made.arrived()
-        assert (found.body, found.message_attributes) == ("héllo\n", attributes)
-        assert found.attributes["MessageGroupId"] == "g"
-        assert found.attributes["AWSTraceHeader"] == "Root=1-5759e988"
-
-
-async def test_fifo_groups_keep_their_order(server: LocalServer) -> None:
-    async with bench(server, FIFO, FIFO) as made:
-        for number in range(60):
-            await made.send(str(number), group=f"g{number % 3}", key=f"k{number}")
-        assert (await made.copier().run()).copied == 60
-        found = [(m.attributes["MessageGroupId"], m.body) for m in await made.arrived()]
-        for group in range(3):
-            bodies = [body for name, body in found if name == f"g{group}"]
-            assert bodies == [str(number) for number in range(group, 60, 3)]
-
-
-async def test_messages_that_share_a_deduplication_id_are_all_copied(
-    server: LocalServer,
-) -> None:
-    async with bench(server, {**FIFO, "DeduplicationScope": "messageGroup"}, FIFO) as made:
-        ids = {await made.send(group, group=group, key="same") for group in "abc"}
-        assert (await made.copier().run()).copied == 3
-        found = await made.arrived()
-        assert sorted(m.body for m in found) == ["a", "b", "c"]
-        assert {m.attributes["MessageDeduplicationId"] for m in found} == ids
-
-
-async def test_kept_id_that_would_swallow_a_message_leaves_it_at_the_source(
-    server: LocalServer,
-) -> None:
-    async with bench(server, {**FIFO, "DeduplicationScope": "messageGroup"}, FIFO) as made:
-        for group in "abc":
-            await made.send(group, group=group, key="same")
-        assert await made.copier(keep_ids=True).run() == Summary(1, 2, 0, 2, False)
-        assert all("same deduplication id" in problem for problem in made.problems)
-        [found] = await made.arrived()
-        assert found.attributes["MessageDeduplicationId"] == "same"
-
-
-async def test_standard_message_gets_group_and_id_where_the_target_wants_them(
-    server: LocalServer,
-) -> None:
-    async with bench(server, {}, FIFO) as made:
-        message_id = await made.send("one")
-        assert (await made.copier().run()).copied == 1
-        [found] = await made.arrived()
-        assert found.attributes["MessageGroupId"] == message_id
-        assert found.attributes["MessageDeduplicationId"] == message_id
-
-
-async def test_fifo_message_goes_into_a_standard_queue(server: LocalServer) -> None:
-    async with bench(server, FIFO, {}) as made:
-        await made.send("one", group="g", key="k")
-        assert (await made.copier().run()).copied == 1
-        assert await made.bodies() == ["one"]
-
-
-async def test_lost_answers_lose_nothing(server: LocalServer) -> None:
-    async with bench(server, {}, {}, LossyClient) as made:
-        bodies = {await made.send(str(number)) and str(number) for number in range(50)}
-        summary = await made.copier().run()
-        assert (summary.copied, summary.remaining) == (50, 0)
-        assert set(await made.bodies()) == bodies
-
-
-async def test_fifo_target_takes_a_message_once_though_answers_are_lost(
-    server: LocalServer,
-) -> None:
-    async with bench(server, FIFO, FIFO, LossyClient) as made:
-        for number in range(30):
-            await made.send(str(number), group="g", key=f"k{number}")
-        assert (await made.copier().run()).remaining == 0
-        assert await made.bodies() == [str(number) for number in range(30)]
-
-
-async def test_message_that_the_target_refuses_stays_at_the_source(server: LocalServer) -> None:
-    async with bench(server, {}, {"MaximumMessageSize": "1024"}) as made:
-        long_id = await made.send("x" * 2000)
-        for number in range(20):
-            await made.send(str(number))
-        assert await made.copier().run() == Summary(20, 1, 0, 1, False)
-        assert [long_id in problem for problem in made.problems] == [True]
-        assert len(await made.bodies()) == 20
-
-
-async def test_refused_message_holds_back_what_follows_in_its_group(server: LocalServer) -> None:
-    async with bench(server, FIFO, {**FIFO, "MaximumMessageSize": "1024"}) as made:
-        for key, body in enumerate(["first", "x" * 2000, "third"]):
-            await made.send(body, group="g", key=str(key))
-        await made.send("other", group="h", key="h")
-        copier = made.copier()
-        copy = asyncio.create_task(copier.run())
-        while copier.copied < 2:
-            await asyncio.sleep(0)
-        copier.stop()
-        assert await copy == Summary(2, 1, 0, 2, True)
-        assert sorted(await made.bodies()) == ["first", "other"]
-
-
-async def test_queue_is_not_copied_into_itself(server: LocalServer) -> None:
-    async with bench(server, {}, {}) as made:
-        await made.send("round and round")
-        made.target = made.source
-        with pytest.raises(OneQueue):
+async def test_target_that_never_takes_a_message_ends_the_copy(server: LocalServer) -> None:
+    async with copies(server, kind=BusyClient) as made:
+        await made.client.send(made.source, SendMessageRequest(message_body="waiting"))
+        with pytest.raises(TargetBusy):
             await made.copier().run()
-
-
-async def test_target_that_is_gone_ends_the_copy_and_loses_nothing(server: LocalServer) -> None:
-    async with bench(server, {}, {}) as made:
-        await made.send("kept")
-        await made.client.delete_queue(made.target.queue)
-        with pytest.raises(Refused, match="NonExistentQueue"):
-            await made.copier().run()
-        told = await made.client.attributes(made.source.queue)
-        assert told["ApproximateNumberOfMessagesNotVisible"] == "1"
-
-
-def received(number: int, body: str) -> ReceivedMessage:
-    value = {"name": AttributeValue("String", "v" * 100)}
-    return ReceivedMessage(str(number), "r", "", body, message_attributes=value)
-
-
-def test_batches_hold_ten_messages_and_a_mebibyte_at_most() -> None:
-    small = [received(number, "b") for number in range(25)]
-    assert [len(batch) for batch in batches(small, received_bytes)] == [10, 10, 5]
-    large = [received(number, "é" * (1 << 18)) for number in range(4)]
-    assert [len(batch) for batch in batches(large, received_bytes)] == [1, 1, 1, 1]
-    assert list(batches([], received_bytes)) == []

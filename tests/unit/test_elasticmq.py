@@ -132,9 +132,12 @@ def test_duration_that_is_no_whole_second_is_refused(text: str, expected: str) -
     ("queues", "expected"),
     [
         ("a = 1", "queue a: not a block"),
-        ("a.fifo { }", "queue a: fifo: not true or false; put names that hold a period"),
+        ("a.fifo { }", "queue a: fifo: not true or false; put names with a period"),
         ("a { fifo = maybe }", "queue a: fifo: 'maybe' is not true or false"),
-        ("a { delay = ${D} }", "queue a: delay: ${D} is not followed; write the value out"),
+        (
+            "a { delay = ${D} }",
+            "queue a: delay: ${D}: substitutions are not supported; write the value itself",
+        ),
         ("a { delay { } }", "queue a: delay: not a value"),
         ("a { tags = 1 }", "queue a: tags: not a block"),
         ("a { deadLettersQueue { name = b } }", "deadLettersQueue: maxReceiveCount: missing"),

@@ -15,9 +15,9 @@ PARENT = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
 
 def change_of(pid: int) -> int:
     """Waits for the next stop or continuation of a child."""
-    told = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WCONTINUED)
-    assert told is not None
-    return told.si_code
+    reported = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WCONTINUED)
+    assert reported is not None
+    return reported.si_code
 
 
 def test_frozen_server_stands_still_until_it_is_thawed(tmp_path: Path) -> None:
@@ -43,6 +43,6 @@ def test_tree_holds_the_children_of_the_server(tmp_path: Path) -> None:
     assert (members[0], len(members)) == (server.pid, 2)
 
 
-def test_server_that_does_not_listen_is_told_with_its_log(tmp_path: Path) -> None:
+def test_server_that_does_not_listen_is_reported_with_its_log(tmp_path: Path) -> None:
     with pytest.raises(NotStarted, match="no such thing"):
         launch([sys.executable, "-c", "raise SystemExit('no such thing')"], 1, tmp_path)

@@ -51,27 +51,27 @@ def test_line_is_the_median_of_the_passes_and_the_sum_of_the_duplicates() -> Non
 
 
 def test_cheapest_peer_is_one_that_speaks_sqs() -> None:
-    told = found(
+    reported = found(
         sample("dovemq", LIFECYCLE, 100),
         sample("moto", LIFECYCLE, 900),
         sample("fauxqs", LIFECYCLE, 250),
         sample("redis", LIFECYCLE, 10),
     )
-    verdict = told[f"CPU of {LIFECYCLE} / cheapest SQS-compatible peer (fauxqs)"]
+    verdict = reported[f"CPU of {LIFECYCLE} / cheapest SQS-compatible peer (fauxqs)"]
     assert verdict.found == pytest.approx(0.4)
     assert verdict.passed
 
 
 def test_missed_bound_is_said_to_be_missed() -> None:
-    told = found(sample("dovemq", LIFECYCLE_BATCH, 100), sample("nats", LIFECYCLE_BATCH, 50))
-    verdict = told[f"CPU of {LIFECYCLE_BATCH} / NATS JetStream"]
+    reported = found(sample("dovemq", LIFECYCLE_BATCH, 100), sample("nats", LIFECYCLE_BATCH, 50))
+    verdict = reported[f"CPU of {LIFECYCLE_BATCH} / NATS JetStream"]
     assert not verdict.passed
     assert str(verdict).startswith("MISS: ")
 
 
 def test_what_was_not_measured_neither_passes_nor_misses() -> None:
-    told = found(sample("dovemq", LIFECYCLE, 100))
-    assert {verdict.passed for verdict in told.values()} == {None}
+    reported = found(sample("dovemq", LIFECYCLE, 100))
+    assert {verdict.passed for verdict in reported.values()} == {None}
 
 
 def test_drain_must_not_slow_down_with_the_backlog() -> None:
@@ -83,8 +83,8 @@ def test_drain_must_not_slow_down_with_the_backlog() -> None:
 
 
 def test_wake_up_is_compared_with_an_ordinary_receive() -> None:
-    told = found(sample("dovemq", WAKE, 100))
-    (verdict,) = [each for each in told.values() if "wake-up" in each.text]
+    reported = found(sample("dovemq", WAKE, 100))
+    (verdict,) = [each for each in reported.values() if "wake-up" in each.text]
     assert verdict.found == pytest.approx(0.25)
 
 
@@ -121,7 +121,7 @@ def test_results_hold_one_row_per_pass(tmp_path: Path) -> None:
     assert {(row["date"], row["version"]) for row in rows} == {("2026-01-01", "1.0")}
 
 
-def test_every_contestant_is_told_apart_and_can_be_got() -> None:
+def test_every_contestant_is_distinguished_and_can_be_got() -> None:
     names = [contestant.name for contestant in CONTESTANTS]
     assert len(set(names)) == len(names)
     assert set(names) == set(RECIPES)

@@ -82,7 +82,7 @@ def test_interrupt_ends_the_server_too(tmp_path: Path) -> None:
     assert server.wait() == 0
 
 
-def test_server_that_cannot_start_tells_why_in_one_line(tmp_path: Path) -> None:
+def test_server_that_cannot_start_says_why_in_one_line(tmp_path: Path) -> None:
     with (
         LocalServer(tmp_path / "data", log=tmp_path / "first.log"),
         pytest.raises(StartFailed) as caught,
@@ -93,7 +93,7 @@ def test_server_that_cannot_start_tells_why_in_one_line(tmp_path: Path) -> None:
     assert "Traceback" not in str(caught.value)
 
 
-def test_port_in_use_is_told_in_one_line(tmp_path: Path) -> None:
+def test_port_in_use_is_reported_in_one_line(tmp_path: Path) -> None:
     memory = ["--store", "memory://"]
     with LocalServer(tmp_path / "first", args=memory) as first:
         port = first.endpoint_url.rpartition(":")[2]

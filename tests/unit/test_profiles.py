@@ -70,7 +70,7 @@ def test_profile_without_keys_says_what_to_do(
         read_profile(name, environment)
 
 
-def test_no_secret_is_told(environment: dict[str, str], tmp_path: Path) -> None:
+def test_no_secret_is_shown(environment: dict[str, str], tmp_path: Path) -> None:
     assert "sec%ret" not in repr(read_profile("default", environment))
     (tmp_path / "credentials").write_text("aws_secret_access_key = sec%ret")
     with pytest.raises(WrongUse) as caught:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dovemq.settings import Resolved, SettingInvalid, all_settings, default_directory, resolve
+from dovemq.configuration import Resolved, default_directory, resolve
+from dovemq.settings import SettingInvalid, all_settings
 
 
 def resolved(
@@ -111,12 +112,29 @@ def test_bad_value_names_the_variable_and_what_it_means(
     tmp_path: Path, name: str, value: str
 ) -> None:
     text = refusal(tmp_path, "", {f"DOVEMQ_{name}": value})
-    assert text.startswith(f"DOVEMQ_{name}: {value!r} will not do: ")
-    assert f"{name.lower().replace('http_', 'http.')} means: " in text
+    assert text.startswith(f"DOVEMQ_{name}: {value!r} is not ")
+    assert f"; {name.lower().replace('http_', 'http.')}: " in text
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("LOG_LEVEL", "loud", "one of debug, info, warning, error"),
+        ("STRICT_AWS", "perhaps", "true or false"),
+        ("PORT", "http", "a whole number of at least 0 and at most 65535"),
+        ("ADMIN_PORT", "65536", "a whole number of at least 0 and at most 65535"),
+        ("HTTP_IDLE_SECONDS_MAX", "0", "a whole number of at least 1"),
+        ("DATA", "", "a path"),
+    ],
+)
+def test_bad_value_is_answered_with_the_valid_ones(
+    tmp_path: Path, name: str, value: str, expected: str
+) -> None:
+    assert f"{value!r} is not {expected}; " in refusal(tmp_path, "", {f"DOVEMQ_{name}": value})
 
 
 def test_number_in_quotes_is_refused_in_the_file(tmp_path: Path) -> None:
-    assert "port: '1000' will not do" in refusal(tmp_path, 'port = "1000"')
+    assert "port: '1000' is not a whole number" in refusal(tmp_path, 'port = "1000"')
 
 
 def test_bad_flag_is_named_as_flag(tmp_path: Path) -> None:

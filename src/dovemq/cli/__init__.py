@@ -1,7 +1,7 @@
 """The command `dovemq`: one module per group of commands.
 
-Speaks SQS and the admin API to a running server. Only `serve` and `restore` open a data
-directory; `env` and the search for an access key read its key file.
+Commands speak SQS and the admin API to a running server. Only `serve` and `restore` open a data
+directory. Others read at most its key file and the file that says where its server listens.
 """
 
 from dovemq.cli.program import build_parser, main

@@ -1,4 +1,4 @@
-"""`dovemq account …`: who may use a server, by which keys, how much, and why or why not."""
+"""`dovemq account …`: accounts with their keys, roles and quotas, and what they may do."""
 
 import argparse
 import getpass
@@ -10,13 +10,14 @@ from dovemq.cli.command import (
     OK,
     Commands,
     WrongUse,
-    add_command,
     add_group,
-    add_target,
+    add_option,
+    add_server_command,
+    add_switch,
     number,
 )
 from dovemq.cli.credentials import add_account_argument, add_delivery, add_keys, make_key
-from dovemq.cli.output import print_json, print_pairs, print_table, time_text
+from dovemq.cli.output import print_json, print_pairs, print_result, print_table, time_text
 from dovemq.cli.target import ask_admin
 from dovemq.client import AdminClient
 from dovemq.core.accounts import Role
@@ -41,102 +42,60 @@ def add(commands: Commands) -> None:
         "dovemq account add billing --env",
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    _add_add(actions)
-    _add_looks(actions)
-    _add_set(actions)
+    _add_add_and_set(actions)
     add_keys(actions)
-    _add_switches(actions)
-    _add_password(actions)
+    _add_others(actions)
     _add_may(actions)
 
 
-def _add_add(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "add",
-        _add,
-        "add an account with one access key; its secret is shown only now",
-        "dovemq account add billing --queues-max 10 --output billing.key",
-    )
-    parser.add_argument("name", metavar="NAME")
-    parser.add_argument("--number", metavar="DIGITS", help="twelve digits (default: chosen)")
-    parser.add_argument("--role", choices=_ROLES, help="in the admin API (default: none)")
+def _add_add_and_set(actions: Commands) -> None:
+    summary = "add an account with an access key, whose secret is shown this once"
+    example = "dovemq account add billing --queues-max 10 --output billing.key"
+    parser = add_server_command(actions, "add", _add, summary, example)
+    parser.add_argument("name", metavar="NAME", help="name of the new account")
+    add_option(parser, "--number", "DIGITS", "twelve digits (default: a free number)")
+    parser.add_argument("--role", choices=_ROLES, help="role in the admin API (default: none)")
     for name, what in _QUOTAS.items():
-        parser.add_argument(
-            _flag(name), type=number, metavar="N", help=f"quota: {what} (default: no limit)"
-        )
+        add_option(parser, _flag(name), "N", f"quota: {what} (default: no limit)", number)
     add_delivery(parser)
-    add_target(parser)
-
-
-def _add_looks(actions: Commands) -> None:
-    parser = add_command(
-        actions, "list", _list, "all accounts with role and quotas", "dovemq account list"
-    )
-    add_target(parser)
-    parser = add_command(
-        actions, "show", _show, "one account with its keys", "dovemq account show billing"
-    )
+    summary = "change the name, role or quotas of an account"
+    example = "dovemq account set billing --role viewer --bytes-max none"
+    parser = add_server_command(actions, "set", _set, summary, example)
     add_account_argument(parser)
-    add_target(parser)
-
-
-def _add_set(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "set",
-        _set,
-        "change name, role or quotas",
-        "dovemq account set billing --role viewer --bytes-max none",
-    )
-    add_account_argument(parser)
-    parser.add_argument("--name", metavar="NAME", help="another name")
-    parser.add_argument("--role", choices=(*_ROLES, NONE), help="in the admin API")
+    add_option(parser, "--name", "NAME", "new name")
+    parser.add_argument("--role", choices=(*_ROLES, NONE), help="role in the admin API")
     for name, what in _QUOTAS.items():
-        parser.add_argument(_flag(name), type=_quota, metavar="N", help=f"quota: {what}, or {NONE}")
-    add_target(parser)
+        add_option(parser, _flag(name), "N", f"quota: {what}, or {NONE}", _quota)
 
 
-def _add_switches(actions: Commands) -> None:
+def _add_others(actions: Commands) -> None:
+    summary = "list accounts with role and quotas"
+    add_server_command(actions, "list", _list, summary, "dovemq account list")
     for name, run, summary in (
-        ("disable", _disable, "let an account, or one of its keys, sign nothing"),
-        ("enable", _enable, "undo disable"),
+        ("show", _show, "show an account with its keys"),
+        ("disable", _disable, "disable an account, or one of its keys"),
+        ("enable", _enable, "enable a disabled account, or one of its keys"),
         ("remove", _remove, "remove an account that owns no queue, or one of its keys"),
+        ("password", _password, "set the login password, read from terminal or standard input"),
     ):
-        parser = add_command(actions, name, run, summary, f"dovemq account {name} billing")
+        example = f"dovemq account {name} billing"
+        parser = add_server_command(actions, name, run, summary, example)
         add_account_argument(parser)
-        parser.add_argument("key_id", nargs="?", metavar="KEY_ID", help="only this key")
-        add_target(parser)
-
-
-def _add_password(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "password",
-        _password,
-        "set the password for logins, read from the terminal or standard input",
-        "dovemq account password billing",
-    )
-    add_account_argument(parser)
-    add_target(parser)
+        if name in ("disable", "enable", "remove"):
+            text = "access key (default: the whole account)"
+            parser.add_argument("key_id", nargs="?", metavar="KEY_ID", help=text)
 
 
 def _add_may(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "may",
-        _may,
-        "explain whether an account may do something on a queue; exit code 1 if not",
-        "dovemq account may billing SendMessage 000000000000/jobs",
-    )
+    summary = "explain whether an account may use an operation on a queue; exit code 1 if not"
+    example = "dovemq account may billing SendMessage 000000000000/jobs"
+    parser = add_server_command(actions, "may", _may, summary, example)
     add_account_argument(parser)
-    parser.add_argument("action", metavar="ACTION", help="an operation of SQS")
-    parser.add_argument(
-        "queue", metavar="QUEUE", help="URL, ARN or number/name; a bare name is the account's own"
-    )
-    parser.add_argument("--address", metavar="IP", help="as if asked from there")
-    parser.add_argument("--secure", action="store_true", help="as if asked over TLS")
-    add_target(parser)
+    parser.add_argument("action", metavar="ACTION", help="SQS operation, such as SendMessage")
+    text = "NAME (of this account), ACCOUNT/NAME, URL or ARN"
+    parser.add_argument("queue", metavar="QUEUE", help=text)
+    add_option(parser, "--address", "IP", "address of the supposed client")
+    add_switch(parser, "--secure", "suppose that the client uses TLS")
 
 
 def _flag(quota: str) -> str:
@@ -240,7 +199,7 @@ def _set(args: argparse.Namespace) -> int:
     if not changes:
         raise WrongUse("give --name, --role or a quota")
     changed = ask_admin(args, lambda client: client.change_account(args.holder, changes))
-    return _say(args, f"{changed['number']} changed", changed)
+    return print_result(args, changed, f"{changed['number']} changed")
 
 
 def _disable(args: argparse.Namespace) -> int:
@@ -260,7 +219,7 @@ def _switch(args: argparse.Namespace, *, enabled: bool) -> int:
         return await client.change_account(args.holder, changes)
 
     changed = ask_admin(args, switch)
-    return _say(args, f"{args.key_id or changed['number']} {_state(changed)}", changed)
+    return print_result(args, changed, f"{args.key_id or changed['number']} {_state(changed)}")
 
 
 def _remove(args: argparse.Namespace) -> int:
@@ -270,7 +229,7 @@ def _remove(args: argparse.Namespace) -> int:
         return await client.remove_account(args.holder)
 
     removed = ask_admin(args, remove)
-    return _say(args, f"{removed['removed']} removed", removed)
+    return print_result(args, removed, f"{removed['removed']} removed")
 
 
 def _password(args: argparse.Namespace) -> int:
@@ -278,7 +237,7 @@ def _password(args: argparse.Namespace) -> int:
     if not password:
         raise WrongUse("no password was given")
     changed = ask_admin(args, lambda client: client.set_password(args.holder, password))
-    return _say(args, f"the password of {changed['changed']} is set", changed)
+    return print_result(args, changed, f"the password of {changed['changed']} is set")
 
 
 def _typed_password() -> str:
@@ -290,21 +249,12 @@ def _typed_password() -> str:
 
 def _may(args: argparse.Namespace) -> int:
     context = {"address": args.address or "", "secure": "true" if args.secure else ""}
-    told = ask_admin(args, lambda client: client.may(args.holder, args.action, args.queue, context))
-    if args.json:
-        print_json(told)
-    else:
-        print(f"{'allowed' if told['allowed'] else 'denied'}: {told['reason']}")
-        if told["statement"]:
-            print(f"by statement {told['statement']}")
-        for step in told["steps"]:
-            print(f"  {step}")
-    return OK if told["allowed"] else FAILED
-
-
-def _say(args: argparse.Namespace, text: str, value: Document) -> int:
-    if args.json:
-        print_json(value)
-    else:
-        print(text)
-    return OK
+    answer = ask_admin(
+        args, lambda client: client.may(args.holder, args.action, args.queue, context)
+    )
+    lines = [f"{'allowed' if answer['allowed'] else 'denied'}: {answer['reason']}"]
+    if answer["statement"]:
+        lines.append(f"by statement {answer['statement']}")
+    lines += [f"  {step}" for step in answer["steps"]]
+    print_result(args, answer, "\n".join(lines))
+    return OK if answer["allowed"] else FAILED

@@ -1,9 +1,9 @@
-"""`dovemq audit`: who changed what on a server."""
+"""`dovemq audit`: the log of changes on a server, with the account that made each."""
 
 import argparse
 from typing import Any, Final
 
-from dovemq.cli.command import OK, Commands, WrongUse, add_command, add_target, count, number
+from dovemq.cli.command import OK, Commands, WrongUse, add_option, add_server_command, count, number
 from dovemq.cli.output import json_text, print_json, print_table
 from dovemq.cli.target import ask_admin
 from dovemq.client import AdminClient
@@ -17,20 +17,11 @@ Document = dict[str, Any]
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "audit",
-        _run,
-        "list changes of accounts and queues, and attempts that were denied",
-        "dovemq audit --last 20",
-    )
-    parser.add_argument(
-        "--last", type=count, default=LAST, metavar="N", help=f"the newest (default: {LAST})"
-    )
-    parser.add_argument(
-        "--after", type=number, metavar="SEQUENCE", help="all entries after that one instead"
-    )
-    add_target(parser)
+    summary = "list changes of accounts and queues, and denied attempts"
+    parser = add_server_command(commands, "audit", _run, summary, "dovemq audit --last 20")
+    add_option(parser, "--last", "N", "number of newest entries", count, LAST)
+    text = "sequence of an entry, to list all entries after it"
+    add_option(parser, "--after", "SEQUENCE", text, number)
 
 
 def _run(args: argparse.Namespace) -> int:

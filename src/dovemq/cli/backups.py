@@ -129,7 +129,7 @@ def _verify(args: argparse.Namespace) -> int:
 
 
 def _restore(args: argparse.Namespace) -> int:
-    from dovemq.bootstrap import damage_lines
+    from dovemq.bootstrap.opening import damage_lines
 
     directory = resolved_settings(args).settings.data
     found = asyncio.run(_fill(args.file, directory))

@@ -1,10 +1,12 @@
-"""How a command is declared: its help with an example, its options, what it returns."""
+"""The declaration of commands: help with an example, shared options, exit codes."""
 
 import argparse
+import difflib
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 from dovemq.core import limits
 from dovemq.core.errors import DoveError
@@ -14,6 +16,12 @@ OK: Final = 0
 FAILED: Final = 1
 WRONG_USE: Final = 2
 INTERRUPTED: Final = 130
+EXIT_CODES: Final = {
+    OK: "The command did what it was asked to do.",
+    FAILED: "The server refused or could not be reached, a check failed, or the answer is no.",
+    WRONG_USE: "The command line, a setting or an input file is wrong; nothing was done.",
+    INTERRUPTED: "Ctrl-C ended the command. Other signals give 128 plus their number.",
+}
 
 _UNITS_MS: Final = {
     "s": limits.SECOND_MS,
@@ -23,15 +31,15 @@ _UNITS_MS: Final = {
 }
 
 Run = Callable[[argparse.Namespace], int]
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Commands: TypeAlias = "argparse._SubParsersAction[CommandParser]"
 
 
 class WrongUse(DoveError):
-    """The command line makes no sense; the text says what would."""
+    """The command line is wrong. The text says how to correct it."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal of that number ended the command; `advice` says how to go on."""
+    """The signal `number` ended the command. `advice` says how to continue."""
 
     def __init__(self, number: int, advice: str = "") -> None:
         super().__init__(f"interrupted; {advice}" if advice else "interrupted")
@@ -39,21 +47,50 @@ class Interrupted(KeyboardInterrupt):
 
     @property
     def code(self) -> int:
-        """As shells have it: 130 after Ctrl-C, 143 after SIGTERM."""
+        """The exit code by the convention of shells: 130 for Ctrl-C, 143 for SIGTERM."""
         return 128 + self.number
 
 
-def add_command(
-    commands: Commands, name: str, run: Run, summary: str, example: str
-) -> argparse.ArgumentParser:
-    parser = add_group(commands, name, summary, example)
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run)
-    return parser
+class CommandParser(argparse.ArgumentParser):
+    """The parser of the program and of each command.
+
+    Mistakes are answered with the usage of the command and the nearest word.
+    """
+
+    def parse_command(self, argv: Sequence[str] | None) -> argparse.Namespace:
+        """Parse the arguments of the program. Unknown ones are reported by their own command."""
+        args, unknown = self.parse_known_args(argv)
+        if unknown:
+            command: CommandParser = getattr(args, "parser", self)
+            command.refuse(unknown)
+        return args
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        options = [name for action in self._actions for name in action.option_strings]
+        wrong = next((word for word in unknown if word.startswith("-")), unknown[0])
+        name = wrong.partition("=")[0]
+        kind = "option" if name.startswith("-") else "argument"
+        self.error(f"unknown {kind} {name!r}{_nearest(name, options)}")
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(WRONG_USE, f"{self.prog}: {message}\nfor help: {self.prog} --help\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Called by argparse for arguments with choices, commands among them."""
+        if action.choices is not None and value not in action.choices:
+            hint = _nearest(str(value), map(str, action.choices))
+            found = hint or f"; choose from {', '.join(map(str, action.choices))}"
+            raise argparse.ArgumentError(action, f"{value!r} is not known{found}")
 
 
-def add_group(commands: Commands, name: str, summary: str, example: str) -> argparse.ArgumentParser:
-    """A command that has commands of its own."""
+def _nearest(word: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def add_group(commands: Commands, name: str, summary: str, example: str) -> CommandParser:
+    """Add a command that has commands of its own."""
     return commands.add_parser(
         name,
         help=summary,
@@ -64,30 +101,84 @@ def add_group(commands: Commands, name: str, summary: str, example: str) -> argp
     )
 
 
+def add_command(
+    commands: Commands, name: str, run: Run, summary: str, example: str
+) -> CommandParser:
+    parser = add_group(commands, name, summary, example)
+    add_switch(parser, "--json", "print one JSON document")
+    parser.set_defaults(run=run, parser=parser)
+    return parser
+
+
+def add_server_command(
+    commands: Commands, name: str, run: Run, summary: str, example: str
+) -> CommandParser:
+    """Add a command that asks a server, with the options that choose server and access key."""
+    parser = add_command(commands, name, run, summary, example)
+    add_target(parser)
+    return parser
+
+
 def add_target(parser: argparse.ArgumentParser) -> None:
-    """Options that say which server is meant."""
+    """Add the options that choose a server and an access key."""
     group = parser.add_argument_group(
-        "server", "Without these: AWS_ENDPOINT_URL_SQS and the AWS keys, else the local server."
+        "server", "Default: AWS_ENDPOINT_URL_SQS and the AWS keys, else the local server."
     )
-    group.add_argument("--endpoint-url", metavar="URL", help="SQS endpoint of the server")
-    group.add_argument("--admin-url", metavar="URL", help="its admin API (default: port + 1)")
-    group.add_argument("--data", metavar="DIR", help="data directory that holds its root key")
-    group.add_argument("--port", metavar="N", help="its port on this machine")
-    group.add_argument("--profile", metavar="NAME", help="access key of AWS's files")
-    group.add_argument("--region", metavar="NAME", help="region of the signatures")
-    add_ca_bundle(group)
+    add_option(group, "--endpoint-url", "URL", "SQS endpoint of the server")
+    add_option(group, "--admin-url", "URL", "admin API (default: the next port)")
+    add_option(group, "--data", "DIR", "data directory of a server on this machine")
+    add_option(group, "--port", "N", "port of a server on this machine")
+    add_option(group, "--profile", "NAME", "profile with the access key in ~/.aws")
+    add_option(group, "--region", "NAME", "region for signatures")
+    add_option(group, "--ca-bundle", "FILE", "trusted certificates for https (AWS_CA_BUNDLE)")
 
 
-def add_ca_bundle(group: argparse._ActionsContainer) -> None:
-    group.add_argument(
-        "--ca-bundle", metavar="FILE", help="certificates to trust over https (AWS_CA_BUNDLE)"
-    )
+def add_queue(parser: argparse.ArgumentParser, help: str = "queue") -> None:
+    text = f"{help}: NAME, ACCOUNT/NAME or URL"
+    parser.add_argument("queue", type=queue, metavar="QUEUE", help=text)
+
+
+def add_option(
+    parser: argparse._ActionsContainer,
+    flag: str,
+    metavar: str,
+    help: str,
+    type: Callable[[str], object] = str,
+    default: object = None,
+) -> None:
+    """Add an option with a value. The help text ends with the default, if there is one."""
+    text = f"{help} (default: %(default)s)" if default or default == 0 else help
+    parser.add_argument(flag, metavar=metavar, type=type, default=default, help=text)
+
+
+def add_repeated(
+    parser: argparse.ArgumentParser,
+    flag: str,
+    metavar: str,
+    help: str,
+    type: Callable[[str], object] = str,
+) -> None:
+    """Add an option whose values are collected in a list."""
+    text = f"{help}; may be repeated"
+    parser.add_argument(flag, metavar=metavar, type=type, action="append", default=[], help=text)
+
+
+def add_switch(parser: argparse.ArgumentParser, flag: str, help: str) -> None:
+    parser.add_argument(flag, action="store_true", help=help)
+
+
+def queue(text: str) -> str:
+    """A queue as NAME, ACCOUNT/NAME or URL."""
+    parts = text.partition("://")[2].split("/")[1:] if "://" in text else text.split("/")
+    if not all(parts) or not 1 <= len(parts) <= 2:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME, ACCOUNT/NAME or URL of a queue")
+    return text
 
 
 def count(text: str) -> int:
     """A whole number of at least one."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 
@@ -99,10 +190,10 @@ def number(text: str) -> int:
 
 
 def duration_ms(text: str) -> int:
-    """`90d`, `24h`, `30m` or `45s` in milliseconds."""
+    """Milliseconds of a duration such as `90d`, `24h`, `30m` or `45s`."""
     amount, unit = text[:-1], text[-1:]
     if not (amount.isascii() and amount.isdecimal()) or unit not in _UNITS_MS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 90d, 24h, 30m or 45s")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 90d, 24h, 30m or 45s")
     return int(amount) * _UNITS_MS[unit]
 
 
@@ -121,15 +212,21 @@ def existing_file(text: str) -> Path:
 
 
 def output_file(text: str) -> Path:
-    """A path that can be written: its directory exists, and nothing forbids it."""
+    """A path that a command can write to, checked before the work starts.
+
+    The directory must exist and be writable. A file that exists may be replaced.
+    """
     path = Path(text)
-    if not path.parent.is_dir():
-        raise argparse.ArgumentTypeError(f"{text!r}: there is no directory {str(path.parent)!r}")
+    folder = path.parent
     if path.is_dir():
-        raise argparse.ArgumentTypeError(f"{text!r} is a directory")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise argparse.ArgumentTypeError(f"{text!r} cannot be written: permission denied")
-    return path
+        found = f"{text!r} is a directory; name a file in it"
+    elif not folder.is_dir():
+        found = f"{text!r} cannot be written: there is no directory {str(folder)!r}; create it"
+    elif not os.access(path if path.exists() else folder, os.W_OK):
+        found = f"{text!r} cannot be written: permission denied; name another place"
+    else:
+        return path
+    raise argparse.ArgumentTypeError(found)
 
 
 def location(text: str) -> Location:

@@ -1,6 +1,6 @@
-"""Access keys on the command line: `dovemq account key` and `rotate`, and how a secret is told.
+"""`dovemq account key` and `rotate`, and the output of new secrets.
 
-A secret goes to the terminal, or into a file that nobody else can read; never onto a command line.
+A secret is printed, or written to a file that only its owner can read. It is never an argument.
 """
 
 import argparse
@@ -12,7 +12,15 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from dovemq.cli.command import OK, Commands, WrongUse, add_command, add_target, duration_ms
+from dovemq.cli.command import (
+    OK,
+    Commands,
+    WrongUse,
+    add_option,
+    add_server_command,
+    add_switch,
+    duration_ms,
+)
 from dovemq.cli.env import exports
 from dovemq.cli.output import Progress, json_text, pair_lines, time_text
 from dovemq.cli.target import Target, find_target
@@ -27,71 +35,54 @@ Make = Callable[[AdminClient], Awaitable[Document]]
 
 
 class KeyNotKept(DoveError):
-    """The key is there, but its secret is lost."""
+    """The key exists, and its secret could not be written."""
 
     def __init__(self, path: Path, found: str) -> None:
         super().__init__(
-            f"{path}: {found}; the new key could not be kept: find it by `dovemq account show`, "
-            "remove it, and make another"
+            f"{path}: {found}; the secret of the new key is lost: remove the key that "
+            "`dovemq account show` lists, and make another"
         )
 
 
 def add_keys(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "key",
-        _key,
-        "make another access key; its secret is shown only now",
-        "dovemq account key billing --expires 90d --env",
-    )
+    summary = "make an access key, whose secret is shown this once"
+    example = "dovemq account key billing --expires 90d --env"
+    parser = add_server_command(actions, "key", _key, summary, example)
     add_account_argument(parser)
-    parser.add_argument(
-        "--expires", type=duration_ms, metavar="TIME", help="such as 90d or 12h (default: never)"
-    )
+    text = "lifetime, such as 90d or 12h (default: unlimited)"
+    add_option(parser, "--expires", "TIME", text, duration_ms)
     add_delivery(parser)
-    add_target(parser)
-    parser = add_command(
-        actions,
-        "rotate",
-        _rotate,
-        "make a new key in place of an old one, which goes on for a while",
-        "dovemq account rotate billing --grace 24h",
-    )
+    summary = "make a new key in place of an old one, which stays valid for a while"
+    example = "dovemq account rotate billing --grace 24h"
+    parser = add_server_command(actions, "rotate", _rotate, summary, example)
     add_account_argument(parser)
-    parser.add_argument("key_id", nargs="?", metavar="KEY_ID", help="needed if there are several")
-    parser.add_argument(
-        "--grace",
-        type=duration_ms,
-        default=duration_ms(GRACE),
-        metavar="TIME",
-        help=f"how long the old key still works (default: {GRACE})",
-    )
+    text = "key to replace, needed if there are several"
+    parser.add_argument("key_id", nargs="?", metavar="KEY_ID", help=text)
+    text = "time for which the old key stays valid"
+    add_option(parser, "--grace", "TIME", text, duration_ms, GRACE)
     add_delivery(parser)
-    add_target(parser)
 
 
 def add_account_argument(parser: argparse.ArgumentParser) -> None:
-    # Not named `account`: that is a setting.
-    parser.add_argument("holder", metavar="ACCOUNT", help="number or name")
+    # The name `account` is taken by a setting.
+    parser.add_argument("holder", metavar="ACCOUNT", help="number or name of the account")
 
 
 def add_delivery(parser: argparse.ArgumentParser) -> None:
-    """Options that say where a new secret goes."""
-    parser.add_argument("--env", action="store_true", help="print export lines, as `dovemq env`")
-    parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="write to a new file (mode 0600) instead"
-    )
+    """Add the options for the output of a new secret."""
+    add_switch(parser, "--env", "print export lines, as `dovemq env` does")
+    add_option(parser, "--output", "FILE", "new file for the key (mode 0600)", Path)
 
 
 def make_key(args: argparse.Namespace, make: Make) -> int:
-    """Make a key by `make`, and hand it over."""
+    """Make a key with `make`, and print it or write it to the chosen file."""
     asyncio.run(_made(args, make))
     return OK
 
 
 async def _made(args: argparse.Namespace, make: Make) -> None:
     target = find_target(args)
-    # Opened first: a secret that cannot be kept must not be made.
+    # The file is opened first: a secret that cannot be written must not be made.
     with _place(args.output) as stream:
         async with target.admin() as client, Progress(lambda: "waiting for the server"):
             made = await make(client)
@@ -99,7 +90,7 @@ async def _made(args: argparse.Namespace, make: Make) -> None:
     if args.output is not None:
         print(f"{args.output}: access key {made['key_id']} of account {made['account']}")
     elif not args.json:
-        print("the secret is shown only now", file=sys.stderr)
+        print("this secret is not shown again", file=sys.stderr)
 
 
 @contextlib.contextmanager
@@ -158,10 +149,10 @@ def _rotate(args: argparse.Namespace) -> int:
 
 
 async def _only_key(client: AdminClient, account: str) -> str:
-    """The key that must be meant: the only one that is enabled and has no end yet."""
+    """The only key that is enabled and does not expire."""
     held = (await client.account(account))["credentials"]
     lasting = [each for each in held if each["enabled"] and each["expires_ms"] is None]
     if len(lasting) != 1:
         keys = ", ".join(each["key_id"] for each in held) or "none"
-        raise WrongUse(f"name the key to be rotated; account {account} has: {keys}")
+        raise WrongUse(f"give the KEY_ID to replace; account {account} has: {keys}")
     return str(lasting[0]["key_id"])

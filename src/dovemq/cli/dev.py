@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, add_group, count
-from dovemq.cli.ending import ended_by_signals
+from dovemq.cli.interruption import ended_by_signals
 from dovemq.cli.output import print_json, print_pairs
 from dovemq.cli.pipelining import piping
 

@@ -1,78 +1,92 @@
-"""`dovemq doctor`: the settings in force, the state of the server, and what is missing."""
+"""`dovemq doctor`: whether the server works, which optional parts are there, what is set."""
 
 import argparse
 import asyncio
 import importlib.util
 from collections.abc import Iterator
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-from dovemq.cli.command import FAILED, OK, Commands, add_command, add_target
+from dovemq.cli.command import FAILED, OK, Commands, add_option, add_server_command, add_switch
 from dovemq.cli.output import print_json, print_table
 from dovemq.cli.target import Target, find_target, resolved_settings
 from dovemq.client.errors import ClientError, Refused
+from dovemq.configuration import FILE_FLAG, Resolved
 from dovemq.core.errors import DoveError
-from dovemq.pipeline.errors import JavaUnfit, SparkMissing
+from dovemq.pipeline.errors import JavaUnfit
 from dovemq.pipeline.java import check_java
-from dovemq.settings import FILE_FLAG, Resolved, all_settings
+from dovemq.settings import all_settings
+from dovemq.system.extras import extra_missing
+
+State = Literal["ok", "absent", "broken"]
+_EXTRA_PACKAGES: Final = {"trace": "pyarrow", "models": "numba", "spark": "pyspark"}
+"""A package that only the extra brings."""
 
 
 class Check(Struct, frozen=True):
+    """`absent` is for optional parts alone: they are not installed, and nothing is wrong."""
+
     name: str
-    ok: bool
+    state: State
     found: str
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "doctor",
-        _run,
-        "show the settings in force and where each came from, and check the server",
-        "dovemq doctor --data ./data",
-    )
-    parser.add_argument(FILE_FLAG, metavar="FILE", help="settings as TOML (DOVEMQ_CONFIG)")
-    add_target(parser)
+    summary = "check the server, the access key and the optional packages"
+    parser = add_server_command(commands, "doctor", _run, summary, "dovemq doctor --data ./data")
+    add_option(parser, FILE_FLAG, "FILE", "TOML file with settings (DOVEMQ_CONFIG)")
+    add_switch(parser, "--settings", "list all settings with value and source too")
 
 
 def _run(args: argparse.Namespace) -> int:
     resolved = resolved_settings(args)
-    settings = list(_settings(resolved))
-    checks = [*asyncio.run(_checks(args)), _spark()]
+    checks = [*asyncio.run(_checks(args)), *_extras()]
+    broken = [check.name for check in checks if check.state == "broken"]
+    settings = list(_settings(resolved)) if args.settings else []
     if args.json:
-        print_json({"settings": settings, "checks": checks})
+        listed = {"settings": settings} if args.settings else {}
+        print_json({"ok": not broken, "checks": checks, **listed})
     else:
-        print_table(
-            ("SETTING", "VALUE", "SOURCE"),
-            [(each["name"], each["value"], each["source"]) for each in settings],
-        )
+        print(f"broken: {', '.join(broken)}" if broken else "ok: the server can be used")
         print()
         print_table(
-            ("CHECK", "", "FOUND"),
-            [(each.name, "ok" if each.ok else "FAILED", each.found) for each in checks],
+            ("CHECK", "STATE", "FOUND"), [(each.name, each.state, each.found) for each in checks]
         )
-    return OK if all(check.ok for check in checks) else FAILED
+        if args.settings:
+            print()
+            print_table(
+                ("SETTING", "VALUE", "SOURCE"),
+                [(each["name"], _shown(each["value"]), each["source"]) for each in settings],
+            )
+    return FAILED if broken else OK
 
 
-def _settings(resolved: Resolved) -> Iterator[dict[str, str]]:
+def _settings(resolved: Resolved) -> Iterator[dict[str, Any]]:
     for setting in all_settings():
         value = resolved.value(setting.name)
         yield {
             "name": setting.name,
-            "value": setting.default if value is None else str(value),
+            "value": value if isinstance(value, bool | int | None) else str(value),
             "source": resolved.source(setting.name),
         }
+
+
+def _shown(value: object) -> str:
+    if value is None or value == "":
+        return "-"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 async def _checks(args: argparse.Namespace) -> list[Check]:
     try:
         target = find_target(args)
     except DoveError as error:
-        return [Check("access key", False, str(error))]
+        return [Check("access key", "broken", str(error))]
     key = target.key
-    found = key.key_id if key else 'none; eval "$(dovemq env)" or name a directory by --data'
+    found = key.key_id if key else 'none; run eval "$(dovemq env)", or give --data DIR'
     return [
-        Check("access key", key is not None, found),
+        Check("access key", "ok" if key else "broken", found),
         await _sqs(target),
         await _admin(target),
     ]
@@ -84,8 +98,8 @@ async def _sqs(target: Target) -> Check:
         async with target.sqs() as client:
             await client.call("ListQueues", {"MaxResults": 1})
     except ClientError as error:
-        return Check(name, False, str(error))
-    return Check(name, True, "answers")
+        return Check(name, "broken", str(error))
+    return Check(name, "ok", "answers")
 
 
 async def _admin(target: Target) -> Check:
@@ -96,18 +110,27 @@ async def _admin(target: Target) -> Check:
     except Refused as error:
         # Most accounts have no role there, and need none.
         denied = error.code == "AccessDenied"
-        return Check(name, denied, f"answers; {error.message}" if denied else str(error))
+        found = f"answers; {error.message}" if denied else str(error)
+        return Check(name, "ok" if denied else "broken", found)
     except ClientError as error:
-        return Check(name, False, str(error))
-    return Check(name, health["ready"], f"the store is {health['store']}")
+        return Check(name, "broken", str(error))
+    return Check(name, "ok" if health["ready"] else "broken", f"the store is {health['store']}")
 
 
-def _spark() -> Check:
-    """Never a fault: the service itself needs neither Spark nor Java."""
-    name = "Spark, for `dovemq pipeline`"
-    if importlib.util.find_spec("pyspark") is None:
-        return Check(name, True, str(SparkMissing("pyspark")))
+def _extras() -> Iterator[Check]:
+    """The optional packages. The service itself needs none of them."""
+    for extra, package in _EXTRA_PACKAGES.items():
+        name = f"extra {extra}"
+        if importlib.util.find_spec(package) is None:
+            yield Check(name, "absent", f"optional; {extra_missing(extra)}")
+        elif extra == "spark":
+            yield _spark(name)
+        else:
+            yield Check(name, "ok", "installed")
+
+
+def _spark(name: str) -> Check:
     try:
-        return Check(name, True, f"runs on {check_java()}")
+        return Check(name, "ok", f"installed; runs on {check_java()}")
     except JavaUnfit as error:
-        return Check(name, True, str(error))
+        return Check(name, "absent", f"optional; {error}")

@@ -1,6 +1,6 @@
-"""ElasticMQ's file of queues as declared queues.
+"""Queue declarations in ElasticMQ's configuration file, translated into DoveMQ's.
 
-Owns the names of its keys and what they mean here. Keys that have no counterpart are listed.
+This module owns the names of ElasticMQ's keys. Keys that DoveMQ does not support are listed.
 """
 
 import re
@@ -26,7 +26,7 @@ _DEAD_LETTERS: Final = "deadLettersQueue"
 _TAGS: Final = "tags"
 _KNOWN: Final = frozenset((*_DURATIONS, _FIFO, _BY_CONTENT, _DEAD_LETTERS, _TAGS))
 _WITHOUT_MEANING: Final = frozenset(("created", "lastModified"))
-"""What ElasticMQ itself notes in the files that it writes."""
+"""Keys that ElasticMQ writes into its own files, without an effect on a queue."""
 _ITS_OWN_DEFAULTS: Final = re.compile(r"classpath\(\"?application(\.conf)?\"?\)|application")
 
 _DURATION: Final = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+)?)\s*([a-z]*)")
@@ -46,7 +46,7 @@ _UNIT_SECONDS: Final[Mapping[str, Fraction]] = {
 
 
 class Imported(Struct, frozen=True):
-    """`unsupported` are the places of the file that have no counterpart."""
+    """The queues of a file. `unsupported` names the keys that DoveMQ does not support."""
 
     queues: list[DeclaredQueue]
     unsupported: list[str]
@@ -72,7 +72,7 @@ def read_elasticmq(text: str, file: str) -> Imported:
 
 
 def seconds(text: str, place: str) -> int:
-    """A duration as HOCON has it; a bare number is of milliseconds."""
+    """The seconds of a HOCON duration. A number without a unit means milliseconds."""
     found = _DURATION.fullmatch(text.strip())
     unit = _UNIT_SECONDS.get(found[2]) if found else None
     if found is None or unit is None:
@@ -86,7 +86,7 @@ def seconds(text: str, place: str) -> int:
 
 
 def _full_name(name: str, table: Any, file: str) -> str:
-    """ElasticMQ adds the suffix of a FIFO queue where it is missing."""
+    """The queue's name. ElasticMQ adds the suffix `.fifo` to FIFO queues that lack it."""
     place = f"{file}: queue {name}"
     if not isinstance(table, dict):
         raise DeclarationInvalid(place, "not a block", "write NAME { }")
@@ -151,7 +151,7 @@ def _text(table: dict[str, Any], key: str, place: str) -> str:
         raise DeclarationInvalid(f"{place}: {key}", "missing" if value is None else "not a value")
     if SUBSTITUTION in value:
         raise DeclarationInvalid(
-            f"{place}: {key}", f"{value} is not followed", "write the value out"
+            f"{place}: {key}", f"{value}: substitutions are not supported", "write the value itself"
         )
     return value
 
@@ -161,7 +161,7 @@ def _switch(table: dict[str, Any], key: str, place: str) -> bool:
         return False
     if not isinstance(table[key], str):
         raise DeclarationInvalid(
-            f"{place}: {key}", "not true or false", "put names that hold a period in quotes"
+            f"{place}: {key}", "not true or false", "put names with a period in quotes"
         )
     text = _text(table, key, place)
     if text not in ("true", "yes", "on", "false", "no", "off"):

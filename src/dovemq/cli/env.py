@@ -1,43 +1,61 @@
-"""`dovemq env`: what AWS clients need to know, as lines for a shell."""
+"""`dovemq env`: the environment variables of AWS clients, as lines for a shell."""
 
 import argparse
+import asyncio
 import os
 import shlex
+import sys
+from pathlib import Path
 from typing import Final
 
-from dovemq.cli.command import OK, Commands, add_ca_bundle, add_command
+from dovemq.cli.command import OK, Commands, add_command, add_option
 from dovemq.cli.output import json_text
-from dovemq.cli.target import CA_VARIABLE, local_urls, resolved_settings
+from dovemq.cli.target import CA_VARIABLE, local_server, resolved_settings
+from dovemq.client import ClientError, SqsClient
+from dovemq.core.access import AccessKey
 from dovemq.system.key_file import key_path, read_key
 
+CHECK_SECONDS_MAX: Final = 2.0
 _UNSET: Final = ("AWS_SESSION_TOKEN", "AWS_PROFILE")
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "env",
-        _run,
-        "print the export lines that point AWS clients at the local server",
-        'eval "$(dovemq env)"',
-    )
-    parser.add_argument("--data", metavar="DIR", help="data directory of the server")
-    parser.add_argument("--port", metavar="N", help="port of the server")
-    parser.add_argument("--host", metavar="ADDRESS", help="address of the server")
-    parser.add_argument("--region", metavar="NAME", help="region of the server")
-    parser.add_argument("--config", metavar="FILE", help="settings file of the server")
-    parser.add_argument(
-        "--endpoint-url", metavar="URL", help="its address as clients know it, if another"
-    )
-    add_ca_bundle(parser)
+    summary = "print the export lines that point AWS clients at the local server"
+    parser = add_command(commands, "env", _run, summary, 'eval "$(dovemq env)"')
+    add_option(parser, "--data", "DIR", "data directory of the server")
+    add_option(parser, "--port", "N", "port of the server")
+    add_option(parser, "--host", "ADDRESS", "address of the server")
+    add_option(parser, "--region", "NAME", "region of the server")
+    add_option(parser, "--config", "FILE", "settings file of the server")
+    add_option(parser, "--endpoint-url", "URL", "address of the server as its clients know it")
+    add_option(parser, "--ca-bundle", "FILE", "trusted certificates for https (AWS_CA_BUNDLE)")
 
 
 def _run(args: argparse.Namespace) -> int:
-    settings = resolved_settings(args).settings
-    key = read_key(key_path(settings.data), settings.account)
-    url = args.endpoint_url or local_urls(settings)[0]
-    print(exports(url, key.key_id, key.secret, settings.region, args.ca_bundle, args.json))
+    resolved = resolved_settings(args)
+    key = read_key(key_path(resolved.settings.data), resolved.settings.account)
+    server = local_server(resolved)
+    url = args.endpoint_url or server.public_url or server.endpoint_url
+    region = args.region or server.region
+    bundle = args.ca_bundle or os.environ.get(CA_VARIABLE)
+    print(exports(url, key.key_id, key.secret, region, args.ca_bundle, args.json))
+    problem = asyncio.run(_problem(url, key, region, Path(bundle) if bundle else None))
+    if problem:
+        print(f"dovemq: the server does not answer: {problem}", file=sys.stderr)
     return OK
+
+
+async def _problem(url: str, key: AccessKey, region: str, ca_bundle: Path | None) -> str | None:
+    """The reason why the server at `url` cannot be used, or None if it answers."""
+    client = SqsClient(
+        url, key, region=region, ca_bundle=ca_bundle, answer_seconds_max=CHECK_SECONDS_MAX
+    )
+    try:
+        async with client:
+            await client.call("ListQueues", {"MaxResults": 1})
+    except ClientError as error:
+        return str(error)
+    return None
 
 
 def exports(
@@ -48,7 +66,7 @@ def exports(
     ca_bundle: str | os.PathLike[str] | None,
     as_json: bool,
 ) -> str:
-    """What a shell evaluates, so that AWS clients use this server by this key."""
+    """Lines for a shell to evaluate, so that AWS clients use this server with this key."""
     variables = {
         "AWS_ENDPOINT_URL_SQS": endpoint_url,
         "AWS_ACCESS_KEY_ID": key_id,

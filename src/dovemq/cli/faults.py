@@ -24,8 +24,8 @@ from dovemq.cli.load_options import add_options, plan_of
 from dovemq.cli.load_run import document, new_place, print_result, stop_on_interrupt
 from dovemq.cli.output import Progress, print_json, print_pairs
 from dovemq.cli.target import find_target
+from dovemq.configuration import read_toml
 from dovemq.core.access import AccessKey
-from dovemq.settings import read_toml
 from dovemq.system.clock import SystemClock
 from dovemq.system.key_file import key_path, read_key
 

@@ -1,12 +1,12 @@
-"""The part of HOCON that ElasticMQ's files use: objects, lists, text, comments, dotted keys.
+"""A parser for the part of HOCON that ElasticMQ's files use.
 
-Refuses `+=`. Substitutions (`${name}`) are left in the text as they stand, and `include` lines are
-listed, not followed: whoever needs their contents says that he cannot have them.
+It knows objects, lists, text, comments and dotted keys, and refuses `+=`. Substitutions (`${name}`)
+stay in the text unchanged. `include` lines are listed and not followed; the caller reports them.
 """
 
 import re
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 from dovemq.core.errors import DoveError
 
@@ -34,21 +34,17 @@ class HoconInvalid(DoveError):
         self.line = line
 
 
-class Document:
-    """`root` holds dicts, lists and text; `includes` the lines that name other files."""
+class Document(NamedTuple):
+    """`root` holds dicts, lists and text. `includes` holds the names of included files."""
 
-    def __init__(self, root: dict[str, Any], includes: list[str]) -> None:
-        self.root = root
-        self.includes = includes
+    root: dict[str, Any]
+    includes: list[str]
 
 
-class _Token:
-    __slots__ = ("kind", "line", "text")
-
-    def __init__(self, kind: str, text: str, line: int) -> None:
-        self.kind = kind
-        self.text = text
-        self.line = line
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    line: int
 
 
 def parse_hocon(text: str) -> Document:
@@ -61,7 +57,7 @@ def _tokens(text: str) -> Iterator[_Token]:
     while place < len(text):
         found = _TOKEN.match(text, place)
         if found is None or found.lastgroup is None:
-            raise HoconInvalid(line, f"{text[place]!r} is not understood")
+            raise HoconInvalid(line, f"{text[place]!r} is not valid HOCON")
         if found.lastgroup != "comment":
             yield _Token(found.lastgroup, found[0], line)
         line += found[0].count("\n")
@@ -82,7 +78,7 @@ class _Parser:
         root = self._members("}" if braced else "")
         self._pass_ends()
         if self._place < len(self._tokens):
-            raise self._error("nothing was expected here")
+            raise self._error("expected the end of the file")
         return root
 
     def _members(self, closing: str) -> dict[str, Any]:
@@ -102,33 +98,28 @@ class _Parser:
         return items
 
     def _path(self) -> list[str] | None:
-        """The parts of a key; None for an `include`, which is noted."""
-        parts: list[_Token] = []
-        while (token := self._peek()).kind in ("plain", "quoted", "space"):
-            parts.append(token)
-            self._place += 1
+        """The parts of a key, or None for an `include` line, which is recorded."""
+        parts = self._gather(("plain", "quoted", "space"))
         if not parts:
-            raise self._error("a key was expected")
-        if parts[0].kind == "plain" and parts[0].text == "include" and token.kind == "end":
+            raise self._error("expected a key")
+        if parts[0][:2] == ("plain", "include") and self._peek().kind == "end":
             self.includes.append("".join(part.text for part in parts[1:]).strip())
             return None
-        while parts and parts[-1].kind == "space":
-            parts.pop()
         return _split(parts)
 
     def _assigned(self) -> Any:
         token = self._peek()
         if token.kind == "append":
-            raise self._error("+= is not understood")
+            raise self._error("+= is not supported")
         if token.text in ("=", ":"):
             self._place += 1
             self._pass_ends()
         elif token.text != "{":
-            raise self._error("= or { was expected after a key")
+            raise self._error("expected = or { after a key")
         return self._value()
 
     def _value(self) -> Any:
-        self._pass_space()
+        self._pass()
         self._depth += 1
         if self._depth > DEPTH_MAX:
             raise self._error(f"nested deeper than {DEPTH_MAX}")
@@ -142,18 +133,16 @@ class _Parser:
         return value
 
     def _text(self) -> str:
-        """Everything up to the end of the item, as HOCON joins it."""
+        """The text up to the end of the item. HOCON joins its parts."""
         parts: list[_Token] = []
         while (token := self._peek()).kind != "end" and token.text not in ("}", "]"):
             if token.kind == "sign" and token.text != ":":
-                raise self._error(f"{token.text} was not expected in a value")
+                raise self._error(f"{token.text} is not allowed in a value")
             parts.append(token)
             self._place += 1
-        while parts and parts[-1].kind == "space":
-            parts.pop()
         if not parts:
-            raise self._error("a value was expected")
-        return "".join(map(_meant, parts))
+            raise self._error("expected a value")
+        return "".join(map(_meant, parts[:-1] if parts[-1].kind == "space" else parts))
 
     def _closes(self, closing: str) -> bool:
         self._pass_ends()
@@ -164,11 +153,11 @@ class _Parser:
         return bool(closing) and self._takes(closing)
 
     def _end_of_item(self) -> None:
-        self._pass_space()
+        self._pass()
         if self._place < len(self._tokens):
             token = self._peek()
             if token.kind != "end" and token.text not in ("}", "]"):
-                raise self._error(f"{token.text!r} was not expected")
+                raise self._error(f"{token.text!r} is not allowed here")
 
     def _takes(self, sign: str) -> bool:
         token = self._peek()
@@ -178,14 +167,18 @@ class _Parser:
         return True
 
     def _pass_ends(self) -> None:
-        self._pass("end", "space")
+        self._pass(("end", "space"))
 
-    def _pass_space(self) -> None:
-        self._pass("space")
-
-    def _pass(self, *kinds: str) -> None:
+    def _pass(self, kinds: Sequence[str] = ("space",)) -> None:
         while self._place < len(self._tokens) and self._tokens[self._place].kind in kinds:
             self._place += 1
+
+    def _gather(self, kinds: Sequence[str]) -> list[_Token]:
+        """The next tokens of these kinds, without space at the end."""
+        start = self._place
+        self._pass(kinds)
+        parts = self._tokens[start : self._place]
+        return parts[:-1] if parts and parts[-1].kind == "space" else parts
 
     def _peek(self) -> _Token:
         return self._tokens[min(self._place, len(self._tokens) - 1)]
@@ -195,7 +188,7 @@ class _Parser:
 
 
 def _put(members: dict[str, Any], path: list[str], value: Any) -> None:
-    """Objects of one key are merged; of other values the last one counts."""
+    """Set a key. Two objects under one key are merged; otherwise the last value wins."""
     for part in path[:-1]:
         inner = members.get(part)
         if not isinstance(inner, dict):
@@ -210,7 +203,7 @@ def _put(members: dict[str, Any], path: list[str], value: Any) -> None:
 
 
 def _split(parts: list[_Token]) -> list[str]:
-    """Periods divide a key, except inside quotes."""
+    """Split a key at periods that are not in quotes."""
     path = [""]
     for part in parts:
         if part.kind == "quoted":

@@ -1,4 +1,4 @@
-"""`dovemq import`: the queues of another broker's file, created here or written as TOML."""
+"""`dovemq import`: queues from an ElasticMQ file, created on a server or written as TOML."""
 
 import argparse
 import asyncio
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from dovemq.cli.command import FAILED, OK, Commands, add_command, add_target, existing_file
+from dovemq.cli.command import FAILED, OK, Commands, add_server_command, add_switch, existing_file
 from dovemq.cli.elasticmq import Imported, read_elasticmq
 from dovemq.cli.output import Progress, print_json
 from dovemq.cli.target import find_target
@@ -20,21 +20,13 @@ FILE_BYTES_MAX: Final = 1 << 20
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "import",
-        _run,
-        "create the queues of a configuration file of ElasticMQ",
-        "dovemq import elasticmq.conf --toml > queues.toml",
-    )
-    parser.add_argument("file", type=existing_file, metavar="FILE", help="its HOCON file")
-    parser.add_argument(
-        "--toml", action="store_true", help="print the file for serve --queues; ask no server"
-    )
-    parser.add_argument(
-        "--skip-unsupported", action="store_true", help="go on without what has no counterpart"
-    )
-    add_target(parser)
+    summary = "create the queues that an ElasticMQ configuration file declares"
+    example = "dovemq import elasticmq.conf --toml > queues.toml"
+    parser = add_server_command(commands, "import", _run, summary, example)
+    text = "ElasticMQ configuration file (HOCON)"
+    parser.add_argument("file", type=existing_file, metavar="FILE", help=text)
+    add_switch(parser, "--toml", "print a file for `dovemq serve --queues`; ask no server")
+    add_switch(parser, "--skip-unsupported", "ignore the keys that DoveMQ does not support")
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -42,7 +34,7 @@ def _run(args: argparse.Namespace) -> int:
     for place in imported.unsupported:
         print(f"dovemq: {args.file}: {place}: not supported", file=sys.stderr)
     if imported.unsupported and not args.skip_unsupported:
-        print("dovemq: nothing was done; --skip-unsupported leaves these out", file=sys.stderr)
+        print("dovemq: nothing was done; --skip-unsupported ignores these keys", file=sys.stderr)
         return FAILED
     if args.toml:
         return _print_toml(args, imported)
@@ -53,7 +45,7 @@ def _run(args: argparse.Namespace) -> int:
         for what, names in (("created", outcome.created), ("changed", outcome.changed)):
             for name in names:
                 print(f"{name} {what}")
-        print(f"{len(outcome.unchanged)} queues were as declared")
+        print(f"{len(outcome.unchanged)} queues unchanged")
     return OK
 
 

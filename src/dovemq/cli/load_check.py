@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, count, number
 from dovemq.cli.output import Progress, print_json, print_pairs
+from dovemq.system.extras import extra_missing
 
 if TYPE_CHECKING:
     from dovemq.load.checker import Rules
     from dovemq.load.report import Report
 
 FAULTS: Final = ("lost", "corrupted", "strange", "returned", "collided", "doubled", "named", "late")
-_EXTRA: Final = "this command needs numpy: pip install 'dovemq[models]'"
 
 
 def add(actions: Commands) -> None:
@@ -105,7 +105,7 @@ def missing_extra() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise WrongUse(_EXTRA) from error
+        raise WrongUse(f"{error.name} is not installed; {extra_missing('models')}") from error
 
 
 def chosen_rules(args: argparse.Namespace) -> "Rules":

@@ -34,6 +34,7 @@ from dovemq.cli.target import find_target
 from dovemq.core.locations import Location
 from dovemq.system.clock import SystemClock
 from dovemq.system.collector import calm_collector
+from dovemq.system.extras import extra_missing
 
 if TYPE_CHECKING:
     from dovemq.load.plan import Plan
@@ -51,7 +52,6 @@ _UNITS: Final = {
 }
 """By the whole name of a figure, or by its last word."""
 _INTERRUPTIONS: Final = (signal.SIGINT, signal.SIGTERM)
-_TRACE_EXTRA: Final = "--trace needs pyarrow: pip install 'dovemq[trace]'"
 
 
 def add(actions: Commands) -> None:
@@ -122,7 +122,7 @@ async def _ran(args: argparse.Namespace, plan: "Plan") -> "Result":
 def _check_traces(place: Location) -> None:
     """Before the run, whose measurements would be lost with its trace."""
     if importlib.util.find_spec("pyarrow") is None:
-        raise WrongUse(_TRACE_EXTRA)
+        raise WrongUse(f"--trace needs pyarrow; {extra_missing('trace')}")
     from dovemq.telemetry.remote import FolderUnusable, open_folder
 
     try:

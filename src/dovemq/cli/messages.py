@@ -1,11 +1,10 @@
-"""`dovemq send`, `receive` and `peek`."""
+"""`dovemq send`, `receive`, `peek`, and for received messages `delete`, `extend`, `release`."""
 
 import argparse
 import asyncio
 import base64
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from dovemq.cli.command import (
@@ -13,72 +12,79 @@ from dovemq.cli.command import (
     OK,
     Commands,
     WrongUse,
-    add_command,
-    add_target,
+    add_option,
+    add_queue,
+    add_repeated,
+    add_server_command,
+    add_switch,
     count,
     number,
     pair,
 )
-from dovemq.cli.output import Progress, print_json, print_table
+from dovemq.cli.output import Progress, print_json, print_result, print_table, time_text
 from dovemq.cli.target import ask_admin, ask_sqs, find_target
+from dovemq.client import SqsClient
+from dovemq.client.batching import batches
 from dovemq.core import limits
-from dovemq.sqs.shapes import AttributeValue, ReceivedMessage, SendEntry, SendMessageRequest
+from dovemq.sqs.shapes import (
+    AttributeValue,
+    BatchResponse,
+    ReceivedMessage,
+    SendEntry,
+    SendMessageRequest,
+)
 
 _BODY_SHOWN: Final = 60
 _BATCH: Final = limits.BATCH_COUNT.most
+_TIMES: Final = frozenset({"SentTimestamp", "ApproximateFirstReceiveTimestamp"})
+"""Attributes in milliseconds since 1970, which people see as dates."""
+
+Change = Callable[[SqsClient, str, Sequence[str]], Awaitable[BatchResponse]]
 
 
 def add(commands: Commands) -> None:
-    _add_send(commands)
-    _add_receive(commands)
-    _add_peek(commands)
-
-
-def _add_send(commands: Commands) -> None:
-    parser = add_command(
-        commands, "send", _send, "send a message", 'dovemq send jobs "hello" --delay 10'
+    summary = "send a message"
+    parser = add_server_command(
+        commands, "send", _send, summary, 'dovemq send jobs "hello" --delay 10'
     )
-    parser.add_argument("queue", help="name or URL of the queue")
-    parser.add_argument("body", nargs="?", help="the message; left out: all of standard input")
-    parser.add_argument("--lines", action="store_true", help="each line of input is a message")
-    parser.add_argument("--delay", type=number, metavar="SECONDS", help="hidden for so long")
-    parser.add_argument("--group", metavar="ID", help="message group")
-    parser.add_argument("--deduplication-id", metavar="ID", help="FIFO: sent once per id")
-    parser.add_argument(
-        "--attribute",
-        type=pair,
-        action="append",
-        default=[],
-        metavar="NAME=TEXT",
-        help="message attribute of type String; may be repeated",
-    )
-    add_target(parser)
+    add_queue(parser)
+    parser.add_argument("body", nargs="?", help="message body (default: all of standard input)")
+    add_switch(parser, "--lines", "send each line of input as a message")
+    add_option(parser, "--delay", "SECONDS", "time before delivery", number)
+    add_option(parser, "--group", "ID", "message group")
+    add_option(parser, "--deduplication-id", "ID", "FIFO: id of a message that is sent once")
+    add_repeated(parser, "--attribute", "NAME=TEXT", "message attribute of type String", pair)
+    summary = "receive messages; each comes back when its lease ends, unless it is deleted"
+    example = "dovemq receive jobs --max 10 --wait 20 --delete"
+    parser = add_server_command(commands, "receive", _receive, summary, example)
+    add_queue(parser)
+    add_option(parser, "--max", "N", "number of messages, at most 10", count, 1)
+    add_option(parser, "--wait", "SECONDS", "time to wait for the first message", number)
+    add_option(parser, "--lease", "SECONDS", "time for which others do not see them", number)
+    add_switch(parser, "--delete", "delete the messages after printing them")
+    summary = "show messages without receiving them"
+    parser = add_server_command(commands, "peek", _peek, summary, "dovemq peek jobs")
+    add_queue(parser)
+    add_option(parser, "--max", "N", "number of messages, at most 1000", count, 10)
+    add_option(parser, "--after", "SEQUENCE", "last message that was seen", number, 0)
+    _add_changes(commands)
 
 
-def _add_receive(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "receive",
-        _receive,
-        "receive messages; they come back when their lease ends unless deleted",
-        "dovemq receive jobs --max 10 --wait 20 --delete",
-    )
-    parser.add_argument("queue", help="name or URL of the queue")
-    parser.add_argument("--max", type=count, default=1, metavar="N", help="up to 10 messages")
-    parser.add_argument("--wait", type=number, metavar="SECONDS", help="for the first one")
-    parser.add_argument("--lease", type=number, metavar="SECONDS", help="hidden for so long")
-    parser.add_argument("--delete", action="store_true", help="delete them once printed")
-    add_target(parser)
-
-
-def _add_peek(commands: Commands) -> None:
-    parser = add_command(
-        commands, "peek", _peek, "look at messages without receiving them", "dovemq peek jobs"
-    )
-    parser.add_argument("queue", help="name or URL of the queue")
-    parser.add_argument("--max", type=count, default=10, metavar="N", help="up to 1000 messages")
-    parser.add_argument("--after", type=number, default=0, metavar="SEQUENCE", help="go on after")
-    add_target(parser)
+def _add_changes(commands: Commands) -> None:
+    """Add the commands that take receipts, as `receive` prints them."""
+    for name, run, summary, options in (
+        ("delete", _delete, "delete received messages", ""),
+        ("extend", _extend, "extend the leases of received messages", " --lease 60"),
+        ("release", _release, "end the leases of received messages", ""),
+    ):
+        example = f"dovemq {name} jobs RECEIPT{options}"
+        parser = add_server_command(commands, name, run, summary, example)
+        add_queue(parser)
+        text = "receipt that `dovemq receive` printed"
+        parser.add_argument("receipt", nargs="+", metavar="RECEIPT", help=text)
+        if options:
+            text = "time from now for which others do not see them"
+            parser.add_argument("--lease", type=count, required=True, metavar="SECONDS", help=text)
 
 
 def _send(args: argparse.Namespace) -> int:
@@ -86,6 +92,8 @@ def _send(args: argparse.Namespace) -> int:
         raise WrongUse("--lines reads standard input; leave the body out")
     if args.lines and args.deduplication_id is not None:
         raise WrongUse("--lines sends many messages; they cannot share a --deduplication-id")
+    if args.body is None and sys.stdin.isatty():
+        print("reading the message from standard input; Ctrl-D ends it", file=sys.stderr)
     return asyncio.run(_send_lines(args)) if args.lines else _send_one(args)
 
 
@@ -98,27 +106,21 @@ def _send_one(args: argparse.Namespace) -> int:
         message_group_id=args.group,
     )
     sent = ask_sqs(args, lambda client: client.send(args.queue, message))
-    if args.json:
-        print_json(sent)
-    else:
-        print(sent.message_id)
-    return OK
+    return print_result(args, sent, sent.message_id)
 
 
 async def _send_lines(args: argparse.Namespace) -> int:
     sent = failed = 0
     async with find_target(args).sqs() as client, Progress(lambda: f"{sent} messages sent"):
-        for bodies in _batches(line.rstrip("\n") for line in sys.stdin):
+        lines = (line.rstrip("\n") for line in sys.stdin)
+        for bodies in batches(lines, lambda line: len(line.encode())):
             answer = await client.send_batch(args.queue, _entries(args, bodies))
             sent += len(answer.successful)
             failed += len(answer.failed)
             for entry in answer.failed:
                 body = bodies[int(entry.id)][:_BODY_SHOWN]
                 print(f"dovemq: {body!r}: {entry.message}", file=sys.stderr)
-    if args.json:
-        print_json({"sent": sent, "failed": failed})
-    else:
-        print(f"{sent} sent, {failed} failed")
+    print_result(args, {"sent": sent, "failed": failed}, f"{sent} sent, {failed} failed")
     return FAILED if failed else OK
 
 
@@ -136,16 +138,6 @@ def _entries(args: argparse.Namespace, bodies: Sequence[str]) -> list[SendEntry]
     ]
 
 
-def _batches(lines: Iterable[str]) -> Iterator[Sequence[str]]:
-    """At most ten, and never more bytes than a batch may have."""
-    lines = iter(lines)
-    while batch := list(islice(lines, _BATCH)):
-        if sum(len(line.encode()) for line in batch) <= limits.BATCH_BYTES_MAX:
-            yield batch
-        else:
-            yield from ([line] for line in batch)
-
-
 def _attributes(pairs: Sequence[tuple[str, str]]) -> dict[str, AttributeValue]:
     return {name: AttributeValue("String", text) for name, text in pairs}
 
@@ -161,9 +153,15 @@ def _receive(args: argparse.Namespace) -> int:
         print_json({"Messages": messages})
     else:
         _print_received(messages)
-    # Printed first: a message must not be gone before somebody could see it.
+    if not messages:
+        print("no message is visible now; --wait SECONDS waits for one", file=sys.stderr)
+        return OK
+    # Printed first: a message must not be deleted before its reader could see it.
     sys.stdout.flush()
-    return _delete(args, messages) if args.delete and messages else OK
+    if not args.delete:
+        return OK
+    receipts = [each.receipt_handle for each in messages]
+    return FAILED if _change(args, receipts, SqsClient.settle_batch) else OK
 
 
 def _print_received(messages: Sequence[ReceivedMessage]) -> None:
@@ -171,7 +169,7 @@ def _print_received(messages: Sequence[ReceivedMessage]) -> None:
         print(f"id {message.message_id}")
         print(f"receipt {message.receipt_handle}")
         for name, text in sorted(message.attributes.items()):
-            print(f"{name} {text}")
+            print(f"{name} {time_text(int(text)) if name in _TIMES else text}")
         for name, value in sorted(message.message_attributes.items()):
             print(f"attribute {name} {_value_text(value)}")
         print(f"\n{message.body}\n")
@@ -183,26 +181,54 @@ def _value_text(value: AttributeValue) -> str:
     return value.string_value or ""
 
 
-def _delete(args: argparse.Namespace, messages: Sequence[ReceivedMessage]) -> int:
-    receipts = [each.receipt_handle for each in messages]
-    answer = ask_sqs(args, lambda client: client.settle_batch(args.queue, receipts))
-    for entry in answer.failed:
-        print(f"dovemq: not deleted: {entry.message}", file=sys.stderr)
-    return FAILED if answer.failed else OK
+def _delete(args: argparse.Namespace) -> int:
+    return _changed(args, "deleted", SqsClient.settle_batch)
+
+
+def _extend(args: argparse.Namespace) -> int:
+    return _changed(args, "extended", _lease_for(args.lease))
+
+
+def _release(args: argparse.Namespace) -> int:
+    return _changed(args, "released", _lease_for(0))
+
+
+def _lease_for(seconds: int) -> Change:
+    return lambda client, queue, receipts: client.extend_batch(queue, receipts, seconds)
+
+
+def _changed(args: argparse.Namespace, done: str, change: Change) -> int:
+    failures = _change(args, args.receipt, change)
+    count_done = len(args.receipt) - len(failures)
+    print_result(args, {done: count_done, "failed": failures}, f"{count_done} {done}")
+    return FAILED if failures else OK
+
+
+def _change(args: argparse.Namespace, receipts: Sequence[str], change: Change) -> list[str]:
+    """The reasons for the receipts that the server refused; they are printed too."""
+
+    async def ask(client: SqsClient) -> list[str]:
+        answers = [
+            await change(client, args.queue, receipts[start : start + _BATCH])
+            for start in range(0, len(receipts), _BATCH)
+        ]
+        return [entry.message for answer in answers for entry in answer.failed]
+
+    failures = ask_sqs(args, ask)
+    for reason in failures:
+        print(f"dovemq: {reason}", file=sys.stderr)
+    return failures
 
 
 def _peek(args: argparse.Namespace) -> int:
-    url = args.queue
-    if "/" not in url:
-        url = ask_sqs(args, lambda client: client.queue_url(args.queue))
-    parts = url.rstrip("/").split("/")
-    if len(parts) < 2:
-        raise WrongUse(f"{url!r} is neither the name nor the URL of a queue")
-    account, name = parts[-2:]
+    url = ask_sqs(args, lambda client: client.queue_url(args.queue))
+    account, name = url.split("/")[-2:]
     page = ask_admin(args, lambda client: client.messages(account, name, args.max, args.after))
     if args.json:
         print_json(page)
         return OK
+    if not page["messages"]:
+        print("the queue holds no message", file=sys.stderr)
     print_table(
         ("SEQUENCE", "ID", "STATE", "RECEIVES", "BODY"),
         [

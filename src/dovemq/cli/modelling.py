@@ -12,11 +12,11 @@ from dovemq.cli.command import WrongUse, output_file
 from dovemq.cli.output import print_pairs
 from dovemq.models.errors import ModelError
 from dovemq.models.grids import spaced
+from dovemq.system.extras import extra_missing
 
 if TYPE_CHECKING:
     from dovemq.models.analytic import Headroom
 
-EXTRA: Final = "this command needs more packages: pip install 'dovemq[{}]'"
 FILE_BYTES_MAX: Final = 1 << 20
 APPROXIMATIONS: Final = ("allen-cunneen", "kraemer-langenbach-belz")
 _PICTURES: Final = (".png", ".svg", ".pdf")
@@ -33,7 +33,7 @@ def modelling(extra: str = "models") -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _PACKAGES:
             raise
-        raise WrongUse(EXTRA.format(extra)) from error
+        raise WrongUse(f"{error.name} is not installed; {extra_missing(extra)}") from error
     except ModelError as error:
         raise WrongUse(str(error)) from error
 

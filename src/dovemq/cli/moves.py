@@ -1,11 +1,20 @@
-"""`dovemq queue move`, `moves` and `cancel-move`: dead letters back to work."""
+"""`dovemq queue move`, `moves` and `cancel-move`: tasks that move dead letters on the server."""
 
 import argparse
 import asyncio
 from typing import Final
 
-from dovemq.cli.command import FAILED, OK, Commands, add_command, add_target, count
-from dovemq.cli.output import Progress, print_json, print_table
+from dovemq.cli.command import (
+    FAILED,
+    OK,
+    Commands,
+    add_option,
+    add_queue,
+    add_server_command,
+    add_switch,
+    count,
+)
+from dovemq.cli.output import Progress, print_json, print_result, print_table
 from dovemq.cli.target import ask_sqs, find_target
 from dovemq.client import SqsClient
 from dovemq.sqs.shapes import MoveTask
@@ -15,28 +24,19 @@ _RUNNING: Final = ("RUNNING", "CANCELLING")
 
 
 def add_moves(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "move",
-        _move,
-        "move all messages of a dead-letter queue back, or to another queue",
-        "dovemq queue move failed --to jobs --wait",
-    )
-    parser.add_argument("name", help="the dead-letter queue")
-    parser.add_argument("--to", metavar="QUEUE", help="default: where each message came from")
-    parser.add_argument("--rate", type=count, metavar="N", help="messages per second at most")
-    parser.add_argument("--wait", action="store_true", help="until all are moved")
-    add_target(parser)
-    parser = add_command(
-        actions, "moves", _list, "move tasks of a queue, newest first", "dovemq queue moves failed"
-    )
-    parser.add_argument("name", help="the dead-letter queue")
-    add_target(parser)
-    parser = add_command(
-        actions, "cancel-move", _cancel, "stop a move task", "dovemq queue cancel-move HANDLE"
-    )
-    parser.add_argument("handle", help="as `queue move` printed it")
-    add_target(parser)
+    summary = "move all messages of a dead-letter queue back, or to another queue"
+    example = "dovemq queue move failed --to jobs --wait"
+    parser = add_server_command(actions, "move", _move, summary, example)
+    add_queue(parser, "dead-letter queue")
+    add_option(parser, "--to", "QUEUE", "target queue (default: the source of each message)")
+    add_option(parser, "--rate", "N", "limit of messages per second", count)
+    add_switch(parser, "--wait", "wait until all messages are moved")
+    summary = "list the move tasks of a queue, newest first"
+    parser = add_server_command(actions, "moves", _list, summary, "dovemq queue moves failed")
+    add_queue(parser, "dead-letter queue")
+    example = "dovemq queue cancel-move HANDLE"
+    parser = add_server_command(actions, "cancel-move", _cancel, "stop a move task", example)
+    parser.add_argument("handle", help="handle that `dovemq queue move` printed")
 
 
 def _move(args: argparse.Namespace) -> int:
@@ -45,25 +45,18 @@ def _move(args: argparse.Namespace) -> int:
 
 async def _start(args: argparse.Namespace) -> int:
     async with find_target(args).sqs() as client:
-        source = await _arn(client, args.name)
+        source = await _arn(client, args.queue)
         target = await _arn(client, args.to) if args.to else None
         handle = await client.start_move(source, target, args.rate)
         task = await _ended(client, source) if args.wait else None
     if task is None:
-        if args.json:
-            print_json({"TaskHandle": handle})
-        else:
-            print(handle)
-        return OK
-    if args.json:
-        print_json(task)
-    else:
-        print(f"{task.status.lower()}: {_moved(task)} messages moved")
+        return print_result(args, {"TaskHandle": handle}, handle)
+    print_result(args, task, f"{task.status.lower()}: {_moved(task)} messages moved")
     return OK if task.status == "COMPLETED" else FAILED
 
 
 async def _ended(client: SqsClient, source: str) -> MoveTask:
-    """The newest task once it runs no more; as long as it takes, since messages are many."""
+    """The newest task once it has ended. This waits without a limit, since queues can be long."""
     task = (await client.moves(source, 1))[0]
     async with Progress(lambda: f"{_moved(task)} messages moved"):
         while task.status in _RUNNING:
@@ -83,7 +76,7 @@ async def _arn(client: SqsClient, queue: str) -> str:
 
 def _list(args: argparse.Namespace) -> int:
     async def listed(client: SqsClient) -> list[MoveTask]:
-        return await client.moves(await _arn(client, args.name))
+        return await client.moves(await _arn(client, args.queue))
 
     tasks = ask_sqs(args, listed)
     if args.json:
@@ -101,8 +94,5 @@ def _list(args: argparse.Namespace) -> int:
 
 def _cancel(args: argparse.Namespace) -> int:
     moved = ask_sqs(args, lambda client: client.cancel_move(args.handle))
-    if args.json:
-        print_json({"ApproximateNumberOfMessagesMoved": moved})
-    else:
-        print(f"{moved} messages were moved")
-    return OK
+    value = {"ApproximateNumberOfMessagesMoved": moved}
+    return print_result(args, value, f"{moved} messages were moved")

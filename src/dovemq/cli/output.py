@@ -1,5 +1,6 @@
-"""What commands print: tables for people, JSON for programs, progress of long work."""
+"""The output of commands: tables for people, JSON for programs, progress of long work."""
 
+import argparse
 import asyncio
 import contextlib
 import datetime
@@ -8,6 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TextIO, TypeVar
 
 import msgspec
+
+from dovemq.cli.command import OK
 
 Result = TypeVar("Result")
 
@@ -25,8 +28,14 @@ def json_text(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
+def print_result(args: argparse.Namespace, value: Any, text: str) -> int:
+    """Print `value` under --json, else `text`. The result is the exit code of success."""
+    print(json_text(value) if args.json else text)
+    return OK
+
+
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Columns as wide as their longest cell; numbers to the right."""
+    """Print columns that are as wide as their longest cell, with numbers to the right."""
     cells = [[str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     numeric = [
@@ -52,7 +61,7 @@ def pair_lines(pairs: Iterable[tuple[str, object]]) -> list[str]:
 
 
 def time_text(at_ms: int | None) -> str:
-    """`2026-01-31 12:00:00Z`; None is never."""
+    """A time such as `2026-01-31 12:00:00Z`, or `never` for None."""
     if at_ms is None:
         return "never"
     moment = datetime.datetime.fromtimestamp(at_ms // 1_000, datetime.UTC)
@@ -60,7 +69,7 @@ def time_text(at_ms: int | None) -> str:
 
 
 def size_text(size_bytes: int) -> str:
-    """`1536` → `1.5 KiB`."""
+    """A size such as `1.5 KiB`."""
     amount = float(size_bytes)
     for unit in ("B", "KiB", "MiB"):
         if amount < 1024:
@@ -70,11 +79,10 @@ def size_text(size_bytes: int) -> str:
 
 
 class Progress:
-    """What is known of work under way, on standard error: one line that is written over.
+    """A line about running work on standard error, for `async with`.
 
-    It appears after two seconds. Where there is no terminal a new line is written every ten
-    seconds instead. `async with Progress(lambda: f"{done} messages sent"):` asks for the text as
-    time goes by.
+    On a terminal the line appears after two seconds and is overwritten as the work goes on.
+    Elsewhere a new line is written every ten seconds. `text` is called for each update.
     """
 
     def __init__(
@@ -125,9 +133,9 @@ class Progress:
 def working(
     text: Callable[[], str], work: Callable[[], Result], stop: Callable[[], None]
 ) -> Result:
-    """Work in a thread, so that a line about it can be shown, and that it can be interrupted.
+    """Run `work` in a thread, with a line about its progress; Ctrl-C interrupts it.
 
-    After an interruption `stop` is called until the work has ended: it may be called often.
+    After an interruption `stop` is called repeatedly until the work has ended.
     """
 
     async def run() -> Result:
@@ -139,7 +147,7 @@ def working(
                 while not doing.done():
                     stop()
                     await asyncio.wait([doing], timeout=STOP_EVERY_SECONDS)
-                # How it failed is of no interest, but must be asked for.
+                # asyncio warns about an exception that nobody retrieves.
                 doing.exception()
                 raise
 

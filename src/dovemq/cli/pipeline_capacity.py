@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.capacity_reports import as_dict, draw, print_report
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, existing_file, number
-from dovemq.cli.ending import Ending
+from dovemq.cli.interruption import Interruption
 from dovemq.cli.modelling import picture, read_toml, real, reals
 from dovemq.cli.output import print_json
 from dovemq.cli.pipelining import add_spark, piping
@@ -178,7 +178,7 @@ def _simulated(
     queue: "PartitionedQueue",
     asked: "Sequence[Candidate]",
     target: "LatencyTarget",
-    ending: Ending,
+    ending: Interruption,
 ) -> "list[Judged]":
     from dovemq.models.planning.capacity import judged
 

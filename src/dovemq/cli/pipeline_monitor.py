@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.command import OK, Commands, WrongUse, add_command, add_target, count, duration_ms
-from dovemq.cli.ending import ended_by_signals, set_by_interruption
+from dovemq.cli.interruption import ended_by_signals, set_by_interruption
 from dovemq.cli.output import print_json, print_table, time_text
 from dovemq.cli.pipelining import (
     add_spark,
@@ -160,7 +160,7 @@ async def _publish(target: Target, figures: Sequence[Mapping[str, Any]]) -> None
         for row in figures:
             account, _, name = row["queue"].partition("/")
             try:
-                await client.tell_consistency(account, name, _measurement(row))
+                await client.report_consistency(account, name, _measurement(row))
             except Refused as error:
                 # Nobody asks for the figures of a queue that is gone.
                 if error.code == "QueueMissing":

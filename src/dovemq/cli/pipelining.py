@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from dovemq.cli.command import pair
-from dovemq.cli.ending import Ending, ended_soon
+from dovemq.cli.interruption import Interruption, ended_soon
 from dovemq.cli.modelling import modelling
 from dovemq.pipeline.places import local_path
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def piping(extra: str = "spark") -> Iterator[Ending]:
+def piping(extra: str = "spark") -> Iterator[Interruption]:
     """Around the imports and the work: a missing extra and a wrong question become wrong use.
 
     Signals end the work soon; set `advice` of what this yields to say how to go on.

@@ -1,6 +1,6 @@
-"""Access keys and region of a named profile, from the files that AWS's tools keep.
+"""Access key and region of a named profile in the files of AWS's tools.
 
-Only keys that stand there: roles and single sign-on need AWS's own tools.
+Only keys that are written in the files are found. Roles and single sign-on need AWS's own tools.
 """
 
 import configparser
@@ -23,7 +23,7 @@ class Profile(Struct, frozen=True):
 
 
 def read_profile(name: str, environment: Mapping[str, str]) -> Profile:
-    """Of the credentials file, then of the configuration file."""
+    """Read a profile. The credentials file wins over the configuration file."""
     folder = Path.home() / ".aws"
     credentials = environment.get("AWS_SHARED_CREDENTIALS_FILE", str(folder / "credentials"))
     configuration = environment.get("AWS_CONFIG_FILE", str(folder / "config"))
@@ -51,5 +51,5 @@ def _section(file: str, name: str) -> Mapping[str, str]:
         parser.read(Path(file).expanduser(), encoding="utf-8")
     except (configparser.Error, OSError, UnicodeDecodeError):
         # The text of a parser's error shows lines of the file, which may hold a secret.
-        raise WrongUse(f"{file} cannot be read as a file of profiles") from None
+        raise WrongUse(f"{file} is not a file of profiles") from None
     return dict(parser[name]) if parser.has_section(name) else {}

@@ -1,4 +1,4 @@
-"""The whole command line, and how its errors become lines and exit codes."""
+"""The whole command line, and the exit code and message for each kind of error."""
 
 import argparse
 import os
@@ -6,11 +6,12 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from dovemq import __version__
 from dovemq.cli import (
     accounts,
     audit,
     backups,
-    copies,
+    completion,
     cpn,
     dev,
     doctor,
@@ -25,13 +26,25 @@ from dovemq.cli import (
     queues,
     reproduce,
     serve,
+    transfers,
 )
-from dovemq.cli.command import FAILED, INTERRUPTED, WRONG_USE, Interrupted, WrongUse
+from dovemq.cli.command import (
+    FAILED,
+    INTERRUPTED,
+    OK,
+    WRONG_USE,
+    CommandParser,
+    Commands,
+    Interrupted,
+    WrongUse,
+    add_group,
+)
 from dovemq.client.errors import Refused
 from dovemq.core.errors import DoveError
 from dovemq.settings import SettingInvalid
 
-_ABOUT_KEYS: Final = frozenset(
+_QUEUE_MISSING: Final = "NonExistentQueue"
+_KEY_ERRORS: Final = frozenset(
     {
         "InvalidClientTokenId",
         "MissingAuthenticationToken",
@@ -41,16 +54,16 @@ _ABOUT_KEYS: Final = frozenset(
         "SignatureMismatch",
     }
 )
-"""As SQS names them, and as the admin API does."""
+"""Codes of SQS and of the admin API for a missing or wrong access key."""
 _GROUPS: Final = (
     serve,
     env,
     accounts,
     queues,
     messages,
+    transfers,
     backups,
     imports,
-    copies,
     cpn,
     load,
     faults,
@@ -61,25 +74,43 @@ _GROUPS: Final = (
     audit,
     dev,
     doctor,
+    completion,
 )
 
 
-def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def build_parser() -> CommandParser:
+    parser = CommandParser(
         prog="dovemq",
         description="A self-hosted message queue service that speaks the SQS protocol.",
         epilog="example:\n  dovemq serve --data ./data",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    parser.add_argument("--version", action="version", version=f"dovemq {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND")
     for group in _GROUPS:
         group.add(commands)
+    _add_help(commands)
     return parser
 
 
+def _add_help(commands: Commands) -> None:
+    parser = add_group(commands, "help", "show the help of a command", "dovemq help queue create")
+    parser.add_argument("command", nargs="*", metavar="COMMAND", help="words of the command")
+    parser.set_defaults(run=_help)
+
+
+def _help(args: argparse.Namespace) -> int:
+    build_parser().parse_args([*args.command, "--help"])
+    return OK
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    args = build_parser().parse_args(argv)
+    parser = build_parser()
+    args = parser.parse_command(argv)
+    if not hasattr(args, "run"):
+        parser.print_help()
+        return OK
     try:
         code: int = args.run(args)
         sys.stdout.flush()
@@ -87,13 +118,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (SettingInvalid, WrongUse) as error:
         return _fail(str(error), WRONG_USE)
     except Refused as error:
-        return _fail(_with_remedy(error), FAILED)
+        return _fail(_explained(error, args), FAILED)
     except DoveError as error:
         return _fail(str(error), FAILED)
     except (UnicodeDecodeError, UnicodeEncodeError) as error:
-        return _fail(f"this is not text in {error.encoding}: {error.reason}", WRONG_USE)
+        return _fail(f"the input is not {error.encoding} text: {error.reason}", WRONG_USE)
     except BrokenPipeError:
-        # The reader of our output has left; nothing more may be written, also not at exit.
+        # The reader of the output has left. Nothing more may be written, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except Interrupted as error:
@@ -107,7 +138,11 @@ def _fail(text: str, code: int) -> int:
     return code
 
 
-def _with_remedy(error: Refused) -> str:
-    if error.code not in _ABOUT_KEYS:
-        return str(error)
-    return f'{error}\ncheck the access key: eval "$(dovemq env)", or name the directory by --data'
+def _explained(error: Refused, args: argparse.Namespace) -> str:
+    """The text of a refusal, with the queue that was asked for and a remedy where one is known."""
+    queues = " or ".join(filter(None, (getattr(args, name, None) for name in ("queue", "to"))))
+    if queues and error.code.endswith(_QUEUE_MISSING):
+        return f"queue {queues}: {error}\nlist the queues: dovemq queue list"
+    if error.code in _KEY_ERRORS:
+        return f'{error}\ncheck the access key: eval "$(dovemq env)", or give --data DIR'
+    return str(error)

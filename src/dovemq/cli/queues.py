@@ -1,25 +1,32 @@
 """`dovemq queue …`: the queues of a server and what their owner does with them."""
 
 import argparse
+import sys
 from typing import Any, Final
 
 from dovemq.cli.command import (
+    FAILED,
     OK,
     Commands,
     WrongUse,
-    add_command,
     add_group,
-    add_target,
+    add_option,
+    add_queue,
+    add_repeated,
+    add_server_command,
+    add_switch,
     pair,
 )
 from dovemq.cli.moves import add_moves
-from dovemq.cli.output import print_json, print_pairs, print_table
+from dovemq.cli.output import print_json, print_pairs, print_result, print_table, time_text
 from dovemq.cli.target import ask_admin, ask_sqs
 from dovemq.client import SqsClient
 from dovemq.core import limits
 
 _ALL: Final = ("All", "AllExtended")
 _STATES: Final = ("visible", "leased", "delayed")
+_TIMES: Final = frozenset({"CreatedTimestamp", "LastModifiedTimestamp"})
+"""Attributes in seconds since 1970, which people see as dates."""
 
 
 def add(commands: Commands) -> None:
@@ -27,80 +34,71 @@ def add(commands: Commands) -> None:
         commands, "queue", "list, create, change and delete queues", "dovemq queue create jobs"
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    _add_list(actions)
-    _add_create(actions)
-    _add_named(actions)
-    _add_changes(actions)
+    _add_list_and_create(actions)
+    _add_show_and_changes(actions)
+    _add_removals(actions)
     add_moves(actions)
 
 
-def _add_list(actions: Commands) -> None:
-    parser = add_command(
-        actions, "list", _list, "all queues with their counts", "dovemq queue list --prefix jobs"
-    )
-    parser.add_argument("--prefix", default="", help="only names that start so")
-    add_target(parser)
+def _add_list_and_create(actions: Commands) -> None:
+    example = "dovemq queue list --prefix jobs"
+    parser = add_server_command(actions, "list", _list, "list queues with their counts", example)
+    add_option(parser, "--prefix", "TEXT", "start of the names to list", default="")
+    summary = "create a queue; a name that ends in .fifo makes a FIFO queue"
+    example = "dovemq queue create jobs VisibilityTimeout=60"
+    parser = add_server_command(actions, "create", _create, summary, example)
+    parser.add_argument("name", metavar="NAME", help="name of the new queue")
+    _add_attributes(parser, "*")
+    add_repeated(parser, "--tag", "KEY=VALUE", "tag of the queue", pair)
 
 
-def _add_create(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "create",
-        _create,
-        "create a queue; a name that ends in .fifo makes a FIFO queue",
-        "dovemq queue create jobs VisibilityTimeout=60",
-    )
-    parser.add_argument("name")
-    parser.add_argument("attributes", nargs="*", type=pair, metavar="ATTRIBUTE=VALUE")
-    parser.add_argument(
-        "--tag", type=pair, action="append", default=[], metavar="KEY=VALUE", help="may be repeated"
-    )
-    add_target(parser)
+def _add_show_and_changes(actions: Commands) -> None:
+    for name, run, summary, more in (
+        ("show", _show, "show attributes, tags and counts", ""),
+        ("set", _set, "change attributes", " DelaySeconds=5"),
+        ("tag", _tag, "add and remove tags", " team=a --remove old"),
+    ):
+        example = f"dovemq queue {name} jobs{more}"
+        parser = add_server_command(actions, name, run, summary, example)
+        add_queue(parser)
+        if name == "set":
+            _add_attributes(parser, "+")
+        if name == "tag":
+            parser.add_argument("tags", nargs="*", type=pair, metavar="KEY=VALUE", help="new tag")
+            add_repeated(parser, "--remove", "KEY", "key of a tag to remove")
 
 
-def _add_named(actions: Commands) -> None:
+def _add_attributes(parser: argparse.ArgumentParser, nargs: str) -> None:
+    text = "queue attribute, such as VisibilityTimeout=60"
+    parser.add_argument("attributes", nargs=nargs, type=pair, metavar="ATTRIBUTE=VALUE", help=text)
+
+
+def _add_removals(actions: Commands) -> None:
     for name, run, summary in (
-        ("show", _show, "attributes, tags and counts of a queue"),
         ("purge", _purge, "delete all messages of a queue"),
         ("delete", _delete, "delete a queue with all its messages"),
     ):
-        parser = add_command(actions, name, run, summary, f"dovemq queue {name} jobs")
-        parser.add_argument("name")
-        add_target(parser)
-
-
-def _add_changes(actions: Commands) -> None:
-    parser = add_command(
-        actions, "set", _set, "change attributes", "dovemq queue set jobs DelaySeconds=5"
-    )
-    parser.add_argument("name")
-    parser.add_argument("attributes", nargs="+", type=pair, metavar="ATTRIBUTE=VALUE")
-    add_target(parser)
-    parser = add_command(
-        actions, "tag", _tag, "add and remove tags", "dovemq queue tag jobs team=a --remove old"
-    )
-    parser.add_argument("name")
-    parser.add_argument("tags", nargs="*", type=pair, metavar="KEY=VALUE")
-    parser.add_argument(
-        "--remove", action="append", default=[], metavar="KEY", help="may be repeated"
-    )
-    add_target(parser)
+        parser = add_server_command(actions, name, run, summary, f"dovemq queue {name} jobs --yes")
+        add_queue(parser)
+        add_switch(parser, "--yes", "do not ask; required where there is no terminal")
 
 
 def _list(args: argparse.Namespace) -> int:
     queues = ask_admin(args, lambda client: client.queues(args.prefix))
     if args.json:
         print_json({"queues": queues})
-    else:
-        several = len({each["account"] for each in queues}) > 1
-        named = [
-            (f"{each['account']}/{each['name']}" if several else each["name"], each)
+        return OK
+    several = len({each["account"] for each in queues}) > 1
+    print_table(
+        ("QUEUE", "VISIBLE", "LEASED", "DELAYED"),
+        [
+            (
+                f"{each['account']}/{each['name']}" if several else each["name"],
+                *(each["counts"][state] for state in _STATES),
+            )
             for each in queues
-        ]
-        print_table(
-            ("QUEUE", "VISIBLE", "LEASED", "DELAYED"),
-            [(name, *(each["counts"][state] for state in _STATES)) for name, each in named],
-        )
+        ],
+    )
     return OK
 
 
@@ -110,12 +108,12 @@ def _create(args: argparse.Namespace) -> int:
         attributes.setdefault("FifoQueue", "true")
     tags = dict(args.tag)
     url = ask_sqs(args, lambda client: client.create_queue(args.name, attributes, tags))
-    return _say(args, url, {"QueueUrl": url})
+    return print_result(args, {"QueueUrl": url}, url)
 
 
 def _show(args: argparse.Namespace) -> int:
     async def show(client: SqsClient) -> dict[str, Any]:
-        url = await client.queue_url(args.name)
+        url = await client.queue_url(args.queue)
         attributes = await client.attributes(url, _ALL)
         return {"QueueUrl": url, "Attributes": attributes, "Tags": await client.tags(url)}
 
@@ -123,21 +121,19 @@ def _show(args: argparse.Namespace) -> int:
     if args.json:
         print_json(shown)
         return OK
-    tags = sorted(shown["Tags"].items())
-    print_pairs(
-        [
-            ("QueueUrl", shown["QueueUrl"]),
-            *sorted(shown["Attributes"].items()),
-            *((f"tag {key}", value) for key, value in tags),
-        ]
+    attributes = (
+        (name, time_text(int(value) * limits.SECOND_MS) if name in _TIMES else value)
+        for name, value in sorted(shown["Attributes"].items())
     )
+    tags = ((f"tag {key}", value) for key, value in sorted(shown["Tags"].items()))
+    print_pairs([("QueueUrl", shown["QueueUrl"]), *attributes, *tags])
     return OK
 
 
 def _set(args: argparse.Namespace) -> int:
     attributes = dict(args.attributes)
-    ask_sqs(args, lambda client: client.set_attributes(args.name, attributes))
-    return _say(args, f"{args.name} changed", {"changed": args.name})
+    ask_sqs(args, lambda client: client.set_attributes(args.queue, attributes))
+    return print_result(args, {"changed": args.queue}, f"{args.queue} changed")
 
 
 def _tag(args: argparse.Namespace) -> int:
@@ -146,27 +142,36 @@ def _tag(args: argparse.Namespace) -> int:
 
     async def change(client: SqsClient) -> None:
         if args.tags:
-            await client.tag(args.name, dict(args.tags))
+            await client.tag(args.queue, dict(args.tags))
         if args.remove:
-            await client.untag(args.name, args.remove)
+            await client.untag(args.queue, args.remove)
 
     ask_sqs(args, change)
-    return _say(args, f"{args.name} changed", {"changed": args.name})
+    return print_result(args, {"changed": args.queue}, f"{args.queue} changed")
 
 
 def _purge(args: argparse.Namespace) -> int:
-    ask_sqs(args, lambda client: client.purge(args.name))
-    return _say(args, f"{args.name} purged", {"purged": args.name})
+    if not _confirmed(args, f"delete all messages of {args.queue}"):
+        return FAILED
+    ask_sqs(args, lambda client: client.purge(args.queue))
+    return print_result(args, {"purged": args.queue}, f"{args.queue} purged")
 
 
 def _delete(args: argparse.Namespace) -> int:
-    ask_sqs(args, lambda client: client.delete_queue(args.name))
-    return _say(args, f"{args.name} deleted", {"deleted": args.name})
+    if not _confirmed(args, f"delete the queue {args.queue} with all its messages"):
+        return FAILED
+    ask_sqs(args, lambda client: client.delete_queue(args.queue))
+    return print_result(args, {"deleted": args.queue}, f"{args.queue} deleted")
 
 
-def _say(args: argparse.Namespace, text: str, value: dict[str, str]) -> int:
-    if args.json:
-        print_json(value)
-    else:
-        print(text)
-    return OK
+def _confirmed(args: argparse.Namespace, deed: str) -> bool:
+    """Ask on a terminal. Elsewhere nobody could answer, so a script must say --yes."""
+    if args.yes:
+        return True
+    if not sys.stdin.isatty():
+        raise WrongUse(f"give --yes to {deed}: there is no terminal to ask on")
+    print(f"{deed}? [y/N] ", end="", file=sys.stderr, flush=True)
+    agreed = sys.stdin.readline().strip().lower() in ("y", "yes")
+    if not agreed:
+        print("nothing was deleted", file=sys.stderr)
+    return agreed

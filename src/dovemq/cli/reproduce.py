@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, count, number
-from dovemq.cli.ending import START_OVER
+from dovemq.cli.interruption import START_OVER
 from dovemq.cli.output import print_json, print_table, working
 from dovemq.cli.pipelining import piping
 

@@ -1,7 +1,9 @@
-"""`dovemq serve`: the service itself, until SIGTERM."""
+"""`dovemq serve`: the service itself."""
 
 import argparse
+import os
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -9,27 +11,23 @@ from typing import TYPE_CHECKING
 from dovemq.cli.command import OK, Commands, add_command
 from dovemq.cli.output import print_json
 from dovemq.cli.target import resolved_settings
+from dovemq.configuration import FILE_FLAG
 from dovemq.core.locations import parse_location
-from dovemq.settings import FILE_FLAG, Setting, Settings, all_settings
+from dovemq.settings import Setting, Settings, all_settings
 
 if TYPE_CHECKING:
-    from dovemq.bootstrap import Listening
+    from dovemq.bootstrap.serving import Listening
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "serve",
-        _run,
-        "run the service until SIGTERM",
-        "dovemq serve --port 9400 --data ./data",
-    )
-    add_settings(parser)
+    summary = "run the service until Ctrl-C or SIGTERM"
+    example = "dovemq serve --port 9400 --data ./data"
+    add_settings(add_command(commands, "serve", _run, summary, example))
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
-    """One flag per setting; values are checked together with those of file and environment."""
-    parser.add_argument(FILE_FLAG, metavar="FILE", help="settings as TOML (DOVEMQ_CONFIG)")
+    """Add a flag for each setting. Values are checked with those of the file and environment."""
+    parser.add_argument(FILE_FLAG, metavar="FILE", help="TOML file with settings (DOVEMQ_CONFIG)")
     for setting in all_settings():
         text = _help(setting)
         if setting.is_switch:
@@ -48,7 +46,7 @@ def _help(setting: Setting) -> str:
 def _run(args: argparse.Namespace) -> int:
     import uvloop
 
-    from dovemq.bootstrap import serve
+    from dovemq.bootstrap.serving import serve
     from dovemq.telemetry.logs import set_up_logs
 
     settings = resolved_settings(args).settings
@@ -72,12 +70,20 @@ def _greeting(settings: Settings, listening: "Listening") -> Iterator[str]:
     if settings.trace is not None:
         yield f"trace           {parse_location(settings.trace)}"
     if settings.store == "memory://":
-        yield "messages are kept in memory and are gone when the server stops"
+        yield "Messages are kept in memory and are lost when the server stops."
     if settings.insecure_no_auth:
-        yield "signatures are not checked: any credentials will do"
+        yield "Signatures are not checked: any credentials work."
         return
-    place = f"--port {listening.endpoint_url.rpartition(':')[2]}"
-    if settings.tls_certificate or settings.public_url:
-        place = f"--endpoint-url {shlex.quote(settings.public_url or listening.endpoint_url)}"
-    yield "for AWS clients, in another terminal:"
-    yield f'  eval "$(dovemq env --data {shlex.quote(listening.data)} {place})"'
+    yield "For AWS clients, in another terminal:"
+    yield f'  eval "$({program_name()} env --data {shlex.quote(listening.data)})"'
+
+
+def program_name() -> str:
+    """This program as a user can type it: by name if it is on the PATH, else by its path."""
+    started = sys.argv[0]
+    if os.path.basename(started) == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m dovemq"
+    found = shutil.which(os.path.basename(started))
+    if found and os.path.realpath(found) == os.path.realpath(started):
+        return os.path.basename(started)
+    return shlex.quote(min(os.path.relpath(started), os.path.abspath(started), key=len))

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.ending import START_OVER, Ending
+from dovemq.cli.interruption import START_OVER, Interruption
 from dovemq.cli.modelling import real
 from dovemq.cli.output import working
 from dovemq.cli.pipelining import local_directory, spark_plan
@@ -37,7 +37,12 @@ def add_keeping(parser: argparse._ActionsContainer, default: str) -> None:
 
 
 def swept(
-    args: argparse.Namespace, sweep: "Sweep", folder: Path, ending: Ending, *, kept: bool = True
+    args: argparse.Namespace,
+    sweep: "Sweep",
+    folder: Path,
+    ending: Interruption,
+    *,
+    kept: bool = True,
 ) -> "tuple[SweepFindings, list[Path]]":
     """Returns the figures and their files. Spark starts only if replications are left to run."""
     from dovemq.pipeline.sweep.job import Standing, take_up

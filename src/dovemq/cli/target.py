@@ -1,4 +1,7 @@
-"""Which server a command talks to, and by which key: flags, then environment, then settings."""
+"""The server that a command talks to and the access key it uses.
+
+Flags come first, then the AWS variables of the environment, then the local server.
+"""
 
 import argparse
 import asyncio
@@ -14,15 +17,17 @@ from dovemq.cli.command import WrongUse
 from dovemq.cli.output import Progress
 from dovemq.cli.profiles import read_profile
 from dovemq.client import AdminClient, SqsClient
+from dovemq.configuration import Resolved, reachable_host, resolve
 from dovemq.core.access import AccessKey
-from dovemq.settings import Resolved, Settings, reachable_host, resolve
 from dovemq.system.key_file import key_path, read_key
+from dovemq.system.running import RunningServer, find_running
 
 ADMIN_VARIABLE: Final = "AWS_ENDPOINT_URL_DOVEMQ"
-"""As AWS's tools name the address of a service; needed where it is not on the next port."""
+"""Address of the admin API, named as AWS's tools do. Needed if it is not on the next port."""
 CA_VARIABLE: Final = "AWS_CA_BUNDLE"
 
 _WAITING: Final = "waiting for the server"
+_NOT_RUNNING: Final = 0
 
 T = TypeVar("T")
 
@@ -33,9 +38,16 @@ class Target(Struct, frozen=True):
     key: AccessKey | None
     region: str
     ca_bundle: Path | None
+    session_token: str | None = None
 
     def sqs(self) -> SqsClient:
-        return SqsClient(self.endpoint_url, self.key, region=self.region, ca_bundle=self.ca_bundle)
+        return SqsClient(
+            self.endpoint_url,
+            self.key,
+            region=self.region,
+            ca_bundle=self.ca_bundle,
+            session_token=self.session_token,
+        )
 
     def admin(self) -> AdminClient:
         return AdminClient(self.admin_url, self.key, region=self.region, ca_bundle=self.ca_bundle)
@@ -59,29 +71,39 @@ def ask_admin(args: argparse.Namespace, ask: Callable[[AdminClient], Awaitable[T
 
 def find_target(args: argparse.Namespace) -> Target:
     environment = os.environ
-    settings = resolved_settings(args).settings
+    resolved = resolved_settings(args)
+    settings = resolved.settings
     local = args.endpoint_url is None and bool(args.data or args.port)
     url = args.endpoint_url
     if url is None and not local:
         url = environment.get("AWS_ENDPOINT_URL_SQS")
     profile = read_profile(args.profile, environment) if args.profile else None
+    token = None
     if profile is not None:
         key: AccessKey | None = AccessKey(profile.key_id, profile.secret, "")
+        token = profile.session_token
     else:
         key = None if args.data else _key_of(environment)
+        token = environment.get("AWS_SESSION_TOKEN") if key else None
     file = key_path(settings.data)
     if key is None and (args.data or file.exists()):
         key = read_key(file, settings.account)
+    server = local_server(resolved)
     region = args.region or (profile and profile.region)
-    region = region or (not local and environment.get("AWS_REGION")) or settings.region
-    if url is None:
-        url, admin_url = local_urls(settings)
-    else:
-        admin_url = _next_port(url)
+    region = region or (not local and environment.get("AWS_REGION")) or server.region
+    known = url is None or url == server.endpoint_url
+    admin_url = server.admin_url if known else _next_port(url)
     if not local:
         admin_url = environment.get(ADMIN_VARIABLE, admin_url)
     bundle = args.ca_bundle or environment.get(CA_VARIABLE)
-    return Target(url, args.admin_url or admin_url, key, region, Path(bundle) if bundle else None)
+    return Target(
+        url or server.endpoint_url,
+        args.admin_url or admin_url,
+        key,
+        region,
+        Path(bundle) if bundle else None,
+        token,
+    )
 
 
 def resolved_settings(args: argparse.Namespace) -> Resolved:
@@ -89,14 +111,28 @@ def resolved_settings(args: argparse.Namespace) -> Resolved:
     return resolve(vars(args), os.environ, Path(file) if file else None)
 
 
-def local_urls(settings: Settings) -> tuple[str, str]:
-    """Of the SQS endpoint and of the admin API, as seen from this machine."""
+def local_server(resolved: Resolved) -> RunningServer:
+    """The server that runs on the data directory, else the one that the settings describe.
+
+    A port or host given as a flag wins over what the directory says.
+    """
+    settings = resolved.settings
+    given = {resolved.source("port"), resolved.source("host")} & {"--port", "--host"}
+    running = None if given else find_running(settings.data)
+    if running is not None:
+        return running
     origin = f"{settings.scheme}://{reachable_host(settings.host)}"
-    return f"{origin}:{settings.port}", f"{origin}:{settings.admin_port_chosen}"
+    return RunningServer(
+        endpoint_url=f"{origin}:{settings.port}",
+        admin_url=f"{origin}:{settings.admin_port_chosen}",
+        public_url=settings.public_url,
+        region=settings.region,
+        pid=_NOT_RUNNING,
+    )
 
 
 def _key_of(environment: Mapping[str, str]) -> AccessKey | None:
-    """Of whatever account: the server knows whose it is."""
+    """The key in the environment. The server knows which account it belongs to."""
     key_id = environment.get("AWS_ACCESS_KEY_ID")
     secret = environment.get("AWS_SECRET_ACCESS_KEY")
     return AccessKey(key_id, secret, "") if key_id and secret else None

@@ -1,6 +1,6 @@
-"""Signed requests to a running server: an asyncio core and a thin blocking face.
+"""Clients of a running server, for asyncio and for programs without it.
 
-Owns connections, signing and typed answers. It knows no store and no server.
+The package owns connections, signatures and typed answers. It imports no store and no server.
 """
 
 from dovemq.client.admin import AdminClient

@@ -1,6 +1,6 @@
-"""The admin API as methods: queues, messages without receiving them, accounts, backups.
+"""A client of the admin API: queues, messages without receiving them, accounts, backups.
 
-Answers are the API's own JSON documents; the server's reference describes their fields.
+Methods return the JSON documents of the API, which `docs/reference/admin.md` describes.
 """
 
 from collections.abc import Mapping
@@ -10,15 +10,15 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from dovemq.client.connection import Answer, Sink
+from dovemq.client.connection import ClientResponse, Sink
 from dovemq.client.errors import AnswerMalformed, Refused
-from dovemq.client.session import ANSWER_SECONDS_MAX, Session
+from dovemq.client.session import ANSWER_SECONDS_MAX, SignedSession
 from dovemq.core.access import AccessKey
 from dovemq.core.ports import Clock
 
 SERVICE: Final = "dovemq"
 LONG_SECONDS_MAX: Final = 24 * 3_600.0
-"""For backups and verifications, which read every message."""
+"""Limit for backups and verifications, which read every message."""
 PAGES_MAX: Final = 10_000
 _PAGE: Final = 1_000
 _NOTHING: Final[Mapping[str, str]] = {}
@@ -36,7 +36,7 @@ class AdminClient:
         clock: Clock | None = None,
         ca_bundle: Path | None = None,
     ) -> None:
-        self._session = Session(
+        self._session = SignedSession(
             admin_url, key, region=region, service=SERVICE, clock=clock, ca_bundle=ca_bundle
         )
 
@@ -47,7 +47,7 @@ class AdminClient:
         return await self._get("/v1/counters")
 
     async def queues(self, prefix: str = "") -> list[Document]:
-        """All pages, each queue with its settings and counts."""
+        """All queues that the key may see, with settings and counts."""
         return await self._all("/v1/queues", "queues", {"prefix": prefix})
 
     async def queue(self, account: str, name: str) -> Document:
@@ -56,22 +56,22 @@ class AdminClient:
     async def messages(
         self, account: str, name: str, count_max: int = 10, after: int = 0
     ) -> Document:
-        """A page of messages as they lie, after that sequence."""
+        """A page of messages after the sequence `after`, without receiving them."""
         query = {"limit": str(count_max), "after": str(after)}
         return await self._get(_queue_path(account, name) + "/messages", query)
 
     async def consistency(self, account: str, name: str) -> Document:
-        """What a monitor has told of the queue last."""
+        """The figures that a monitor reported last."""
         return await self._get(_queue_path(account, name) + "/consistency")
 
-    async def tell_consistency(
+    async def report_consistency(
         self, account: str, name: str, counts: Mapping[str, Any]
     ) -> Document:
         path = _queue_path(account, name) + "/consistency"
         return await self._document("PUT", path, counts)
 
     async def backup(self, sink: Sink) -> None:
-        """A consistent copy of the store, handed to `sink` piece by piece."""
+        """Make a consistent copy of the store and pass it to `sink` piece by piece."""
         await self._ask("POST", "/v1/backups", {}, seconds_max=LONG_SECONDS_MAX, sink=sink)
 
     async def damage(self) -> Document:
@@ -84,7 +84,7 @@ class AdminClient:
         return await self._all("/v1/accounts", "accounts", {})
 
     async def account(self, account: str) -> Document:
-        """By number or by name, here and below."""
+        """One account. Here and below `account` is a number or a name."""
         return await self._get(_account_path(account))
 
     async def add_account(self, name: str, fields: Mapping[str, Any] = _NOTHING) -> Document:
@@ -101,7 +101,7 @@ class AdminClient:
         return await self._document("PUT", path, {"password": password})
 
     async def add_credential(self, account: str, lifetime_ms: int | None = None) -> Document:
-        """The new key; its secret is told only now."""
+        """Make a key. Its secret is in this answer and in no other."""
         path = _account_path(account) + "/credentials"
         return await self._document("POST", path, {"lifetime_ms": lifetime_ms})
 
@@ -120,12 +120,12 @@ class AdminClient:
     async def may(
         self, account: str, action: str, queue: str, context: Mapping[str, str] = _NOTHING
     ) -> Document:
-        """Whether that account may do that on the queue, and why."""
+        """Whether the account may use the operation on the queue, and why."""
         query = {"action": action, "queue": queue, **context}
         return await self._get(_account_path(account) + "/may", query)
 
     async def audit(self, count_max: int = 100, after: int | None = None) -> Document:
-        """A page after that sequence; None: the newest entries."""
+        """A page of entries after the sequence `after`, or the newest ones for None."""
         query = {"limit": str(count_max), "after": "" if after is None else str(after)}
         return await self._get("/v1/audit", query)
 
@@ -142,7 +142,7 @@ class AdminClient:
         return await self._document("GET", path, query=query or {})
 
     async def _all(self, path: str, field: str, query: Mapping[str, str]) -> list[Document]:
-        """What `field` holds in all pages."""
+        """The items under `field` of all pages."""
         found: list[Document] = []
         after = ""
         for _ in range(PAGES_MAX):
@@ -177,7 +177,7 @@ class AdminClient:
         *,
         seconds_max: float,
         sink: Sink | None = None,
-    ) -> Answer:
+    ) -> ClientResponse:
         headers = {} if body is None else {"content-type": "application/json"}
         given = urlencode({name: value for name, value in query.items() if value})
         answer = await self._session.ask(
@@ -201,7 +201,7 @@ class _Refusal(msgspec.Struct):
     error: _Error
 
 
-def _refusal(url: str, answer: Answer) -> Exception:
+def _refusal(url: str, answer: ClientResponse) -> Exception:
     try:
         error = msgspec.json.decode(answer.body, type=_Refusal).error
     except msgspec.DecodeError:

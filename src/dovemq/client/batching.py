@@ -1,4 +1,4 @@
-"""Messages in such numbers and sizes as one request may hold."""
+"""Batches that respect the limits of one request."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def batches(items: Iterable[T], bytes_of: Callable[[T], int]) -> Iterator[list[T]]:
-    """In order; one that is too large for any request stands alone."""
+    """Split items into batches, in order. An item that is too large is a batch of its own."""
     batch: list[T] = []
     size = 0
     for item in items:

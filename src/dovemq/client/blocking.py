@@ -1,13 +1,13 @@
-"""A blocking face for asyncio objects: one loop in one background thread.
+"""Blocking versions of asyncio objects, over one loop in a background thread.
 
-A face names the coroutine methods that it offers; there is no second implementation of them.
+A blocking class lists the coroutine methods that it offers. There is no second implementation.
 """
 
 import asyncio
 import functools
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, Self, TypeVar
 
 import uvloop
 
@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 class LoopThread:
-    """Runs coroutines for callers of other threads. A daemon: it never holds up an exit."""
+    """Runs coroutines for callers in other threads. As a daemon it does not delay an exit."""
 
     def __init__(self, name: str) -> None:
         self._loop = uvloop.new_event_loop()
@@ -31,7 +31,7 @@ class LoopThread:
         return self._loop.is_closed()
 
     def run(self, coroutine: Coroutine[Any, Any, R]) -> R:
-        """The result; an interrupted caller cancels the coroutine."""
+        """Wait for the result. If the caller is interrupted, the coroutine is cancelled."""
         if self._loop.is_closed() or threading.current_thread() is self._thread:
             coroutine.close()
             raise RuntimeError("closed, or called from its own loop")
@@ -42,7 +42,7 @@ class LoopThread:
             future.cancel()
 
     def close(self) -> None:
-        """Callers that still wait in other threads get a CancelledError."""
+        """Stop the loop. Callers that wait in other threads get a CancelledError."""
         if self._loop.is_closed():
             return
         self.run(self._end())
@@ -59,17 +59,39 @@ class LoopThread:
 
 
 class Face(Generic[C]):
-    """Holds the asyncio object and the thread that runs it."""
+    """The asyncio object and the thread that runs it."""
 
     def __init__(self, inner: C, thread: LoopThread) -> None:
         self._inner = inner
         self._thread = thread
 
 
+class Closable(Protocol):
+    async def close(self) -> None: ...
+
+
+Owned = TypeVar("Owned", bound=Closable)
+
+
+class OwningFace(Face[Owned]):
+    """A face that closes its object and its thread, for `with` or by `close`."""
+
+    def close(self) -> None:
+        if not self._thread.closed:
+            self._thread.run(self._inner.close())
+            self._thread.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
 def blocking(
     method: Callable[Concatenate[C, P], Coroutine[Any, Any, R]],
 ) -> Callable[Concatenate[Face[C], P], R]:
-    """The method of the asyncio object as a plain one of its face."""
+    """A blocking method that runs a coroutine method of the asyncio object."""
 
     def call(face: Face[C], /, *args: P.args, **kwargs: P.kwargs) -> R:
         return face._thread.run(method(face._inner, *args, **kwargs))

@@ -1,4 +1,4 @@
-"""One keep-alive connection: a request goes out, its answer comes back, one at a time."""
+"""One keep-alive connection, which carries one request at a time."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,24 +8,24 @@ import httptools
 from msgspec import Struct
 
 ANSWER_BYTES_MAX: Final = 64 << 20
-"""Of an answer held in memory; larger ones are taken by a sink."""
+"""Largest answer that is held in memory. Larger ones need a sink."""
 OUTLINE_BYTES_MAX: Final = 200
 
 Sink = Callable[[bytes], None]
 
 
 class ConnectionBroken(Exception):
-    """Raised inside this package alone; the pool turns it into what a caller can meet."""
+    """The connection failed. The pool turns this into a `ClientError`."""
 
 
-class Answer(Struct, frozen=True):
+class ClientResponse(Struct, frozen=True):
     status: int
     raw_headers: list[tuple[bytes, bytes]]
     body: bytes
 
     @property
     def headers(self) -> dict[str, str]:
-        """By lower-case names. Made on demand: hardly anybody asks."""
+        """The headers by lower-case names, decoded on demand, since few callers need them."""
         return {
             name.decode("latin-1").lower(): value.decode("latin-1")
             for name, value in self.raw_headers
@@ -33,7 +33,7 @@ class Answer(Struct, frozen=True):
 
     @property
     def outline(self) -> str:
-        """The status, and what a text says in its first line; for answers of another form."""
+        """The status and the first line of a plain text, for answers that cannot be decoded."""
         text = f"HTTP status {self.status}"
         if not self.headers.get("content-type", "").startswith("text/plain"):
             return text
@@ -41,14 +41,14 @@ class Answer(Struct, frozen=True):
         return f"{text}: {line}" if line.isprintable() else text
 
 
-class Connection(asyncio.Protocol):
-    """Reads answers off the wire. A broken or cancelled exchange closes it for good."""
+class PooledConnection(asyncio.Protocol):
+    """Sends requests and parses answers. A broken or cancelled exchange closes it."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._loop = asyncio.get_running_loop()
-        self._waiter: asyncio.Future[Answer] | None = None
+        self._waiter: asyncio.Future[ClientResponse] | None = None
         self._deadline = 0.0
         self._alarm: asyncio.TimerHandle | None = None
         self._sink: Sink | None = None
@@ -60,10 +60,12 @@ class Connection(asyncio.Protocol):
     def usable(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
-    async def exchange(self, request: bytes, deadline: float, sink: Sink | None = None) -> Answer:
-        """The answer to `request`; its body goes to `sink` piece by piece if the status is 200.
+    async def exchange(
+        self, request: bytes, deadline: float, sink: Sink | None = None
+    ) -> ClientResponse:
+        """The answer to `request`. With a sink, the body of a 200 goes there piece by piece.
 
-        A `TimeoutError` when it is not there at `deadline`, in seconds of the loop's clock.
+        Raises `TimeoutError` if it is not complete at `deadline`, in seconds of the loop's clock.
         """
         if self._transport is None or self._waiter is not None:
             raise ConnectionBroken("the connection is closed")
@@ -79,7 +81,7 @@ class Connection(asyncio.Protocol):
         finally:
             self._waiter = None
             if answer is None:
-                # The rest of this answer must not be taken for the next one.
+                # The rest of this answer must not be read as the next one.
                 self.close()
         return answer
 
@@ -128,10 +130,12 @@ class Connection(asyncio.Protocol):
             self.close()
         if self._waiter is not None and not self._waiter.done():
             body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-            self._waiter.set_result(Answer(self._parser.get_status_code(), self._headers, body))
+            self._waiter.set_result(
+                ClientResponse(self._parser.get_status_code(), self._headers, body)
+            )
 
     def _set_alarm(self) -> None:
-        """One alarm serves many requests: setting one for each would cost more than they do."""
+        """One timer serves many requests, since a timer for each would cost more than they do."""
         self._drop_alarm()
         self._alarm = self._loop.call_at(self._deadline, self._look)
 

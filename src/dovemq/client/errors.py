@@ -1,23 +1,25 @@
-"""What a caller of a server can meet.
+"""The errors of the clients.
 
 ClientError
 ├── Refused             the server answered with an error
-├── Unreachable         no connection, or it broke before the answer
-│   └── Unconnected     no connection: the request was certainly not sent
-├── Untrusted           its certificate does not hold, or cannot be checked
-├── TimedOut            no answer in time; the request may have been done
-└── AnswerMalformed     not the answer of a DoveMQ server
+├── Unreachable         the connection failed or broke before the answer
+│   └── Unconnected     no connection was made: the request was not sent
+├── Untrusted           its certificate is invalid or cannot be checked
+├── TimedOut            no answer in time; the request may have been executed
+└── AnswerMalformed     the answer is not that of an SQS server
 """
 
 from dovemq.core.errors import DoveError
 
 
 class ClientError(DoveError):
-    """The root; never raised itself."""
+    """The root of the tree. Only its subclasses are raised."""
 
 
 class Refused(ClientError):
-    """`code` is the wire's name of the error, such as `AWS.SimpleQueueService.NonExistentQueue`.
+    """The server answered with an error.
+
+    `code` is its name on the wire, such as `AWS.SimpleQueueService.NonExistentQueue`.
 
     `detail` is the server's own text, where it says more than `message`, which is SQS's.
     """
@@ -35,7 +37,7 @@ class Refused(ClientError):
 
 class Unreachable(ClientError):
     def __init__(self, url: str, found: str) -> None:
-        super().__init__(f"{url}: {found}; is the server running? start it by `dovemq serve`")
+        super().__init__(f"{url}: {found}; is the server running? `dovemq serve` starts one")
         self.url = url
 
 
@@ -46,7 +48,7 @@ class Unconnected(Unreachable):
 class Untrusted(ClientError):
     def __init__(self, url: str, found: str) -> None:
         super().__init__(
-            f"{url}: {found}; name a file of trusted certificates by --ca-bundle or AWS_CA_BUNDLE"
+            f"{url}: {found}; give a file of trusted certificates with --ca-bundle or AWS_CA_BUNDLE"
         )
         self.url = url
 
@@ -60,5 +62,5 @@ class TimedOut(ClientError):
 
 class AnswerMalformed(ClientError):
     def __init__(self, url: str, found: str) -> None:
-        super().__init__(f"{url}: {found}; check that this is the address of a DoveMQ server")
+        super().__init__(f"{url}: {found}; check that this is the address of an SQS server")
         self.url = url

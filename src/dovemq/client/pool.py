@@ -1,7 +1,8 @@
-"""A bounded set of connections to one address, with timeouts and safe repetition."""
+"""A bounded pool of connections to one address, with timeouts and safe retries."""
 
 import asyncio
 import contextlib
+import os
 import ssl
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from dovemq.client.connection import Answer, Connection, ConnectionBroken, Sink
+from dovemq.client.connection import ClientResponse, ConnectionBroken, PooledConnection, Sink
 from dovemq.client.errors import (
     AnswerMalformed,
     TimedOut,
@@ -46,9 +47,9 @@ class Address(Struct, frozen=True):
 
 
 class Pool:
-    """Connections are kept open and used again, the most recent first.
+    """Keeps connections open and reuses them, the most recent first.
 
-    Certificates are checked against those of `ca_bundle`, else against the system's.
+    Certificates are checked against `ca_bundle` if it is given, else against the system's.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Pool:
         self._address = address
         self._attempts_max = attempts_max
         self._trust = _trust(address, ca_bundle) if address.secure else None
-        self._idle: list[Connection] = []
+        self._idle: list[PooledConnection] = []
         self._slots = asyncio.Semaphore(connections_max)
         self._closed = False
 
@@ -72,11 +73,11 @@ class Pool:
         *,
         repeatable: bool,
         sink: Sink | None = None,
-    ) -> Answer:
-        """The answer, within `seconds_max` in all.
+    ) -> ClientResponse:
+        """The answer, within `seconds_max` for all attempts together.
 
-        A connection that breaks is tried anew only if the request may be done twice, or if it
-        could not have been sent. Each attempt asks for a fresh request, since signatures age.
+        A request whose connection breaks is sent again only if it is `repeatable`. Each attempt
+        calls `make_request`, since signatures expire.
         """
         deadline = asyncio.get_running_loop().time() + seconds_max
         try:
@@ -98,7 +99,7 @@ class Pool:
         deadline: float,
         repeatable: bool,
         sink: Sink | None,
-    ) -> Answer:
+    ) -> ClientResponse:
         attempts_max = self._attempts_max if repeatable and sink is None else 1
         for attempt in range(attempts_max):
             connection = self._idle_one() or await self._connection(deadline)
@@ -112,30 +113,30 @@ class Pool:
                 return answer
         raise AssertionError("the last attempt answers or raises")
 
-    def _idle_one(self) -> Connection | None:
+    def _idle_one(self) -> PooledConnection | None:
         while self._idle:
             connection = self._idle.pop()
             if connection.usable:
                 return connection
         return None
 
-    async def _connection(self, deadline: float) -> Connection:
+    async def _connection(self, deadline: float) -> PooledConnection:
         address = self._address
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout_at(min(deadline, loop.time() + CONNECT_SECONDS_MAX)):
                 _, connection = await loop.create_connection(
-                    Connection, address.host, address.port, ssl=self._trust
+                    PooledConnection, address.host, address.port, ssl=self._trust
                 )
         except TimeoutError:
             raise Unconnected(address.url, "no connection in time") from None
         except ssl.SSLCertVerificationError as error:
             raise Untrusted(address.url, f"its certificate: {error.verify_message}") from None
         except OSError as error:
-            raise Unconnected(address.url, error.strerror or str(error)) from None
+            raise Unconnected(address.url, _reason(error)) from None
         return connection
 
-    def _keep(self, connection: Connection) -> None:
+    def _keep(self, connection: PooledConnection) -> None:
         if self._closed:
             connection.close()
         elif connection.usable:
@@ -146,8 +147,15 @@ class Pool:
         while self._idle:
             self._idle.pop().close()
         with contextlib.suppress(asyncio.CancelledError):
-            # Lets the loop forget the closed transports before it is closed itself.
+            # The loop releases the closed transports before it is closed itself.
             await asyncio.sleep(0)
+
+
+def _reason(error: OSError) -> str:
+    """The reason of the operating system. asyncio replaces its text by a call that failed."""
+    if error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    return error.strerror or str(error)
 
 
 def _trust(address: Address, ca_bundle: Path | None) -> ssl.SSLContext:

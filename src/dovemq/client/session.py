@@ -1,10 +1,10 @@
-"""Signed requests to one address: what the SQS and the admin client have in common."""
+"""Signed requests to one address, for the SQS client and the admin client."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from dovemq.client.connection import Answer, Sink
+from dovemq.client.connection import ClientResponse, Sink
 from dovemq.client.pool import ATTEMPTS_MAX, CONNECTIONS_MAX, Address, Pool
 from dovemq.core.access import AccessKey
 from dovemq.core.ports import Clock
@@ -12,11 +12,11 @@ from dovemq.sqs.signature import SignatureForm, Signer
 from dovemq.system.clock import SystemClock
 
 ANSWER_SECONDS_MAX: Final = 30.0
-"""Longer than the longest poll."""
+"""Longest wait for an answer, which is longer than the longest poll."""
 
 
-class Session:
-    """Without a key requests go out unsigned, for servers that check no signatures."""
+class SignedSession:
+    """Sends signed requests. Without a key they are unsigned, for servers that check none."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Session:
     def form(
         self, method: str, path: str, headers: Mapping[str, str], query: str = ""
     ) -> "RequestForm":
-        """For requests that are alike but for their body; header names are lower-case."""
+        """A form for requests that differ in their body alone. Header names are lower-case."""
         sent = {"host": self._host, **headers}
         signature = self._signer.form(method, path, query, sent) if self._signer else None
         return RequestForm(method, f"{path}?{query}" if query else path, sent, signature)
@@ -53,8 +53,8 @@ class Session:
         seconds_max: float = ANSWER_SECONDS_MAX,
         repeatable: bool = False,
         sink: Sink | None = None,
-    ) -> Answer:
-        """The answer, whatever its status."""
+    ) -> ClientResponse:
+        """The answer, whatever its status is."""
 
         def request() -> bytes:
             return self.signed(form, body)
@@ -62,11 +62,11 @@ class Session:
         return await self._pool.exchange(request, seconds_max, repeatable=repeatable, sink=sink)
 
     def signed(self, form: "RequestForm", body: bytes) -> bytes:
-        """A request as it goes out, signed as of now."""
+        """The bytes of a request that is signed now."""
         return form.request(body, self._clock.now_ms())
 
-    async def ask_signed(self, request: bytes, seconds_max: float) -> Answer:
-        """Of a request that must not be done twice."""
+    async def ask_signed(self, request: bytes, seconds_max: float) -> ClientResponse:
+        """The answer to a request that must not be repeated."""
         return await self._pool.exchange(lambda: request, seconds_max, repeatable=False)
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The SQS operations as methods, over AWS JSON 1.0."""
+"""A client of any SQS endpoint, over AWS JSON 1.0."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,10 +6,10 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from dovemq.client.connection import Answer
+from dovemq.client.connection import ClientResponse
 from dovemq.client.errors import AnswerMalformed, Refused
 from dovemq.client.pool import ATTEMPTS_MAX, CONNECTIONS_MAX
-from dovemq.client.session import ANSWER_SECONDS_MAX, RequestForm, Session
+from dovemq.client.session import ANSWER_SECONDS_MAX, RequestForm, SignedSession
 from dovemq.core.access import AccessKey
 from dovemq.core.ports import Clock
 from dovemq.sqs import shapes
@@ -38,13 +38,16 @@ REPEATABLE: Final = frozenset(
         "UntagQueue",
     }
 )
-"""Operations whose repetition does no harm; a send whose answer was lost is not one of them."""
+"""Operations that may be repeated safely. Sends are not among them."""
 
 T = TypeVar("T")
 
 
 class SqsClient:
-    """Queues are named by their URL, or by their name alone."""
+    """A client of one SQS endpoint.
+
+    A queue is given by its URL. DoveMQ's own server takes NAME and ACCOUNT/NAME as well.
+    """
 
     def __init__(
         self,
@@ -59,12 +62,12 @@ class SqsClient:
         attempts_max: int = ATTEMPTS_MAX,
         answer_seconds_max: float = ANSWER_SECONDS_MAX,
     ) -> None:
-        """`session_token` goes with keys that AWS gave for a while.
+        """`session_token` belongs to temporary keys of AWS.
 
-        `attempts_max`: how often an operation that may be repeated is asked when its connection
-        breaks. `answer_seconds_max` is for operations that have no longer time of their own.
+        `attempts_max` limits how often a repeatable operation is sent when its connection breaks.
+        `answer_seconds_max` applies to operations without a longer limit of their own.
         """
-        self._session = Session(
+        self._session = SignedSession(
             endpoint_url,
             key,
             region=region,
@@ -85,7 +88,7 @@ class SqsClient:
     async def call(
         self, operation: str, params: Mapping[str, Any], seconds_max: float | None = None
     ) -> dict[str, Any]:
-        """Any operation under its wire names."""
+        """Call an operation with parameters by their names on the wire."""
         answer: dict[str, Any] = await self._ask(operation, params, dict, seconds_max)
         return answer
 
@@ -95,12 +98,17 @@ class SqsClient:
         request = shapes.CreateQueueRequest(name, dict(attributes), dict(tags))
         return (await self._ask("CreateQueue", request, shapes.QueueUrlResponse)).queue_url
 
-    async def queue_url(self, name: str) -> str:
-        request = shapes.GetQueueUrlRequest(name)
+    async def queue_url(self, queue: str) -> str:
+        """The URL of a queue that is given by NAME, ACCOUNT/NAME or URL."""
+        if "://" in queue:
+            return queue
+        if "/" in queue:
+            return f"{self._session.url.rstrip('/')}/{queue.strip('/')}"
+        request = shapes.GetQueueUrlRequest(queue)
         return (await self._ask("GetQueueUrl", request, shapes.QueueUrlResponse)).queue_url
 
     async def queue_urls(self, prefix: str = "") -> list[str]:
-        """All pages."""
+        """The URLs of all queues, from all pages."""
         urls: list[str] = []
         token: str | None = None
         for _ in range(PAGES_MAX):
@@ -145,7 +153,7 @@ class SqsClient:
         return await self._ask("SendMessage", request, shapes.SendMessageResponse)
 
     def signed_send(self, queue: str, message: shapes.SendMessageRequest) -> bytes:
-        """A send that is ready to go, for `send_signed` while its signature is young."""
+        """The bytes of a signed send, for `send_signed` before the signature expires."""
         request = msgspec.structs.replace(message, queue_url=queue)
         return self._session.signed(self._form("SendMessage"), self._encode(request))
 
@@ -169,11 +177,11 @@ class SqsClient:
         names: Sequence[str] = _ALL,
         attribute_names: Sequence[str] = _ALL,
     ) -> list[shapes.ReceivedMessage]:
-        """With what is asked of the system's (`names`) and the messages' own attributes."""
+        """Receive messages with the given system attributes (`names`) and message attributes."""
         system_names = list(names) or None
         request = shapes.ReceiveMessageRequest(
             queue,
-            # The older name as well, for servers that know no other.
+            # The older name too, for servers that do not know the newer one.
             attribute_names=system_names,
             message_system_attribute_names=system_names,
             message_attribute_names=list(attribute_names) or None,
@@ -216,7 +224,7 @@ class SqsClient:
         return answer.task_handle
 
     async def moves(self, source_arn: str, count_max: int = 10) -> list[shapes.MoveTask]:
-        """Newest first."""
+        """The move tasks of a queue, newest first."""
         request = shapes.ListMessageMoveTasksRequest(source_arn, count_max)
         answer = await self._ask(
             "ListMessageMoveTasks", request, shapes.ListMessageMoveTasksResponse
@@ -224,7 +232,7 @@ class SqsClient:
         return [] if answer.results is msgspec.UNSET else answer.results
 
     async def cancel_move(self, task_handle: str) -> int:
-        """How many messages had been moved."""
+        """Cancel a task. The result is the number of messages that it has moved."""
         request = shapes.CancelMessageMoveTaskRequest(task_handle)
         answer = await self._ask(
             "CancelMessageMoveTask", request, shapes.CancelMessageMoveTaskResponse
@@ -262,7 +270,7 @@ class SqsClient:
             form = self._forms[operation] = self._session.form("POST", "/", self._headers | target)
         return form
 
-    def _decoded(self, answer: Answer, shape: type[T]) -> T:
+    def _decoded(self, answer: ClientResponse, shape: type[T]) -> T:
         if answer.status != 200:
             raise _refusal(self._session.url, answer)
         decoder = self._decoders.get(shape)
@@ -281,7 +289,7 @@ class _Fault(msgspec.Struct):
     detail: str = ""
 
 
-def _refusal(url: str, answer: Answer) -> Exception:
+def _refusal(url: str, answer: ClientResponse) -> Exception:
     try:
         fault = msgspec.json.decode(answer.body, type=_Fault)
     except msgspec.DecodeError:

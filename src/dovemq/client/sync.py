@@ -1,14 +1,14 @@
-"""The clients for programs without asyncio: faces over one background loop each."""
+"""The clients for programs without asyncio, each over a loop in a background thread."""
 
 from pathlib import Path
 
 from dovemq.client.admin import AdminClient
-from dovemq.client.blocking import Face, LoopThread, blocking
+from dovemq.client.blocking import LoopThread, OwningFace, blocking
 from dovemq.client.sqs import SqsClient
 from dovemq.core.access import AccessKey
 
 
-class BlockingSqsClient(Face[SqsClient]):
+class BlockingSqsClient(OwningFace[SqsClient]):
     def __init__(
         self,
         endpoint_url: str,
@@ -42,17 +42,8 @@ class BlockingSqsClient(Face[SqsClient]):
     moves = blocking(SqsClient.moves)
     cancel_move = blocking(SqsClient.cancel_move)
 
-    def close(self) -> None:
-        _close(self)
 
-    def __enter__(self) -> "BlockingSqsClient":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-
-class BlockingAdminClient(Face[AdminClient]):
+class BlockingAdminClient(OwningFace[AdminClient]):
     def __init__(
         self,
         admin_url: str,
@@ -70,7 +61,7 @@ class BlockingAdminClient(Face[AdminClient]):
     messages = blocking(AdminClient.messages)
     counters = blocking(AdminClient.counters)
     consistency = blocking(AdminClient.consistency)
-    tell_consistency = blocking(AdminClient.tell_consistency)
+    report_consistency = blocking(AdminClient.report_consistency)
     backup = blocking(AdminClient.backup)
     damage = blocking(AdminClient.damage)
     verify = blocking(AdminClient.verify)
@@ -86,18 +77,3 @@ class BlockingAdminClient(Face[AdminClient]):
     remove_credential = blocking(AdminClient.remove_credential)
     may = blocking(AdminClient.may)
     audit = blocking(AdminClient.audit)
-
-    def close(self) -> None:
-        _close(self)
-
-    def __enter__(self) -> "BlockingAdminClient":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-
-def _close(face: Face[SqsClient] | Face[AdminClient]) -> None:
-    if not face._thread.closed:
-        face._thread.run(face._inner.close())
-        face._thread.close()

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypedDict, Unpack
 
-from dovemq import bootstrap
+from dovemq.bootstrap import opening
 from dovemq.core import limits
 from dovemq.core.commands import Counts, Draft, Peek, Peeked
 from dovemq.core.errors import InvalidValue, QueueMissing, RequestError
@@ -191,7 +191,7 @@ class AsyncLocalQueues:
 
 
 async def open_queues(path: str | Path, account: str = ACCOUNT) -> AsyncLocalQueues:
-    opened = await bootstrap.open_service(parse_path(path), root=account)
+    opened = await opening.open_service(parse_path(path), root=account)
     return AsyncLocalQueues(opened.service, account, opened.new_id)
 
 

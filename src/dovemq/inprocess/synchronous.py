@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack
 
-from dovemq.client.blocking import Face, LoopThread, blocking
+from dovemq.client.blocking import Face, LoopThread, OwningFace, blocking
 from dovemq.inprocess.asynchronous import (
     AsyncLocalMessage,
     AsyncLocalQueue,
@@ -56,7 +56,7 @@ class LocalQueue(Face[AsyncLocalQueue]):
         return [LocalMessage(message, self._thread) for message in found]
 
 
-class LocalQueues(Face[AsyncLocalQueues]):
+class LocalQueues(OwningFace[AsyncLocalQueues]):
     """`with dovemq.open("directory") as mq:`, or `close` it when done."""
 
     names = blocking(AsyncLocalQueues.names)
@@ -69,17 +69,6 @@ class LocalQueues(Face[AsyncLocalQueues]):
     def create(self, name: str, **options: Unpack[QueueOptions]) -> LocalQueue:
         """Create a queue. A name that ends in `.fifo` makes a FIFO queue."""
         return LocalQueue(self._thread.run(self._inner.create(name, **options)), self._thread)
-
-    def close(self) -> None:
-        if not self._thread.closed:
-            self._thread.run(self._inner.close())
-            self._thread.close()
-
-    def __enter__(self) -> "LocalQueues":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
 
 def open(path: str | Path, account: str = ACCOUNT) -> LocalQueues:

@@ -14,6 +14,7 @@ PipelineError
 from collections.abc import Sequence
 
 from dovemq.core.errors import DoveError
+from dovemq.system.extras import extra_missing
 
 
 class PipelineError(DoveError):
@@ -41,7 +42,7 @@ class PythonUnset(PipelineError):
 
 class SparkMissing(PipelineError):
     def __init__(self, package: str) -> None:
-        super().__init__(f"{package} is not installed: pip install 'dovemq[spark]'")
+        super().__init__(f"{package} is not installed; {extra_missing('spark')}")
         self.package = package
 
 

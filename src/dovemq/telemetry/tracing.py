@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 
 from dovemq.core.locations import parse_location
 from dovemq.settings import SettingInvalid, Settings
+from dovemq.system.extras import extra_missing
 from dovemq.telemetry.metrics import MetricSample
 from dovemq.telemetry.trace import Trace
 from dovemq.telemetry.writing import TraceWriter
@@ -45,7 +46,7 @@ def open_tracing(
         from dovemq.telemetry.remote import FolderUnusable, open_folder
     except ImportError as error:
         found = f"{error.name or 'pyarrow'} is not installed"
-        raise SettingInvalid("trace", found, "pip install 'dovemq[trace]'") from None
+        raise SettingInvalid("trace", found, extra_missing("trace")) from None
     rotation = RotationLimits(
         settings.trace_rotate_rows, settings.trace_rotate_seconds, settings.trace_bytes_max
     )

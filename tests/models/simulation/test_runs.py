@@ -208,4 +208,4 @@ def test_without_numba_the_message_says_what_to_install() -> None:
     program = "import sys; sys.modules['numba'] = None; import dovemq.models.simulation"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 1
-    assert "pip install 'dovemq[models]'" in done.stderr
+    assert "extra 'models'" in done.stderr

@@ -18,7 +18,7 @@ try:
     import numba
 except ImportError as error:
     raise ImportError(
-        "the simulation kernels need numba: pip install 'dovemq[models]'", name=error.name
+        "the simulation kernels need numba, which the extra 'models' installs", name=error.name
     ) from error
 
 P = ParamSpec("P")

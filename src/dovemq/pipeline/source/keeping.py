@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from dovemq.client.batching import batches
-from dovemq.client.patience import Pause, patiently
+from dovemq.client.retrying import Pause, retried
 from dovemq.client.sqs import SqsClient
 from dovemq.core import limits
 from dovemq.core.ports import Clock
@@ -154,7 +154,7 @@ class Keeper:
 
     async def _look(self) -> int:
         ask = self._client.attributes
-        answer = await patiently(lambda: ask(self._queue_url, [_VISIBLE]), self._pause)
+        answer = await retried(lambda: ask(self._queue_url, [_VISIBLE]), self._pause)
         self._visible = int(answer.get(_VISIBLE, "0"))
         return self._visible
 
@@ -190,7 +190,7 @@ class Keeper:
     async def _settle_ten(self, receipts: Sequence[str]) -> BatchResponse:
         async with self._requests:
             ask = self._client.settle_batch
-            return await patiently(lambda: ask(self._queue_url, receipts), self._pause)
+            return await retried(lambda: ask(self._queue_url, receipts), self._pause)
 
     async def _extend(self, receipts: Sequence[str]) -> int:
         async with self._requests:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from dovemq.client import SqsClient
 from dovemq.client.blocking import LoopThread
 from dovemq.client.errors import ClientError
-from dovemq.client.patience import patiently
+from dovemq.client.retrying import retried
 from dovemq.core import limits
 from dovemq.core.access import AccessKey
 from dovemq.pipeline.source.errors import QueueFailed
@@ -66,7 +66,7 @@ class Server(Struct, frozen=True):
 async def queue_url(client: SqsClient, queue: str) -> str:
     if urlsplit(queue).scheme in ("http", "https"):
         return queue
-    return await patiently(lambda: client.queue_url(queue))
+    return await retried(lambda: client.queue_url(queue))
 
 
 def queue_key(url: str) -> str:

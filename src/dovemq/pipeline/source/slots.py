@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from dovemq.client.batching import batches
 from dovemq.client.errors import ClientError
-from dovemq.client.patience import Pause, patiently
+from dovemq.client.retrying import Pause, retried
 from dovemq.client.sqs import SqsClient
 from dovemq.core import limits
 from dovemq.pipeline.source.columns import Wish, received_batch
@@ -89,7 +89,7 @@ class Filling:
         seconds = min(GATHER_SECONDS_MAX, self._pace.lease_seconds / 2)
         deadline = asyncio.get_running_loop().time() + seconds
         first = partial(self._draw, url, harvest, self._pace.wait_seconds)
-        if await patiently(first, self._pause):
+        if await retried(first, self._pause):
             await asyncio.gather(
                 *(self._draw_on(url, harvest, deadline) for _ in range(self._pace.receives))
             )

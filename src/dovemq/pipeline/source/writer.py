@@ -22,7 +22,7 @@ from pyspark.sql.datasource import (
 )
 
 from dovemq.client.batching import batches
-from dovemq.client.patience import patiently
+from dovemq.client.retrying import retried
 from dovemq.client.sqs import SqsClient
 from dovemq.core import limits
 from dovemq.core.errors import InvariantError
@@ -113,7 +113,7 @@ class Sending:
     async def _send_batch(self, part: list[SendEntry]) -> list[tuple[str | None, str]]:
         refused: dict[str, str] = {}
         for _ in range(SEND_ROUNDS_MAX):
-            answer = await patiently(partial(self._client.send_batch, self._queue, part))
+            answer = await retried(partial(self._client.send_batch, self._queue, part))
             refused = {each.id: f"{each.code}: {each.message}" for each in answer.failed}
             if not refused or any(each.sender_fault for each in answer.failed):
                 break

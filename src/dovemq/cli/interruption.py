@@ -1,4 +1,4 @@
-"""How long commands end: by Ctrl-C, SIGTERM or a lost terminal, soon, saying how to go on."""
+"""The end of long commands by Ctrl-C, SIGTERM or a lost terminal, soon and with advice."""
 
 import asyncio
 import contextlib
@@ -15,9 +15,9 @@ from dovemq.cli.command import Interrupted
 from dovemq.pipeline.stopping import children, send, stop_spark
 
 END_SECONDS_MAX: Final = 4.5
-"""From the signal to the end of the process, whatever hangs."""
+"""Longest time from the signal to the end of the process, even if something hangs."""
 CANCEL_SECONDS_MAX: Final = 3.0
-"""Time for Spark to cancel its jobs; then its Java process is killed."""
+"""Time in which Spark may cancel its jobs. Then its Java process is killed."""
 CANCEL_EVERY_SECONDS: Final = 0.2
 START_OVER: Final = "run the same command again to start over"
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -25,10 +25,10 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 Handler = Callable[[int, FrameType | None], object]
 
 
-class Ending:
-    """The end of one command, from the first signal on.
+class Interruption:
+    """The interruption of one command, from the first signal on.
 
-    `advice` gives the line that says how to go on; it may be asked in another thread.
+    `advice` returns the line that says how to continue. It may be called in another thread.
     """
 
     def __init__(self) -> None:
@@ -46,10 +46,10 @@ class Ending:
         self._over.set()
 
     def _cancel(self) -> None:
-        """Again and again: the next job may be about to start."""
-        begun = time.monotonic()
+        """Cancel repeatedly, since another job may be about to start."""
+        started = time.monotonic()
         while not self._over.is_set():
-            stop_spark(kill=time.monotonic() - begun > CANCEL_SECONDS_MAX)
+            stop_spark(kill=time.monotonic() - started > CANCEL_SECONDS_MAX)
             self._over.wait(CANCEL_EVERY_SECONDS)
 
     def _give_up(self) -> None:
@@ -63,16 +63,16 @@ class Ending:
 
 
 @contextlib.contextmanager
-def ended_soon() -> Iterator[Ending]:
-    """A signal ends what is inside within `END_SECONDS_MAX`; jobs of Spark are cancelled."""
-    ending = Ending()
+def ended_soon() -> Iterator[Interruption]:
+    """A signal ends the block within `END_SECONDS_MAX` and cancels the jobs of Spark."""
+    ending = Interruption()
     try:
         with ended_by_signals(ending.begin):
             yield ending
     except Interrupted as error:
         raise Interrupted(error.number, ending.advice()) from None
     except Exception:
-        # What was cancelled fails in many ways.
+        # Work that is cancelled can fail with any exception.
         if ending.number is not None:
             raise Interrupted(ending.number, ending.advice()) from None
         raise
@@ -82,7 +82,7 @@ def ended_soon() -> Iterator[Ending]:
 
 @contextlib.contextmanager
 def set_by_interruption() -> Iterator[threading.Event]:
-    """A signal sets the event, instead of raising an exception in the middle of anything."""
+    """A signal sets the event. It raises no exception in the block."""
     stopping = threading.Event()
     with _handled(_SIGNALS, lambda *_: stopping.set()):
         yield stopping
@@ -90,7 +90,7 @@ def set_by_interruption() -> Iterator[threading.Event]:
 
 @contextlib.contextmanager
 def ended_by_signals(noticed: Callable[[int], None] = lambda _: None) -> Iterator[None]:
-    """A signal raises `Interrupted`, so that what was started is stopped; `noticed` comes first."""
+    """A signal calls `noticed` and raises `Interrupted`, so that context managers clean up."""
     numbers: list[int] = []
 
     def interrupt(number: int, _: FrameType | None) -> None:
@@ -106,7 +106,10 @@ def ended_by_signals(noticed: Callable[[int], None] = lambda _: None) -> Iterato
 
 
 def _interrupt(number: int) -> None:
-    """A loop is ended where its tasks wait: in its middle, a thread may be about to be started."""
+    """Raise, or cancel the tasks of a running loop.
+
+    An exception inside the loop itself could hit it while it starts a thread.
+    """
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
@@ -117,9 +120,9 @@ def _interrupt(number: int) -> None:
 
 @contextlib.contextmanager
 def _handled(numbers: Sequence[signal.Signals], handler: Handler) -> Iterator[None]:
-    """Such signals, until its end; those that the process was told to ignore stay ignored."""
-    heeded = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, handler) for number in heeded}
+    """Install the handler during the block, except for signals that the process ignores."""
+    handled = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in handled}
     try:
         yield
     finally:

@@ -1,87 +1,62 @@
-"""The only composition root: from settings to a running service.
-
-Everything that is handed down by constructors is made here: clock, randomness, ids, store.
-"""
+"""A server from its settings: store, service, endpoints and listeners."""
 
 import asyncio
 import contextlib
 import logging
-import random
+import os
 import secrets
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
+from dovemq.bootstrap.opening import Opened, open_service
+from dovemq.configuration import reachable_host, read_toml
 from dovemq.core.access import Keyring
 from dovemq.core.errors import DoveError
-from dovemq.core.observing import Observer
-from dovemq.core.ports import Clock, Store
 from dovemq.server.admin import AdminApi
 from dovemq.server.admin_desk import Desk
 from dovemq.server.audit import AuditLog, DurableAudit, PassingAudit
 from dovemq.server.audit_files import AuditFiles
-from dovemq.server.care import StoreCare
 from dovemq.server.certificates import Certificates
 from dovemq.server.limits import HttpLimits
 from dovemq.server.measurements import Measurements
 from dovemq.server.metrics import Metrics, request_samples, store_samples
 from dovemq.server.proxies import Proxies
 from dovemq.server.run import Server, allow_connections, reload_on_hangup, until_stopped
-from dovemq.service import Service, build_service
+from dovemq.service import Service
 from dovemq.service.audit import OK, AuditEntry, bounded
 from dovemq.service.failures import Failures
 from dovemq.service.throttle import Throttle
-from dovemq.settings import ACCOUNT, CACHE_BYTES_MAX, Settings, reachable_host, read_toml
+from dovemq.settings import Settings
 from dovemq.sqs.declared import DeclaredQueue, read_declared
 from dovemq.sqs.declaring import ServiceOwner, declare
 from dovemq.sqs.endpoint import SqsEndpoint
-from dovemq.stores.memory import MemoryStore
 from dovemq.stores.urls import MemoryPlace, Place, parse_store_url
-from dovemq.system.clock import SystemClock
 from dovemq.system.collector import calm_collector
 from dovemq.system.key_file import ensure_key, read_key
+from dovemq.system.running import RunningServer, announced
 from dovemq.telemetry.meter import Meter
 from dovemq.telemetry.metrics import MetricSample
 from dovemq.telemetry.tracing import Tracing, open_tracing
 
-if TYPE_CHECKING:
-    from dovemq.stores.sqlite import SqliteStore
-    from dovemq.stores.sqlite.damage.report import Report
-    from dovemq.stores.sqlite.statistics import Statistics
-    from dovemq.stores.sqlite.verification import Verification
-
 log = logging.getLogger(__name__)
 
-_RECEIPT_KEY_BYTES: Final = 32
-
 THREADS_ASIDE_MAX: Final = 4
-"""For what would keep the loop waiting: the audit log, passwords, backups, the text of metrics."""
+"""Threads for work that would block the loop: audit log, passwords, backups, text of metrics."""
 
 
 class ListenFailed(DoveError):
-    """Raised before anything is served."""
+    """A listener could not be opened."""
 
     def __init__(self, host: str, port: int, found: str) -> None:
-        super().__init__(f"cannot listen on {host} port {port}: {found}; take another by --port")
-
-
-class Opened(Struct, frozen=True):
-    """A started service over its store, with the ids that its callers give to messages.
-
-    `care` is there for stores that can be copied and verified.
-    """
-
-    service: Service
-    new_id: Callable[[], str]
-    care: StoreCare | None
+        super().__init__(f"cannot listen on {host} port {port}: {found}; choose another port")
 
 
 class Listening(Struct, frozen=True):
-    """Where a server can be reached, and what its clients must know; no secret."""
+    """The addresses of a server and what its clients must know. It holds no secret."""
 
     endpoint_url: str
     admin_url: str
@@ -91,104 +66,15 @@ class Listening(Struct, frozen=True):
 
 
 class Gate(Struct, frozen=True):
-    """What both listeners ask about a caller; without a keyring nobody is asked for a signature."""
+    """The checks of callers for both listeners. Without a keyring no signature is checked."""
 
     keyring: Keyring | None
     failures: Failures
     throttle: Throttle
 
 
-class Findings(Struct, frozen=True):
-    findings: tuple[str, ...]
-
-
-class EmbeddedCare:
-    """The embedded store as the admin API knows stores: damage told in lines."""
-
-    def __init__(self, store: "SqliteStore") -> None:
-        self._store = store
-
-    @property
-    def statistics(self) -> "Statistics":
-        return self._store.statistics
-
-    async def backup(self, target: Path) -> None:
-        await self._store.backup(target)
-
-    async def verify(self) -> Findings:
-        """What earlier starts had to give up is told as long as its evidence is there."""
-        earlier = [line for report in self.damage() for line in report.lines()]
-        return Findings((*earlier, *damage_lines(await self._store.verify())))
-
-    def damage(self) -> "list[Report]":
-        return self._store.damage()
-
-
-def damage_lines(found: "Verification") -> Iterator[str]:
-    """One line for each damage; none when all is well."""
-    yield from found.problems
-    for each in found.damaged:
-        name = f"{each.message_id} (sequence {each.sequence})" if each.message_id else each.sequence
-        yield f"queue {each.queue}, message {name}: {each.reason}"
-    if found.damaged_count > len(found.damaged):
-        yield f"{found.damaged_count - len(found.damaged)} more damaged messages"
-    if found.strays:
-        yield f"{found.strays} bodies that belong to no message"
-
-
-async def open_service(
-    place: Place,
-    *,
-    root: str = ACCOUNT,
-    cache_bytes_max: int = CACHE_BYTES_MAX,
-    strict_aws: bool = False,
-    observer: Observer | None = None,
-) -> Opened:
-    clock = SystemClock()
-    rng = random.Random(secrets.randbits(256))
-    new_id = random_ids(random.Random(secrets.randbits(256)))
-    store, care = await _open_store(place, rng, cache_bytes_max, clock, observer)
-    async with contextlib.AsyncExitStack() as undo:
-        undo.push_async_callback(store.close)
-        service = build_service(
-            store, clock, new_id, root=root, strict_aws=strict_aws, observer=observer
-        )
-        await service.start()
-        undo.pop_all()
-    return Opened(service, new_id, care)
-
-
-async def _open_store(
-    place: Place,
-    rng: random.Random,
-    cache_bytes_max: int,
-    clock: Clock,
-    observer: Observer | None,
-) -> tuple[Store, StoreCare | None]:
-    if isinstance(place, MemoryPlace):
-        return MemoryStore(rng, secrets.token_bytes(_RECEIPT_KEY_BYTES), observer), None
-    # Only here: a program over `memory://` needs no SQLite.
-    from dovemq.stores.sqlite import open_store
-
-    store = await open_store(
-        place.directory, rng=rng, cache_bytes_max=cache_bytes_max, clock=clock, observer=observer
-    )
-    return store, EmbeddedCare(store)
-
-
-def random_ids(rng: random.Random) -> Callable[[], str]:
-    """UUIDs of version 4 as text, at a third of the cost of `uuid.uuid4`."""
-    bits = rng.getrandbits
-
-    def new_id() -> str:
-        text = f"{bits(128):032x}"
-        return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-a{text[17:20]}-{text[20:]}"
-
-    return new_id
-
-
 async def serve(settings: Settings, announce: Callable[[Listening], None]) -> None:
-    """Run until SIGTERM or SIGINT; every answer that was owed is given before it returns."""
+    """Run until SIGTERM or SIGINT. Requests that have arrived are answered before it returns."""
     allow_connections(settings.http.connections_max)
     aside = ThreadPoolExecutor(THREADS_ASIDE_MAX, "dovemq-aside")
     asyncio.get_running_loop().set_default_executor(aside)
@@ -215,19 +101,21 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
         server = _build_server(settings, opened, audit, certificates, meter, tracing)
         await _start(server, settings)
         calm_collector()
-        # The signals are ours before anyone is told that we listen.
+        # Signals are handled before the server is announced.
         stopped = asyncio.get_running_loop().create_task(until_stopped())
         if certificates is not None:
             reload_on_hangup(certificates)
         await asyncio.sleep(0)
-        announce(_listening(settings, server))
-        await stopped
+        listening = _listening(settings, server)
+        with announced(settings.data, _running(settings, listening)):
+            announce(listening)
+            await stopped
         if not await server.drain(settings.drain_seconds, service.drain):
-            log.warning("clients were cut off after %d seconds", settings.drain_seconds)
+            log.warning("requests were cut off after %d seconds", settings.drain_seconds)
 
 
 def _open_audit(place: Place, settings: Settings) -> AuditLog:
-    """A service that keeps no messages keeps no record of them either."""
+    """The audit log, which is kept on disk only if messages are."""
     if isinstance(place, MemoryPlace):
         return PassingAudit()
     files = AuditFiles(
@@ -237,7 +125,7 @@ def _open_audit(place: Place, settings: Settings) -> AuditLog:
 
 
 def _open_tracing(settings: Settings) -> Tracing | None:
-    """Its clock follows no change of the machine's: rows must stay in the order of events."""
+    """Open the trace. Its clock is monotonic, so that rows stay in the order of events."""
     epoch_ns = time.time_ns() - time.monotonic_ns()
     return open_tracing(settings, secrets.token_hex(4), time.monotonic_ns, epoch_ns)
 
@@ -245,7 +133,7 @@ def _open_tracing(settings: Settings) -> Tracing | None:
 def _declared(settings: Settings) -> list[DeclaredQueue]:
     if settings.queues is None:
         return []
-    document = read_toml(settings.queues, "name another file by --queues")
+    document = read_toml(settings.queues, "name another file with --queues")
     return read_declared(document, str(settings.queues))
 
 
@@ -257,7 +145,7 @@ async def _declare(
     owner = ServiceOwner(opened.service, settings.region, settings.account, opened.new_id)
     outcome = await declare(queues, owner, str(settings.queues))
     log.info(
-        "%s: %d queues created, %d changed, %d as they were",
+        "%s: %d queues created, %d changed, %d unchanged",
         settings.queues,
         len(outcome.created),
         len(outcome.changed),
@@ -286,7 +174,7 @@ def _certificates(settings: Settings) -> Certificates | None:
 
 
 def _gate(settings: Settings, service: Service) -> Gate:
-    # Also made where nobody is asked for it, so that `dovemq env` always has one to print.
+    # The key is made even if signatures are not checked, so that `dovemq env` can print one.
     service.accounts.use_root_key(read_key(ensure_key(settings.data), settings.account))
     quotas = service.accounts.quotas
     return Gate(
@@ -389,6 +277,16 @@ async def _start(server: Server, settings: Settings) -> None:
     except (OSError, UnicodeError) as error:
         found = (isinstance(error, OSError) and error.strerror) or str(error)
         raise ListenFailed(settings.host, settings.port, found) from None
+
+
+def _running(settings: Settings, listening: Listening) -> RunningServer:
+    return RunningServer(
+        endpoint_url=listening.endpoint_url,
+        admin_url=listening.admin_url,
+        public_url=settings.public_url,
+        region=settings.region,
+        pid=os.getpid(),
+    )
 
 
 def _listening(settings: Settings, server: Server) -> Listening:

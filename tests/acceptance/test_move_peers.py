@@ -1,4 +1,4 @@
-"""`dovemq copy` from moto into DoveMQ and back, each way killed half-way and resumed."""
+"""`dovemq move` from moto into DoveMQ and back, each way killed half-way and resumed."""
 
 import signal
 from collections import Counter
@@ -9,7 +9,7 @@ import pytest
 
 from bench.peers import starting
 from dovemq.testing.local_server import LocalServer
-from tests.acceptance.copying import Copy, Place, in_order
+from tests.acceptance.moving import Move, Place, in_order
 
 COUNT = 300
 FIFO_COUNT = 120
@@ -43,12 +43,12 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 def copy_with_a_kill(old: Place, source: str, new: Place, target: str, count: int) -> None:
     # One worker: moto may hand a message to two that ask at the same time.
-    copy = Copy(old, source, new, target, ["--lease", str(LEASE_SECONDS), "--workers", "1"])
-    with copy.half_done(count) as process:
+    move = Move(old, source, new, target, ["--lease", str(LEASE_SECONDS), "--workers", "1"])
+    with move.half_done(count) as process:
         process.kill()
         assert process.wait() == -signal.SIGKILL
         assert 0 < new.visible(target) < count
-    code, summary = copy.finish()
+    code, summary = move.finish()
     assert (code, summary["remaining"], summary["refused"]) == (0, 0, 0)
 
 
@@ -59,7 +59,7 @@ def test_messages_go_from_moto_to_us_and_back_without_loss(moto: Place, ours: Pl
     copy_with_a_kill(ours, here, moto, back, COUNT)
     found = Counter(moto.bodies(back))
     assert set(found) == set(range(COUNT))
-    # What a copier with one worker holds, sent and not yet deleted, at each of the two kills.
+    # What a mover with one worker holds, sent and not yet deleted, at each of the two kills.
     assert sum(found.values()) - COUNT <= 20
 
 

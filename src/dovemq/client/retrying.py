@@ -1,4 +1,4 @@
-"""Asking again while a server cannot be reached or asks for patience."""
+"""Repeated requests while a server is unreachable, overloaded or throttling."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,21 +15,21 @@ T = TypeVar("T")
 Pause = Callable[[float], Awaitable[None]]
 
 
-async def patiently(ask: Callable[[], Awaitable[T]], pause: Pause = asyncio.sleep) -> T:
-    """Only for what may be done twice: the answer to what was done may have been lost."""
+async def retried(ask: Callable[[], Awaitable[T]], pause: Pause = asyncio.sleep) -> T:
+    """Ask until an answer comes. Only for requests that may be executed twice."""
     seconds = PAUSE_SECONDS
     for _ in range(ATTEMPTS_MAX - 1):
         try:
             return await ask()
         except ClientError as error:
-            if not is_passing(error):
+            if not is_transient(error):
                 raise
         await pause(seconds)
         seconds = min(seconds * 2, PAUSE_SECONDS_MAX)
     return await ask()
 
 
-def is_passing(error: ClientError) -> bool:
+def is_transient(error: ClientError) -> bool:
     if isinstance(error, Refused):
         return error.status >= 500 or "Throttl" in error.code
     return isinstance(error, TimedOut | Unreachable)

@@ -1,4 +1,4 @@
-"""A copy between two servers that is broken off half-way, for the tests of `dovemq copy`."""
+"""A move between two servers that is broken off half-way, for the tests of `dovemq move`."""
 
 import contextlib
 import json
@@ -55,8 +55,8 @@ class Place:
 
     def visible(self, url: str) -> int:
         name = "ApproximateNumberOfMessages"
-        told = self.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])
-        return int(told["Attributes"][name])
+        reported = self.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])
+        return int(reported["Attributes"][name])
 
     def bodies(self, url: str) -> list[int]:
         """All messages, in the order in which they are received; they are deleted."""
@@ -72,7 +72,7 @@ class Place:
         return found
 
 
-class Copy:
+class Move:
     """From one queue to another; `start` may be called again when it has ended."""
 
     def __init__(
@@ -88,7 +88,7 @@ class Copy:
         # For a place that takes any key; a data directory comes before it.
         keys = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any"}
         return subprocess.Popen(
-            [sys.executable, "-m", "dovemq", "copy", self.source, self.target, *self._options],
+            [sys.executable, "-m", "dovemq", "move", self.source, self.target, *self._options],
             env={**kept, **keys},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -113,7 +113,7 @@ class Copy:
     def _await_some(self, count: int) -> None:
         deadline = time.monotonic() + HALF_WAY_SECONDS_MAX
         while self.new.visible(self.target) < count:
-            assert time.monotonic() < deadline, "the copy does not get on"
+            assert time.monotonic() < deadline, "the move makes no progress"
             time.sleep(LOOK_SECONDS)
 
 
@@ -124,8 +124,8 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, dict[str, Any]]:
         if process.poll() is None:
             process.kill()
             process.communicate()
-    # A long copy reports its progress there, and nothing else.
-    assert re.fullmatch(r"(\d+ messages copied\n)*", err)
+    # A long move reports its progress there, and nothing else.
+    assert re.fullmatch(r"(\d+ messages moved\n)*", err)
     return process.returncode, json.loads(out) if out else {}
 
 

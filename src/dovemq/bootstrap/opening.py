@@ -1,0 +1,127 @@
+"""A service over its store, with the clock, random generator and ids that it needs."""
+
+import contextlib
+import random
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from dovemq.core.observing import Observer
+from dovemq.core.ports import Clock, Store
+from dovemq.server.care import StoreCare
+from dovemq.service import Service, build_service
+from dovemq.settings import ACCOUNT, CACHE_BYTES_MAX
+from dovemq.stores.memory import MemoryStore
+from dovemq.stores.urls import MemoryPlace, Place
+from dovemq.system.clock import SystemClock
+
+if TYPE_CHECKING:
+    from dovemq.stores.sqlite import SqliteStore
+    from dovemq.stores.sqlite.damage.report import Report
+    from dovemq.stores.sqlite.statistics import Statistics
+    from dovemq.stores.sqlite.verification import Verification
+
+_RECEIPT_KEY_BYTES: Final = 32
+
+
+class Opened(Struct, frozen=True):
+    """A started service over its store, with the generator of ids for messages and requests.
+
+    Only stores that can be backed up and verified have a `care`.
+    """
+
+    service: Service
+    new_id: Callable[[], str]
+    care: StoreCare | None
+
+
+class StoreFindings(Struct, frozen=True):
+    findings: tuple[str, ...]
+
+
+class EmbeddedCare:
+    """The embedded store as the admin API uses it, with damage reported as lines of text."""
+
+    def __init__(self, store: "SqliteStore") -> None:
+        self._store = store
+
+    @property
+    def statistics(self) -> "Statistics":
+        return self._store.statistics
+
+    async def backup(self, target: Path) -> None:
+        await self._store.backup(target)
+
+    async def verify(self) -> StoreFindings:
+        """Verify the store. Damage of earlier starts is listed while its evidence is kept."""
+        earlier = [line for report in self.damage() for line in report.lines()]
+        return StoreFindings((*earlier, *damage_lines(await self._store.verify())))
+
+    def damage(self) -> "list[Report]":
+        return self._store.damage()
+
+
+def damage_lines(found: "Verification") -> Iterator[str]:
+    """One line for each damage, and none for a sound store."""
+    yield from found.problems
+    for each in found.damaged:
+        name = f"{each.message_id} (sequence {each.sequence})" if each.message_id else each.sequence
+        yield f"queue {each.queue}, message {name}: {each.reason}"
+    if found.damaged_count > len(found.damaged):
+        yield f"{found.damaged_count - len(found.damaged)} more damaged messages"
+    if found.strays:
+        yield f"{found.strays} bodies that belong to no message"
+
+
+async def open_service(
+    place: Place,
+    *,
+    root: str = ACCOUNT,
+    cache_bytes_max: int = CACHE_BYTES_MAX,
+    strict_aws: bool = False,
+    observer: Observer | None = None,
+) -> Opened:
+    clock = SystemClock()
+    rng = random.Random(secrets.randbits(256))
+    new_id = random_ids(random.Random(secrets.randbits(256)))
+    store, care = await _open_store(place, rng, cache_bytes_max, clock, observer)
+    async with contextlib.AsyncExitStack() as undo:
+        undo.push_async_callback(store.close)
+        service = build_service(
+            store, clock, new_id, root=root, strict_aws=strict_aws, observer=observer
+        )
+        await service.start()
+        undo.pop_all()
+    return Opened(service, new_id, care)
+
+
+async def _open_store(
+    place: Place,
+    rng: random.Random,
+    cache_bytes_max: int,
+    clock: Clock,
+    observer: Observer | None,
+) -> tuple[Store, StoreCare | None]:
+    if isinstance(place, MemoryPlace):
+        return MemoryStore(rng, secrets.token_bytes(_RECEIPT_KEY_BYTES), observer), None
+    # Imported here, since a program over `memory://` needs no SQLite.
+    from dovemq.stores.sqlite import open_store
+
+    store = await open_store(
+        place.directory, rng=rng, cache_bytes_max=cache_bytes_max, clock=clock, observer=observer
+    )
+    return store, EmbeddedCare(store)
+
+
+def random_ids(rng: random.Random) -> Callable[[], str]:
+    """A generator of UUIDs (version 4) as text, three times as fast as `uuid.uuid4`."""
+    bits = rng.getrandbits
+
+    def new_id() -> str:
+        text = f"{bits(128):032x}"
+        return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-a{text[17:20]}-{text[20:]}"
+
+    return new_id

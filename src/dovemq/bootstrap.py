@@ -40,7 +40,7 @@ from dovemq.sqs.declared import DeclaredQueue, read_declared
 from dovemq.sqs.declaring import ServiceOwner, declare
 from dovemq.sqs.endpoint import SqsEndpoint
 from dovemq.stores.memory import MemoryStore
-from dovemq.stores.urls import MemoryPlace, Place, parse_store_url
+from dovemq.stores.urls import MemoryLocation, StoreLocation, parse_store_url
 from dovemq.system.clock import SystemClock
 from dovemq.system.collector import calm_collector
 from dovemq.system.key_file import ensure_key, read_key
@@ -50,7 +50,7 @@ from dovemq.telemetry.tracing import Tracing, open_tracing
 
 if TYPE_CHECKING:
     from dovemq.stores.sqlite import SqliteStore
-    from dovemq.stores.sqlite.damage.report import Report
+    from dovemq.stores.sqlite.damage.report import DamageReport
     from dovemq.stores.sqlite.statistics import Statistics
     from dovemq.stores.sqlite.verification import Verification
 
@@ -120,7 +120,7 @@ class EmbeddedCare:
         earlier = [line for report in self.damage() for line in report.lines()]
         return Findings((*earlier, *damage_lines(await self._store.verify())))
 
-    def damage(self) -> "list[Report]":
+    def damage(self) -> "list[DamageReport]":
         return self._store.damage()
 
 
@@ -137,7 +137,7 @@ def damage_lines(found: "Verification") -> Iterator[str]:
 
 
 async def open_service(
-    place: Place,
+    place: StoreLocation,
     *,
     root: str = ACCOUNT,
     cache_bytes_max: int = CACHE_BYTES_MAX,
@@ -159,13 +159,13 @@ async def open_service(
 
 
 async def _open_store(
-    place: Place,
+    place: StoreLocation,
     rng: random.Random,
     cache_bytes_max: int,
     clock: Clock,
     observer: Observer | None,
 ) -> tuple[Store, StoreCare | None]:
-    if isinstance(place, MemoryPlace):
+    if isinstance(place, MemoryLocation):
         return MemoryStore(rng, secrets.token_bytes(_RECEIPT_KEY_BYTES), observer), None
     # Only here: a program over `memory://` needs no SQLite.
     from dovemq.stores.sqlite import open_store
@@ -226,9 +226,9 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
             log.warning("clients were cut off after %d seconds", settings.drain_seconds)
 
 
-def _open_audit(place: Place, settings: Settings) -> AuditLog:
+def _open_audit(place: StoreLocation, settings: Settings) -> AuditLog:
     """A service that keeps no messages keeps no record of them either."""
-    if isinstance(place, MemoryPlace):
+    if isinstance(place, MemoryLocation):
         return PassingAudit()
     files = AuditFiles(
         settings.data, bytes_max=settings.audit_bytes_max, files_max=settings.audit_files_max

@@ -17,7 +17,7 @@ from dovemq.core.commands import Duplicate, Lease, Leased, Peeked, Sent, Transfe
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Store
 from dovemq.stores.memory import MemoryPartition, MemoryStore
-from dovemq.stores.memory_receive import Groups
+from dovemq.stores.memory_receive import MemoryGroups
 from dovemq.stores.sqlite import SqliteStore, open_store
 from dovemq.testing.clock import ManualClock
 from tests.contract.world import Line, StoreOpener, World
@@ -203,9 +203,9 @@ def _timeless(peeked: Peeked) -> Peeked:
     return msgspec.structs.replace(peeked, message=message)
 
 
-def _recovered_groups(partition: MemoryPartition) -> Groups:
+def _recovered_groups(partition: MemoryPartition) -> MemoryGroups:
     """Noise and pace are not kept on disk: a restart knows the groups by their messages."""
-    groups = Groups()
+    groups = MemoryGroups()
     for row in partition._rows.values():
         if row.group is not None:
             groups.joined(row.group, row.message.sent_ms)

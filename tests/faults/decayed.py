@@ -16,7 +16,7 @@ from dovemq.core.ports import Partition
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
 from dovemq.load.decay import STRETCH_BYTES, Decay, apply_decay
 from dovemq.stores.sqlite import SqliteStore, open_store
-from dovemq.stores.sqlite.damage.report import Report
+from dovemq.stores.sqlite.damage.report import DamageReport
 from dovemq.testing.clock import ManualClock
 
 ACCOUNT: Final = "000000000000"
@@ -67,7 +67,7 @@ class Outcome(Struct, frozen=True):
 
     peeked: dict[str, State]
     served: list[tuple[str, str, str]]
-    reports: list[Report]
+    reports: list[DamageReport]
     sound: bool
 
     @property

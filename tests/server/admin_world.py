@@ -22,7 +22,7 @@ from dovemq.service import Service, build_service
 from dovemq.service.failures import Failures
 from dovemq.sqs.signature import Signer
 from dovemq.stores.memory import MemoryStore
-from dovemq.stores.sqlite.damage.report import Report
+from dovemq.stores.sqlite.damage.report import DamageReport
 from dovemq.stores.sqlite.statistics import Statistics
 from dovemq.telemetry.meter import Meter
 from dovemq.testing.clock import ManualClock
@@ -43,7 +43,7 @@ class FakeCare:
         self.statistics = Statistics()
         self.copy = b"a whole database" * 50_000
         self.findings: list[str] = []
-        self.reports: list[Report] = []
+        self.reports: list[DamageReport] = []
         self.go = asyncio.Event()
         self.go.set()
         self.failure: Exception | None = None
@@ -58,7 +58,7 @@ class FakeCare:
         await self.go.wait()
         return Verified(self.findings)
 
-    def damage(self) -> list[Report]:
+    def damage(self) -> list[DamageReport]:
         return self.reports
 
 

@@ -118,7 +118,7 @@ async def test_message_purged_while_it_is_read_is_not_delivered(place: Place) ->
 @in_loop
 async def test_receive_that_wants_what_several_others_read_is_answered(place: Place) -> None:
     line = await on_disk(place, 40)
-    bodies = line.store._ground.bodies
+    bodies = line.store._context.bodies
     reads = [asyncio.create_task(bodies.load([n], lambda _: [])) for n in range(1, 21)]
     await asyncio.sleep(0)
     found = await bodies.load(range(1, 21), lambda _: [])

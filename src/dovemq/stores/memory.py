@@ -35,7 +35,7 @@ from dovemq.core.observing import Observer, Unobserved
 from dovemq.core.queue import Queue
 from dovemq.core.sending import accepted, stored_units
 from dovemq.stores.memory_catalogue import MemoryCatalogue
-from dovemq.stores.memory_receive import Groups, Receive, Row
+from dovemq.stores.memory_receive import MemoryGroups, MemoryRow, Receive
 
 
 class MemoryPartition:
@@ -54,8 +54,8 @@ class MemoryPartition:
         self._rng = rng
         self._check_open = check_open
         self._observer = observer
-        self._rows: dict[int, Row] = {}
-        self._groups = Groups()
+        self._rows: dict[int, MemoryRow] = {}
+        self._groups = MemoryGroups()
         self._first_sends: dict[str, tuple[int, Sent]] = {}
         self._sent_ms_min = 0
         self._watchers: dict[object, Callable[[], None]] = {}
@@ -187,7 +187,7 @@ class MemoryPartition:
                 _, first = self._first_sends[key]
                 return Duplicate(first.message_id, first.sequence)
         message = accepted(draft, next(self._sequences), now_ms)
-        self._add(Row(message, visible_ms=now_ms + draft.delay_ms))
+        self._add(MemoryRow(message, visible_ms=now_ms + draft.delay_ms))
         sent = Sent(message.message_id, message.sequence)
         if key is not None:
             self._first_sends[key] = (now_ms, sent)
@@ -207,7 +207,7 @@ class MemoryPartition:
                 return
             del self._first_sends[key]
 
-    def _lease(self, row: Row, now_ms: int) -> Lease:
+    def _lease(self, row: MemoryRow, now_ms: int) -> Lease:
         receipt = Receipt(self._queue.number, self._number, row.sequence, row.receive_count, now_ms)
         return Lease(row.message, receipt, row.receive_count, row.first_received_ms)
 
@@ -241,7 +241,7 @@ class MemoryPartition:
             transfer.message, sequence=next(self._sequences), sent_ms=sent_ms
         )
         self._add(
-            Row(
+            MemoryRow(
                 message,
                 visible_ms=now_ms,
                 receive_count=transfer.receive_count,
@@ -251,20 +251,20 @@ class MemoryPartition:
         )
         return Sent(message_id, message.sequence)
 
-    def _add(self, row: Row) -> None:
+    def _add(self, row: MemoryRow) -> None:
         self._rows[row.sequence] = row
         self._sent_ms_min = min(self._sent_ms_min, row.message.sent_ms)
         if row.group is not None:
             self._groups.joined(row.group, row.message.sent_ms)
 
-    def _expire(self, rows: Sequence[Row]) -> None:
+    def _expire(self, rows: Sequence[MemoryRow]) -> None:
         for row in rows:
             self._remove(row)
         if rows:
             sequences = [row.sequence for row in rows]
             self._observer.expired(self._queue, self._number, sequences)
 
-    def _remove(self, row: Row) -> None:
+    def _remove(self, row: MemoryRow) -> None:
         del self._rows[row.sequence]
         if row.group is not None:
             self._groups.left(row.group)
@@ -277,7 +277,7 @@ class MemoryPartition:
         self._watchers.pop(key, None)
 
 
-def _holds(receipt: Receipt, row: Row, now_ms: int) -> bool:
+def _holds(receipt: Receipt, row: MemoryRow, now_ms: int) -> bool:
     """Whether the receipt names the lease under which the message is hidden now."""
     return row.leased(now_ms) and row.receive_count == receipt.receive_count
 

@@ -21,7 +21,7 @@ from dovemq.core.queue import QueueSettings
 _RATE_WINDOW_MS: Final = limits.SECOND_MS
 
 
-class Row(Struct, eq=False):
+class MemoryRow(Struct, eq=False):
     """A message and its state. `visible_ms` is the T of the paper's tuple (T, I)."""
 
     message: Message
@@ -66,7 +66,7 @@ class Row(Struct, eq=False):
             self.before_lease = None
 
 
-class Groups:
+class MemoryGroups:
     """What a partition remembers of message groups besides their messages."""
 
     def __init__(self) -> None:
@@ -113,10 +113,15 @@ class Receive:
     """One receive in progress: what it has taken, and which groups must wait."""
 
     def __init__(
-        self, rows: Iterable[Row], settings: QueueSettings, groups: Groups, ask: Ask, now_ms: int
+        self,
+        rows: Iterable[MemoryRow],
+        settings: QueueSettings,
+        groups: MemoryGroups,
+        ask: Ask,
+        now_ms: int,
     ) -> None:
-        self.taken: list[Row] = []
-        self.exhausted: list[Row] = []
+        self.taken: list[MemoryRow] = []
+        self.exhausted: list[MemoryRow] = []
         self._rows = list(rows)
         self._settings = settings
         self._groups = groups
@@ -165,7 +170,7 @@ class Receive:
         return min(due, default=None)
 
     def _groups_with_room(self) -> set[str]:
-        """Groups with a row to hand out that no lease of the group holds back."""
+        """MemoryGroups with a row to hand out that no lease of the group holds back."""
         rows = [rows[0] for rows in self._groups_in_order()] if self._settings.fifo else self._rows
         leases_max = self._settings.group_concurrency
         return {
@@ -176,11 +181,11 @@ class Receive:
             and (leases_max is None or self._leases[row.group] < leases_max)
         }
 
-    def _window(self, rows: Iterable[Row]) -> list[Row]:
+    def _window(self, rows: Iterable[MemoryRow]) -> list[MemoryRow]:
         """The first rows that take part in the draw; exhausted ones on the way are set aside."""
         size = choosing.window_size(self._settings.order_hint, self._ask.count_max)
         open_rows = (row for row in rows if not self._blocked(row))
-        window: list[Row] = []
+        window: list[MemoryRow] = []
         for row in itertools.islice(open_rows, limits.TUPLES_INSPECTED_MAX):
             if self._is_exhausted(row):
                 self._take(row)
@@ -190,7 +195,7 @@ class Receive:
                 break
         return window
 
-    def _fill_up(self, noisy: list[Row]) -> None:
+    def _fill_up(self, noisy: list[MemoryRow]) -> None:
         """From the noisy group with the fewest leases, one row at a time."""
         for _ in range(limits.TUPLES_INSPECTED_MAX):
             candidates = [row for row in noisy if not self._blocked(row)]
@@ -200,7 +205,7 @@ class Receive:
             noisy.remove(row)
             self._take(row)
 
-    def _take_run(self, rows: Sequence[Row]) -> None:
+    def _take_run(self, rows: Sequence[MemoryRow]) -> None:
         """Consecutive visible rows of a group; an exhausted one must leave before the rest."""
         for row in rows:
             exhausted = self._is_exhausted(row)
@@ -210,7 +215,7 @@ class Receive:
             if exhausted:
                 return
 
-    def _take(self, row: Row) -> None:
+    def _take(self, row: MemoryRow) -> None:
         spent = self._is_exhausted(row)
         (self.exhausted if spent else self.taken).append(row)
         lease_ms = choosing.lease_length_ms(self._ask.lease_ms, spent=spent)
@@ -220,23 +225,23 @@ class Receive:
         if row.group is not None and self._settings.group_rate_per_second is not None:
             self._groups.leased(row.group, self._now_ms)
 
-    def _visible(self) -> list[Row]:
+    def _visible(self) -> list[MemoryRow]:
         return [row for row in self._rows if row.visible(self._now_ms)]
 
-    def _is_exhausted(self, row: Row) -> bool:
+    def _is_exhausted(self, row: MemoryRow) -> bool:
         return choosing.exhausted(row.receive_count, self._ask.receives_max)
 
-    def _groups_in_order(self) -> list[list[Row]]:
-        groups: dict[str | None, list[Row]] = {}
+    def _groups_in_order(self) -> list[list[MemoryRow]]:
+        groups: dict[str | None, list[MemoryRow]] = {}
         for row in self._rows:
             groups.setdefault(row.group, []).append(row)
         return sorted(groups.values(), key=lambda rows: rows[0].place)
 
-    def _claimable(self, rows: Sequence[Row]) -> bool:
+    def _claimable(self, rows: Sequence[MemoryRow]) -> bool:
         """Whether the first message of a FIFO group is visible and its limits let it out."""
         return rows[0].visible(self._now_ms) and not self._blocked(rows[0])
 
-    def _blocked(self, row: Row) -> bool:
+    def _blocked(self, row: MemoryRow) -> bool:
         return self._allowance(row.group) <= 0
 
     def _allowance(self, group: str | None) -> int:

@@ -11,29 +11,29 @@ EMBEDDED: Final = "embedded://"
 MEMORY: Final = "memory://"
 
 
-class EmbeddedPlace(Struct, frozen=True):
+class EmbeddedLocation(Struct, frozen=True):
     directory: Path
 
 
-class MemoryPlace(Struct, frozen=True):
+class MemoryLocation(Struct, frozen=True):
     """Gone when the process ends."""
 
 
-Place = EmbeddedPlace | MemoryPlace
+StoreLocation = EmbeddedLocation | MemoryLocation
 
 
-def parse_store_url(url: str, data: Path) -> Place:
+def parse_store_url(url: str, data: Path) -> StoreLocation:
     if url == EMBEDDED:
-        return EmbeddedPlace(data)
+        return EmbeddedLocation(data)
     if url == MEMORY:
-        return MemoryPlace()
+        return MemoryLocation()
     raise SettingInvalid("store", f"{url!r} names no store", f"use {EMBEDDED} or {MEMORY}")
 
 
-def parse_path(path: str | Path) -> Place:
+def parse_path(path: str | Path) -> StoreLocation:
     """What a program opens: a directory, or the URL of a store without one."""
     if isinstance(path, str) and "://" in path:
         if path == MEMORY:
-            return MemoryPlace()
+            return MemoryLocation()
         raise SettingInvalid("path", f"{path!r} names no store", f"use a directory or {MEMORY}")
-    return EmbeddedPlace(Path(path).expanduser())
+    return EmbeddedLocation(Path(path).expanduser())

@@ -13,7 +13,7 @@ from dovemq.core import limits
 from dovemq.core.commands import Duplicate, Sent
 from dovemq.stores.sqlite.connection import out_of_space
 from dovemq.stores.sqlite.directory import Reserve
-from dovemq.stores.sqlite.group import SEQUENCES_RESERVED, Group, Sending
+from dovemq.stores.sqlite.group import SEQUENCES_RESERVED, CommitGroup, PendingSend
 from dovemq.stores.sqlite.guards import entry_crc32
 from dovemq.stores.sqlite.seals import SealFile
 from dovemq.stores.sqlite.statements import Statements
@@ -24,7 +24,7 @@ DEDUPLICATIONS_EXPIRED_MIN: Final = 20
 SEQUENCE_KEY: Final = "sequence_reserved"
 
 
-class Outcome(enum.Enum):
+class CommitOutcome(enum.Enum):
     COMMITTED = "committed"
     SENDS_REFUSED = "sends refused"
     """The disk is full: all but the sends was committed."""
@@ -33,8 +33,8 @@ class Outcome(enum.Enum):
     FAILED = "failed"
 
 
-class Result(Struct, frozen=True):
-    outcome: Outcome
+class CommitResult(Struct, frozen=True):
+    outcome: CommitOutcome
     cause: str = ""
 
 
@@ -60,17 +60,17 @@ class Committer:
         self._log_copied = False
         connection.set_wal_hook(self._note_wal_pages)
 
-    def commit(self, group: Group) -> Result:
+    def commit(self, group: CommitGroup) -> CommitResult:
         if group.remake_reserve:
             self._short_of_space = not self._reserve.make()
         try:
             self._apply(group, sends=True)
             if self._short_of_space:
                 group.free_pages_bytes = self._free_pages_bytes()
-            return Result(Outcome.COMMITTED)
+            return CommitResult(CommitOutcome.COMMITTED)
         except apsw.Error as error:
             if not out_of_space(error):
-                return Result(Outcome.FAILED, str(error))
+                return CommitResult(CommitOutcome.FAILED, str(error))
         return self._commit_rest(group)
 
     def checkpoint_due(self) -> bool:
@@ -78,12 +78,12 @@ class Committer:
             self._wal_pages_checkpointed = 0
         return self._wal_pages >= self._wal_pages_checkpointed + CHECKPOINT_PAGES
 
-    def checkpoint(self) -> Result:
+    def checkpoint(self) -> CommitResult:
         """Passive: never waits for a reader; what is left is done by a later one."""
         self._wal_pages_checkpointed = self._wal_pages
         return self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
 
-    def finish(self) -> Result:
+    def finish(self) -> CommitResult:
         """Leave one file behind and an empty log, for a quick next start."""
         result = self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
         if not self._log_copied:
@@ -93,39 +93,39 @@ class Committer:
     def close(self) -> None:
         self._connection.close(True)
 
-    def _commit_rest(self, group: Group) -> Result:
+    def _commit_rest(self, group: CommitGroup) -> CommitResult:
         """On a full disk: with the reserve and a log that starts anew, all but the sends."""
         self._short_of_space = True
         self._reserve.release()
         checkpointed = self.checkpoint()
-        if checkpointed.outcome is Outcome.FAILED:
+        if checkpointed.outcome is CommitOutcome.FAILED:
             return checkpointed
         try:
             self._apply(group, sends=False)
             group.free_pages_bytes = self._free_pages_bytes()
-            return Result(Outcome.SENDS_REFUSED)
+            return CommitResult(CommitOutcome.SENDS_REFUSED)
         except apsw.Error as error:
             if out_of_space(error):
-                return Result(Outcome.FULL)
-            return Result(Outcome.FAILED, str(error))
+                return CommitResult(CommitOutcome.FULL)
+            return CommitResult(CommitOutcome.FAILED, str(error))
 
-    def _checkpoint(self, mode: int) -> Result:
+    def _checkpoint(self, mode: int) -> CommitResult:
         try:
             self._log_copied = False
             frames, copied = self._connection.wal_checkpoint(mode=mode)
             self._seals.checkpointed(copied)
             self._log_copied = frames == copied
         except OSError as error:
-            return Result(Outcome.FAILED, f"pages cannot be sealed: {error.strerror}")
+            return CommitResult(CommitOutcome.FAILED, f"pages cannot be sealed: {error.strerror}")
         except apsw.BusyError:
-            return Result(Outcome.COMMITTED)
+            return CommitResult(CommitOutcome.COMMITTED)
         except apsw.Error as error:
             if out_of_space(error):
-                return Result(Outcome.FULL)
-            return Result(Outcome.FAILED, str(error))
-        return Result(Outcome.COMMITTED)
+                return CommitResult(CommitOutcome.FULL)
+            return CommitResult(CommitOutcome.FAILED, str(error))
+        return CommitResult(CommitOutcome.COMMITTED)
 
-    def _apply(self, group: Group, *, sends: bool) -> None:
+    def _apply(self, group: CommitGroup, *, sends: bool) -> None:
         if not group.writes:
             return
         connection = self._connection
@@ -147,7 +147,7 @@ class Committer:
             raise
         self._reserved = reserved
 
-    def _delete(self, group: Group) -> None:
+    def _delete(self, group: CommitGroup) -> None:
         keys = [*group.deletes, *group.expired]
         if group.sweep is not None:
             swept = list(
@@ -160,7 +160,7 @@ class Committer:
             self._connection.executemany(self._sql.delete_entry, keys)
             self._connection.executemany(self._sql.delete_body, [(key[2],) for key in keys])
 
-    def _send(self, group: Group) -> int:
+    def _send(self, group: CommitGroup) -> int:
         """Write what is new; answers the sequence up to which numbers are reserved."""
         if not group.sendings:
             return self._reserved
@@ -194,7 +194,7 @@ class Committer:
         self._connection.execute(self._sql.set_meta, (SEQUENCE_KEY, reserved))
         return reserved
 
-    def _deduplicate(self, sending: Sending, keys: list[bytes]) -> None:
+    def _deduplicate(self, sending: PendingSend, keys: list[bytes]) -> None:
         queue, _ = sending.place
         sending.accepted = []
         expires_ms = sending.now_ms + limits.DEDUPLICATION_MS
@@ -207,7 +207,7 @@ class Committer:
             first = self._connection.execute(self._sql.find_deduplication, (queue, key)).get
             sending.answers[at] = Duplicate(*first)
 
-    def _expire_deduplication(self, sendings: list[Sending]) -> None:
+    def _expire_deduplication(self, sendings: list[PendingSend]) -> None:
         """Twice as many as came in, so that the table shrinks to what is young enough."""
         claimed = sum(len(sending.keys) for sending in sendings if sending.keys is not None)
         if claimed:
@@ -215,7 +215,7 @@ class Committer:
             bound = (sendings[-1].now_ms, count)
             self._connection.execute(self._sql.expire_deduplication, bound)
 
-    def _adopt(self, sending: Sending) -> None:
+    def _adopt(self, sending: PendingSend) -> None:
         sending.accepted = []
         for at, entry in enumerate(sending.entries):
             message_id = sending.messages[at].message_id
@@ -251,5 +251,5 @@ class Committer:
         return apsw.SQLITE_OK
 
 
-def _accepted(sending: Sending) -> range | list[int]:
+def _accepted(sending: PendingSend) -> range | list[int]:
     return range(len(sending.entries)) if sending.accepted is None else sending.accepted

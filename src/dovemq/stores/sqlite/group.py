@@ -17,7 +17,7 @@ from dovemq.core.message import Message
 from dovemq.stores.sqlite.guards import entry_crc32
 from dovemq.stores.sqlite.rows import BodyRow
 
-Place = tuple[int, int]
+PartitionKey = tuple[int, int]
 """Queue number and partition number."""
 
 EntryKey = tuple[int, int, int]
@@ -25,23 +25,23 @@ EntryKey = tuple[int, int, int]
 
 UpdateRow = tuple[int, int, int, int, int, int, int]
 
-Touched = dict[int, tuple[Place, Entry]]
+Touched = dict[int, tuple[PartitionKey, Entry]]
 """By sequence the entries whose newest state is not on disk."""
 
 SEQUENCES_RESERVED: Final = 10_000
 """Reserved at a time, so that few commits write the high-water mark."""
 
 
-class Sending(Struct):
+class PendingSend(Struct):
     """The messages of one request that become durable and then visible together.
 
     `keys` are there on FIFO queues: the writer then decides which items are duplicates, replaces
     their answers and lists the others in `accepted`. None there means all.
     """
 
-    place: Place
+    place: PartitionKey
     now_ms: int
-    publish: Callable[["Sending"], None]
+    publish: Callable[["PendingSend"], None]
     future: asyncio.Future[list[Sent | Duplicate]]
     messages: list[Message] = []
     bodies: list[BodyRow] = []
@@ -61,9 +61,9 @@ class Work(Struct):
     result: Any = None
 
 
-class Group:
+class CommitGroup:
     def __init__(self) -> None:
-        self.sendings: list[Sending] = []
+        self.sendings: list[PendingSend] = []
         self.touched: Touched = {}
         self.deletes: list[EntryKey] = []
         self.works: list[Work] = []

@@ -12,8 +12,8 @@ from dovemq.core.entry import Entry, Picked
 from dovemq.core.index import Index
 from dovemq.core.message import Message
 from dovemq.core.queue import Queue
-from dovemq.stores.sqlite.ground import Ground
-from dovemq.stores.sqlite.group import Place
+from dovemq.stores.sqlite.context import StoreContext
+from dovemq.stores.sqlite.group import PartitionKey
 
 _log = logging.getLogger(__name__)
 
@@ -32,15 +32,20 @@ class Holding:
 
 class Handout:
     def __init__(
-        self, queue: Queue, place: Place, index: Index, ground: Ground, wake: Callable[[], None]
+        self,
+        queue: Queue,
+        place: PartitionKey,
+        index: Index,
+        context: StoreContext,
+        wake: Callable[[], None],
     ) -> None:
         self._queue_key = queue.key
         self._place = place
         self._index = index
-        self._ground = ground
-        self._touch = ground.writer.touch
-        self._cached = ground.bodies.cache.get
-        self._cached_all = ground.bodies.cache.get_all
+        self._context = context
+        self._touch = context.writer.touch
+        self._cached = context.bodies.cache.get
+        self._cached_all = context.bodies.cache.get_all
         self._wake = wake
 
     def at_once(self, picked: Picked, now_ms: int) -> Leased | None:
@@ -56,7 +61,7 @@ class Handout:
             receipt = Receipt(queue, partition, entry.sequence, count, now_ms)
             leases.append(Lease(message, receipt, count, entry.first_received_ms))
         self._touch(self._place, taken)
-        self._ground.statistics.cache_hits += len(leases)
+        self._context.statistics.cache_hits += len(leases)
         return Leased(leases, [], picked.more, picked.next_due_ms)
 
     async def hand_out(self, picked: Picked, now_ms: int) -> tuple[Leased, bool]:
@@ -72,7 +77,7 @@ class Handout:
                 missing.append(holding.sequence)
             else:
                 found[holding.sequence] = message
-        self._ground.statistics.cache_hits += len(found)
+        self._context.statistics.cache_hits += len(found)
         damaged = False
         if missing:
             found.update(await self._load(missing, holdings))
@@ -93,7 +98,7 @@ class Handout:
 
     async def _load(self, missing: list[int], holdings: list[Holding]) -> dict[int, Message]:
         try:
-            return await self._ground.bodies.load(missing, self._index.ahead)
+            return await self._context.bodies.load(missing, self._index.ahead)
         except BaseException:
             # Also when cancelled: a caller that went away leaves nothing leased.
             for holding in holdings:
@@ -114,7 +119,7 @@ class Handout:
             elif sequence not in found:
                 damaged = True
                 self._index.set_aside(sequence)
-                self._ground.statistics.damaged += 1
+                self._context.statistics.damaged += 1
                 _log.error(
                     "message %d of queue %s is damaged and set aside", sequence, self._queue_key
                 )

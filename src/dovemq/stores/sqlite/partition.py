@@ -33,8 +33,8 @@ from dovemq.core.index import Index
 from dovemq.core.message import Message
 from dovemq.core.queue import Queue
 from dovemq.core.sending import accepted, stored_units
-from dovemq.stores.sqlite.ground import Ground
-from dovemq.stores.sqlite.group import Place, Sending
+from dovemq.stores.sqlite.context import StoreContext
+from dovemq.stores.sqlite.group import PartitionKey, PendingSend
 from dovemq.stores.sqlite.handout import Handout
 from dovemq.stores.sqlite.peeking import peeking
 from dovemq.stores.sqlite.rows import deduplication_digest
@@ -46,16 +46,16 @@ LET_GO_MAX: Final = 200
 
 
 class SqlitePartition:
-    def __init__(self, queue: Queue, number: int, index: Index, ground: Ground) -> None:
+    def __init__(self, queue: Queue, number: int, index: Index, context: StoreContext) -> None:
         self.queue = queue
         self._closed = False
-        self._place: Place = (queue.number, number)
+        self._place: PartitionKey = (queue.number, number)
         self._index = index
-        self._ground = ground
-        self._writer = ground.writer
-        self._observer = ground.observer
-        self._cache = ground.bodies.cache
-        self._handout = Handout(queue, self._place, index, ground, self._wake)
+        self._context = context
+        self._writer = context.writer
+        self._observer = context.observer
+        self._cache = context.bodies.cache
+        self._handout = Handout(queue, self._place, index, context, self._wake)
         self._watchers: dict[object, Callable[[], None]] = {}
         self._now_ms = 0
 
@@ -64,9 +64,9 @@ class SqlitePartition:
         self._writer.check_space(now_ms)
         if not drafts:
             return []
-        sending, row = self._sending(now_ms), self._ground.codec.row
+        sending, row = self._sending(now_ms), self._context.codec.row
         for draft in drafts:
-            sequence = next(self._ground.sequences)
+            sequence = next(self._context.sequences)
             message = accepted(draft, sequence, now_ms)
             sending.messages.append(message)
             sending.bodies.append(row(message, self._place))
@@ -85,7 +85,7 @@ class SqlitePartition:
         if not transfers:
             return []
         self._expire(now_ms)
-        sending, row = self._sending(now_ms), self._ground.codec.row
+        sending, row = self._sending(now_ms), self._context.codec.row
         for transfer in transfers:
             message = self._adopted(transfer.message, now_ms)
             sending.messages.append(message)
@@ -216,7 +216,7 @@ class SqlitePartition:
         self._expire(now_ms)
         # Afterwards the rows are what the index says: no pending lease has to be laid over them.
         await self._writer.flush()
-        return await self._ground.reader.look_up(peeking(self._ground, self._place, page, now_ms))
+        return await self._context.reader.look_up(peeking(self._context, self._place, page, now_ms))
 
     async def counts(self, now_ms: int) -> Counts:
         self._check_open()
@@ -253,7 +253,7 @@ class SqlitePartition:
     def _let_go(self) -> None:
         """Of the index, in pieces: a long one that goes at once would stop the loop."""
         if self._index.drop(sys.maxsize, LET_GO_MAX):
-            self._ground.loop.call_soon(self._let_go)
+            self._context.loop.call_soon(self._let_go)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -261,13 +261,13 @@ class SqlitePartition:
 
     def _adopted(self, message: Message, now_ms: int) -> Message:
         sent_ms = now_ms if self.queue.settings.fifo else message.sent_ms
-        sequence = next(self._ground.sequences)
+        sequence = next(self._context.sequences)
         return msgspec.structs.replace(message, sequence=sequence, sent_ms=sent_ms)
 
-    def _sending(self, now_ms: int) -> Sending:
-        return Sending(self._place, now_ms, self._published, self._ground.loop.create_future())
+    def _sending(self, now_ms: int) -> PendingSend:
+        return PendingSend(self._place, now_ms, self._published, self._context.loop.create_future())
 
-    def _published(self, sending: Sending) -> None:
+    def _published(self, sending: PendingSend) -> None:
         if self._closed:
             # Sent while the queue was being removed: its rows may have been swept before.
             self._writer.sweep(self._place[0])
@@ -284,7 +284,7 @@ class SqlitePartition:
         self._cache.put_all(fresh, records_bytes)
         self._wake()
 
-    def _tell_sent(self, sending: Sending) -> None:
+    def _tell_sent(self, sending: PendingSend) -> None:
         messages = sending.messages
         if sending.accepted is not None:
             messages = [messages[at] for at in sending.accepted]
@@ -300,7 +300,7 @@ class SqlitePartition:
         bound = (self._place[0], sent_before_ms + limits.DEDUPLICATION_MS)
 
         def forget(connection: apsw.Connection) -> None:
-            connection.execute(self._ground.sql.forget_deduplication, bound)
+            connection.execute(self._context.sql.forget_deduplication, bound)
 
         return self._writer.work(forget, lambda _: None)
 

@@ -5,19 +5,19 @@ from collections.abc import Callable
 import apsw
 
 from dovemq.core.commands import Page, Peeked, Visibility
-from dovemq.stores.sqlite.ground import Ground
-from dovemq.stores.sqlite.group import Place
+from dovemq.stores.sqlite.context import StoreContext
+from dovemq.stores.sqlite.group import PartitionKey
 
 
 def peeking(
-    ground: Ground, place: Place, page: Page, now_ms: int
+    context: StoreContext, place: PartitionKey, page: Page, now_ms: int
 ) -> Callable[[apsw.Connection], list[Peeked]]:
     """What the reader thread does; damaged messages are passed over."""
     key = (*place, page.after_sequence, page.count_max)
 
     def read(connection: apsw.Connection) -> list[Peeked]:
-        states = list(connection.execute(ground.sql.peek_entries, key))
-        found, _ = ground.body_reader.read(connection, [state[0] for state in states])
+        states = list(connection.execute(context.sql.peek_entries, key))
+        found, _ = context.body_reader.read(connection, [state[0] for state in states])
         return [
             Peeked(
                 found[sequence],

@@ -21,9 +21,9 @@ from dovemq.core.queue import Queue
 from dovemq.stores.sqlite.committer import SEQUENCE_KEY
 from dovemq.stores.sqlite.connection import open_reader, open_writer, start_log
 from dovemq.stores.sqlite.damage.examination import examine
-from dovemq.stores.sqlite.damage.report import Report
+from dovemq.stores.sqlite.damage.report import DamageReport
 from dovemq.stores.sqlite.directory import sync_directory
-from dovemq.stores.sqlite.group import Place
+from dovemq.stores.sqlite.group import PartitionKey
 from dovemq.stores.sqlite.rows import account_from_row, move_from_record, queue_from_row
 from dovemq.stores.sqlite.schema import check_version, load_steps, migrate
 from dovemq.stores.sqlite.seals import SealFile
@@ -39,7 +39,7 @@ class Recovered(Struct, frozen=True):
     queues: list[Queue]
     moves: list[Move]
     accounts: list[Account]
-    indexes: dict[Place, Index]
+    indexes: dict[PartitionKey, Index]
     orphans: list[int]
     """Numbers of removed queues of which rows are left."""
     sequence_reserved: int
@@ -47,7 +47,7 @@ class Recovered(Struct, frozen=True):
     seals: SealFile
     messages: int
     """Rows of messages, also of removed queues."""
-    report: Report | None
+    report: DamageReport | None
     """What this start had to rebuild."""
 
 
@@ -123,11 +123,11 @@ def _indexes(
     sql: Statements,
     queues: Mapping[int, Queue],
     rng: random.Random,
-) -> tuple[dict[Place, Index], list[int], int]:
-    indexes: dict[Place, Index] = {}
+) -> tuple[dict[PartitionKey, Index], list[int], int]:
+    indexes: dict[PartitionKey, Index] = {}
     messages = 0
     orphans: list[int] = []
-    place: Place | None = None
+    place: PartitionKey | None = None
     add = None
     for number, partition, *state in connection.execute(sql.select_entries):
         if place != (number, partition):

@@ -23,16 +23,16 @@ from dovemq.stores.sqlite.bodies import CACHE_BYTES_DEFAULT, Bodies, BodyCache
 from dovemq.stores.sqlite.catalogue import SqliteCatalogue
 from dovemq.stores.sqlite.committer import Committer
 from dovemq.stores.sqlite.connection import check_library, open_reader, unusable
+from dovemq.stores.sqlite.context import StoreContext
 from dovemq.stores.sqlite.damage.evidence import read_reports
-from dovemq.stores.sqlite.damage.report import Report
+from dovemq.stores.sqlite.damage.report import DamageReport
 from dovemq.stores.sqlite.directory import (
     DATABASE_NAME,
     DirectoryLock,
     Reserve,
     make_directory,
 )
-from dovemq.stores.sqlite.ground import Ground
-from dovemq.stores.sqlite.group import Place
+from dovemq.stores.sqlite.group import PartitionKey
 from dovemq.stores.sqlite.partition import SqlitePartition
 from dovemq.stores.sqlite.reader import BodyReader, Reader
 from dovemq.stores.sqlite.recovery import Recovered, recover
@@ -82,7 +82,7 @@ class SqliteStore:
         self._clock = clock
         self._observer = observer
         self._loop = asyncio.get_running_loop()
-        self._partitions: dict[Place, SqlitePartition] = {}
+        self._partitions: dict[PartitionKey, SqlitePartition] = {}
         reserve = Reserve(directory)
         reserve.make()
         self._seals = recovered.seals
@@ -98,7 +98,7 @@ class SqliteStore:
             self._loop, committer, reserve, self.statistics, recovered.orphans, self._committed
         )
         self._reader = Reader(self._loop, recovered.reading)
-        self._ground = self._new_ground(sql, cache_bytes_max, recovered.sequence_reserved)
+        self._context = self._new_context(sql, cache_bytes_max, recovered.sequence_reserved)
         self.catalogue = SqliteCatalogue(
             self._writer,
             sql,
@@ -148,17 +148,17 @@ class SqliteStore:
     async def verify(self, progress: Progress = no_progress) -> Verification:
         """Read everything and check it, while the store goes on."""
         await self._writer.flush()
-        ground = self._ground
+        context = self._context
         found = await self._aside(
             lambda connection: verify(
-                connection, ground.sql, ground.body_reader, ground.codec, progress
+                connection, context.sql, context.body_reader, context.codec, progress
             )
         )
         unsound = await asyncio.to_thread(self._seals.unsound)
         still = await self._writer.work(lambda _: self._seals.still_unsound(unsound), _nothing)
         return with_damaged_pages(found, still)
 
-    def damage(self) -> list[Report]:
+    def damage(self) -> list[DamageReport]:
         """What was lost at this start and earlier ones, as long as the evidence is there."""
         directory = self._path.parent
         return [each for each in self._reports if (directory / each.evidence).is_dir()]
@@ -177,11 +177,11 @@ class SqliteStore:
 
         return await asyncio.to_thread(run)
 
-    def _new_ground(self, sql: Statements, cache_bytes_max: int, sequence: int) -> Ground:
+    def _new_context(self, sql: Statements, cache_bytes_max: int, sequence: int) -> StoreContext:
         codec = RecordCodec()
         body_reader = BodyReader(sql, codec)
         cache = BodyCache(cache_bytes_max, self.statistics)
-        return Ground(
+        return StoreContext(
             self._loop,
             self._writer,
             self._reader,
@@ -206,7 +206,7 @@ class SqliteStore:
         return self._add_partition(queue, number, index_for(queue.settings, self._rng))
 
     def _add_partition(self, queue: Queue, number: int, index: Index) -> SqlitePartition:
-        partition = SqlitePartition(queue, number, index, self._ground)
+        partition = SqlitePartition(queue, number, index, self._context)
         self._partitions[queue.number, number] = partition
         return partition
 

@@ -22,10 +22,17 @@ import apsw
 from dovemq.core.commands import Duplicate, Sent
 from dovemq.core.entry import Entry
 from dovemq.core.errors import Draining, StoreFailed, StoreFull, UnavailableError
-from dovemq.stores.sqlite.committer import SWEEP_ROWS_MAX, Committer, Outcome, Result
+from dovemq.stores.sqlite.committer import SWEEP_ROWS_MAX, CommitOutcome, CommitResult, Committer
 from dovemq.stores.sqlite.directory import Reserve
 from dovemq.stores.sqlite.gathering import Gathering
-from dovemq.stores.sqlite.group import EntryKey, Group, Place, Sending, Touched, Work
+from dovemq.stores.sqlite.group import (
+    CommitGroup,
+    EntryKey,
+    PartitionKey,
+    PendingSend,
+    Touched,
+    Work,
+)
 from dovemq.stores.sqlite.space import Space
 from dovemq.stores.sqlite.statistics import Statistics, StoreState
 
@@ -50,19 +57,19 @@ class Writer:
         self._space = Space(reserve)
         self._statistics = statistics
         self._committed = committed
-        self._pending = Group()
-        self._committing: Group | None = None
+        self._pending = CommitGroup()
+        self._committing: CommitGroup | None = None
         self._touched: Touched = {}
         self._touched_due = False
         self._deleting: set[int] = set()
-        self._expired: deque[tuple[Place, list[int]]] = deque()
+        self._expired: deque[tuple[PartitionKey, list[int]]] = deque()
         self._sweeps: deque[int] = deque(orphans)
         self._gathering = Gathering(loop, self._hand_over)
         self._timer: asyncio.TimerHandle | None = None
         self._closing = False
         self._stopped = False
         self._abandoned = False
-        self._inbox: queue.SimpleQueue[Group | None] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[CommitGroup | None] = queue.SimpleQueue()
         self._finish = True
         self._thread = threading.Thread(target=self._run, name="dovemq-writer", daemon=True)
         self._thread.start()
@@ -89,7 +96,7 @@ class Writer:
         self._statistics.state = StoreState.OK
         self._pending.remake_reserve = True
 
-    def send(self, sending: Sending) -> asyncio.Future[list[Sent | Duplicate]]:
+    def send(self, sending: PendingSend) -> asyncio.Future[list[Sent | Duplicate]]:
         self._pending.sendings.append(sending)
         self._schedule()
         return sending.future
@@ -103,7 +110,7 @@ class Writer:
         self._schedule()
         return future
 
-    def touch(self, place: Place, entries: Sequence[Entry]) -> None:
+    def touch(self, place: PartitionKey, entries: Sequence[Entry]) -> None:
         """Write the entries' state some time soon."""
         touched = self._touched
         for entry in entries:
@@ -111,7 +118,7 @@ class Writer:
         if self._timer is None:
             self._arm()
 
-    def delete(self, place: Place, sequence: int) -> None:
+    def delete(self, place: PartitionKey, sequence: int) -> None:
         """Takes effect with the future of `commit`."""
         self._touched.pop(sequence, None)
         self._pending.deletes.append((*place, sequence))
@@ -121,7 +128,7 @@ class Writer:
         """Whether the message is gone here but may still be there after a crash."""
         return sequence in self._deleting
 
-    def expire(self, place: Place, sequences: list[int]) -> None:
+    def expire(self, place: PartitionKey, sequences: list[int]) -> None:
         """Delete in bounded pieces; nobody waits: after a crash they expire again."""
         for sequence in sequences:
             self._touched.pop(sequence, None)
@@ -196,7 +203,7 @@ class Writer:
             self._touched, self._touched_due = {}, False
         if group.empty and not self._expired and not self._sweeps:
             return
-        self._pending = Group()
+        self._pending = CommitGroup()
         self._committing = group
         group.expired = _taken(self._expired)
         group.sweep = self._sweeps[0] if self._sweeps else None
@@ -205,59 +212,59 @@ class Writer:
 
     def _run(self) -> None:
         """The writer thread. After a failure it touches the disk no more."""
-        failure: Result | None = None
+        failure: CommitResult | None = None
         while (group := self._inbox.get()) is not None:
             result = failure or self._commit_group(group)
             self._post(self._published, group, result)
-            if result.outcome is Outcome.FAILED:
+            if result.outcome is CommitOutcome.FAILED:
                 failure = result
             elif self._committer.checkpoint_due():
                 checkpointed = self._committer.checkpoint()
                 self._post(self._checkpointed, checkpointed)
-                if checkpointed.outcome is Outcome.FAILED:
+                if checkpointed.outcome is CommitOutcome.FAILED:
                     failure = checkpointed
         if self._finish and failure is None:
             self._committer.finish()
         self._committer.close()
 
-    def _commit_group(self, group: Group) -> Result:
+    def _commit_group(self, group: CommitGroup) -> CommitResult:
         try:
             return self._committer.commit(group)
         except Exception as error:
             _log.exception("the writer met an error that it does not know")
-            return Result(Outcome.FAILED, repr(error))
+            return CommitResult(CommitOutcome.FAILED, repr(error))
 
     def _post(self, call: Callable[..., None], *values: object) -> None:
         with contextlib.suppress(RuntimeError):
             # The loop is closed when the process ends without closing the store.
             self._loop.call_soon_threadsafe(call, *values)
 
-    def _checkpointed(self, result: Result) -> None:
+    def _checkpointed(self, result: CommitResult) -> None:
         self._statistics.checkpoints += 1
-        if result.outcome is Outcome.FAILED:
+        if result.outcome is CommitOutcome.FAILED:
             self._failed(result.cause)
 
-    def _published(self, group: Group, result: Result) -> None:
+    def _published(self, group: CommitGroup, result: CommitResult) -> None:
         if self._abandoned:
             return
         self._committing = None
         self._gathering.committed(group.requests + self._pending.requests)
         self._space.free_pages_bytes = group.free_pages_bytes
         self._committed(group.items, self._loop.time() - group.begun)
-        if result.outcome is Outcome.FAILED:
+        if result.outcome is CommitOutcome.FAILED:
             self._failed(result.cause, group)
             return
-        if result.outcome is Outcome.FULL:
+        if result.outcome is CommitOutcome.FULL:
             self._owe(group)
         else:
             try:
-                self._publish(group, sent=result.outcome is Outcome.COMMITTED)
+                self._publish(group, sent=result.outcome is CommitOutcome.COMMITTED)
             except Exception as error:
                 # What is durable and what is visible differ now: only a restart mends that.
                 _log.exception("a commit cannot be published")
                 self._failed(repr(error), group)
                 return
-        self._continue(idle=result.outcome is Outcome.FULL)
+        self._continue(idle=result.outcome is CommitOutcome.FULL)
 
     def _continue(self, *, idle: bool) -> None:
         """What somebody waits for goes on at once; leases wait for their time.
@@ -274,7 +281,7 @@ class Writer:
         elif self._touched and self._timer is None:
             self._arm()
 
-    def _publish(self, group: Group, *, sent: bool) -> None:
+    def _publish(self, group: CommitGroup, *, sent: bool) -> None:
         for key in group.deletes:
             self._deleting.discard(key[2])
         if group.sweep is not None:
@@ -293,7 +300,7 @@ class Writer:
             sending.publish(sending)
             _resolve(sending.future, sending.answers)
 
-    def _full(self, group: Group) -> None:
+    def _full(self, group: CommitGroup) -> None:
         if self._statistics.state is StoreState.OK:
             _log.error("the disk is full: sends are refused until space returns")
         self._statistics.state = StoreState.FULL
@@ -301,7 +308,7 @@ class Writer:
             self._space.ran_out(sending.now_ms)
             _reject(sending.future, StoreFull())
 
-    def _owe(self, group: Group) -> None:
+    def _owe(self, group: CommitGroup) -> None:
         """Not even deletes could be written: they are tried again with the next group."""
         self._full(group)
         for future in group.futures():
@@ -312,23 +319,23 @@ class Writer:
             if sequence not in self._deleting:
                 self._touched.setdefault(sequence, touched)
 
-    def _failed(self, cause: str, group: Group | None = None) -> None:
+    def _failed(self, cause: str, group: CommitGroup | None = None) -> None:
         _log.critical("a commit failed (%s): nothing is accepted until restart", cause)
         self._statistics.state = StoreState.FAILED
         self._statistics.failure = cause
         self._fail_all(StoreFailed(cause), group)
 
-    def _fail_all(self, error: UnavailableError, group: Group | None = None) -> None:
+    def _fail_all(self, error: UnavailableError, group: CommitGroup | None = None) -> None:
         for failed in (group, self._committing, self._pending):
             if failed is None:
                 continue
             for future in failed.futures():
                 _reject(future, error)
         self._committing = None
-        self._pending = Group()
+        self._pending = CommitGroup()
 
 
-def _taken(expired: deque[tuple[Place, list[int]]]) -> list[EntryKey]:
+def _taken(expired: deque[tuple[PartitionKey, list[int]]]) -> list[EntryKey]:
     """As many of them as go into one group; they leave the queue."""
     taken: list[EntryKey] = []
     while expired and len(taken) < EXPIRED_PER_GROUP_MAX:

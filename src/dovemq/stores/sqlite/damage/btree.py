@@ -38,7 +38,7 @@ class Nonsense(Exception):
     """Bytes that are no cell or no record; never leaves this package."""
 
 
-class Row(Struct):
+class RawRow(Struct):
     """`rowid` is None in an index. `values` is None when a page of a long row is missing.
 
     `pages`: where the rest of a long row stands.
@@ -62,7 +62,7 @@ def children(page: bytes, number: int) -> list[int]:
     return found
 
 
-def rows(page: bytes, number: int, fetch: Fetch, kind: int | None = None) -> Iterator[Row]:
+def rows(page: bytes, number: int, fetch: Fetch, kind: int | None = None) -> Iterator[RawRow]:
     """Every row that stands on the page; `kind` says what it is when the page itself does not."""
     start = _start(number)
     kind = kind if kind is not None else page[start]
@@ -85,7 +85,7 @@ def _cells(page: bytes, start: int, header_bytes: int) -> Iterator[int]:
             yield at
 
 
-def _row(page: bytes, at: int, table: bool, fetch: Fetch) -> Row:
+def _row(page: bytes, at: int, table: bool, fetch: Fetch) -> RawRow:
     length, at = _varint(page, at)
     rowid = None
     if table:
@@ -97,10 +97,10 @@ def _row(page: bytes, at: int, table: bool, fetch: Fetch) -> Row:
     if len(head) != local:
         raise Nonsense
     if local == length:
-        return Row(rowid, _record(head), [])
+        return RawRow(rowid, _record(head), [])
     at += local
     rest, pages = _rest(int.from_bytes(page[at : at + 4], "big"), length - local, fetch)
-    return Row(rowid, None if rest is None else _record(head + rest), pages)
+    return RawRow(rowid, None if rest is None else _record(head + rest), pages)
 
 
 def _local_bytes(length: int, usable: int, table: bool) -> int:

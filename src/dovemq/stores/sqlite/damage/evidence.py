@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from dovemq.stores.sqlite.damage.report import Report
+from dovemq.stores.sqlite.damage.report import DamageReport
 from dovemq.stores.sqlite.directory import DATABASE_NAME, sync_directory
 from dovemq.stores.sqlite.seals import SEALS_NAME
 
@@ -32,7 +32,7 @@ def new_evidence(directory: Path) -> str:
     return name
 
 
-def save_report(directory: Path, report: Report) -> None:
+def save_report(directory: Path, report: DamageReport) -> None:
     path = directory / report.evidence / REPORT_NAME
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(msgspec.json.encode(report))
@@ -41,13 +41,13 @@ def save_report(directory: Path, report: Report) -> None:
     sync_directory(path.parent)
 
 
-def read_reports(directory: Path) -> list[Report]:
+def read_reports(directory: Path) -> list[DamageReport]:
     """Oldest first. Whoever removes an evidence directory has taken note of it."""
     reports = []
     for number in _numbers(directory)[-REPORTS_MAX:]:
         try:
             data = (directory / EVIDENCE_NAME / number / REPORT_NAME).read_bytes()
-            reports.append(msgspec.json.decode(data, type=Report))
+            reports.append(msgspec.json.decode(data, type=DamageReport))
         except (FileNotFoundError, msgspec.DecodeError):
             # Made by a start that was interrupted before it knew what to report.
             continue

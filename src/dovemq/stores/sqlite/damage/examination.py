@@ -22,10 +22,10 @@ from dovemq.stores.sqlite.damage.evidence import (
     save_report,
 )
 from dovemq.stores.sqlite.damage.frames import Log, read_log
-from dovemq.stores.sqlite.damage.harvest import Harvest
 from dovemq.stores.sqlite.damage.image import Image
 from dovemq.stores.sqlite.damage.rebuilding import Rebuilding
-from dovemq.stores.sqlite.damage.report import Ledger, Report
+from dovemq.stores.sqlite.damage.report import DamageReport, DamageReportBuilder
+from dovemq.stores.sqlite.damage.salvage import RowSalvage
 from dovemq.stores.sqlite.directory import DATABASE_NAME, sync_directory
 from dovemq.stores.sqlite.schema import APPLICATION_ID
 from dovemq.stores.sqlite.seals import SEALS_NAME, Mark, Sealed, read_seals
@@ -47,7 +47,7 @@ class Examined(Struct, frozen=True):
     """`sealed` is None when the pages have to be sealed as they are now."""
 
     sealed: Sealed | None
-    report: Report | None
+    report: DamageReport | None
 
 
 def examine(directory: Path, version_known: int, now_ms: int) -> Examined:
@@ -81,7 +81,7 @@ def examine(directory: Path, version_known: int, now_ms: int) -> Examined:
         roots = sealed.roots if sealed is not None else {}
         _log.error("%s is damaged: a new one is made of what is whole in it", database)
         stored = _stored(log, sealed)
-        report = _rebuild(directory, Harvest(image, roots), damaged, notes, stored, now_ms)
+        report = _rebuild(directory, RowSalvage(image, roots), damaged, notes, stored, now_ms)
     finally:
         image.close()
     change_places(directory)
@@ -160,28 +160,28 @@ def _stored(log: Log | None, sealed: Sealed | None) -> int | None:
 
 def _rebuild(
     directory: Path,
-    harvest: Harvest,
+    salvage: RowSalvage,
     damaged: list[int],
     notes: list[str],
     stored: int | None,
     now_ms: int,
-) -> Report:
+) -> DamageReport:
     database = directory / DATABASE_NAME
     _check_space(directory, database)
-    ledger = Ledger()
+    builder = DamageReportBuilder()
     for note in notes:
-        ledger.note(note)
+        builder.note(note)
     partial = directory / (REBUILT_NAME + PARTIAL_SUFFIX)
     partial.unlink(missing_ok=True)
     make_private(partial)
-    kept = Rebuilding(harvest, partial, ledger).run()
+    kept = Rebuilding(salvage, partial, builder).run()
     for number in damaged[:PAGES_NAMED_MAX]:
-        table = harvest.damaged.get(number)
-        ledger.note(f"page {number} is damaged ({table or 'nothing was stored on it'})")
+        table = salvage.damaged.get(number)
+        builder.note(f"page {number} is damaged ({table or 'nothing was stored on it'})")
     if len(damaged) > PAGES_NAMED_MAX:
-        ledger.note(f"{len(damaged) - PAGES_NAMED_MAX} more pages are damaged")
+        builder.note(f"{len(damaged) - PAGES_NAMED_MAX} more pages are damaged")
     _sync(partial)
-    report = ledger.report(now_ms, new_evidence(directory), kept, stored)
+    report = builder.report(now_ms, new_evidence(directory), kept, stored)
     save_report(directory, report)
     sync_directory(directory)
     partial.rename(directory / REBUILT_NAME)

@@ -34,7 +34,7 @@ _NUMBERS: Final = struct.Struct(">II")
 Sums = tuple[int, int]
 
 
-class Frame(Struct, frozen=True):
+class LogFrame(Struct, frozen=True):
     """`commit_pages` is not 0 in the last frame of a commit. A frame that is not `whole` has the
     page of its number with something wrong in it, or its number is wrong. One that is whole and not
     `clean` had a header that could be mended."""
@@ -51,13 +51,13 @@ class Log(Struct, frozen=True):
     """`replayed`: how many frames SQLite would take, up to the last commit before a wrong one."""
 
     salts: bytes
-    frames: list[Frame]
+    frames: list[LogFrame]
     replayed: int
     header_whole: bool
     data: bytes
     page_bytes: int
 
-    def page(self, frame: Frame) -> bytes:
+    def page(self, frame: LogFrame) -> bytes:
         start = _frame_start(frame.number, self.page_bytes) + FRAME_HEADER_BYTES
         return self.data[start : start + self.page_bytes]
 
@@ -124,7 +124,7 @@ class _Judge:
         self.replayed = 0
         self._mending_left = MENDED_MAX
 
-    def frames(self, last: int, before: tuple[Sums, Sums]) -> Iterator[Frame]:
+    def frames(self, last: int, before: tuple[Sums, Sums]) -> Iterator[LogFrame]:
         """`before`: the sums up to the frame, as they come out and as they are written."""
         strict = True
         for number in range(1, last + 1):
@@ -144,7 +144,7 @@ class _Judge:
             if strict and commit_pages:
                 self.replayed = number
             before = (computed, stored)
-            yield Frame(number, page_number, commit_pages, whole, clean)
+            yield LogFrame(number, page_number, commit_pages, whole, clean)
 
     def _judged(
         self, header: bytes, content: bytes, before: tuple[Sums, Sums], stored: Sums

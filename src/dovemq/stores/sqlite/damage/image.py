@@ -6,13 +6,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from dovemq.stores.sqlite.damage.frames import Frame, Log
+from dovemq.stores.sqlite.damage.frames import Log, LogFrame
 from dovemq.stores.sqlite.seals import Mark, Sealed, page_seal
 
 _FREELIST_AT = 32
 
 
-class Page(Struct, frozen=True):
+class ImagePage(Struct, frozen=True):
     data: bytes
     sound: bool
 
@@ -41,18 +41,18 @@ class Image:
             os.close(self._file)
             self._file = -1
 
-    def page(self, number: int) -> Page | None:
+    def page(self, number: int) -> ImagePage | None:
         """The newest that is known of the page; None when nothing is."""
         raw = self._raw(number)
         frame = self._newest.get(number)
         if frame is None or self._log is None:
             if raw is None:
                 return None
-            return Page(raw, self._sealed is None or self._sealed.vouches(number, raw))
+            return ImagePage(raw, self._sealed is None or self._sealed.vouches(number, raw))
         if frame.number <= self._copied and raw is not None and self._is_sealed(number, raw):
             # Frames that nobody can tell any more may have come after this one.
-            return Page(raw, True)
-        return Page(self._log.page(frame), frame.whole)
+            return ImagePage(raw, True)
+        return ImagePage(self._log.page(frame), frame.whole)
 
     def data(self, number: int) -> bytes | None:
         page = self.page(number)
@@ -123,7 +123,7 @@ class Image:
         return sealed.seals[number - 1] == page_seal(data)
 
 
-def _newest(log: Log | None, kept: int, pages: int) -> dict[int, Frame]:
+def _newest(log: Log | None, kept: int, pages: int) -> dict[int, LogFrame]:
     """By page the last kept frame with it; a number that cannot have been is passed over."""
     if log is None:
         return {}

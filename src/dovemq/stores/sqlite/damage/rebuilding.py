@@ -17,9 +17,9 @@ from dovemq.core.message import Message
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
 from dovemq.core.sending import stored_units
 from dovemq.stores.sqlite.committer import SEQUENCE_KEY
-from dovemq.stores.sqlite.damage.harvest import Found, Harvest
-from dovemq.stores.sqlite.damage.report import Ledger, Named
-from dovemq.stores.sqlite.group import Place
+from dovemq.stores.sqlite.damage.report import DamageReportBuilder, Named
+from dovemq.stores.sqlite.damage.salvage import Found, RowSalvage
+from dovemq.stores.sqlite.group import PartitionKey
 from dovemq.stores.sqlite.guards import entry_crc32
 from dovemq.stores.sqlite.rows import (
     BodyRow,
@@ -77,7 +77,7 @@ class _Statements(Struct, frozen=True):
 
 
 class KeptEntry(Struct, frozen=True):
-    place: Place
+    place: PartitionKey
     entry: Entry
     adopted_id: str | None
     message_id: str | None
@@ -100,14 +100,14 @@ class KeptEntry(Struct, frozen=True):
 
 
 class Rebuilding:
-    def __init__(self, harvest: Harvest, target: Path, ledger: Ledger) -> None:
-        self._harvest = harvest
-        self._ledger = ledger
+    def __init__(self, salvage: RowSalvage, target: Path, builder: DamageReportBuilder) -> None:
+        self._salvage = salvage
+        self._builder = builder
         self._sql = _Statements(**read_sections("damage", "rebuilding.sql"))
         self._codec = RecordCodec()
         self._broken: dict[int, int] = {}
         """By sequence the page on which a body is damaged."""
-        self._doubtful: dict[int, Place] = {}
+        self._doubtful: dict[int, PartitionKey] = {}
         """By sequence the place of entries of which everything but the id is proven."""
         self._queues: dict[int, Queue] = {}
         self._connection = apsw.Connection(str(target))
@@ -143,7 +143,7 @@ class Rebuilding:
             names = (table, f"{table}_twin")
             doubtful: list[set[tuple[Any, ...]]] = [set(), set()]
             for name, rows in zip(names, doubtful, strict=True):
-                for found in self._harvest.rows(name):
+                for found in self._salvage.rows(name):
                     row = _catalogue_row(table, found)
                     if len(row) == count and found.sound:
                         self._connection.execute(keep, row)
@@ -151,26 +151,26 @@ class Rebuilding:
                         rows.add(row)
             # No damage does the same to both.
             self._connection.executemany(keep, doubtful[0] & doubtful[1])
-            if all(map(self._harvest.is_damaged, names)):
+            if all(map(self._salvage.is_damaged, names)):
                 whole = False
-                self._ledger.note(f"both copies of the table {table} are damaged")
+                self._builder.note(f"both copies of the table {table} are damaged")
         known = self._connection.execute(self._sql.select_queues)
         self._queues = {row[0]: queue_from_row(row) for row in known}
         return whole
 
     def _keep_messages(self) -> None:
-        for found in self._harvest.rows("body"):
+        for found in self._salvage.rows("body"):
             self._keep_body(found)
-        for found in self._harvest.rows("entry"):
+        for found in self._salvage.rows("entry"):
             self._keep_entry(found)
-        for found in self._harvest.rows("deduplication"):
+        for found in self._salvage.rows("deduplication"):
             values = found.row.values
             # Rows of damaged pages have nothing to prove them.
             if found.sound and values is not None and len(values) == _DEDUPLICATION_COLUMNS:
                 self._connection.execute(self._sql.keep_deduplication, values)
-        self._harvest.reach_others((*TABLES, *_TWINS))
-        if self._harvest.is_damaged("body") or self._harvest.is_damaged("entry"):
-            for found in self._harvest.unreached():
+        self._salvage.reach_others((*TABLES, *_TWINS))
+        if self._salvage.is_damaged("body") or self._salvage.is_damaged("entry"):
+            for found in self._salvage.unreached():
                 self._keep_body(found)
                 self._keep_entry(found)
 
@@ -181,7 +181,7 @@ class Rebuilding:
         try:
             self._codec.placed(row)
         except DamagedRecord:
-            damaged = [each for each in found.row.pages if each in self._harvest.damaged]
+            damaged = [each for each in found.row.pages if each in self._salvage.damaged]
             self._broken[row[0]] = damaged[0] if damaged else found.page
             return
         self._connection.execute(self._sql.keep_body, row)
@@ -195,9 +195,9 @@ class Rebuilding:
 
     def _make_deduplication(self) -> None:
         """Those of living messages are known from them."""
-        if not self._harvest.is_damaged("deduplication"):
+        if not self._salvage.is_damaged("deduplication"):
             return
-        self._ledger.note("deduplication ids of messages that were deleted may be lost")
+        self._builder.note("deduplication ids of messages that were deleted may be lost")
         for row in list(self._connection.execute(self._sql.all_bodies)):
             place, message = self._codec.placed(row)
             queue = self._queues.get(place[0]) if place is not None else None
@@ -212,7 +212,7 @@ class Rebuilding:
         """Bodies of living entries, wherever a copy is left; else the message is lost."""
         wanted = {row[2] for row in self._connection.execute(self._sql.entries_without_body)}
         if wanted:
-            for found in self._harvest.older():
+            for found in self._salvage.older():
                 if found.row.rowid in wanted:
                     self._keep_body(found)
         lost = list(self._connection.execute(self._sql.entries_without_body))
@@ -222,7 +222,7 @@ class Rebuilding:
             reason = f"lost, its body was damaged on {where}"
             if sequence in self._doubtful:
                 reason += ", and its id stood on a damaged page too"
-            self._ledger.lost(Named(self._queue_name(queue), message_id, sequence, reason))
+            self._builder.lost(Named(self._queue_name(queue), message_id, sequence, reason))
             self._connection.execute(self._sql.remove_entry, (queue, partition, sequence))
 
     def _make_entries(self, catalogue_whole: bool) -> None:
@@ -239,14 +239,14 @@ class Rebuilding:
             if place is None:
                 reason = "lost, nothing tells which queue it was in"
                 named = Named("unknown", message.message_id, message.sequence, reason)
-                self._ledger.lost(named)
+                self._builder.lost(named)
 
     def _older_states(self, wanted: set[int]) -> dict[int, KeptEntry]:
         """The state that was received most often, of the versions that are left."""
         states: dict[int, KeptEntry] = {}
         if not wanted:
             return states
-        for found in self._harvest.older():
+        for found in self._salvage.older():
             kept = _entry_of(found)
             if kept is None or kept.entry.sequence not in wanted:
                 continue
@@ -255,7 +255,7 @@ class Rebuilding:
                 states[kept.entry.sequence] = kept
         return states
 
-    def _return(self, place: Place, message: Message, state: KeptEntry | None) -> None:
+    def _return(self, place: PartitionKey, message: Message, state: KeptEntry | None) -> None:
         if state is None or state.place != place:
             units = stored_units(message)
             sent_ms, sequence = message.sent_ms, message.sequence
@@ -266,7 +266,7 @@ class Rebuilding:
             reason = "its lease and receive count may be older than they were"
         self._connection.execute(self._sql.keep_entry, state.row())
         name = self._queue_name(place[0])
-        self._ledger.returned(Named(name, message.message_id, message.sequence, reason))
+        self._builder.returned(Named(name, message.message_id, message.sequence, reason))
 
     def _is_queue(self, number: int, message: Message, catalogue_whole: bool) -> bool:
         """Whether the queue is there; one that was removed had rows that were about to follow."""
@@ -290,7 +290,7 @@ class Rebuilding:
         row = (number, key.account, name, *queue_columns(queue), now_ms, now_ms, queue.version)
         self._connection.execute(self._sql.keep_queue, row)
         self._queues[number] = queue
-        self._ledger.note(f"queue {number} lost its name and settings; it is now {key}")
+        self._builder.note(f"queue {number} lost its name and settings; it is now {key}")
 
     def _set_ids(self) -> None:
         for sequence, place in self._doubtful.items():

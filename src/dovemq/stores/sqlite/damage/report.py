@@ -24,7 +24,7 @@ class Named(Struct, frozen=True):
         return f"queue {self.queue}, message {name} (sequence {self.sequence}): {self.reason}"
 
 
-class Report(Struct, frozen=True):
+class DamageReport(Struct, frozen=True):
     """`lost` cannot be delivered any more. `returned` are whole, but their lease, delay and receive
     count were lost: they are visible again. `notes` tell of pages, and of what has no name."""
 
@@ -51,7 +51,7 @@ class Report(Struct, frozen=True):
                 yield f"{self.evidence}: {count - LINES_MAX} more like the last; see its report"
 
 
-class Ledger:
+class DamageReportBuilder:
     """A report as it grows."""
 
     def __init__(self) -> None:
@@ -75,12 +75,12 @@ class Ledger:
         if len(self._returned) < LISTED_MAX:
             self._returned.append(named)
 
-    def report(self, found_ms: int, evidence: str, kept: int, stored: int | None) -> Report:
+    def report(self, found_ms: int, evidence: str, kept: int, stored: int | None) -> DamageReport:
         """`stored`: how many messages there were, if that is known."""
         unnamed = None if stored is None else max(0, stored - kept - self._lost_count)
         if unnamed:
             self.note(f"{unnamed} messages of {stored} are lost without a name")
-        return Report(
+        return DamageReport(
             found_ms,
             evidence,
             kept,

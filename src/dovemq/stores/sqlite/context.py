@@ -14,7 +14,7 @@ from dovemq.stores.sqlite.statistics import Statistics
 from dovemq.stores.sqlite.writer import Writer
 
 
-class Ground(Struct, frozen=True):
+class StoreContext(Struct, frozen=True):
     loop: asyncio.AbstractEventLoop
     writer: Writer
     reader: Reader

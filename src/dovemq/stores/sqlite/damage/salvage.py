@@ -16,7 +16,7 @@ from dovemq.stores.sqlite.damage.btree import (
     INTERIOR_TABLE,
     LEAF_INDEX,
     LEAF_TABLE,
-    Row,
+    RawRow,
     children,
     kind_of,
     rows,
@@ -32,13 +32,13 @@ _INTERIORS: Final = (INTERIOR_TABLE, INTERIOR_INDEX)
 
 
 class Found(Struct, frozen=True):
-    row: Row
+    row: RawRow
     page: int
     sound: bool
     """Whether the page, and all that led to it, is as it was written."""
 
 
-class Harvest:
+class RowSalvage:
     def __init__(self, image: Image, roots: Mapping[str, int]) -> None:
         self._image = image
         self._roots = dict(roots) or self._read_roots()

@@ -11,8 +11,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from msgspec import Struct
 
@@ -112,8 +111,8 @@ class EmbeddedCare:
     def statistics(self) -> "Statistics":
         return self._store.statistics
 
-    async def backup(self, target: Path) -> None:
-        await self._store.backup(target)
+    async def backup(self) -> BinaryIO:
+        return await self._store.backup()
 
     async def verify(self) -> Findings:
         """What earlier starts had to give up is told as long as its evidence is there."""
@@ -348,8 +347,6 @@ def _build_server(
         service,
         lambda: _gauges(server),
         opened.care,
-        settings.data,
-        opened.new_id,
         region=settings.region,
         audit=audit,
         failures=logins,

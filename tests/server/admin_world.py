@@ -1,12 +1,13 @@
 """The admin API over the memory store, with a fake of what a durable one offers."""
 
 import asyncio
+import io
 import itertools
 import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from dovemq.core.access import AccessKey
 from dovemq.core.accounts import Role
@@ -48,11 +49,11 @@ class FakeCare:
         self.go.set()
         self.failure: Exception | None = None
 
-    async def backup(self, target: Path) -> None:
+    async def backup(self) -> BinaryIO:
         await self.go.wait()
         if self.failure:
             raise self.failure
-        target.write_bytes(self.copy)
+        return io.BytesIO(self.copy)
 
     async def verify(self) -> Verified:
         await self.go.wait()
@@ -89,8 +90,6 @@ class World:
             self.service,
             lambda: {"connections": 7, "requests": 9},
             self.care if durable else None,
-            scratch,
-            lambda: f"request-{next(ids)}",
             audit=audit or self.audit,
             sessions=self.sessions,
             failures=self.failures,

@@ -1,11 +1,8 @@
 """An embedded store in a directory of the test, on a disk that can be told to fail."""
 
-import asyncio
-import functools
 import itertools
 import random
 import threading
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -167,22 +164,3 @@ class Line:
 
     async def visible(self) -> int:
         return (await self.partition.counts(self.now_ms)).visible
-
-
-def in_loop(sentence: Callable[[Place], Awaitable[None]]) -> Callable[[Path], None]:
-    """A test told as a coroutine about a `Place`."""
-
-    async def play(place: Place) -> None:
-        try:
-            async with asyncio.timeout(TEST_SECONDS_MAX):
-                await sentence(place)
-        finally:
-            place.leave()
-
-    @functools.wraps(sentence)
-    def test(tmp_path: Path) -> None:
-        asyncio.run(play(Place(tmp_path)))
-
-    # pytest would take the wrapped signature for the test's own.
-    del test.__wrapped__
-    return test

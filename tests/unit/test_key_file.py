@@ -62,6 +62,22 @@ def test_file_that_others_can_use_is_refused(tmp_path: Path, mode: int) -> None:
         read_key(path, ACCOUNT)
 
 
+def test_link_in_the_place_of_the_key_file_is_refused(tmp_path: Path) -> None:
+    path = ensure_key(tmp_path / "other")
+    key_path(tmp_path).symlink_to(path)
+    with pytest.raises(StoreUnusable, match="is a symbolic link; replace the link"):
+        read_key(ensure_key(tmp_path), ACCOUNT)
+
+
+def test_key_file_of_another_user_is_refused(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        path = ensure_key(tmp_path)
+        found = os.stat_result((*path.stat()[:4], 4_711, *path.stat()[5:]))
+        patch.setattr(os, "fstat", lambda _: found)
+        with pytest.raises(StoreUnusable, match="belongs to user 4711; remove it"):
+            read_key(path, ACCOUNT)
+
+
 @pytest.mark.parametrize(
     "contents",
     [

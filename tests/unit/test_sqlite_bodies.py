@@ -10,7 +10,7 @@ from dovemq.core.errors import Draining
 from dovemq.core.message import Message
 from dovemq.stores.sqlite.bodies import AHEAD_COUNT, MESSAGE_OVERHEAD_BYTES, BodyCache
 from dovemq.stores.sqlite.statistics import Statistics
-from tests.unit.embedded import LEASE_MS, TEST_SECONDS_MAX, Line, Place, in_loop
+from tests.unit.embedded import LEASE_MS, TEST_SECONDS_MAX, Line, Place
 
 
 def message(sequence: int) -> Message:
@@ -42,7 +42,6 @@ async def on_disk(place: Place, count: int, cache_bytes_max: int = 1 << 20) -> L
     return Line(place, await place.open(cache_bytes_max), line.queue)
 
 
-@in_loop
 async def test_recent_sends_are_not_read_from_disk(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a", "b")
@@ -51,7 +50,6 @@ async def test_recent_sends_are_not_read_from_disk(place: Place) -> None:
     assert line.store.statistics.cache_hits == 2
 
 
-@in_loop
 async def test_one_read_serves_the_receives_that_follow(place: Place) -> None:
     line = await on_disk(place, AHEAD_COUNT)
     bodies = [body for _ in range(AHEAD_COUNT // 8) for body in await line.bodies(8)]
@@ -59,7 +57,6 @@ async def test_one_read_serves_the_receives_that_follow(place: Place) -> None:
     assert line.store.statistics.cache_misses == 8
 
 
-@in_loop
 async def test_concurrent_receives_get_each_message_once(place: Place) -> None:
     line = await on_disk(place, 100)
     found = await asyncio.gather(*(line.bodies(5) for _ in range(20)))
@@ -68,14 +65,12 @@ async def test_concurrent_receives_get_each_message_once(place: Place) -> None:
     )
 
 
-@in_loop
 async def test_cache_too_small_for_anything_still_delivers(place: Place) -> None:
     line = await on_disk(place, 30, cache_bytes_max=1)
     found = await asyncio.gather(*(line.bodies(10) for _ in range(3)))
     assert len({body for bodies in found for body in bodies}) == 30
 
 
-@in_loop
 async def test_cancelled_receive_leaves_nothing_leased(place: Place) -> None:
     line = await on_disk(place, 3)
     receiving = asyncio.create_task(line.lease())
@@ -89,7 +84,6 @@ async def test_cancelled_receive_leaves_nothing_leased(place: Place) -> None:
     assert first.receive_count == 1
 
 
-@in_loop
 async def test_cancelled_receive_wakes_those_who_wait(place: Place) -> None:
     line = await on_disk(place, 1)
     woken: list[int] = []
@@ -102,7 +96,6 @@ async def test_cancelled_receive_wakes_those_who_wait(place: Place) -> None:
     assert woken
 
 
-@in_loop
 async def test_message_purged_while_it_is_read_is_not_delivered(place: Place) -> None:
     line = await on_disk(place, 2)
     receiving = asyncio.create_task(line.partition.lease(Ask(10, LEASE_MS), line.now_ms))
@@ -115,7 +108,6 @@ async def test_message_purged_while_it_is_read_is_not_delivered(place: Place) ->
     assert line.store.statistics.damaged == 0
 
 
-@in_loop
 async def test_receive_that_wants_what_several_others_read_is_answered(place: Place) -> None:
     line = await on_disk(place, 40)
     bodies = line.store._context.bodies
@@ -126,7 +118,6 @@ async def test_receive_that_wants_what_several_others_read_is_answered(place: Pl
     await asyncio.gather(*reads)
 
 
-@in_loop
 async def test_many_receives_over_a_small_cache_are_all_answered(place: Place) -> None:
     line = await on_disk(place, 3_000, cache_bytes_max=100_000)
 
@@ -140,7 +131,6 @@ async def test_many_receives_over_a_small_cache_are_all_answered(place: Place) -
     assert sum(await asyncio.gather(*(consume() for _ in range(16)))) == 3_000
 
 
-@in_loop
 async def test_receive_that_has_to_read_once_more_does_not_outlast_the_store(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send(*("x" * 1_000 for _ in range(3)))

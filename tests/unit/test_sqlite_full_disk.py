@@ -9,7 +9,7 @@ from dovemq.core.commands import Transfer
 from dovemq.core.errors import StoreFull
 from dovemq.stores.sqlite.connection import out_of_space
 from dovemq.stores.sqlite.statistics import StoreState
-from tests.unit.embedded import LEASE_MS, Line, Place, in_loop, read_rows
+from tests.unit.embedded import LEASE_MS, Line, Place, read_rows
 
 BIG = "x" * 200_000
 
@@ -25,14 +25,12 @@ async def filled(place: Place) -> Line:
     return line
 
 
-@in_loop
 async def test_send_is_refused_and_leaves_nothing(place: Place) -> None:
     line = await filled(place)
     assert await line.visible() == 3
     assert read_rows(place.database, "SELECT count(*) FROM entry") == [(3,)]
 
 
-@in_loop
 async def test_messages_are_handed_out_and_settled_from_the_reserve(place: Place) -> None:
     line = await filled(place)
     assert not (place.directory / "reserve").exists()
@@ -44,7 +42,6 @@ async def test_messages_are_handed_out_and_settled_from_the_reserve(place: Place
     assert (await store.partition(line.queue, 0).counts(line.now_ms)).visible == 0
 
 
-@in_loop
 async def test_settles_of_the_group_that_met_the_full_disk_are_done(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a")
@@ -59,14 +56,12 @@ async def test_settles_of_the_group_that_met_the_full_disk_are_done(place: Place
     assert read_rows(place.database, "SELECT count(*) FROM body") == [(0,)]
 
 
-@in_loop
 async def test_queues_can_be_made_and_removed(place: Place) -> None:
     line = await filled(place)
     other = await place.line(line.store, "other")
     assert await line.store.catalogue.remove(other.queue.key)
 
 
-@in_loop
 async def test_message_that_cannot_be_adopted_stays_where_it_is(place: Place) -> None:
     line = await filled(place)
     dead = await place.line(line.store, "dead")
@@ -76,7 +71,6 @@ async def test_message_that_cannot_be_adopted_stays_where_it_is(place: Place) ->
     assert (await line.partition.counts(line.now_ms)).leased == 3
 
 
-@in_loop
 async def test_space_is_looked_for_once_a_second_at_most(place: Place) -> None:
     line = await filled(place)
     place.clock.advance(1_000)
@@ -89,7 +83,6 @@ async def test_space_is_looked_for_once_a_second_at_most(place: Place) -> None:
     assert line.store.statistics.commits == commits
 
 
-@in_loop
 async def test_sends_resume_when_space_returns_and_the_reserve_is_made_again(
     place: Place,
 ) -> None:
@@ -102,7 +95,6 @@ async def test_sends_resume_when_space_returns_and_the_reserve_is_made_again(
     assert await line.bodies() == ["a", "b", "c", "after"]
 
 
-@in_loop
 async def test_settle_that_finds_no_reserve_left_is_owed_and_paid_later(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send(*("x" for _ in range(10)))
@@ -123,7 +115,6 @@ def _forbid_growth(connection: apsw.Connection) -> None:
     connection.pragma("max_page_count", int(connection.pragma("page_count")))
 
 
-@in_loop
 async def test_pages_freed_inside_the_file_count_as_space(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send(*(BIG for _ in range(200)))
@@ -138,7 +129,6 @@ async def test_pages_freed_inside_the_file_count_as_space(place: Place) -> None:
     assert await line.bodies() == [BIG]
 
 
-@in_loop
 async def test_full_disk_at_start_does_not_keep_consumers_away(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a")

@@ -12,7 +12,7 @@ from dovemq.core.errors import QueueMissing, StoreFailed
 from dovemq.core.queue import QueueKey, QueueSettings
 from dovemq.stores.sqlite import committer, partition
 from dovemq.stores.sqlite.group import SEQUENCES_RESERVED
-from tests.unit.embedded import ACCOUNT, LEASE_MS, Line, Place, in_loop, read_rows
+from tests.unit.embedded import ACCOUNT, LEASE_MS, Line, Place, read_rows
 
 ENTRIES = "SELECT count(*) FROM entry"
 BODIES = "SELECT count(*) FROM body"
@@ -30,7 +30,6 @@ async def killed(line: Line) -> Line:
     return await reopened(line)
 
 
-@in_loop
 async def test_answered_sends_are_there_after_a_kill(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a", "b")
@@ -39,7 +38,6 @@ async def test_answered_sends_are_there_after_a_kill(place: Place) -> None:
     assert await line.bodies() == ["a", "b", "c"]
 
 
-@in_loop
 async def test_settled_message_stays_away_after_a_kill(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a", "b")
@@ -50,7 +48,6 @@ async def test_settled_message_stays_away_after_a_kill(place: Place) -> None:
     assert await line.bodies() == ["b"]
 
 
-@in_loop
 async def test_written_lease_outlives_a_kill(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a")
@@ -65,7 +62,6 @@ async def test_written_lease_outlives_a_kill(place: Place) -> None:
     await line.settle(again.receipt)
 
 
-@in_loop
 async def test_lease_that_a_kill_forgot_leaves_a_receipt_that_still_settles(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a")
@@ -77,7 +73,6 @@ async def test_lease_that_a_kill_forgot_leaves_a_receipt_that_still_settles(plac
     assert await line.visible() == 0
 
 
-@in_loop
 async def test_group_that_was_not_committed_is_gone_as_a_whole(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("kept")
@@ -95,7 +90,6 @@ async def test_group_that_was_not_committed_is_gone_as_a_whole(place: Place) -> 
     assert read_rows(place.database, ENTRIES) == read_rows(place.database, BODIES)
 
 
-@in_loop
 async def test_sequences_are_never_used_again(place: Place) -> None:
     line = await place.line(await place.open())
     seen = 0
@@ -111,7 +105,6 @@ async def test_sequences_are_never_used_again(place: Place) -> None:
     assert min(await line.send("d")) > seen
 
 
-@in_loop
 async def test_sequences_are_reserved_before_they_are_used_up(place: Place) -> None:
     line = await place.line(await place.open())
     for _ in range(SEQUENCES_RESERVED // 1_000 + 2):
@@ -122,7 +115,6 @@ async def test_sequences_are_reserved_before_they_are_used_up(place: Place) -> N
     assert reserved >= highest
 
 
-@in_loop
 async def test_receipt_of_a_former_process_settles(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a")
@@ -135,7 +127,6 @@ async def test_receipt_of_a_former_process_settles(place: Place) -> None:
     assert (await line.partition.counts(line.now_ms)).leased == 0
 
 
-@in_loop
 async def test_deduplication_is_remembered(place: Place) -> None:
     line = await place.line(await place.open(), "q.fifo")
     first = line.draft("a", deduplication_id="same")
@@ -146,7 +137,6 @@ async def test_deduplication_is_remembered(place: Place) -> None:
     assert answers == [Duplicate(sent.message_id, sent.sequence)]
 
 
-@in_loop
 async def test_adopted_message_is_adopted_once_also_after_a_kill(place: Place) -> None:
     line = await place.line(await place.open())
     dead = await place.line(line.store, "dead")
@@ -162,7 +152,6 @@ async def test_adopted_message_is_adopted_once_also_after_a_kill(place: Place) -
     assert adopted.receive_count == lease.receive_count + 1
 
 
-@in_loop
 async def test_queues_and_moves_are_there_again(place: Place) -> None:
     line = await place.line(await place.open(), settings=QueueSettings(lease_ms=5_000))
     move = Move("move-1", str(line.queue.key), None, 7, place.clock.now_ms(), 3)
@@ -173,7 +162,6 @@ async def test_queues_and_moves_are_there_again(place: Place) -> None:
     assert move.status is MoveStatus.RUNNING
 
 
-@in_loop
 async def test_queue_numbers_are_never_used_again(place: Place) -> None:
     line = await place.line(await place.open())
     await line.store.catalogue.remove(line.queue.key)
@@ -182,7 +170,6 @@ async def test_queue_numbers_are_never_used_again(place: Place) -> None:
     assert again.queue.number > line.queue.number
 
 
-@in_loop
 async def test_rows_of_a_removed_queue_are_swept_in_pieces(place: Place) -> None:
     line = await place.line(await place.open())
     other = await place.line(line.store, "other")
@@ -198,7 +185,6 @@ async def test_rows_of_a_removed_queue_are_swept_in_pieces(place: Place) -> None
     assert read_rows(place.database, BODIES) == [(1,)]
 
 
-@in_loop
 async def test_index_of_a_removed_queue_is_let_go_of_in_pieces(place: Place) -> None:
     line = await place.line(await place.open())
     index = line.store.partition(line.queue, 0)._index
@@ -212,7 +198,6 @@ async def test_index_of_a_removed_queue_is_let_go_of_in_pieces(place: Place) -> 
     assert all(before - after <= partition.LET_GO_MAX for before, after in pairwise(left))
 
 
-@in_loop
 async def test_rows_that_a_kill_left_of_a_removed_queue_are_swept(place: Place) -> None:
     line = await place.line(await place.open())
     other = await place.line(line.store, "other")
@@ -227,7 +212,6 @@ async def test_rows_that_a_kill_left_of_a_removed_queue_are_swept(place: Place) 
     assert read_rows(place.database, BODIES) == [(1,)]
 
 
-@in_loop
 async def test_expired_messages_leave_the_disk(place: Place) -> None:
     line = await place.line(await place.open(), settings=QueueSettings(retention_ms=60_000))
     await line.send("a", "b")
@@ -239,7 +223,6 @@ async def test_expired_messages_leave_the_disk(place: Place) -> None:
     assert read_rows(place.database, BODIES) == [(0,)]
 
 
-@in_loop
 async def test_expired_messages_of_many_queues_leave_the_disk_in_few_commits(
     place: Place,
 ) -> None:
@@ -257,7 +240,6 @@ async def test_expired_messages_of_many_queues_leave_the_disk_in_few_commits(
     assert read_rows(place.database, ENTRIES) == [(0,)]
 
 
-@in_loop
 async def test_delayed_and_fifo_messages_keep_their_time_and_order(place: Place) -> None:
     line = await place.line(await place.open(), "q.fifo")
     await line.send(*(f"{number}" for number in range(5)))
@@ -267,7 +249,6 @@ async def test_delayed_and_fifo_messages_keep_their_time_and_order(place: Place)
     assert await line.store.catalogue.find(key) == line.queue
 
 
-@in_loop
 async def test_interrupted_first_start_is_undone(place: Place) -> None:
     place.directory.mkdir()
     half = place.directory.parent / "half.db"

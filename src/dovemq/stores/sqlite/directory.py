@@ -1,17 +1,24 @@
-"""The data directory: made private, locked by one process, with a reserve for a full disk."""
+"""The data directory: checked, locked by one process, with a reserve for a full disk."""
 
 import contextlib
 import errno
 import fcntl
 import os
+import shutil
 from pathlib import Path
 from typing import Final
 
 from dovemq.core.errors import StoreUnusable
+from dovemq.system.private_files import make_private, make_private_directory, open_private
 
 DATABASE_NAME: Final = "dovemq.db"
+SEALS_NAME: Final = "dovemq.seals"
 LOCK_NAME: Final = "lock"
 RESERVE_NAME: Final = "reserve"
+EVIDENCE_NAME: Final = "damage"
+
+COPY_PREFIX: Final = "http-backup-"
+PARTIAL_SUFFIX: Final = ".partial"
 
 RESERVE_BYTES: Final = 8 * 1024 * 1024
 """Given back to the file system when it is full, so that settles can still be written."""
@@ -20,6 +27,32 @@ SPACE_BYTES_MIN: Final = 3 * RESERVE_BYTES
 """Sends resume when this much is free."""
 
 _OCCUPIED: Final = (errno.EAGAIN, errno.EACCES)
+_DATABASE_SUFFIXES: Final = ("", "-wal", "-shm", "-journal", ".rebuilt")
+_FILES: Final = (
+    *(DATABASE_NAME + suffix for suffix in _DATABASE_SUFFIXES),
+    SEALS_NAME,
+    LOCK_NAME,
+    RESERVE_NAME,
+    EVIDENCE_NAME,
+)
+_LEFTOVERS: Final = (f"{COPY_PREFIX}*", f"{DATABASE_NAME}*{PARTIAL_SUFFIX}")
+
+
+def prepare_directory(directory: Path) -> None:
+    """Make the directory if it is missing; refuse it, or a file of it, that others control."""
+    make_private_directory(directory)
+    for name in _FILES:
+        make_private(directory / name)
+
+
+def remove_leftovers(directory: Path) -> None:
+    """Remove half-made copies of a process that was killed. The directory must be locked."""
+    for pattern in _LEFTOVERS:
+        for path in directory.glob(pattern):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 class DirectoryLock:
@@ -28,7 +61,7 @@ class DirectoryLock:
     def __init__(self, directory: Path) -> None:
         path = directory / LOCK_NAME
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._file = open_private(path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise StoreUnusable(
                 str(directory), f"cannot write there ({error.strerror})", "make it writable"
@@ -66,7 +99,7 @@ class Reserve:
     def make(self) -> bool:
         """Whether the reserve is there now."""
         try:
-            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            file = open_private(self._path, os.O_RDWR | os.O_CREAT)
             try:
                 os.posix_fallocate(file, 0, RESERVE_BYTES)
             finally:
@@ -83,24 +116,3 @@ class Reserve:
     def free_bytes(self) -> int:
         found = os.statvfs(self._directory)
         return found.f_bavail * found.f_frsize
-
-
-def make_directory(directory: Path) -> None:
-    """Private when made here; an existing one keeps its mode."""
-    if directory.is_dir():
-        return
-    try:
-        directory.mkdir(mode=0o700, parents=True)
-        sync_directory(directory.parent)
-    except OSError as error:
-        raise StoreUnusable(
-            str(directory), f"cannot be made a directory ({error.strerror})", "choose another"
-        ) from error
-
-
-def sync_directory(directory: Path) -> None:
-    file = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

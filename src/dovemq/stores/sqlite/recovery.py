@@ -22,12 +22,12 @@ from dovemq.stores.sqlite.committer import SEQUENCE_KEY
 from dovemq.stores.sqlite.connection import open_reader, open_writer, start_log
 from dovemq.stores.sqlite.damage.examination import examine
 from dovemq.stores.sqlite.damage.report import DamageReport
-from dovemq.stores.sqlite.directory import sync_directory
 from dovemq.stores.sqlite.group import PartitionKey
 from dovemq.stores.sqlite.rows import account_from_row, move_from_record, queue_from_row
 from dovemq.stores.sqlite.schema import check_version, load_steps, migrate
 from dovemq.stores.sqlite.seals import SealFile
 from dovemq.stores.sqlite.statements import Statements
+from dovemq.system.private_files import sync_directory
 
 RECEIPT_KEY: Final = "receipt_key"
 RECEIPT_KEY_BYTES: Final = 32

@@ -24,9 +24,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from dovemq.stores.sqlite.directory import sync_directory
-
-SEALS_NAME: Final = "dovemq.seals"
+from dovemq.stores.sqlite.directory import SEALS_NAME
+from dovemq.system.private_files import open_private, sync_directory
 
 LOG_HEADER_BYTES: Final = 32
 FRAME_HEADER_BYTES: Final = 24
@@ -129,7 +128,7 @@ class SealFile:
         is_new = not path.exists()
         self._file = -1
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._file = open_private(path, os.O_RDWR | os.O_CREAT)
             if is_new:
                 sync_directory(database.parent)
             self._map = self._grown(0)

@@ -9,7 +9,7 @@ import itertools
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import BinaryIO, Final, TypeVar
 
 import apsw
 
@@ -30,7 +30,8 @@ from dovemq.stores.sqlite.directory import (
     DATABASE_NAME,
     DirectoryLock,
     Reserve,
-    make_directory,
+    prepare_directory,
+    remove_leftovers,
 )
 from dovemq.stores.sqlite.group import PartitionKey
 from dovemq.stores.sqlite.partition import SqlitePartition
@@ -140,10 +141,11 @@ class SqliteStore:
         self._seals.close()
         self._lock.release()
 
-    async def backup(self, target: Path, progress: Progress = no_progress) -> None:
-        """A consistent copy in one file while the store goes on."""
+    async def backup(self, progress: Progress = no_progress) -> BinaryIO:
+        """A consistent copy while the store goes on: an open file without a name."""
         await self._writer.flush()
-        await self._aside(lambda connection: back_up(connection, target, progress))
+        directory = self._path.parent
+        return await self._aside(lambda connection: back_up(connection, directory, progress))
 
     async def verify(self, progress: Progress = no_progress) -> Verification:
         """Read everything and check it, while the store goes on."""
@@ -280,10 +282,11 @@ def _give_up(opening: "asyncio.Future[tuple[DirectoryLock, Recovered]]") -> None
 def _open(
     directory: Path, sql: Statements, rng: random.Random, vfs: str | None, now_ms: int
 ) -> tuple[DirectoryLock, Recovered]:
-    make_directory(directory)
+    prepare_directory(directory)
     lock = DirectoryLock(directory)
     path = directory / DATABASE_NAME
     try:
+        remove_leftovers(directory)
         return lock, recover(path, sql, rng, vfs, now_ms)
     except (apsw.Error, OSError) as error:
         lock.release()

@@ -4,17 +4,15 @@ The new database is whole under a name of its own before the old one is touched;
 interrupted in between is carried on by the next.
 """
 
-import os
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from dovemq.stores.sqlite.damage.report import DamageReport
-from dovemq.stores.sqlite.directory import DATABASE_NAME, sync_directory
-from dovemq.stores.sqlite.seals import SEALS_NAME
+from dovemq.stores.sqlite.directory import DATABASE_NAME, EVIDENCE_NAME, SEALS_NAME
+from dovemq.system.private_files import new_private_file, sync_directory
 
-EVIDENCE_NAME: Final = "damage"
 REPORT_NAME: Final = "report.json"
 REBUILT_NAME: Final = DATABASE_NAME + ".rebuilt"
 REPORTS_MAX: Final = 100
@@ -33,12 +31,8 @@ def new_evidence(directory: Path) -> str:
 
 
 def save_report(directory: Path, report: DamageReport) -> None:
-    path = directory / report.evidence / REPORT_NAME
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+    with new_private_file(directory / report.evidence / REPORT_NAME) as file:
         file.write(msgspec.json.encode(report))
-        file.flush()
-        os.fsync(file.fileno())
-    sync_directory(path.parent)
 
 
 def read_reports(directory: Path) -> list[DamageReport]:

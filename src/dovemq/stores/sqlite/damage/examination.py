@@ -13,7 +13,7 @@ import apsw
 from msgspec import Struct
 
 from dovemq.core.errors import StoreUnusable
-from dovemq.stores.sqlite.connection import make_private, open_reader
+from dovemq.stores.sqlite.connection import open_reader
 from dovemq.stores.sqlite.damage.btree import PAGE_ONE_HEADER_BYTES
 from dovemq.stores.sqlite.damage.evidence import (
     REBUILT_NAME,
@@ -26,12 +26,12 @@ from dovemq.stores.sqlite.damage.image import Image
 from dovemq.stores.sqlite.damage.rebuilding import Rebuilding
 from dovemq.stores.sqlite.damage.report import DamageReport, DamageReportBuilder
 from dovemq.stores.sqlite.damage.salvage import RowSalvage
-from dovemq.stores.sqlite.directory import DATABASE_NAME, sync_directory
+from dovemq.stores.sqlite.directory import DATABASE_NAME, PARTIAL_SUFFIX, SEALS_NAME
 from dovemq.stores.sqlite.schema import APPLICATION_ID
-from dovemq.stores.sqlite.seals import SEALS_NAME, Mark, Sealed, read_seals
+from dovemq.stores.sqlite.seals import Mark, Sealed, read_seals
+from dovemq.system.private_files import create_private, sync_directory, sync_file
 
 PAGES_NAMED_MAX: Final = 100
-PARTIAL_SUFFIX: Final = ".partial"
 
 _PAGE_BYTES_DEFAULT: Final = 4_096
 _PAGE_BYTES_AT: Final = 16
@@ -172,15 +172,14 @@ def _rebuild(
     for note in notes:
         builder.note(note)
     partial = directory / (REBUILT_NAME + PARTIAL_SUFFIX)
-    partial.unlink(missing_ok=True)
-    make_private(partial)
+    create_private(partial)
     kept = Rebuilding(salvage, partial, builder).run()
     for number in damaged[:PAGES_NAMED_MAX]:
         table = salvage.damaged.get(number)
         builder.note(f"page {number} is damaged ({table or 'nothing was stored on it'})")
     if len(damaged) > PAGES_NAMED_MAX:
         builder.note(f"{len(damaged) - PAGES_NAMED_MAX} more pages are damaged")
-    _sync(partial)
+    sync_file(partial)
     report = builder.report(now_ms, new_evidence(directory), kept, stored)
     save_report(directory, report)
     sync_directory(directory)
@@ -216,11 +215,3 @@ def _page_bytes(database: Path) -> int:
     if found == _PAGE_BYTES_CODED:
         return 65_536
     return found if found >= 512 and not found & (found - 1) else _PAGE_BYTES_DEFAULT
-
-
-def _sync(path: Path) -> None:
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

@@ -23,7 +23,8 @@ DATABASE: Final = "dovemq.db"
 class FaultyDisk(apsw.VFS):
     """Passes everything on until told otherwise.
 
-    A full disk lets files be overwritten but not grow, except by what the reserve gave back.
+    A full disk lets files be overwritten but not grow, except by what the reserve gave back. With
+    `volume_bytes` the files of the data directory share so many bytes.
     """
 
     def __init__(self, name: str, reserve: Path) -> None:
@@ -32,6 +33,7 @@ class FaultyDisk(apsw.VFS):
         self.checkpoint_fails = False
         self.full = False
         self.spare_bytes = 8 * 1024 * 1024
+        self.volume_bytes: int | None = None
         self.syncs = 0
         self.may_sync = threading.Event()
         self.may_sync.set()
@@ -41,7 +43,13 @@ class FaultyDisk(apsw.VFS):
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> "FaultyFile":
         return FaultyFile(self, name, flags)
 
+    def volume_free_bytes(self) -> int:
+        used = sum(path.stat().st_size for path in self._reserve.parent.iterdir())
+        return max(0, (self.volume_bytes or 0) - used)
+
     def grow(self, count: int) -> None:
+        if self.volume_bytes is not None and count > self.volume_free_bytes():
+            raise apsw.FullError("no space left")
         if not self.full or count <= 0:
             return
         if self._reserve.exists() or count > self.spare_bytes:

@@ -19,6 +19,7 @@ from dovemq.stores.sqlite.seals import SealFile
 from dovemq.stores.sqlite.statements import Statements
 
 CHECKPOINT_PAGES: Final = 2_000
+"""Pages of the log between two checkpoints; fewer on a volume with a small reserve."""
 SWEEP_ROWS_MAX: Final = 100
 DEDUPLICATIONS_EXPIRED_MIN: Final = 20
 SEQUENCE_KEY: Final = "sequence_reserved"
@@ -51,10 +52,12 @@ class Committer:
         self._connection = connection
         self._sql = sql
         self._reserve = reserve
+        self._page_bytes = int(connection.pragma("page_size"))
+        self._checkpoint_pages = min(CHECKPOINT_PAGES, reserve.size // self._page_bytes)
         self._reserved = reserved
         self._seals = seals
         self._messages = messages
-        self._short_of_space = False
+        self._short_of_space = not reserve.make()
         self._wal_pages = 0
         self._wal_pages_checkpointed = 0
         self._log_copied = False
@@ -76,7 +79,7 @@ class Committer:
     def checkpoint_due(self) -> bool:
         if self._wal_pages < self._wal_pages_checkpointed:
             self._wal_pages_checkpointed = 0
-        return self._wal_pages >= self._wal_pages_checkpointed + CHECKPOINT_PAGES
+        return self._wal_pages >= self._wal_pages_checkpointed + self._checkpoint_pages
 
     def checkpoint(self) -> CommitResult:
         """Passive: never waits for a reader; what is left is done by a later one."""
@@ -242,8 +245,7 @@ class Committer:
             sending.answers[at] = Sent(message_id, sequence)
 
     def _free_pages_bytes(self) -> int:
-        count = int(self._connection.pragma("freelist_count"))
-        return count * int(self._connection.pragma("page_size"))
+        return int(self._connection.pragma("freelist_count")) * self._page_bytes
 
     def _note_wal_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         self._wal_pages = pages

@@ -20,11 +20,14 @@ EVIDENCE_NAME: Final = "damage"
 COPY_PREFIX: Final = "http-backup-"
 PARTIAL_SUFFIX: Final = ".partial"
 
-RESERVE_BYTES: Final = 8 * 1024 * 1024
-"""Given back to the file system when it is full, so that settles can still be written."""
+RESERVE_BYTES_MAX: Final = 8 * 1024 * 1024
+RESERVE_SHARE: Final = 8
+"""On a small volume the reserve is this part of it."""
 
-SPACE_BYTES_MIN: Final = 3 * RESERVE_BYTES
-"""Sends resume when this much is free."""
+RESERVES_FREE_MIN: Final = 3
+"""Sends resume when there is free space for this many reserves."""
+
+SPACE_CHECK_MS: Final = 1_000
 
 _OCCUPIED: Final = (errno.EAGAIN, errno.EACCES)
 _DATABASE_SUFFIXES: Final = ("", "-wal", "-shm", "-journal", ".rebuilt")
@@ -92,16 +95,26 @@ class DirectoryLock:
 
 
 class Reserve:
+    """A file that is given back to the file system when it is full.
+
+    A full disk must still take deletes, and those need two things: room in the log, and a
+    checkpoint, which lets the log start from its beginning again. The database may grow during a
+    checkpoint by the pages of the log. The reserve has room for that, so `size` is also the bound
+    of the log between two checkpoints.
+    """
+
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._path = directory / RESERVE_NAME
+        volume = os.statvfs(directory)
+        self.size = min(RESERVE_BYTES_MAX, volume.f_blocks * volume.f_frsize // RESERVE_SHARE)
 
     def make(self) -> bool:
         """Whether the reserve is there now."""
         try:
             file = open_private(self._path, os.O_RDWR | os.O_CREAT)
             try:
-                os.posix_fallocate(file, 0, RESERVE_BYTES)
+                os.posix_fallocate(file, 0, self.size)
             finally:
                 os.close(file)
         except OSError:
@@ -116,3 +129,39 @@ class Reserve:
     def free_bytes(self) -> int:
         found = os.statvfs(self._directory)
         return found.f_bavail * found.f_frsize
+
+
+class Space:
+    """Decides when sends stop and resume on a full disk. Looks when asked, never by itself.
+
+    Free space is what the file system has, and the pages inside the database that deleted messages
+    have left.
+    """
+
+    def __init__(self, reserve: Reserve) -> None:
+        self._reserve = reserve
+        self._checked_ms = 0
+        self._free_pages_bytes = 0
+
+    def ran_out(self, now_ms: int) -> None:
+        self._checked_ms = now_ms
+
+    def has_returned(self, now_ms: int) -> bool:
+        """Looks once a second at most; in between the answer is no."""
+        if now_ms - self._checked_ms < SPACE_CHECK_MS:
+            return False
+        self._checked_ms = now_ms
+        return self._has(RESERVES_FREE_MIN)
+
+    def is_short(self, free_pages_bytes: int | None) -> bool:
+        """Whether sends must stop. `free_pages_bytes` is None while the reserve is there.
+
+        Without a reserve the last pages belong to the deletes: once a log has grown that no
+        checkpoint can empty, nothing could be deleted any more.
+        """
+        self._free_pages_bytes = free_pages_bytes or 0
+        return free_pages_bytes is not None and not self._has(1)
+
+    def _has(self, reserves: int) -> bool:
+        free = self._reserve.free_bytes() + self._free_pages_bytes
+        return free >= reserves * self._reserve.size

@@ -73,7 +73,8 @@ class CommitGroup:
         self.sweep: int | None = None
         self.swept = 0
         self.remake_reserve = False
-        self.free_pages_bytes = 0
+        self.free_pages_bytes: int | None = None
+        """Bytes of free pages inside the database after the commit, while there is no reserve."""
         self.begun = 0.0
 
     @property

@@ -85,7 +85,6 @@ class SqliteStore:
         self._loop = asyncio.get_running_loop()
         self._partitions: dict[PartitionKey, SqlitePartition] = {}
         reserve = Reserve(directory)
-        reserve.make()
         self._seals = recovered.seals
         committer = Committer(
             recovered.writing,

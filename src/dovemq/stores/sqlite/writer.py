@@ -23,7 +23,7 @@ from dovemq.core.commands import Duplicate, Sent
 from dovemq.core.entry import Entry
 from dovemq.core.errors import Draining, StoreFailed, StoreFull, UnavailableError
 from dovemq.stores.sqlite.committer import SWEEP_ROWS_MAX, CommitOutcome, CommitResult, Committer
-from dovemq.stores.sqlite.directory import Reserve
+from dovemq.stores.sqlite.directory import Reserve, Space
 from dovemq.stores.sqlite.gathering import Gathering
 from dovemq.stores.sqlite.group import (
     CommitGroup,
@@ -33,7 +33,6 @@ from dovemq.stores.sqlite.group import (
     Touched,
     Work,
 )
-from dovemq.stores.sqlite.space import Space
 from dovemq.stores.sqlite.statistics import Statistics, StoreState
 
 LEASE_WRITE_MS_MAX: Final = 200
@@ -249,7 +248,7 @@ class Writer:
             return
         self._committing = None
         self._gathering.committed(group.requests + self._pending.requests)
-        self._space.free_pages_bytes = group.free_pages_bytes
+        is_short = self._space.is_short(group.free_pages_bytes)
         self._committed(group.items, self._loop.time() - group.begun)
         if result.outcome is CommitOutcome.FAILED:
             self._failed(result.cause, group)
@@ -264,6 +263,8 @@ class Writer:
                 _log.exception("a commit cannot be published")
                 self._failed(repr(error), group)
                 return
+            if is_short:
+                self._refuse_sends()
         self._continue(idle=result.outcome is CommitOutcome.FULL)
 
     def _continue(self, *, idle: bool) -> None:
@@ -300,10 +301,13 @@ class Writer:
             sending.publish(sending)
             _resolve(sending.future, sending.answers)
 
-    def _full(self, group: CommitGroup) -> None:
+    def _refuse_sends(self) -> None:
         if self._statistics.state is StoreState.OK:
             _log.error("the disk is full: sends are refused until space returns")
         self._statistics.state = StoreState.FULL
+
+    def _full(self, group: CommitGroup) -> None:
+        self._refuse_sends()
         for sending in group.sendings:
             self._space.ran_out(sending.now_ms)
             _reject(sending.future, StoreFull())

@@ -92,19 +92,19 @@ class ExhaustedOneReceiveTooLate(MemoryPartition):
 
 class NoisyGroupsGoFirst(MemoryPartition):
     async def lease(self, ask: Ask, now_ms: int) -> Leased:
-        self._groups.judge = lambda leases, now_ms: None  # type: ignore[method-assign]
+        self.groups.judge = lambda leases, now_ms: None  # type: ignore[method-assign]
         return await super().lease(ask, now_ms)
 
 
 class NoiseIsForgottenAtOnce(MemoryPartition):
     async def lease(self, ask: Ask, now_ms: int) -> Leased:
-        self._groups.noisy.clear()
+        self.groups.noisy.clear()
         return await super().lease(ask, now_ms)
 
 
 class PaceIsForgotten(MemoryPartition):
     async def lease(self, ask: Ask, now_ms: int) -> Leased:
-        self._groups.forget_old_leases(now_ms + limits.SECOND_MS)
+        self.groups.forget_old_leases(now_ms + limits.SECOND_MS)
         return await super().lease(ask, now_ms)
 
 

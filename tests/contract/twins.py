@@ -99,7 +99,7 @@ class Pair:
         for oracle, _ in self._lines:
             partition = oracle.partition
             assert isinstance(partition, MemoryPartition)
-            partition._groups = _recovered_groups(partition)
+            partition.groups = _recovered_groups(self._runner.run(oracle.peek()))
 
     def close(self) -> None:
         self._runner.run(self._embedded.__aexit__())
@@ -203,10 +203,10 @@ def _timeless(peeked: Peeked) -> Peeked:
     return msgspec.structs.replace(peeked, message=message)
 
 
-def _recovered_groups(partition: MemoryPartition) -> MemoryGroups:
+def _recovered_groups(peeked: list[Peeked]) -> MemoryGroups:
     """Noise and pace are not kept on disk: a restart knows the groups by their messages."""
     groups = MemoryGroups()
-    for row in partition._rows.values():
-        if row.group is not None:
-            groups.joined(row.group, row.message.sent_ms)
+    for each in peeked:
+        if each.message.group is not None:
+            groups.joined(each.message.group, each.message.sent_ms)
     return groups

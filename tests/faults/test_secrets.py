@@ -38,6 +38,15 @@ SHORT = 32
 """Lines of a key that are shorter could stand in a text by chance."""
 
 
+class PrintingServer(LocalServer):
+    def printed(self) -> bytes:
+        """What it printed after its first line."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        os.set_blocking(self._process.stdout.fileno(), False)
+        return self._process.stdout.read() or b""
+
+
 class Attacked:
     """A server over TLS with a trace and all its logs, and what its clients know of it."""
 
@@ -54,7 +63,7 @@ class Attacked:
             "a wrong password": WRONG_PASSWORD,
         }
         self.answers: list[bytes] = []
-        self.server = LocalServer(
+        self.server = PrintingServer(
             folder / "data",
             args=[
                 *("--tls-certificate", str(self.pair.certificate)),
@@ -172,11 +181,7 @@ class Attacked:
 
     def read_output(self) -> None:
         """What it printed after its first line, and the secret of its store."""
-        process = self.server._process
-        assert process is not None
-        assert process.stdout is not None
-        os.set_blocking(process.stdout.fileno(), False)
-        self.printed = process.stdout.read() or b""
+        self.printed = self.server.printed()
         database = apsw.Connection(
             str(self.server.data / "dovemq.db"), flags=apsw.SQLITE_OPEN_READONLY
         )

@@ -2,19 +2,31 @@
 
 import asyncio
 import threading
+from pathlib import Path
 
 import pytest
 
 from dovemq.core.commands import Ask
 from dovemq.core.errors import Draining
 from dovemq.core.message import Message
-from dovemq.stores.sqlite.bodies import AHEAD_COUNT, MESSAGE_OVERHEAD_BYTES, BodyCache
+from dovemq.stores.sqlite.bodies import AHEAD_COUNT, MESSAGE_OVERHEAD_BYTES, Bodies, BodyCache
+from dovemq.stores.sqlite.connection import open_reader
+from dovemq.stores.sqlite.reader import BodyReader, Reader
+from dovemq.stores.sqlite.rows import RecordCodec
+from dovemq.stores.sqlite.statements import load_statements
 from dovemq.stores.sqlite.statistics import Statistics
 from tests.unit.embedded import LEASE_MS, TEST_SECONDS_MAX, Line, Place
 
 
 def message(sequence: int) -> Message:
     return Message(f"m-{sequence}", sequence, "body", 0, "me")
+
+
+def reading(database: Path) -> tuple[asyncio.AbstractEventLoop, Reader, BodyReader]:
+    """A reader thread of its own, which ends with `stop`."""
+    loop = asyncio.get_running_loop()
+    body_reader = BodyReader(load_statements(), RecordCodec())
+    return loop, Reader(loop, open_reader(database)), body_reader
 
 
 def test_cache_is_bounded_in_bytes_and_keeps_what_came_last() -> None:
@@ -109,13 +121,16 @@ async def test_message_purged_while_it_is_read_is_not_delivered(place: Place) ->
 
 
 async def test_receive_that_wants_what_several_others_read_is_answered(place: Place) -> None:
-    line = await on_disk(place, 40)
-    bodies = line.store._context.bodies
+    await on_disk(place, 40)
+    loop, reader, body_reader = reading(place.database)
+    bodies = Bodies(loop, reader, body_reader, BodyCache(0, Statistics()), Statistics())
     reads = [asyncio.create_task(bodies.load([n], lambda _: [])) for n in range(1, 21)]
     await asyncio.sleep(0)
     found = await bodies.load(range(1, 21), lambda _: [])
     assert sorted(found) == list(range(1, 21))
     await asyncio.gather(*reads)
+    reader.stop()
+    reader.join()
 
 
 async def test_many_receives_over_a_small_cache_are_all_answered(place: Place) -> None:
@@ -131,19 +146,20 @@ async def test_many_receives_over_a_small_cache_are_all_answered(place: Place) -
     assert sum(await asyncio.gather(*(consume() for _ in range(16)))) == 3_000
 
 
-async def test_receive_that_has_to_read_once_more_does_not_outlast_the_store(place: Place) -> None:
+async def test_read_that_has_to_be_repeated_does_not_outlast_the_store(place: Place) -> None:
     line = await place.line(await place.open())
-    await line.send(*("x" * 1_000 for _ in range(3)))
-    await line.store.close()
-    store = await place.open(cache_bytes_max=0)
-    reopened = Line(place, store, line.queue)
+    sequences = await line.send(*("x" * 1_000 for _ in range(3)))
+    loop, reader, body_reader = reading(place.database)
+    bodies = Bodies(loop, reader, body_reader, BodyCache(0, Statistics()), Statistics())
     held = threading.Event()
-    store._reader.look_up(lambda _: held.wait(TEST_SECONDS_MAX))
-    receives = [asyncio.create_task(reopened.lease(1)) for _ in range(3)]
+    reader.look_up(lambda _: held.wait(TEST_SECONDS_MAX))
+    loads = [asyncio.create_task(bodies.load([each], lambda _: sequences)) for each in sequences]
     await asyncio.sleep(0)
-    closing = asyncio.create_task(store.close())
-    while not store._reader._stopped:
-        await asyncio.sleep(0.01)
+    reader.stop()
     held.set()
-    await asyncio.gather(closing, *receives, return_exceptions=True)
-    assert all(isinstance(r.exception(), Draining) or len(r.result()) == 1 for r in receives)
+    first, *_, last = await asyncio.gather(*loads, return_exceptions=True)
+    assert isinstance(first, dict)
+    assert list(first) == sequences[:1]
+    # It waited for the read of the first, which did not get as far as its message.
+    assert isinstance(last, Draining)
+    reader.join()

@@ -1,6 +1,7 @@
 """What is there after the process was killed or closed and the directory is opened again."""
 
 import asyncio
+import random
 import shutil
 from itertools import pairwise
 
@@ -9,8 +10,9 @@ import pytest
 
 from dovemq.core.commands import Duplicate, Move, MoveStatus, Settlement, Transfer
 from dovemq.core.errors import QueueMissing, StoreFailed
+from dovemq.core.index import index_for
 from dovemq.core.queue import QueueKey, QueueSettings
-from dovemq.stores.sqlite import committer, partition
+from dovemq.stores.sqlite import committer, partition, store
 from dovemq.stores.sqlite.group import SEQUENCES_RESERVED
 from tests.unit.embedded import ACCOUNT, LEASE_MS, Line, Place, read_rows
 
@@ -185,9 +187,12 @@ async def test_rows_of_a_removed_queue_are_swept_in_pieces(place: Place) -> None
     assert read_rows(place.database, BODIES) == [(1,)]
 
 
-async def test_index_of_a_removed_queue_is_let_go_of_in_pieces(place: Place) -> None:
+async def test_index_of_a_removed_queue_is_let_go_of_in_pieces(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = index_for(QueueSettings(), random.Random(7))
+    monkeypatch.setattr(store, "index_for", lambda *_: index)
     line = await place.line(await place.open())
-    index = line.store.partition(line.queue, 0)._index
     await line.send(*("x" for _ in range(10 * partition.LET_GO_MAX)))
     await line.store.catalogue.remove(line.queue.key)
     left: list[int] = []

@@ -55,7 +55,7 @@ class MemoryPartition:
         self._check_open = check_open
         self._observer = observer
         self._rows: dict[int, MemoryRow] = {}
-        self._groups = MemoryGroups()
+        self.groups = MemoryGroups()
         self._first_sends: dict[str, tuple[int, Sent]] = {}
         self._sent_ms_min = 0
         self._watchers: dict[object, Callable[[], None]] = {}
@@ -75,8 +75,8 @@ class MemoryPartition:
         settings = self._queue.settings
         if settings.delivery_paused:
             return Leased([], [], False, None)
-        self._groups.forget_old_leases(now_ms)
-        receive = Receive(self._rows.values(), settings, self._groups, ask, now_ms)
+        self.groups.forget_old_leases(now_ms)
+        receive = Receive(self._rows.values(), settings, self.groups, ask, now_ms)
         if settings.fifo:
             receive.take_fifo()
         else:
@@ -255,7 +255,7 @@ class MemoryPartition:
         self._rows[row.sequence] = row
         self._sent_ms_min = min(self._sent_ms_min, row.message.sent_ms)
         if row.group is not None:
-            self._groups.joined(row.group, row.message.sent_ms)
+            self.groups.joined(row.group, row.message.sent_ms)
 
     def _expire(self, rows: Sequence[MemoryRow]) -> None:
         for row in rows:
@@ -267,7 +267,7 @@ class MemoryPartition:
     def _remove(self, row: MemoryRow) -> None:
         del self._rows[row.sequence]
         if row.group is not None:
-            self._groups.left(row.group)
+            self.groups.left(row.group)
 
     def _wake(self) -> None:
         for wake in list(self._watchers.values()):

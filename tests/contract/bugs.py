@@ -408,9 +408,9 @@ class BuggyStore(MemoryStore):
         super().__init__(rng, b"receipt key of the bug")
         self._bug = bug if issubclass(bug, MemoryPartition) else MemoryPartition
         if issubclass(bug, MemoryCatalogue):
-            self.catalogue = bug(self._forget)
+            self.catalogue = bug(self._check_open, self._forget)
 
     def _new_partition(self, queue: Queue, number: int) -> MemoryPartition:
         return self._bug(
-            queue, number, self._sequences, self._rng, self._check_open, self._observer
+            queue, number, self._sequences, self._rng, self._check_queue, self._observer
         )

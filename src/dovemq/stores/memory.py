@@ -45,14 +45,14 @@ class MemoryPartition:
         number: int,
         sequences: Iterator[int],
         rng: random.Random,
-        check_open: Callable[[Queue], None],
+        check_queue: Callable[[Queue], None],
         observer: Observer,
     ) -> None:
         self._queue = queue
         self._number = number
         self._sequences = sequences
         self._rng = rng
-        self._check_open = check_open
+        self._check_queue = check_queue
         self._observer = observer
         self._rows: dict[int, MemoryRow] = {}
         self.groups = MemoryGroups()
@@ -169,7 +169,7 @@ class MemoryPartition:
 
     def _begin(self, now_ms: int) -> None:
         """What every verb starts with: messages that outlived the retention period are gone."""
-        self._check_open(self._queue)
+        self._check_queue(self._queue)
         sent_until_ms = now_ms - self._queue.settings.retention_ms
         if self._sent_ms_min > sent_until_ms:
             return
@@ -286,7 +286,7 @@ class MemoryStore:
     def __init__(
         self, rng: random.Random, receipt_key: bytes, observer: Observer | None = None
     ) -> None:
-        self.catalogue = MemoryCatalogue(self._forget)
+        self.catalogue = MemoryCatalogue(self._check_open, self._forget)
         self.receipt_key = receipt_key
         self._rng = rng
         self._observer = observer or Unobserved()
@@ -297,24 +297,26 @@ class MemoryStore:
     def partition(self, queue: Queue, number: int) -> MemoryPartition:
         place = (queue.number, number)
         if place not in self._partitions:
-            self._check_open(queue)
+            self._check_queue(queue)
             self._partitions[place] = self._new_partition(queue, number)
         self._partitions[place].follow(queue)
         return self._partitions[place]
 
     async def close(self) -> None:
         self._closed = True
-        self.catalogue.close()
         self._partitions.clear()
 
     def _new_partition(self, queue: Queue, number: int) -> MemoryPartition:
         return MemoryPartition(
-            queue, number, self._sequences, self._rng, self._check_open, self._observer
+            queue, number, self._sequences, self._rng, self._check_queue, self._observer
         )
 
-    def _check_open(self, queue: Queue) -> None:
+    def _check_open(self) -> None:
         if self._closed:
             raise Draining()
+
+    def _check_queue(self, queue: Queue) -> None:
+        self._check_open()
         if not self.catalogue.holds(queue):
             raise QueueMissing(str(queue.key))
 

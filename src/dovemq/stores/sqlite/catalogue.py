@@ -1,27 +1,26 @@
-"""Queues, accounts and move tasks: read from memory, written through the writer.
+"""Queues, accounts and move tasks of the embedded store: read from memory, written durably.
 
-Implements `core.ports.Catalogue`. What was committed is in memory in the same order.
+Implements `core.ports.Catalogue`. Each change runs in the writer thread's transaction and is
+published to the memory on the loop after the commit, in the order of the commits.
 """
 
-import heapq
 from collections.abc import Callable, Iterable
-from typing import Final
 
 import apsw
 import msgspec
 
 from dovemq.core.accounts import Account
-from dovemq.core.commands import Move, MoveStatus
+from dovemq.core.commands import Move
 from dovemq.core.queue import Queue, QueueKey
+from dovemq.stores.catalogue import CatalogueReads
 from dovemq.stores.sqlite.rows import account_record, move_record, queue_columns, queue_from_row
 from dovemq.stores.sqlite.statements import Statements
 from dovemq.stores.sqlite.writer import Writer
 
-FINISHED_MOVES_MAX: Final = 10
-_UNFINISHED: Final = (MoveStatus.RUNNING, MoveStatus.CANCELLING)
 
+class SqliteCatalogue(CatalogueReads):
+    """`removed` is called with a queue that is gone from the catalogue."""
 
-class SqliteCatalogue:
     def __init__(
         self,
         writer: Writer,
@@ -31,11 +30,9 @@ class SqliteCatalogue:
         accounts: Iterable[Account],
         removed: Callable[[Queue], None],
     ) -> None:
+        super().__init__(writer.check_open, queues, moves, accounts)
         self._writer = writer
         self._sql = sql
-        self._queues = {queue.key: queue for queue in queues}
-        self._moves = {move.move_id: move for move in moves}
-        self._accounts = {account.number: account for account in accounts}
         self._removed = removed
 
     async def create(self, queue: Queue) -> Queue:
@@ -56,10 +53,6 @@ class SqliteCatalogue:
 
         created: Queue = await self._writer.work(run, self._hold)
         return created
-
-    async def find(self, key: QueueKey) -> Queue | None:
-        self._writer.check_open()
-        return self._queues.get(key)
 
     async def replace(self, queue: Queue) -> bool:
         settings, tags = queue_columns(queue)
@@ -89,27 +82,6 @@ class SqliteCatalogue:
         done: bool = await self._writer.work(run, publish)
         return done
 
-    async def page(
-        self, account: str | None, prefix: str, after: str, count_max: int
-    ) -> list[Queue]:
-        self._writer.check_open()
-        last_key = QueueKey.parse(after)
-        matching = (
-            key
-            for key in self._queues
-            if account in (None, key.account) and key.name.startswith(prefix) and key > last_key
-        )
-        return [self._queues[key] for key in heapq.nsmallest(count_max, matching)]
-
-    async def sources(self, target: QueueKey) -> list[Queue]:
-        self._writer.check_open()
-        found = [
-            queue
-            for queue in self._queues.values()
-            if queue.settings.redrive and queue.settings.redrive.target == target
-        ]
-        return sorted(found, key=lambda queue: queue.key)
-
     async def save_move(self, move: Move) -> None:
         surplus = self._surplus_moves(move)
         row = (move.move_id, move.source, move_record(move))
@@ -124,14 +96,6 @@ class SqliteCatalogue:
                 self._moves.pop(move_id, None)
 
         await self._writer.work(run, publish)
-
-    async def moves(self, source: QueueKey | None = None) -> list[Move]:
-        self._writer.check_open()
-        return self._newest_first(None if source is None else str(source))
-
-    async def accounts(self) -> list[Account]:
-        self._writer.check_open()
-        return sorted(self._accounts.values(), key=lambda account: account.number)
 
     async def save_account(self, account: Account) -> bool:
         number, name, record = account.number, account.name, account_record(account)
@@ -163,30 +127,11 @@ class SqliteCatalogue:
         done: bool = await self._writer.work(run, publish)
         return done
 
-    def holds(self, queue: Queue) -> bool:
-        """Whether the queue is there and is not a later one of the same name."""
-        held = self._queues.get(queue.key)
-        return held is not None and held.number == queue.number
-
     def _hold(self, queue: Queue) -> None:
         self._queues[queue.key] = queue
 
     def _forget(self, key: QueueKey) -> None:
         queue = self._queues.pop(key)
-        for move in self._newest_first(str(key)):
+        for move in self._moves_of(str(key)):
             del self._moves[move.move_id]
         self._removed(queue)
-
-    def _newest_first(self, source: str | None) -> list[Move]:
-        found = [move for move in self._moves.values() if source in (None, move.source)]
-        return sorted(found, key=lambda move: -move.started_ms)
-
-    def _surplus_moves(self, saved: Move) -> list[str]:
-        after = {**self._moves, saved.move_id: saved}
-        finished = [
-            move
-            for move in after.values()
-            if move.source == saved.source and move.status not in _UNFINISHED
-        ]
-        finished.sort(key=lambda move: -move.started_ms)
-        return [move.move_id for move in finished[FINISHED_MOVES_MAX:]]

@@ -1,7 +1,7 @@
-"""What one commit carries from the event loop to the writer thread.
+"""The work that one commit carries from the event loop to the writer thread.
 
-The loop fills a group, hands it over and forgets it until it is published; while the writer has
-it, only the writer touches it.
+The loop fills a group and hands it over. From then until the group is published, only the writer
+thread touches it; so neither needs a lock.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from dovemq.stores.sqlite.guards import entry_crc32
 from dovemq.stores.sqlite.rows import BodyRow
 
 PartitionKey = tuple[int, int]
-"""Queue number and partition number."""
+"""Queue number and partition number. Variables of this type are called `place`."""
 
 EntryKey = tuple[int, int, int]
 """Queue number, partition number, sequence."""
@@ -26,17 +26,17 @@ EntryKey = tuple[int, int, int]
 UpdateRow = tuple[int, int, int, int, int, int, int]
 
 Touched = dict[int, tuple[PartitionKey, Entry]]
-"""By sequence the entries whose newest state is not on disk."""
+"""Entries whose newest state is not on disk, by sequence."""
 
 SEQUENCES_RESERVED: Final = 10_000
-"""Reserved at a time, so that few commits write the high-water mark."""
+"""Numbers that are reserved at a time, so that few commits write the high-water mark."""
 
 
 class PendingSend(Struct):
-    """The messages of one request that become durable and then visible together.
+    """The messages of one request, which become durable and then visible together.
 
-    `keys` are there on FIFO queues: the writer then decides which items are duplicates, replaces
-    their answers and lists the others in `accepted`. None there means all.
+    `keys` are the deduplication keys on a FIFO queue: the writer decides which messages are
+    duplicates, replaces their answers and lists the others in `accepted`. None means all.
     """
 
     place: PartitionKey
@@ -79,23 +79,12 @@ class CommitGroup:
 
     @property
     def requests(self) -> int:
-        """How many wait for the commit."""
+        """How many callers wait for the commit."""
         return len(self.sendings) + len(self.waiters) + len(self.works)
 
     @property
-    def empty(self) -> bool:
-        return not (
-            self.sendings
-            or self.updates
-            or self.deletes
-            or self.works
-            or self.waiters
-            or self.remake_reserve
-        )
-
-    @property
     def writes(self) -> bool:
-        """Whether there is anything to commit; a group of waiters alone has nothing."""
+        """Whether there is anything to write; callers of `flush` alone need no transaction."""
         return bool(
             self.sendings
             or self.updates
@@ -123,7 +112,7 @@ class CommitGroup:
         yield from self.waiters
 
     def freeze(self, touched: Touched) -> None:
-        """Take the entries' state as it is now; the loop goes on changing them."""
+        """Copy the entries' state as it is now: the loop goes on changing the entries."""
         self.touched = touched
         self.updates = [
             (

@@ -20,7 +20,7 @@ from dovemq.stores.sqlite.committer import SEQUENCE_KEY
 from dovemq.stores.sqlite.damage.report import DamageReportBuilder, Named
 from dovemq.stores.sqlite.damage.salvage import Found, RowSalvage
 from dovemq.stores.sqlite.group import PartitionKey
-from dovemq.stores.sqlite.guards import entry_crc32
+from dovemq.stores.sqlite.guards import entry_crc32, entry_row
 from dovemq.stores.sqlite.rows import (
     BodyRow,
     DamagedRecord,
@@ -83,20 +83,7 @@ class KeptEntry(Struct, frozen=True):
     message_id: str | None
 
     def row(self) -> tuple[Any, ...]:
-        entry = self.entry
-        return (
-            *self.place,
-            entry.sequence,
-            entry.visible_ms,
-            entry.sent_ms,
-            entry.receive_count,
-            entry.first_received_ms,
-            entry.group,
-            entry.units,
-            self.adopted_id,
-            self.message_id,
-            entry_crc32(self.place, entry),
-        )
+        return entry_row(self.place, self.entry, self.adopted_id, self.message_id)
 
 
 class Rebuilding:

@@ -1,9 +1,9 @@
-"""The store in memory: the plainest reading of `core/ports.py`, and what `memory://` opens.
+"""The store in memory: the plainest implementation of `core/ports.py`, opened by `memory://`.
 
-It is the oracle that the other stores are compared with, message by message. It therefore shares
-rules on values with them (`core/choosing.py`) and no structure: a partition is a dict of rows in
-order of sequence, and every verb filters it and loops over it. A receive costs more the deeper
-the backlog is, and nothing survives the process; the embedded store is there for both.
+It is the oracle: tests compare the other stores with it, message by message. It therefore shares
+rules on values with them (`core/choosing.py`) but no structure of messages: a partition is a dict
+of rows in order of sequence, and every method filters it and loops over it. A receive costs more
+the longer the queue is, and nothing survives the process. The embedded store has neither limit.
 """
 
 import itertools
@@ -162,13 +162,13 @@ class MemoryPartition:
         return lambda: self._unwatch(key)
 
     def follow(self, queue: Queue) -> None:
-        """Go by the settings of this version of the queue, unless a newer one is known."""
+        """Use the settings of this version of the queue, unless a newer one is known."""
         if queue.version > self._queue.version:
             self._queue = queue
             self._wake()
 
     def _begin(self, now_ms: int) -> None:
-        """What every verb starts with: messages that outlived the retention period are gone."""
+        """Start of every method: refuse a removed queue, and remove expired messages."""
         self._check_queue(self._queue)
         sent_until_ms = now_ms - self._queue.settings.retention_ms
         if self._sent_ms_min > sent_until_ms:
@@ -200,7 +200,7 @@ class MemoryPartition:
         return choosing.deduplication_key(settings, draft.group, draft.deduplication_id)
 
     def _forget_sends(self, sent_before_ms: int) -> None:
-        """The dict is in order of time, so the old ones stand first."""
+        """Remove deduplication keys of older sends; the dict is in order of time."""
         while self._first_sends:
             key, (first_ms, _) = next(iter(self._first_sends.items()))
             if first_ms >= sent_before_ms:
@@ -278,7 +278,7 @@ class MemoryPartition:
 
 
 def _holds(receipt: Receipt, row: MemoryRow, now_ms: int) -> bool:
-    """Whether the receipt names the lease under which the message is hidden now."""
+    """Whether the receipt is that of the current lease."""
     return row.leased(now_ms) and row.receive_count == receipt.receive_count
 
 

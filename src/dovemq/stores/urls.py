@@ -1,4 +1,4 @@
-"""Where messages live, as an operator writes it: `embedded://` or `memory://`."""
+"""Where a store keeps its messages, parsed from `embedded://`, `memory://` or a directory."""
 
 from pathlib import Path
 from typing import Final
@@ -16,7 +16,7 @@ class EmbeddedLocation(Struct, frozen=True):
 
 
 class MemoryLocation(Struct, frozen=True):
-    """Gone when the process ends."""
+    """Memory of the process: messages are gone when it ends."""
 
 
 StoreLocation = EmbeddedLocation | MemoryLocation
@@ -31,7 +31,7 @@ def parse_store_url(url: str, data: Path) -> StoreLocation:
 
 
 def parse_path(path: str | Path) -> StoreLocation:
-    """What a program opens: a directory, or the URL of a store without one."""
+    """The location that `dovemq.open` is given: a directory, or `memory://`."""
     if isinstance(path, str) and "://" in path:
         if path == MEMORY:
             return MemoryLocation()

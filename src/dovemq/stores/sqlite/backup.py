@@ -1,4 +1,4 @@
-"""Copies of a database: taken from a running store, and put into an empty directory."""
+"""Backup of a running store, and restore into an empty directory."""
 
 import contextlib
 import os
@@ -31,7 +31,7 @@ from dovemq.system.private_files import create_private, sync_directory, sync_fil
 PAGES_PER_STEP: Final = 1_024
 
 SEQUENCES_SKIPPED: Final = 1 << 32
-"""Numbers given out after the backup was taken must not be given out again after a restore."""
+"""Sequences skipped by a restore: those given out after the backup must not be used again."""
 
 
 def back_up(source: apsw.Connection, directory: Path, progress: Progress = no_progress) -> BinaryIO:

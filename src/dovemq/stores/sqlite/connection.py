@@ -14,7 +14,7 @@ from dovemq.core.errors import StoreUnusable
 from dovemq.system.private_files import create_private
 
 LIBRARY_VERSION_MIN: Final = (3, 51, 3)
-"""Older ones may corrupt a database when a reader meets the reset of the write-ahead log."""
+"""Older versions may corrupt a database when a reader meets the reset of the write-ahead log."""
 
 BUSY_MS_MAX: Final = 10_000
 CACHE_KIB: Final = 8_192
@@ -46,7 +46,7 @@ def open_writer(path: Path, vfs: str | None = None) -> apsw.Connection:
 
 
 def start_log(connection: apsw.Connection, path: Path) -> None:
-    """From now on commits go to the write-ahead log and are synced."""
+    """Switch to the write-ahead log: from now on each commit is synced."""
     mode = connection.pragma("journal_mode", "wal")
     if mode != "wal":
         raise StoreUnusable(

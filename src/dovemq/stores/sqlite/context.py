@@ -1,4 +1,4 @@
-"""What all partitions of one embedded store stand on."""
+"""The parts of an embedded store that all its partitions share."""
 
 import asyncio
 import itertools

@@ -59,7 +59,7 @@ def remove_leftovers(directory: Path) -> None:
 
 
 class DirectoryLock:
-    """Held from construction to `release`; the kernel lets go of it when the process dies."""
+    """A lock that is held from construction to `release`, or until the process ends."""
 
     def __init__(self, directory: Path) -> None:
         path = directory / LOCK_NAME
@@ -84,7 +84,7 @@ class DirectoryLock:
                 "stop that process or choose another directory",
             ) from None
         with contextlib.suppress(OSError):
-            # Only a hint for people; a full disk must not keep the store from opening.
+            # Only a hint for people: a full disk must not prevent the start.
             os.ftruncate(self._file, 0)
             os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
 

@@ -52,11 +52,11 @@ from dovemq.stores.sqlite.writer import Writer
 T = TypeVar("T")
 
 EXPIRY_PERIOD_SECONDS: Final = 60
-"""How often queues that nobody asks are relieved of expired messages."""
+"""How often expired messages of unused queues are removed."""
 
 
 class SqliteStore:
-    """Made by `open_store`, on the loop that goes on to use it."""
+    """A store of one data directory. Made by `open_store`, on the loop that uses it."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class SqliteStore:
         return partition
 
     async def flush(self) -> None:
-        """Commit all that is pending, also leases that would wait for company."""
+        """Commit everything that is pending, leases included."""
         await self._writer.flush()
 
     async def close(self) -> None:
@@ -132,7 +132,7 @@ class SqliteStore:
             self._lock.release()
 
     def abandon(self) -> None:
-        """For tests: leave the directory as a killed process would."""
+        """Leave the directory as a killed process would. For tests."""
         self._timer.cancel()
         self._writer.abandon()
         self._reader.stop()
@@ -147,7 +147,7 @@ class SqliteStore:
         return await self._aside(lambda connection: back_up(connection, directory, progress))
 
     async def verify(self, progress: Progress = no_progress) -> Verification:
-        """Read everything and check it, while the store goes on."""
+        """Read and check everything while the store goes on."""
         await self._writer.flush()
         context = self._context
         found = await self._aside(
@@ -160,12 +160,12 @@ class SqliteStore:
         return with_damaged_pages(found, still)
 
     def damage(self) -> list[DamageReport]:
-        """What was lost at this start and earlier ones, as long as the evidence is there."""
+        """Reports on damage that this and earlier starts found, while its files are kept."""
         directory = self._path.parent
         return [each for each in self._reports if (directory / each.evidence).is_dir()]
 
     async def _aside(self, read: Callable[[apsw.Connection], T]) -> T:
-        """On a thread and a connection of its own: the reader has receives to serve."""
+        """Read on a thread and a connection of its own: the reader thread serves receives."""
 
         def run() -> T:
             connection = open_reader(self._path, self._vfs)
@@ -248,7 +248,7 @@ async def open_store(
     try:
         lock, recovered = await asyncio.shield(opening)
     except asyncio.CancelledError:
-        # The thread goes on and gets the lock, which nobody would let go of.
+        # The thread goes on and takes the lock, which nobody would release.
         opening.add_done_callback(_give_up)
         raise
     return SqliteStore(

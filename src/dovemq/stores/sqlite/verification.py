@@ -1,4 +1,4 @@
-"""Reads a whole database and tells what is wrong with it; changes nothing."""
+"""Verification: reads a whole database and reports what is wrong with it. Changes nothing."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
@@ -21,12 +21,12 @@ _MESSAGE_ID: Final = 9
 _CRC32: Final = 10
 
 Progress = Callable[[int, int], None]
-"""Called now and then, on the working thread, with what is done and what there is in all."""
+"""Called now and then, on the working thread, with the work done and the total."""
 
 
 class DamagedMessage(Struct, frozen=True):
     queue: str
-    """As `account/name`; the bare number when the queue is gone."""
+    """The queue as `account/name`; its number when the queue is removed."""
     sequence: int
     reason: str
     message_id: str | None = None
@@ -34,10 +34,10 @@ class DamagedMessage(Struct, frozen=True):
 
 
 class Verification(Struct, frozen=True):
-    """`messages` counts all, `damaged_count` those unfit to deliver; `damaged` lists the first.
+    """The result. `damaged_count` of the `messages` cannot be delivered; `damaged` lists the first.
 
-    `strays`: bodies that no entry names; they cost space and nothing else. `problems`: what
-    SQLite finds wrong with the structure of the file.
+    `strays` are bodies without an entry, which only take space. `problems` are errors in the
+    structure of the file.
     """
 
     messages: int
@@ -70,7 +70,7 @@ def verify(
     codec: RecordCodec,
     progress: Progress = no_progress,
 ) -> Verification:
-    """One snapshot, so that a busy store is judged as it was at one moment."""
+    """Verify one snapshot: a store in use is checked as it was at one moment."""
     connection.execute("BEGIN")
     try:
         problems = _structure(connection)
@@ -115,7 +115,7 @@ def _messages(
                     damaged.append(DamagedMessage(name, sequence, reason, entry[_MESSAGE_ID]))
         done += len(page)
         progress(done, total)
-    # Nobody can count the bodies of a broken table.
+    # The bodies of a damaged table cannot be counted.
     bodies = done - missing if problems else int(connection.execute(sql.count_bodies).get)
     strays = max(0, bodies - (done - missing))
     return Verification(total, problems, tuple(damaged), damaged_count, strays)

@@ -126,9 +126,7 @@ class EmbeddedCare:
 def damage_lines(found: "Verification") -> Iterator[str]:
     """One line for each damage; none when all is well."""
     yield from found.problems
-    for each in found.damaged:
-        name = f"{each.message_id} (sequence {each.sequence})" if each.message_id else each.sequence
-        yield f"queue {each.queue}, message {name}: {each.reason}"
+    yield from (each.line() for each in found.damaged)
     if found.damaged_count > len(found.damaged):
         yield f"{found.damaged_count - len(found.damaged)} more damaged messages"
     if found.strays:

@@ -11,8 +11,8 @@ import pytest
 from dovemq.core.commands import Settlement
 from dovemq.core.errors import StoreUnusable
 from dovemq.stores.sqlite import restore_backup
+from dovemq.stores.sqlite.damage.report import DamagedMessage
 from dovemq.stores.sqlite.directory import SEALS_NAME
-from dovemq.stores.sqlite.verification import DamagedMessage
 from tests.unit.embedded import Line, Place
 
 

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from dovemq.core.entry import Entry
+from dovemq.stores.sqlite.damage.report import DamagedMessage
 from dovemq.stores.sqlite.guards import entry_crc32
 from dovemq.stores.sqlite.reader import BodyReader
 from dovemq.stores.sqlite.rows import BodyRow, DamagedRecord, RecordCodec
@@ -22,15 +23,6 @@ _CRC32: Final = 10
 
 Progress = Callable[[int, int], None]
 """Called now and then, on the working thread, with the work done and the total."""
-
-
-class DamagedMessage(Struct, frozen=True):
-    queue: str
-    """The queue as `account/name`; its number when the queue is removed."""
-    sequence: int
-    reason: str
-    message_id: str | None = None
-    """None when an older release wrote it."""
 
 
 class Verification(Struct, frozen=True):

@@ -169,16 +169,15 @@ def _rebuild(
     database = directory / DATABASE_NAME
     _check_space(directory, database)
     builder = DamageReportBuilder()
-    for note in notes:
-        builder.note(note)
+    builder.notes += notes
     partial = directory / (REBUILT_NAME + PARTIAL_SUFFIX)
     create_private(partial)
     kept = Rebuilding(salvage, partial, builder).run()
     for number in damaged[:PAGES_NAMED_MAX]:
         table = salvage.damaged.get(number)
-        builder.note(f"page {number} is damaged ({table or 'nothing was stored on it'})")
+        builder.notes.append(f"page {number} is damaged ({table or 'nothing was stored on it'})")
     if len(damaged) > PAGES_NAMED_MAX:
-        builder.note(f"{len(damaged) - PAGES_NAMED_MAX} more pages are damaged")
+        builder.notes.append(f"{len(damaged) - PAGES_NAMED_MAX} more pages are damaged")
     sync_file(partial)
     report = builder.report(now_ms, new_evidence(directory), kept, stored)
     save_report(directory, report)

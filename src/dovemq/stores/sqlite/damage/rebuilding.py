@@ -17,7 +17,7 @@ from dovemq.core.message import Message
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
 from dovemq.core.sending import stored_units
 from dovemq.stores.sqlite.committer import SEQUENCE_KEY
-from dovemq.stores.sqlite.damage.report import DamageReportBuilder, Named
+from dovemq.stores.sqlite.damage.report import DamagedMessage, DamageReportBuilder
 from dovemq.stores.sqlite.damage.salvage import Found, RowSalvage
 from dovemq.stores.sqlite.group import PartitionKey
 from dovemq.stores.sqlite.guards import entry_crc32, entry_row
@@ -30,7 +30,7 @@ from dovemq.stores.sqlite.rows import (
     queue_from_row,
 )
 from dovemq.stores.sqlite.schema import load_steps, migrate
-from dovemq.stores.sqlite.statements import read_sections
+from dovemq.stores.sqlite.statements import load_statements, read_sections
 
 SEQUENCES_SKIPPED: Final = 1 << 32
 """Numbers that were given out may have been lost; they must not be given out again."""
@@ -50,32 +50,6 @@ _UNITS_OF_OLD: Final = 2
 _UNKNOWN_ACCOUNT: Final = "000000000000"
 
 
-class _Statements(Struct, frozen=True):
-    keep_meta: str
-    keep_queue: str
-    keep_move: str
-    keep_account: str
-    keep_body: str
-    keep_entry: str
-    keep_deduplication: str
-    entries_without_body: str
-    note_entries: str
-    index_noted: str
-    bodies_without_entry: str
-    remove_entry: str
-    remove_body: str
-    all_bodies: str
-    first_bodies: str
-    one_body: str
-    set_id: str
-    select_queues: str
-    select_meta: str
-    newest_sequence: str
-    count_entries: str
-    raise_numbers: str
-    set_meta: str
-
-
 class KeptEntry(Struct, frozen=True):
     place: PartitionKey
     entry: Entry
@@ -90,7 +64,8 @@ class Rebuilding:
     def __init__(self, salvage: RowSalvage, target: Path, builder: DamageReportBuilder) -> None:
         self._salvage = salvage
         self._builder = builder
-        self._sql = _Statements(**read_sections("damage", "rebuilding.sql"))
+        self._sql = load_statements()
+        self._keep = read_sections("damage", "rebuilding.sql")
         self._codec = RecordCodec()
         self._broken: dict[int, int] = {}
         """By sequence the page on which a body is damaged."""
@@ -126,7 +101,7 @@ class Rebuilding:
         """Whether every row of it is known, from one of its two places."""
         whole = True
         for table, count in _CATALOGUE_COLUMNS.items():
-            keep = getattr(self._sql, f"keep_{table}")
+            keep = self._keep[f"keep_{table}"]
             names = (table, f"{table}_twin")
             doubtful: list[set[tuple[Any, ...]]] = [set(), set()]
             for name, rows in zip(names, doubtful, strict=True):
@@ -140,7 +115,7 @@ class Rebuilding:
             self._connection.executemany(keep, doubtful[0] & doubtful[1])
             if all(map(self._salvage.is_damaged, names)):
                 whole = False
-                self._builder.note(f"both copies of the table {table} are damaged")
+                self._builder.notes.append(f"both copies of the table {table} are damaged")
         known = self._connection.execute(self._sql.select_queues)
         self._queues = {row[0]: queue_from_row(row) for row in known}
         return whole
@@ -154,7 +129,7 @@ class Rebuilding:
             values = found.row.values
             # Rows of damaged pages have nothing to prove them.
             if found.sound and values is not None and len(values) == _DEDUPLICATION_COLUMNS:
-                self._connection.execute(self._sql.keep_deduplication, values)
+                self._connection.execute(self._keep["keep_deduplication"], values)
         self._salvage.reach_others((*TABLES, *_TWINS))
         if self._salvage.is_damaged("body") or self._salvage.is_damaged("entry"):
             for found in self._salvage.unreached():
@@ -171,12 +146,12 @@ class Rebuilding:
             damaged = [each for each in found.row.pages if each in self._salvage.damaged]
             self._broken[row[0]] = damaged[0] if damaged else found.page
             return
-        self._connection.execute(self._sql.keep_body, row)
+        self._connection.execute(self._keep["keep_body"], row)
 
     def _keep_entry(self, found: Found) -> None:
         kept = _entry_of(found)
         if kept is not None:
-            self._connection.execute(self._sql.keep_entry, kept.row())
+            self._connection.execute(self._keep["keep_entry"], kept.row())
             if not found.sound:
                 self._doubtful[kept.entry.sequence] = kept.place
 
@@ -184,8 +159,8 @@ class Rebuilding:
         """Those of living messages are known from them."""
         if not self._salvage.is_damaged("deduplication"):
             return
-        self._builder.note("deduplication ids of messages that were deleted may be lost")
-        for row in list(self._connection.execute(self._sql.all_bodies)):
+        self._builder.notes.append("deduplication ids of messages that were deleted may be lost")
+        for row in list(self._connection.execute(self._keep["all_bodies"])):
             place, message = self._codec.placed(row)
             queue = self._queues.get(place[0]) if place is not None else None
             if queue is None or not queue.settings.fifo:
@@ -193,40 +168,42 @@ class Rebuilding:
             key = deduplication_digest(queue.settings, message)
             expires_ms = message.sent_ms + limits.DEDUPLICATION_MS
             claim = (queue.number, key, expires_ms, message.message_id, message.sequence)
-            self._connection.execute(self._sql.keep_deduplication, claim)
+            self._connection.execute(self._keep["keep_deduplication"], claim)
 
     def _find_bodies(self) -> None:
         """Bodies of living entries, wherever a copy is left; else the message is lost."""
-        wanted = {row[2] for row in self._connection.execute(self._sql.entries_without_body)}
+        wanted = {row[2] for row in self._connection.execute(self._keep["entries_without_body"])}
         if wanted:
             for found in self._salvage.older():
                 if found.row.rowid in wanted:
                     self._keep_body(found)
-        lost = list(self._connection.execute(self._sql.entries_without_body))
+        lost = list(self._connection.execute(self._keep["entries_without_body"]))
         for queue, partition, sequence, message_id in lost:
             page = self._broken.get(sequence)
             where = "a page that is gone" if page is None else f"page {page}"
             reason = f"lost, its body was damaged on {where}"
             if sequence in self._doubtful:
                 reason += ", and its id stood on a damaged page too"
-            self._builder.lost(Named(self._queue_name(queue), message_id, sequence, reason))
-            self._connection.execute(self._sql.remove_entry, (queue, partition, sequence))
+            name = self._queue_name(queue)
+            self._builder.lost.append(DamagedMessage(name, sequence, reason, message_id))
+            self._connection.execute(self._sql.delete_entry, (queue, partition, sequence))
 
     def _make_entries(self, catalogue_whole: bool) -> None:
-        self._connection.execute(self._sql.note_entries)
-        self._connection.execute(self._sql.index_noted)
-        lone = list(self._connection.execute(self._sql.bodies_without_entry))
+        self._connection.execute(self._keep["note_entries"])
+        self._connection.execute(self._keep["index_noted"])
+        lone = list(self._connection.execute(self._keep["bodies_without_entry"]))
         states = self._older_states({row[0] for row in lone})
         for row in lone:
             place, message = self._codec.placed(row)
             if place is not None and self._is_queue(place[0], message, catalogue_whole):
                 self._return(place, message, states.get(message.sequence))
                 continue
-            self._connection.execute(self._sql.remove_body, (message.sequence,))
+            self._connection.execute(self._sql.delete_body, (message.sequence,))
             if place is None:
-                reason = "lost, nothing tells which queue it was in"
-                named = Named("unknown", message.message_id, message.sequence, reason)
-                self._builder.lost(named)
+                reason = "lost, since its queue is not known any more"
+                self._builder.lost.append(
+                    DamagedMessage("unknown", message.sequence, reason, message.message_id)
+                )
 
     def _older_states(self, wanted: set[int]) -> dict[int, KeptEntry]:
         """The state that was received most often, of the versions that are left."""
@@ -251,9 +228,11 @@ class Rebuilding:
             reason = "its lease, delay and receive count were lost; it is visible again"
         else:
             reason = "its lease and receive count may be older than they were"
-        self._connection.execute(self._sql.keep_entry, state.row())
+        self._connection.execute(self._keep["keep_entry"], state.row())
         name = self._queue_name(place[0])
-        self._builder.returned(Named(name, message.message_id, message.sequence, reason))
+        self._builder.returned.append(
+            DamagedMessage(name, message.sequence, reason, message.message_id)
+        )
 
     def _is_queue(self, number: int, message: Message, catalogue_whole: bool) -> bool:
         """Whether the queue is there; one that was removed had rows that were about to follow."""
@@ -262,7 +241,7 @@ class Rebuilding:
         return number in self._queues
 
     def _make_queues(self) -> None:
-        for row in list(self._connection.execute(self._sql.first_bodies)):
+        for row in list(self._connection.execute(self._keep["first_bodies"])):
             place, message = self._codec.placed(row)
             if place is not None and place[0] not in self._queues:
                 self._make_queue(place[0], message)
@@ -275,23 +254,23 @@ class Rebuilding:
         key = QueueKey(_UNKNOWN_ACCOUNT, name)
         queue = Queue(number, key, QueueSettings(fifo=fifo), now_ms, now_ms)
         row = (number, key.account, name, *queue_columns(queue), now_ms, now_ms, queue.version)
-        self._connection.execute(self._sql.keep_queue, row)
+        self._connection.execute(self._keep["keep_queue"], row)
         self._queues[number] = queue
-        self._builder.note(f"queue {number} lost its name and settings; it is now {key}")
+        self._builder.notes.append(f"queue {number} lost its name and settings; it is now {key}")
 
     def _set_ids(self) -> None:
         for sequence, place in self._doubtful.items():
-            for row in list(self._connection.execute(self._sql.one_body, (sequence,))):
+            for row in list(self._connection.execute(self._sql.select_body, (sequence,))):
                 message_id = self._codec.message(row).message_id
-                self._connection.execute(self._sql.set_id, (message_id, *place, sequence))
+                self._connection.execute(self._keep["set_id"], (message_id, *place, sequence))
 
     def _skip_numbers(self) -> None:
-        known = dict(self._connection.execute(self._sql.select_meta))
-        newest = int(self._connection.execute(self._sql.newest_sequence).get)
+        known = dict(self._connection.execute(self._keep["select_meta"]))
+        newest = int(self._connection.execute(self._keep["newest_sequence"]).get)
         reserved = max(int(known.get(SEQUENCE_KEY, 0)), newest) + SEQUENCES_SKIPPED
         self._connection.execute(self._sql.set_meta, (SEQUENCE_KEY, reserved))
         for table in _ROWID_TABLES:
-            self._connection.execute(self._sql.raise_numbers, (table, 0, NUMBERS_SKIPPED))
+            self._connection.execute(self._keep["raise_numbers"], (table, 0, NUMBERS_SKIPPED))
 
     def _queue_name(self, number: int) -> str:
         queue = self._queues.get(number)

@@ -42,12 +42,6 @@ CREATE UNIQUE INDEX temp.with_entry_sequence ON with_entry (sequence)
 SELECT sequence, crc32, record FROM body
 WHERE sequence NOT IN (SELECT sequence FROM with_entry) ORDER BY sequence
 
--- name: remove_entry
-DELETE FROM entry WHERE queue = ? AND partition = ? AND sequence = ?
-
--- name: remove_body
-DELETE FROM body WHERE sequence = ?
-
 -- name: all_bodies
 SELECT sequence, crc32, record FROM body ORDER BY sequence
 
@@ -55,16 +49,10 @@ SELECT sequence, crc32, record FROM body ORDER BY sequence
 SELECT body.sequence, body.crc32, body.record FROM body
 WHERE body.sequence IN (SELECT min(sequence) FROM entry GROUP BY queue)
 
--- name: one_body
-SELECT sequence, crc32, record FROM body WHERE sequence = ?
-
 -- name: set_id
 UPDATE OR IGNORE entry
 SET message_id = ?1, adopted_id = CASE WHEN adopted_id IS NULL THEN NULL ELSE ?1 END
 WHERE queue = ?2 AND partition = ?3 AND sequence = ?4
-
--- name: select_queues
-SELECT number, account, name, settings, tags, created_ms, modified_ms, version FROM queue
 
 -- name: select_meta
 SELECT key, value FROM meta
@@ -72,12 +60,5 @@ SELECT key, value FROM meta
 -- name: newest_sequence
 SELECT coalesce(max(sequence), 0) FROM body
 
--- name: count_entries
-SELECT count(*) FROM entry
-
 -- name: raise_numbers
 UPDATE sqlite_sequence SET seq = max(seq, ?2) + ?3 WHERE name = ?1
-
--- name: set_meta
-INSERT INTO meta (key, value) VALUES (?, ?)
-ON CONFLICT (key) DO UPDATE SET value = excluded.value

@@ -1,8 +1,13 @@
-"""A new database from what can be read of a damaged one.
+"""Builds a new database from the rows of a damaged one.
 
-A message is alive when its entry or its body stands on a page that is reached and its checksum is
-right, since the two are deleted together. A missing body is then looked for in every older version
-of every page: bodies never change, and its checksum tells. A missing entry is made anew.
+A message has two rows, an entry and a body, which are written and deleted together. So it still
+exists when either of them is found on a page in use and its checksum is right:
+
+    entry and body    kept
+    entry alone       the body is searched in every older version of every page; else it is lost
+    body alone        the newest older entry is used, or a new one is made: the message is visible
+
+Bodies never change, so an older copy with the right checksum is the body.
 """
 
 from pathlib import Path
@@ -33,10 +38,10 @@ from dovemq.stores.sqlite.schema import load_steps, migrate
 from dovemq.stores.sqlite.statements import load_statements, read_sections
 
 SEQUENCES_SKIPPED: Final = 1 << 32
-"""Numbers that were given out may have been lost; they must not be given out again."""
+"""Sequences skipped: numbers whose rows were lost must not be used again."""
 
 NUMBERS_SKIPPED: Final = 1_000_000
-"""Of queues and moves, for the same reason."""
+"""Numbers of queues and moves skipped, for the same reason."""
 
 TABLES: Final = ("meta", "queue", "move", "account", "body", "entry", "deduplication")
 _TWINS: Final = tuple(f"{name}_twin" for name in TABLES[:4])
@@ -68,17 +73,17 @@ class Rebuilding:
         self._keep = read_sections("damage", "rebuilding.sql")
         self._codec = RecordCodec()
         self._broken: dict[int, int] = {}
-        """By sequence the page on which a body is damaged."""
+        """Pages on which bodies are damaged, by sequence."""
         self._doubtful: dict[int, PartitionKey] = {}
-        """By sequence the place of entries of which everything but the id is proven."""
+        """Entries from unsound pages, by sequence: their checksum does not cover the message id."""
         self._queues: dict[int, Queue] = {}
         self._connection = apsw.Connection(str(target))
-        # Nobody reads it before it is whole and synced.
+        # The file is synced once, when it is complete; until then nobody uses it.
         self._connection.pragma("journal_mode", "off")
         self._connection.pragma("synchronous", "off")
 
     def run(self) -> int:
-        """How many messages the new database has."""
+        """Fill the new database and return its number of messages."""
         connection = self._connection
         try:
             migrate(connection, load_steps())
@@ -98,7 +103,7 @@ class Rebuilding:
             connection.close(True)
 
     def _keep_catalogue(self) -> bool:
-        """Whether every row of it is known, from one of its two places."""
+        """Keep queues, moves and accounts; whether each row was intact in one of its two copies."""
         whole = True
         for table, count in _CATALOGUE_COLUMNS.items():
             keep = self._keep[f"keep_{table}"]
@@ -111,7 +116,7 @@ class Rebuilding:
                         self._connection.execute(keep, row)
                     elif len(row) == count:
                         rows.add(row)
-            # No damage does the same to both.
+            # Rows of unsound pages count if both copies agree.
             self._connection.executemany(keep, doubtful[0] & doubtful[1])
             if all(map(self._salvage.is_damaged, names)):
                 whole = False
@@ -127,7 +132,7 @@ class Rebuilding:
             self._keep_entry(found)
         for found in self._salvage.rows("deduplication"):
             values = found.row.values
-            # Rows of damaged pages have nothing to prove them.
+            # These rows have no checksum, so those of unsound pages are dropped.
             if found.sound and values is not None and len(values) == _DEDUPLICATION_COLUMNS:
                 self._connection.execute(self._keep["keep_deduplication"], values)
         self._salvage.reach_others((*TABLES, *_TWINS))
@@ -156,7 +161,7 @@ class Rebuilding:
                 self._doubtful[kept.entry.sequence] = kept.place
 
     def _make_deduplication(self) -> None:
-        """Those of living messages are known from them."""
+        """Make the deduplication rows of kept messages again, if their table is damaged."""
         if not self._salvage.is_damaged("deduplication"):
             return
         self._builder.notes.append("deduplication ids of messages that were deleted may be lost")
@@ -171,7 +176,7 @@ class Rebuilding:
             self._connection.execute(self._keep["keep_deduplication"], claim)
 
     def _find_bodies(self) -> None:
-        """Bodies of living entries, wherever a copy is left; else the message is lost."""
+        """Search older copies of missing bodies; report the messages that are lost."""
         wanted = {row[2] for row in self._connection.execute(self._keep["entries_without_body"])}
         if wanted:
             for found in self._salvage.older():
@@ -206,7 +211,7 @@ class Rebuilding:
                 )
 
     def _older_states(self, wanted: set[int]) -> dict[int, KeptEntry]:
-        """The state that was received most often, of the versions that are left."""
+        """Older entries of these messages; of several, the one with the most receives."""
         states: dict[int, KeptEntry] = {}
         if not wanted:
             return states
@@ -235,7 +240,7 @@ class Rebuilding:
         )
 
     def _is_queue(self, number: int, message: Message, catalogue_whole: bool) -> bool:
-        """Whether the queue is there; one that was removed had rows that were about to follow."""
+        """Whether the queue exists. Rows of a removed queue were about to be swept."""
         if number not in self._queues and not catalogue_whole:
             self._make_queue(number, message)
         return number in self._queues
@@ -247,7 +252,7 @@ class Rebuilding:
                 self._make_queue(place[0], message)
 
     def _make_queue(self, number: int, message: Message) -> None:
-        """Under another name, since its own is lost."""
+        """Make a queue with a new name and default settings, since its own are lost."""
         fifo = message.deduplication_id is not None
         name = f"recovered-{number}{limits.FIFO_SUFFIX if fifo else ''}"
         now_ms = message.sent_ms
@@ -294,7 +299,7 @@ def _body_row(found: Found) -> BodyRow | None:
 
 
 def _entry_of(found: Found) -> KeptEntry | None:
-    """The entry, if its checksum is right; one of an older release has only its page to trust."""
+    """The entry, if its checksum is right; without one (older releases) if its page is sound."""
     values = found.row.values
     if found.row.rowid is not None or values is None or len(values) < _ENTRY_COLUMNS_MIN:
         return None

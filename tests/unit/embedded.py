@@ -1,4 +1,4 @@
-"""An embedded store in a directory of the test, on a disk that can be told to fail."""
+"""An embedded store in a directory of the test, on a disk that can be made to fail."""
 
 import itertools
 import random
@@ -21,7 +21,7 @@ DATABASE: Final = "dovemq.db"
 
 
 class FaultyDisk(apsw.VFS):
-    """Passes everything on until told otherwise.
+    """A disk that works until the test makes it fail.
 
     A full disk lets files be overwritten but not grow, except by what the reserve gave back. With
     `volume_bytes` the files of the data directory share so many bytes.
@@ -37,6 +37,8 @@ class FaultyDisk(apsw.VFS):
         self.syncs = 0
         self.may_sync = threading.Event()
         self.may_sync.set()
+        self.is_held = threading.Event()
+        """Set once a sync waits for `may_sync`."""
         self._reserve = reserve
         super().__init__(name, "")
 
@@ -66,7 +68,9 @@ class FaultyFile(apsw.VFSFile):
         super().__init__("", name, flags)
 
     def xSync(self, flags: int) -> None:
-        self._disk.may_sync.wait(TEST_SECONDS_MAX)
+        if not self._disk.may_sync.is_set():
+            self._disk.is_held.set()
+            self._disk.may_sync.wait(TEST_SECONDS_MAX)
         self._disk.syncs += 1
         # Only a checkpoint syncs the database itself.
         if self._disk.sync_fails or (self._is_database and self._disk.checkpoint_fails):
@@ -79,7 +83,7 @@ class FaultyFile(apsw.VFSFile):
 
 
 def read_rows(database: Path, statement: str) -> list[tuple[Any, ...]]:
-    """Looked up on a connection of its own, as another process would."""
+    """Rows read on a connection of its own, as another process would."""
     connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
     try:
         return connection.execute(statement).fetchall()

@@ -6,7 +6,7 @@ import pytest
 
 from dovemq.core.errors import StoreFailed
 from dovemq.stores.sqlite.statistics import StoreState
-from tests.unit.embedded import LEASE_MS, Line, Place
+from tests.unit.embedded import LEASE_MS, TEST_SECONDS_MAX, Line, Place
 
 
 async def failed(place: Place) -> Line:
@@ -45,9 +45,9 @@ async def test_requests_that_waited_for_the_next_group_fail_too(place: Place) ->
     line = await place.line(await place.open())
     place.disk.may_sync.clear()
     first = asyncio.create_task(line.send("first"))
-    await asyncio.sleep(0.01)
+    await asyncio.to_thread(place.disk.is_held.wait, TEST_SECONDS_MAX)
     second = asyncio.create_task(line.send("second"))
-    await asyncio.sleep(0.01)
+    await asyncio.sleep(0)
     place.disk.sync_fails = True
     place.disk.may_sync.set()
     outcomes = await asyncio.gather(first, second, return_exceptions=True)

@@ -14,7 +14,7 @@ from dovemq.core.index import index_for
 from dovemq.core.queue import QueueKey, QueueSettings
 from dovemq.stores.sqlite import committer, partition, store
 from dovemq.stores.sqlite.group import SEQUENCES_RESERVED
-from tests.unit.embedded import ACCOUNT, LEASE_MS, Line, Place, read_rows
+from tests.unit.embedded import ACCOUNT, LEASE_MS, TEST_SECONDS_MAX, Line, Place, read_rows
 
 ENTRIES = "SELECT count(*) FROM entry"
 BODIES = "SELECT count(*) FROM body"
@@ -80,9 +80,9 @@ async def test_group_that_was_not_committed_is_gone_as_a_whole(place: Place) -> 
     await line.send("kept")
     place.disk.may_sync.clear()
     under_way = asyncio.create_task(line.send("under way"))
-    await asyncio.sleep(0)
+    await asyncio.to_thread(place.disk.is_held.wait, TEST_SECONDS_MAX)
     pending = [asyncio.create_task(line.send(f"pending {n}")) for n in range(3)]
-    await asyncio.sleep(0.01)
+    await asyncio.sleep(0)
     place.disk.may_sync.set()
     line.store.abandon()
     outcomes = await asyncio.gather(under_way, *pending, return_exceptions=True)

@@ -109,7 +109,7 @@ class PaceIsForgotten(MemoryPartition):
 
 
 class SettingsIgnored(MemoryPartition):
-    """One setting reads as its default, whatever the owner said."""
+    """A partition that ignores one setting and uses its default."""
 
     ignored: ClassVar[dict[str, object]]
 

@@ -68,7 +68,7 @@ class Pair:
     def lease(
         self, place: int, count_max: int, lease_ms: int, receives_max: int | None
     ) -> tuple[list[Held], list[Held]]:
-        """What both handed out, which must be the same, message by message."""
+        """The leases of both stores, which must be equal, message by message."""
         oracle, embedded = self.ask(
             place, lambda line: line.lease(count_max, lease_ms, receives_max)
         )
@@ -94,7 +94,7 @@ class Pair:
         return [_timeless(peeked) for peeked in oracle], [_timeless(peeked) for peeked in embedded]
 
     def restart(self, *, killed: bool) -> None:
-        """The embedded store starts anew from its disk; the oracle forgets what that forgets."""
+        """Restart the embedded store, and make the oracle forget what a restart forgets."""
         self._runner.run(self._restart(killed=killed))
         for oracle, _ in self._lines:
             partition = oracle.partition
@@ -107,7 +107,7 @@ class Pair:
         self._folder.cleanup()
 
     def _check_due(self, oracle_ms: int | None, embedded_ms: int | None) -> None:
-        """Whoever waits must not look too late; too early does no harm."""
+        """The embedded store may report an earlier time than the oracle, and never a later one."""
         assert (oracle_ms is None) == (embedded_ms is None)
         if oracle_ms is not None and embedded_ms is not None:
             due = (self.now_ms(), embedded_ms, oracle_ms)
@@ -170,7 +170,7 @@ class Ledger:
 
 
 def transfer(lease: Lease) -> Transfer:
-    """A dead letter on its way, as the service makes it."""
+    """Moves an exhausted message to a dead-letter queue, as the service does."""
     message = msgspec.structs.replace(lease.message, source="000000000000/jobs")
     receives = lease.receive_count - 1
     return Transfer(message, receives, lease.first_received_ms if receives else 0)
@@ -181,7 +181,7 @@ def _held(place: int, oracle: list[Lease], embedded: list[Lease]) -> list[Held]:
 
 
 def _outline(leased: Leased) -> tuple[object, ...]:
-    """All that must be equal: the order, the messages, the counts and whether there is more."""
+    """The parts that must be equal: order, messages, counts, and whether there is more."""
     return (
         [_without_sequence(lease) for lease in leased.messages],
         [_without_sequence(lease) for lease in leased.exhausted],

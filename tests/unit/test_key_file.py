@@ -100,12 +100,12 @@ def test_garbage_is_refused_and_left_alone(tmp_path: Path, contents: bytes) -> N
     assert path.read_bytes() == contents
 
 
-def test_missing_file_is_told_with_its_remedy(tmp_path: Path) -> None:
+def test_missing_file_is_named_with_its_remedy(tmp_path: Path) -> None:
     with pytest.raises(StoreUnusable, match="start the service once"):
         read_key(key_path(tmp_path), ACCOUNT)
 
 
-def test_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreUnusable, match="cannot be made"):
         ensure_key(tmp_path / "file" / "data")
@@ -125,6 +125,6 @@ def test_file_that_came_in_between_wins(tmp_path: Path) -> None:
     assert read_key(ensure_key(tmp_path, choose), ACCOUNT) == read_key(other, ACCOUNT)
 
 
-def test_draft_of_a_killed_start_is_in_nobodys_way(tmp_path: Path) -> None:
+def test_draft_of_a_killed_start_does_no_harm(tmp_path: Path) -> None:
     key_path(tmp_path).with_name(f"{KEY_FILE}.{os.getpid()}").touch()
     assert ensure_key(tmp_path).stat().st_mode & 0o777 == 0o600

@@ -40,7 +40,7 @@ def test_cache_is_bounded_in_bytes_and_keeps_what_came_last() -> None:
     assert 5 <= len(held) <= 10
 
 
-def test_cache_lets_go_of_settled_messages() -> None:
+def test_cache_drops_settled_messages() -> None:
     cache = BodyCache(1 << 20, Statistics())
     cache.put_all({1: message(1)}, 100)
     cache.discard(1)

@@ -1,4 +1,4 @@
-"""Damaged messages: never delivered, never deleted, and no burden on the others."""
+"""Damaged messages are never delivered and never deleted, and do not hold up the others."""
 
 import logging
 from pathlib import Path
@@ -14,7 +14,7 @@ _UNITS_EACH = 3
 
 
 def change(database: Path, statement: str) -> None:
-    """Without seals nothing is found before it is read."""
+    """Change the database and remove the seals: then a start finds no damage."""
     connection = apsw.Connection(str(database))
     connection.execute(statement)
     connection.close()

@@ -207,7 +207,7 @@ async def test_closed_store_leaves_no_thread_behind(place: Place) -> None:
     assert not [thread for thread in threading.enumerate() if "dovemq" in thread.name]
 
 
-async def test_opening_that_was_cancelled_lets_go_of_the_directory(place: Place) -> None:
+async def test_opening_that_was_cancelled_releases_the_directory(place: Place) -> None:
     opening = asyncio.create_task(place.open())
     while not (place.directory / "lock").exists():
         await asyncio.sleep(0)

@@ -100,7 +100,7 @@ async def test_sends_resume_when_space_returns_and_the_reserve_is_made_again(
     assert await line.bodies() == ["a", "b", "c", "after"]
 
 
-async def test_settle_that_finds_no_reserve_left_is_owed_and_paid_later(place: Place) -> None:
+async def test_settle_that_finds_no_reserve_left_is_written_later(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send(*("x" for _ in range(10)))
     lease, *_ = await line.lease()

@@ -13,7 +13,7 @@ from tests.unit.embedded import LEASE_MS, TEST_SECONDS_MAX, Line, Place, read_ro
 
 @pytest.fixture
 def late_leases(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leases are written so late that no test on a slow machine gets there."""
+    """Postpones the writing of leases beyond the end of any test, on slow machines too."""
     monkeypatch.setattr(writer, "LEASE_WRITE_MS_MAX", 60 * TEST_SECONDS_MAX * 1_000)
 
 
@@ -147,7 +147,7 @@ async def test_only_the_latest_state_of_a_lease_is_written(place: Place) -> None
     assert rows(place) == [(sequence, 1, line.now_ms + LEASE_MS)]
 
 
-async def test_lease_without_company_is_written_after_a_while(place: Place) -> None:
+async def test_lease_is_written_after_a_while_without_other_requests(place: Place) -> None:
     store = await place.open()
     line = await place.line(store)
     (sequence,) = await line.send("a")

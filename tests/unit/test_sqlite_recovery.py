@@ -1,4 +1,4 @@
-"""What is there after the process was killed or closed and the directory is opened again."""
+"""Recovery: the state of a store after a kill or a close, when its directory is opened again."""
 
 import asyncio
 import random
@@ -187,7 +187,7 @@ async def test_rows_of_a_removed_queue_are_swept_in_pieces(place: Place) -> None
     assert read_rows(place.database, BODIES) == [(1,)]
 
 
-async def test_index_of_a_removed_queue_is_let_go_of_in_pieces(
+async def test_index_of_a_removed_queue_is_freed_in_pieces(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index = index_for(QueueSettings(), random.Random(7))

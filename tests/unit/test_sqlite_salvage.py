@@ -1,4 +1,4 @@
-"""A damaged database is rebuilt at start: what is kept, what is told, what is carried on."""
+"""A damaged database is rebuilt at start: what is kept, what is reported, what is continued."""
 
 import asyncio
 import os
@@ -139,7 +139,7 @@ async def test_change_of_places_that_was_interrupted_is_carried_on(place: Place)
 
 
 async def test_log_that_was_cut_after_it_was_copied_costs_nothing(place: Place) -> None:
-    """SQLite alone would lay what is left of it over newer pages."""
+    """SQLite alone would put the rest of the log over newer pages."""
     line = await place.line(await place.open())
     for _ in range(3):
         await line.send(*("x" * 90_000 for _ in range(30)))

@@ -5,6 +5,7 @@ published to the memory on the loop after the commit, in the order of the commit
 """
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import apsw
 import msgspec
@@ -13,9 +14,11 @@ from dovemq.core.accounts import Account
 from dovemq.core.commands import Move
 from dovemq.core.queue import Queue, QueueKey
 from dovemq.stores.catalogue import CatalogueReads
-from dovemq.stores.sqlite.rows import account_record, move_record, queue_columns, queue_from_row
+from dovemq.stores.sqlite.rows import queue_columns, queue_from_row, to_json
 from dovemq.stores.sqlite.statements import Statements
 from dovemq.stores.sqlite.writer import Writer
+
+Change = Callable[[apsw.Connection], bool]
 
 
 class SqliteCatalogue(CatalogueReads):
@@ -40,12 +43,11 @@ class SqliteCatalogue(CatalogueReads):
         if held is not None:
             self._writer.check_usable()
             return held
-        settings, tags = queue_columns(queue)
         key = (queue.key.account, queue.key.name)
         times = (queue.created_ms, queue.modified_ms, queue.version)
+        row = (*key, *queue_columns(queue), *times)
 
         def run(connection: apsw.Connection) -> Queue:
-            row = (*key, settings, tags, *times)
             number = connection.execute(self._sql.insert_queue, row).get
             if number is not None:
                 return msgspec.structs.replace(queue, number=number)
@@ -55,36 +57,23 @@ class SqliteCatalogue(CatalogueReads):
         return created
 
     async def replace(self, queue: Queue) -> bool:
-        settings, tags = queue_columns(queue)
-        row = (settings, tags, queue.modified_ms, queue.number, queue.version)
-
-        def run(connection: apsw.Connection) -> bool:
-            return connection.execute(self._sql.update_queue, row).get is not None
-
-        def publish(replaced: bool) -> None:
-            if replaced:
-                self._hold(msgspec.structs.replace(queue, version=queue.version + 1))
-
-        done: bool = await self._writer.work(run, publish)
-        return done
+        row = (*queue_columns(queue), queue.modified_ms, queue.number, queue.version)
+        newer = msgspec.structs.replace(queue, version=queue.version + 1)
+        run = _changing(self._sql.update_queue, row)
+        return await self._change(run, lambda: self._hold(newer))
 
     async def remove(self, key: QueueKey) -> bool:
         def run(connection: apsw.Connection) -> bool:
-            place = (key.account, key.name)
-            number = connection.execute(self._sql.delete_queue, place).get
             connection.execute(self._sql.delete_moves, (str(key),))
-            return number is not None
+            return (
+                connection.execute(self._sql.delete_queue, (key.account, key.name)).get is not None
+            )
 
-        def publish(removed: bool) -> None:
-            if removed:
-                self._forget(key)
-
-        done: bool = await self._writer.work(run, publish)
-        return done
+        return await self._change(run, lambda: self._forget(key))
 
     async def save_move(self, move: Move) -> None:
         surplus = self._surplus_moves(move)
-        row = (move.move_id, move.source, move_record(move))
+        row = (move.move_id, move.source, to_json(move))
 
         def run(connection: apsw.Connection) -> None:
             connection.execute(self._sql.save_move, row)
@@ -98,33 +87,32 @@ class SqliteCatalogue(CatalogueReads):
         await self._writer.work(run, publish)
 
     async def save_account(self, account: Account) -> bool:
-        number, name, record = account.number, account.name, account_record(account)
+        number, name, record = account.number, account.name, to_json(account)
+        saved = msgspec.structs.replace(account, version=account.version + 1)
 
-        def run(connection: apsw.Connection) -> bool:
-            if account.version:
-                row = (name, record, number, account.version)
-                return connection.execute(self._sql.update_account, row).get is not None
-            return (
-                connection.execute(self._sql.insert_account, (number, name, record)).get is not None
-            )
+        def publish() -> None:
+            self._accounts[number] = saved
 
-        def publish(saved: bool) -> None:
-            if saved:
-                held = msgspec.structs.replace(account, version=account.version + 1)
-                self._accounts[number] = held
-
-        done: bool = await self._writer.work(run, publish)
-        return done
+        if account.version:
+            run = _changing(self._sql.update_account, (name, record, number, account.version))
+        else:
+            run = _changing(self._sql.insert_account, (number, name, record))
+        return await self._change(run, publish)
 
     async def remove_account(self, number: str) -> bool:
-        def run(connection: apsw.Connection) -> bool:
-            return connection.execute(self._sql.delete_account, (number,)).get is not None
+        def publish() -> None:
+            del self._accounts[number]
 
-        def publish(removed: bool) -> None:
-            if removed:
-                del self._accounts[number]
+        return await self._change(_changing(self._sql.delete_account, (number,)), publish)
 
-        done: bool = await self._writer.work(run, publish)
+    async def _change(self, run: Change, publish: Callable[[], None]) -> bool:
+        """Whether `run` has changed something; if so, `publish` is called after the commit."""
+
+        def published(changed: bool) -> None:
+            if changed:
+                publish()
+
+        done: bool = await self._writer.work(run, published)
         return done
 
     def _hold(self, queue: Queue) -> None:
@@ -135,3 +123,8 @@ class SqliteCatalogue(CatalogueReads):
         for move in self._moves_of(str(key)):
             del self._moves[move.move_id]
         self._removed(queue)
+
+
+def _changing(statement: str, row: tuple[Any, ...]) -> Change:
+    """Execute a statement that returns a row if it has changed something."""
+    return lambda connection: connection.execute(statement, row).get is not None

@@ -96,7 +96,7 @@ def deduplication_digest(settings: QueueSettings, message: Message) -> bytes:
 
 def queue_columns(queue: Queue) -> tuple[str, str]:
     """Settings and tags as text."""
-    return _json(queue.settings), _json(dict(queue.tags))
+    return to_json(queue.settings), to_json(dict(queue.tags))
 
 
 def queue_from_row(row: QueueRow) -> Queue:
@@ -113,16 +113,8 @@ def queue_from_row(row: QueueRow) -> Queue:
     )
 
 
-def move_record(move: Move) -> str:
-    return _json(move)
-
-
 def move_from_record(record: str) -> Move:
     return msgspec.json.decode(record, type=Move)
-
-
-def account_record(account: Account) -> str:
-    return _json(account)
 
 
 def account_from_row(version: int, record: str) -> Account:
@@ -130,5 +122,5 @@ def account_from_row(version: int, record: str) -> Account:
     return msgspec.structs.replace(account, version=version)
 
 
-def _json(value: object) -> str:
+def to_json(value: object) -> str:
     return msgspec.json.encode(value).decode()

@@ -3,12 +3,14 @@
 import contextlib
 import errno
 import fcntl
+import logging
 import os
 import shutil
 from pathlib import Path
 from typing import Final
 
-from dovemq.core.errors import StoreUnusable
+from dovemq.core.errors import StoreFull, StoreUnusable
+from dovemq.stores.sqlite.statistics import Statistics, StoreState
 from dovemq.system.private_files import make_private, make_private_directory, open_private
 
 DATABASE_NAME: Final = "dovemq.db"
@@ -39,6 +41,8 @@ _FILES: Final = (
     EVIDENCE_NAME,
 )
 _LEFTOVERS: Final = (f"{COPY_PREFIX}*", f"{DATABASE_NAME}*{PARTIAL_SUFFIX}")
+
+_log = logging.getLogger(__name__)
 
 
 def prepare_directory(directory: Path) -> None:
@@ -138,20 +142,28 @@ class Space:
     have left.
     """
 
-    def __init__(self, reserve: Reserve) -> None:
+    def __init__(self, reserve: Reserve, statistics: Statistics) -> None:
         self._reserve = reserve
+        self._statistics = statistics
         self._checked_ms = 0
         self._free_pages_bytes = 0
 
     def ran_out(self, now_ms: int) -> None:
         self._checked_ms = now_ms
 
-    def has_returned(self, now_ms: int) -> bool:
-        """Looks once a second at most; in between the answer is no."""
+    def refuse_sends(self) -> None:
+        if self._statistics.state is StoreState.OK:
+            _log.error("the disk is full: sends are refused until space returns")
+        self._statistics.state = StoreState.FULL
+
+    def check_returned(self, now_ms: int) -> None:
+        """Raise `StoreFull` until there is space again. Looks once a second at most."""
         if now_ms - self._checked_ms < SPACE_CHECK_MS:
-            return False
+            raise StoreFull()
         self._checked_ms = now_ms
-        return self._has(RESERVES_FREE_MIN)
+        if not self._has(RESERVES_FREE_MIN):
+            raise StoreFull()
+        self._statistics.state = StoreState.OK
 
     def is_short(self, free_pages_bytes: int | None) -> bool:
         """Whether sends must stop. `free_pages_bytes` is None while the reserve is there.

@@ -67,7 +67,7 @@ class Writer:
     ) -> None:
         self._loop = loop
         self._committer = committer
-        self._space = Space(reserve)
+        self._space = Space(reserve, statistics)
         self._statistics = statistics
         self._committed = committed
         self._pending = CommitGroup()
@@ -104,9 +104,7 @@ class Writer:
         if self._statistics.state is StoreState.OK and not self._closing:
             return
         self.check_usable()
-        if not self._space.has_returned(now_ms):
-            raise StoreFull()
-        self._statistics.state = StoreState.OK
+        self._space.check_returned(now_ms)
         self._pending.remake_reserve = True
 
     def send(self, sending: PendingSend) -> asyncio.Future[list[Sent | Duplicate]]:
@@ -278,7 +276,7 @@ class Writer:
                 self._failed(repr(error), group)
                 return
             if is_short:
-                self._refuse_sends()
+                self._space.refuse_sends()
         self._continue(idle=result.outcome is CommitOutcome.FULL)
 
     def _continue(self, *, idle: bool) -> None:
@@ -320,13 +318,8 @@ class Writer:
             sending.publish(sending)
             resolve(sending.future, sending.answers)
 
-    def _refuse_sends(self) -> None:
-        if self._statistics.state is StoreState.OK:
-            _log.error("the disk is full: sends are refused until space returns")
-        self._statistics.state = StoreState.FULL
-
     def _full(self, group: CommitGroup) -> None:
-        self._refuse_sends()
+        self._space.refuse_sends()
         for sending in group.sendings:
             self._space.ran_out(sending.now_ms)
             reject(sending.future, StoreFull())

@@ -12,7 +12,6 @@ from dovemq.core.message import Message
 from dovemq.stores.sqlite.bodies import AHEAD_COUNT, MESSAGE_OVERHEAD_BYTES, Bodies, BodyCache
 from dovemq.stores.sqlite.connection import open_reader
 from dovemq.stores.sqlite.reader import BodyReader, Reader
-from dovemq.stores.sqlite.rows import RecordCodec
 from dovemq.stores.sqlite.statements import load_statements
 from dovemq.stores.sqlite.statistics import Statistics
 from tests.unit.embedded import LEASE_MS, TEST_SECONDS_MAX, Line, Place
@@ -25,7 +24,7 @@ def message(sequence: int) -> Message:
 def reading(database: Path) -> tuple[asyncio.AbstractEventLoop, Reader, BodyReader]:
     """A reader thread of its own, which ends with `stop`."""
     loop = asyncio.get_running_loop()
-    body_reader = BodyReader(load_statements(), RecordCodec())
+    body_reader = BodyReader(load_statements())
     return loop, Reader(loop, open_reader(database)), body_reader
 
 

@@ -21,10 +21,8 @@ from dovemq.stores.sqlite.directory import (
     prepare_directory,
     remove_leftovers,
 )
-from dovemq.stores.sqlite.reader import BodyReader
-from dovemq.stores.sqlite.rows import RecordCodec
 from dovemq.stores.sqlite.schema import check_version, load_steps, migrate
-from dovemq.stores.sqlite.statements import Statements, load_statements
+from dovemq.stores.sqlite.statements import load_statements
 from dovemq.stores.sqlite.verification import Progress, Verification, no_progress, verify
 from dovemq.system.private_files import create_private, sync_directory, sync_file
 
@@ -100,7 +98,6 @@ def _copy(source: apsw.Connection, target: Path, progress: Progress) -> None:
 
 
 def _make_ready(partial: Path, backup: Path, progress: Progress) -> Verification:
-    sql = load_statements()
     steps = load_steps()
     looking = open_reader(partial)
     try:
@@ -112,18 +109,14 @@ def _make_ready(partial: Path, backup: Path, progress: Progress) -> Verification
     connection = apsw.Connection(str(partial), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         migrate(connection, steps)
-        codec = RecordCodec()
-        verification = verify(connection, sql, BodyReader(sql, codec), codec, progress)
+        verification = verify(connection, progress)
         if verification.problems:
             raise StoreUnusable(
                 str(backup), f"damaged ({verification.problems[0]})", "use another backup"
             )
-        _skip_sequences(connection, sql)
+        sql = load_statements()
+        reserved = int(connection.execute(sql.get_meta, (SEQUENCE_KEY,)).get or 0)
+        connection.execute(sql.set_meta, (SEQUENCE_KEY, reserved + SEQUENCES_SKIPPED))
     finally:
         connection.close(True)
     return verification
-
-
-def _skip_sequences(connection: apsw.Connection, sql: Statements) -> None:
-    reserved = int(connection.execute(sql.get_meta, (SEQUENCE_KEY,)).get or 0)
-    connection.execute(sql.set_meta, (SEQUENCE_KEY, reserved + SEQUENCES_SKIPPED))

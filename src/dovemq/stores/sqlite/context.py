@@ -8,7 +8,6 @@ from msgspec import Struct
 from dovemq.core.observing import Observer
 from dovemq.stores.sqlite.bodies import Bodies
 from dovemq.stores.sqlite.reader import BodyReader, Reader
-from dovemq.stores.sqlite.rows import RecordCodec
 from dovemq.stores.sqlite.statements import Statements
 from dovemq.stores.sqlite.statistics import Statistics
 from dovemq.stores.sqlite.writer import Writer
@@ -20,7 +19,6 @@ class StoreContext(Struct, frozen=True):
     reader: Reader
     bodies: Bodies
     body_reader: BodyReader
-    codec: RecordCodec
     sql: Statements
     sequences: "itertools.count[int]"
     statistics: Statistics

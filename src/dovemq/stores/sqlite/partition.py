@@ -59,6 +59,7 @@ class SqlitePartition:
         self._writer = context.writer
         self._observer = context.observer
         self._cache = context.bodies.cache
+        self._row = context.body_reader.codec.row
         self._handout = Handout(queue, self._place, index, context, self._wake)
         self._watchers: dict[object, Callable[[], None]] = {}
         self._now_ms = 0
@@ -68,7 +69,7 @@ class SqlitePartition:
         self._writer.check_space(now_ms)
         if not drafts:
             return []
-        sending, row = self._sending(now_ms), self._context.codec.row
+        sending, row = self._sending(now_ms), self._row
         for draft in drafts:
             sequence = next(self._context.sequences)
             message = accepted(draft, sequence, now_ms)
@@ -89,7 +90,7 @@ class SqlitePartition:
         if not transfers:
             return []
         self._expire(now_ms)
-        sending, row = self._sending(now_ms), self._context.codec.row
+        sending, row = self._sending(now_ms), self._row
         for transfer in transfers:
             message = self._adopted(transfer.message, now_ms)
             sending.messages.append(message)

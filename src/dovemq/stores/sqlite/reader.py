@@ -65,9 +65,9 @@ class Reader:
 class BodyReader:
     """Reads messages by sequence; what is damaged or missing is left out of the answer."""
 
-    def __init__(self, sql: Statements, codec: RecordCodec) -> None:
+    def __init__(self, sql: Statements) -> None:
         self._sql = sql
-        self._codec = codec
+        self.codec = RecordCodec()
 
     def read(
         self,
@@ -111,7 +111,7 @@ class BodyReader:
         size = 0
         for row in rows:
             try:
-                found[row[0]] = self._codec.message(row)
+                found[row[0]] = self.codec.message(row)
             except DamagedRecord:
                 continue
             size += len(row[2])

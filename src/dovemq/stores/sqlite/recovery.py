@@ -83,8 +83,8 @@ def recover(
         indexes, orphans, messages = _indexes(writing, sql, {q.number: q for q in queues}, rng)
         reserved = int(writing.execute(sql.get_meta, (SEQUENCE_KEY,)).get or 0)
         seals = SealFile(path)
-        seals.begin(examined.sealed, int(writing.pragma("page_size")))
-        seals.describe(len(steps), dict(writing.execute(sql.select_roots)))
+        roots = dict(writing.execute(sql.select_roots))
+        seals.begin(examined.sealed, int(writing.pragma("page_size")), len(steps), roots)
         reading = open_reader(path, vfs)
     except BaseException:
         writing.close(True)

@@ -143,7 +143,9 @@ class SealFile:
         except OSError as error:
             self._give_up(error)
 
-    def begin(self, known: Sealed | None, page_bytes: int) -> None:
+    def begin(
+        self, known: Sealed | None, page_bytes: int, schema_version: int, roots: Mapping[str, int]
+    ) -> None:
         """Go on from known seals, or seal all pages of the database as they are."""
         if self._void:
             return
@@ -156,13 +158,11 @@ class SealFile:
                 self._pages = len(known.seals)
                 self._reserve(self._pages)
             else:
-                self._forget_marks()
+                # The marks too: they belong to another log.
+                self._map[:_HEADER_BYTES] = bytes(_HEADER_BYTES)
                 self._seal_file()
         except OSError as error:
             self._give_up(error)
-
-    def describe(self, schema_version: int, roots: Mapping[str, int]) -> None:
-        if self._void:
             return
         text = json.dumps({"version": schema_version, "roots": roots}).encode()
         crc32 = zlib.crc32(text, self._page_bytes)
@@ -170,7 +170,7 @@ class SealFile:
         header = (_MAGIC, _VERSION, self._page_bytes, len(text), crc32)
         _HEADER.pack_into(self._map, 0, *header)
         self._write_pages()
-        self.sync()
+        os.fdatasync(self._file)
 
     def committed(self, frames: int, messages: int) -> None:
         """Note that the log is synced up to this frame, with so many messages stored."""
@@ -194,9 +194,6 @@ class SealFile:
             return
         self._frames_sealed = frames
         self._write_mark(_CHECKPOINT_AT, frames, 0)
-        self.sync()
-
-    def sync(self) -> None:
         os.fdatasync(self._file)
 
     def close(self) -> None:
@@ -310,9 +307,6 @@ class SealFile:
         os.posix_fallocate(self._file, 0, length)
         self._capacity = capacity
         return mmap.mmap(self._file, length)
-
-    def _forget_marks(self) -> None:
-        self._map[:_HEADER_BYTES] = bytes(_HEADER_BYTES)
 
     def _give_up(self, error: OSError) -> None:
         """Stop sealing and void the file; the next start checks all pages and seals them again."""

@@ -37,7 +37,6 @@ from dovemq.stores.sqlite.group import PartitionKey
 from dovemq.stores.sqlite.partition import SqlitePartition
 from dovemq.stores.sqlite.reader import BodyReader, Reader
 from dovemq.stores.sqlite.recovery import Recovered, recover
-from dovemq.stores.sqlite.rows import RecordCodec
 from dovemq.stores.sqlite.statements import Statements, load_statements
 from dovemq.stores.sqlite.statistics import Statistics
 from dovemq.stores.sqlite.verification import (
@@ -107,7 +106,9 @@ class SqliteStore:
             recovered.accounts,
             self._forget,
         )
-        self._open_partitions(recovered)
+        queues = {queue.number: queue for queue in recovered.queues}
+        for (queue_number, number), index in recovered.indexes.items():
+            self._add_partition(queues[queue_number], number, index)
         self._timer = self._loop.call_later(EXPIRY_PERIOD_SECONDS, self._expire)
 
     def partition(self, queue: Queue, number: int) -> SqlitePartition:
@@ -149,12 +150,7 @@ class SqliteStore:
     async def verify(self, progress: Progress = no_progress) -> Verification:
         """Read and check everything while the store goes on."""
         await self._writer.flush()
-        context = self._context
-        found = await self._aside(
-            lambda connection: verify(
-                connection, context.sql, context.body_reader, context.codec, progress
-            )
-        )
+        found = await self._aside(lambda connection: verify(connection, progress))
         unsound = await asyncio.to_thread(self._seals.unsound)
         still = await self._writer.work(lambda _: self._seals.still_unsound(unsound), _nothing)
         return with_damaged_pages(found, still)
@@ -179,8 +175,7 @@ class SqliteStore:
         return await asyncio.to_thread(run)
 
     def _new_context(self, sql: Statements, cache_bytes_max: int, sequence: int) -> StoreContext:
-        codec = RecordCodec()
-        body_reader = BodyReader(sql, codec)
+        body_reader = BodyReader(sql)
         cache = BodyCache(cache_bytes_max, self.statistics)
         return StoreContext(
             self._loop,
@@ -188,17 +183,11 @@ class SqliteStore:
             self._reader,
             Bodies(self._loop, self._reader, body_reader, cache, self.statistics),
             body_reader,
-            codec,
             sql,
             itertools.count(sequence + 1),
             self.statistics,
             self._observer,
         )
-
-    def _open_partitions(self, recovered: Recovered) -> None:
-        queues = {queue.number: queue for queue in recovered.queues}
-        for (queue_number, number), index in recovered.indexes.items():
-            self._add_partition(queues[queue_number], number, index)
 
     def _new_partition(self, queue: Queue, number: int) -> SqlitePartition:
         self._writer.check_open()

@@ -12,7 +12,7 @@ from dovemq.stores.sqlite.damage.report import DamagedMessage
 from dovemq.stores.sqlite.guards import entry_crc32
 from dovemq.stores.sqlite.reader import BodyReader
 from dovemq.stores.sqlite.rows import BodyRow, DamagedRecord, RecordCodec
-from dovemq.stores.sqlite.statements import Statements
+from dovemq.stores.sqlite.statements import Statements, load_statements
 
 PROBLEMS_MAX: Final = 100
 DAMAGED_LISTED_MAX: Final = 1_000
@@ -55,19 +55,13 @@ def no_progress(_done: int, _total: int) -> None:
     pass
 
 
-def verify(
-    connection: apsw.Connection,
-    sql: Statements,
-    body_reader: BodyReader,
-    codec: RecordCodec,
-    progress: Progress = no_progress,
-) -> Verification:
+def verify(connection: apsw.Connection, progress: Progress = no_progress) -> Verification:
     """Verify one snapshot: a store in use is checked as it was at one moment."""
     connection.execute("BEGIN")
     try:
         problems = _structure(connection)
         try:
-            return _messages(connection, sql, body_reader, codec, progress, problems)
+            return _messages(connection, progress, problems)
         except apsw.CorruptError as error:
             return Verification(messages=0, problems=(*problems, str(error)))
     finally:
@@ -83,13 +77,10 @@ def _structure(connection: apsw.Connection) -> tuple[str, ...]:
 
 
 def _messages(
-    connection: apsw.Connection,
-    sql: Statements,
-    body_reader: BodyReader,
-    codec: RecordCodec,
-    progress: Progress,
-    problems: tuple[str, ...],
+    connection: apsw.Connection, progress: Progress, problems: tuple[str, ...]
 ) -> Verification:
+    sql = load_statements()
+    body_reader = BodyReader(sql)
     names = {row[0]: f"{row[1]}/{row[2]}" for row in connection.execute(sql.select_queues)}
     total = int(connection.execute(sql.count_entries).get)
     damaged: list[DamagedMessage] = []
@@ -99,7 +90,9 @@ def _messages(
         for entry in page:
             number, _, sequence = entry[:3]
             missing += sequence not in rows
-            reason = _entry_reason(entry) or _body_reason(entry, rows.get(sequence), codec)
+            reason = _entry_reason(entry) or _body_reason(
+                entry, rows.get(sequence), body_reader.codec
+            )
             if reason:
                 damaged_count += 1
                 if len(damaged) < DAMAGED_LISTED_MAX:

@@ -61,11 +61,11 @@ def examine(directory: Path, version_known: int, now_ms: int) -> Examined:
     seals = directory / SEALS_NAME
     sealed = read_seals(seals)
     size = database.stat().st_size if database.exists() else 0
-    if sealed is None and not (size and _is_ours(database, version_known)):
+    if sealed is None and not (size and _is_ours(_header(database), version_known)):
         return Examined(None, None)
     if sealed is not None and sealed.schema_version > version_known:
         return Examined(None, None)
-    page_bytes = sealed.page_bytes if sealed is not None else _page_bytes(database)
+    page_bytes = sealed.page_bytes if sealed is not None else _page_bytes(_header(database))
     synced = sealed.synced if sealed is not None else None
     log = read_log(database.with_name(f"{DATABASE_NAME}-wal"), page_bytes, synced)
     notes = _log_notes(log, sealed)
@@ -202,18 +202,19 @@ def _check_space(directory: Path, database: Path) -> None:
         )
 
 
-def _is_ours(database: Path, version_known: int) -> bool:
+def _header(database: Path) -> bytes:
     with database.open("rb") as file:
-        header = file.read(PAGE_ONE_HEADER_BYTES)
+        return file.read(PAGE_ONE_HEADER_BYTES)
+
+
+def _is_ours(header: bytes, version_known: int) -> bool:
     version = int.from_bytes(header[_VERSION_AT : _VERSION_AT + 4], "big")
     application = int.from_bytes(header[_APPLICATION_AT : _APPLICATION_AT + 4], "big")
     return application == APPLICATION_ID and version <= version_known
 
 
-def _page_bytes(database: Path) -> int:
-    with database.open("rb") as file:
-        file.seek(_PAGE_BYTES_AT)
-        found = int.from_bytes(file.read(2), "big")
+def _page_bytes(header: bytes) -> int:
+    found = int.from_bytes(header[_PAGE_BYTES_AT : _PAGE_BYTES_AT + 2], "big")
     if found == _PAGE_BYTES_CODED:
         return 65_536
     return found if found >= 512 and not found & (found - 1) else _PAGE_BYTES_DEFAULT

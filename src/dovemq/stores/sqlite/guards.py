@@ -40,8 +40,8 @@ def entry_row(
         entry.receive_count,
         entry.first_received_ms,
         entry.group,
-        entry.units,
         adopted_id,
+        entry.units,
         message_id,
         entry_crc32(place, entry),
     )

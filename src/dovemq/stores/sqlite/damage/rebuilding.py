@@ -10,6 +10,7 @@ exists when either of them is found on a page in use and its checksum is right:
 Bodies never change, so an older copy with the right checksum is the body.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,14 +44,20 @@ SEQUENCES_SKIPPED: Final = 1 << 32
 NUMBERS_SKIPPED: Final = 1_000_000
 """Numbers of queues and moves skipped, for the same reason."""
 
-TABLES: Final = ("meta", "queue", "move", "account", "body", "entry", "deduplication")
-_TWINS: Final = tuple(f"{name}_twin" for name in TABLES[:4])
+_CATALOGUE: Final = ("meta", "queue", "move", "account")
+"""Tables that have a copy, with the name of the table and `_twin`."""
 _ROWID_TABLES: Final = ("queue", "move")
-_CATALOGUE_COLUMNS: Final = {"meta": 2, "queue": 8, "move": 4, "account": 4}
-_BODY_COLUMNS: Final = 3
+_COLUMNS: Final = {
+    "meta": 2,
+    "queue": 8,
+    "move": 4,
+    "account": 4,
+    "body": 3,
+    "entry": 12,
+    "deduplication": 5,
+}
 _ENTRY_COLUMNS_MIN: Final = 9
-_ENTRY_COLUMNS: Final = 12
-_DEDUPLICATION_COLUMNS: Final = 5
+"""Columns of an entry that the first release wrote."""
 _UNITS_OF_OLD: Final = 2
 _UNKNOWN_ACCOUNT: Final = "000000000000"
 
@@ -70,7 +77,11 @@ class Rebuilding:
         self._salvage = salvage
         self._builder = builder
         self._sql = load_statements()
-        self._keep = read_sections("damage", "rebuilding.sql")
+        self._own_sql = read_sections("damage", "rebuilding.sql")
+        self._inserts = {
+            table: f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * count)})"
+            for table, count in _COLUMNS.items()
+        }
         self._codec = RecordCodec()
         self._broken: dict[int, int] = {}
         """Pages on which bodies are damaged, by sequence."""
@@ -102,22 +113,28 @@ class Rebuilding:
         finally:
             connection.close(True)
 
+    def _keep(self, table: str, row: Sequence[Any]) -> None:
+        """Insert a row with all columns, unless there is one with its key already."""
+        self._connection.execute(self._inserts[table], row)
+
     def _keep_catalogue(self) -> bool:
         """Keep queues, moves and accounts; whether each row was intact in one of its two copies."""
         whole = True
-        for table, count in _CATALOGUE_COLUMNS.items():
-            keep = self._keep[f"keep_{table}"]
+        for table in _CATALOGUE:
             names = (table, f"{table}_twin")
             doubtful: list[set[tuple[Any, ...]]] = [set(), set()]
             for name, rows in zip(names, doubtful, strict=True):
                 for found in self._salvage.rows(name):
                     row = _catalogue_row(table, found)
-                    if len(row) == count and found.sound:
-                        self._connection.execute(keep, row)
-                    elif len(row) == count:
+                    if len(row) != _COLUMNS[table]:
+                        continue
+                    if found.sound:
+                        self._keep(table, row)
+                    else:
                         rows.add(row)
             # Rows of unsound pages count if both copies agree.
-            self._connection.executemany(keep, doubtful[0] & doubtful[1])
+            for row in doubtful[0] & doubtful[1]:
+                self._keep(table, row)
             if all(map(self._salvage.is_damaged, names)):
                 whole = False
                 self._builder.notes.append(f"both copies of the table {table} are damaged")
@@ -133,9 +150,9 @@ class Rebuilding:
         for found in self._salvage.rows("deduplication"):
             values = found.row.values
             # These rows have no checksum, so those of unsound pages are dropped.
-            if found.sound and values is not None and len(values) == _DEDUPLICATION_COLUMNS:
-                self._connection.execute(self._keep["keep_deduplication"], values)
-        self._salvage.reach_others((*TABLES, *_TWINS))
+            if found.sound and values is not None and len(values) == _COLUMNS["deduplication"]:
+                self._keep("deduplication", values)
+        self._salvage.reach_others((*_COLUMNS, *(f"{name}_twin" for name in _CATALOGUE)))
         if self._salvage.is_damaged("body") or self._salvage.is_damaged("entry"):
             for found in self._salvage.unreached():
                 self._keep_body(found)
@@ -151,12 +168,12 @@ class Rebuilding:
             damaged = [each for each in found.row.pages if each in self._salvage.damaged]
             self._broken[row[0]] = damaged[0] if damaged else found.page
             return
-        self._connection.execute(self._keep["keep_body"], row)
+        self._keep("body", row)
 
     def _keep_entry(self, found: Found) -> None:
         kept = _entry_of(found)
         if kept is not None:
-            self._connection.execute(self._keep["keep_entry"], kept.row())
+            self._keep("entry", kept.row())
             if not found.sound:
                 self._doubtful[kept.entry.sequence] = kept.place
 
@@ -165,7 +182,7 @@ class Rebuilding:
         if not self._salvage.is_damaged("deduplication"):
             return
         self._builder.notes.append("deduplication ids of messages that were deleted may be lost")
-        for row in list(self._connection.execute(self._keep["all_bodies"])):
+        for row in list(self._connection.execute(self._own_sql["all_bodies"])):
             place, message = self._codec.placed(row)
             queue = self._queues.get(place[0]) if place is not None else None
             if queue is None or not queue.settings.fifo:
@@ -173,16 +190,16 @@ class Rebuilding:
             key = deduplication_digest(queue.settings, message)
             expires_ms = message.sent_ms + limits.DEDUPLICATION_MS
             claim = (queue.number, key, expires_ms, message.message_id, message.sequence)
-            self._connection.execute(self._keep["keep_deduplication"], claim)
+            self._keep("deduplication", claim)
 
     def _find_bodies(self) -> None:
         """Search older copies of missing bodies; report the messages that are lost."""
-        wanted = {row[2] for row in self._connection.execute(self._keep["entries_without_body"])}
+        wanted = {row[2] for row in self._connection.execute(self._own_sql["entries_without_body"])}
         if wanted:
             for found in self._salvage.older():
                 if found.row.rowid in wanted:
                     self._keep_body(found)
-        lost = list(self._connection.execute(self._keep["entries_without_body"]))
+        lost = list(self._connection.execute(self._own_sql["entries_without_body"]))
         for queue, partition, sequence, message_id in lost:
             page = self._broken.get(sequence)
             where = "a page that is gone" if page is None else f"page {page}"
@@ -194,9 +211,8 @@ class Rebuilding:
             self._connection.execute(self._sql.delete_entry, (queue, partition, sequence))
 
     def _make_entries(self, catalogue_whole: bool) -> None:
-        self._connection.execute(self._keep["note_entries"])
-        self._connection.execute(self._keep["index_noted"])
-        lone = list(self._connection.execute(self._keep["bodies_without_entry"]))
+        self._connection.execute(self._own_sql["note_entries"])
+        lone = list(self._connection.execute(self._own_sql["bodies_without_entry"]))
         states = self._older_states({row[0] for row in lone})
         for row in lone:
             place, message = self._codec.placed(row)
@@ -233,7 +249,7 @@ class Rebuilding:
             reason = "its lease, delay and receive count were lost; it is visible again"
         else:
             reason = "its lease and receive count may be older than they were"
-        self._connection.execute(self._keep["keep_entry"], state.row())
+        self._keep("entry", state.row())
         name = self._queue_name(place[0])
         self._builder.returned.append(
             DamagedMessage(name, message.sequence, reason, message.message_id)
@@ -246,7 +262,7 @@ class Rebuilding:
         return number in self._queues
 
     def _make_queues(self) -> None:
-        for row in list(self._connection.execute(self._keep["first_bodies"])):
+        for row in list(self._connection.execute(self._own_sql["first_bodies"])):
             place, message = self._codec.placed(row)
             if place is not None and place[0] not in self._queues:
                 self._make_queue(place[0], message)
@@ -259,7 +275,7 @@ class Rebuilding:
         key = QueueKey(_UNKNOWN_ACCOUNT, name)
         queue = Queue(number, key, QueueSettings(fifo=fifo), now_ms, now_ms)
         row = (number, key.account, name, *queue_columns(queue), now_ms, now_ms, queue.version)
-        self._connection.execute(self._keep["keep_queue"], row)
+        self._keep("queue", row)
         self._queues[number] = queue
         self._builder.notes.append(f"queue {number} lost its name and settings; it is now {key}")
 
@@ -267,15 +283,15 @@ class Rebuilding:
         for sequence, place in self._doubtful.items():
             for row in list(self._connection.execute(self._sql.select_body, (sequence,))):
                 message_id = self._codec.message(row).message_id
-                self._connection.execute(self._keep["set_id"], (message_id, *place, sequence))
+                self._connection.execute(self._own_sql["set_id"], (message_id, *place, sequence))
 
     def _skip_numbers(self) -> None:
-        known = dict(self._connection.execute(self._keep["select_meta"]))
-        newest = int(self._connection.execute(self._keep["newest_sequence"]).get)
+        known = dict(self._connection.execute(self._own_sql["select_meta"]))
+        newest = int(self._connection.execute(self._own_sql["newest_sequence"]).get)
         reserved = max(int(known.get(SEQUENCE_KEY, 0)), newest) + SEQUENCES_SKIPPED
         self._connection.execute(self._sql.set_meta, (SEQUENCE_KEY, reserved))
         for table in _ROWID_TABLES:
-            self._connection.execute(self._keep["raise_numbers"], (table, 0, NUMBERS_SKIPPED))
+            self._connection.execute(self._own_sql["raise_numbers"], (table, 0, NUMBERS_SKIPPED))
 
     def _queue_name(self, number: int) -> str:
         queue = self._queues.get(number)
@@ -293,7 +309,7 @@ def _body_row(found: Found) -> BodyRow | None:
         return None
     if values is None:
         return (rowid, -1, b"")
-    if len(values) != _BODY_COLUMNS or not isinstance(values[2], bytes):
+    if len(values) != _COLUMNS["body"] or not isinstance(values[2], bytes):
         return None
     return (rowid, values[1] if isinstance(values[1], int) else -1, values[2])
 
@@ -320,7 +336,7 @@ def _entry_of(found: Found) -> KeptEntry | None:
 def _is_entry(values: list[object]) -> bool:
     texts = (*values[7:9], *values[10:11])
     return (
-        len(values) <= _ENTRY_COLUMNS
+        len(values) <= _COLUMNS["entry"]
         and all(isinstance(value, int) for value in values[:7])
         and all(value is None or isinstance(value, str) for value in texts)
     )

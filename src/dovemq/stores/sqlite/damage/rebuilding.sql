@@ -1,41 +1,12 @@
 -- Statements that fill a new database with what was read from a damaged one.
 
--- name: keep_meta
-INSERT OR IGNORE INTO meta (key, value) VALUES (?, ?)
-
--- name: keep_queue
-INSERT OR IGNORE INTO queue
-    (number, account, name, settings, tags, created_ms, modified_ms, version)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-
--- name: keep_move
-INSERT OR IGNORE INTO move (number, move_id, source, record) VALUES (?, ?, ?, ?)
-
--- name: keep_account
-INSERT OR IGNORE INTO account (number, name, version, record) VALUES (?, ?, ?, ?)
-
--- name: keep_body
-INSERT OR IGNORE INTO body (sequence, crc32, record) VALUES (?, ?, ?)
-
--- name: keep_entry
-INSERT OR IGNORE INTO entry
-    (queue, partition, sequence, visible_ms, sent_ms, receive_count, first_received_ms, grp,
-     units, adopted_id, message_id, crc32)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-
--- name: keep_deduplication
-INSERT OR IGNORE INTO deduplication (queue, key, expires_ms, message_id, sequence)
-VALUES (?, ?, ?, ?, ?)
-
 -- name: entries_without_body
 SELECT queue, partition, sequence, message_id FROM entry
 WHERE NOT EXISTS (SELECT 1 FROM body WHERE body.sequence = entry.sequence)
 ORDER BY queue, partition, sequence
 
 -- name: note_entries
-CREATE TEMP TABLE with_entry AS SELECT sequence FROM entry ORDER BY sequence
-
--- name: index_noted
+CREATE TEMP TABLE with_entry AS SELECT sequence FROM entry ORDER BY sequence;
 CREATE UNIQUE INDEX temp.with_entry_sequence ON with_entry (sequence)
 
 -- name: bodies_without_entry

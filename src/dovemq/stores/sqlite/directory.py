@@ -111,7 +111,9 @@ class Reserve:
         self._directory = directory
         self._path = directory / RESERVE_NAME
         volume = os.statvfs(directory)
-        self.size = min(RESERVE_BYTES_MAX, volume.f_blocks * volume.f_frsize // RESERVE_SHARE)
+        share = volume.f_blocks * volume.f_frsize // RESERVE_SHARE
+        # Some file systems report a size of 0.
+        self.size = min(RESERVE_BYTES_MAX, share or RESERVE_BYTES_MAX)
 
     def make(self) -> bool:
         """Whether the reserve is there now."""

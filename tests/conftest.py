@@ -7,8 +7,13 @@ no other conftest.
 import re
 import signal
 from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
+import pytest_asyncio
+
+from tests.unit.embedded import Place
 
 CONTRACT = re.compile(r"tests/contract/.*\[(\w+)\]$")
 
@@ -30,3 +35,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         broken = outcomes["failed"] + outcomes["error"]
         line = f"contract on {store}: {outcomes['passed']} sentences hold, {broken} do not"
         terminalreporter.write_line(line)
+
+
+@pytest_asyncio.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    """A data directory with an embedded store, on a disk that can be made to fail."""
+    made = Place(tmp_path)
+    yield made
+    made.leave()

@@ -92,24 +92,24 @@ class ExhaustedOneReceiveTooLate(MemoryPartition):
 
 class NoisyGroupsGoFirst(MemoryPartition):
     async def lease(self, ask: Ask, now_ms: int) -> Leased:
-        self._groups.judge = lambda leases, now_ms: None  # type: ignore[method-assign]
+        self.groups.judge = lambda leases, now_ms: None  # type: ignore[method-assign]
         return await super().lease(ask, now_ms)
 
 
 class NoiseIsForgottenAtOnce(MemoryPartition):
     async def lease(self, ask: Ask, now_ms: int) -> Leased:
-        self._groups.noisy.clear()
+        self.groups.noisy.clear()
         return await super().lease(ask, now_ms)
 
 
 class PaceIsForgotten(MemoryPartition):
     async def lease(self, ask: Ask, now_ms: int) -> Leased:
-        self._groups.forget_old_leases(now_ms + limits.SECOND_MS)
+        self.groups.forget_old_leases(now_ms + limits.SECOND_MS)
         return await super().lease(ask, now_ms)
 
 
 class SettingsIgnored(MemoryPartition):
-    """One setting reads as its default, whatever the owner said."""
+    """A partition that ignores one setting and uses its default."""
 
     ignored: ClassVar[dict[str, object]]
 
@@ -408,9 +408,9 @@ class BuggyStore(MemoryStore):
         super().__init__(rng, b"receipt key of the bug")
         self._bug = bug if issubclass(bug, MemoryPartition) else MemoryPartition
         if issubclass(bug, MemoryCatalogue):
-            self.catalogue = bug(self._forget)
+            self.catalogue = bug(self._check_open, self._forget)
 
     def _new_partition(self, queue: Queue, number: int) -> MemoryPartition:
         return self._bug(
-            queue, number, self._sequences, self._rng, self._check_open, self._observer
+            queue, number, self._sequences, self._rng, self._check_queue, self._observer
         )

@@ -127,7 +127,7 @@ async def test_removed_queue_is_not_found(world: World) -> None:
     assert await _names(world) == []
 
 
-async def test_removing_a_queue_that_is_not_there_is_told(world: World) -> None:
+async def test_removing_a_missing_queue_returns_false(world: World) -> None:
     assert await world.store.catalogue.remove(QueueKey(ACCOUNT, "jobs")) is False
 
 

@@ -152,7 +152,7 @@ async def test_id_holds_within_one_queue_only(world: World) -> None:
     assert isinstance(other, Sent)
 
 
-async def test_queue_made_anew_has_forgotten_the_ids(world: World) -> None:
+async def test_queue_created_again_has_forgotten_the_ids(world: World) -> None:
     line = await world.fifo()
     await line.send("a", deduplication_id="once")
     await world.store.catalogue.remove(line.queue.key)

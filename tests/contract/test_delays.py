@@ -35,7 +35,7 @@ async def test_delayed_messages_come_in_the_order_they_are_due(world: World) -> 
     assert await line.bodies() == ["early", "middle", "late"]
 
 
-async def test_delayed_message_stands_before_those_sent_after_it_was_due(world: World) -> None:
+async def test_delayed_message_comes_before_those_sent_after_it_was_due(world: World) -> None:
     line = await world.queue()
     await line.send("delayed", delay_ms=1_000)
     world.clock.advance(1_001)

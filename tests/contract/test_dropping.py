@@ -41,7 +41,7 @@ async def test_drop_removes_delayed_messages_too(world: World) -> None:
     assert await line.bodies() == []
 
 
-async def test_drop_removes_no_more_than_it_was_told_to(world: World) -> None:
+async def test_drop_removes_at_most_count_max_messages(world: World) -> None:
     line = await world.queue()
     await line.send(*"abcde")
     assert await line.drop(count_max=3) == 3
@@ -96,7 +96,7 @@ async def test_drop_of_one_queue_leaves_the_others(world: World) -> None:
     assert await two.bodies() == ["b"]
 
 
-async def test_dropped_letter_can_be_adopted_anew(world: World) -> None:
+async def test_dropped_message_can_be_adopted_again(world: World) -> None:
     source, target = await world.queue("source"), await world.queue("target")
     await source.send("a")
     letter = (await source.take_one()).message

@@ -69,7 +69,7 @@ async def test_lease_given_up_can_begin_again(world: World) -> None:
     assert await line.bodies() == ["a"]
 
 
-async def test_message_given_up_stands_behind_those_visible_before(world: World) -> None:
+async def test_message_given_up_comes_after_those_visible_before(world: World) -> None:
     line = await world.queue()
     await line.send("a")
     lease = await line.take_one()

@@ -74,7 +74,7 @@ async def test_group_stays_locked_while_one_of_its_leases_is_left(world: World) 
     assert await line.bodies() == ["c"]
 
 
-async def test_group_whose_lease_ended_stands_behind_groups_that_waited(world: World) -> None:
+async def test_group_whose_lease_ended_comes_after_groups_that_waited(world: World) -> None:
     line = await world.fifo()
     await line.send("a", "b", group="one")
     await line.take_one(lease_ms=1_000)
@@ -121,7 +121,7 @@ async def test_second_of_a_run_settled_first_leaves_the_order_as_it_was(world: W
     assert await line.bodies() == ["a", "c"]
 
 
-async def test_group_given_up_stands_behind_groups_that_waited(world: World) -> None:
+async def test_released_group_comes_after_groups_that_waited(world: World) -> None:
     line = await world.fifo()
     await line.send("a", "b", group="one")
     await line.send("x", group="two")
@@ -172,7 +172,7 @@ async def test_group_that_was_emptied_can_be_used_again(world: World) -> None:
     assert await line.counts() == (0, 0, 0)
 
 
-async def test_emptied_group_stands_behind_groups_with_older_messages(world: World) -> None:
+async def test_emptied_group_comes_after_groups_with_older_messages(world: World) -> None:
     line = await world.fifo()
     await line.send("a", group="one")
     lease = await line.take_one()

@@ -119,7 +119,7 @@ async def test_messages_come_in_the_order_they_were_sent(world: World) -> None:
     assert [await line.bodies(1) for _ in "abcdef"] == [[body] for body in "abcdef"]
 
 
-async def test_message_whose_lease_ended_stands_behind_those_visible_before(world: World) -> None:
+async def test_message_whose_lease_ended_comes_after_those_visible_before(world: World) -> None:
     line = await world.queue()
     await line.send("a")
     await line.take_one(lease_ms=1_000)
@@ -128,7 +128,7 @@ async def test_message_whose_lease_ended_stands_behind_those_visible_before(worl
     assert await line.bodies() == ["b", "a"]
 
 
-async def test_message_whose_lease_ended_stands_before_those_sent_later(world: World) -> None:
+async def test_message_whose_lease_ended_comes_before_those_sent_later(world: World) -> None:
     line = await world.queue()
     await line.send("a")
     await line.take_one(lease_ms=1_000)

@@ -212,7 +212,7 @@ class Twins(RuleBasedStateMachine):
 
 
 def _body(number: int) -> str:
-    """Of different sizes, so that sums of them differ."""
+    """Bodies of different sizes, so that their sums differ."""
     return f"{number}" + "x" * (number * 37 % 500)
 
 
@@ -227,7 +227,7 @@ class StandardTwins(Twins):
 
     @rule(group=st.sampled_from(["red", "green"]), lease_ms=st.sampled_from([1_000, 600_000]))
     def flood(self, group: str, lease_ms: int) -> None:
-        """So many messages of one group, most of them leased, that it may become noisy."""
+        """Send and lease enough messages of one group to make it noisy."""
         self._send(JOBS, [(group, 0)] * FLOOD)
         for _ in range(FLOOD // 10):
             taken, _ = self.pair.lease(JOBS, 10, lease_ms, None)

@@ -1,4 +1,4 @@
-"""Observing: a store tells what became of messages, once each, whoever asked for it."""
+"""Observing: a store reports each change of a message once."""
 
 import asyncio
 
@@ -6,13 +6,13 @@ from dovemq.core.commands import Transfer
 from tests.contract.world import World
 
 
-async def test_observer_is_told_of_a_send_before_it_is_answered(world: World) -> None:
+async def test_send_is_observed_before_it_is_answered(world: World) -> None:
     line = await world.queue()
     answers = await line.send("a", "b")
     assert world.witness.told == [("sent", "jobs", [answer.sequence for answer in answers])]
 
 
-async def test_observer_is_told_of_a_send_whose_sender_went_away(world: World) -> None:
+async def test_send_whose_caller_went_away_is_observed(world: World) -> None:
     line = await world.queue()
     sending = asyncio.ensure_future(line.send("a"))
     await asyncio.sleep(0)
@@ -23,14 +23,14 @@ async def test_observer_is_told_of_a_send_whose_sender_went_away(world: World) -
     assert sum(map(len, told)) == sum(await line.counts())
 
 
-async def test_observer_is_not_told_of_a_duplicate(world: World) -> None:
+async def test_duplicate_is_not_observed(world: World) -> None:
     line = await world.fifo()
     [first] = await line.send("a", deduplication_id="same")
     await line.send("a", deduplication_id="same")
     assert world.witness.told == [("sent", "jobs.fifo", [first.sequence])]
 
 
-async def test_observer_is_told_of_a_settle_once(world: World) -> None:
+async def test_settle_is_observed_once(world: World) -> None:
     line = await world.queue()
     [sent] = await line.send("a")
     lease = await line.take_one()
@@ -39,7 +39,7 @@ async def test_observer_is_told_of_a_settle_once(world: World) -> None:
     assert world.witness.told[1:] == [("settled", "jobs", [sent.sequence])]
 
 
-async def test_observer_is_told_of_a_settle_whose_caller_went_away(world: World) -> None:
+async def test_settle_whose_caller_went_away_is_observed(world: World) -> None:
     line = await world.queue()
     [sent] = await line.send("a")
     lease = await line.take_one()
@@ -50,7 +50,7 @@ async def test_observer_is_told_of_a_settle_whose_caller_went_away(world: World)
     assert world.witness.told[1:] == [("settled", "jobs", [sent.sequence])]
 
 
-async def test_observer_is_not_told_of_a_settle_that_was_refused(world: World) -> None:
+async def test_refused_settle_is_not_observed(world: World) -> None:
     line = await world.fifo()
     await line.send("a")
     lease = await line.take_one(lease_ms=1_000)
@@ -59,7 +59,7 @@ async def test_observer_is_not_told_of_a_settle_that_was_refused(world: World) -
     assert [what for what, _, _ in world.witness.told] == ["sent"]
 
 
-async def test_observer_is_told_neither_of_an_adoption_nor_of_the_settle_after_it(
+async def test_adoption_and_the_settle_after_it_are_not_observed(
     world: World,
 ) -> None:
     source, target = await world.queue("source"), await world.queue("target")
@@ -70,7 +70,7 @@ async def test_observer_is_told_neither_of_an_adoption_nor_of_the_settle_after_i
     assert [what for what, _, _ in world.witness.told] == ["sent"]
 
 
-async def test_observer_is_told_of_what_outlived_its_retention(world: World) -> None:
+async def test_expiry_is_observed(world: World) -> None:
     line = await world.queue(retention_ms=60_000)
     [sent] = await line.send("a")
     world.clock.advance(60_000)
@@ -79,7 +79,7 @@ async def test_observer_is_told_of_what_outlived_its_retention(world: World) -> 
     assert world.witness.told[1:] == [("expired", "jobs", [sent.sequence])]
 
 
-async def test_observer_is_told_of_what_was_dropped(world: World) -> None:
+async def test_drop_is_observed(world: World) -> None:
     line = await world.queue()
     answers = await line.send("a", "b")
     await line.drop()

@@ -1,4 +1,4 @@
-"""The contract has teeth: for each rule a store that breaks just that rule is caught.
+"""The contract is strict: for each rule, a store that breaks just that rule fails a test.
 
 Each bug of `bugs.py` is played a sentence that guards the rule it breaks, and must fail it; the
 suite itself plays the same sentence to the stores without the bug.
@@ -138,11 +138,11 @@ CAUGHT: list[tuple[Bug, Sentence]] = [
     (bugs.OldestCountsHiddenMessages, test_counting.test_oldest_passes_over_hidden_messages),
     (
         bugs.LeasedMessagesWeighNothing,
-        test_sizes.test_delayed_and_leased_messages_have_weight,
+        test_sizes.test_delayed_and_leased_messages_count_as_bytes,
     ),
     (
         bugs.BodiesAloneHaveWeight,
-        test_sizes.test_sent_messages_weigh_their_bodies_and_a_fixed_rest,
+        test_sizes.test_sent_messages_count_their_bodies_and_a_fixed_part,
     ),
     (bugs.PeekCountsAsAReceive, test_peeking.test_peek_does_not_count_as_a_receive),
     (bugs.NobodyIsWoken, test_watching.test_send_wakes_the_watcher),

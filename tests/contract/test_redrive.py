@@ -9,7 +9,7 @@ from tests.contract.world import Line, World
 
 
 async def _received(line: Line, times: int) -> None:
-    """Let everything that is visible be received so many times, in vain."""
+    """Receive every visible message so many times without deleting it."""
     for _ in range(times):
         await line.take(10, lease_ms=1_000)
         line.world.clock.advance(1_000)
@@ -129,7 +129,7 @@ async def test_adopted_message_is_visible_at_once(world: World) -> None:
     assert await line.bodies() == ["dead"]
 
 
-async def test_adopted_message_stands_behind_those_visible_before(world: World) -> None:
+async def test_adopted_message_comes_after_those_visible_before(world: World) -> None:
     line = await world.queue()
     await line.send("a")
     world.clock.advance(10)
@@ -144,7 +144,7 @@ async def test_standard_queue_keeps_the_time_of_the_send(world: World) -> None:
     assert (await line.take_one()).message.sent_ms == letter.message.sent_ms
 
 
-async def test_fifo_queue_sets_the_time_of_the_send_anew(world: World) -> None:
+async def test_fifo_queue_sets_a_new_time_of_the_send(world: World) -> None:
     line = await world.fifo()
     await line.adopt(_recent(line, group="g", deduplication_id="d"))
     assert (await line.take_one()).message.sent_ms == world.clock.now_ms()
@@ -214,7 +214,7 @@ async def test_same_letter_twice_in_one_adoption_is_taken_once(world: World) -> 
     assert await line.counts() == (1, 0, 0)
 
 
-async def test_settled_letter_can_be_adopted_anew(world: World) -> None:
+async def test_settled_message_can_be_adopted_again(world: World) -> None:
     line = await world.queue()
     letter = _recent(line)
     (first,) = await line.adopt(letter)

@@ -1,4 +1,4 @@
-"""Sending: what is taken, what is answered, what is kept."""
+"""Sending: what is accepted, what is answered, what is kept."""
 
 import asyncio
 

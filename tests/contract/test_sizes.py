@@ -1,4 +1,4 @@
-"""Sizes: a queue knows what its messages weigh, whatever happens to them."""
+"""Sizes: a queue knows the size of its messages, whatever happens to them."""
 
 import asyncio
 
@@ -23,16 +23,16 @@ async def _filled(world: World) -> Line:
     return line
 
 
-async def test_empty_queue_weighs_nothing(world: World) -> None:
+async def test_empty_queue_has_no_bytes(world: World) -> None:
     assert await (await world.queue()).stored_bytes() == 0
 
 
-async def test_sent_messages_weigh_their_bodies_and_a_fixed_rest(world: World) -> None:
+async def test_sent_messages_count_their_bodies_and_a_fixed_part(world: World) -> None:
     line = await _filled(world)
     assert await line.stored_bytes() == _weights(SMALL, MIDDLE, LARGE)
 
 
-async def test_attributes_and_xray_header_have_weight(world: World) -> None:
+async def test_attributes_and_xray_header_count_as_bytes(world: World) -> None:
     line = await world.queue()
     attributes = {"name": Attribute("Binary", b"x" * 1_000)}
     draft = line.draft("a", attributes=attributes, xray_header="t" * 500)
@@ -42,7 +42,7 @@ async def test_attributes_and_xray_header_have_weight(world: World) -> None:
     assert await line.stored_bytes() == stored_units(draft) * UNIT
 
 
-async def test_delayed_and_leased_messages_have_weight(world: World) -> None:
+async def test_delayed_and_leased_messages_count_as_bytes(world: World) -> None:
     line = await world.queue()
     await line.send(MIDDLE, delay_ms=1_000)
     await line.send(LARGE)
@@ -52,7 +52,7 @@ async def test_delayed_and_leased_messages_have_weight(world: World) -> None:
     assert await line.stored_bytes() == _weights(MIDDLE, LARGE)
 
 
-async def test_settled_message_has_no_weight(world: World) -> None:
+async def test_settled_message_frees_its_bytes(world: World) -> None:
     line = await _filled(world)
     first = await line.take_one()
     for _ in range(2):
@@ -60,7 +60,7 @@ async def test_settled_message_has_no_weight(world: World) -> None:
         assert await line.stored_bytes() == _weights(MIDDLE, LARGE)
 
 
-async def test_weight_is_the_same_after_a_release(world: World) -> None:
+async def test_size_is_the_same_after_a_release(world: World) -> None:
     line = await _filled(world)
     for lease_ms in (0, 1_000):
         leases = await line.take(3, lease_ms=lease_ms)
@@ -70,7 +70,7 @@ async def test_weight_is_the_same_after_a_release(world: World) -> None:
     assert await line.stored_bytes() == 0
 
 
-async def test_duplicate_adds_no_weight(world: World) -> None:
+async def test_duplicate_adds_no_bytes(world: World) -> None:
     line = await world.fifo()
     await line.send(MIDDLE, deduplication_id="x")
     await line.send(LARGE, deduplication_id="x")
@@ -79,7 +79,7 @@ async def test_duplicate_adds_no_weight(world: World) -> None:
     assert await line.stored_bytes() == _weights(MIDDLE, MIDDLE)
 
 
-async def test_dropped_messages_have_no_weight(world: World) -> None:
+async def test_dropped_messages_free_their_bytes(world: World) -> None:
     line = await _filled(world)
     await line.take_one()
     await line.drop(count_max=2)
@@ -88,7 +88,7 @@ async def test_dropped_messages_have_no_weight(world: World) -> None:
     assert await line.stored_bytes() == 0
 
 
-async def test_messages_that_outlived_the_retention_have_no_weight(world: World) -> None:
+async def test_expired_messages_free_their_bytes(world: World) -> None:
     line = await world.queue(retention_ms=60_000)
     await line.send(LARGE)
     world.clock.advance(30_000)
@@ -97,7 +97,7 @@ async def test_messages_that_outlived_the_retention_have_no_weight(world: World)
     assert await line.stored_bytes() == _weights(SMALL)
 
 
-async def test_adopted_message_has_weight_once(world: World) -> None:
+async def test_adopted_message_counts_its_bytes_once(world: World) -> None:
     line, dead = await _filled(world), await world.queue("dead")
     lease = await line.take_one()
     for _ in range(2):
@@ -107,13 +107,13 @@ async def test_adopted_message_has_weight_once(world: World) -> None:
     assert await line.stored_bytes() == _weights(MIDDLE, LARGE)
 
 
-async def test_new_queue_of_a_removed_ones_name_weighs_nothing(world: World) -> None:
+async def test_new_queue_with_the_name_of_a_removed_one_has_no_bytes(world: World) -> None:
     line = await _filled(world)
     await world.store.catalogue.remove(line.queue.key)
     assert await (await world.queue()).stored_bytes() == 0
 
 
-async def test_weights_survive_a_stop_and_a_crash(durable_world: World) -> None:
+async def test_sizes_survive_a_stop_and_a_crash(durable_world: World) -> None:
     world = durable_world
     line, dead = await _filled(world), await world.queue("dead")
     await dead.adopt(Transfer((await line.take_one()).message))

@@ -1,4 +1,4 @@
-"""Watching: whoever waits for messages is told when there may be some."""
+"""Watching: watchers are woken when there may be messages."""
 
 import asyncio
 from collections.abc import Callable

@@ -17,7 +17,7 @@ from dovemq.core.commands import Duplicate, Lease, Leased, Peeked, Sent, Transfe
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Store
 from dovemq.stores.memory import MemoryPartition, MemoryStore
-from dovemq.stores.memory_receive import Groups
+from dovemq.stores.memory_receive import MemoryGroups
 from dovemq.stores.sqlite import SqliteStore, open_store
 from dovemq.testing.clock import ManualClock
 from tests.contract.world import Line, StoreOpener, World
@@ -68,7 +68,7 @@ class Pair:
     def lease(
         self, place: int, count_max: int, lease_ms: int, receives_max: int | None
     ) -> tuple[list[Held], list[Held]]:
-        """What both handed out, which must be the same, message by message."""
+        """The leases of both stores, which must be equal, message by message."""
         oracle, embedded = self.ask(
             place, lambda line: line.lease(count_max, lease_ms, receives_max)
         )
@@ -94,12 +94,12 @@ class Pair:
         return [_timeless(peeked) for peeked in oracle], [_timeless(peeked) for peeked in embedded]
 
     def restart(self, *, killed: bool) -> None:
-        """The embedded store starts anew from its disk; the oracle forgets what that forgets."""
+        """Restart the embedded store, and make the oracle forget what a restart forgets."""
         self._runner.run(self._restart(killed=killed))
         for oracle, _ in self._lines:
             partition = oracle.partition
             assert isinstance(partition, MemoryPartition)
-            partition._groups = _recovered_groups(partition)
+            partition.groups = _recovered_groups(self._runner.run(oracle.peek()))
 
     def close(self) -> None:
         self._runner.run(self._embedded.__aexit__())
@@ -107,7 +107,7 @@ class Pair:
         self._folder.cleanup()
 
     def _check_due(self, oracle_ms: int | None, embedded_ms: int | None) -> None:
-        """Whoever waits must not look too late; too early does no harm."""
+        """The embedded store may report an earlier time than the oracle, and never a later one."""
         assert (oracle_ms is None) == (embedded_ms is None)
         if oracle_ms is not None and embedded_ms is not None:
             due = (self.now_ms(), embedded_ms, oracle_ms)
@@ -170,7 +170,7 @@ class Ledger:
 
 
 def transfer(lease: Lease) -> Transfer:
-    """A dead letter on its way, as the service makes it."""
+    """Moves an exhausted message to a dead-letter queue, as the service does."""
     message = msgspec.structs.replace(lease.message, source="000000000000/jobs")
     receives = lease.receive_count - 1
     return Transfer(message, receives, lease.first_received_ms if receives else 0)
@@ -181,7 +181,7 @@ def _held(place: int, oracle: list[Lease], embedded: list[Lease]) -> list[Held]:
 
 
 def _outline(leased: Leased) -> tuple[object, ...]:
-    """All that must be equal: the order, the messages, the counts and whether there is more."""
+    """The parts that must be equal: order, messages, counts, and whether there is more."""
     return (
         [_without_sequence(lease) for lease in leased.messages],
         [_without_sequence(lease) for lease in leased.exhausted],
@@ -203,10 +203,10 @@ def _timeless(peeked: Peeked) -> Peeked:
     return msgspec.structs.replace(peeked, message=message)
 
 
-def _recovered_groups(partition: MemoryPartition) -> Groups:
+def _recovered_groups(peeked: list[Peeked]) -> MemoryGroups:
     """Noise and pace are not kept on disk: a restart knows the groups by their messages."""
-    groups = Groups()
-    for row in partition._rows.values():
-        if row.group is not None:
-            groups.joined(row.group, row.message.sent_ms)
+    groups = MemoryGroups()
+    for each in peeked:
+        if each.message.group is not None:
+            groups.joined(each.message.group, each.message.sent_ms)
     return groups

@@ -1,4 +1,4 @@
-"""A store with its clock, and queues in it that are short to talk to.
+"""A store with its clock, and queues in it with short methods for the tests.
 
 A sentence of the contract gets a `World`, makes a `Line` or two in it and says what must hold.
 """
@@ -47,7 +47,7 @@ StoreOpener = Callable[[ManualClock, random.Random, Observer], Awaitable[Store]]
 
 
 class Witness(Observer):
-    """Keeps what a store tells, as (what, queue, sequences)."""
+    """An observer that keeps what a store reports, as (what, queue, sequences)."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, str, list[int]]] = []
@@ -172,7 +172,7 @@ class Line:
         return (await self.all_counts()).bytes
 
     async def change(self, **changes: object) -> None:
-        """New settings, as an owner would set them."""
+        """Give the queue new settings."""
         settings = msgspec.structs.replace(self.queue.settings, **changes)
         changed = msgspec.structs.replace(self.queue, settings=settings)
         assert await self.world.store.catalogue.replace(changed)
@@ -199,12 +199,12 @@ class World:
         await self.store.close()
 
     async def reopen(self) -> None:
-        """As a stop and a start of the service."""
+        """Close the store and open it again."""
         await self.store.close()
         await self.__aenter__()
 
     async def crash(self) -> None:
-        """As a kill of the process and a start; for durable stores only."""
+        """Kill the store and open it again; for durable stores only."""
         cast(Durable, self.store).abandon()
         await self.__aenter__()
 

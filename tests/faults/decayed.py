@@ -16,7 +16,7 @@ from dovemq.core.ports import Partition
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
 from dovemq.load.decay import STRETCH_BYTES, Decay, apply_decay
 from dovemq.stores.sqlite import SqliteStore, open_store
-from dovemq.stores.sqlite.damage.report import Report
+from dovemq.stores.sqlite.damage.report import DamageReport
 from dovemq.testing.clock import ManualClock
 
 ACCOUNT: Final = "000000000000"
@@ -43,7 +43,7 @@ class State(Struct, frozen=True):
 
 
 class Made(Struct, frozen=True):
-    """A data directory as it was left, with all that is in it and all that was settled."""
+    """A data directory after a run, with the messages in it and the messages that were deleted."""
 
     directory: Path
     now_ms: int
@@ -56,23 +56,23 @@ class Made(Struct, frozen=True):
         return asyncio.run(_look(into, self.now_ms))
 
     def stored_at(self, decay: Decay) -> set[str]:
-        """Messages of which something stands on what was hit, as anybody can see who looks."""
+        """Messages that have bytes on the damaged part, found by searching for them there."""
         data = (self.directory / decay.file).read_bytes()
         hit = b"".join(data[start:end] for start, end in _hit(decay, len(data)))
         return {message_id for message_id in self.stored if message_id.encode() in hit}
 
 
 class Outcome(Struct, frozen=True):
-    """`served` in the order of receives, with what a peek said of each before."""
+    """`served` is in the order of receives; `peeked` is the state of each message before."""
 
     peeked: dict[str, State]
     served: list[tuple[str, str, str]]
-    reports: list[Report]
+    reports: list[DamageReport]
     sound: bool
 
     @property
     def renamed_queues(self) -> list[str]:
-        """Both copies of their rows were hit, and a note says how they are called now."""
+        """Queues of which both rows were damaged, with the new names that a note reports."""
         notes = [note for report in self.reports for note in report.notes]
         return [note.rpartition("/")[2] for note in notes if "lost its name" in note]
 
@@ -86,12 +86,12 @@ class Outcome(Struct, frozen=True):
 
 
 def make(directory: Path, *, killed: bool) -> Made:
-    """Standard, FIFO, delayed, leased and large messages; freed pages; a queue that is gone."""
+    """Make a store with messages of all kinds, freed pages, and a queue that was removed."""
     return asyncio.run(_make(directory, killed=killed))
 
 
 def broken_promises(made: Made, decay: Decay, outcome: Outcome) -> Iterator[str]:
-    """Of a flipped bit or a lost stretch: what was not on it is as it was, the rest has names."""
+    """Check a flipped bit or a lost stretch: messages elsewhere are intact, lost ones are named."""
     yield from _wrong_contents(made, outcome)
     served = {message_id for message_id, _, _ in outcome.served}
     missing = made.stored.keys() - served
@@ -112,7 +112,7 @@ def broken_promises(made: Made, decay: Decay, outcome: Outcome) -> Iterator[str]
 
 
 def broken_promises_of_a_cut(made: Made, outcome: Outcome) -> Iterator[str]:
-    """Of a file without its end: what is gone without a name is counted."""
+    """Check a file without its end: lost messages are named or counted."""
     yield from _wrong_contents(made, outcome)
     served = {message_id for message_id, _, _ in outcome.served}
     missing = made.stored.keys() - served
@@ -220,7 +220,7 @@ async def _fill(
 
 
 async def _settle_some(partition: Partition, clock: ManualClock) -> set[str]:
-    """Every other one of those that are leased now; the others stay leased."""
+    """Release every second message that is leased now."""
     leased = (await partition.lease(Ask(10, LEASE_MS), clock.now_ms())).messages
     settled = leased[::2]
     await partition.settle([each.receipt for each in settled], clock.now_ms())

@@ -1,4 +1,4 @@
-"""Throws mutated requests at a server over raw connections and tables what comes back.
+"""Sends mutated requests to a server over raw connections and counts the answers.
 
 Every request is answered, or its connection closed, within a bound; otherwise the run stops.
 Requests whose bytes were broken as a whole go over connections of their own, since what follows
@@ -235,7 +235,7 @@ class Fuzz:
                 self._world.learn(answer[1])
 
     async def _set_up(self, gun: Gun) -> None:
-        """Also again from time to time: a mutation may well delete or change a queue."""
+        """Called again from time to time, since a mutation may delete or change a queue."""
         for operation, parameters in setting_up(self._world):
             await gun.fire(self._armoury.plain(operation, parameters))
 

@@ -130,7 +130,7 @@ def mutated_bytes(data: bytes, rng: random.Random) -> bytes:
 
 
 def mutated_headers(headers: dict[str, str], rng: random.Random) -> dict[str, str]:
-    """Never the length: a wrong one makes two requests of one, which is the server's to sort."""
+    """Headers except the length: with a wrong length one request becomes two."""
     changed = dict(headers)
     name = rng.choice([name for name in changed if name != "Content-Length"])
     change = rng.randrange(5)

@@ -58,7 +58,7 @@ class World:
         self._tasks.extend(found.decode() for found in _TASK.findall(answer))
 
     def _recent(self, known: deque[str]) -> str:
-        """Mostly the newest, since purges and deletes soon void what is old."""
+        """Mostly the newest receipt, since purges and deletes soon make old ones useless."""
         return known[-1] if self.rng.random() < 0.7 else self.rng.choice(known)
 
 

@@ -1,4 +1,4 @@
-"""A look through a data directory after a crash: every message, every counter, every checksum."""
+"""Inspects a data directory after a crash: every message, every counter, every checksum."""
 
 import asyncio
 import random
@@ -19,7 +19,7 @@ _QUEUES_MAX: Final = 100
 
 
 def broken_promises(directory: Path, ledger: Ledger) -> list[str]:
-    """Empties every queue of the store and tells what should not be so."""
+    """Empties every queue of the store and returns what is wrong."""
     return asyncio.run(_look(directory, ledger))
 
 

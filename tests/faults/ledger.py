@@ -41,7 +41,7 @@ class Ledger:
         return len(self._seen[SETTLED])
 
     def least(self) -> int:
-        """How many messages there are at least."""
+        """The smallest possible number of messages."""
         return len(self.expected())
 
     def most(self) -> int:

@@ -45,7 +45,7 @@ _GROUPS: Final = 3
 _CACHE_BYTES: Final = 64 * 1024
 _LEASE_MS: Final = 60_000
 _CHECKPOINT_PAGES: Final = 60
-"""Small, so that a short run is struck in the middle of checkpoints too."""
+"""Small, so that power cuts of a short run fall into checkpoints too."""
 
 MIGRATION: Final = """
 CREATE TABLE body_later (

@@ -34,7 +34,7 @@ class Search:
         return self.found(str(path), contents)
 
     def in_directory(self, directory: Path) -> list[str]:
-        """All files but those that are there to keep secrets."""
+        """All files except those whose purpose is to hold secrets."""
         found = []
         for path in sorted(directory.rglob("*")):
             if path.is_file() and not path.name.startswith(KEPT):
@@ -51,7 +51,7 @@ class Search:
 
 
 def family(pid: int) -> list[int]:
-    """A process and all that descend from it."""
+    """The ids of a process and of all its descendants."""
     children: dict[int, list[int]] = {}
     for each, parent in _parents():
         children.setdefault(parent, []).append(each)
@@ -74,7 +74,7 @@ def _parents() -> Iterator[tuple[int, int]]:
 
 
 def _forms(secret: str | bytes) -> Iterable[bytes]:
-    """As it is, and as it may look in a document, a URL or a dump."""
+    """The secret in every form in which it may appear in a document, a URL or a dump."""
     raw = secret if isinstance(secret, bytes) else secret.encode()
     yield raw
     yield raw.hex().encode()

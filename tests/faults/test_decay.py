@@ -1,4 +1,4 @@
-"""Damaged files: whatever is hit is found, named and paid for by what stood there, nothing else.
+"""Damaged files: all damage is found and named, and costs only the messages stored on it.
 
 `DOVETEST_DECAYS` sets how many random damages of each kind are tried on each of two stores.
 """
@@ -24,7 +24,7 @@ from tests.faults.decayed import (
 
 DECAYS: Final = int(os.environ.get("DOVETEST_DECAYS", "40"))
 BLOCKS: Final = 4
-"""Random damages are tried in so many tests, which can run beside each other."""
+"""Number of tests over which the random damages are spread, so that they can run in parallel."""
 
 DATABASE, LOG = FILES
 _HEADER_BITS: Final = 96
@@ -79,7 +79,7 @@ def test_lost_stretch_costs_at_most_what_stood_there(
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_cut_file_is_told_and_what_is_left_is_served(
+def test_cut_file_is_reported_and_the_rest_is_served(
     made: Made, block: int, tmp_path: Path
 ) -> None:
     for decay in drawn(made, "cut", block):
@@ -123,13 +123,13 @@ def test_start_of_the_log_may_be_lost(killed: Made, tmp_path: Path) -> None:
     judge(killed, [Decay("zero", LOG, 0)], tmp_path)
 
 
-def test_missing_database_is_told(closed: Made, tmp_path: Path) -> None:
+def test_missing_database_is_reported(closed: Made, tmp_path: Path) -> None:
     outcome = closed.decayed(Decay("cut", DATABASE, 0), tmp_path / "data")
     assert not outcome.served
     assert [report.unnamed_count for report in outcome.reports] == [len(closed.stored)]
 
 
-def test_log_that_is_gone_is_told(killed: Made, tmp_path: Path) -> None:
+def test_missing_log_is_reported(killed: Made, tmp_path: Path) -> None:
     outcome = killed.decayed(Decay("cut", LOG, 0), tmp_path / "data")
     (report,) = outcome.reports
     assert "pages of the log are missing" in " ".join(report.notes)

@@ -40,7 +40,7 @@ SPECS: Final[dict[str, dict[str, dict[str, Any]]]] = {
     "flip": {"disk": {"flip_mttf_seconds": 1}},
     "jump": {"clock": {"skew_ms": 500, "jump_mttf_seconds": 0.5, "jump_ms": 1_000}},
 }
-"""By a mishap that must have come."""
+"""Settings of a run, by the fault that must then have happened."""
 TOGETHER: Final[dict[str, dict[str, Any]]] = {
     "network": NETWORK,
     "client": {"quit": 0.05},
@@ -51,7 +51,7 @@ TOGETHER: Final[dict[str, dict[str, Any]]] = {
 
 
 class Few:
-    """Of each course in time only the first mishaps: a restart may take long."""
+    """Only the first faults of each schedule, since a restart may take long."""
 
     def __init__(self, courses: Courses) -> None:
         self._courses = courses
@@ -139,7 +139,7 @@ def is_noticed(spec: Spec, place: Path) -> bool:
 
 @pytest.mark.timeout(240)  # Where the queue itself is gone, clients try on for a minute.
 def test_disk_that_lies_about_syncs_is_found_out(tmp_path: Path) -> None:
-    """So the silence of the other tests means something."""
+    """Shows that the search of the other tests finds secrets that are there."""
     disk = {"power_cut": True, "sync_lies": True}
     assert is_noticed(parse_spec({"server": KILLS, "disk": disk}, "lies"), tmp_path)
 

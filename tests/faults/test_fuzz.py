@@ -30,7 +30,7 @@ pytestmark = pytest.mark.timeout(60 + COUNT // 50)
 
 
 class Holdings(NamedTuple):
-    """What the server holds on to."""
+    """The files, threads, tasks and memory of a server."""
 
     descriptors: int
     threads: int
@@ -47,7 +47,7 @@ class Holdings(NamedTuple):
 
 
 class Watched:
-    """A server that can be asked for its tasks; the kernel knows the rest."""
+    """A server whose tasks, files, threads and memory can be counted."""
 
     def __init__(self, place: Path) -> None:
         self._tasks_file = place / "tasks"
@@ -69,7 +69,7 @@ class Watched:
         )
 
     async def settled(self, before: Holdings) -> Holdings:
-        """Holdings once they are back, or as they are when time is over."""
+        """The counts once they are back to `before`, or the last ones."""
         for _ in range(_LOOKS_MAX):
             after = await self.holdings()
             if after.within(before):
@@ -158,5 +158,5 @@ def test_descriptors_and_tasks_are_back_and_threads_stay_within_their_pool(
 
 
 def test_memory_is_back_where_it_was_after_the_first_requests(outcome: Outcome) -> None:
-    """Not to the byte: the allocator keeps arenas that hold anything at all."""
+    """Compares memory with a margin, since the allocator keeps partly used arenas."""
     assert outcome.after.resident_bytes <= outcome.before.resident_bytes + _MEMORY_BYTES_MORE

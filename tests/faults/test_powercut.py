@@ -35,7 +35,7 @@ def run(disk: Disk, script: str, **options: int | bool) -> None:
 
 
 def fates(tmp_path: Path, shim: Path, script: str, **options: int | bool) -> list[Disk]:
-    """The same script, struck under many seeds."""
+    """One script under power cuts, for many seeds."""
     disks = []
     for seed in range(_SEEDS):
         disk = Disk(tmp_path / str(seed), shim)
@@ -133,9 +133,7 @@ def test_strike_tells_which_files_were_at_risk(disk: Disk) -> None:
     assert damage.unsynced_files == {"b"}
 
 
-def test_journal_of_synced_writes_starts_anew_and_a_later_write_is_still_at_risk(
-    tmp_path: Path, shim: Path
-) -> None:
+def test_write_after_a_sync_is_still_at_risk(tmp_path: Path, shim: Path) -> None:
     script = """
 f = write('a', b'o' * 2048); os.fsync(f); sync('.')
 for _ in range(200):

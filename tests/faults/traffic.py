@@ -116,7 +116,7 @@ class Traffic:
 
 
 async def counted(server: LocalServer) -> int:
-    """Messages that the server says it has."""
+    """The number of messages that the server reports."""
     total = 0
     async with client_of(server) as client:
         for queue in (PLAIN, ORDERED):

@@ -1,4 +1,4 @@
-"""`dovemq serve` that tells how many asyncio tasks it has: on SIGUSR1, into the file TASKS_FILE."""
+"""`dovemq serve` that writes its number of asyncio tasks to TASKS_FILE on SIGUSR1."""
 
 import asyncio
 import os

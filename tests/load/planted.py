@@ -93,5 +93,5 @@ class PlantedStore(MemoryStore):
 
     def _new_partition(self, queue: Queue, number: int) -> MemoryPartition:
         return self._wrong(
-            queue, number, self._sequences, self._rng, self._check_open, self._observer
+            queue, number, self._sequences, self._rng, self._check_queue, self._observer
         )

@@ -1,12 +1,13 @@
 """The admin API over the memory store, with a fake of what a durable one offers."""
 
 import asyncio
+import io
 import itertools
 import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from dovemq.core.access import AccessKey
 from dovemq.core.accounts import Role
@@ -22,7 +23,7 @@ from dovemq.service import Service, build_service
 from dovemq.service.failures import Failures
 from dovemq.sqs.signature import Signer
 from dovemq.stores.memory import MemoryStore
-from dovemq.stores.sqlite.damage.report import Report
+from dovemq.stores.sqlite.damage.report import DamageReport
 from dovemq.stores.sqlite.statistics import Statistics
 from dovemq.telemetry.meter import Meter
 from dovemq.testing.clock import ManualClock
@@ -43,22 +44,22 @@ class FakeCare:
         self.statistics = Statistics()
         self.copy = b"a whole database" * 50_000
         self.findings: list[str] = []
-        self.reports: list[Report] = []
+        self.reports: list[DamageReport] = []
         self.go = asyncio.Event()
         self.go.set()
         self.failure: Exception | None = None
 
-    async def backup(self, target: Path) -> None:
+    async def backup(self) -> BinaryIO:
         await self.go.wait()
         if self.failure:
             raise self.failure
-        target.write_bytes(self.copy)
+        return io.BytesIO(self.copy)
 
     async def verify(self) -> Verified:
         await self.go.wait()
         return Verified(self.findings)
 
-    def damage(self) -> list[Report]:
+    def damage(self) -> list[DamageReport]:
         return self.reports
 
 
@@ -89,8 +90,6 @@ class World:
             self.service,
             lambda: {"connections": 7, "requests": 9},
             self.care if durable else None,
-            scratch,
-            lambda: f"request-{next(ids)}",
             audit=audit or self.audit,
             sessions=self.sessions,
             failures=self.failures,

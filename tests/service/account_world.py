@@ -72,7 +72,7 @@ class SlowCatalogue(MemoryCatalogue):
 class SlowStore(MemoryStore):
     def __init__(self) -> None:
         super().__init__(random.Random(1), b"k" * 32)
-        self.catalogue: SlowCatalogue = SlowCatalogue(self._forget)
+        self.catalogue: SlowCatalogue = SlowCatalogue(self._check_open, self._forget)
 
 
 class AccountWorld:

@@ -8,7 +8,7 @@ from dovemq.core.commands import MoveStatus
 from dovemq.core.errors import MoveRefused, StoreFull
 from dovemq.core.queue import QueueKey
 from tests.service.world import ACCOUNT, LONG_MS, World, bodies
-from tests.unit.embedded import Place, in_loop
+from tests.unit.embedded import Place
 
 
 async def world_on(place: Place) -> World:
@@ -20,7 +20,6 @@ async def turns(count: int) -> None:
         await asyncio.sleep(0)
 
 
-@in_loop
 async def test_of_two_moves_started_at_once_one_is_refused(place: Place) -> None:
     world = await world_on(place)
     work, dead = await world.with_dead_letters(1)
@@ -31,7 +30,6 @@ async def test_of_two_moves_started_at_once_one_is_refused(place: Place) -> None
     await world.service.drain()
 
 
-@in_loop
 async def test_move_is_run_though_its_caller_went_away(place: Place) -> None:
     world = await world_on(place)
     work, dead = await world.with_dead_letters(1)
@@ -46,7 +44,6 @@ async def test_move_is_run_though_its_caller_went_away(place: Place) -> None:
     assert (start.cancelled(), listed.status, listed.moved) == (True, MoveStatus.COMPLETED, 1)
 
 
-@in_loop
 async def test_dead_letter_is_in_one_queue_only_when_its_receiver_goes_away(place: Place) -> None:
     world = await world_on(place)
     work, dead = await world.with_dead_letters(1)
@@ -63,7 +60,6 @@ async def test_dead_letter_is_in_one_queue_only_when_its_receiver_goes_away(plac
     assert (receive.cancelled(), counts.visible) == (True, 0)
 
 
-@in_loop
 async def test_poll_waits_while_a_full_disk_keeps_dead_letters_from_moving(place: Place) -> None:
     world = await world_on(place)
     work, _ = await world.with_dead_letters(1)
@@ -79,7 +75,6 @@ async def test_poll_waits_while_a_full_disk_keeps_dead_letters_from_moving(place
     assert await poll == []
 
 
-@in_loop
 async def test_housekeeping_passes_over_a_queue_that_is_removed_meanwhile(place: Place) -> None:
     world = await world_on(place)
     for name in ("a", "b"):

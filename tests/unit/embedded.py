@@ -1,11 +1,8 @@
-"""An embedded store in a directory of the test, on a disk that can be told to fail."""
+"""An embedded store in a directory of the test, on a disk that can be made to fail."""
 
-import asyncio
-import functools
 import itertools
 import random
 import threading
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,9 +21,10 @@ DATABASE: Final = "dovemq.db"
 
 
 class FaultyDisk(apsw.VFS):
-    """Passes everything on until told otherwise.
+    """A disk that works until the test makes it fail.
 
-    A full disk lets files be overwritten but not grow, except by what the reserve gave back.
+    A full disk lets files be overwritten but not grow, except by what the reserve gave back. With
+    `volume_bytes` the files of the data directory share so many bytes.
     """
 
     def __init__(self, name: str, reserve: Path) -> None:
@@ -35,16 +33,25 @@ class FaultyDisk(apsw.VFS):
         self.checkpoint_fails = False
         self.full = False
         self.spare_bytes = 8 * 1024 * 1024
+        self.volume_bytes: int | None = None
         self.syncs = 0
         self.may_sync = threading.Event()
         self.may_sync.set()
+        self.is_held = threading.Event()
+        """Set once a sync waits for `may_sync`."""
         self._reserve = reserve
         super().__init__(name, "")
 
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> "FaultyFile":
         return FaultyFile(self, name, flags)
 
+    def volume_free_bytes(self) -> int:
+        used = sum(path.stat().st_size for path in self._reserve.parent.iterdir())
+        return max(0, (self.volume_bytes or 0) - used)
+
     def grow(self, count: int) -> None:
+        if self.volume_bytes is not None and count > self.volume_free_bytes():
+            raise apsw.FullError("no space left")
         if not self.full or count <= 0:
             return
         if self._reserve.exists() or count > self.spare_bytes:
@@ -61,7 +68,9 @@ class FaultyFile(apsw.VFSFile):
         super().__init__("", name, flags)
 
     def xSync(self, flags: int) -> None:
-        self._disk.may_sync.wait(TEST_SECONDS_MAX)
+        if not self._disk.may_sync.is_set():
+            self._disk.is_held.set()
+            self._disk.may_sync.wait(TEST_SECONDS_MAX)
         self._disk.syncs += 1
         # Only a checkpoint syncs the database itself.
         if self._disk.sync_fails or (self._is_database and self._disk.checkpoint_fails):
@@ -74,7 +83,7 @@ class FaultyFile(apsw.VFSFile):
 
 
 def read_rows(database: Path, statement: str) -> list[tuple[Any, ...]]:
-    """Looked up on a connection of its own, as another process would."""
+    """Rows read on a connection of its own, as another process would."""
     connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
     try:
         return connection.execute(statement).fetchall()
@@ -167,22 +176,3 @@ class Line:
 
     async def visible(self) -> int:
         return (await self.partition.counts(self.now_ms)).visible
-
-
-def in_loop(sentence: Callable[[Place], Awaitable[None]]) -> Callable[[Path], None]:
-    """A test told as a coroutine about a `Place`."""
-
-    async def play(place: Place) -> None:
-        try:
-            async with asyncio.timeout(TEST_SECONDS_MAX):
-                await sentence(place)
-        finally:
-            place.leave()
-
-    @functools.wraps(sentence)
-    def test(tmp_path: Path) -> None:
-        asyncio.run(play(Place(tmp_path)))
-
-    # pytest would take the wrapped signature for the test's own.
-    del test.__wrapped__
-    return test

@@ -1,4 +1,4 @@
-"""An index with its clock, in the few words that the tests of the index need."""
+"""An index with its clock, and short methods for the tests of the index."""
 
 import random
 from collections.abc import Sequence

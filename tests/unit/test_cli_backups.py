@@ -72,6 +72,17 @@ def test_backup_does_not_overwrite(command: Command, tmp_path: Path) -> None:
     assert file.read_text() == "precious"
 
 
+def test_backup_does_not_write_through_a_planted_link(command: Command, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    file = tmp_path / "copy"
+    file.with_name("copy.part").symlink_to(victim)
+    command("backup", str(file))
+    assert victim.read_text() == "precious"
+    assert file.is_file()
+    assert not file.is_symlink()
+
+
 def test_backup_into_a_missing_directory_is_one_line(command: Command, tmp_path: Path) -> None:
     text = command("backup", str(tmp_path / "no" / "copy"), code=1)
     assert "No such file or directory" in text

@@ -1,4 +1,4 @@
-"""Who is waited for before a commit begins."""
+"""When a commit starts: at once, or when a crowd of clients is back."""
 
 import asyncio
 
@@ -45,7 +45,7 @@ async def test_first_request_goes_at_the_end_of_its_turn(
 
 
 @pytest.mark.parametrize("requests", range(CROWD_MIN))
-async def test_few_requests_wait_for_nobody(
+async def test_few_requests_are_committed_at_once(
     gathering: Gathering, counter: Counter, requests: int
 ) -> None:
     gathering.committed(requests)
@@ -54,7 +54,7 @@ async def test_few_requests_wait_for_nobody(
     assert counter.hand_overs == 1
 
 
-async def test_crowd_goes_together_as_soon_as_it_is_back(
+async def test_crowd_is_committed_together_once_it_is_complete(
     gathering: Gathering, counter: Counter
 ) -> None:
     gathering.committed(CROWD_MIN)
@@ -67,7 +67,7 @@ async def test_crowd_goes_together_as_soon_as_it_is_back(
     assert counter.hand_overs == 1
 
 
-async def test_crowd_that_stays_away_is_waited_for_no_longer_than_a_moment(
+async def test_incomplete_crowd_is_committed_after_a_moment(
     gathering: Gathering, counter: Counter
 ) -> None:
     gathering.committed(CROWD_MIN)

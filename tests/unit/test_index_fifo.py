@@ -26,7 +26,7 @@ def test_group_with_a_lease_is_locked() -> None:
     assert bench.lease(10) == a[2:]
 
 
-def test_group_whose_lease_ended_stands_behind_groups_that_waited() -> None:
+def test_group_whose_lease_ended_comes_after_groups_that_waited() -> None:
     bench = Bench(fifo=True)
     a = bench.send(2, group="a")
     b = bench.send(1, group="b")

@@ -62,6 +62,22 @@ def test_file_that_others_can_use_is_refused(tmp_path: Path, mode: int) -> None:
         read_key(path, ACCOUNT)
 
 
+def test_link_in_the_place_of_the_key_file_is_refused(tmp_path: Path) -> None:
+    path = ensure_key(tmp_path / "other")
+    key_path(tmp_path).symlink_to(path)
+    with pytest.raises(StoreUnusable, match="is a symbolic link; replace the link"):
+        read_key(ensure_key(tmp_path), ACCOUNT)
+
+
+def test_key_file_of_another_user_is_refused(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        path = ensure_key(tmp_path)
+        found = os.stat_result((*path.stat()[:4], 4_711, *path.stat()[5:]))
+        patch.setattr(os, "fstat", lambda _: found)
+        with pytest.raises(StoreUnusable, match="belongs to user 4711; remove it"):
+            read_key(path, ACCOUNT)
+
+
 @pytest.mark.parametrize(
     "contents",
     [
@@ -84,12 +100,12 @@ def test_garbage_is_refused_and_left_alone(tmp_path: Path, contents: bytes) -> N
     assert path.read_bytes() == contents
 
 
-def test_missing_file_is_told_with_its_remedy(tmp_path: Path) -> None:
+def test_missing_file_is_named_with_its_remedy(tmp_path: Path) -> None:
     with pytest.raises(StoreUnusable, match="start the service once"):
         read_key(key_path(tmp_path), ACCOUNT)
 
 
-def test_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreUnusable, match="cannot be made"):
         ensure_key(tmp_path / "file" / "data")
@@ -109,6 +125,6 @@ def test_file_that_came_in_between_wins(tmp_path: Path) -> None:
     assert read_key(ensure_key(tmp_path, choose), ACCOUNT) == read_key(other, ACCOUNT)
 
 
-def test_draft_of_a_killed_start_is_in_nobodys_way(tmp_path: Path) -> None:
+def test_draft_of_a_killed_start_does_no_harm(tmp_path: Path) -> None:
     key_path(tmp_path).with_name(f"{KEY_FILE}.{os.getpid()}").touch()
     assert ensure_key(tmp_path).stat().st_mode & 0o777 == 0o600

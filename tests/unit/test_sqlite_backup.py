@@ -11,16 +11,21 @@ import pytest
 from dovemq.core.commands import Settlement
 from dovemq.core.errors import StoreUnusable
 from dovemq.stores.sqlite import restore_backup
-from dovemq.stores.sqlite.seals import SEALS_NAME
-from dovemq.stores.sqlite.verification import DamagedMessage
-from tests.unit.embedded import Line, Place, in_loop
+from dovemq.stores.sqlite.damage.report import DamagedMessage
+from dovemq.stores.sqlite.directory import SEALS_NAME
+from tests.unit.embedded import Line, Place
+
+
+async def write_backup(line: Line, target: Path) -> None:
+    with await line.store.backup() as copy:
+        target.write_bytes(copy.read())
 
 
 async def backed_up(place: Place, *bodies: str) -> tuple[Line, Path]:
     line = await place.line(await place.open())
     await line.send(*bodies)
     target = place.directory.parent / "backup.db"
-    await line.store.backup(target)
+    await write_backup(line, target)
     return line, target
 
 
@@ -34,7 +39,6 @@ async def restored(place: Place, line: Line, backup: Path) -> Line:
     return Line(place, store, queue)
 
 
-@in_loop
 async def test_restored_store_has_what_the_backup_saw(place: Place) -> None:
     line, backup = await backed_up(place, "a", "b")
     await line.send("too late")
@@ -42,7 +46,6 @@ async def test_restored_store_has_what_the_backup_saw(place: Place) -> None:
     assert await line.bodies() == ["a", "b"]
 
 
-@in_loop
 async def test_restored_database_is_for_its_owner_alone(place: Place) -> None:
     line, backup = await backed_up(place, "a")
     await line.store.close()
@@ -56,18 +59,16 @@ async def test_restored_database_is_for_its_owner_alone(place: Place) -> None:
     assert stat.S_IMODE(database.stat().st_mode) == 0o600
 
 
-@in_loop
 async def test_backup_holds_leases_that_were_pending(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a")
     await line.lease()
     target = place.directory.parent / "backup.db"
-    await line.store.backup(target)
+    await write_backup(line, target)
     line = await restored(place, line, target)
     assert (await line.partition.counts(line.now_ms)).leased == 1
 
 
-@in_loop
 async def test_backup_is_consistent_under_load_and_tells_its_progress(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send(*("x" * 50_000 for _ in range(100)))
@@ -83,7 +84,8 @@ async def test_backup_is_consistent_under_load_and_tells_its_progress(place: Pla
         return count
 
     loading = asyncio.create_task(load())
-    await line.store.backup(target, lambda done, total: told.append((done, total)))
+    with await line.store.backup(lambda done, total: told.append((done, total))) as copy:
+        target.write_bytes(copy.read())
     loaded = False
     assert await loading > 0
     assert told[-1][0] == told[-1][1]
@@ -91,17 +93,34 @@ async def test_backup_is_consistent_under_load_and_tells_its_progress(place: Pla
     assert restore_backup(target, place.directory.parent / "restored").sound
 
 
-@in_loop
-async def test_backup_does_not_overwrite_and_leaves_no_half_file(place: Place) -> None:
-    line, backup = await backed_up(place, "a")
-    with pytest.raises(StoreUnusable, match="exists already"):
-        await line.store.backup(backup)
-    with pytest.raises(StoreUnusable, match=r"missing/backup\.db: cannot be written"):
-        await line.store.backup(backup.parent / "missing" / "backup.db")
-    assert [path.name for path in backup.parent.glob("*.partial")] == []
+async def test_backup_leaves_no_file_in_the_data_directory(place: Place) -> None:
+    line = await place.line(await place.open())
+    before = sorted(place.directory.iterdir())
+    (await line.store.backup()).close()
+    assert sorted(place.directory.iterdir()) == before
 
 
-@in_loop
+async def test_next_start_removes_the_half_made_copies_of_a_killed_process(place: Place) -> None:
+    (await place.open()).abandon()
+    copy = place.directory / "http-backup-1"
+    copy.mkdir()
+    left = [copy / "dovemq.db", place.directory / "http-backup-2.partial"]
+    left.append(place.directory / "dovemq.db.rebuilt.partial")
+    for path in left:
+        path.write_bytes(b"half of a database")
+    await place.open()
+    assert [path for path in (copy, *left) if path.exists()] == []
+
+
+async def test_restore_can_be_repeated_where_one_failed_or_was_killed(place: Place) -> None:
+    _, backup = await backed_up(place, "a")
+    target = place.directory.parent / "restored"
+    with pytest.raises(StoreUnusable):
+        restore_backup(place.directory / "lock", target)
+    (target / "dovemq.db.partial").write_bytes(b"half of a database")
+    assert restore_backup(backup, target).messages == 1
+
+
 async def test_receipts_given_after_the_backup_settle_nothing_after_the_restore(
     place: Place,
 ) -> None:
@@ -116,7 +135,6 @@ async def test_receipts_given_after_the_backup_settle_nothing_after_the_restore(
     assert await line.visible() == 2
 
 
-@in_loop
 async def test_restore_refuses_a_directory_that_holds_something(place: Place) -> None:
     _, backup = await backed_up(place, "a")
     with pytest.raises(StoreUnusable, match="not empty"):
@@ -129,7 +147,6 @@ async def test_restore_refuses_a_directory_that_holds_something(place: Place) ->
     assert os.listdir(occupied) == ["file"]
 
 
-@in_loop
 async def test_restore_refuses_what_is_no_backup(place: Place) -> None:
     place.directory.mkdir()
     garbage = place.directory / "garbage"
@@ -143,7 +160,6 @@ async def test_restore_refuses_what_is_no_backup(place: Place) -> None:
     assert not (target / "dovemq.db").exists()
 
 
-@in_loop
 async def test_restore_refuses_a_backup_with_a_broken_structure(place: Place) -> None:
     _, backup = await backed_up(place, *("x" * 3_000 for _ in range(20)))
     data = bytearray(backup.read_bytes())
@@ -154,7 +170,6 @@ async def test_restore_refuses_a_backup_with_a_broken_structure(place: Place) ->
     assert not (place.directory.parent / "restored" / "dovemq.db").exists()
 
 
-@in_loop
 async def test_verification_of_a_sound_store_counts_its_messages(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send(*(f"{number}" for number in range(1_001)))
@@ -165,7 +180,6 @@ async def test_verification_of_a_sound_store_counts_its_messages(place: Place) -
     assert told[-1] == (1_001, 1_001)
 
 
-@in_loop
 async def test_verification_names_damaged_messages_and_strays(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a", "b", "c", "d")
@@ -186,7 +200,6 @@ async def test_verification_names_damaged_messages_and_strays(place: Place) -> N
     assert not found.sound
 
 
-@in_loop
 async def test_verification_reports_a_page_that_broke_since_the_start(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send(*("x" * 3_000 for _ in range(20)))

@@ -2,19 +2,30 @@
 
 import asyncio
 import threading
+from pathlib import Path
 
 import pytest
 
 from dovemq.core.commands import Ask
 from dovemq.core.errors import Draining
 from dovemq.core.message import Message
-from dovemq.stores.sqlite.bodies import AHEAD_COUNT, MESSAGE_OVERHEAD_BYTES, BodyCache
+from dovemq.stores.sqlite.bodies import AHEAD_COUNT, MESSAGE_OVERHEAD_BYTES, Bodies, BodyCache
+from dovemq.stores.sqlite.connection import open_reader
+from dovemq.stores.sqlite.reader import BodyReader, Reader
+from dovemq.stores.sqlite.statements import load_statements
 from dovemq.stores.sqlite.statistics import Statistics
-from tests.unit.embedded import LEASE_MS, TEST_SECONDS_MAX, Line, Place, in_loop
+from tests.unit.embedded import LEASE_MS, TEST_SECONDS_MAX, Line, Place
 
 
 def message(sequence: int) -> Message:
     return Message(f"m-{sequence}", sequence, "body", 0, "me")
+
+
+def reading(database: Path) -> tuple[asyncio.AbstractEventLoop, Reader, BodyReader]:
+    """A reader thread of its own, which ends with `stop`."""
+    loop = asyncio.get_running_loop()
+    body_reader = BodyReader(load_statements())
+    return loop, Reader(loop, open_reader(database)), body_reader
 
 
 def test_cache_is_bounded_in_bytes_and_keeps_what_came_last() -> None:
@@ -28,7 +39,7 @@ def test_cache_is_bounded_in_bytes_and_keeps_what_came_last() -> None:
     assert 5 <= len(held) <= 10
 
 
-def test_cache_lets_go_of_settled_messages() -> None:
+def test_cache_drops_settled_messages() -> None:
     cache = BodyCache(1 << 20, Statistics())
     cache.put_all({1: message(1)}, 100)
     cache.discard(1)
@@ -42,7 +53,6 @@ async def on_disk(place: Place, count: int, cache_bytes_max: int = 1 << 20) -> L
     return Line(place, await place.open(cache_bytes_max), line.queue)
 
 
-@in_loop
 async def test_recent_sends_are_not_read_from_disk(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a", "b")
@@ -51,7 +61,6 @@ async def test_recent_sends_are_not_read_from_disk(place: Place) -> None:
     assert line.store.statistics.cache_hits == 2
 
 
-@in_loop
 async def test_one_read_serves_the_receives_that_follow(place: Place) -> None:
     line = await on_disk(place, AHEAD_COUNT)
     bodies = [body for _ in range(AHEAD_COUNT // 8) for body in await line.bodies(8)]
@@ -59,7 +68,6 @@ async def test_one_read_serves_the_receives_that_follow(place: Place) -> None:
     assert line.store.statistics.cache_misses == 8
 
 
-@in_loop
 async def test_concurrent_receives_get_each_message_once(place: Place) -> None:
     line = await on_disk(place, 100)
     found = await asyncio.gather(*(line.bodies(5) for _ in range(20)))
@@ -68,14 +76,12 @@ async def test_concurrent_receives_get_each_message_once(place: Place) -> None:
     )
 
 
-@in_loop
 async def test_cache_too_small_for_anything_still_delivers(place: Place) -> None:
     line = await on_disk(place, 30, cache_bytes_max=1)
     found = await asyncio.gather(*(line.bodies(10) for _ in range(3)))
     assert len({body for bodies in found for body in bodies}) == 30
 
 
-@in_loop
 async def test_cancelled_receive_leaves_nothing_leased(place: Place) -> None:
     line = await on_disk(place, 3)
     receiving = asyncio.create_task(line.lease())
@@ -89,7 +95,6 @@ async def test_cancelled_receive_leaves_nothing_leased(place: Place) -> None:
     assert first.receive_count == 1
 
 
-@in_loop
 async def test_cancelled_receive_wakes_those_who_wait(place: Place) -> None:
     line = await on_disk(place, 1)
     woken: list[int] = []
@@ -102,7 +107,6 @@ async def test_cancelled_receive_wakes_those_who_wait(place: Place) -> None:
     assert woken
 
 
-@in_loop
 async def test_message_purged_while_it_is_read_is_not_delivered(place: Place) -> None:
     line = await on_disk(place, 2)
     receiving = asyncio.create_task(line.partition.lease(Ask(10, LEASE_MS), line.now_ms))
@@ -115,18 +119,19 @@ async def test_message_purged_while_it_is_read_is_not_delivered(place: Place) ->
     assert line.store.statistics.damaged == 0
 
 
-@in_loop
 async def test_receive_that_wants_what_several_others_read_is_answered(place: Place) -> None:
-    line = await on_disk(place, 40)
-    bodies = line.store._ground.bodies
+    await on_disk(place, 40)
+    loop, reader, body_reader = reading(place.database)
+    bodies = Bodies(loop, reader, body_reader, BodyCache(0, Statistics()), Statistics())
     reads = [asyncio.create_task(bodies.load([n], lambda _: [])) for n in range(1, 21)]
     await asyncio.sleep(0)
     found = await bodies.load(range(1, 21), lambda _: [])
     assert sorted(found) == list(range(1, 21))
     await asyncio.gather(*reads)
+    reader.stop()
+    reader.join()
 
 
-@in_loop
 async def test_many_receives_over_a_small_cache_are_all_answered(place: Place) -> None:
     line = await on_disk(place, 3_000, cache_bytes_max=100_000)
 
@@ -140,20 +145,20 @@ async def test_many_receives_over_a_small_cache_are_all_answered(place: Place) -
     assert sum(await asyncio.gather(*(consume() for _ in range(16)))) == 3_000
 
 
-@in_loop
-async def test_receive_that_has_to_read_once_more_does_not_outlast_the_store(place: Place) -> None:
+async def test_read_that_has_to_be_repeated_does_not_outlast_the_store(place: Place) -> None:
     line = await place.line(await place.open())
-    await line.send(*("x" * 1_000 for _ in range(3)))
-    await line.store.close()
-    store = await place.open(cache_bytes_max=0)
-    reopened = Line(place, store, line.queue)
+    sequences = await line.send(*("x" * 1_000 for _ in range(3)))
+    loop, reader, body_reader = reading(place.database)
+    bodies = Bodies(loop, reader, body_reader, BodyCache(0, Statistics()), Statistics())
     held = threading.Event()
-    store._reader.look_up(lambda _: held.wait(TEST_SECONDS_MAX))
-    receives = [asyncio.create_task(reopened.lease(1)) for _ in range(3)]
+    reader.look_up(lambda _: held.wait(TEST_SECONDS_MAX))
+    loads = [asyncio.create_task(bodies.load([each], lambda _: sequences)) for each in sequences]
     await asyncio.sleep(0)
-    closing = asyncio.create_task(store.close())
-    while not store._reader._stopped:
-        await asyncio.sleep(0.01)
+    reader.stop()
     held.set()
-    await asyncio.gather(closing, *receives, return_exceptions=True)
-    assert all(isinstance(r.exception(), Draining) or len(r.result()) == 1 for r in receives)
+    first, *_, last = await asyncio.gather(*loads, return_exceptions=True)
+    assert isinstance(first, dict)
+    assert list(first) == sequences[:1]
+    # It waited for the read of the first, which did not get as far as its message.
+    assert isinstance(last, Draining)
+    reader.join()

@@ -1,6 +1,7 @@
 """Which directories the store accepts, and what it says about the others."""
 
 import asyncio
+import contextlib
 import os
 import stat
 import subprocess
@@ -14,8 +15,8 @@ import pytest
 
 from dovemq.core.errors import StoreUnusable
 from dovemq.stores.sqlite.connection import check_library
-from dovemq.stores.sqlite.directory import DirectoryLock, Reserve, make_directory
-from tests.unit.embedded import Place, in_loop
+from dovemq.stores.sqlite.directory import DirectoryLock, Reserve, prepare_directory
+from tests.unit.embedded import Place
 
 NOBODY = 65_534
 
@@ -36,7 +37,6 @@ def read_only() -> Iterator[Path]:
             directory.chmod(0o700)
 
 
-@in_loop
 async def test_directory_is_made_private_with_its_parents(place: Place) -> None:
     place.directory = place.directory / "deep" / "down"
     await place.open()
@@ -44,25 +44,21 @@ async def test_directory_is_made_private_with_its_parents(place: Place) -> None:
     assert place.database.is_file()
 
 
-@in_loop
 async def test_files_of_a_store_are_for_their_owner_alone(place: Place) -> None:
     was = os.umask(0)
     try:
         store = await place.open()
         line = await place.line(store)
         await line.send("a")
-        backup = place.directory.parent / "backup"
-        await store.backup(backup)
     finally:
         os.umask(was)
-    files = [*place.directory.iterdir(), backup]
-    assert {"dovemq.db", "dovemq.db-wal", "backup"} <= {path.name for path in files}
+    files = list(place.directory.iterdir())
+    assert {"dovemq.db", "dovemq.db-wal"} <= {path.name for path in files}
     assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in files} == {
         path.name: 0o600 for path in files
     }
 
 
-@in_loop
 async def test_files_that_others_may_read_are_closed_to_them(place: Place) -> None:
     (await place.open()).abandon()
     files = [path for path in place.directory.iterdir() if path.name.startswith("dovemq.db")]
@@ -72,7 +68,6 @@ async def test_files_that_others_may_read_are_closed_to_them(place: Place) -> No
     assert [stat.S_IMODE(path.stat().st_mode) for path in files] == [0o600] * len(files)
 
 
-@in_loop
 async def test_file_that_cannot_be_closed_to_others_is_refused(place: Place) -> None:
     await (await place.open()).close()
     place.database.chmod(0o644)
@@ -82,11 +77,53 @@ async def test_file_that_cannot_be_closed_to_others_is_refused(place: Place) -> 
             await place.open()
 
 
+@contextlib.contextmanager
+def of_another_user(path: Path) -> Iterator[int]:
+    """Root gives the path away; any other user claims to be somebody else."""
+    owner = path.stat().st_uid
+    with pytest.MonkeyPatch.context() as patch:
+        if owner == 0:
+            os.chown(path, NOBODY, -1)
+        else:
+            patch.setattr(os, "geteuid", lambda: owner + 1)
+        yield owner or NOBODY
+    if owner == 0:
+        os.chown(path, owner, -1)
+
+
 def _not_the_owner(path: Path, mode: int) -> None:
     raise PermissionError
 
 
-@in_loop
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o1777])
+def test_directory_that_others_may_write_to_is_refused(tmp_path: Path, mode: int) -> None:
+    tmp_path.chmod(mode)
+    with pytest.raises(StoreUnusable, match=rf"may write to it \(mode {mode:04o}\); .* chmod go-w"):
+        prepare_directory(tmp_path)
+
+
+def test_directory_of_another_user_is_refused(tmp_path: Path) -> None:
+    with (
+        of_another_user(tmp_path) as owner,
+        pytest.raises(StoreUnusable, match=f"belongs to user {owner}, .*run it as user {owner}"),
+    ):
+        prepare_directory(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["dovemq.db", "dovemq.db-wal", "dovemq.seals", "lock", "reserve"])
+async def test_link_in_the_place_of_a_file_is_refused_and_not_followed(
+    place: Place, name: str
+) -> None:
+    await (await place.open()).close()
+    victim = place.directory.parent / "victim"
+    victim.write_text("precious")
+    (place.directory / name).unlink(missing_ok=True)
+    (place.directory / name).symlink_to(victim)
+    with pytest.raises(StoreUnusable, match=f"{name}: is a symbolic link"):
+        await place.open()
+    assert victim.read_text() == "precious"
+
+
 async def test_second_store_on_a_directory_is_refused_with_the_holder(place: Place) -> None:
     line = await place.line(await place.open())
     with pytest.raises(StoreUnusable, match=f"in use by process {os.getpid()}; stop"):
@@ -95,7 +132,6 @@ async def test_second_store_on_a_directory_is_refused_with_the_holder(place: Pla
     assert await line.visible() == 1
 
 
-@in_loop
 async def test_closed_directory_can_be_opened_again(place: Place) -> None:
     await (await place.open()).close()
     store = await place.open()
@@ -123,11 +159,10 @@ def test_read_only_directory_is_refused_and_left_alone(read_only: Path) -> None:
 def test_file_in_the_place_of_the_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(StoreUnusable, match="cannot be made a directory"):
-        make_directory(tmp_path / "file" / "data")
+        prepare_directory(tmp_path / "file" / "data")
     assert (tmp_path / "file").read_text() == "mine"
 
 
-@in_loop
 async def test_file_that_is_no_database_is_refused_and_left_alone(place: Place) -> None:
     place.directory.mkdir()
     place.database.write_bytes(b"certainly no database " * 1_000)
@@ -137,7 +172,6 @@ async def test_file_that_is_no_database_is_refused_and_left_alone(place: Place) 
     assert place.database.read_bytes() == before
 
 
-@in_loop
 async def test_refused_directory_is_unlocked_again(place: Place) -> None:
     place.directory.mkdir()
     place.database.write_bytes(b"certainly no database " * 1_000)
@@ -168,14 +202,12 @@ def test_reserve_is_made_given_back_and_made_again(tmp_path: Path) -> None:
     assert reserve.make()
 
 
-@in_loop
 async def test_closed_store_leaves_no_thread_behind(place: Place) -> None:
     await (await place.open()).close()
     assert not [thread for thread in threading.enumerate() if "dovemq" in thread.name]
 
 
-@in_loop
-async def test_opening_that_was_cancelled_lets_go_of_the_directory(place: Place) -> None:
+async def test_opening_that_was_cancelled_releases_the_directory(place: Place) -> None:
     opening = asyncio.create_task(place.open())
     while not (place.directory / "lock").exists():
         await asyncio.sleep(0)
@@ -190,16 +222,13 @@ async def test_opening_that_was_cancelled_lets_go_of_the_directory(place: Place)
     assert opening.cancelled()
 
 
-@in_loop
 async def test_files_are_for_the_owner_alone_in_a_directory_that_others_may_read(
     place: Place,
 ) -> None:
     place.database.parent.mkdir(mode=0o755, exist_ok=True)
     place.database.parent.chmod(0o755)
-    store = await place.open()
-    backup = place.database.parent.with_name("copy.db")
-    await store.backup(backup)
-    files = [backup, *place.database.parent.iterdir()]
+    await place.open()
+    files = list(place.database.parent.iterdir())
     assert {file.name: stat.S_IMODE(file.stat().st_mode) for file in files} == {
         file.name: 0o600 for file in files
     }

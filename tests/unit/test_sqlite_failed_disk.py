@@ -6,7 +6,7 @@ import pytest
 
 from dovemq.core.errors import StoreFailed
 from dovemq.stores.sqlite.statistics import StoreState
-from tests.unit.embedded import LEASE_MS, Line, Place, in_loop
+from tests.unit.embedded import LEASE_MS, TEST_SECONDS_MAX, Line, Place
 
 
 async def failed(place: Place) -> Line:
@@ -30,7 +30,6 @@ async def sent_until_refused(line: Line) -> int:
     return pytest.fail("every send was accepted")
 
 
-@in_loop
 async def test_every_request_of_the_failed_group_fails(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a")
@@ -42,21 +41,19 @@ async def test_every_request_of_the_failed_group_fails(place: Place) -> None:
     assert [type(outcome) for outcome in outcomes] == [StoreFailed] * 3
 
 
-@in_loop
 async def test_requests_that_waited_for_the_next_group_fail_too(place: Place) -> None:
     line = await place.line(await place.open())
     place.disk.may_sync.clear()
     first = asyncio.create_task(line.send("first"))
-    await asyncio.sleep(0.01)
+    await asyncio.to_thread(place.disk.is_held.wait, TEST_SECONDS_MAX)
     second = asyncio.create_task(line.send("second"))
-    await asyncio.sleep(0.01)
+    await asyncio.sleep(0)
     place.disk.sync_fails = True
     place.disk.may_sync.set()
     outcomes = await asyncio.gather(first, second, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [StoreFailed] * 2
 
 
-@in_loop
 async def test_sends_receives_and_settles_are_refused_from_then_on(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("acknowledged")
@@ -71,7 +68,6 @@ async def test_sends_receives_and_settles_are_refused_from_then_on(place: Place)
     assert line.store.statistics.state is StoreState.FAILED
 
 
-@in_loop
 async def test_fsync_is_not_tried_again(place: Place) -> None:
     line = await failed(place)
     syncs = place.disk.syncs
@@ -81,7 +77,6 @@ async def test_fsync_is_not_tried_again(place: Place) -> None:
     assert place.disk.syncs == syncs
 
 
-@in_loop
 async def test_restart_finds_what_was_acknowledged(place: Place) -> None:
     line = await failed(place)
     await line.store.close()
@@ -96,7 +91,6 @@ async def test_restart_finds_what_was_acknowledged(place: Place) -> None:
     assert {"after", "acknowledged"} <= set(await line.bodies())
 
 
-@in_loop
 async def test_failed_checkpoint_ends_the_service_and_loses_nothing(place: Place) -> None:
     line = await place.line(await place.open())
     place.disk.checkpoint_fails = True
@@ -109,7 +103,6 @@ async def test_failed_checkpoint_ends_the_service_and_loses_nothing(place: Place
     assert await again.visible() == acknowledged
 
 
-@in_loop
 async def test_group_behind_a_failed_checkpoint_is_not_committed(place: Place) -> None:
     line = await place.line(await place.open())
     place.disk.checkpoint_fails = True
@@ -123,7 +116,6 @@ async def test_group_behind_a_failed_checkpoint_is_not_committed(place: Place) -
         await line.send("z")
 
 
-@in_loop
 async def test_commit_that_cannot_be_published_leaves_nobody_waiting(place: Place) -> None:
     def broken() -> None:
         raise ValueError("a bug")

@@ -1,6 +1,10 @@
 """A full disk: sends are refused, the rest goes on, and sends resume by themselves."""
 
 import asyncio
+import errno
+import os
+from pathlib import Path
+from types import SimpleNamespace
 
 import apsw
 import pytest
@@ -9,9 +13,10 @@ from dovemq.core.commands import Transfer
 from dovemq.core.errors import StoreFull
 from dovemq.stores.sqlite.connection import out_of_space
 from dovemq.stores.sqlite.statistics import StoreState
-from tests.unit.embedded import LEASE_MS, Line, Place, in_loop, read_rows
+from tests.unit.embedded import LEASE_MS, FaultyDisk, Line, Place, read_rows
 
 BIG = "x" * 200_000
+SENDS_MAX = 1_000
 
 
 async def filled(place: Place) -> Line:
@@ -25,14 +30,12 @@ async def filled(place: Place) -> Line:
     return line
 
 
-@in_loop
 async def test_send_is_refused_and_leaves_nothing(place: Place) -> None:
     line = await filled(place)
     assert await line.visible() == 3
     assert read_rows(place.database, "SELECT count(*) FROM entry") == [(3,)]
 
 
-@in_loop
 async def test_messages_are_handed_out_and_settled_from_the_reserve(place: Place) -> None:
     line = await filled(place)
     assert not (place.directory / "reserve").exists()
@@ -44,7 +47,6 @@ async def test_messages_are_handed_out_and_settled_from_the_reserve(place: Place
     assert (await store.partition(line.queue, 0).counts(line.now_ms)).visible == 0
 
 
-@in_loop
 async def test_settles_of_the_group_that_met_the_full_disk_are_done(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a")
@@ -59,14 +61,12 @@ async def test_settles_of_the_group_that_met_the_full_disk_are_done(place: Place
     assert read_rows(place.database, "SELECT count(*) FROM body") == [(0,)]
 
 
-@in_loop
 async def test_queues_can_be_made_and_removed(place: Place) -> None:
     line = await filled(place)
     other = await place.line(line.store, "other")
     assert await line.store.catalogue.remove(other.queue.key)
 
 
-@in_loop
 async def test_message_that_cannot_be_adopted_stays_where_it_is(place: Place) -> None:
     line = await filled(place)
     dead = await place.line(line.store, "dead")
@@ -76,7 +76,6 @@ async def test_message_that_cannot_be_adopted_stays_where_it_is(place: Place) ->
     assert (await line.partition.counts(line.now_ms)).leased == 3
 
 
-@in_loop
 async def test_space_is_looked_for_once_a_second_at_most(place: Place) -> None:
     line = await filled(place)
     place.clock.advance(1_000)
@@ -89,7 +88,6 @@ async def test_space_is_looked_for_once_a_second_at_most(place: Place) -> None:
     assert line.store.statistics.commits == commits
 
 
-@in_loop
 async def test_sends_resume_when_space_returns_and_the_reserve_is_made_again(
     place: Place,
 ) -> None:
@@ -102,8 +100,7 @@ async def test_sends_resume_when_space_returns_and_the_reserve_is_made_again(
     assert await line.bodies() == ["a", "b", "c", "after"]
 
 
-@in_loop
-async def test_settle_that_finds_no_reserve_left_is_owed_and_paid_later(place: Place) -> None:
+async def test_settle_that_finds_no_reserve_left_is_written_later(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send(*("x" for _ in range(10)))
     lease, *_ = await line.lease()
@@ -119,26 +116,82 @@ async def test_settle_that_finds_no_reserve_left_is_owed_and_paid_later(place: P
     assert read_rows(place.database, "SELECT count(*) FROM entry") == [(9,)]
 
 
-def _forbid_growth(connection: apsw.Connection) -> None:
-    connection.pragma("max_page_count", int(connection.pragma("page_count")))
+@pytest.fixture
+def small_volume(place: Place, monkeypatch: pytest.MonkeyPatch) -> FaultyDisk:
+    """A volume of 20 MiB, for SQLite and for everybody who asks the operating system."""
+    disk = place.disk
+    disk.volume_bytes = 20 * 1024 * 1024
+
+    def statvfs(_: Path) -> SimpleNamespace:
+        free, total = disk.volume_free_bytes(), disk.volume_bytes
+        return SimpleNamespace(f_frsize=1, f_bavail=free, f_blocks=total)
+
+    def fallocate(file: int, _: int, length: int) -> None:
+        if length - os.fstat(file).st_size > disk.volume_free_bytes():
+            raise OSError(errno.ENOSPC, "no space left")
+        os.truncate(file, max(length, os.fstat(file).st_size))
+
+    monkeypatch.setattr(os, "statvfs", statvfs)
+    monkeypatch.setattr(os, "posix_fallocate", fallocate)
+    return disk
 
 
-@in_loop
-async def test_pages_freed_inside_the_file_count_as_space(place: Place) -> None:
+async def fill(line: Line) -> int:
+    """Sends until the disk is full; how many messages were accepted."""
+    for count in range(SENDS_MAX):
+        try:
+            await line.send(BIG)
+        except StoreFull:
+            return count
+        line.place.clock.advance(1)
+    raise AssertionError("the disk never fills up")
+
+
+async def delete(line: Line, count: int) -> None:
+    for _ in range(count):
+        await line.settle(*(lease.receipt for lease in await line.lease(1)))
+
+
+@pytest.mark.usefixtures("small_volume")
+async def test_sends_resume_on_a_small_volume_when_most_messages_were_deleted(
+    place: Place,
+) -> None:
     line = await place.line(await place.open())
-    await line.send(*(BIG for _ in range(200)))
-    await line.store._writer.work(_forbid_growth, lambda _: None)
-    with pytest.raises(StoreFull):
-        await line.send(*(BIG for _ in range(10)))
-    for _ in range(20):
-        await line.settle(*(lease.receipt for lease in await line.lease()))
-    line.store._writer._space._reserve.free_bytes = lambda: 0  # type: ignore[method-assign]
+    sent = await fill(line)
+    for _ in range(3):
+        await delete(line, sent * 8 // 10)
+        place.clock.advance(LEASE_MS)
+        again = await fill(line)
+        assert again >= sent // 2
+
+
+async def test_pages_that_deleted_messages_left_count_as_free_space(
+    place: Place, small_volume: FaultyDisk
+) -> None:
+    line = await place.line(await place.open())
+    sent = await fill(line)
+    size = place.database.stat().st_size
+    await delete(line, sent * 8 // 10)
+    # Another program takes what is left outside the database.
+    small_volume.volume_bytes = (small_volume.volume_bytes or 0) - small_volume.volume_free_bytes()
     place.clock.advance(LEASE_MS)
-    await line.send(BIG)
-    assert await line.bodies() == [BIG]
+    assert await fill(line) > 0
+    assert place.database.stat().st_size == size
 
 
-@in_loop
+@pytest.mark.usefixtures("small_volume")
+async def test_sends_stop_while_there_is_still_room_for_deletes(place: Place) -> None:
+    line = await place.line(await place.open())
+    sent = await fill(line)
+    await delete(line, sent * 8 // 10)
+    place.clock.advance(LEASE_MS)
+    await fill(line)
+    assert line.store.statistics.state is StoreState.FULL
+    left = await line.visible()
+    await delete(line, left)
+    assert await line.visible() == 0
+
+
 async def test_full_disk_at_start_does_not_keep_consumers_away(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a")

@@ -1,6 +1,7 @@
-"""What is there after the process was killed or closed and the directory is opened again."""
+"""Recovery: the state of a store after a kill or a close, when its directory is opened again."""
 
 import asyncio
+import random
 import shutil
 from itertools import pairwise
 
@@ -9,10 +10,11 @@ import pytest
 
 from dovemq.core.commands import Duplicate, Move, MoveStatus, Settlement, Transfer
 from dovemq.core.errors import QueueMissing, StoreFailed
+from dovemq.core.index import index_for
 from dovemq.core.queue import QueueKey, QueueSettings
-from dovemq.stores.sqlite import committer, partition
+from dovemq.stores.sqlite import committer, partition, store
 from dovemq.stores.sqlite.group import SEQUENCES_RESERVED
-from tests.unit.embedded import ACCOUNT, LEASE_MS, Line, Place, in_loop, read_rows
+from tests.unit.embedded import ACCOUNT, LEASE_MS, TEST_SECONDS_MAX, Line, Place, read_rows
 
 ENTRIES = "SELECT count(*) FROM entry"
 BODIES = "SELECT count(*) FROM body"
@@ -30,7 +32,6 @@ async def killed(line: Line) -> Line:
     return await reopened(line)
 
 
-@in_loop
 async def test_answered_sends_are_there_after_a_kill(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a", "b")
@@ -39,7 +40,6 @@ async def test_answered_sends_are_there_after_a_kill(place: Place) -> None:
     assert await line.bodies() == ["a", "b", "c"]
 
 
-@in_loop
 async def test_settled_message_stays_away_after_a_kill(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a", "b")
@@ -50,7 +50,6 @@ async def test_settled_message_stays_away_after_a_kill(place: Place) -> None:
     assert await line.bodies() == ["b"]
 
 
-@in_loop
 async def test_written_lease_outlives_a_kill(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a")
@@ -65,7 +64,6 @@ async def test_written_lease_outlives_a_kill(place: Place) -> None:
     await line.settle(again.receipt)
 
 
-@in_loop
 async def test_lease_that_a_kill_forgot_leaves_a_receipt_that_still_settles(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a")
@@ -77,15 +75,14 @@ async def test_lease_that_a_kill_forgot_leaves_a_receipt_that_still_settles(plac
     assert await line.visible() == 0
 
 
-@in_loop
 async def test_group_that_was_not_committed_is_gone_as_a_whole(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("kept")
     place.disk.may_sync.clear()
     under_way = asyncio.create_task(line.send("under way"))
-    await asyncio.sleep(0)
+    await asyncio.to_thread(place.disk.is_held.wait, TEST_SECONDS_MAX)
     pending = [asyncio.create_task(line.send(f"pending {n}")) for n in range(3)]
-    await asyncio.sleep(0.01)
+    await asyncio.sleep(0)
     place.disk.may_sync.set()
     line.store.abandon()
     outcomes = await asyncio.gather(under_way, *pending, return_exceptions=True)
@@ -95,7 +92,6 @@ async def test_group_that_was_not_committed_is_gone_as_a_whole(place: Place) -> 
     assert read_rows(place.database, ENTRIES) == read_rows(place.database, BODIES)
 
 
-@in_loop
 async def test_sequences_are_never_used_again(place: Place) -> None:
     line = await place.line(await place.open())
     seen = 0
@@ -111,7 +107,6 @@ async def test_sequences_are_never_used_again(place: Place) -> None:
     assert min(await line.send("d")) > seen
 
 
-@in_loop
 async def test_sequences_are_reserved_before_they_are_used_up(place: Place) -> None:
     line = await place.line(await place.open())
     for _ in range(SEQUENCES_RESERVED // 1_000 + 2):
@@ -122,7 +117,6 @@ async def test_sequences_are_reserved_before_they_are_used_up(place: Place) -> N
     assert reserved >= highest
 
 
-@in_loop
 async def test_receipt_of_a_former_process_settles(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a")
@@ -135,7 +129,6 @@ async def test_receipt_of_a_former_process_settles(place: Place) -> None:
     assert (await line.partition.counts(line.now_ms)).leased == 0
 
 
-@in_loop
 async def test_deduplication_is_remembered(place: Place) -> None:
     line = await place.line(await place.open(), "q.fifo")
     first = line.draft("a", deduplication_id="same")
@@ -146,7 +139,6 @@ async def test_deduplication_is_remembered(place: Place) -> None:
     assert answers == [Duplicate(sent.message_id, sent.sequence)]
 
 
-@in_loop
 async def test_adopted_message_is_adopted_once_also_after_a_kill(place: Place) -> None:
     line = await place.line(await place.open())
     dead = await place.line(line.store, "dead")
@@ -162,7 +154,6 @@ async def test_adopted_message_is_adopted_once_also_after_a_kill(place: Place) -
     assert adopted.receive_count == lease.receive_count + 1
 
 
-@in_loop
 async def test_queues_and_moves_are_there_again(place: Place) -> None:
     line = await place.line(await place.open(), settings=QueueSettings(lease_ms=5_000))
     move = Move("move-1", str(line.queue.key), None, 7, place.clock.now_ms(), 3)
@@ -173,7 +164,6 @@ async def test_queues_and_moves_are_there_again(place: Place) -> None:
     assert move.status is MoveStatus.RUNNING
 
 
-@in_loop
 async def test_queue_numbers_are_never_used_again(place: Place) -> None:
     line = await place.line(await place.open())
     await line.store.catalogue.remove(line.queue.key)
@@ -182,7 +172,6 @@ async def test_queue_numbers_are_never_used_again(place: Place) -> None:
     assert again.queue.number > line.queue.number
 
 
-@in_loop
 async def test_rows_of_a_removed_queue_are_swept_in_pieces(place: Place) -> None:
     line = await place.line(await place.open())
     other = await place.line(line.store, "other")
@@ -198,10 +187,12 @@ async def test_rows_of_a_removed_queue_are_swept_in_pieces(place: Place) -> None
     assert read_rows(place.database, BODIES) == [(1,)]
 
 
-@in_loop
-async def test_index_of_a_removed_queue_is_let_go_of_in_pieces(place: Place) -> None:
+async def test_index_of_a_removed_queue_is_freed_in_pieces(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = index_for(QueueSettings(), random.Random(7))
+    monkeypatch.setattr(store, "index_for", lambda *_: index)
     line = await place.line(await place.open())
-    index = line.store.partition(line.queue, 0)._index
     await line.send(*("x" for _ in range(10 * partition.LET_GO_MAX)))
     await line.store.catalogue.remove(line.queue.key)
     left: list[int] = []
@@ -212,7 +203,6 @@ async def test_index_of_a_removed_queue_is_let_go_of_in_pieces(place: Place) -> 
     assert all(before - after <= partition.LET_GO_MAX for before, after in pairwise(left))
 
 
-@in_loop
 async def test_rows_that_a_kill_left_of_a_removed_queue_are_swept(place: Place) -> None:
     line = await place.line(await place.open())
     other = await place.line(line.store, "other")
@@ -227,7 +217,6 @@ async def test_rows_that_a_kill_left_of_a_removed_queue_are_swept(place: Place) 
     assert read_rows(place.database, BODIES) == [(1,)]
 
 
-@in_loop
 async def test_expired_messages_leave_the_disk(place: Place) -> None:
     line = await place.line(await place.open(), settings=QueueSettings(retention_ms=60_000))
     await line.send("a", "b")
@@ -239,7 +228,6 @@ async def test_expired_messages_leave_the_disk(place: Place) -> None:
     assert read_rows(place.database, BODIES) == [(0,)]
 
 
-@in_loop
 async def test_expired_messages_of_many_queues_leave_the_disk_in_few_commits(
     place: Place,
 ) -> None:
@@ -257,7 +245,6 @@ async def test_expired_messages_of_many_queues_leave_the_disk_in_few_commits(
     assert read_rows(place.database, ENTRIES) == [(0,)]
 
 
-@in_loop
 async def test_delayed_and_fifo_messages_keep_their_time_and_order(place: Place) -> None:
     line = await place.line(await place.open(), "q.fifo")
     await line.send(*(f"{number}" for number in range(5)))
@@ -267,7 +254,6 @@ async def test_delayed_and_fifo_messages_keep_their_time_and_order(place: Place)
     assert await line.store.catalogue.find(key) == line.queue
 
 
-@in_loop
 async def test_interrupted_first_start_is_undone(place: Place) -> None:
     place.directory.mkdir()
     half = place.directory.parent / "half.db"

@@ -1,4 +1,4 @@
-"""A damaged database is rebuilt at start: what is kept, what is told, what is carried on."""
+"""A damaged database is rebuilt at start: what is kept, what is reported, what is continued."""
 
 import asyncio
 import os
@@ -7,7 +7,7 @@ import shutil
 from dovemq.core.queue import QueueKey, QueueSettings
 from dovemq.load.decay import Decay, apply_decay
 from dovemq.stores.sqlite.damage.evidence import REBUILT_NAME
-from tests.unit.embedded import ACCOUNT, LEASE_MS, Line, Place, in_loop, read_rows
+from tests.unit.embedded import ACCOUNT, LEASE_MS, Line, Place, read_rows
 
 PAGE_BYTES = 4_096
 FRAME_BYTES = PAGE_BYTES + 24
@@ -28,7 +28,6 @@ async def found(place: Place, name: str) -> Line:
     return Line(place, store, queue)
 
 
-@in_loop
 async def test_queue_keeps_its_settings_when_its_row_is_lost(place: Place) -> None:
     settings = QueueSettings(lease_ms=77_000)
     line = await place.line(await place.open(), "q", settings)
@@ -40,7 +39,6 @@ async def test_queue_keeps_its_settings_when_its_row_is_lost(place: Place) -> No
     assert await line.bodies() == ["a"]
 
 
-@in_loop
 async def test_messages_are_served_when_both_rows_of_their_queue_are_lost(place: Place) -> None:
     line = await place.line(await place.open(), "orders.fifo")
     await line.send("a", "b")
@@ -53,7 +51,6 @@ async def test_messages_are_served_when_both_rows_of_their_queue_are_lost(place:
     assert "lost its name" in " ".join(report.notes)
 
 
-@in_loop
 async def test_receipts_stay_good_when_the_page_of_their_key_is_lost(place: Place) -> None:
     store = await place.open()
     key = store.receipt_key
@@ -62,7 +59,6 @@ async def test_receipts_stay_good_when_the_page_of_their_key_is_lost(place: Plac
     assert (await place.open()).receipt_key == key
 
 
-@in_loop
 async def test_message_whose_entry_is_lost_is_visible_again_and_named(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a", "b")
@@ -76,7 +72,6 @@ async def test_message_whose_entry_is_lost_is_visible_again_and_named(place: Pla
     assert (report.lost_count, report.kept) == (0, 2)
 
 
-@in_loop
 async def test_leases_outlive_damage_elsewhere(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a", "b")
@@ -90,7 +85,6 @@ async def test_leases_outlive_damage_elsewhere(place: Place) -> None:
     assert (again.message.body, again.receive_count) == ("a", lease.receive_count + 1)
 
 
-@in_loop
 async def test_lost_messages_are_named_until_the_evidence_is_removed(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send(*(f"{number}-" + "x" * 3_000 for number in range(6)))
@@ -108,7 +102,6 @@ async def test_lost_messages_are_named_until_the_evidence_is_removed(place: Plac
     assert line.store.damage() == []
 
 
-@in_loop
 async def test_sequences_are_not_given_out_again_after_damage(place: Place) -> None:
     line = await place.line(await place.open())
     (before,) = await line.send("a")
@@ -119,7 +112,6 @@ async def test_sequences_are_not_given_out_again_after_damage(place: Place) -> N
     assert after > before + (1 << 31)
 
 
-@in_loop
 async def test_duplicate_is_known_when_the_deduplication_page_is_lost(place: Place) -> None:
     line = await place.line(await place.open(), "q.fifo")
     (first,) = await line.partition.send([line.draft("a", "same")], line.now_ms)
@@ -131,7 +123,6 @@ async def test_duplicate_is_known_when_the_deduplication_page_is_lost(place: Pla
     assert await line.bodies() == ["a"]
 
 
-@in_loop
 async def test_change_of_places_that_was_interrupted_is_carried_on(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a")
@@ -147,9 +138,8 @@ async def test_change_of_places_that_was_interrupted_is_carried_on(place: Place)
     assert (evidence / place.database.name).exists()
 
 
-@in_loop
 async def test_log_that_was_cut_after_it_was_copied_costs_nothing(place: Place) -> None:
-    """SQLite alone would lay what is left of it over newer pages."""
+    """SQLite alone would put the rest of the log over newer pages."""
     line = await place.line(await place.open())
     for _ in range(3):
         await line.send(*("x" * 90_000 for _ in range(30)))
@@ -165,7 +155,6 @@ async def test_log_that_was_cut_after_it_was_copied_costs_nothing(place: Place) 
     assert (report.kept, report.lost_count, report.unnamed_count) == (90, 0, 0)
 
 
-@in_loop
 async def test_verify_beside_checkpoints_finds_nothing(place: Place) -> None:
     line = await place.line(await place.open())
     loaded = True
@@ -182,7 +171,6 @@ async def test_verify_beside_checkpoints_finds_nothing(place: Place) -> None:
     assert (await line.store.verify()).sound
 
 
-@in_loop
 async def test_flipped_bit_in_an_entry_is_found_by_verify(place: Place) -> None:
     line = await place.line(await place.open())
     await line.send("a", "b")

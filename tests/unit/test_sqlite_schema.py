@@ -9,8 +9,8 @@ import pytest
 from dovemq.core import limits
 from dovemq.core.errors import StoreUnusable
 from dovemq.stores.sqlite import schema
-from dovemq.stores.sqlite.seals import SEALS_NAME
-from tests.unit.embedded import Place, in_loop, read_rows
+from dovemq.stores.sqlite.directory import SEALS_NAME
+from tests.unit.embedded import Place, read_rows
 
 OLDER = ["PRAGMA application_id = 1146050117; CREATE TABLE thing (a INTEGER)"]
 NEWER = [*OLDER, "ALTER TABLE thing ADD COLUMN b INTEGER NOT NULL DEFAULT 5"]
@@ -59,7 +59,6 @@ def test_steps_of_this_release_are_numbered_without_gaps() -> None:
     assert len(schema.load_steps()) == len(names)
 
 
-@in_loop
 async def test_newer_schema_is_refused_and_left_alone(place: Place) -> None:
     await (await place.open()).close()
     connection = apsw.Connection(str(place.database))
@@ -72,7 +71,6 @@ async def test_newer_schema_is_refused_and_left_alone(place: Place) -> None:
     assert hashlib.sha256(place.database.read_bytes()).digest() == before
 
 
-@in_loop
 async def test_database_of_another_program_is_refused_and_left_alone(place: Place) -> None:
     place.directory.mkdir()
     connection = apsw.Connection(str(place.database))
@@ -84,7 +82,6 @@ async def test_database_of_another_program_is_refused_and_left_alone(place: Plac
     assert read_rows(place.database, "PRAGMA journal_mode") == [("delete",)]
 
 
-@in_loop
 async def test_sizes_of_older_messages_come_from_their_records(place: Place) -> None:
     line = await place.line(await place.open())
     bodies = ("a", "b" * 5_000, "c" * 100_000)

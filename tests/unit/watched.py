@@ -8,7 +8,7 @@ from dovemq.core.entry import Entry
 
 class Watched(Entry):
     looks: ClassVar[Counter[str]] = Counter()
-    """By the name of what was looked at, on all of them together."""
+    """How often each attribute was read, over all entries."""
 
     def __getattribute__(self, name: str) -> Any:
         Watched.looks[name] += 1

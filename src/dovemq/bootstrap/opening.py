@@ -4,8 +4,7 @@ import contextlib
 import random
 import secrets
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from msgspec import Struct
 
@@ -15,12 +14,12 @@ from dovemq.server.care import StoreCare
 from dovemq.service import Service, build_service
 from dovemq.settings import ACCOUNT, CACHE_BYTES_MAX
 from dovemq.stores.memory import MemoryStore
-from dovemq.stores.urls import MemoryPlace, Place
+from dovemq.stores.urls import MemoryLocation, StoreLocation
 from dovemq.system.clock import SystemClock
 
 if TYPE_CHECKING:
     from dovemq.stores.sqlite import SqliteStore
-    from dovemq.stores.sqlite.damage.report import Report
+    from dovemq.stores.sqlite.damage.report import DamageReport
     from dovemq.stores.sqlite.statistics import Statistics
     from dovemq.stores.sqlite.verification import Verification
 
@@ -52,24 +51,22 @@ class EmbeddedCare:
     def statistics(self) -> "Statistics":
         return self._store.statistics
 
-    async def backup(self, target: Path) -> None:
-        await self._store.backup(target)
+    async def backup(self) -> BinaryIO:
+        return await self._store.backup()
 
     async def verify(self) -> StoreFindings:
         """Verify the store. Damage of earlier starts is listed while its evidence is kept."""
         earlier = [line for report in self.damage() for line in report.lines()]
         return StoreFindings((*earlier, *damage_lines(await self._store.verify())))
 
-    def damage(self) -> "list[Report]":
+    def damage(self) -> "list[DamageReport]":
         return self._store.damage()
 
 
 def damage_lines(found: "Verification") -> Iterator[str]:
     """One line for each damage, and none for a sound store."""
     yield from found.problems
-    for each in found.damaged:
-        name = f"{each.message_id} (sequence {each.sequence})" if each.message_id else each.sequence
-        yield f"queue {each.queue}, message {name}: {each.reason}"
+    yield from (each.line() for each in found.damaged)
     if found.damaged_count > len(found.damaged):
         yield f"{found.damaged_count - len(found.damaged)} more damaged messages"
     if found.strays:
@@ -77,7 +74,7 @@ def damage_lines(found: "Verification") -> Iterator[str]:
 
 
 async def open_service(
-    place: Place,
+    place: StoreLocation,
     *,
     root: str = ACCOUNT,
     cache_bytes_max: int = CACHE_BYTES_MAX,
@@ -99,13 +96,13 @@ async def open_service(
 
 
 async def _open_store(
-    place: Place,
+    place: StoreLocation,
     rng: random.Random,
     cache_bytes_max: int,
     clock: Clock,
     observer: Observer | None,
 ) -> tuple[Store, StoreCare | None]:
-    if isinstance(place, MemoryPlace):
+    if isinstance(place, MemoryLocation):
         return MemoryStore(rng, secrets.token_bytes(_RECEIPT_KEY_BYTES), observer), None
     # Imported here, since a program over `memory://` needs no SQLite.
     from dovemq.stores.sqlite import open_store

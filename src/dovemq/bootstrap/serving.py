@@ -34,7 +34,7 @@ from dovemq.settings import Settings
 from dovemq.sqs.declared import DeclaredQueue, read_declared
 from dovemq.sqs.declaring import ServiceOwner, declare
 from dovemq.sqs.endpoint import SqsEndpoint
-from dovemq.stores.urls import MemoryPlace, Place, parse_store_url
+from dovemq.stores.urls import MemoryLocation, StoreLocation, parse_store_url
 from dovemq.system.collector import calm_collector
 from dovemq.system.key_file import ensure_key, read_key
 from dovemq.system.running import RunningServer, announced
@@ -114,9 +114,9 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
             log.warning("requests were cut off after %d seconds", settings.drain_seconds)
 
 
-def _open_audit(place: Place, settings: Settings) -> AuditLog:
+def _open_audit(place: StoreLocation, settings: Settings) -> AuditLog:
     """The audit log, which is kept on disk only if messages are."""
-    if isinstance(place, MemoryPlace):
+    if isinstance(place, MemoryLocation):
         return PassingAudit()
     files = AuditFiles(
         settings.data, bytes_max=settings.audit_bytes_max, files_max=settings.audit_files_max
@@ -238,8 +238,6 @@ def _build_server(
         service,
         lambda: _gauges(server),
         opened.care,
-        settings.data,
-        opened.new_id,
         region=settings.region,
         audit=audit,
         failures=logins,

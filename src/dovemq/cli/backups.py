@@ -2,10 +2,9 @@
 
 import argparse
 import asyncio
-import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
@@ -22,15 +21,14 @@ from dovemq.cli.output import Progress, print_json, size_text
 from dovemq.cli.target import ask_admin, find_target, resolved_settings
 from dovemq.client import AdminClient
 from dovemq.core.errors import DoveError
+from dovemq.system.private_files import new_private_file
 
 if TYPE_CHECKING:
     from dovemq.stores.sqlite.verification import Verification
 
-_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-
 
 class BackupFailed(DoveError):
-    """The copy could not be kept on this machine."""
+    """The copy could not be written on this machine."""
 
     def __init__(self, path: Path, found: str) -> None:
         super().__init__(f"{path}: {found}; name a file in a directory with space")
@@ -44,7 +42,7 @@ def add(commands: Commands) -> None:
         "copy the store of a running server into a file",
         "dovemq backup monday.dovemq",
     )
-    parser.add_argument("file", type=Path, metavar="FILE", help="must not exist yet")
+    parser.add_argument("file", type=Path, metavar="FILE", help="path of the new file")
     add_target(parser)
     parser = add_command(
         commands,
@@ -61,8 +59,8 @@ def add(commands: Commands) -> None:
         "fill an empty data directory from a backup, while no server runs on it",
         "dovemq restore monday.dovemq --data ./data",
     )
-    parser.add_argument("file", type=existing_file, metavar="FILE")
-    parser.add_argument("--data", metavar="DIR", help="the directory, empty or missing")
+    parser.add_argument("file", type=existing_file, metavar="FILE", help="path of the backup")
+    parser.add_argument("--data", metavar="DIR", help="data directory, empty or missing")
     parser.add_argument("--config", metavar="FILE", help="settings file of the server")
 
 
@@ -78,21 +76,13 @@ def _backup(args: argparse.Namespace) -> int:
 
 
 async def _fetch(args: argparse.Namespace) -> int:
-    """Whole or not at all: `FILE.part` takes the name `FILE` once it is on the disk."""
-    part = args.file.with_name(args.file.name + ".part")
+    """Write the copy and return its size. The file gets its name once it is whole, on the disk."""
     try:
-        with open(os.open(part, _NEW_FILE, 0o600), "wb") as stream:
+        with new_private_file(args.file) as stream:
             async with find_target(args).admin() as client:
-                size = await _stream(client, stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.rename(args.file)
-        _sync_directory(args.file.absolute().parent)
+                return await _stream(client, stream)
     except OSError as error:
         raise BackupFailed(args.file, error.strerror or str(error)) from None
-    finally:
-        part.unlink(missing_ok=True)
-    return size
 
 
 async def _stream(client: AdminClient, stream: BinaryIO) -> int:
@@ -106,14 +96,6 @@ async def _stream(client: AdminClient, stream: BinaryIO) -> int:
     async with Progress(lambda: f"{size_text(size)} received"):
         await client.backup(take)
     return size
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _verify(args: argparse.Namespace) -> int:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -87,8 +86,6 @@ class Desk:
         service: Service,
         gauges: Callable[[], Mapping[str, int]],
         care: StoreCare | None = None,
-        scratch: Path | None = None,
-        new_id: Callable[[], str] | None = None,
         *,
         region: str = "us-east-1",
         failures: Failures,
@@ -100,7 +97,7 @@ class Desk:
         self.service = service
         self.gauges = gauges
         self.care = care
-        self.backups = Backups(care, scratch, new_id) if care and scratch and new_id else None
+        self.backups = Backups(care) if care else None
         self.verifying = False
         self.region = region
         self.audit: AuditLog = audit or PassingAudit()

@@ -1,31 +1,25 @@
-"""Backups over HTTP: a copy made in the data directory, streamed, and gone afterwards."""
+"""Backups over HTTP: the store makes a copy, which is streamed and gone afterwards."""
 
 import asyncio
-from collections.abc import Callable
 from http import HTTPStatus
-from pathlib import Path
 from typing import BinaryIO, Final
 
 from dovemq.server.care import StoreCare
 from dovemq.server.traffic import StreamedResponse
 
 CHUNK_BYTES: Final = 256 << 10
-_NAME: Final = "http-backup-"
 
 
 class Backups:
-    """One at a time: each needs room for a whole copy. `scratch` is the directory for it."""
+    """Makes one backup at a time, since each needs room for a whole copy."""
 
-    def __init__(self, care: StoreCare, scratch: Path, new_id: Callable[[], str]) -> None:
+    def __init__(self, care: StoreCare) -> None:
         self._care = care
-        self._scratch = scratch
-        self._new_id = new_id
         self.running = False
 
     async def make(self) -> StreamedResponse:
         self.running = True
-        copy = self._scratch / f"{_NAME}{self._new_id()}"
-        copying = asyncio.ensure_future(self._copied(copy))
+        copying = asyncio.ensure_future(self._care.backup())
         try:
             file = await asyncio.shield(copying)
         except asyncio.CancelledError:
@@ -36,15 +30,6 @@ class Backups:
             self.running = False
             raise
         return self._streamed(file)
-
-    async def _copied(self, copy: Path) -> BinaryIO:
-        self._remove_leftovers()
-        try:
-            await self._care.backup(copy)
-            # Without a name it vanishes with its last reader, also when that is killed.
-            return copy.open("rb")
-        finally:
-            copy.unlink(missing_ok=True)
 
     def _dismiss(self, copying: "asyncio.Future[BinaryIO]") -> None:
         self.running = False
@@ -64,8 +49,3 @@ class Backups:
             self.running = False
 
         return StreamedResponse(HTTPStatus.OK, "application/vnd.sqlite3", length, read, close)
-
-    def _remove_leftovers(self) -> None:
-        """Of a server that was killed while it made one."""
-        for left in self._scratch.glob(_NAME + "*"):
-            left.unlink(missing_ok=True)

@@ -1,14 +1,13 @@
-"""What a store offers its operator beyond the port of the core; only durable stores have it."""
+"""The port for operators of a store: backup, verification, damage. Only durable stores have it."""
 
 from collections.abc import Awaitable, Sequence
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 
 class Verified(Protocol):
     @property
     def findings(self) -> Sequence[str]:
-        """One line for each damage; empty when all is well."""
+        """One line for each damage; empty when nothing is damaged."""
         ...
 
 
@@ -18,8 +17,8 @@ class StoreCare(Protocol):
         """A `Struct` of counts, whose `state` is "ok" when everything is accepted."""
         ...
 
-    def backup(self, target: Path) -> Awaitable[object]:
-        """A consistent copy while the store goes on; `target` is whole or not there."""
+    def backup(self) -> Awaitable[BinaryIO]:
+        """A consistent copy while the store goes on: an open file without a name."""
         ...
 
     def verify(self) -> Awaitable[Verified]: ...

@@ -1,9 +1,9 @@
-"""The store in memory: the plainest reading of `core/ports.py`, and what `memory://` opens.
+"""The store in memory: the plainest implementation of `core/ports.py`, opened by `memory://`.
 
-It is the oracle that the other stores are compared with, message by message. It therefore shares
-rules on values with them (`core/choosing.py`) and no structure: a partition is a dict of rows in
-order of sequence, and every verb filters it and loops over it. A receive costs more the deeper
-the backlog is, and nothing survives the process; the embedded store is there for both.
+It is the oracle: tests compare the other stores with it, message by message. It therefore shares
+rules on values with them (`core/choosing.py`) but no structure of messages: a partition is a dict
+of rows in order of sequence, and every method filters it and loops over it. A receive costs more
+the longer the queue is, and nothing survives the process. The embedded store has neither limit.
 """
 
 import itertools
@@ -35,7 +35,7 @@ from dovemq.core.observing import Observer
 from dovemq.core.queue import Queue
 from dovemq.core.sending import accepted, stored_units
 from dovemq.stores.memory_catalogue import MemoryCatalogue
-from dovemq.stores.memory_receive import Groups, Receive, Row
+from dovemq.stores.memory_receive import MemoryGroups, MemoryRow, Receive
 
 
 class MemoryPartition:
@@ -45,17 +45,17 @@ class MemoryPartition:
         number: int,
         sequences: Iterator[int],
         rng: random.Random,
-        check_open: Callable[[Queue], None],
+        check_queue: Callable[[Queue], None],
         observer: Observer,
     ) -> None:
         self._queue = queue
         self._number = number
         self._sequences = sequences
         self._rng = rng
-        self._check_open = check_open
+        self._check_queue = check_queue
         self._observer = observer
-        self._rows: dict[int, Row] = {}
-        self._groups = Groups()
+        self._rows: dict[int, MemoryRow] = {}
+        self.groups = MemoryGroups()
         self._first_sends: dict[str, tuple[int, Sent]] = {}
         self._sent_ms_min = 0
         self._watchers: dict[object, Callable[[], None]] = {}
@@ -75,8 +75,8 @@ class MemoryPartition:
         settings = self._queue.settings
         if settings.delivery_paused:
             return Leased([], [], False, None)
-        self._groups.forget_old_leases(now_ms)
-        receive = Receive(self._rows.values(), settings, self._groups, ask, now_ms)
+        self.groups.forget_old_leases(now_ms)
+        receive = Receive(self._rows.values(), settings, self.groups, ask, now_ms)
         if settings.fifo:
             receive.take_fifo()
         else:
@@ -162,14 +162,14 @@ class MemoryPartition:
         return lambda: self._unwatch(key)
 
     def follow(self, queue: Queue) -> None:
-        """Go by the settings of this version of the queue, unless a newer one is known."""
+        """Use the settings of this version of the queue, unless a newer one is known."""
         if queue.version > self._queue.version:
             self._queue = queue
             self._wake()
 
     def _begin(self, now_ms: int) -> None:
-        """What every verb starts with: messages that outlived the retention period are gone."""
-        self._check_open(self._queue)
+        """Start of every method: refuse a removed queue, and remove expired messages."""
+        self._check_queue(self._queue)
         sent_until_ms = now_ms - self._queue.settings.retention_ms
         if self._sent_ms_min > sent_until_ms:
             return
@@ -187,7 +187,7 @@ class MemoryPartition:
                 _, first = self._first_sends[key]
                 return Duplicate(first.message_id, first.sequence)
         message = accepted(draft, next(self._sequences), now_ms)
-        self._add(Row(message, visible_ms=now_ms + draft.delay_ms))
+        self._add(MemoryRow(message, visible_ms=now_ms + draft.delay_ms))
         sent = Sent(message.message_id, message.sequence)
         if key is not None:
             self._first_sends[key] = (now_ms, sent)
@@ -200,14 +200,14 @@ class MemoryPartition:
         return choosing.deduplication_key(settings, draft.group, draft.deduplication_id)
 
     def _forget_sends(self, sent_before_ms: int) -> None:
-        """The dict is in order of time, so the old ones stand first."""
+        """Remove deduplication keys of older sends; the dict is in order of time."""
         while self._first_sends:
             key, (first_ms, _) = next(iter(self._first_sends.items()))
             if first_ms >= sent_before_ms:
                 return
             del self._first_sends[key]
 
-    def _lease(self, row: Row, now_ms: int) -> Lease:
+    def _lease(self, row: MemoryRow, now_ms: int) -> Lease:
         receipt = Receipt(self._queue.number, self._number, row.sequence, row.receive_count, now_ms)
         return Lease(row.message, receipt, row.receive_count, row.first_received_ms)
 
@@ -234,7 +234,7 @@ class MemoryPartition:
         row.visible_ms = now_ms + lease_ms
         return Extension.EXTENDED
 
-    def _renew(self, receipt: Receipt, row: Row, lease_ms: int, now_ms: int) -> Extension:
+    def _renew(self, receipt: Receipt, row: MemoryRow, lease_ms: int, now_ms: int) -> Extension:
         """Hide a message again whose newest lease has ended, unless it is FIFO."""
         settings = self._queue.settings
         newest = receipt.receive_count == row.receive_count
@@ -259,7 +259,7 @@ class MemoryPartition:
             transfer.message, sequence=next(self._sequences), sent_ms=sent_ms
         )
         self._add(
-            Row(
+            MemoryRow(
                 message,
                 visible_ms=now_ms,
                 receive_count=transfer.receive_count,
@@ -269,23 +269,23 @@ class MemoryPartition:
         )
         return Sent(message_id, message.sequence)
 
-    def _add(self, row: Row) -> None:
+    def _add(self, row: MemoryRow) -> None:
         self._rows[row.sequence] = row
         self._sent_ms_min = min(self._sent_ms_min, row.message.sent_ms)
         if row.group is not None:
-            self._groups.joined(row.group, row.message.sent_ms)
+            self.groups.joined(row.group, row.message.sent_ms)
 
-    def _expire(self, rows: Sequence[Row]) -> None:
+    def _expire(self, rows: Sequence[MemoryRow]) -> None:
         for row in rows:
             self._remove(row)
         if rows:
             sequences = [row.sequence for row in rows]
             self._observer.expired(self._queue, self._number, sequences)
 
-    def _remove(self, row: Row) -> None:
+    def _remove(self, row: MemoryRow) -> None:
         del self._rows[row.sequence]
         if row.group is not None:
-            self._groups.left(row.group)
+            self.groups.left(row.group)
 
     def _wake(self) -> None:
         for wake in list(self._watchers.values()):
@@ -295,8 +295,8 @@ class MemoryPartition:
         self._watchers.pop(key, None)
 
 
-def _holds(receipt: Receipt, row: Row, now_ms: int) -> bool:
-    """Whether the receipt names the lease under which the message is hidden now."""
+def _holds(receipt: Receipt, row: MemoryRow, now_ms: int) -> bool:
+    """Whether the receipt is that of the current lease."""
     return row.leased(now_ms) and row.receive_count == receipt.receive_count
 
 
@@ -304,7 +304,7 @@ class MemoryStore:
     def __init__(
         self, rng: random.Random, receipt_key: bytes, observer: Observer | None = None
     ) -> None:
-        self.catalogue = MemoryCatalogue(self._forget)
+        self.catalogue = MemoryCatalogue(self._check_open, self._forget)
         self.receipt_key = receipt_key
         self._rng = rng
         self._observer = observer or Observer()
@@ -315,24 +315,26 @@ class MemoryStore:
     def partition(self, queue: Queue, number: int) -> MemoryPartition:
         place = (queue.number, number)
         if place not in self._partitions:
-            self._check_open(queue)
+            self._check_queue(queue)
             self._partitions[place] = self._new_partition(queue, number)
         self._partitions[place].follow(queue)
         return self._partitions[place]
 
     async def close(self) -> None:
         self._closed = True
-        self.catalogue.close()
         self._partitions.clear()
 
     def _new_partition(self, queue: Queue, number: int) -> MemoryPartition:
         return MemoryPartition(
-            queue, number, self._sequences, self._rng, self._check_open, self._observer
+            queue, number, self._sequences, self._rng, self._check_queue, self._observer
         )
 
-    def _check_open(self, queue: Queue) -> None:
+    def _check_open(self) -> None:
         if self._closed:
             raise Draining()
+
+    def _check_queue(self, queue: Queue) -> None:
+        self._check_open()
         if not self.catalogue.holds(queue):
             raise QueueMissing(str(queue.key))
 

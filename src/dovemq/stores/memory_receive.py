@@ -1,7 +1,7 @@
-"""How a receive of the store in memory picks: rows, what is known of groups, one receive.
+"""How the store in memory picks messages for a receive.
 
-Plain lists, sorted and filtered anew each time. `Receive` changes the rows that it takes and
-nothing else; which ones it takes is what every other store must take too.
+Plain lists, sorted and filtered again for each receive. `Receive` changes the rows that it takes
+and nothing else. Every other store must take the same rows.
 """
 
 import itertools
@@ -21,8 +21,8 @@ from dovemq.core.queue import QueueSettings
 _RATE_WINDOW_MS: Final = limits.SECOND_MS
 
 
-class Row(Struct, eq=False):
-    """A message and its state. `visible_ms` is the T of the paper's tuple (T, I)."""
+class MemoryRow(Struct, eq=False):
+    """A message and its state. `visible_ms` is T of the tuple (T, I) in the paper `bdqs`."""
 
     message: Message
     visible_ms: int
@@ -66,8 +66,8 @@ class Row(Struct, eq=False):
             self.before_lease = None
 
 
-class Groups:
-    """What a partition remembers of message groups besides their messages."""
+class MemoryGroups:
+    """State of message groups beyond their messages: sizes, noise, times of leases."""
 
     def __init__(self) -> None:
         self.noisy: set[str] = set()
@@ -86,7 +86,7 @@ class Groups:
             self.noisy.discard(group)
 
     def judge(self, leases: Counter[str | None], now_ms: int) -> None:
-        """A group that is noisy stays so until it is drained or has not been sent to for long."""
+        """Mark noisy groups. A group stays noisy until it is empty or got no message for long."""
         all_leases = leases.total()
         self.noisy.update(
             group
@@ -110,13 +110,18 @@ class Groups:
 
 
 class Receive:
-    """One receive in progress: what it has taken, and which groups must wait."""
+    """One receive: the rows that it has taken, and the groups that must wait."""
 
     def __init__(
-        self, rows: Iterable[Row], settings: QueueSettings, groups: Groups, ask: Ask, now_ms: int
+        self,
+        rows: Iterable[MemoryRow],
+        settings: QueueSettings,
+        groups: MemoryGroups,
+        ask: Ask,
+        now_ms: int,
     ) -> None:
-        self.taken: list[Row] = []
-        self.exhausted: list[Row] = []
+        self.taken: list[MemoryRow] = []
+        self.exhausted: list[MemoryRow] = []
         self._rows = list(rows)
         self._settings = settings
         self._groups = groups
@@ -125,7 +130,7 @@ class Receive:
         self._leases = Counter(row.group for row in self._rows if row.leased(now_ms))
 
     def take_standard(self, rng: random.Random) -> None:
-        """Draw among the first visible rows of quiet groups, then fill up from noisy ones."""
+        """Choose among the first visible rows of quiet groups, then fill up from noisy ones."""
         if self._leases.total() >= limits.LEASED_MAX:
             raise LimitReached("Too many messages of this queue are in flight.")
         self._groups.judge(self._leases, self._now_ms)
@@ -138,7 +143,7 @@ class Receive:
         self._fill_up(noisy)
 
     def take_fifo(self) -> None:
-        """Serve groups by the place of their first message, each with as long a run as possible."""
+        """Take groups in the order of their first message, as many rows of each as possible."""
         if self._leases.total() >= limits.LEASED_MAX:
             return
         for rows in self._groups_in_order():
@@ -154,7 +159,7 @@ class Receive:
         return any(not self._blocked(row) for row in self._visible())
 
     def next_due_ms(self) -> int | None:
-        """When a hidden row is due, or a group that only its rate holds back goes on."""
+        """When the next row becomes visible, or a group may go on that only its rate holds back."""
         due = [row.visible_ms for row in self._rows if row.visible_ms > self._now_ms]
         rate = self._settings.group_rate_per_second
         if rate is not None:
@@ -165,7 +170,7 @@ class Receive:
         return min(due, default=None)
 
     def _groups_with_room(self) -> set[str]:
-        """Groups with a row to hand out that no lease of the group holds back."""
+        """Groups that have a visible row and are below their limit of leases."""
         rows = [rows[0] for rows in self._groups_in_order()] if self._settings.fifo else self._rows
         leases_max = self._settings.group_concurrency
         return {
@@ -176,11 +181,11 @@ class Receive:
             and (leases_max is None or self._leases[row.group] < leases_max)
         }
 
-    def _window(self, rows: Iterable[Row]) -> list[Row]:
-        """The first rows that take part in the draw; exhausted ones on the way are set aside."""
+    def _window(self, rows: Iterable[MemoryRow]) -> list[MemoryRow]:
+        """The first rows that are not exhausted, to choose from. Exhausted ones are taken."""
         size = choosing.window_size(self._settings.order_hint, self._ask.count_max)
         open_rows = (row for row in rows if not self._blocked(row))
-        window: list[Row] = []
+        window: list[MemoryRow] = []
         for row in itertools.islice(open_rows, limits.TUPLES_INSPECTED_MAX):
             if self._is_exhausted(row):
                 self._take(row)
@@ -190,8 +195,8 @@ class Receive:
                 break
         return window
 
-    def _fill_up(self, noisy: list[Row]) -> None:
-        """From the noisy group with the fewest leases, one row at a time."""
+    def _fill_up(self, noisy: list[MemoryRow]) -> None:
+        """Take single rows, each from the noisy group with the fewest leases."""
         for _ in range(limits.TUPLES_INSPECTED_MAX):
             candidates = [row for row in noisy if not self._blocked(row)]
             if not candidates or len(self.taken) == self._ask.count_max:
@@ -200,8 +205,8 @@ class Receive:
             noisy.remove(row)
             self._take(row)
 
-    def _take_run(self, rows: Sequence[Row]) -> None:
-        """Consecutive visible rows of a group; an exhausted one must leave before the rest."""
+    def _take_run(self, rows: Sequence[MemoryRow]) -> None:
+        """Take consecutive visible rows of a group; an exhausted one is taken alone."""
         for row in rows:
             exhausted = self._is_exhausted(row)
             if not row.visible(self._now_ms) or (exhausted and row is not rows[0]):
@@ -210,7 +215,7 @@ class Receive:
             if exhausted:
                 return
 
-    def _take(self, row: Row) -> None:
+    def _take(self, row: MemoryRow) -> None:
         spent = self._is_exhausted(row)
         (self.exhausted if spent else self.taken).append(row)
         lease_ms = choosing.lease_length_ms(self._ask.lease_ms, spent=spent)
@@ -220,27 +225,27 @@ class Receive:
         if row.group is not None and self._settings.group_rate_per_second is not None:
             self._groups.leased(row.group, self._now_ms)
 
-    def _visible(self) -> list[Row]:
+    def _visible(self) -> list[MemoryRow]:
         return [row for row in self._rows if row.visible(self._now_ms)]
 
-    def _is_exhausted(self, row: Row) -> bool:
+    def _is_exhausted(self, row: MemoryRow) -> bool:
         return choosing.exhausted(row.receive_count, self._ask.receives_max)
 
-    def _groups_in_order(self) -> list[list[Row]]:
-        groups: dict[str | None, list[Row]] = {}
+    def _groups_in_order(self) -> list[list[MemoryRow]]:
+        groups: dict[str | None, list[MemoryRow]] = {}
         for row in self._rows:
             groups.setdefault(row.group, []).append(row)
         return sorted(groups.values(), key=lambda rows: rows[0].place)
 
-    def _claimable(self, rows: Sequence[Row]) -> bool:
-        """Whether the first message of a FIFO group is visible and its limits let it out."""
+    def _claimable(self, rows: Sequence[MemoryRow]) -> bool:
+        """Whether the first message of a FIFO group is visible and within the group's limits."""
         return rows[0].visible(self._now_ms) and not self._blocked(rows[0])
 
-    def _blocked(self, row: Row) -> bool:
+    def _blocked(self, row: MemoryRow) -> bool:
         return self._allowance(row.group) <= 0
 
     def _allowance(self, group: str | None) -> int:
-        """How many more messages of the group its limits let out now."""
+        """How many more messages of the group its limits allow now."""
         allowance = self._ask.count_max
         if group is None:
             return allowance

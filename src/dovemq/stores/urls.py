@@ -1,4 +1,4 @@
-"""Where messages live, as an operator writes it: `embedded://` or `memory://`."""
+"""Where a store keeps its messages, parsed from `embedded://`, `memory://` or a directory."""
 
 from pathlib import Path
 from typing import Final
@@ -11,29 +11,29 @@ EMBEDDED: Final = "embedded://"
 MEMORY: Final = "memory://"
 
 
-class EmbeddedPlace(Struct, frozen=True):
+class EmbeddedLocation(Struct, frozen=True):
     directory: Path
 
 
-class MemoryPlace(Struct, frozen=True):
-    """Gone when the process ends."""
+class MemoryLocation(Struct, frozen=True):
+    """Memory of the process: messages are gone when it ends."""
 
 
-Place = EmbeddedPlace | MemoryPlace
+StoreLocation = EmbeddedLocation | MemoryLocation
 
 
-def parse_store_url(url: str, data: Path) -> Place:
+def parse_store_url(url: str, data: Path) -> StoreLocation:
     if url == EMBEDDED:
-        return EmbeddedPlace(data)
+        return EmbeddedLocation(data)
     if url == MEMORY:
-        return MemoryPlace()
+        return MemoryLocation()
     raise SettingInvalid("store", f"{url!r} names no store", f"use {EMBEDDED} or {MEMORY}")
 
 
-def parse_path(path: str | Path) -> Place:
-    """What a program opens: a directory, or the URL of a store without one."""
+def parse_path(path: str | Path) -> StoreLocation:
+    """The location that `dovemq.open` is given: a directory, or `memory://`."""
     if isinstance(path, str) and "://" in path:
         if path == MEMORY:
-            return MemoryPlace()
+            return MemoryLocation()
         raise SettingInvalid("path", f"{path!r} names no store", f"use a directory or {MEMORY}")
-    return EmbeddedPlace(Path(path).expanduser())
+    return EmbeddedLocation(Path(path).expanduser())

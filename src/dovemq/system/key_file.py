@@ -1,14 +1,12 @@
 """The root account's access key: made at the first start, kept in one file of the data directory.
 
-The file is readable by its owner only and is never overwritten: whoever lost the key removes the
-file, and the next start makes a new one.
+Only the owner can read the file, and it is never overwritten. To replace a lost key, remove the
+file: the next start makes a new one.
 """
 
 import contextlib
 import os
 import secrets
-import stat
-import tempfile
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -17,6 +15,12 @@ from msgspec import Meta, Struct
 
 from dovemq.core.access import AccessKey, Choose, new_key_id, new_secret
 from dovemq.core.errors import StoreUnusable
+from dovemq.system.private_files import (
+    check_closed,
+    make_private_directory,
+    new_private_file,
+    open_private,
+)
 
 KEY_FILE: Final = "root-key.json"
 KEY_FILE_BYTES_MAX: Final = 4_096
@@ -32,18 +36,20 @@ def key_path(directory: Path) -> Path:
 
 
 def read_key(path: Path, account: str) -> AccessKey:
-    """Refuses a file that others can read."""
+    """The key; refuses a file that others can read or have planted."""
     try:
-        with path.open("rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
+        with open(open_private(path, os.O_RDONLY), "rb") as file:
+            found = os.fstat(file.fileno())
             text = file.read(KEY_FILE_BYTES_MAX + 1)
+        # Root may read the key of another user's data directory, as its owner left it.
+        trusted = (os.geteuid(), 0, path.parent.stat().st_uid)
     except OSError as error:
-        found = f"cannot be read ({error.strerror})"
-        raise StoreUnusable(str(path), found, "start the service once to make it") from None
-    if stat.S_IMODE(mode) & (stat.S_IRWXG | stat.S_IRWXO):
-        raise StoreUnusable(
-            str(path), f"others may read it (mode {stat.S_IMODE(mode):04o})", "chmod 600 it"
-        )
+        reason = f"cannot be read ({error.strerror})"
+        raise StoreUnusable(str(path), reason, "start the service once to make it") from None
+    if found.st_uid not in trusted:
+        remedy = "remove it, and the next start makes a new key"
+        raise StoreUnusable(str(path), f"belongs to user {found.st_uid}", remedy)
+    check_closed(path, found.st_mode)
     try:
         kept = msgspec.json.decode(text, type=_KeyFile)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -56,34 +62,15 @@ def read_key(path: Path, account: str) -> AccessKey:
 def ensure_key(directory: Path, choose: Choose = secrets.choice) -> Path:
     """The path of the key file, which is made, with its directory, if there is none."""
     path = key_path(directory)
+    make_private_directory(directory)
     if path.exists():
         return path
+    key = _KeyFile(new_key_id(choose), new_secret(choose))
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        key = _KeyFile(new_key_id(choose), new_secret(choose))
-        _create(path, msgspec.json.format(msgspec.json.encode(key)) + b"\n")
+        # A file that came in between is left as it is.
+        with contextlib.suppress(FileExistsError), new_private_file(path) as file:
+            file.write(msgspec.json.format(msgspec.json.encode(key)) + b"\n")
     except OSError as error:
         found = f"cannot be made ({error.strerror})"
         raise StoreUnusable(str(path), found, "make the directory writable") from None
     return path
-
-
-def _create(path: Path, contents: bytes) -> None:
-    """Whole or not at all, and durable. A file that came in between is left as it is."""
-    # Not named by process id alone: a killed one leaves its draft, and ids come again.
-    descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
-    draft = Path(name)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(contents)
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileExistsError):
-            os.link(draft, path)
-    finally:
-        draft.unlink()
-    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)

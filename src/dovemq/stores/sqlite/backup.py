@@ -1,78 +1,75 @@
-"""Copies of a database: taken from a running store, and put into an empty directory."""
+"""Backup of a running store, and restore into an empty directory."""
 
 import contextlib
 import os
 import shutil
+import tempfile
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 import apsw
 
 from dovemq.core.errors import StoreUnusable
 from dovemq.stores.sqlite.committer import SEQUENCE_KEY
-from dovemq.stores.sqlite.connection import (
-    check_library,
-    make_private,
-    open_reader,
-    unusable,
-)
+from dovemq.stores.sqlite.connection import check_library, open_reader, unusable
 from dovemq.stores.sqlite.directory import (
+    COPY_PREFIX,
     DATABASE_NAME,
+    LOCK_NAME,
+    PARTIAL_SUFFIX,
     DirectoryLock,
-    make_directory,
-    sync_directory,
+    prepare_directory,
+    remove_leftovers,
 )
-from dovemq.stores.sqlite.reader import BodyReader
-from dovemq.stores.sqlite.rows import RecordCodec
 from dovemq.stores.sqlite.schema import check_version, load_steps, migrate
-from dovemq.stores.sqlite.statements import Statements, load_statements
+from dovemq.stores.sqlite.statements import load_statements
 from dovemq.stores.sqlite.verification import Progress, Verification, no_progress, verify
+from dovemq.system.private_files import create_private, sync_directory, sync_file
 
 PAGES_PER_STEP: Final = 1_024
-PARTIAL_SUFFIX: Final = ".partial"
 
 SEQUENCES_SKIPPED: Final = 1 << 32
-"""Numbers given out after the backup was taken must not be given out again after a restore."""
+"""Sequences skipped by a restore: those given out after the backup must not be used again."""
 
 
-def back_up(source: apsw.Connection, target: Path, progress: Progress = no_progress) -> None:
-    """Copy the snapshot that `source` sees; `target` appears whole or not at all."""
-    if target.exists():
-        raise StoreUnusable(str(target), "exists already", "choose another name for the backup")
-    partial = target.with_name(target.name + PARTIAL_SUFFIX)
+def back_up(source: apsw.Connection, directory: Path, progress: Progress = no_progress) -> BinaryIO:
+    """A copy of the snapshot that `source` sees, as an open file without a name.
+
+    The file vanishes when it is closed, also by a kill. While it is written it has a name in a
+    private directory below `directory`, since SQLite must open it by name.
+    """
     try:
-        _copy(source, partial, progress)
-        _sync(partial)
-        os.rename(partial, target)
-        sync_directory(target.parent)
+        with tempfile.TemporaryDirectory(prefix=COPY_PREFIX, dir=directory) as scratch:
+            copy = Path(scratch) / DATABASE_NAME
+            _copy(source, copy, progress)
+            return copy.open("rb")
     except (OSError, apsw.Error) as error:
         raise StoreUnusable(
-            str(target), f"cannot be written ({error})", "choose another place"
+            str(directory), f"a backup cannot be written there ({error})", "free disk space"
         ) from error
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
 
 
 def restore_backup(backup: Path, directory: Path, progress: Progress = no_progress) -> Verification:
     """Make `directory` a data directory with the contents of `backup`.
 
     Refuses a directory that holds anything, and a backup whose structure is broken. Damaged
-    messages are restored as they are and told in the answer.
+    messages are restored as they are and named in the answer.
     """
     check_library(apsw.sqlite_lib_version())
     if not backup.is_file():
         raise StoreUnusable(str(backup), "not a file", "name a backup made by `dovemq backup`")
-    make_directory(directory)
-    if any(directory.iterdir()):
+    prepare_directory(directory)
+    partial = directory / (DATABASE_NAME + PARTIAL_SUFFIX)
+    # A restore that failed or was killed leaves these two.
+    if any(each.name not in (LOCK_NAME, partial.name) for each in directory.iterdir()):
         raise StoreUnusable(str(directory), "not empty", "restore into an empty directory")
     lock = DirectoryLock(directory)
-    partial = directory / (DATABASE_NAME + PARTIAL_SUFFIX)
     try:
-        make_private(partial)
+        remove_leftovers(directory)
+        create_private(partial)
         shutil.copyfile(backup, partial)
         verification = _make_ready(partial, backup, progress)
-        _sync(partial)
+        sync_file(partial)
         os.rename(partial, directory / DATABASE_NAME)
         sync_directory(directory)
     except apsw.Error as error:
@@ -83,10 +80,8 @@ def restore_backup(backup: Path, directory: Path, progress: Progress = no_progre
     return verification
 
 
-def _copy(source: apsw.Connection, partial: Path, progress: Progress) -> None:
-    partial.unlink(missing_ok=True)
-    make_private(partial)
-    copy = apsw.Connection(str(partial))
+def _copy(source: apsw.Connection, target: Path, progress: Progress) -> None:
+    copy = apsw.Connection(str(target))
     try:
         # An open transaction keeps the snapshot: without it each commit restarts the copy.
         source.execute("BEGIN")
@@ -103,7 +98,6 @@ def _copy(source: apsw.Connection, partial: Path, progress: Progress) -> None:
 
 
 def _make_ready(partial: Path, backup: Path, progress: Progress) -> Verification:
-    sql = load_statements()
     steps = load_steps()
     looking = open_reader(partial)
     try:
@@ -115,26 +109,14 @@ def _make_ready(partial: Path, backup: Path, progress: Progress) -> Verification
     connection = apsw.Connection(str(partial), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         migrate(connection, steps)
-        codec = RecordCodec()
-        verification = verify(connection, sql, BodyReader(sql, codec), codec, progress)
+        verification = verify(connection, progress)
         if verification.problems:
             raise StoreUnusable(
                 str(backup), f"damaged ({verification.problems[0]})", "use another backup"
             )
-        _skip_sequences(connection, sql)
+        sql = load_statements()
+        reserved = int(connection.execute(sql.get_meta, (SEQUENCE_KEY,)).get or 0)
+        connection.execute(sql.set_meta, (SEQUENCE_KEY, reserved + SEQUENCES_SKIPPED))
     finally:
         connection.close(True)
     return verification
-
-
-def _skip_sequences(connection: apsw.Connection, sql: Statements) -> None:
-    reserved = int(connection.execute(sql.get_meta, (SEQUENCE_KEY,)).get or 0)
-    connection.execute(sql.set_meta, (SEQUENCE_KEY, reserved + SEQUENCES_SKIPPED))
-
-
-def _sync(path: Path) -> None:
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

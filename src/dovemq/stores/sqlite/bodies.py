@@ -1,7 +1,7 @@
-"""Messages by sequence, for those about to be handed out.
+"""The bodies of messages that are about to be handed out, from a cache or from the disk.
 
-A cache of recent sends, bounded in bytes, before the reader thread. One read fetches what is
-wanted and what will probably be wanted next; nobody reads what somebody else is reading already.
+The cache holds recent sends and is bounded in bytes. One read of the reader thread fetches what is
+wanted and what will probably be wanted next. No message is read twice at the same time.
 """
 
 import asyncio
@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import apsw
+from msgspec import Struct
 
 from dovemq.core.entry import Entry
 from dovemq.core.errors import StoreFailed
@@ -18,20 +19,20 @@ from dovemq.stores.sqlite.statistics import Statistics
 
 CACHE_BYTES_DEFAULT: Final = 32 * 1024 * 1024
 MESSAGE_OVERHEAD_BYTES: Final = 600
-"""What a cached message weighs beyond its record: the object, its strings, its place."""
+"""Memory that a cached message takes beyond its record: the object and its strings."""
 
 AHEAD_COUNT: Final = 256
 AHEAD_SHARE: Final = 4
-"""Reading ahead may use this part of the cache at a time."""
+"""One read ahead may fill this part of the cache: a quarter."""
 
 Ahead = Callable[[int], list[int]]
-"""Up to so many sequences that are likely to be wanted next."""
+"""Up to this many sequences that are likely to be wanted next."""
 
 
 class BodyCache:
-    """Two generations: when the young one has its share of bytes, the old one is let go whole.
+    """Messages in two generations. When the young one is full, the old one is dropped as a whole.
 
-    No message costs anything to evict, and what was put in last stays longest.
+    Eviction therefore costs nothing per message, and the newest messages stay longest.
     """
 
     def __init__(self, bytes_max: int, statistics: Statistics) -> None:
@@ -46,7 +47,7 @@ class BodyCache:
         return self._young.get(sequence) or self._old.get(sequence)
 
     def get_all(self, entries: Sequence[Entry]) -> list[Message] | None:
-        """The messages of all these, or None when one is not here."""
+        """The messages of all these entries, or None when one is not cached."""
         young, old = self._young, self._old
         found = []
         for entry in entries:
@@ -75,29 +76,18 @@ class BodyCache:
         self._statistics.cache_bytes = self._young_bytes + self._old_bytes
 
 
-class Fetch:
-    """One read under way. Each waiter has a future of its own, so that it can be cancelled."""
+class Fetch(Struct, frozen=True, eq=False):
+    """One read under way."""
 
-    def __init__(self, sequences: frozenset[int]) -> None:
-        self.sequences = sequences
-        self.found: Mapping[int, Message] = {}
-        self.ended = False
-        self._waiters: list[asyncio.Future[None]] = []
+    sequences: frozenset[int]
+    reading: asyncio.Future[tuple[dict[int, Message], int]]
 
-    def wait(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
-        waiter: asyncio.Future[None] = loop.create_future()
-        self._waiters.append(waiter)
-        return waiter
-
-    def end(self, error: Exception | None) -> None:
-        self.ended = True
-        for waiter in self._waiters:
-            if waiter.done():
-                continue
-            if error is None:
-                waiter.set_result(None)
-            else:
-                waiter.set_exception(error)
+    async def messages(self) -> Mapping[int, Message]:
+        try:
+            # Shielded: a caller that goes away must not cancel the read of the others.
+            return (await asyncio.shield(self.reading))[0]
+        except apsw.Error as error:
+            raise StoreFailed(f"messages cannot be read: {error}") from error
 
 
 class Bodies:
@@ -121,16 +111,12 @@ class Bodies:
         self._statistics.cache_misses += len(wanted)
         found: dict[int, Message] = {}
         for fetch in [f for f in self._under_way if not f.sequences.isdisjoint(wanted)]:
-            if not fetch.ended:
-                # Those after the first may have ended while that one was waited for.
-                await fetch.wait(self._loop)
-            found.update((s, fetch.found[s]) for s in wanted if s in fetch.found)
+            _take(await fetch.messages(), wanted, found)
         # What others read ahead may have stopped short of what is wanted here.
         rest = [sequence for sequence in wanted if sequence not in found]
         if rest:
             fetch = self._fetch(rest, ahead(AHEAD_COUNT))
-            await fetch.wait(self._loop)
-            found.update((s, fetch.found[s]) for s in rest if s in fetch.found)
+            _take(await fetch.messages(), rest, found)
         return found
 
     def _fetch(self, wanted: list[int], likely: list[int]) -> Fetch:
@@ -138,23 +124,21 @@ class Bodies:
         for other in self._under_way:
             absent -= other.sequences
         ahead = sorted(absent)
-        fetch = Fetch(frozenset((*wanted, *ahead)))
         ahead_bytes_max = self.cache.bytes_max // AHEAD_SHARE
 
         def read(connection: apsw.Connection) -> tuple[dict[int, Message], int]:
             return self._body_reader.read(connection, wanted, ahead, ahead_bytes_max)
 
-        reading = self._reader.look_up(read)
+        fetch = Fetch(frozenset((*wanted, *ahead)), self._reader.look_up(read))
         self._under_way.append(fetch)
-        reading.add_done_callback(lambda done: self._arrived(fetch, done))
+        fetch.reading.add_done_callback(lambda _: self._arrived(fetch))
         return fetch
 
-    def _arrived(self, fetch: Fetch, done: asyncio.Future[tuple[dict[int, Message], int]]) -> None:
+    def _arrived(self, fetch: Fetch) -> None:
         self._under_way.remove(fetch)
-        error = done.exception()
-        if error is not None:
-            fetch.end(StoreFailed(f"messages cannot be read: {error}"))
-            return
-        fetch.found, size = done.result()
-        self.cache.put_all(fetch.found, size)
-        fetch.end(None)
+        if fetch.reading.exception() is None:
+            self.cache.put_all(*fetch.reading.result())
+
+
+def _take(read: Mapping[int, Message], wanted: Sequence[int], found: dict[int, Message]) -> None:
+    found.update((sequence, read[sequence]) for sequence in wanted if sequence in read)

@@ -1,27 +1,29 @@
-"""Queues, accounts and move tasks: read from memory, written through the writer.
+"""Queues, accounts and move tasks of the embedded store: read from memory, written durably.
 
-Implements `core.ports.Catalogue`. What was committed is in memory in the same order.
+Implements `core.ports.Catalogue`. Each change runs in the writer thread's transaction and is
+published to the memory on the loop after the commit, in the order of the commits.
 """
 
-import heapq
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Any
 
 import apsw
 import msgspec
 
 from dovemq.core.accounts import Account
-from dovemq.core.commands import Move, MoveStatus
+from dovemq.core.commands import Move
 from dovemq.core.queue import Queue, QueueKey
-from dovemq.stores.sqlite.rows import account_record, move_record, queue_columns, queue_from_row
+from dovemq.stores.catalogue import CatalogueReads
+from dovemq.stores.sqlite.rows import queue_columns, queue_from_row, to_json
 from dovemq.stores.sqlite.statements import Statements
 from dovemq.stores.sqlite.writer import Writer
 
-FINISHED_MOVES_MAX: Final = 10
-_UNFINISHED: Final = (MoveStatus.RUNNING, MoveStatus.CANCELLING)
+Change = Callable[[apsw.Connection], bool]
 
 
-class SqliteCatalogue:
+class SqliteCatalogue(CatalogueReads):
+    """`removed` is called with a queue that is gone from the catalogue."""
+
     def __init__(
         self,
         writer: Writer,
@@ -31,11 +33,9 @@ class SqliteCatalogue:
         accounts: Iterable[Account],
         removed: Callable[[Queue], None],
     ) -> None:
+        super().__init__(writer.check_open, queues, moves, accounts)
         self._writer = writer
         self._sql = sql
-        self._queues = {queue.key: queue for queue in queues}
-        self._moves = {move.move_id: move for move in moves}
-        self._accounts = {account.number: account for account in accounts}
         self._removed = removed
 
     async def create(self, queue: Queue) -> Queue:
@@ -43,12 +43,11 @@ class SqliteCatalogue:
         if held is not None:
             self._writer.check_usable()
             return held
-        settings, tags = queue_columns(queue)
         key = (queue.key.account, queue.key.name)
         times = (queue.created_ms, queue.modified_ms, queue.version)
+        row = (*key, *queue_columns(queue), *times)
 
         def run(connection: apsw.Connection) -> Queue:
-            row = (*key, settings, tags, *times)
             number = connection.execute(self._sql.insert_queue, row).get
             if number is not None:
                 return msgspec.structs.replace(queue, number=number)
@@ -57,62 +56,24 @@ class SqliteCatalogue:
         created: Queue = await self._writer.work(run, self._hold)
         return created
 
-    async def find(self, key: QueueKey) -> Queue | None:
-        self._writer.check_open()
-        return self._queues.get(key)
-
     async def replace(self, queue: Queue) -> bool:
-        settings, tags = queue_columns(queue)
-        row = (settings, tags, queue.modified_ms, queue.number, queue.version)
-
-        def run(connection: apsw.Connection) -> bool:
-            return connection.execute(self._sql.update_queue, row).get is not None
-
-        def publish(replaced: bool) -> None:
-            if replaced:
-                self._hold(msgspec.structs.replace(queue, version=queue.version + 1))
-
-        done: bool = await self._writer.work(run, publish)
-        return done
+        row = (*queue_columns(queue), queue.modified_ms, queue.number, queue.version)
+        newer = msgspec.structs.replace(queue, version=queue.version + 1)
+        run = _changing(self._sql.update_queue, row)
+        return await self._change(run, lambda: self._hold(newer))
 
     async def remove(self, key: QueueKey) -> bool:
         def run(connection: apsw.Connection) -> bool:
-            place = (key.account, key.name)
-            number = connection.execute(self._sql.delete_queue, place).get
             connection.execute(self._sql.delete_moves, (str(key),))
-            return number is not None
+            return (
+                connection.execute(self._sql.delete_queue, (key.account, key.name)).get is not None
+            )
 
-        def publish(removed: bool) -> None:
-            if removed:
-                self._forget(key)
-
-        done: bool = await self._writer.work(run, publish)
-        return done
-
-    async def page(
-        self, account: str | None, prefix: str, after: str, count_max: int
-    ) -> list[Queue]:
-        self._writer.check_open()
-        last_key = QueueKey.parse(after)
-        matching = (
-            key
-            for key in self._queues
-            if account in (None, key.account) and key.name.startswith(prefix) and key > last_key
-        )
-        return [self._queues[key] for key in heapq.nsmallest(count_max, matching)]
-
-    async def sources(self, target: QueueKey) -> list[Queue]:
-        self._writer.check_open()
-        found = [
-            queue
-            for queue in self._queues.values()
-            if queue.settings.redrive and queue.settings.redrive.target == target
-        ]
-        return sorted(found, key=lambda queue: queue.key)
+        return await self._change(run, lambda: self._forget(key))
 
     async def save_move(self, move: Move) -> None:
         surplus = self._surplus_moves(move)
-        row = (move.move_id, move.source, move_record(move))
+        row = (move.move_id, move.source, to_json(move))
 
         def run(connection: apsw.Connection) -> None:
             connection.execute(self._sql.save_move, row)
@@ -125,68 +86,45 @@ class SqliteCatalogue:
 
         await self._writer.work(run, publish)
 
-    async def moves(self, source: QueueKey | None = None) -> list[Move]:
-        self._writer.check_open()
-        return self._newest_first(None if source is None else str(source))
-
-    async def accounts(self) -> list[Account]:
-        self._writer.check_open()
-        return sorted(self._accounts.values(), key=lambda account: account.number)
-
     async def save_account(self, account: Account) -> bool:
-        number, name, record = account.number, account.name, account_record(account)
+        number, name, record = account.number, account.name, to_json(account)
+        saved = msgspec.structs.replace(account, version=account.version + 1)
 
-        def run(connection: apsw.Connection) -> bool:
-            if account.version:
-                row = (name, record, number, account.version)
-                return connection.execute(self._sql.update_account, row).get is not None
-            return (
-                connection.execute(self._sql.insert_account, (number, name, record)).get is not None
-            )
+        def publish() -> None:
+            self._accounts[number] = saved
 
-        def publish(saved: bool) -> None:
-            if saved:
-                held = msgspec.structs.replace(account, version=account.version + 1)
-                self._accounts[number] = held
-
-        done: bool = await self._writer.work(run, publish)
-        return done
+        if account.version:
+            run = _changing(self._sql.update_account, (name, record, number, account.version))
+        else:
+            run = _changing(self._sql.insert_account, (number, name, record))
+        return await self._change(run, publish)
 
     async def remove_account(self, number: str) -> bool:
-        def run(connection: apsw.Connection) -> bool:
-            return connection.execute(self._sql.delete_account, (number,)).get is not None
+        def publish() -> None:
+            del self._accounts[number]
 
-        def publish(removed: bool) -> None:
-            if removed:
-                del self._accounts[number]
+        return await self._change(_changing(self._sql.delete_account, (number,)), publish)
 
-        done: bool = await self._writer.work(run, publish)
+    async def _change(self, run: Change, publish: Callable[[], None]) -> bool:
+        """Whether `run` has changed something; if so, `publish` is called after the commit."""
+
+        def published(changed: bool) -> None:
+            if changed:
+                publish()
+
+        done: bool = await self._writer.work(run, published)
         return done
-
-    def holds(self, queue: Queue) -> bool:
-        """Whether the queue is there and is not a later one of the same name."""
-        held = self._queues.get(queue.key)
-        return held is not None and held.number == queue.number
 
     def _hold(self, queue: Queue) -> None:
         self._queues[queue.key] = queue
 
     def _forget(self, key: QueueKey) -> None:
         queue = self._queues.pop(key)
-        for move in self._newest_first(str(key)):
+        for move in self._moves_of(str(key)):
             del self._moves[move.move_id]
         self._removed(queue)
 
-    def _newest_first(self, source: str | None) -> list[Move]:
-        found = [move for move in self._moves.values() if source in (None, move.source)]
-        return sorted(found, key=lambda move: -move.started_ms)
 
-    def _surplus_moves(self, saved: Move) -> list[str]:
-        after = {**self._moves, saved.move_id: saved}
-        finished = [
-            move
-            for move in after.values()
-            if move.source == saved.source and move.status not in _UNFINISHED
-        ]
-        finished.sort(key=lambda move: -move.started_ms)
-        return [move.move_id for move in finished[FINISHED_MOVES_MAX:]]
+def _changing(statement: str, row: tuple[Any, ...]) -> Change:
+    """Execute a statement that returns a row if it has changed something."""
+    return lambda connection: connection.execute(statement, row).get is not None

@@ -1,6 +1,23 @@
-"""The writer thread's side of a commit: one group, one transaction.
+"""The writer thread's side of a commit: one group becomes one transaction.
 
-Owns the only connection that writes and checkpoints. Knows nothing of the event loop.
+Owns the only connection that writes and checkpoints. Every method runs on the writer thread, and
+none knows the event loop.
+
+The order of a commit keeps three promises:
+
+    BEGIN ─ deletes ─ sends ─ updates ─ catalogue ─ COMMIT ─────► the log is synced (FULL)
+                                                      │
+                                                      └► log hook: the seals note the new frame
+    checkpoint ─► pages copied into the database, synced ─► the seals of these pages, synced
+                                                                        │
+                    only now may the next commit write the log from its start
+
+1. SQLite calls the log hook after its sync, so a mark in the seals never runs ahead of the disk.
+2. A page is vouched for by the log until its seal is synced: the same thread seals and commits, so
+   no commit can overwrite the log in between.
+3. A commit or checkpoint that fails for another reason than a full disk is final (FAILED). After a
+   failed fsync the kernel may drop the pages and report success the next time: nothing may be
+   written on top of what the disk may not hold.
 """
 
 import enum
@@ -13,28 +30,29 @@ from dovemq.core import limits
 from dovemq.core.commands import Duplicate, Sent
 from dovemq.stores.sqlite.connection import out_of_space
 from dovemq.stores.sqlite.directory import Reserve
-from dovemq.stores.sqlite.group import SEQUENCES_RESERVED, Group, Sending
-from dovemq.stores.sqlite.guards import entry_crc32
+from dovemq.stores.sqlite.group import SEQUENCES_RESERVED, CommitGroup, PendingSend
+from dovemq.stores.sqlite.guards import entry_crc32, entry_row
 from dovemq.stores.sqlite.seals import SealFile
 from dovemq.stores.sqlite.statements import Statements
 
 CHECKPOINT_PAGES: Final = 2_000
+"""Pages of the log between two checkpoints; fewer on a volume with a small reserve."""
 SWEEP_ROWS_MAX: Final = 100
 DEDUPLICATIONS_EXPIRED_MIN: Final = 20
 SEQUENCE_KEY: Final = "sequence_reserved"
 
 
-class Outcome(enum.Enum):
+class CommitOutcome(enum.Enum):
     COMMITTED = "committed"
     SENDS_REFUSED = "sends refused"
-    """The disk is full: all but the sends was committed."""
+    """The disk is full: everything but the sends was committed."""
     FULL = "full"
     """The disk is full and nothing was committed."""
     FAILED = "failed"
 
 
-class Result(Struct, frozen=True):
-    outcome: Outcome
+class CommitResult(Struct, frozen=True):
+    outcome: CommitOutcome
     cause: str = ""
 
 
@@ -51,40 +69,42 @@ class Committer:
         self._connection = connection
         self._sql = sql
         self._reserve = reserve
+        self._page_bytes = int(connection.pragma("page_size"))
+        self._checkpoint_pages = min(CHECKPOINT_PAGES, reserve.size // self._page_bytes)
         self._reserved = reserved
         self._seals = seals
         self._messages = messages
-        self._short_of_space = False
+        self._short_of_space = not reserve.make()
         self._wal_pages = 0
         self._wal_pages_checkpointed = 0
         self._log_copied = False
         connection.set_wal_hook(self._note_wal_pages)
 
-    def commit(self, group: Group) -> Result:
+    def commit(self, group: CommitGroup) -> CommitResult:
         if group.remake_reserve:
             self._short_of_space = not self._reserve.make()
         try:
             self._apply(group, sends=True)
             if self._short_of_space:
                 group.free_pages_bytes = self._free_pages_bytes()
-            return Result(Outcome.COMMITTED)
+            return CommitResult(CommitOutcome.COMMITTED)
         except apsw.Error as error:
             if not out_of_space(error):
-                return Result(Outcome.FAILED, str(error))
+                return _failure(error)
         return self._commit_rest(group)
 
     def checkpoint_due(self) -> bool:
         if self._wal_pages < self._wal_pages_checkpointed:
             self._wal_pages_checkpointed = 0
-        return self._wal_pages >= self._wal_pages_checkpointed + CHECKPOINT_PAGES
+        return self._wal_pages >= self._wal_pages_checkpointed + self._checkpoint_pages
 
-    def checkpoint(self) -> Result:
-        """Passive: never waits for a reader; what is left is done by a later one."""
+    def checkpoint(self) -> CommitResult:
+        """Copy the log into the database, as far as readers allow; a later call copies the rest."""
         self._wal_pages_checkpointed = self._wal_pages
         return self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
 
-    def finish(self) -> Result:
-        """Leave one file behind and an empty log, for a quick next start."""
+    def finish(self) -> CommitResult:
+        """Leave one file behind and an empty log, so that the next start is quick."""
         result = self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
         if not self._log_copied:
             return result
@@ -93,46 +113,46 @@ class Committer:
     def close(self) -> None:
         self._connection.close(True)
 
-    def _commit_rest(self, group: Group) -> Result:
-        """On a full disk: with the reserve and a log that starts anew, all but the sends."""
+    def _commit_rest(self, group: CommitGroup) -> CommitResult:
+        """Commit everything but the sends on a full disk.
+
+        The reserve gives space to the checkpoint, and after that the log starts from its beginning
+        again, in space that it has already.
+        """
         self._short_of_space = True
         self._reserve.release()
         checkpointed = self.checkpoint()
-        if checkpointed.outcome is Outcome.FAILED:
+        if checkpointed.outcome is CommitOutcome.FAILED:
             return checkpointed
         try:
             self._apply(group, sends=False)
             group.free_pages_bytes = self._free_pages_bytes()
-            return Result(Outcome.SENDS_REFUSED)
+            return CommitResult(CommitOutcome.SENDS_REFUSED)
         except apsw.Error as error:
-            if out_of_space(error):
-                return Result(Outcome.FULL)
-            return Result(Outcome.FAILED, str(error))
+            return _failure(error)
 
-    def _checkpoint(self, mode: int) -> Result:
+    def _checkpoint(self, mode: int) -> CommitResult:
         try:
             self._log_copied = False
             frames, copied = self._connection.wal_checkpoint(mode=mode)
             self._seals.checkpointed(copied)
             self._log_copied = frames == copied
         except OSError as error:
-            return Result(Outcome.FAILED, f"pages cannot be sealed: {error.strerror}")
+            return CommitResult(CommitOutcome.FAILED, f"pages cannot be sealed: {error.strerror}")
         except apsw.BusyError:
-            return Result(Outcome.COMMITTED)
+            return CommitResult(CommitOutcome.COMMITTED)
         except apsw.Error as error:
-            if out_of_space(error):
-                return Result(Outcome.FULL)
-            return Result(Outcome.FAILED, str(error))
-        return Result(Outcome.COMMITTED)
+            return _failure(error)
+        return CommitResult(CommitOutcome.COMMITTED)
 
-    def _apply(self, group: Group, *, sends: bool) -> None:
+    def _apply(self, group: CommitGroup, *, sends: bool) -> None:
         if not group.writes:
             return
         connection = self._connection
         messages = self._messages
         connection.execute("BEGIN IMMEDIATE")
         try:
-            # Deletes first: a message that was settled here may be adopted again.
+            # Deletes first: a message that was settled here may be adopted again in this group.
             self._delete(group)
             reserved = self._send(group) if sends else self._reserved
             if group.updates:
@@ -141,13 +161,15 @@ class Committer:
                 work.result = work.run(connection)
             connection.execute("COMMIT")
         except BaseException:
+            # Some errors (a full disk among them) have rolled back already.
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             self._messages = messages
             raise
+        # Not before the commit: after a rollback the next group must write the mark again.
         self._reserved = reserved
 
-    def _delete(self, group: Group) -> None:
+    def _delete(self, group: CommitGroup) -> None:
         keys = [*group.deletes, *group.expired]
         if group.sweep is not None:
             swept = list(
@@ -160,8 +182,8 @@ class Committer:
             self._connection.executemany(self._sql.delete_entry, keys)
             self._connection.executemany(self._sql.delete_body, [(key[2],) for key in keys])
 
-    def _send(self, group: Group) -> int:
-        """Write what is new; answers the sequence up to which numbers are reserved."""
+    def _send(self, group: CommitGroup) -> int:
+        """Write what is new; return the sequence up to which numbers are reserved."""
         if not group.sendings:
             return self._reserved
         bodies = []
@@ -194,7 +216,7 @@ class Committer:
         self._connection.execute(self._sql.set_meta, (SEQUENCE_KEY, reserved))
         return reserved
 
-    def _deduplicate(self, sending: Sending, keys: list[bytes]) -> None:
+    def _deduplicate(self, sending: PendingSend, keys: list[bytes]) -> None:
         queue, _ = sending.place
         sending.accepted = []
         expires_ms = sending.now_ms + limits.DEDUPLICATION_MS
@@ -207,31 +229,19 @@ class Committer:
             first = self._connection.execute(self._sql.find_deduplication, (queue, key)).get
             sending.answers[at] = Duplicate(*first)
 
-    def _expire_deduplication(self, sendings: list[Sending]) -> None:
-        """Twice as many as came in, so that the table shrinks to what is young enough."""
+    def _expire_deduplication(self, sendings: list[PendingSend]) -> None:
+        """Delete twice as many old ids as came in, so that the table shrinks to the recent ones."""
         claimed = sum(len(sending.keys) for sending in sendings if sending.keys is not None)
         if claimed:
             count = max(DEDUPLICATIONS_EXPIRED_MIN, 2 * claimed)
             bound = (sendings[-1].now_ms, count)
             self._connection.execute(self._sql.expire_deduplication, bound)
 
-    def _adopt(self, sending: Sending) -> None:
+    def _adopt(self, sending: PendingSend) -> None:
         sending.accepted = []
         for at, entry in enumerate(sending.entries):
             message_id = sending.messages[at].message_id
-            row = (
-                *sending.place,
-                entry.sequence,
-                entry.visible_ms,
-                entry.sent_ms,
-                entry.receive_count,
-                entry.first_received_ms,
-                entry.group,
-                entry.units,
-                message_id,
-                message_id,
-                entry_crc32(sending.place, entry),
-            )
+            row = entry_row(sending.place, entry, message_id, message_id)
             if self._connection.execute(self._sql.adopt_entry, row).get is not None:
                 self._connection.execute(self._sql.insert_body, sending.bodies[at])
                 sending.accepted.append(at)
@@ -242,14 +252,20 @@ class Committer:
             sending.answers[at] = Sent(message_id, sequence)
 
     def _free_pages_bytes(self) -> int:
-        count = int(self._connection.pragma("freelist_count"))
-        return count * int(self._connection.pragma("page_size"))
+        return int(self._connection.pragma("freelist_count")) * self._page_bytes
 
     def _note_wal_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
+        """SQLite's log hook: called within COMMIT, after the sync of the log."""
         self._wal_pages = pages
         self._seals.committed(pages, self._messages)
         return apsw.SQLITE_OK
 
 
-def _accepted(sending: Sending) -> range | list[int]:
+def _failure(error: apsw.Error) -> CommitResult:
+    if out_of_space(error):
+        return CommitResult(CommitOutcome.FULL)
+    return CommitResult(CommitOutcome.FAILED, str(error))
+
+
+def _accepted(sending: PendingSend) -> range | list[int]:
     return range(len(sending.entries)) if sending.accepted is None else sending.accepted

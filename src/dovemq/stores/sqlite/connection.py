@@ -5,25 +5,22 @@ store, and only the writer thread's connection writes or checkpoints.
 """
 
 import contextlib
-import os
-import stat
 from pathlib import Path
 from typing import Final
 
 import apsw
 
 from dovemq.core.errors import StoreUnusable
+from dovemq.system.private_files import create_private
 
 LIBRARY_VERSION_MIN: Final = (3, 51, 3)
-"""Older ones may corrupt a database when a reader meets the reset of the write-ahead log."""
+"""Older versions may corrupt a database when a reader meets the reset of the write-ahead log."""
 
 BUSY_MS_MAX: Final = 10_000
 CACHE_KIB: Final = 8_192
 WAL_BYTES_KEPT: Final = 64 * 1024 * 1024
 STATEMENTS_CACHED: Final = 64
 
-_BESIDE: Final = ("-wal", "-shm", "-journal")
-_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _READ_ONLY: Final = apsw.SQLITE_OPEN_READONLY
 _READ_WRITE: Final = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 
@@ -40,43 +37,16 @@ def open_reader(path: Path, vfs: str | None = None) -> apsw.Connection:
 
 
 def open_writer(path: Path, vfs: str | None = None) -> apsw.Connection:
-    """Nothing is written yet, except that an interrupted transaction is undone."""
-    make_private(path)
+    """A connection for writing; opening it only undoes an interrupted transaction."""
+    with contextlib.suppress(OSError):
+        # Made here, so that it is for its owner alone: SQLite gives the files beside it the same
+        # mode. An error is left for SQLite to report.
+        create_private(path)
     return _open(path, _READ_WRITE, vfs)
 
 
-def make_private(path: Path) -> None:
-    """A database is for its owner alone, since it holds the secrets of access keys.
-
-    SQLite gives new files beside it the same mode; those that are there already get it here.
-    """
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        return
-    except FileExistsError:
-        pass
-    except OSError:
-        # Opening it says why.
-        return
-    for suffix in ("", *_BESIDE):
-        with contextlib.suppress(FileNotFoundError):
-            _close_to_others(path.with_name(path.name + suffix))
-
-
-def _close_to_others(path: Path) -> None:
-    mode = stat.S_IMODE(path.stat().st_mode)
-    if not mode & _OTHERS:
-        return
-    with contextlib.suppress(PermissionError):
-        path.chmod(mode & ~_OTHERS)
-    if path.stat().st_mode & _OTHERS:
-        raise StoreUnusable(
-            str(path), f"others may read it (mode {mode:04o})", "chmod 600 it as its owner"
-        )
-
-
 def start_log(connection: apsw.Connection, path: Path) -> None:
-    """From now on commits go to the write-ahead log and are synced."""
+    """Switch to the write-ahead log: from now on each commit is synced."""
     mode = connection.pragma("journal_mode", "wal")
     if mode != "wal":
         raise StoreUnusable(

@@ -1,8 +1,9 @@
-"""When a group goes to the writer: at the end of the loop's turn, or once the crowd is back.
+"""Decides when a group goes to the writer: at the end of the loop's turn, or a moment later.
 
-Clients that were answered together come back together, but not within one turn of the loop. A
-commit for the first of them would make the others wait for the next one, and cost as much for
-few as for many. So a crowd is waited for, a moment at most; a few clients never wait.
+Clients that were answered together send their next requests together, but not within one turn of
+the loop. A commit for the first of them would make the others wait for the next commit, and a
+commit costs the same for one request as for many. So after a commit of `CROWD_MIN` requests or more
+the next one waits until as many are there, `GATHER_MS_MAX` at most. A few clients never wait.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ from typing import Final
 
 GATHER_MS_MAX: Final = 1
 CROWD_MIN: Final = 4
-"""Requests that must have been there at the end of a commit for the next one to wait for them."""
+"""Requests of a commit from which on the next commit waits for as many."""
 
 
 class Gathering:
@@ -25,7 +26,7 @@ class Gathering:
         self._crowd = 0
 
     def joined(self, requests: int) -> None:
-        """So many requests wait for the next commit by now, and none is under way."""
+        """Call it for each request while no commit runs. `requests`: how many wait now."""
         if self._handle is None:
             self._waiting = requests < self._crowd
             if self._waiting:
@@ -38,7 +39,7 @@ class Gathering:
             self._handle = self._loop.call_soon(self._end)
 
     def committed(self, requests: int) -> None:
-        """A commit has ended; so many requests were in it or wait for the next one."""
+        """Call it after a commit. `requests`: how many were in it or wait for the next one."""
         self._crowd = requests if requests >= CROWD_MIN else 0
 
     def _end(self) -> None:

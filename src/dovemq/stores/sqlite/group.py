@@ -1,7 +1,7 @@
-"""What one commit carries from the event loop to the writer thread.
+"""The work that one commit carries from the event loop to the writer thread.
 
-The loop fills a group, hands it over and forgets it until it is published; while the writer has
-it, only the writer touches it.
+The loop fills a group and hands it over. From then until the group is published, only the writer
+thread touches it; so neither needs a lock.
 """
 
 import asyncio
@@ -17,31 +17,31 @@ from dovemq.core.message import Message
 from dovemq.stores.sqlite.guards import entry_crc32
 from dovemq.stores.sqlite.rows import BodyRow
 
-Place = tuple[int, int]
-"""Queue number and partition number."""
+PartitionKey = tuple[int, int]
+"""Queue number and partition number. Variables of this type are called `place`."""
 
 EntryKey = tuple[int, int, int]
 """Queue number, partition number, sequence."""
 
 UpdateRow = tuple[int, int, int, int, int, int, int]
 
-Touched = dict[int, tuple[Place, Entry]]
-"""By sequence the entries whose newest state is not on disk."""
+Touched = dict[int, tuple[PartitionKey, Entry]]
+"""Entries whose newest state is not on disk, by sequence."""
 
 SEQUENCES_RESERVED: Final = 10_000
-"""Reserved at a time, so that few commits write the high-water mark."""
+"""Numbers that are reserved at a time, so that few commits write the high-water mark."""
 
 
-class Sending(Struct):
-    """The messages of one request that become durable and then visible together.
+class PendingSend(Struct):
+    """The messages of one request, which become durable and then visible together.
 
-    `keys` are there on FIFO queues: the writer then decides which items are duplicates, replaces
-    their answers and lists the others in `accepted`. None there means all.
+    `keys` are the deduplication keys on a FIFO queue: the writer decides which messages are
+    duplicates, replaces their answers and lists the others in `accepted`. None means all.
     """
 
-    place: Place
+    place: PartitionKey
     now_ms: int
-    publish: Callable[["Sending"], None]
+    publish: Callable[["PendingSend"], None]
     future: asyncio.Future[list[Sent | Duplicate]]
     messages: list[Message] = []
     bodies: list[BodyRow] = []
@@ -61,9 +61,9 @@ class Work(Struct):
     result: Any = None
 
 
-class Group:
+class CommitGroup:
     def __init__(self) -> None:
-        self.sendings: list[Sending] = []
+        self.sendings: list[PendingSend] = []
         self.touched: Touched = {}
         self.deletes: list[EntryKey] = []
         self.works: list[Work] = []
@@ -73,28 +73,18 @@ class Group:
         self.sweep: int | None = None
         self.swept = 0
         self.remake_reserve = False
-        self.free_pages_bytes = 0
+        self.free_pages_bytes: int | None = None
+        """Bytes of free pages inside the database after the commit, while there is no reserve."""
         self.begun = 0.0
 
     @property
     def requests(self) -> int:
-        """How many wait for the commit."""
+        """How many callers wait for the commit."""
         return len(self.sendings) + len(self.waiters) + len(self.works)
 
     @property
-    def empty(self) -> bool:
-        return not (
-            self.sendings
-            or self.updates
-            or self.deletes
-            or self.works
-            or self.waiters
-            or self.remake_reserve
-        )
-
-    @property
     def writes(self) -> bool:
-        """Whether there is anything to commit; a group of waiters alone has nothing."""
+        """Whether there is anything to write; callers of `flush` alone need no transaction."""
         return bool(
             self.sendings
             or self.updates
@@ -122,7 +112,7 @@ class Group:
         yield from self.waiters
 
     def freeze(self, touched: Touched) -> None:
-        """Take the entries' state as it is now; the loop goes on changing them."""
+        """Copy the entries' state as it is now: the loop goes on changing the entries."""
         self.touched = touched
         self.updates = [
             (

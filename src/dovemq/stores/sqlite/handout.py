@@ -1,25 +1,27 @@
-"""From picked entries to leases with messages.
+"""Turns entries that the index has picked into leases with messages.
 
-Owns what may happen while bodies are read: the caller goes away, the message is settled by an
-older receipt, or it turns out to be damaged.
+While bodies are read from the disk three things may happen, and are handled here: the caller goes
+away, the message is deleted by an older receipt, or its body turns out to be damaged.
 """
 
 import logging
 from collections.abc import Callable
 
-from dovemq.core.commands import Lease, Leased, Receipt
+import apsw
+
+from dovemq.core.commands import Lease, Leased, Peek, Peeked, Receipt, Visibility
 from dovemq.core.entry import Entry, Picked
 from dovemq.core.index import Index
 from dovemq.core.message import Message
 from dovemq.core.queue import Queue
-from dovemq.stores.sqlite.ground import Ground
-from dovemq.stores.sqlite.group import Place
+from dovemq.stores.sqlite.context import StoreContext
+from dovemq.stores.sqlite.group import PartitionKey
 
 _log = logging.getLogger(__name__)
 
 
 class Holding:
-    """A picked entry with the lease it was given; the entry itself may move on meanwhile."""
+    """A picked entry and the lease that it was given; the entry itself may change meanwhile."""
 
     __slots__ = ("entry", "first_received_ms", "receive_count", "sequence")
 
@@ -32,19 +34,24 @@ class Holding:
 
 class Handout:
     def __init__(
-        self, queue: Queue, place: Place, index: Index, ground: Ground, wake: Callable[[], None]
+        self,
+        queue: Queue,
+        place: PartitionKey,
+        index: Index,
+        context: StoreContext,
+        wake: Callable[[], None],
     ) -> None:
         self._queue_key = queue.key
         self._place = place
         self._index = index
-        self._ground = ground
-        self._touch = ground.writer.touch
-        self._cached = ground.bodies.cache.get
-        self._cached_all = ground.bodies.cache.get_all
+        self._context = context
+        self._touch = context.writer.touch
+        self._cached = context.bodies.cache.get
+        self._cached_all = context.bodies.cache.get_all
         self._wake = wake
 
     def at_once(self, picked: Picked, now_ms: int) -> Leased | None:
-        """The leases, if all messages are at hand: then nothing can happen to them meanwhile."""
+        """The leases, if all messages are cached; None if one has to be read from the disk."""
         taken = picked.taken
         messages = None if picked.exhausted else self._cached_all(taken)
         if messages is None:
@@ -56,11 +63,11 @@ class Handout:
             receipt = Receipt(queue, partition, entry.sequence, count, now_ms)
             leases.append(Lease(message, receipt, count, entry.first_received_ms))
         self._touch(self._place, taken)
-        self._ground.statistics.cache_hits += len(leases)
+        self._context.statistics.cache_hits += len(leases)
         return Leased(leases, [], picked.more, picked.next_due_ms)
 
     async def hand_out(self, picked: Picked, now_ms: int) -> tuple[Leased, bool]:
-        """The leases with their messages, and whether damaged ones had to be left out."""
+        """The leases with their messages, and whether damaged messages were left out."""
         taken = [Holding(entry) for entry in picked.taken]
         exhausted = [Holding(entry) for entry in picked.exhausted]
         holdings = [*taken, *exhausted] if exhausted else taken
@@ -72,7 +79,7 @@ class Handout:
                 missing.append(holding.sequence)
             else:
                 found[holding.sequence] = message
-        self._ground.statistics.cache_hits += len(found)
+        self._context.statistics.cache_hits += len(found)
         damaged = False
         if missing:
             found.update(await self._load(missing, holdings))
@@ -88,23 +95,23 @@ class Handout:
 
     def take_back(self, entry: Entry, receive_count: int) -> None:
         if self._index.release(entry.sequence, receive_count):
-            # The index may have replaced the entry by a copy at its old place.
+            # The index may have put a copy of the entry at its old position.
             self._touch(self._place, (self._index.get(entry.sequence) or entry,))
 
     async def _load(self, missing: list[int], holdings: list[Holding]) -> dict[int, Message]:
         try:
-            return await self._ground.bodies.load(missing, self._index.ahead)
+            return await self._context.bodies.load(missing, self._index.ahead)
         except BaseException:
-            # Also when cancelled: a caller that went away leaves nothing leased.
+            # Also when the caller goes away (cancelled): nothing stays leased.
             for holding in holdings:
                 self.take_back(holding.entry, holding.receive_count)
             self._wake()
             raise
 
     def _sort_out(self, holdings: list[Holding], found: dict[int, Message]) -> bool:
-        """Leave out what was settled or dropped meanwhile, and set aside what is unreadable.
+        """Leave out messages that were deleted meanwhile, and remove damaged ones from the index.
 
-        Damaged messages leave the index until restart; their rows stay for `verify`.
+        Returns whether there were damaged ones. Their rows stay, for `verify` and the next start.
         """
         damaged = False
         for holding in holdings:
@@ -114,7 +121,7 @@ class Handout:
             elif sequence not in found:
                 damaged = True
                 self._index.set_aside(sequence)
-                self._ground.statistics.damaged += 1
+                self._context.statistics.damaged += 1
                 _log.error(
                     "message %d of queue %s is damaged and set aside", sequence, self._queue_key
                 )
@@ -134,3 +141,33 @@ class Handout:
             for holding in holdings
             if holding.sequence in found
         ]
+
+
+def peeking(
+    context: StoreContext, place: PartitionKey, page: Peek, now_ms: int
+) -> Callable[[apsw.Connection], list[Peeked]]:
+    """A function for the reader thread that peeks at messages and leaves out damaged ones."""
+    key = (*place, page.after_sequence, page.count_max)
+
+    def read(connection: apsw.Connection) -> list[Peeked]:
+        states = list(connection.execute(context.sql.peek_entries, key))
+        found, _ = context.body_reader.read(connection, [state[0] for state in states])
+        return [
+            Peeked(
+                found[sequence],
+                _visibility(visible_ms, receive_count, now_ms),
+                visible_ms,
+                receive_count,
+                first_received_ms,
+            )
+            for sequence, visible_ms, receive_count, first_received_ms in states
+            if sequence in found
+        ]
+
+    return read
+
+
+def _visibility(visible_ms: int, receive_count: int, now_ms: int) -> Visibility:
+    if visible_ms <= now_ms:
+        return Visibility.VISIBLE
+    return Visibility.LEASED if receive_count else Visibility.DELAYED

@@ -1,7 +1,12 @@
 """One physical queue of the embedded store: its index on the loop, its rows on disk.
 
-Implements `core.ports.Partition`. The index decides, the writer makes durable, the bodies are
-read when they are handed out.
+Implements `core.ports.Partition`. The index decides, the writer makes it durable, and bodies are
+read when a message is handed out.
+
+All of it runs on the event loop, so a method is atomic between two `await`s. A send changes the
+disk first and the index after the commit (`_published`): a message that is visible is durable. A
+delete changes the index first and is answered after the commit: a message that somebody deletes is
+handed out to nobody meanwhile, and after a crash before the commit it is there again.
 """
 
 import asyncio
@@ -33,29 +38,29 @@ from dovemq.core.index import Index
 from dovemq.core.message import Message
 from dovemq.core.queue import Queue
 from dovemq.core.sending import accepted, stored_units
-from dovemq.stores.sqlite.ground import Ground
-from dovemq.stores.sqlite.group import Place, Sending
-from dovemq.stores.sqlite.handout import Handout
-from dovemq.stores.sqlite.peeking import peeking
+from dovemq.stores.sqlite.context import StoreContext
+from dovemq.stores.sqlite.group import PartitionKey, PendingSend
+from dovemq.stores.sqlite.handout import Handout, peeking
 from dovemq.stores.sqlite.rows import deduplication_digest
 
 DAMAGED_ROUNDS_MAX: Final = 16
-"""How often a receive that met only damaged messages looks for others."""
+"""Tries of a receive that has found damaged messages only."""
 LET_GO_MAX: Final = 200
-"""Entries of a removed queue between two turns of the loop."""
+"""Entries of a removed queue that are freed in one turn of the loop."""
 
 
 class SqlitePartition:
-    def __init__(self, queue: Queue, number: int, index: Index, ground: Ground) -> None:
+    def __init__(self, queue: Queue, number: int, index: Index, context: StoreContext) -> None:
         self.queue = queue
         self._closed = False
-        self._place: Place = (queue.number, number)
+        self._place: PartitionKey = (queue.number, number)
         self._index = index
-        self._ground = ground
-        self._writer = ground.writer
-        self._observer = ground.observer
-        self._cache = ground.bodies.cache
-        self._handout = Handout(queue, self._place, index, ground, self._wake)
+        self._context = context
+        self._writer = context.writer
+        self._observer = context.observer
+        self._cache = context.bodies.cache
+        self._row = context.body_reader.codec.row
+        self._handout = Handout(queue, self._place, index, context, self._wake)
         self._watchers: dict[object, Callable[[], None]] = {}
         self._now_ms = 0
 
@@ -64,9 +69,9 @@ class SqlitePartition:
         self._writer.check_space(now_ms)
         if not drafts:
             return []
-        sending, row = self._sending(now_ms), self._ground.codec.row
+        sending, row = self._sending(now_ms), self._row
         for draft in drafts:
-            sequence = next(self._ground.sequences)
+            sequence = next(self._context.sequences)
             message = accepted(draft, sequence, now_ms)
             sending.messages.append(message)
             sending.bodies.append(row(message, self._place))
@@ -85,7 +90,7 @@ class SqlitePartition:
         if not transfers:
             return []
         self._expire(now_ms)
-        sending, row = self._sending(now_ms), self._ground.codec.row
+        sending, row = self._sending(now_ms), self._row
         for transfer in transfers:
             message = self._adopted(transfer.message, now_ms)
             sending.messages.append(message)
@@ -145,21 +150,22 @@ class SqlitePartition:
                 settled.append(receipt)
                 durable = False
             elif settlement is Settlement.GONE and self._writer.deleting(sequence):
+                # Deleted by an earlier request whose commit is still under way: wait for it too.
                 durable = False
             settlements.append(settlement)
         if self._index.dropped:
             self._forget_dropped()
-        told = [] if moved else settled
+        observed = [] if moved else settled
         if not durable:
             committed = self._writer.commit()
             self._wake_blocked()
             try:
                 await committed
             except asyncio.CancelledError:
-                # They are deleted all the same.
-                self._tell_settled(told)
+                # The caller went away; the messages are deleted all the same.
+                self._observe_settled(observed)
                 raise
-        self._tell_settled(told)
+        self._observe_settled(observed)
         return settlements
 
     async def extend(self, changes: Sequence[tuple[Receipt, int]], now_ms: int) -> list[Extension]:
@@ -216,9 +222,9 @@ class SqlitePartition:
     async def peek(self, page: Peek, now_ms: int) -> list[Peeked]:
         self._check_open()
         self._expire(now_ms)
-        # Afterwards the rows are what the index says: no pending lease has to be laid over them.
+        # After this the rows say what the index says, pending leases included.
         await self._writer.flush()
-        return await self._ground.reader.look_up(peeking(self._ground, self._place, page, now_ms))
+        return await self._context.reader.look_up(peeking(self._context, self._place, page, now_ms))
 
     async def counts(self, now_ms: int) -> Counts:
         self._check_open()
@@ -237,25 +243,25 @@ class SqlitePartition:
         return unwatch
 
     def follow(self, queue: Queue) -> None:
-        """Go by the settings of a newer version of the queue."""
+        """Use the settings of a newer version of the queue."""
         self.queue = queue
         self._index.settings = queue.settings
         self._wake()
 
     def expire(self, now_ms: int) -> None:
-        """Housekeeping, so that a queue that nobody asks gives its space back too."""
+        """Remove expired messages of a queue that nobody uses, so that it frees its space too."""
         self._expire(max(now_ms, self._now_ms))
 
     def close(self) -> None:
-        """The queue is gone: its rows are swept, and pollers learn it by asking again."""
+        """Refuse everything: the queue is removed. Waiting receives are woken and find that out."""
         self._closed = True
         self._wake()
         self._let_go()
 
     def _let_go(self) -> None:
-        """Of the index, in pieces: a long one that goes at once would stop the loop."""
+        """Free the index in pieces: freeing a long one at once would stop the loop."""
         if self._index.drop(sys.maxsize, LET_GO_MAX):
-            self._ground.loop.call_soon(self._let_go)
+            self._context.loop.call_soon(self._let_go)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -263,20 +269,20 @@ class SqlitePartition:
 
     def _adopted(self, message: Message, now_ms: int) -> Message:
         sent_ms = now_ms if self.queue.settings.fifo else message.sent_ms
-        sequence = next(self._ground.sequences)
+        sequence = next(self._context.sequences)
         return msgspec.structs.replace(message, sequence=sequence, sent_ms=sent_ms)
 
-    def _sending(self, now_ms: int) -> Sending:
-        return Sending(self._place, now_ms, self._published, self._ground.loop.create_future())
+    def _sending(self, now_ms: int) -> PendingSend:
+        return PendingSend(self._place, now_ms, self._published, self._context.loop.create_future())
 
-    def _published(self, sending: Sending) -> None:
+    def _published(self, sending: PendingSend) -> None:
         if self._closed:
-            # Sent while the queue was being removed: its rows may have been swept before.
+            # Sent while the queue was being removed, and its rows may have been swept already.
             self._writer.sweep(self._place[0])
             return
         accepted = sending.accepted
         if not sending.adopted:
-            self._tell_sent(sending)
+            self._observe_sent(sending)
         fresh, records_bytes = {}, 0
         for at in range(len(sending.entries)) if accepted is None else accepted:
             entry = sending.entries[at]
@@ -286,23 +292,23 @@ class SqlitePartition:
         self._cache.put_all(fresh, records_bytes)
         self._wake()
 
-    def _tell_sent(self, sending: Sending) -> None:
+    def _observe_sent(self, sending: PendingSend) -> None:
         messages = sending.messages
         if sending.accepted is not None:
             messages = [messages[at] for at in sending.accepted]
         if messages:
             self._observer.sent(self.queue, self._place[1], messages)
 
-    def _tell_settled(self, receipts: list[Receipt]) -> None:
+    def _observe_settled(self, receipts: list[Receipt]) -> None:
         if receipts:
             self._observer.settled(self.queue, self._place[1], receipts)
 
     def _forget_deduplication(self, sent_before_ms: int) -> Awaitable[None]:
-        """Commits with the deletes that were asked for before."""
+        """Done in one commit with the deletes that were asked for before."""
         bound = (self._place[0], sent_before_ms + limits.DEDUPLICATION_MS)
 
         def forget(connection: apsw.Connection) -> None:
-            connection.execute(self._ground.sql.forget_deduplication, bound)
+            connection.execute(self._context.sql.forget_deduplication, bound)
 
         return self._writer.work(forget, lambda _: None)
 
@@ -321,7 +327,7 @@ class SqlitePartition:
                 self._cache.discard(sequence)
 
     def _wake_blocked(self) -> None:
-        """A message that left may have been all that its group waited for."""
+        """Wake waiting receives if a message that left may have blocked its group."""
         settings = self.queue.settings
         if settings.fifo or settings.group_concurrency is not None:
             self._wake()

@@ -1,6 +1,6 @@
-"""The reader thread: looks things up on a connection that cannot write.
+"""The reader thread: reads on a connection that cannot write, one request after the other.
 
-Work is answered in order. A damaged page costs the messages on it, not the others.
+A damaged page costs the messages on it, not the others.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ import apsw
 
 from dovemq.core.errors import Draining
 from dovemq.core.message import Message
+from dovemq.stores.sqlite.futures import post, reject, resolve
 from dovemq.stores.sqlite.rows import BodyRow, DamagedRecord, RecordCodec
 from dovemq.stores.sqlite.statements import Statements
 
@@ -41,7 +42,7 @@ class Reader:
         return future
 
     def stop(self) -> None:
-        """What was asked so far is answered. On the loop, as `look_up` is."""
+        """Refuse new reads; those that were asked for are answered. Call it on the loop."""
         self._stopped = True
         self._inbox.put(None)
 
@@ -55,23 +56,18 @@ class Reader:
             try:
                 result = read(self._connection)
             except Exception as error:
-                self._post(_reject, future, error)
+                post(self._loop, reject, future, error)
             else:
-                self._post(_resolve, future, result)
+                post(self._loop, resolve, future, result)
         self._connection.close(True)
-
-    def _post(self, call: Callable[..., None], *values: object) -> None:
-        with contextlib.suppress(RuntimeError):
-            # The loop is closed when the process ends without closing the store.
-            self._loop.call_soon_threadsafe(call, *values)
 
 
 class BodyReader:
     """Reads messages by sequence; what is damaged or missing is left out of the answer."""
 
-    def __init__(self, sql: Statements, codec: RecordCodec) -> None:
+    def __init__(self, sql: Statements) -> None:
         self._sql = sql
-        self._codec = codec
+        self.codec = RecordCodec()
 
     def read(
         self,
@@ -80,7 +76,10 @@ class BodyReader:
         ahead: Sequence[int] = (),
         ahead_bytes_max: int = 0,
     ) -> tuple[dict[int, Message], int]:
-        """The messages and their bytes; those ahead only while they fit and nothing fails."""
+        """The messages and the size of their records.
+
+        Those of `ahead` are read only while they fit and no page is damaged.
+        """
         found: dict[int, Message] = {}
         size = self._decode(self.rows(connection, wanted), found)
         with contextlib.suppress(apsw.CorruptError):
@@ -112,20 +111,10 @@ class BodyReader:
         size = 0
         for row in rows:
             try:
-                found[row[0]] = self._codec.message(row)
+                found[row[0]] = self.codec.message(row)
             except DamagedRecord:
                 continue
             size += len(row[2])
             if size >= bytes_max:
                 break
         return size
-
-
-def _resolve(future: asyncio.Future[Any], value: object) -> None:
-    if not future.done():
-        future.set_result(value)
-
-
-def _reject(future: asyncio.Future[Any], error: Exception) -> None:
-    if not future.done():
-        future.set_exception(error)

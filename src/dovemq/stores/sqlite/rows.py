@@ -1,7 +1,8 @@
 """Messages, queues, moves and accounts as rows, and back.
 
-A message's unchanging part is one MessagePack record, behind the place where it is queued. Its
-crc32 starts from the sequence, so a sound record under the wrong sequence is found out too.
+The part of a message that never changes is one MessagePack record, which begins with the queue and
+partition. Its crc32 is seeded with the sequence, so an intact record under a wrong sequence does
+not pass either.
 """
 
 import hashlib
@@ -18,14 +19,14 @@ from dovemq.core.message import Attribute, Message
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
 
 BodyRow = tuple[int, int, bytes]
-"""sequence, crc32, record"""
+"""Sequence, crc32, record."""
 
 QueueRow = tuple[int, str, str, str, str, int, int, int]
 
 _SEED_MASK: Final = 0xFFFF_FFFF
 
 _OLDER_MARK: Final = 0x99
-"""How a record of an older release begins: an array of nine, without the place."""
+"""First byte of a record of an older release: an array of nine, without queue and partition."""
 
 _Held = dict[str, tuple[str, Any]]
 _Text = str | None
@@ -34,7 +35,7 @@ _Record = tuple[int, int, str, str, int, str, _Held, _Text, _Text, _Text, _Text]
 
 
 class DamagedRecord(Exception):
-    """Told to the reader of a row only; it never leaves the store."""
+    """A record that does not match its checksum. Handled within the store."""
 
 
 class RecordCodec:
@@ -95,7 +96,7 @@ def deduplication_digest(settings: QueueSettings, message: Message) -> bytes:
 
 def queue_columns(queue: Queue) -> tuple[str, str]:
     """Settings and tags as text."""
-    return _json(queue.settings), _json(dict(queue.tags))
+    return to_json(queue.settings), to_json(dict(queue.tags))
 
 
 def queue_from_row(row: QueueRow) -> Queue:
@@ -112,16 +113,8 @@ def queue_from_row(row: QueueRow) -> Queue:
     )
 
 
-def move_record(move: Move) -> str:
-    return _json(move)
-
-
 def move_from_record(record: str) -> Move:
     return msgspec.json.decode(record, type=Move)
-
-
-def account_record(account: Account) -> str:
-    return _json(account)
 
 
 def account_from_row(version: int, record: str) -> Account:
@@ -129,5 +122,5 @@ def account_from_row(version: int, record: str) -> Account:
     return msgspec.structs.replace(account, version=version)
 
 
-def _json(value: object) -> str:
+def to_json(value: object) -> str:
     return msgspec.json.encode(value).decode()

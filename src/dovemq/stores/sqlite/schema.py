@@ -14,7 +14,7 @@ import apsw
 from dovemq.core.errors import StoreUnusable
 
 APPLICATION_ID: Final = 1146050117
-"""The letters DOVE; tells our databases from other files."""
+"""The letters DOVE; marks a database as ours."""
 
 
 def load_steps() -> list[str]:
@@ -24,7 +24,7 @@ def load_steps() -> list[str]:
 
 
 def check_version(connection: apsw.Connection, path: Path, known: int) -> int:
-    """The version found; refuses what is not ours or newer than we know. Reads only."""
+    """The version of the file; refuses other databases and newer versions. Reads only."""
     version = int(connection.pragma("user_version"))
     application = int(connection.pragma("application_id"))
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
@@ -40,7 +40,7 @@ def check_version(connection: apsw.Connection, path: Path, known: int) -> int:
 
 
 def migrate(connection: apsw.Connection, steps: Sequence[str]) -> None:
-    """Bring the database to the newest version; a step that was done is not done again."""
+    """Bring the database to the newest version."""
     found = int(connection.pragma("user_version"))
     for version, step in enumerate(steps[found:], start=found + 1):
         connection.execute("BEGIN IMMEDIATE")

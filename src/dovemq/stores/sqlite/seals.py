@@ -1,11 +1,19 @@
-"""A checksum for every page of the database, and how far its log was synced, in a file beside it.
+"""Seals: a file beside the database with a checksum of every page, and marks of its log.
 
-Pages are sealed when a checkpoint has written them; a page that the log still holds is vouched for
-by the log's own checksums. The file is synced before the log may begin anew, so that one of the two
-always knows. The mark of the log is written after each commit and not synced: it never runs ahead
-of the disk, and after a crash of the process alone it is exact.
+    header, 4,096 bytes:  magic, schema version, root pages
+                          mark "synced"         after each commit, not synced
+                          mark "checkpointed"   after each checkpoint, synced
+    then 4 bytes a page:  crc32 of page 1, 2, …; 0: not sealed
 
-Refuses to judge: `damage.examination` compares.
+Invariant: every page can be checked at any moment, by its seal or by the log. A checkpoint copies
+pages from the log to the database; these are sealed, and the seals are synced, before the next
+commit may write over the log. A page that is in the log is checked by the log's own checksums.
+
+The mark "synced" says how far the log was synced, so that a log that was cut short is noticed. It
+is written after that sync, so it is never ahead of the disk. It is not synced itself: after a power
+loss it may be old, after a crash of the process alone it is exact.
+
+This module writes; `damage.examination` compares.
 """
 
 import contextlib
@@ -24,9 +32,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from dovemq.stores.sqlite.directory import sync_directory
-
-SEALS_NAME: Final = "dovemq.seals"
+from dovemq.stores.sqlite.directory import SEALS_NAME
+from dovemq.system.private_files import open_private, sync_directory
 
 LOG_HEADER_BYTES: Final = 32
 FRAME_HEADER_BYTES: Final = 24
@@ -53,7 +60,7 @@ _log = logging.getLogger(__name__)
 
 
 class Mark(Struct, frozen=True):
-    """So many frames of the log that has these salts; then so many messages were stored."""
+    """A position in the log with these salts, and how many messages were stored then."""
 
     salts: bytes
     frames: int
@@ -61,7 +68,7 @@ class Mark(Struct, frozen=True):
 
 
 class Sealed(Struct, frozen=True):
-    """What a file of seals says. `seals[n - 1]` is page n's; 0 where nobody sealed it."""
+    """The contents of a file of seals. `seals[n - 1]` is that of page n; 0: not sealed."""
 
     page_bytes: int
     schema_version: int
@@ -69,12 +76,12 @@ class Sealed(Struct, frozen=True):
     """The first page of every table, by its name."""
     seals: "array[int]"
     synced: Mark | None
-    """How far the log was synced at least; None when the mark cannot be read."""
+    """How far the log was synced, at least; None when the mark is damaged."""
     checkpointed: Mark | None
-    """How far it was copied into the sealed pages."""
+    """How far the log was copied into the sealed pages."""
 
     def vouches(self, number: int, page: bytes) -> bool:
-        """Whether the page is as it was sealed, or was never sealed."""
+        """Whether the page matches its seal or has none."""
         sealed = self.seals[number - 1] if number <= len(self.seals) else 0
         return not sealed or page_seal(page) == sealed
 
@@ -84,7 +91,7 @@ def page_seal(page: bytes | memoryview) -> int:
 
 
 def read_seals(path: Path) -> Sealed | None:
-    """None when there is no such file, or its header is not what was written."""
+    """The seals; None when the file is missing or its header is damaged."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -111,7 +118,7 @@ def read_seals(path: Path) -> Sealed | None:
 
 
 class SealFile:
-    """Written by the thread that commits and checkpoints, and by nobody else."""
+    """The open file of seals. Only the thread that commits and checkpoints writes it."""
 
     def __init__(self, database: Path) -> None:
         self._path = database
@@ -129,19 +136,21 @@ class SealFile:
         is_new = not path.exists()
         self._file = -1
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._file = open_private(path, os.O_RDWR | os.O_CREAT)
             if is_new:
                 sync_directory(database.parent)
             self._map = self._grown(0)
         except OSError as error:
             self._give_up(error)
 
-    def begin(self, known: Sealed | None, page_bytes: int) -> None:
-        """Go on from what is known, or seal the database file as it is."""
+    def begin(
+        self, known: Sealed | None, page_bytes: int, schema_version: int, roots: Mapping[str, int]
+    ) -> None:
+        """Go on from known seals, or seal all pages of the database as they are."""
         if self._void:
             return
         self._page_bytes = page_bytes
-        # Closed after the last connection is: to close it earlier would let go of their locks.
+        # Closed after the last connection: closing any descriptor of a file drops SQLite's locks.
         self._database = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         self._log = os.open(self._log_path, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -149,13 +158,11 @@ class SealFile:
                 self._pages = len(known.seals)
                 self._reserve(self._pages)
             else:
-                self._forget_marks()
+                # The marks too: they belong to another log.
+                self._map[:_HEADER_BYTES] = bytes(_HEADER_BYTES)
                 self._seal_file()
         except OSError as error:
             self._give_up(error)
-
-    def describe(self, schema_version: int, roots: Mapping[str, int]) -> None:
-        if self._void:
             return
         text = json.dumps({"version": schema_version, "roots": roots}).encode()
         crc32 = zlib.crc32(text, self._page_bytes)
@@ -163,10 +170,10 @@ class SealFile:
         header = (_MAGIC, _VERSION, self._page_bytes, len(text), crc32)
         _HEADER.pack_into(self._map, 0, *header)
         self._write_pages()
-        self.sync()
+        os.fdatasync(self._file)
 
     def committed(self, frames: int, messages: int) -> None:
-        """The log is synced up to this frame, and so many messages are stored."""
+        """Note that the log is synced up to this frame, with so many messages stored."""
         if self._void:
             return
         if self._salts_may_change:
@@ -187,9 +194,6 @@ class SealFile:
             return
         self._frames_sealed = frames
         self._write_mark(_CHECKPOINT_AT, frames, 0)
-        self.sync()
-
-    def sync(self) -> None:
         os.fdatasync(self._file)
 
     def close(self) -> None:
@@ -202,21 +206,20 @@ class SealFile:
         self._void, self._log, self._database = True, -1, -1
 
     def unsound(self) -> list[int]:
-        """Pages that are not as they were sealed. A page that is being written may be among them.
-
-        May be asked by any thread.
+        """Numbers of pages that do not match their seal; a page that is being written may be among
+        them. May be called by any thread.
         """
         return [] if self._void else self._compared(range(1, self._pages + 1))
 
     def still_unsound(self, numbers: Sequence[int]) -> list[int]:
-        """Those that neither a checkpoint nor the log explains; asked by the thread that writes."""
+        """Those that still do not match and are not in the log. For the writer thread."""
         if self._void or not numbers:
             return []
         logged = self._logged()
         return self._compared([number for number in numbers if number not in logged])
 
     def _compared(self, numbers: Sequence[int]) -> list[int]:
-        # Read and not mapped: the writer may map the file anew meanwhile.
+        # Not through the map: the writer thread may replace that meanwhile.
         held = os.pread(self._file, _SEAL_BYTES * self._pages, _HEADER_BYTES)
         seals = _words(held[: len(held) - len(held) % _SEAL_BYTES])
         return [
@@ -227,7 +230,7 @@ class SealFile:
         ]
 
     def _logged(self) -> Collection[int]:
-        """Pages of which the log has a version."""
+        """Numbers of the pages that are in the log."""
         if self._log < 0 and self._log_path.exists():
             self._log = os.open(self._log_path, os.O_RDONLY | os.O_CLOEXEC)
         stride = FRAME_HEADER_BYTES + self._page_bytes
@@ -254,7 +257,7 @@ class SealFile:
             self._salts = salts
             self._salts_crc32 = zlib.crc32(salts)
             self._frames_sealed = 0
-            # A log begins anew only after a checkpoint has copied all of it.
+            # The log starts again only after a checkpoint has copied all of it.
             self._salts_may_change = False
 
     def _seal_frames(self, done: int, frames: int) -> None:
@@ -295,18 +298,18 @@ class SealFile:
             self._map = self._grown(pages)
 
     def _grown(self, pages: int) -> mmap.mmap:
-        """Space is taken before it is mapped: a full disk must be an error and not a signal."""
+        """Map the file for at least so many pages.
+
+        The space is allocated first: writing to a map on a full disk would kill the process.
+        """
         capacity = (pages // GROWTH_PAGES + 1) * GROWTH_PAGES
         length = _HEADER_BYTES + _SEAL_BYTES * capacity
         os.posix_fallocate(self._file, 0, length)
         self._capacity = capacity
         return mmap.mmap(self._file, length)
 
-    def _forget_marks(self) -> None:
-        self._map[:_HEADER_BYTES] = bytes(_HEADER_BYTES)
-
     def _give_up(self, error: OSError) -> None:
-        """Without seals the next start reads all and seals anew."""
+        """Stop sealing and void the file; the next start checks all pages and seals them again."""
         _log.warning("pages cannot be sealed (%s): the next start checks all of them", error)
         if not self._void:
             self._void = True
@@ -316,7 +319,7 @@ class SealFile:
 
 
 def _newest(view: memoryview, done: int, frames: int, stride: int) -> dict[int, int]:
-    """By page number the last of these frames that holds it; frames are counted from 0."""
+    """The last of these frames for each page number; frames are counted from 0."""
     start = LOG_HEADER_BYTES + done * stride
     end = LOG_HEADER_BYTES + frames * stride
     with view[start:end] as part, part.cast("I") as words:

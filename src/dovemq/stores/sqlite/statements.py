@@ -1,4 +1,4 @@
-"""The SQL of the embedded store as values. The text lives in `statements.sql`."""
+"""The SQL statements of the embedded store, read from `statements.sql`."""
 
 from importlib import resources
 from typing import Final

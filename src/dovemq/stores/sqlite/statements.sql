@@ -11,7 +11,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 -- name: adopt_entry
 INSERT INTO entry
     (queue, partition, sequence, visible_ms, sent_ms, receive_count, first_received_ms, grp,
-     units, adopted_id, message_id, crc32)
+     adopted_id, units, message_id, crc32)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (queue, partition, adopted_id) WHERE adopted_id IS NOT NULL DO NOTHING
 RETURNING sequence

@@ -1,4 +1,4 @@
-"""What the embedded store counts about itself; shown by the admin API, never read back."""
+"""Counters of the embedded store, shown by the admin API."""
 
 import enum
 

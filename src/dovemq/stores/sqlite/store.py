@@ -9,7 +9,7 @@ import itertools
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import BinaryIO, Final, TypeVar
 
 import apsw
 
@@ -23,20 +23,20 @@ from dovemq.stores.sqlite.bodies import CACHE_BYTES_DEFAULT, Bodies, BodyCache
 from dovemq.stores.sqlite.catalogue import SqliteCatalogue
 from dovemq.stores.sqlite.committer import Committer
 from dovemq.stores.sqlite.connection import check_library, open_reader, unusable
+from dovemq.stores.sqlite.context import StoreContext
 from dovemq.stores.sqlite.damage.evidence import read_reports
-from dovemq.stores.sqlite.damage.report import Report
+from dovemq.stores.sqlite.damage.report import DamageReport
 from dovemq.stores.sqlite.directory import (
     DATABASE_NAME,
     DirectoryLock,
     Reserve,
-    make_directory,
+    prepare_directory,
+    remove_leftovers,
 )
-from dovemq.stores.sqlite.ground import Ground
-from dovemq.stores.sqlite.group import Place
+from dovemq.stores.sqlite.group import PartitionKey
 from dovemq.stores.sqlite.partition import SqlitePartition
 from dovemq.stores.sqlite.reader import BodyReader, Reader
 from dovemq.stores.sqlite.recovery import Recovered, recover
-from dovemq.stores.sqlite.rows import RecordCodec
 from dovemq.stores.sqlite.statements import Statements, load_statements
 from dovemq.stores.sqlite.statistics import Statistics
 from dovemq.stores.sqlite.verification import (
@@ -51,11 +51,11 @@ from dovemq.stores.sqlite.writer import Writer
 T = TypeVar("T")
 
 EXPIRY_PERIOD_SECONDS: Final = 60
-"""How often queues that nobody asks are relieved of expired messages."""
+"""How often expired messages of unused queues are removed."""
 
 
 class SqliteStore:
-    """Made by `open_store`, on the loop that goes on to use it."""
+    """A store of one data directory. Made by `open_store`, on the loop that uses it."""
 
     def __init__(
         self,
@@ -82,9 +82,8 @@ class SqliteStore:
         self._clock = clock
         self._observer = observer
         self._loop = asyncio.get_running_loop()
-        self._partitions: dict[Place, SqlitePartition] = {}
+        self._partitions: dict[PartitionKey, SqlitePartition] = {}
         reserve = Reserve(directory)
-        reserve.make()
         self._seals = recovered.seals
         committer = Committer(
             recovered.writing,
@@ -98,7 +97,7 @@ class SqliteStore:
             self._loop, committer, reserve, self.statistics, recovered.orphans, self._committed
         )
         self._reader = Reader(self._loop, recovered.reading)
-        self._ground = self._new_ground(sql, cache_bytes_max, recovered.sequence_reserved)
+        self._context = self._new_context(sql, cache_bytes_max, recovered.sequence_reserved)
         self.catalogue = SqliteCatalogue(
             self._writer,
             sql,
@@ -107,7 +106,9 @@ class SqliteStore:
             recovered.accounts,
             self._forget,
         )
-        self._open_partitions(recovered)
+        queues = {queue.number: queue for queue in recovered.queues}
+        for (queue_number, number), index in recovered.indexes.items():
+            self._add_partition(queues[queue_number], number, index)
         self._timer = self._loop.call_later(EXPIRY_PERIOD_SECONDS, self._expire)
 
     def partition(self, queue: Queue, number: int) -> SqlitePartition:
@@ -119,7 +120,7 @@ class SqliteStore:
         return partition
 
     async def flush(self) -> None:
-        """Commit all that is pending, also leases that would wait for company."""
+        """Commit everything that is pending, leases included."""
         await self._writer.flush()
 
     async def close(self) -> None:
@@ -132,7 +133,7 @@ class SqliteStore:
             self._lock.release()
 
     def abandon(self) -> None:
-        """For tests: leave the directory as a killed process would."""
+        """Leave the directory as a killed process would. For tests."""
         self._timer.cancel()
         self._writer.abandon()
         self._reader.stop()
@@ -140,31 +141,27 @@ class SqliteStore:
         self._seals.close()
         self._lock.release()
 
-    async def backup(self, target: Path, progress: Progress = no_progress) -> None:
-        """A consistent copy in one file while the store goes on."""
+    async def backup(self, progress: Progress = no_progress) -> BinaryIO:
+        """A consistent copy while the store goes on: an open file without a name."""
         await self._writer.flush()
-        await self._aside(lambda connection: back_up(connection, target, progress))
+        directory = self._path.parent
+        return await self._aside(lambda connection: back_up(connection, directory, progress))
 
     async def verify(self, progress: Progress = no_progress) -> Verification:
-        """Read everything and check it, while the store goes on."""
+        """Read and check everything while the store goes on."""
         await self._writer.flush()
-        ground = self._ground
-        found = await self._aside(
-            lambda connection: verify(
-                connection, ground.sql, ground.body_reader, ground.codec, progress
-            )
-        )
+        found = await self._aside(lambda connection: verify(connection, progress))
         unsound = await asyncio.to_thread(self._seals.unsound)
         still = await self._writer.work(lambda _: self._seals.still_unsound(unsound), _nothing)
         return with_damaged_pages(found, still)
 
-    def damage(self) -> list[Report]:
-        """What was lost at this start and earlier ones, as long as the evidence is there."""
+    def damage(self) -> list[DamageReport]:
+        """Reports on damage that this and earlier starts found, while its files are kept."""
         directory = self._path.parent
         return [each for each in self._reports if (directory / each.evidence).is_dir()]
 
     async def _aside(self, read: Callable[[apsw.Connection], T]) -> T:
-        """On a thread and a connection of its own: the reader has receives to serve."""
+        """Read on a thread and a connection of its own: the reader thread serves receives."""
 
         def run() -> T:
             connection = open_reader(self._path, self._vfs)
@@ -177,27 +174,20 @@ class SqliteStore:
 
         return await asyncio.to_thread(run)
 
-    def _new_ground(self, sql: Statements, cache_bytes_max: int, sequence: int) -> Ground:
-        codec = RecordCodec()
-        body_reader = BodyReader(sql, codec)
+    def _new_context(self, sql: Statements, cache_bytes_max: int, sequence: int) -> StoreContext:
+        body_reader = BodyReader(sql)
         cache = BodyCache(cache_bytes_max, self.statistics)
-        return Ground(
+        return StoreContext(
             self._loop,
             self._writer,
             self._reader,
             Bodies(self._loop, self._reader, body_reader, cache, self.statistics),
             body_reader,
-            codec,
             sql,
             itertools.count(sequence + 1),
             self.statistics,
             self._observer,
         )
-
-    def _open_partitions(self, recovered: Recovered) -> None:
-        queues = {queue.number: queue for queue in recovered.queues}
-        for (queue_number, number), index in recovered.indexes.items():
-            self._add_partition(queues[queue_number], number, index)
 
     def _new_partition(self, queue: Queue, number: int) -> SqlitePartition:
         self._writer.check_open()
@@ -206,7 +196,7 @@ class SqliteStore:
         return self._add_partition(queue, number, index_for(queue.settings, self._rng))
 
     def _add_partition(self, queue: Queue, number: int, index: Index) -> SqlitePartition:
-        partition = SqlitePartition(queue, number, index, self._ground)
+        partition = SqlitePartition(queue, number, index, self._context)
         self._partitions[queue.number, number] = partition
         return partition
 
@@ -247,7 +237,7 @@ async def open_store(
     try:
         lock, recovered = await asyncio.shield(opening)
     except asyncio.CancelledError:
-        # The thread goes on and gets the lock, which nobody would let go of.
+        # The thread goes on and takes the lock, which nobody would release.
         opening.add_done_callback(_give_up)
         raise
     return SqliteStore(
@@ -280,10 +270,11 @@ def _give_up(opening: "asyncio.Future[tuple[DirectoryLock, Recovered]]") -> None
 def _open(
     directory: Path, sql: Statements, rng: random.Random, vfs: str | None, now_ms: int
 ) -> tuple[DirectoryLock, Recovered]:
-    make_directory(directory)
+    prepare_directory(directory)
     lock = DirectoryLock(directory)
     path = directory / DATABASE_NAME
     try:
+        remove_leftovers(directory)
         return lock, recover(path, sql, rng, vfs, now_ms)
     except (apsw.Error, OSError) as error:
         lock.release()

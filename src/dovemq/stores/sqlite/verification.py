@@ -1,4 +1,4 @@
-"""Reads a whole database and tells what is wrong with it; changes nothing."""
+"""Verification: reads a whole database and reports what is wrong with it. Changes nothing."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
@@ -8,10 +8,11 @@ import msgspec
 from msgspec import Struct
 
 from dovemq.core.entry import Entry
+from dovemq.stores.sqlite.damage.report import DamagedMessage
 from dovemq.stores.sqlite.guards import entry_crc32
 from dovemq.stores.sqlite.reader import BodyReader
 from dovemq.stores.sqlite.rows import BodyRow, DamagedRecord, RecordCodec
-from dovemq.stores.sqlite.statements import Statements
+from dovemq.stores.sqlite.statements import Statements, load_statements
 
 PROBLEMS_MAX: Final = 100
 DAMAGED_LISTED_MAX: Final = 1_000
@@ -21,23 +22,14 @@ _MESSAGE_ID: Final = 9
 _CRC32: Final = 10
 
 Progress = Callable[[int, int], None]
-"""Called now and then, on the working thread, with what is done and what there is in all."""
-
-
-class DamagedMessage(Struct, frozen=True):
-    queue: str
-    """As `account/name`; the bare number when the queue is gone."""
-    sequence: int
-    reason: str
-    message_id: str | None = None
-    """None when an older release wrote it."""
+"""Called now and then, on the working thread, with the work done and the total."""
 
 
 class Verification(Struct, frozen=True):
-    """`messages` counts all, `damaged_count` those unfit to deliver; `damaged` lists the first.
+    """The result. `damaged_count` of the `messages` cannot be delivered; `damaged` lists the first.
 
-    `strays`: bodies that no entry names; they cost space and nothing else. `problems`: what
-    SQLite finds wrong with the structure of the file.
+    `strays` are bodies without an entry, which only take space. `problems` are errors in the
+    structure of the file.
     """
 
     messages: int
@@ -63,19 +55,13 @@ def no_progress(_done: int, _total: int) -> None:
     pass
 
 
-def verify(
-    connection: apsw.Connection,
-    sql: Statements,
-    body_reader: BodyReader,
-    codec: RecordCodec,
-    progress: Progress = no_progress,
-) -> Verification:
-    """One snapshot, so that a busy store is judged as it was at one moment."""
+def verify(connection: apsw.Connection, progress: Progress = no_progress) -> Verification:
+    """Verify one snapshot: a store in use is checked as it was at one moment."""
     connection.execute("BEGIN")
     try:
         problems = _structure(connection)
         try:
-            return _messages(connection, sql, body_reader, codec, progress, problems)
+            return _messages(connection, progress, problems)
         except apsw.CorruptError as error:
             return Verification(messages=0, problems=(*problems, str(error)))
     finally:
@@ -91,13 +77,10 @@ def _structure(connection: apsw.Connection) -> tuple[str, ...]:
 
 
 def _messages(
-    connection: apsw.Connection,
-    sql: Statements,
-    body_reader: BodyReader,
-    codec: RecordCodec,
-    progress: Progress,
-    problems: tuple[str, ...],
+    connection: apsw.Connection, progress: Progress, problems: tuple[str, ...]
 ) -> Verification:
+    sql = load_statements()
+    body_reader = BodyReader(sql)
     names = {row[0]: f"{row[1]}/{row[2]}" for row in connection.execute(sql.select_queues)}
     total = int(connection.execute(sql.count_entries).get)
     damaged: list[DamagedMessage] = []
@@ -107,7 +90,9 @@ def _messages(
         for entry in page:
             number, _, sequence = entry[:3]
             missing += sequence not in rows
-            reason = _entry_reason(entry) or _body_reason(entry, rows.get(sequence), codec)
+            reason = _entry_reason(entry) or _body_reason(
+                entry, rows.get(sequence), body_reader.codec
+            )
             if reason:
                 damaged_count += 1
                 if len(damaged) < DAMAGED_LISTED_MAX:
@@ -115,7 +100,7 @@ def _messages(
                     damaged.append(DamagedMessage(name, sequence, reason, entry[_MESSAGE_ID]))
         done += len(page)
         progress(done, total)
-    # Nobody can count the bodies of a broken table.
+    # The bodies of a damaged table cannot be counted.
     bodies = done - missing if problems else int(connection.execute(sql.count_bodies).get)
     strays = max(0, bodies - (done - missing))
     return Verification(total, problems, tuple(damaged), damaged_count, strays)

@@ -1,11 +1,24 @@
-"""Group commit: what the loop asks for between two commits becomes one transaction.
+"""Group commit: everything that the loop asks for between two commits becomes one transaction.
 
-Lives on the event loop and owns the writer thread. A group is handed over when the writer is
-idle, so that all requests of one turn of the loop, or of a crowd, share a commit; what arrives
-while a commit runs goes into the next. Sends and settles are answered after their commit.
-Leases are held back up to `LEASE_WRITE_MS_MAX`: most are settled before, and then never written;
-of the others only the latest state is. Refuses everything after a failed commit: an fsync that
-failed is not tried again.
+    event loop (all methods but `_run`)              writer thread (`_run`)
+    send, delete, work ──► _pending
+                             │ handed over when the writer is idle
+                        _committing ───────────────► Committer.commit, synced
+                                                          │
+    1. index, catalogue ◄── _published ◄──────────────────┤
+    2. futures                                            │
+    3. the next group                                checkpoint, if one is due
+
+The loop owns the index and every future; the writer thread owns the connection that writes. A group
+passes from one to the other and back, so there is no lock. Requests of one turn of the loop, or of
+a crowd of clients (`Gathering`), share a commit. What arrives during a commit goes into the next.
+
+- A send or a delete is answered after its commit. Before the answer the index is changed, so a
+  client that has its answer sees what it did.
+- A lease is written up to `LEASE_WRITE_MS_MAX` later. Most messages are deleted before that, and
+  then their lease is never written; of the others only the newest state is.
+- After a commit that failed, everything is refused until a restart: what the disk holds is unknown,
+  and an fsync that failed must not be tried again (see `Committer`).
 """
 
 import asyncio
@@ -22,11 +35,18 @@ import apsw
 from dovemq.core.commands import Duplicate, Sent
 from dovemq.core.entry import Entry
 from dovemq.core.errors import Draining, StoreFailed, StoreFull, UnavailableError
-from dovemq.stores.sqlite.committer import SWEEP_ROWS_MAX, Committer, Outcome, Result
-from dovemq.stores.sqlite.directory import Reserve
+from dovemq.stores.sqlite.committer import SWEEP_ROWS_MAX, CommitOutcome, CommitResult, Committer
+from dovemq.stores.sqlite.directory import Reserve, Space
+from dovemq.stores.sqlite.futures import post, reject, resolve
 from dovemq.stores.sqlite.gathering import Gathering
-from dovemq.stores.sqlite.group import EntryKey, Group, Place, Sending, Touched, Work
-from dovemq.stores.sqlite.space import Space
+from dovemq.stores.sqlite.group import (
+    CommitGroup,
+    EntryKey,
+    PartitionKey,
+    PendingSend,
+    Touched,
+    Work,
+)
 from dovemq.stores.sqlite.statistics import Statistics, StoreState
 
 LEASE_WRITE_MS_MAX: Final = 200
@@ -47,22 +67,22 @@ class Writer:
     ) -> None:
         self._loop = loop
         self._committer = committer
-        self._space = Space(reserve)
+        self._space = Space(reserve, statistics)
         self._statistics = statistics
         self._committed = committed
-        self._pending = Group()
-        self._committing: Group | None = None
+        self._pending = CommitGroup()
+        self._committing: CommitGroup | None = None
         self._touched: Touched = {}
         self._touched_due = False
         self._deleting: set[int] = set()
-        self._expired: deque[tuple[Place, list[int]]] = deque()
+        self._expired: deque[tuple[PartitionKey, list[int]]] = deque()
         self._sweeps: deque[int] = deque(orphans)
         self._gathering = Gathering(loop, self._hand_over)
         self._timer: asyncio.TimerHandle | None = None
         self._closing = False
         self._stopped = False
         self._abandoned = False
-        self._inbox: queue.SimpleQueue[Group | None] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[CommitGroup | None] = queue.SimpleQueue()
         self._finish = True
         self._thread = threading.Thread(target=self._run, name="dovemq-writer", daemon=True)
         self._thread.start()
@@ -80,16 +100,14 @@ class Writer:
             raise StoreFailed(self._statistics.failure or "unknown")
 
     def check_space(self, now_ms: int) -> None:
-        """Refuses sends while the disk is full; the first that may be tried again is let in."""
+        """Refuse sends on a full disk; accept them again when space has returned."""
         if self._statistics.state is StoreState.OK and not self._closing:
             return
         self.check_usable()
-        if not self._space.has_returned(now_ms):
-            raise StoreFull()
-        self._statistics.state = StoreState.OK
+        self._space.check_returned(now_ms)
         self._pending.remake_reserve = True
 
-    def send(self, sending: Sending) -> asyncio.Future[list[Sent | Duplicate]]:
+    def send(self, sending: PendingSend) -> asyncio.Future[list[Sent | Duplicate]]:
         self._pending.sendings.append(sending)
         self._schedule()
         return sending.future
@@ -103,26 +121,30 @@ class Writer:
         self._schedule()
         return future
 
-    def touch(self, place: Place, entries: Sequence[Entry]) -> None:
-        """Write the entries' state some time soon."""
+    def touch(self, place: PartitionKey, entries: Sequence[Entry]) -> None:
+        """Write the entries' state soon; nobody waits for it."""
         touched = self._touched
         for entry in entries:
             touched[entry.sequence] = (place, entry)
         if self._timer is None:
             self._arm()
 
-    def delete(self, place: Place, sequence: int) -> None:
-        """Takes effect with the future of `commit`."""
+    def delete(self, place: PartitionKey, sequence: int) -> None:
+        """Delete the message with the next commit; the caller then asks for `commit`."""
+        # A lease that is not on disk yet need not be written any more.
         self._touched.pop(sequence, None)
         self._pending.deletes.append((*place, sequence))
         self._deleting.add(sequence)
 
     def deleting(self, sequence: int) -> bool:
-        """Whether the message is gone here but may still be there after a crash."""
+        """Whether the message is gone from the index, but its delete is not durable yet."""
         return sequence in self._deleting
 
-    def expire(self, place: Place, sequences: list[int]) -> None:
-        """Delete in bounded pieces; nobody waits: after a crash they expire again."""
+    def expire(self, place: PartitionKey, sequences: list[int]) -> None:
+        """Delete expired messages in bounded pieces. Nobody waits: after a crash they expire again.
+
+        Takes the list over.
+        """
         for sequence in sequences:
             self._touched.pop(sequence, None)
         self._expired.append((place, sequences))
@@ -134,19 +156,19 @@ class Writer:
         self._schedule()
 
     def commit(self) -> asyncio.Future[None]:
-        """Done when all that was asked so far is durable."""
+        """A future that is done when everything that was asked so far is durable."""
         future: asyncio.Future[None] = self._loop.create_future()
         self._pending.waiters.append(future)
         self._schedule()
         return future
 
     async def flush(self) -> None:
-        """All that was asked so far is durable, also what nobody waits for."""
+        """Wait until everything is durable, also leases and expired messages."""
         self.check_usable()
         await self._flush()
 
     async def close(self) -> None:
-        """A call that was cancelled may be repeated."""
+        """Write what is pending and end the thread. A call that was cancelled may be repeated."""
         self._closing = True
         if not self._stopped:
             if self._statistics.state is not StoreState.FAILED:
@@ -156,7 +178,7 @@ class Writer:
         await asyncio.to_thread(self._thread.join)
 
     def abandon(self) -> None:
-        """As if the process were killed: the commit under way may end, nothing else is done."""
+        """Stop as if the process were killed: a commit under way ends, nothing else is written."""
         self._closing = self._abandoned = True
         self._finish = False
         self._stop()
@@ -194,75 +216,73 @@ class Writer:
         if self._touched_due:
             group.freeze(self._touched)
             self._touched, self._touched_due = {}, False
-        if group.empty and not self._expired and not self._sweeps:
-            return
-        self._pending = Group()
-        self._committing = group
         group.expired = _taken(self._expired)
         group.sweep = self._sweeps[0] if self._sweeps else None
+        if not (group.writes or group.waiters or group.remake_reserve):
+            return
+        self._pending = CommitGroup()
+        self._committing = group
         group.begun = self._loop.time()
         self._inbox.put(group)
 
     def _run(self) -> None:
-        """The writer thread. After a failure it touches the disk no more."""
-        failure: Result | None = None
+        """The writer thread. After a failure it answers every group with it and writes no more."""
+        failure: CommitResult | None = None
         while (group := self._inbox.get()) is not None:
             result = failure or self._commit_group(group)
-            self._post(self._published, group, result)
-            if result.outcome is Outcome.FAILED:
+            post(self._loop, self._published, group, result)
+            if result.outcome is CommitOutcome.FAILED:
                 failure = result
             elif self._committer.checkpoint_due():
                 checkpointed = self._committer.checkpoint()
-                self._post(self._checkpointed, checkpointed)
-                if checkpointed.outcome is Outcome.FAILED:
+                post(self._loop, self._checkpointed, checkpointed)
+                if checkpointed.outcome is CommitOutcome.FAILED:
                     failure = checkpointed
         if self._finish and failure is None:
             self._committer.finish()
         self._committer.close()
 
-    def _commit_group(self, group: Group) -> Result:
+    def _commit_group(self, group: CommitGroup) -> CommitResult:
         try:
             return self._committer.commit(group)
         except Exception as error:
-            _log.exception("the writer met an error that it does not know")
-            return Result(Outcome.FAILED, repr(error))
+            _log.exception("unexpected error in the writer thread")
+            return CommitResult(CommitOutcome.FAILED, repr(error))
 
-    def _post(self, call: Callable[..., None], *values: object) -> None:
-        with contextlib.suppress(RuntimeError):
-            # The loop is closed when the process ends without closing the store.
-            self._loop.call_soon_threadsafe(call, *values)
-
-    def _checkpointed(self, result: Result) -> None:
+    def _checkpointed(self, result: CommitResult) -> None:
         self._statistics.checkpoints += 1
-        if result.outcome is Outcome.FAILED:
+        if result.outcome is CommitOutcome.FAILED:
             self._failed(result.cause)
 
-    def _published(self, group: Group, result: Result) -> None:
+    def _published(self, group: CommitGroup, result: CommitResult) -> None:
+        """Back on the loop: the group is ours again, and the writer thread is idle."""
         if self._abandoned:
             return
         self._committing = None
         self._gathering.committed(group.requests + self._pending.requests)
-        self._space.free_pages_bytes = group.free_pages_bytes
+        is_short = self._space.is_short(group.free_pages_bytes)
         self._committed(group.items, self._loop.time() - group.begun)
-        if result.outcome is Outcome.FAILED:
+        if result.outcome is CommitOutcome.FAILED:
             self._failed(result.cause, group)
             return
-        if result.outcome is Outcome.FULL:
+        if result.outcome is CommitOutcome.FULL:
             self._owe(group)
         else:
             try:
-                self._publish(group, sent=result.outcome is Outcome.COMMITTED)
+                self._publish(group, sent=result.outcome is CommitOutcome.COMMITTED)
             except Exception as error:
-                # What is durable and what is visible differ now: only a restart mends that.
+                # The disk and the index differ now, and only a restart makes them equal again.
                 _log.exception("a commit cannot be published")
                 self._failed(repr(error), group)
                 return
-        self._continue(idle=result.outcome is Outcome.FULL)
+            if is_short:
+                self._space.refuse_sends()
+        self._continue(idle=result.outcome is CommitOutcome.FULL)
 
     def _continue(self, *, idle: bool) -> None:
-        """What somebody waits for goes on at once; leases wait for their time.
+        """Start the next group: at once if somebody waits for it, else when leases are due.
 
-        `idle`: what could not be written is not tried again before somebody asks for something.
+        `idle`: on a full disk nothing is tried again before somebody asks for something.
         """
         pending = self._pending
         if pending.requests:
@@ -274,7 +294,12 @@ class Writer:
         elif self._touched and self._timer is None:
             self._arm()
 
-    def _publish(self, group: Group, *, sent: bool) -> None:
+    def _publish(self, group: CommitGroup, *, sent: bool) -> None:
+        """Make the group visible, then answer its callers. Everything in it is durable.
+
+        `publish` changes the index or the catalogue. It comes before the future of the request, and
+        no other task runs in between: a client that has its answer finds the change.
+        """
         for key in group.deletes:
             self._deleting.discard(key[2])
         if group.sweep is not None:
@@ -283,52 +308,54 @@ class Writer:
                 self._sweeps.popleft()
         for work in group.works:
             work.publish(work.result)
-            _resolve(work.future, work.result)
+            resolve(work.future, work.result)
         for waiter in group.waiters:
-            _resolve(waiter, None)
+            resolve(waiter, None)
         if not sent:
             self._full(group)
             return
         for sending in group.sendings:
             sending.publish(sending)
-            _resolve(sending.future, sending.answers)
+            resolve(sending.future, sending.answers)
 
-    def _full(self, group: Group) -> None:
-        if self._statistics.state is StoreState.OK:
-            _log.error("the disk is full: sends are refused until space returns")
-        self._statistics.state = StoreState.FULL
+    def _full(self, group: CommitGroup) -> None:
+        self._space.refuse_sends()
         for sending in group.sendings:
             self._space.ran_out(sending.now_ms)
-            _reject(sending.future, StoreFull())
+            reject(sending.future, StoreFull())
 
-    def _owe(self, group: Group) -> None:
-        """Not even deletes could be written: they are tried again with the next group."""
+    def _owe(self, group: CommitGroup) -> None:
+        """Put back what could not be written, deletes included; the next group tries it again.
+
+        The index has forgotten the deleted messages already, so their deletes must not be lost. A
+        lease that changed meanwhile is newer than the one in the group, and stays.
+        """
         self._full(group)
         for future in group.futures():
-            _reject(future, StoreFull())
+            reject(future, StoreFull())
         self._pending.deletes[:0] = group.deletes
         self._expired.extend(((queue, part), [sequence]) for queue, part, sequence in group.expired)
         for sequence, touched in group.touched.items():
             if sequence not in self._deleting:
                 self._touched.setdefault(sequence, touched)
 
-    def _failed(self, cause: str, group: Group | None = None) -> None:
+    def _failed(self, cause: str, group: CommitGroup | None = None) -> None:
         _log.critical("a commit failed (%s): nothing is accepted until restart", cause)
         self._statistics.state = StoreState.FAILED
         self._statistics.failure = cause
         self._fail_all(StoreFailed(cause), group)
 
-    def _fail_all(self, error: UnavailableError, group: Group | None = None) -> None:
+    def _fail_all(self, error: UnavailableError, group: CommitGroup | None = None) -> None:
         for failed in (group, self._committing, self._pending):
             if failed is None:
                 continue
             for future in failed.futures():
-                _reject(future, error)
+                reject(future, error)
         self._committing = None
-        self._pending = Group()
+        self._pending = CommitGroup()
 
 
-def _taken(expired: deque[tuple[Place, list[int]]]) -> list[EntryKey]:
+def _taken(expired: deque[tuple[PartitionKey, list[int]]]) -> list[EntryKey]:
     """As many of them as go into one group; they leave the queue."""
     taken: list[EntryKey] = []
     while expired and len(taken) < EXPIRED_PER_GROUP_MAX:
@@ -339,13 +366,3 @@ def _taken(expired: deque[tuple[Place, list[int]]]) -> list[EntryKey]:
         if not sequences:
             expired.popleft()
     return taken
-
-
-def _resolve(future: asyncio.Future[Any], value: object) -> None:
-    if not future.done():
-        future.set_result(value)
-
-
-def _reject(future: asyncio.Future[Any], error: UnavailableError) -> None:
-    if not future.done():
-        future.set_exception(error)

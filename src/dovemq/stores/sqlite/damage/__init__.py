@@ -1,1 +1,1 @@
-"""What becomes of a damaged database: found out, read page by page, rebuilt, told."""
+"""Finds damage in a database, reads what is intact, builds a new database, and reports."""

@@ -1,7 +1,11 @@
-"""Rows out of single pages of a SQLite database, also out of pages that are not whole.
+"""Reads rows from single pages of a SQLite database, damaged pages included.
 
-Knows the file format and nothing of what the rows mean. A cell that makes no sense is passed over;
-whether a row that came out is one that was written, its own checksum must tell.
+Knows the file format and not the meaning of the rows. A cell that cannot be decoded is skipped.
+A row that comes out may still be wrong: the caller checks the checksum in the row.
+
+    page:  header | cell pointers … | free | … cells          (page 1: after 100 bytes of header)
+    cell:  payload length | rowid (tables) | payload | number of the first overflow page, if any
+    payload:  header length | type of each value … | values …
 """
 
 import struct
@@ -12,7 +16,7 @@ from msgspec import Struct
 
 PAGE_ONE_HEADER_BYTES: Final = 100
 PAYLOAD_BYTES_MAX: Final = 16 * 1024 * 1024
-"""Far above the largest message; a length beyond it is not one that was written."""
+"""Far above the largest message; a greater length is damaged."""
 
 LEAF_TABLE: Final = 0x0D
 LEAF_INDEX: Final = 0x0A
@@ -31,17 +35,18 @@ _BLOB: Final = 12
 
 Values = list[Any]
 Fetch = Callable[[int], bytes | None]
-"""The page of this number, for what does not fit into one."""
+"""Returns the page of this number; used for the overflow pages of long rows."""
 
 
-class Nonsense(Exception):
-    """Bytes that are no cell or no record; never leaves this package."""
+class Undecodable(Exception):
+    """Bytes that are no cell or no record. Handled within this module."""
 
 
-class Row(Struct):
-    """`rowid` is None in an index. `values` is None when a page of a long row is missing.
+class RawRow(Struct):
+    """A row as it was read, unchecked.
 
-    `pages`: where the rest of a long row stands.
+    `rowid` is None in an index. `values` is None when an overflow page is missing; `pages` are the
+    overflow pages.
     """
 
     rowid: int | None
@@ -55,15 +60,15 @@ def kind_of(page: bytes, number: int) -> int | None:
 
 
 def children(page: bytes, number: int) -> list[int]:
-    """Of an interior page, in order."""
+    """Page numbers of the children of an interior page, in order."""
     start = _start(number)
     found = [int.from_bytes(page[at : at + 4], "big") for at in _cells(page, start, 12)]
     found.append(int.from_bytes(page[start + 8 : start + 12], "big"))
     return found
 
 
-def rows(page: bytes, number: int, fetch: Fetch, kind: int | None = None) -> Iterator[Row]:
-    """Every row that stands on the page; `kind` says what it is when the page itself does not."""
+def rows(page: bytes, number: int, fetch: Fetch, kind: int | None = None) -> Iterator[RawRow]:
+    """Every row on the page. `kind` replaces what the page says of its own kind."""
     start = _start(number)
     kind = kind if kind is not None else page[start]
     if kind == INTERIOR_TABLE:
@@ -72,7 +77,7 @@ def rows(page: bytes, number: int, fetch: Fetch, kind: int | None = None) -> Ite
     for at in _cells(page, start, header_bytes):
         try:
             yield _row(page, at if kind in _LEAVES else at + 4, kind in _TABLES, fetch)
-        except (Nonsense, IndexError, struct.error, UnicodeDecodeError):
+        except (Undecodable, IndexError, struct.error, UnicodeDecodeError):
             continue
 
 
@@ -85,22 +90,22 @@ def _cells(page: bytes, start: int, header_bytes: int) -> Iterator[int]:
             yield at
 
 
-def _row(page: bytes, at: int, table: bool, fetch: Fetch) -> Row:
+def _row(page: bytes, at: int, table: bool, fetch: Fetch) -> RawRow:
     length, at = _varint(page, at)
     rowid = None
     if table:
         rowid, at = _varint(page, at)
     if length > PAYLOAD_BYTES_MAX:
-        raise Nonsense
+        raise Undecodable
     local = _local_bytes(length, len(page), table)
     head = page[at : at + local]
     if len(head) != local:
-        raise Nonsense
+        raise Undecodable
     if local == length:
-        return Row(rowid, _record(head), [])
+        return RawRow(rowid, _record(head), [])
     at += local
     rest, pages = _rest(int.from_bytes(page[at : at + 4], "big"), length - local, fetch)
-    return Row(rowid, None if rest is None else _record(head + rest), pages)
+    return RawRow(rowid, None if rest is None else _record(head + rest), pages)
 
 
 def _local_bytes(length: int, usable: int, table: bool) -> int:
@@ -131,18 +136,18 @@ def _rest(number: int, length: int, fetch: Fetch) -> tuple[bytes | None, list[in
 def _record(payload: bytes) -> Values:
     header_bytes, at = _varint(payload, 0)
     if header_bytes > len(payload):
-        raise Nonsense
+        raise Undecodable
     values: Values = []
     body = header_bytes
     length = len(payload)
     while at < header_bytes:
         code = payload[at]
-        # Nearly all of them: a number or nothing, told by one byte.
+        # Most values are integers or NULL, whose type takes one byte.
         if code < len(_INTEGER_BYTES):
             at += 1
             end = body + _INTEGER_BYTES[code]
             if end > length:
-                raise Nonsense
+                raise Undecodable
             values.append(int.from_bytes(payload[body:end], "big", signed=True) if code else None)
             body = end
             continue
@@ -159,7 +164,7 @@ def _value(payload: bytes, at: int, code: int) -> tuple[Any, int]:
         return code - _ZERO, at
     end = at + (code - _BLOB) // 2
     if code < _BLOB or end > len(payload):
-        raise Nonsense
+        raise Undecodable
     piece = payload[at:end]
     return (piece.decode() if code % 2 else piece), end
 

@@ -1,61 +1,55 @@
-"""The damaged files, kept beside the database that took their place, with the report on them.
+"""Keeps the damaged files, with their report, beside the database that replaced them.
 
-The new database is whole under a name of its own before the old one is touched; a start that was
-interrupted in between is carried on by the next.
+The new database is complete, under a name of its own, before the old one is touched. The next start
+finishes an exchange that was interrupted.
 """
 
-import os
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from dovemq.stores.sqlite.damage.report import Report
-from dovemq.stores.sqlite.directory import DATABASE_NAME, sync_directory
-from dovemq.stores.sqlite.seals import SEALS_NAME
+from dovemq.stores.sqlite.damage.report import DamageReport
+from dovemq.stores.sqlite.directory import DATABASE_NAME, EVIDENCE_NAME, SEALS_NAME
+from dovemq.system.private_files import new_private_file, sync_directory
 
-EVIDENCE_NAME: Final = "damage"
 REPORT_NAME: Final = "report.json"
 REBUILT_NAME: Final = DATABASE_NAME + ".rebuilt"
 REPORTS_MAX: Final = 100
-"""How many are read; the newest ones."""
+"""Number of reports that are read, the newest ones."""
 
 _MOVED: Final = (DATABASE_NAME, f"{DATABASE_NAME}-wal", f"{DATABASE_NAME}-journal", SEALS_NAME)
 _SHARED_MEMORY: Final = f"{DATABASE_NAME}-shm"
 
 
 def new_evidence(directory: Path) -> str:
-    """A directory for the damaged files, by its path within the data directory."""
+    """Make a directory for the damaged files; returns its path relative to the data directory."""
     number = 1 + max(map(int, _numbers(directory)), default=0)
     name = f"{EVIDENCE_NAME}/{number:04d}"
     (directory / name).mkdir(mode=0o700, parents=True)
     return name
 
 
-def save_report(directory: Path, report: Report) -> None:
-    path = directory / report.evidence / REPORT_NAME
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+def save_report(directory: Path, report: DamageReport) -> None:
+    with new_private_file(directory / report.evidence / REPORT_NAME) as file:
         file.write(msgspec.json.encode(report))
-        file.flush()
-        os.fsync(file.fileno())
-    sync_directory(path.parent)
 
 
-def read_reports(directory: Path) -> list[Report]:
-    """Oldest first. Whoever removes an evidence directory has taken note of it."""
+def read_reports(directory: Path) -> list[DamageReport]:
+    """The reports whose directories the operator has not removed, oldest first."""
     reports = []
     for number in _numbers(directory)[-REPORTS_MAX:]:
         try:
             data = (directory / EVIDENCE_NAME / number / REPORT_NAME).read_bytes()
-            reports.append(msgspec.json.decode(data, type=Report))
+            reports.append(msgspec.json.decode(data, type=DamageReport))
         except (FileNotFoundError, msgspec.DecodeError):
-            # Made by a start that was interrupted before it knew what to report.
+            # Made by a start that was interrupted before it wrote its report.
             continue
     return reports
 
 
 def change_places(directory: Path) -> None:
-    """Put the rebuilt database in the place of the damaged one; nothing, if there is none."""
+    """Replace the damaged database by the rebuilt one, if there is one."""
     rebuilt = directory / REBUILT_NAME
     if not rebuilt.exists():
         return

@@ -1,7 +1,7 @@
-"""At start: whether the files are as they were written, and if not, what can be saved.
+"""Examination at start: compares the files with their seals and rebuilds a damaged database.
 
-Looks before SQLite does, which would take a damaged log for a short one, and a stale page for a
-sound one.
+It comes before SQLite opens the files: SQLite would take a damaged log for a short one, and an
+outdated page for the current one.
 """
 
 import logging
@@ -13,7 +13,7 @@ import apsw
 from msgspec import Struct
 
 from dovemq.core.errors import StoreUnusable
-from dovemq.stores.sqlite.connection import make_private, open_reader
+from dovemq.stores.sqlite.connection import open_reader
 from dovemq.stores.sqlite.damage.btree import PAGE_ONE_HEADER_BYTES
 from dovemq.stores.sqlite.damage.evidence import (
     REBUILT_NAME,
@@ -22,49 +22,50 @@ from dovemq.stores.sqlite.damage.evidence import (
     save_report,
 )
 from dovemq.stores.sqlite.damage.frames import Log, read_log
-from dovemq.stores.sqlite.damage.harvest import Harvest
 from dovemq.stores.sqlite.damage.image import Image
 from dovemq.stores.sqlite.damage.rebuilding import Rebuilding
-from dovemq.stores.sqlite.damage.report import Ledger, Report
-from dovemq.stores.sqlite.directory import DATABASE_NAME, sync_directory
+from dovemq.stores.sqlite.damage.report import DamageReport, DamageReportBuilder
+from dovemq.stores.sqlite.damage.salvage import RowSalvage
+from dovemq.stores.sqlite.directory import DATABASE_NAME, PARTIAL_SUFFIX, SEALS_NAME
 from dovemq.stores.sqlite.schema import APPLICATION_ID
-from dovemq.stores.sqlite.seals import SEALS_NAME, Mark, Sealed, read_seals
+from dovemq.stores.sqlite.seals import Mark, Sealed, read_seals
+from dovemq.system.private_files import create_private, sync_directory, sync_file
 
 PAGES_NAMED_MAX: Final = 100
-PARTIAL_SUFFIX: Final = ".partial"
 
 _PAGE_BYTES_DEFAULT: Final = 4_096
 _PAGE_BYTES_AT: Final = 16
 _VERSION_AT: Final = 60
 _APPLICATION_AT: Final = 68
 _PAGE_BYTES_CODED: Final = 1
-"""How the header says 65,536."""
+"""The code of 65,536 in the header."""
 
 _log = logging.getLogger(__name__)
 
 
 class Examined(Struct, frozen=True):
-    """`sealed` is None when the pages have to be sealed as they are now."""
+    """The result. `sealed` is None when the pages have to be sealed as they are now."""
 
     sealed: Sealed | None
-    report: Report | None
+    report: DamageReport | None
 
 
 def examine(directory: Path, version_known: int, now_ms: int) -> Examined:
-    """Rebuilds what is damaged. The directory is locked, and no connection is open.
+    """Examine the files and rebuild a damaged database.
 
-    What is not ours, or is of a newer release, is left to be refused.
+    The directory must be locked and no connection open. A database of another program or of a newer
+    release is left alone; `check_version` refuses it later.
     """
     change_places(directory)
     database = directory / DATABASE_NAME
     seals = directory / SEALS_NAME
     sealed = read_seals(seals)
     size = database.stat().st_size if database.exists() else 0
-    if sealed is None and not (size and _is_ours(database, version_known)):
+    if sealed is None and not (size and _is_ours(_header(database), version_known)):
         return Examined(None, None)
     if sealed is not None and sealed.schema_version > version_known:
         return Examined(None, None)
-    page_bytes = sealed.page_bytes if sealed is not None else _page_bytes(database)
+    page_bytes = sealed.page_bytes if sealed is not None else _page_bytes(_header(database))
     synced = sealed.synced if sealed is not None else None
     log = read_log(database.with_name(f"{DATABASE_NAME}-wal"), page_bytes, synced)
     notes = _log_notes(log, sealed)
@@ -72,16 +73,16 @@ def examine(directory: Path, version_known: int, now_ms: int) -> Examined:
     try:
         if sealed is None:
             if seals.exists():
-                _log.warning("%s cannot be read: all pages are checked and sealed anew", seals)
+                _log.warning("%s cannot be read: all pages are checked and sealed again", seals)
             if not notes:
                 notes = _structure_notes(database)
         damaged = list(image.unsound())
         if not damaged and not notes:
             return Examined(sealed, None)
         roots = sealed.roots if sealed is not None else {}
-        _log.error("%s is damaged: a new one is made of what is whole in it", database)
+        _log.error("%s is damaged: a new database is built from its intact rows", database)
         stored = _stored(log, sealed)
-        report = _rebuild(directory, Harvest(image, roots), damaged, notes, stored, now_ms)
+        report = _rebuild(directory, RowSalvage(image, roots), damaged, notes, stored, now_ms)
     finally:
         image.close()
     change_places(directory)
@@ -94,7 +95,9 @@ def _log_notes(log: Log | None, sealed: Sealed | None) -> list[str]:
     synced = sealed.synced if sealed is not None else None
     copied = _frames_of(log, sealed.checkpointed if sealed is not None else None)
     if sealed is not None and synced is None:
-        _log.warning("the mark of the log cannot be read: a log that was cut would not be found")
+        _log.warning(
+            "the mark of the log cannot be read: a log that was cut short would not be noticed"
+        )
     notes = []
     missing = _missing(log, sealed)
     if missing:
@@ -105,20 +108,20 @@ def _log_notes(log: Log | None, sealed: Sealed | None) -> list[str]:
     if log is None:
         return notes
     kept = log.kept(synced)
-    # SQLite would lay an older version over a newer one, or lose what was answered. A log that was
-    # copied and of which it takes nothing does no harm.
+    # SQLite would put older pages over newer ones, or lose commits that were answered. A log that
+    # was copied, and of which SQLite uses nothing, does no harm.
     if 0 < log.replayed < copied or log.replayed < kept > copied:
         notes += [] if log.header_whole else ["the header of the log is damaged"]
         wrong = [frame.number for frame in log.frames[:kept] if not frame.whole]
         for number in (wrong or [log.replayed + 1])[:PAGES_NAMED_MAX]:
             notes.append(f"the log is damaged at frame {number} of {len(log.frames)}")
     elif any(frame.commit_pages for frame in log.frames[kept:]):
-        _log.warning("the last commit of the log is not whole: nobody was told that it was done")
+        _log.warning("the last commit of the log is not whole; it was not answered, and is dropped")
     return notes
 
 
 def _missing(log: Log | None, sealed: Sealed | None) -> int:
-    """Frames that were synced and are neither in the log nor copied into the database."""
+    """Number of frames that were synced and are neither in the log nor in the database."""
     if sealed is None or sealed.synced is None:
         return 0
     synced, copied = sealed.synced, sealed.checkpointed
@@ -133,7 +136,7 @@ def _frames_of(log: Log | None, mark: Mark | None) -> int:
 
 
 def _structure_notes(database: Path) -> list[str]:
-    """Without seals SQLite's own look at the file is all there is."""
+    """Errors that SQLite's own check finds, for a database without seals."""
     try:
         connection = open_reader(database)
         try:
@@ -141,7 +144,7 @@ def _structure_notes(database: Path) -> list[str]:
         finally:
             connection.close(True)
     except apsw.ReadOnlyError:
-        # The very first start was interrupted; opening it to write undoes that.
+        # The first start was interrupted; a connection that writes will undo it.
         return []
     except (apsw.CorruptError, apsw.NotADBError) as error:
         return [str(error)]
@@ -149,7 +152,7 @@ def _structure_notes(database: Path) -> list[str]:
 
 
 def _stored(log: Log | None, sealed: Sealed | None) -> int | None:
-    """How many messages there were, unless the log has commits that the mark does not know."""
+    """Number of messages there were; None if the log has commits after the mark."""
     synced = sealed.synced if sealed is not None else None
     if synced is None or not synced.frames:
         return None
@@ -160,28 +163,26 @@ def _stored(log: Log | None, sealed: Sealed | None) -> int | None:
 
 def _rebuild(
     directory: Path,
-    harvest: Harvest,
+    salvage: RowSalvage,
     damaged: list[int],
     notes: list[str],
     stored: int | None,
     now_ms: int,
-) -> Report:
+) -> DamageReport:
     database = directory / DATABASE_NAME
     _check_space(directory, database)
-    ledger = Ledger()
-    for note in notes:
-        ledger.note(note)
+    builder = DamageReportBuilder()
+    builder.notes += notes
     partial = directory / (REBUILT_NAME + PARTIAL_SUFFIX)
-    partial.unlink(missing_ok=True)
-    make_private(partial)
-    kept = Rebuilding(harvest, partial, ledger).run()
+    create_private(partial)
+    kept = Rebuilding(salvage, partial, builder).run()
     for number in damaged[:PAGES_NAMED_MAX]:
-        table = harvest.damaged.get(number)
-        ledger.note(f"page {number} is damaged ({table or 'nothing was stored on it'})")
+        table = salvage.damaged.get(number)
+        builder.notes.append(f"page {number} is damaged ({table or 'nothing was stored on it'})")
     if len(damaged) > PAGES_NAMED_MAX:
-        ledger.note(f"{len(damaged) - PAGES_NAMED_MAX} more pages are damaged")
-    _sync(partial)
-    report = ledger.report(now_ms, new_evidence(directory), kept, stored)
+        builder.notes.append(f"{len(damaged) - PAGES_NAMED_MAX} more pages are damaged")
+    sync_file(partial)
+    report = builder.report(now_ms, new_evidence(directory), kept, stored)
     save_report(directory, report)
     sync_directory(directory)
     partial.rename(directory / REBUILT_NAME)
@@ -201,26 +202,19 @@ def _check_space(directory: Path, database: Path) -> None:
         )
 
 
-def _is_ours(database: Path, version_known: int) -> bool:
+def _header(database: Path) -> bytes:
     with database.open("rb") as file:
-        header = file.read(PAGE_ONE_HEADER_BYTES)
+        return file.read(PAGE_ONE_HEADER_BYTES)
+
+
+def _is_ours(header: bytes, version_known: int) -> bool:
     version = int.from_bytes(header[_VERSION_AT : _VERSION_AT + 4], "big")
     application = int.from_bytes(header[_APPLICATION_AT : _APPLICATION_AT + 4], "big")
     return application == APPLICATION_ID and version <= version_known
 
 
-def _page_bytes(database: Path) -> int:
-    with database.open("rb") as file:
-        file.seek(_PAGE_BYTES_AT)
-        found = int.from_bytes(file.read(2), "big")
+def _page_bytes(header: bytes) -> int:
+    found = int.from_bytes(header[_PAGE_BYTES_AT : _PAGE_BYTES_AT + 2], "big")
     if found == _PAGE_BYTES_CODED:
         return 65_536
     return found if found >= 512 and not found & (found - 1) else _PAGE_BYTES_DEFAULT
-
-
-def _sync(path: Path) -> None:
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

@@ -1,8 +1,11 @@
-"""The frames of a write-ahead log, each judged for itself.
+"""Reads the frames of a write-ahead log and checks each one on its own.
 
-SQLite stops at the first frame whose checksum is wrong and takes what follows for never written.
-Here a frame is also checked against the checksum that its predecessor carries, so that a damaged
-frame does not hide those behind it. Reads only.
+    log:    header (with salts) | frame 1 | frame 2 | …
+    frame:  page number | pages of the database, if it ends a commit | salts | checksum | page
+
+The checksum of a frame continues that of the frame before. SQLite stops at the first frame whose
+checksum is wrong and ignores the rest. Here a frame is also checked with the checksum that is
+stored in the frame before it, so that one damaged frame does not hide those after it.
 """
 
 import struct
@@ -21,26 +24,29 @@ from dovemq.stores.sqlite.seals import (
 )
 
 MENDED_MAX: Final = 64
-"""Frames of which it is tried whether one flipped bit of their header is all that is wrong."""
+"""Wrong frames for which every single bit of the header is flipped to find the right one."""
 
 _MAGIC_LITTLE: Final = 0x377F0682
 _MAGIC_BIG: Final = 0x377F0683
 _CHECKED_HEADER_BYTES: Final = 24
 _GUARDED_BYTES: Final = 8
-"""Of a frame's header: page number and, in the last frame of a commit, the database's pages."""
+"""Bytes of a frame's header that its checksum covers: page number and size of the database."""
 _SUM_MASK: Final = 0xFFFF_FFFF
 _NUMBERS: Final = struct.Struct(">II")
 
 Sums = tuple[int, int]
 
 
-class Frame(Struct, frozen=True):
-    """`commit_pages` is not 0 in the last frame of a commit. A frame that is not `whole` has the
-    page of its number with something wrong in it, or its number is wrong. One that is whole and not
-    `clean` had a header that could be mended."""
+class LogFrame(Struct, frozen=True):
+    """A frame and what its checksum says.
+
+    `commit_pages` is not 0 in the last frame of a commit. A frame that is not `whole` has a wrong
+    page number or a wrong page. A frame that is whole but not `clean` had a header that could be
+    repaired.
+    """
 
     number: int
-    """From 1."""
+    """Counted from 1."""
     page_number: int
     commit_pages: int
     whole: bool
@@ -48,25 +54,26 @@ class Frame(Struct, frozen=True):
 
 
 class Log(Struct, frozen=True):
-    """`replayed`: how many frames SQLite would take, up to the last commit before a wrong one."""
+    """A log. `replayed` is how many frames SQLite would use: those up to the last commit before the
+    first wrong frame."""
 
     salts: bytes
-    frames: list[Frame]
+    frames: list[LogFrame]
     replayed: int
     header_whole: bool
     data: bytes
     page_bytes: int
 
-    def page(self, frame: Frame) -> bytes:
+    def page(self, frame: LogFrame) -> bytes:
         start = _frame_start(frame.number, self.page_bytes) + FRAME_HEADER_BYTES
         return self.data[start : start + self.page_bytes]
 
     def kept(self, synced: Mark | None) -> int:
-        """How many frames count: up to the last commit that is known to have been answered.
+        """How many frames count: those up to the last commit that may have been answered.
 
-        What the mark covers was synced. Beyond it a commit that is not whole was under way when the
-        power went, and what follows it is left of one that was under way before. Only when a single
-        frame is wrong and whole commits follow it, the frame has been damaged since.
+        Frames that the mark covers were synced. Beyond the mark, a commit that is not whole was
+        being written when the power failed; it was not answered, and what follows it is older. Only
+        if a single frame is wrong and whole commits follow it was the frame damaged later.
         """
         commits = [frame.number for frame in self.frames if frame.commit_pages]
         answered = self._answered(synced)
@@ -77,7 +84,7 @@ class Log(Struct, frozen=True):
             return max(self.replayed, answered)
         before = commits[-2] if len(commits) > 1 else 0
         newest = self.frames[before : commits[-1]]
-        # The header is synced before anything is answered.
+        # The header is synced before the first commit is answered.
         whole = (self.header_whole or before) and all(frame.whole for frame in newest)
         return max(commits[-1] if whole else before, answered)
 
@@ -88,7 +95,7 @@ class Log(Struct, frozen=True):
 
 
 def read_log(path: Path, page_bytes: int, synced: Mark | None) -> Log | None:
-    """None when there is no log, or nothing in it."""
+    """The log; None when it is missing or empty."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -108,7 +115,7 @@ def read_log(path: Path, page_bytes: int, synced: Mark | None) -> Log | None:
             return None
     last = _last_current(data, salts, count, page_bytes)
     if synced is not None and synced.salts == salts:
-        # The salts of the last frame may be what is damaged.
+        # The last frame may have damaged salts.
         last = max(last, min(count, synced.frames))
     judge = _Judge(data, page_bytes, word, salts)
     frames = list(judge.frames(last, (sums, stored)))
@@ -124,8 +131,8 @@ class _Judge:
         self.replayed = 0
         self._mending_left = MENDED_MAX
 
-    def frames(self, last: int, before: tuple[Sums, Sums]) -> Iterator[Frame]:
-        """`before`: the sums up to the frame, as they come out and as they are written."""
+    def frames(self, last: int, before: tuple[Sums, Sums]) -> Iterator[LogFrame]:
+        """`before`: the checksum before the first frame, as computed and as stored."""
         strict = True
         for number in range(1, last + 1):
             start = _frame_start(number, self._page_bytes)
@@ -144,7 +151,7 @@ class _Judge:
             if strict and commit_pages:
                 self.replayed = number
             before = (computed, stored)
-            yield Frame(number, page_number, commit_pages, whole, clean)
+            yield LogFrame(number, page_number, commit_pages, whole, clean)
 
     def _judged(
         self, header: bytes, content: bytes, before: tuple[Sums, Sums], stored: Sums
@@ -167,9 +174,10 @@ class _Judge:
 
 
 def _salts_of_frames(data: bytes, count: int, page_bytes: int, synced: Mark | None) -> bytes:
-    """With a broken header: those of the first frame, which is always of the newest log.
+    """The salts of a log whose header is damaged.
 
-    Where that is lost too, those of the mark, if the second frame has them: a mark may be older.
+    The first frame always belongs to the newest log. If its salts are lost too, those of the mark
+    count if the second frame has them; a mark may be older than the log.
     """
     first, second = (_salts_of(data, number, page_bytes) for number in (1, 2))
     if count and any(first):
@@ -178,7 +186,7 @@ def _salts_of_frames(data: bytes, count: int, page_bytes: int, synced: Mark | No
 
 
 def _last_current(data: bytes, salts: bytes, count: int, page_bytes: int) -> int:
-    """The last frame that has these salts; what follows is left of an older log."""
+    """The last frame with these salts; frames after it are left of an older log."""
     for number in range(count, 0, -1):
         if _salts_of(data, number, page_bytes) == salts:
             return number
@@ -195,7 +203,7 @@ def _frame_start(number: int, page_bytes: int) -> int:
 
 
 def _sums(data: bytes, seed: Sums, word: str) -> Sums:
-    """SQLite's checksum of the log: two sums over pairs of 32-bit words."""
+    """SQLite's checksum for logs: two sums over pairs of 32-bit words."""
     first, second = seed
     words = iter(struct.unpack(f"{word}{len(data) // 4}I", data))
     for even, odd in zip(words, words, strict=True):

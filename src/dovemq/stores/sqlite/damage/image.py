@@ -1,4 +1,4 @@
-"""A database as its pages: the file, the log over it, and which of them can be trusted."""
+"""The pages of a database: the file with the log laid over it, and which pages can be trusted."""
 
 import os
 from collections.abc import Iterator
@@ -6,19 +6,23 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from dovemq.stores.sqlite.damage.frames import Frame, Log
+from dovemq.stores.sqlite.damage.frames import Log, LogFrame
 from dovemq.stores.sqlite.seals import Mark, Sealed, page_seal
 
 _FREELIST_AT = 32
 
 
-class Page(Struct, frozen=True):
+class ImagePage(Struct, frozen=True):
     data: bytes
     sound: bool
 
 
 class Image:
-    """Holds the file open; closing it must wait until no connection of the process is open."""
+    """An open database file with its log.
+
+    Close it only while the process has no connection to the database: closing any descriptor of
+    a file drops the locks that SQLite holds on it.
+    """
 
     def __init__(
         self, database: Path, page_bytes: int, sealed: Sealed | None, log: Log | None
@@ -41,31 +45,31 @@ class Image:
             os.close(self._file)
             self._file = -1
 
-    def page(self, number: int) -> Page | None:
-        """The newest that is known of the page; None when nothing is."""
+    def page(self, number: int) -> ImagePage | None:
+        """The newest version of the page; None when there is none."""
         raw = self._raw(number)
         frame = self._newest.get(number)
         if frame is None or self._log is None:
             if raw is None:
                 return None
-            return Page(raw, self._sealed is None or self._sealed.vouches(number, raw))
+            return ImagePage(raw, self._sealed is None or self._sealed.vouches(number, raw))
         if frame.number <= self._copied and raw is not None and self._is_sealed(number, raw):
-            # Frames that nobody can tell any more may have come after this one.
-            return Page(raw, True)
-        return Page(self._log.page(frame), frame.whole)
+            # Later frames of the page may have been lost from the log; the file has the newest.
+            return ImagePage(raw, True)
+        return ImagePage(self._log.page(frame), frame.whole)
 
     def data(self, number: int) -> bytes | None:
         page = self.page(number)
         return None if page is None else page.data
 
     def raw_data(self, number: int) -> bytes | None:
-        """As the file has it, whatever the log says."""
+        """The page as it is in the file, without the log."""
         return self._raw(number)
 
     def unsound(self) -> Iterator[int]:
-        """Pages that SQLite would read from the file, and that are not there as they were sealed.
+        """Numbers of pages that SQLite would read from the file and that do not match their seal.
 
-        Those that it would read from the log are vouched for by the log's own checksums.
+        Pages that SQLite would read from the log are checked by the checksums of the log.
         """
         if self._sealed is None:
             return
@@ -79,7 +83,7 @@ class Image:
                 yield number
 
     def older_pages(self) -> Iterator[tuple[int, bytes]]:
-        """Every page that is there in any version, also those that are free or were replaced."""
+        """Every version of every page, in the file and in the log, free pages included."""
         for number in range(1, self.page_count + 1):
             raw = self._raw(number)
             if raw is not None:
@@ -89,7 +93,7 @@ class Image:
                 yield frame.page_number, self._log.page(frame)
 
     def free_pages(self) -> set[int] | None:
-        """None when the list of free pages cannot be followed to its end."""
+        """Numbers of the free pages; None when their list is damaged."""
         first = self.page(1)
         if first is None or not first.sound:
             return None
@@ -112,7 +116,7 @@ class Image:
         try:
             data = os.pread(self._file, self._page_bytes, (number - 1) * self._page_bytes)
         except OSError:
-            # The disk cannot read it any more; the rest of the file may be well.
+            # The disk cannot read this page; it may read the others.
             return None
         return data if len(data) == self._page_bytes else None
 
@@ -123,8 +127,8 @@ class Image:
         return sealed.seals[number - 1] == page_seal(data)
 
 
-def _newest(log: Log | None, kept: int, pages: int) -> dict[int, Frame]:
-    """By page the last kept frame with it; a number that cannot have been is passed over."""
+def _newest(log: Log | None, kept: int, pages: int) -> dict[int, LogFrame]:
+    """The last kept frame of each page; impossible page numbers are skipped."""
     if log is None:
         return {}
     most = pages + len(log.frames)

@@ -1,52 +1,17 @@
 -- Statements that fill a new database with what was read from a damaged one.
 
--- name: keep_meta
-INSERT OR IGNORE INTO meta (key, value) VALUES (?, ?)
-
--- name: keep_queue
-INSERT OR IGNORE INTO queue
-    (number, account, name, settings, tags, created_ms, modified_ms, version)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-
--- name: keep_move
-INSERT OR IGNORE INTO move (number, move_id, source, record) VALUES (?, ?, ?, ?)
-
--- name: keep_account
-INSERT OR IGNORE INTO account (number, name, version, record) VALUES (?, ?, ?, ?)
-
--- name: keep_body
-INSERT OR IGNORE INTO body (sequence, crc32, record) VALUES (?, ?, ?)
-
--- name: keep_entry
-INSERT OR IGNORE INTO entry
-    (queue, partition, sequence, visible_ms, sent_ms, receive_count, first_received_ms, grp,
-     units, adopted_id, message_id, crc32)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-
--- name: keep_deduplication
-INSERT OR IGNORE INTO deduplication (queue, key, expires_ms, message_id, sequence)
-VALUES (?, ?, ?, ?, ?)
-
 -- name: entries_without_body
 SELECT queue, partition, sequence, message_id FROM entry
 WHERE NOT EXISTS (SELECT 1 FROM body WHERE body.sequence = entry.sequence)
 ORDER BY queue, partition, sequence
 
 -- name: note_entries
-CREATE TEMP TABLE with_entry AS SELECT sequence FROM entry ORDER BY sequence
-
--- name: index_noted
+CREATE TEMP TABLE with_entry AS SELECT sequence FROM entry ORDER BY sequence;
 CREATE UNIQUE INDEX temp.with_entry_sequence ON with_entry (sequence)
 
 -- name: bodies_without_entry
 SELECT sequence, crc32, record FROM body
 WHERE sequence NOT IN (SELECT sequence FROM with_entry) ORDER BY sequence
-
--- name: remove_entry
-DELETE FROM entry WHERE queue = ? AND partition = ? AND sequence = ?
-
--- name: remove_body
-DELETE FROM body WHERE sequence = ?
 
 -- name: all_bodies
 SELECT sequence, crc32, record FROM body ORDER BY sequence
@@ -55,16 +20,10 @@ SELECT sequence, crc32, record FROM body ORDER BY sequence
 SELECT body.sequence, body.crc32, body.record FROM body
 WHERE body.sequence IN (SELECT min(sequence) FROM entry GROUP BY queue)
 
--- name: one_body
-SELECT sequence, crc32, record FROM body WHERE sequence = ?
-
 -- name: set_id
 UPDATE OR IGNORE entry
 SET message_id = ?1, adopted_id = CASE WHEN adopted_id IS NULL THEN NULL ELSE ?1 END
 WHERE queue = ?2 AND partition = ?3 AND sequence = ?4
-
--- name: select_queues
-SELECT number, account, name, settings, tags, created_ms, modified_ms, version FROM queue
 
 -- name: select_meta
 SELECT key, value FROM meta
@@ -72,12 +31,5 @@ SELECT key, value FROM meta
 -- name: newest_sequence
 SELECT coalesce(max(sequence), 0) FROM body
 
--- name: count_entries
-SELECT count(*) FROM entry
-
 -- name: raise_numbers
 UPDATE sqlite_sequence SET seq = max(seq, ?2) + ?3 WHERE name = ?1
-
--- name: set_meta
-INSERT INTO meta (key, value) VALUES (?, ?)
-ON CONFLICT (key) DO UPDATE SET value = excluded.value

@@ -1,4 +1,4 @@
-"""What was lost and what came back when a damaged database was rebuilt."""
+"""Reports on damage: messages that were lost, and messages that came back."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -6,88 +6,77 @@ from typing import Final
 from msgspec import Struct
 
 LISTED_MAX: Final = 100_000
-"""Messages that a report names; it counts them all."""
+"""Messages that a report names; it counts all of them."""
 
 LINES_MAX: Final = 1_000
 
 
-class Named(Struct, frozen=True):
-    """`queue` as `account/name`; the id is None where it was lost with the message."""
-
+class DamagedMessage(Struct, frozen=True):
     queue: str
-    message_id: str | None
+    """The queue as `account/name`; its number when the queue is removed."""
     sequence: int
     reason: str
+    message_id: str | None = None
+    """None when the id was lost, or an older release wrote the message."""
 
     def line(self) -> str:
         name = self.message_id or "of unknown id"
         return f"queue {self.queue}, message {name} (sequence {self.sequence}): {self.reason}"
 
 
-class Report(Struct, frozen=True):
-    """`lost` cannot be delivered any more. `returned` are whole, but their lease, delay and receive
-    count were lost: they are visible again. `notes` tell of pages, and of what has no name."""
+class DamageReport(Struct, frozen=True):
+    """The result of rebuilding a damaged database.
+
+    Messages in `lost` cannot be delivered any more. Those in `returned` are whole, but their lease,
+    delay and receive count were lost: they are visible again.
+    """
 
     found_ms: int
     evidence: str
-    """Where the damaged files are, within the data directory."""
+    """Path of the damaged files, relative to the data directory."""
     kept: int
-    """Messages that the new database has."""
+    """Number of messages in the new database."""
     notes: tuple[str, ...] = ()
-    lost: tuple[Named, ...] = ()
+    """Damaged pages, and damage that concerns no single message."""
+    lost: tuple[DamagedMessage, ...] = ()
     lost_count: int = 0
-    returned: tuple[Named, ...] = ()
+    returned: tuple[DamagedMessage, ...] = ()
     returned_count: int = 0
     unnamed_count: int | None = None
-    """Lost without a name; None when it is not known how many messages there were."""
+    """Lost messages that are not in `lost`; None when the number of messages was lost too."""
 
     def lines(self) -> Iterator[str]:
         for note in self.notes:
             yield f"{self.evidence}: {note}"
-        for named, count in ((self.lost, self.lost_count), (self.returned, self.returned_count)):
-            for each in named[:LINES_MAX]:
+        for listed, count in ((self.lost, self.lost_count), (self.returned, self.returned_count)):
+            for each in listed[:LINES_MAX]:
                 yield f"{self.evidence}: {each.line()}"
             if count > LINES_MAX:
                 yield f"{self.evidence}: {count - LINES_MAX} more like the last; see its report"
 
 
-class Ledger:
-    """A report as it grows."""
+class DamageReportBuilder:
+    """Collects findings while a database is rebuilt."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
-        self._lost: list[Named] = []
-        self._returned: list[Named] = []
-        self._lost_count = 0
-        self._returned_count = 0
+        self.lost: list[DamagedMessage] = []
+        self.returned: list[DamagedMessage] = []
 
-    def note(self, text: str) -> None:
-        if len(self.notes) < LINES_MAX:
-            self.notes.append(text)
-
-    def lost(self, named: Named) -> None:
-        self._lost_count += 1
-        if len(self._lost) < LISTED_MAX:
-            self._lost.append(named)
-
-    def returned(self, named: Named) -> None:
-        self._returned_count += 1
-        if len(self._returned) < LISTED_MAX:
-            self._returned.append(named)
-
-    def report(self, found_ms: int, evidence: str, kept: int, stored: int | None) -> Report:
+    def report(self, found_ms: int, evidence: str, kept: int, stored: int | None) -> DamageReport:
         """`stored`: how many messages there were, if that is known."""
-        unnamed = None if stored is None else max(0, stored - kept - self._lost_count)
+        unnamed = None if stored is None else max(0, stored - kept - len(self.lost))
+        notes = self.notes[:LINES_MAX]
         if unnamed:
-            self.note(f"{unnamed} messages of {stored} are lost without a name")
-        return Report(
+            notes.append(f"{unnamed} messages of {stored} are lost without a name")
+        return DamageReport(
             found_ms,
             evidence,
             kept,
-            tuple(self.notes),
-            tuple(self._lost),
-            self._lost_count,
-            tuple(self._returned),
-            self._returned_count,
+            tuple(notes),
+            tuple(self.lost[:LISTED_MAX]),
+            len(self.lost),
+            tuple(self.returned[:LISTED_MAX]),
+            len(self.returned),
             unnamed,
         )

@@ -1,4 +1,4 @@
-"""What all partitions of one embedded store stand on."""
+"""The parts of an embedded store that all its partitions share."""
 
 import asyncio
 import itertools
@@ -8,19 +8,17 @@ from msgspec import Struct
 from dovemq.core.observing import Observer
 from dovemq.stores.sqlite.bodies import Bodies
 from dovemq.stores.sqlite.reader import BodyReader, Reader
-from dovemq.stores.sqlite.rows import RecordCodec
 from dovemq.stores.sqlite.statements import Statements
 from dovemq.stores.sqlite.statistics import Statistics
 from dovemq.stores.sqlite.writer import Writer
 
 
-class Ground(Struct, frozen=True):
+class StoreContext(Struct, frozen=True):
     loop: asyncio.AbstractEventLoop
     writer: Writer
     reader: Reader
     bodies: Bodies
     body_reader: BodyReader
-    codec: RecordCodec
     sql: Statements
     sequences: "itertools.count[int]"
     statistics: Statistics

@@ -1,4 +1,4 @@
-"""Clients of all kinds at one server: good ones, wrong ones, and those who make it complain."""
+"""Clients of all kinds at one server: valid, invalid, and those that cause warnings."""
 
 import asyncio
 import time
@@ -25,8 +25,8 @@ CONNECTIONS = 8
 QUEUE = "jobs"
 
 
-class Strangers:
-    """`body` marks every message and `answers` are all that was said in return."""
+class MixedClients:
+    """`body` marks every message; `answers` are the bodies of all answers."""
 
     def __init__(self, url: str, ca_bundle: Path, body: str) -> None:
         address = Address.parse(url)
@@ -41,7 +41,7 @@ class Strangers:
         await self._pool.close()
 
     async def ask(self, request: bytes) -> ClientResponse | None:
-        """None where the server hangs up, as it may on those who do not speak HTTP."""
+        """The answer; None when the server closes the connection, as it may on invalid HTTP."""
         try:
             answer = await self._pool.exchange(lambda: request, 30, repeatable=False)
         except ClientError:
@@ -129,7 +129,7 @@ def _no_signature(headers: dict[str, str], body: bytes) -> bytes:
 
 
 def _secret_as_signature(key: AccessKey) -> Callable[[dict[str, str], bytes], bytes]:
-    """As people do who mistake one for the other."""
+    """Send the secret where the signature belongs, as people do by mistake."""
 
     def tamper(headers: dict[str, str], body: bytes) -> bytes:
         named, _, _ = headers["authorization"].rpartition("=")

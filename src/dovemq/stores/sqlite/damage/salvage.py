@@ -1,9 +1,9 @@
-"""Every row that can be read from a damaged database, table by table.
+"""Finds every row that can be read in a damaged database, table by table.
 
-Pages that can be trusted lead from a table's root to its leaves. A page that cannot is read for
-the rows on it and not for where it leads; what only it led to is found among the pages that
-nothing else reaches. Whether a row from a page that cannot be trusted is whole, the caller must
-tell from the row itself.
+A table is read from its root to its leaves, through sound pages. The rows of an unsound page are
+read too, but its links to other pages are not followed; pages that only it led to are found at the
+end, among the pages that nothing else has reached. A row from an unsound page may be wrong: the
+caller checks the checksum in the row.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from dovemq.stores.sqlite.damage.btree import (
     INTERIOR_TABLE,
     LEAF_INDEX,
     LEAF_TABLE,
-    Row,
+    RawRow,
     children,
     kind_of,
     rows,
@@ -32,28 +32,28 @@ _INTERIORS: Final = (INTERIOR_TABLE, INTERIOR_INDEX)
 
 
 class Found(Struct, frozen=True):
-    row: Row
+    row: RawRow
     page: int
     sound: bool
-    """Whether the page, and all that led to it, is as it was written."""
+    """Whether the page, and every page that led to it, matches its seal."""
 
 
-class Harvest:
+class RowSalvage:
     def __init__(self, image: Image, roots: Mapping[str, int]) -> None:
         self._image = image
         self._roots = dict(roots) or self._read_roots()
         self._reached: set[int] = set()
         self.damaged: dict[int, str] = {}
-        """Pages that are not as they were written, with the table that they belong to."""
+        """Damaged pages, with the name of their table."""
 
     def rows(self, table: str) -> Iterator[Found]:
-        """Once for each table; nothing when its root is not known."""
+        """The rows of a table, which can be read once; none when its root is not known."""
         root = self._roots.get(table)
         if root is not None:
             yield from self._walk(table, root)
 
     def reach_others(self, tables: tuple[str, ...]) -> None:
-        """Follow all that `rows` was not asked for: indexes, and the schema."""
+        """Follow the tables that `rows` was not called for: indexes, and the schema."""
         for name, root in {SCHEMA_TABLE: 1, **self._roots}.items():
             if name not in tables:
                 for _ in self._walk(name, root):
@@ -63,9 +63,9 @@ class Harvest:
         return table in self.damaged.values()
 
     def unreached(self) -> Iterator[Found]:
-        """Rows of pages that nothing leads to, after everything was followed.
+        """Rows of pages that nothing leads to, after all tables were followed.
 
-        None when it is not known which of them are free: those hold rows that were deleted.
+        No rows when the list of free pages is damaged: free pages hold deleted rows.
         """
         free = self._image.free_pages()
         if free is None:
@@ -79,7 +79,7 @@ class Harvest:
                     yield Found(row, number, False)
 
     def older(self) -> Iterator[Found]:
-        """Rows of all pages in all versions, also those that were deleted long ago."""
+        """Rows of all pages in all versions, deleted rows included."""
         for number, data in self._image.older_pages():
             if kind_of(data, number) is None:
                 continue
@@ -103,7 +103,7 @@ class Harvest:
             kind = kind_of(page.data, number)
             if not page.sound:
                 self.damaged[number] = table
-                # What it says of its kind may be what is damaged.
+                # The byte that says its kind may be damaged, so all kinds are tried.
                 for guess in _WITH_ROWS:
                     yield from self._rows(table, page.data, number, guess, sound=False)
                 continue
@@ -125,7 +125,7 @@ class Harvest:
             yield Found(row, number, sound)
 
     def _read_roots(self) -> dict[str, int]:
-        """From the schema itself, where no seals tell."""
+        """Root pages from the schema, for a database without seals."""
         self._reached = set()
         self.damaged = {}
         self._roots = {}

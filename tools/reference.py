@@ -12,7 +12,7 @@ from typing import Any, Final
 from dovemq.cli import build_parser
 from dovemq.core.limits import DELAY_MS, ORDER_HINT, SECOND_MS, Range
 from dovemq.core.queue import RANGES, QueueSettings
-from dovemq.server.admin_desk import Route
+from dovemq.server.admin_desk import AdminRoute
 from dovemq.server.admin_routes import ROUTES
 from dovemq.settings import Setting, all_settings
 from dovemq.sqs.attributes import READ_ONLY, SETTABLE, QueueAttribute
@@ -247,7 +247,7 @@ def admin_page() -> str:
     )
 
 
-def _route_role(route: Route) -> str:
+def _route_role(route: AdminRoute) -> str:
     if route.role is not None:
         return route.role.value
     return "any account" if route.signed else "anybody"

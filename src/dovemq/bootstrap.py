@@ -33,7 +33,7 @@ from dovemq.server.proxies import Proxies
 from dovemq.server.run import Server, allow_connections, reload_on_hangup, until_stopped
 from dovemq.service import Service, build_service
 from dovemq.service.audit import OK, AuditEntry, bounded
-from dovemq.service.failures import Failures
+from dovemq.service.failure_limits import FailureLimit
 from dovemq.service.throttle import Throttle
 from dovemq.settings import ACCOUNT, CACHE_BYTES_MAX, Settings, reachable_host, read_toml
 from dovemq.sqs.declared import DeclaredQueue, read_declared
@@ -94,7 +94,7 @@ class Gate(Struct, frozen=True):
     """What both listeners ask about a caller; without a keyring nobody is asked for a signature."""
 
     keyring: Keyring | None
-    failures: Failures
+    failures: FailureLimit
     throttle: Throttle
 
 
@@ -291,7 +291,7 @@ def _gate(settings: Settings, service: Service) -> Gate:
     quotas = service.accounts.quotas
     return Gate(
         None if settings.insecure_no_auth else service.accounts,
-        Failures(settings.failures_max, settings.failure_seconds * 1_000, "signatures"),
+        FailureLimit(settings.failures_max, settings.failure_seconds * 1_000, "signatures"),
         Throttle(lambda number: quotas(number).requests_per_second_max),
     )
 
@@ -343,7 +343,7 @@ def _build_server(
         yield from _samples(opened, endpoint, tracing)
 
     measurements = Measurements()
-    logins = Failures(settings.failures_max, settings.failure_seconds * 1_000, "logins")
+    logins = FailureLimit(settings.failures_max, settings.failure_seconds * 1_000, "logins")
     desk = Desk(
         service,
         lambda: _gauges(server),

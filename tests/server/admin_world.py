@@ -19,7 +19,7 @@ from dovemq.server.audit import AuditLog, PassingAudit
 from dovemq.server.sessions import Sessions
 from dovemq.server.traffic import StreamedResponse
 from dovemq.service import Service, build_service
-from dovemq.service.failures import Failures
+from dovemq.service.failure_limits import FailureLimit
 from dovemq.sqs.signature import Signer
 from dovemq.stores.memory import MemoryStore
 from dovemq.stores.sqlite.damage.report import Report
@@ -83,7 +83,7 @@ class World:
         )
         self.care = FakeCare()
         self.audit = PassingAudit()
-        self.failures = Failures(3, 1_000, "logins")
+        self.failures = FailureLimit(3, 1_000, "logins")
         self.sessions = Sessions()
         desk = Desk(
             self.service,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dovemq.core.accounts import Role
-from dovemq.server.admin_desk import Route
+from dovemq.server.admin_desk import AdminRoute
 from dovemq.server.admin_routes import ROUTES
 from tests.server.admin_world import KEY, World
 
@@ -20,7 +20,7 @@ LEAST = {
     "show queue": Role.VIEWER,
     "peek messages": Role.OPERATOR,
     "show consistency": Role.VIEWER,
-    "tell consistency": Role.OPERATOR,
+    "publish consistency": Role.OPERATOR,
     "show counters": Role.VIEWER,
     "make backup": Role.ADMIN,
     "show damage": Role.VIEWER,
@@ -44,11 +44,11 @@ LEAST = {
 """The least role that each route asks for."""
 
 
-def _path(route: Route) -> str:
+def _path(route: AdminRoute) -> str:
     return re.sub(r"\{\w+\}", "none", route.path)
 
 
-def _allowed(role: Role | None, route: Route) -> bool:
+def _allowed(role: Role | None, route: AdminRoute) -> bool:
     least = LEAST[route.name]
     return least is None or (role is not None and role.covers(least))
 
@@ -60,7 +60,7 @@ def test_table_of_this_test_knows_every_route() -> None:
 @pytest.mark.parametrize("role", ROLES, ids=lambda role: role.value if role else "none")
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
 async def test_route_is_open_to_its_role_and_those_above(
-    tmp_path: Path, route: Route, role: Role | None
+    tmp_path: Path, route: AdminRoute, role: Role | None
 ) -> None:
     world = World(tmp_path, signed=True, durable=False)
     key = await world.member("somebody", role)
@@ -69,7 +69,7 @@ async def test_route_is_open_to_its_role_and_those_above(
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
-async def test_root_key_opens_every_route(tmp_path: Path, route: Route) -> None:
+async def test_root_key_opens_every_route(tmp_path: Path, route: AdminRoute) -> None:
     world = World(tmp_path, signed=True, durable=False)
     assert (await world.call(route.method, _path(route), key=KEY)).status != 403
 
@@ -103,7 +103,7 @@ async def test_denied_change_is_recorded(tmp_path: Path) -> None:
 
 def test_every_route_that_is_no_look_is_recorded() -> None:
     looks = {route.name for route in ROUTES if route.method != "GET" and not route.audited}
-    assert looks == {"verify store", "tell consistency"}
+    assert looks == {"verify store", "publish consistency"}
     assert not [route.name for route in ROUTES if route.method == "GET" and route.audited]
 
 

@@ -9,7 +9,7 @@ import pytest
 from dovemq.core.access import AccessKey
 from dovemq.http import HttpRequest, HttpResponse
 from dovemq.service import build_service
-from dovemq.service.failures import Failures
+from dovemq.service.failure_limits import FailureLimit
 from dovemq.service.throttle import Throttle
 from dovemq.sqs.admission import FAILURE_PAUSE_MS_MIN
 from dovemq.sqs.endpoint import SqsEndpoint
@@ -54,7 +54,7 @@ class Door:
             BUSY.account,
             None,
             new_id,
-            failures=Failures(FAILURES_MAX, 1_000, "signatures"),
+            failures=FailureLimit(FAILURES_MAX, 1_000, "signatures"),
             throttle=Throttle(lambda account: RATE if account == BUSY.account else None),
         )
 

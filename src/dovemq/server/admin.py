@@ -26,13 +26,13 @@ from dovemq.core.errors import (
 )
 from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server import basic
-from dovemq.server.admin_desk import AdminRefusal, Asked, Caller, Desk, Route
+from dovemq.server.admin_desk import AdminCall, AdminRefusal, AdminRoute, Caller, Desk
 from dovemq.server.admin_requests import path_parts, read_body, read_query, recorded_fields
 from dovemq.server.admin_routes import ROUTES
 from dovemq.server.admin_views import JSON, document_bytes, error_document
 from dovemq.server.traffic import StreamedResponse
 from dovemq.service.audit import AuditEntry, audited, bounded
-from dovemq.service.failures import Failures
+from dovemq.service.failure_limits import FailureLimit
 from dovemq.service.throttle import Throttle
 from dovemq.sqs.admission import Admission
 from dovemq.sqs.faults import pause_ms_of
@@ -66,7 +66,7 @@ class SessionEnded(AccessDenied):
         super().__init__("The session has ended; log in again.")
 
 
-Found = list[tuple[Route, dict[str, str]]]
+Found = list[tuple[AdminRoute, dict[str, str]]]
 Answered = Mapping[str, object] | StreamedResponse | HttpResponse
 
 
@@ -82,7 +82,7 @@ class AdminApi:
         keyring: Keyring | None,
         region: str,
         new_id: Callable[[], str],
-        failures: Failures | None = None,
+        failures: FailureLimit | None = None,
         throttle: Throttle | None = None,
         *,
         metrics_open: bool = False,
@@ -132,29 +132,29 @@ class AdminApi:
         if chosen is None:
             raise _no_such_route([route for route, _ in found])
         route, path = chosen
-        asked = Asked(path, caller, request.peer)
+        call = AdminCall(path, caller, request.peer)
         if not route.audited:
-            return await self._act(route, asked, request)
-        return await self._recorded(route, asked, request, request_id)
+            return await self._act(route, call, request)
+        return await self._recorded(route, call, request, request_id)
 
-    async def _act(self, route: Route, asked: Asked, request: HttpRequest) -> Answered:
-        _check_role(route, asked.caller)
-        asked.query = read_query(route, request.query)
-        asked.body = read_body(route, request)
-        return await route.act(self._desk, asked)
+    async def _act(self, route: AdminRoute, call: AdminCall, request: HttpRequest) -> Answered:
+        _check_role(route, call.caller)
+        call.query = read_query(route, request.query)
+        call.body = read_body(route, request)
+        return await route.act(self._desk, call)
 
     async def _recorded(
-        self, route: Route, asked: Asked, request: HttpRequest, request_id: str
+        self, route: AdminRoute, call: AdminCall, request: HttpRequest, request_id: str
     ) -> Answered:
         answered: Answered | None = None
 
         async def act() -> Answered:
             nonlocal answered
-            answered = await self._act(route, asked, request)
+            answered = await self._act(route, call, request)
             return answered
 
         def entry(outcome: str) -> AuditEntry:
-            caller = asked.caller
+            caller = call.caller
             return AuditEntry(
                 at_ms=self._desk.now_ms,
                 request_id=request_id,
@@ -162,9 +162,9 @@ class AdminApi:
                 key_id=caller.key_id if caller else None,
                 peer=request.peer,
                 action=route.name,
-                target=asked.target[:TARGET_LENGTH_MAX],
+                target=call.target[:TARGET_LENGTH_MAX],
                 outcome=outcome,
-                details=bounded({**recorded_fields(route, asked.body), **asked.notes}),
+                details=bounded({**recorded_fields(route, call.body), **call.notes}),
             )
 
         try:
@@ -175,10 +175,10 @@ class AdminApi:
                 answered.close()
             raise
 
-    def _is_closed(self, route: Route) -> bool:
+    def _is_closed(self, route: AdminRoute) -> bool:
         return route.signed and not (route.basic and self._metrics_open)
 
-    def _caller(self, request: HttpRequest, route: Route | None) -> Caller:
+    def _caller(self, request: HttpRequest, route: AdminRoute | None) -> Caller:
         accounts, now_ms = self._desk.service.accounts, self._desk.now_ms
         if self._admission is None:
             return Caller(accounts.get(accounts.root))
@@ -208,7 +208,7 @@ def _found(path: str) -> Found:
     ]
 
 
-def _check_role(route: Route, caller: Caller | None) -> None:
+def _check_role(route: AdminRoute, caller: Caller | None) -> None:
     if route.role is None or caller is None:
         return
     role = caller.account.role
@@ -219,7 +219,7 @@ def _check_role(route: Route, caller: Caller | None) -> None:
         )
 
 
-def _no_such_route(others: Sequence[Route]) -> AdminRefusal:
+def _no_such_route(others: Sequence[AdminRoute]) -> AdminRefusal:
     if others:
         return AdminRefusal(
             HTTPStatus.METHOD_NOT_ALLOWED,

@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from dovemq.core import limits
 from dovemq.core.accounts import Account, Quotas, Role
-from dovemq.server.admin_desk import Asked, Desk, Route
+from dovemq.server.admin_desk import AdminCall, AdminRoute, Desk
 from dovemq.server.admin_views import Document, account_document
 
 PAGE_DEFAULT: Final = 100
@@ -50,16 +50,16 @@ class NewPassword(Struct, frozen=True, forbid_unknown_fields=True):
         return "NewPassword()"
 
 
-def named_account(desk: Desk, asked: Asked) -> Account:
+def named_account(desk: Desk, call: AdminCall) -> Account:
     """The account of the path, by number or by name; the audit log knows it by its number."""
-    account = desk.service.accounts.resolve(asked.path["account"])
-    asked.target = account.number
+    account = desk.service.accounts.resolve(call.path["account"])
+    call.target = account.number
     return account
 
 
-async def list_accounts(desk: Desk, asked: Asked) -> Document:
-    count_max = asked.number("limit", PAGE_DEFAULT, _LIMIT)
-    after = asked.query.get("after", "")
+async def list_accounts(desk: Desk, call: AdminCall) -> Document:
+    count_max = call.number("limit", PAGE_DEFAULT, _LIMIT)
+    after = call.query.get("after", "")
     following = [each for each in desk.service.accounts.all() if each.number > after]
     page = following[:count_max]
     return {
@@ -68,26 +68,26 @@ async def list_accounts(desk: Desk, asked: Asked) -> Document:
     }
 
 
-async def show_account(desk: Desk, asked: Asked) -> Document:
-    return account_document(named_account(desk, asked))
+async def show_account(desk: Desk, call: AdminCall) -> Document:
+    return account_document(named_account(desk, call))
 
 
-async def add_account(desk: Desk, asked: Asked) -> Document:
-    wanted: NewAccount = asked.body
+async def add_account(desk: Desk, call: AdminCall) -> Document:
+    wanted: NewAccount = call.body
     account = await desk.service.accounts.add(
         wanted.name,
         number=wanted.number,
         role=wanted.role,
         quotas=wanted.quotas.applied(Quotas()),
     )
-    asked.target = account.number
+    call.target = account.number
     return account_document(account)
 
 
-async def change_account(desk: Desk, asked: Asked) -> Document:
-    wanted: AccountChanges = asked.body
+async def change_account(desk: Desk, call: AdminCall) -> Document:
+    wanted: AccountChanges = call.body
     async with desk.changing:
-        account = named_account(desk, asked)
+        account = named_account(desk, call)
         changed = await desk.service.accounts.change(
             account.number,
             name=wanted.name,
@@ -98,16 +98,16 @@ async def change_account(desk: Desk, asked: Asked) -> Document:
     return account_document(changed)
 
 
-async def remove_account(desk: Desk, asked: Asked) -> Document:
-    account = named_account(desk, asked)
+async def remove_account(desk: Desk, call: AdminCall) -> Document:
+    account = named_account(desk, call)
     await desk.service.accounts.remove(account.number)
     desk.sessions.end_all(account.number)
     return {"removed": account.number}
 
 
-async def set_password(desk: Desk, asked: Asked) -> Document:
-    wanted: NewPassword = asked.body
-    account = named_account(desk, asked)
+async def set_password(desk: Desk, call: AdminCall) -> Document:
+    wanted: NewPassword = call.body
+    account = named_account(desk, call)
     await desk.service.accounts.set_password(account.number, wanted.password)
     # Whoever knew the old one is out.
     desk.sessions.end_all(account.number)
@@ -115,7 +115,7 @@ async def set_password(desk: Desk, asked: Asked) -> Document:
 
 
 ACCOUNT_ROUTES: Final = (
-    Route(
+    AdminRoute(
         "list accounts",
         "GET",
         "/v1/accounts",
@@ -124,7 +124,7 @@ ACCOUNT_ROUTES: Final = (
         Role.ADMIN,
         ("after", "limit"),
     ),
-    Route(
+    AdminRoute(
         "add account",
         "POST",
         "/v1/accounts",
@@ -134,7 +134,7 @@ ACCOUNT_ROUTES: Final = (
         body=NewAccount,
         audited=True,
     ),
-    Route(
+    AdminRoute(
         "show account",
         "GET",
         "/v1/accounts/{account}",
@@ -142,7 +142,7 @@ ACCOUNT_ROUTES: Final = (
         show_account,
         Role.ADMIN,
     ),
-    Route(
+    AdminRoute(
         "change account",
         "PATCH",
         "/v1/accounts/{account}",
@@ -152,7 +152,7 @@ ACCOUNT_ROUTES: Final = (
         body=AccountChanges,
         audited=True,
     ),
-    Route(
+    AdminRoute(
         "remove account",
         "DELETE",
         "/v1/accounts/{account}",
@@ -161,7 +161,7 @@ ACCOUNT_ROUTES: Final = (
         Role.ADMIN,
         audited=True,
     ),
-    Route(
+    AdminRoute(
         "set password",
         "PUT",
         "/v1/accounts/{account}/password",

@@ -6,23 +6,23 @@ from typing import Final
 import msgspec
 
 from dovemq.core.accounts import Role
-from dovemq.server.admin_desk import AdminRefusal, Asked, Desk, Route
+from dovemq.server.admin_desk import AdminCall, AdminRefusal, AdminRoute, Desk
 from dovemq.server.admin_views import Document
-from dovemq.server.measurements import Measured, Measurement
+from dovemq.server.measurements import Measurement, PublishedMeasurement
 
 
-async def tell_consistency(desk: Desk, asked: Asked) -> Document:
-    measurement: Measurement = asked.body
+async def publish_consistency(desk: Desk, call: AdminCall) -> Document:
+    measurement: Measurement = call.body
     _check(measurement)
-    assert asked.caller is not None
-    queue = await desk.service.queues.find(asked.queue)
-    measured = Measured(measurement, desk.now_ms, asked.caller.account.number)
+    assert call.caller is not None
+    queue = await desk.service.queues.find(call.queue)
+    measured = PublishedMeasurement(measurement, desk.now_ms, call.caller.account.number)
     desk.measurements.put(queue, measured)
     return _document(measured)
 
 
-async def show_consistency(desk: Desk, asked: Asked) -> Document:
-    measured = desk.measurements.get(await desk.service.queues.find(asked.queue))
+async def show_consistency(desk: Desk, call: AdminCall) -> Document:
+    measured = desk.measurements.get(await desk.service.queues.find(call.queue))
     if measured is None:
         raise AdminRefusal(
             HTTPStatus.NOT_FOUND,
@@ -46,18 +46,18 @@ def _contradiction(what: str) -> AdminRefusal:
     return AdminRefusal(HTTPStatus.BAD_REQUEST, "InvalidBody", f"This cannot be: {what}.")
 
 
-def _document(measured: Measured) -> Document:
+def _document(measured: PublishedMeasurement) -> Document:
     told = measured.measurement
     return {
         **msgspec.structs.asdict(told),
         **told.rates,
-        "told_ms": measured.told_ms,
-        "told_by": measured.account,
+        "published_ms": measured.published_ms,
+        "published_by": measured.account,
     }
 
 
 CONSISTENCY_ROUTES: Final = (
-    Route(
+    AdminRoute(
         "show consistency",
         "GET",
         "/v1/queues/{account}/{name}/consistency",
@@ -66,12 +66,12 @@ CONSISTENCY_ROUTES: Final = (
         show_consistency,
         Role.VIEWER,
     ),
-    Route(
-        "tell consistency",
+    AdminRoute(
+        "publish consistency",
         "PUT",
         "/v1/queues/{account}/{name}/consistency",
         "Counts of a monitor; kept in memory in place of the last ones.",
-        tell_consistency,
+        publish_consistency,
         Role.OPERATOR,
         body=Measurement,
     ),

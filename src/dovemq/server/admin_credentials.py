@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from dovemq.core import limits
 from dovemq.core.accounts import Credential, Role
 from dovemq.server.admin_accounts import named_account
-from dovemq.server.admin_desk import Asked, Desk, Route
+from dovemq.server.admin_desk import AdminCall, AdminRoute, Desk
 from dovemq.server.admin_views import Document, credential_document
 
 LIFETIME_MS_MAX: Final = 100 * 365 * limits.DAY_MS
@@ -29,28 +29,28 @@ class CredentialChanges(Struct, frozen=True, forbid_unknown_fields=True):
     lifetime_ms: Lifetime | UnsetType | None = UNSET
 
 
-class Rotation(Struct, frozen=True, forbid_unknown_fields=True):
+class CredentialRotation(Struct, frozen=True, forbid_unknown_fields=True):
     grace_ms: int = limits.DAY_MS
 
 
-async def add_credential(desk: Desk, asked: Asked) -> Document:
-    wanted: NewCredential = asked.body
-    account = named_account(desk, asked)
+async def add_credential(desk: Desk, call: AdminCall) -> Document:
+    wanted: NewCredential = call.body
+    account = named_account(desk, call)
     ends_ms = _end_ms(desk, wanted.lifetime_ms)
     made = await desk.service.accounts.add_credential(account.number, expires_ms=ends_ms)
-    return _made(asked, account.number, made)
+    return _made(call, account.number, made)
 
 
-async def rotate_credential(desk: Desk, asked: Asked) -> Document:
-    wanted: Rotation = asked.body
-    number, key_id = _named_credential(desk, asked)
+async def rotate_credential(desk: Desk, call: AdminCall) -> Document:
+    wanted: CredentialRotation = call.body
+    number, key_id = _named_credential(desk, call)
     made = await desk.service.accounts.rotate(number, key_id, grace_ms=wanted.grace_ms)
-    return _made(asked, number, made)
+    return _made(call, number, made)
 
 
-async def change_credential(desk: Desk, asked: Asked) -> Document:
-    wanted: CredentialChanges = asked.body
-    number, key_id = _named_credential(desk, asked)
+async def change_credential(desk: Desk, call: AdminCall) -> Document:
+    wanted: CredentialChanges = call.body
+    number, key_id = _named_credential(desk, call)
     expires_ms: int | UnsetType | None = UNSET
     if wanted.lifetime_ms is not UNSET:
         expires_ms = _end_ms(desk, wanted.lifetime_ms)
@@ -60,15 +60,15 @@ async def change_credential(desk: Desk, asked: Asked) -> Document:
     return {"account": number, **credential_document(changed)}
 
 
-async def remove_credential(desk: Desk, asked: Asked) -> Document:
-    number, key_id = _named_credential(desk, asked)
+async def remove_credential(desk: Desk, call: AdminCall) -> Document:
+    number, key_id = _named_credential(desk, call)
     await desk.service.accounts.remove_credential(number, key_id)
     return {"removed": key_id}
 
 
-def _named_credential(desk: Desk, asked: Asked) -> tuple[str, str]:
-    number, key_id = named_account(desk, asked).number, asked.path["key_id"]
-    asked.target = f"{number}/{key_id}"
+def _named_credential(desk: Desk, call: AdminCall) -> tuple[str, str]:
+    number, key_id = named_account(desk, call).number, call.path["key_id"]
+    call.target = f"{number}/{key_id}"
     return number, key_id
 
 
@@ -76,13 +76,13 @@ def _end_ms(desk: Desk, lifetime_ms: int | None) -> int | None:
     return None if lifetime_ms is None else desk.now_ms + lifetime_ms
 
 
-def _made(asked: Asked, number: str, made: Credential) -> Document:
-    asked.notes["key_id"] = made.key_id
+def _made(call: AdminCall, number: str, made: Credential) -> Document:
+    call.notes["key_id"] = made.key_id
     return {"account": number, **credential_document(made), "secret": made.secret}
 
 
 CREDENTIAL_ROUTES: Final = (
-    Route(
+    AdminRoute(
         "add credential",
         "POST",
         "/v1/accounts/{account}/credentials",
@@ -92,7 +92,7 @@ CREDENTIAL_ROUTES: Final = (
         body=NewCredential,
         audited=True,
     ),
-    Route(
+    AdminRoute(
         "change credential",
         "PATCH",
         "/v1/accounts/{account}/credentials/{key_id}",
@@ -102,7 +102,7 @@ CREDENTIAL_ROUTES: Final = (
         body=CredentialChanges,
         audited=True,
     ),
-    Route(
+    AdminRoute(
         "remove credential",
         "DELETE",
         "/v1/accounts/{account}/credentials/{key_id}",
@@ -111,14 +111,14 @@ CREDENTIAL_ROUTES: Final = (
         Role.ADMIN,
         audited=True,
     ),
-    Route(
+    AdminRoute(
         "rotate credential",
         "POST",
         "/v1/accounts/{account}/credentials/{key_id}/rotations",
         "A new key; the old one ends after `grace_ms`, by default a day.",
         rotate_credential,
         Role.ADMIN,
-        body=Rotation,
+        body=CredentialRotation,
         audited=True,
     ),
 )

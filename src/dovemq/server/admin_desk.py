@@ -1,4 +1,4 @@
-"""What the routes of the admin API have in common: what is asked, by whom, and what serves it."""
+"""The types that all routes of the admin API share: the call, its caller, the route itself."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -23,7 +23,7 @@ from dovemq.server.metrics import Metrics
 from dovemq.server.sessions import Sessions
 from dovemq.server.traffic import StreamedResponse
 from dovemq.service import Service
-from dovemq.service.failures import Failures
+from dovemq.service.failure_limits import FailureLimit
 
 
 class AdminRefusal(RequestError):
@@ -43,7 +43,7 @@ class Caller(Struct, frozen=True):
     token: str | None = None
 
 
-class Asked:
+class AdminCall:
     """One request to a route: the variable parts of its path, its query and its body.
 
     `target` and `notes` are for the audit log: an act corrects and adds what it alone knows.
@@ -91,7 +91,7 @@ class Desk:
         new_id: Callable[[], str] | None = None,
         *,
         region: str = "us-east-1",
-        failures: Failures,
+        failures: FailureLimit,
         audit: AuditLog | None = None,
         sessions: Sessions | None = None,
         metrics: Metrics | None = None,
@@ -129,11 +129,11 @@ class Desk:
         return self.store_state == "ok" and not self.service.draining
 
 
-Act = Callable[[Desk, Asked], Awaitable["Document | StreamedResponse | HttpResponse"]]
+Act = Callable[[Desk, AdminCall], Awaitable["Document | StreamedResponse | HttpResponse"]]
 
 
-class Route(Struct, frozen=True):
-    """One thing that can be asked.
+class AdminRoute(Struct, frozen=True):
+    """One thing that can be call.
 
     `role` is the least that serves; None: any account will do, or nobody if it is not `signed`.
     `query` names the parameters that it understands; any other is refused, as is a body other

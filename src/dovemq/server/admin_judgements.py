@@ -12,7 +12,7 @@ from dovemq.core.accounts import Role
 from dovemq.core.errors import QueueMissing
 from dovemq.core.queue import Queue
 from dovemq.server.admin_accounts import named_account
-from dovemq.server.admin_desk import AdminRefusal, Asked, Desk, Route
+from dovemq.server.admin_desk import AdminCall, AdminRefusal, AdminRoute, Desk
 from dovemq.server.admin_views import Document
 from dovemq.sqs.arns import Names
 from dovemq.sqs.authorisation import Judgement, explain
@@ -23,11 +23,11 @@ _OPERATIONS: Final = {name.lower(): name for name in NEEDED}
 _FLAGS: Final = {"": False, "false": False, "true": True}
 
 
-async def judge(desk: Desk, asked: Asked) -> Document:
-    account = named_account(desk, asked)
-    operation = _operation(asked.query.get("action", ""))
-    queue = await _queue(desk, account.number, asked.query.get("queue", ""))
-    context = _context(desk, asked)
+async def judge(desk: Desk, call: AdminCall) -> Document:
+    account = named_account(desk, call)
+    operation = _operation(call.query.get("action", ""))
+    queue = await _queue(desk, account.number, call.query.get("queue", ""))
+    context = _context(desk, call)
     judgement = explain(queue, account.number, operation, context, Names(desk.region))
     if not account.enabled:
         judgement = Judgement(False, "the account is disabled, so that its keys sign nothing")
@@ -59,14 +59,14 @@ async def _queue(desk: Desk, account: str, text: str) -> Queue | None:
         return None
 
 
-def _context(desk: Desk, asked: Asked) -> Context:
-    address = asked.query.get("address", "")
+def _context(desk: Desk, call: AdminCall) -> Context:
+    address = call.query.get("address", "")
     if address and address_of(address) is None:
         raise _invalid("address must be that of a client.")
-    secure = _FLAGS.get(asked.query.get("secure", ""))
+    secure = _FLAGS.get(call.query.get("secure", ""))
     if secure is None:
         raise _invalid("secure must be true or false.")
-    return Context(desk.now_ms, address, secure, asked.query.get("user_agent"))
+    return Context(desk.now_ms, address, secure, call.query.get("user_agent"))
 
 
 def _invalid(what: str) -> AdminRefusal:
@@ -74,7 +74,7 @@ def _invalid(what: str) -> AdminRefusal:
 
 
 JUDGEMENT_ROUTES: Final = (
-    Route(
+    AdminRoute(
         "judge",
         "GET",
         "/v1/accounts/{account}/may",

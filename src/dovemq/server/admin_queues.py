@@ -6,7 +6,7 @@ from dovemq.core import limits
 from dovemq.core.accounts import Role
 from dovemq.core.commands import Page
 from dovemq.core.sending import message_bytes
-from dovemq.server.admin_desk import Asked, Desk, Route
+from dovemq.server.admin_desk import AdminCall, AdminRoute, Desk
 from dovemq.server.admin_views import Document, message_document, queue_document
 
 PAGE_DEFAULT: Final = 100
@@ -18,25 +18,25 @@ PEEK_BYTES_MAX: Final = 8 << 20
 _SEQUENCE: Final = limits.Range(0, 2**63 - 1)
 
 
-async def list_queues(desk: Desk, asked: Asked) -> Document:
-    count_max = asked.number("limit", PAGE_DEFAULT, limits.QUEUES_LISTED)
+async def list_queues(desk: Desk, call: AdminCall) -> Document:
+    count_max = call.number("limit", PAGE_DEFAULT, limits.QUEUES_LISTED)
     queues = desk.service.queues
     page = await queues.page(
-        None, asked.query.get("prefix", ""), asked.query.get("after", ""), count_max
+        None, call.query.get("prefix", ""), call.query.get("after", ""), count_max
     )
     documents = [queue_document(queue, await queues.counts(queue)) for queue in page]
     return {"queues": documents, "next": str(page[-1].key) if len(page) == count_max else None}
 
 
-async def show_queue(desk: Desk, asked: Asked) -> Document:
-    queue = await desk.service.queues.find(asked.queue)
+async def show_queue(desk: Desk, call: AdminCall) -> Document:
+    queue = await desk.service.queues.find(call.queue)
     return queue_document(queue, await desk.service.queues.counts(queue))
 
 
-async def peek_messages(desk: Desk, asked: Asked) -> Document:
-    left = asked.number("limit", PEEK_DEFAULT, limits.PEEK_COUNT)
-    after = asked.number("after", 0, _SEQUENCE)
-    queue = await desk.service.queues.find(asked.queue)
+async def peek_messages(desk: Desk, call: AdminCall) -> Document:
+    left = call.number("limit", PEEK_DEFAULT, limits.PEEK_COUNT)
+    after = call.number("after", 0, _SEQUENCE)
+    queue = await desk.service.queues.find(call.queue)
     documents: list[Document] = []
     size = 0
     more = True
@@ -53,7 +53,7 @@ async def peek_messages(desk: Desk, asked: Asked) -> Document:
 
 
 QUEUE_ROUTES: Final = (
-    Route(
+    AdminRoute(
         "list queues",
         "GET",
         "/v1/queues",
@@ -62,7 +62,7 @@ QUEUE_ROUTES: Final = (
         Role.VIEWER,
         ("prefix", "after", "limit"),
     ),
-    Route(
+    AdminRoute(
         "show queue",
         "GET",
         "/v1/queues/{account}/{name}",
@@ -70,7 +70,7 @@ QUEUE_ROUTES: Final = (
         show_queue,
         Role.VIEWER,
     ),
-    Route(
+    AdminRoute(
         "peek messages",
         "GET",
         "/v1/queues/{account}/{name}/messages",

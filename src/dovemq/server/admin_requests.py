@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 
 from dovemq.http import HttpRequest
-from dovemq.server.admin_desk import AdminRefusal, Route
+from dovemq.server.admin_desk import AdminRefusal, AdminRoute
 from dovemq.server.admin_views import JSON
 
 PARAMETERS_MAX: Final = 16
@@ -27,7 +27,7 @@ def path_parts(template: str, path: str) -> dict[str, str] | None:
     return found
 
 
-def read_query(route: Route, text: str) -> dict[str, str]:
+def read_query(route: AdminRoute, text: str) -> dict[str, str]:
     try:
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=PARAMETERS_MAX)
     except ValueError:
@@ -45,7 +45,7 @@ def read_query(route: Route, text: str) -> dict[str, str]:
     return query
 
 
-def read_body(route: Route, request: HttpRequest) -> Any:
+def read_body(route: AdminRoute, request: HttpRequest) -> Any:
     if route.body is None:
         if request.body:
             raise _wrong_body("This takes no body.")
@@ -68,7 +68,7 @@ def _wrong_body(what: str) -> AdminRefusal:
     return AdminRefusal(HTTPStatus.BAD_REQUEST, "InvalidBody", what)
 
 
-def recorded_fields(route: Route, body: Any) -> dict[str, Any]:
-    """What was asked for, without what must not be known."""
+def recorded_fields(route: AdminRoute, body: Any) -> dict[str, Any]:
+    """The fields of the body, without those that must not be recorded."""
     given: dict[str, Any] = {} if body is None else msgspec.to_builtins(body)
     return {name: value for name, value in given.items() if name not in route.unrecorded}

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from dovemq.core.errors import AccessDenied, AccountMissing, Throttled
 from dovemq.http import client_of
-from dovemq.server.admin_desk import AdminRefusal, Asked, Caller, Desk, Route
+from dovemq.server.admin_desk import AdminCall, AdminRefusal, AdminRoute, Caller, Desk
 from dovemq.server.admin_views import Document
 
 
@@ -19,35 +19,35 @@ class Login(Struct, frozen=True, forbid_unknown_fields=True):
         return f"Login({self.account!r})"
 
 
-async def log_in(desk: Desk, asked: Asked) -> Document:
-    login: Login = asked.body
-    asked.target = _number(desk, login.account)
-    who, failures = f"{asked.target} {client_of(asked.peer)}", desk.failures
+async def log_in(desk: Desk, call: AdminCall) -> Document:
+    login: Login = call.body
+    call.target = _number(desk, login.account)
+    who, failures = f"{call.target} {client_of(call.peer)}", desk.failures
     if wait_ms := failures.wait_ms(who, desk.now_ms):
         raise Throttled("Too many wrong passwords; try later.", wait_ms)
-    # Taken for wrong until it is known to be right: many may be asked about at a time.
+    # Counted as a failure until the password is verified: many logins may be checked at once.
     failures.failed(who, desk.now_ms)
     account = await desk.service.accounts.password_holds(login.account, login.password)
     if account is None:
         raise AccessDenied("There is no such account, or this is not its password.")
     failures.forgive(who)
     token, session = desk.sessions.open(account.number, desk.now_ms)
-    asked.caller = Caller(account, token=token)
-    return {"token": token, **_session_document(asked.caller), "ends_ms": session.ends_ms}
+    call.caller = Caller(account, token=token)
+    return {"token": token, **_session_document(call.caller), "ends_ms": session.ends_ms}
 
 
-async def show_session(desk: Desk, asked: Asked) -> Document:
-    assert asked.caller is not None
-    return _session_document(asked.caller)
+async def show_session(desk: Desk, call: AdminCall) -> Document:
+    assert call.caller is not None
+    return _session_document(call.caller)
 
 
-async def log_out(desk: Desk, asked: Asked) -> Document:
-    assert asked.caller is not None
-    if asked.caller.token is None:
+async def log_out(desk: Desk, call: AdminCall) -> Document:
+    assert call.caller is not None
+    if call.caller.token is None:
         raise AdminRefusal(
             HTTPStatus.NOT_FOUND, "NoSession", "The request is signed by a key, not by a login."
         )
-    desk.sessions.end(asked.caller.token)
+    desk.sessions.end(call.caller.token)
     return {"ended": True}
 
 
@@ -69,7 +69,7 @@ def _session_document(caller: Caller) -> Document:
 
 
 SESSION_ROUTES: Final = (
-    Route(
+    AdminRoute(
         "log in",
         "POST",
         "/v1/sessions",
@@ -81,7 +81,7 @@ SESSION_ROUTES: Final = (
         audited=True,
         unrecorded=("account", "password"),
     ),
-    Route(
+    AdminRoute(
         "show session",
         "GET",
         "/v1/sessions/current",
@@ -89,7 +89,7 @@ SESSION_ROUTES: Final = (
         show_session,
         None,
     ),
-    Route(
+    AdminRoute(
         "log out",
         "DELETE",
         "/v1/sessions/current",

@@ -10,34 +10,34 @@ from dovemq.core import limits
 from dovemq.core.accounts import Role
 from dovemq.core.commands import Counts
 from dovemq.http import HttpResponse
-from dovemq.server.admin_desk import AdminRefusal, Asked, Desk, Route
+from dovemq.server.admin_desk import AdminCall, AdminRefusal, AdminRoute, Desk
 from dovemq.server.admin_views import Document, counts_document
 from dovemq.server.traffic import StreamedResponse
 from dovemq.telemetry.metrics import CONTENT_TYPE as METRICS_TEXT
 
 
-async def live(desk: Desk, asked: Asked) -> Document:
+async def live(desk: Desk, call: AdminCall) -> Document:
     return {"live": True}
 
 
-async def ready(desk: Desk, asked: Asked) -> Document:
+async def ready(desk: Desk, call: AdminCall) -> Document:
     if not desk.ready:
         state = "service is draining" if desk.service.draining else f"store is {desk.store_state}"
         raise AdminRefusal(HTTPStatus.SERVICE_UNAVAILABLE, "NotReady", f"The {state}.")
     return {"ready": True}
 
 
-async def health(desk: Desk, asked: Asked) -> Document:
+async def health(desk: Desk, call: AdminCall) -> Document:
     damage = len(desk.care.damage()) if desk.care else 0
     return {"live": True, "ready": desk.ready, "store": desk.store_state, "damage": damage}
 
 
-async def show_damage(desk: Desk, asked: Asked) -> Document:
+async def show_damage(desk: Desk, call: AdminCall) -> Document:
     reports = desk.care.damage() if desk.care else ()
     return {"reports": msgspec.to_builtins(list(reports))}
 
 
-async def show_counters(desk: Desk, asked: Asked) -> Document:
+async def show_counters(desk: Desk, call: AdminCall) -> Document:
     count, total = 0, Counts(0, 0, 0)
     after = ""
     queues = desk.service.queues
@@ -56,13 +56,13 @@ async def show_counters(desk: Desk, asked: Asked) -> Document:
     }
 
 
-async def show_metrics(desk: Desk, asked: Asked) -> HttpResponse:
+async def show_metrics(desk: Desk, call: AdminCall) -> HttpResponse:
     if desk.metrics is None:
         raise AdminRefusal(HTTPStatus.NOT_FOUND, "NotFound", "This server counts nothing.")
     return HttpResponse(HTTPStatus.OK, METRICS_TEXT, await desk.metrics.text())
 
 
-async def make_backup(desk: Desk, asked: Asked) -> StreamedResponse:
+async def make_backup(desk: Desk, call: AdminCall) -> StreamedResponse:
     if desk.backups is None:
         raise _not_kept("copied")
     if desk.backups.running:
@@ -70,7 +70,7 @@ async def make_backup(desk: Desk, asked: Asked) -> StreamedResponse:
     return await desk.backups.make()
 
 
-async def verify_store(desk: Desk, asked: Asked) -> Document:
+async def verify_store(desk: Desk, call: AdminCall) -> Document:
     if desk.care is None:
         raise _not_kept("verified")
     if desk.verifying:
@@ -83,11 +83,11 @@ async def verify_store(desk: Desk, asked: Asked) -> Document:
 
 
 HEALTH_ROUTES: Final = (
-    Route("live", "GET", "/health/live", "The process answers.", live, None, signed=False),
-    Route(
+    AdminRoute("live", "GET", "/health/live", "The process answers.", live, None, signed=False),
+    AdminRoute(
         "ready", "GET", "/health/ready", "It takes requests; else 503.", ready, None, signed=False
     ),
-    Route(
+    AdminRoute(
         "health",
         "GET",
         "/v1/health",
@@ -95,7 +95,7 @@ HEALTH_ROUTES: Final = (
         health,
         Role.VIEWER,
     ),
-    Route(
+    AdminRoute(
         "show metrics",
         "GET",
         "/metrics",
@@ -107,7 +107,7 @@ HEALTH_ROUTES: Final = (
 )
 
 STORE_ROUTES: Final = (
-    Route(
+    AdminRoute(
         "show counters",
         "GET",
         "/v1/counters",
@@ -115,7 +115,7 @@ STORE_ROUTES: Final = (
         show_counters,
         Role.VIEWER,
     ),
-    Route(
+    AdminRoute(
         "make backup",
         "POST",
         "/v1/backups",
@@ -124,7 +124,7 @@ STORE_ROUTES: Final = (
         Role.ADMIN,
         audited=True,
     ),
-    Route(
+    AdminRoute(
         "show damage",
         "GET",
         "/v1/damage",
@@ -132,7 +132,7 @@ STORE_ROUTES: Final = (
         show_damage,
         Role.VIEWER,
     ),
-    Route(
+    AdminRoute(
         "verify store",
         "POST",
         "/v1/verifications",

@@ -22,7 +22,7 @@ REFUSED_MAX: Final = 64
 """Connections above the limit that are told so at a time; more are dropped."""
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     __slots__ = (
         "_answered",
         "_lingering",

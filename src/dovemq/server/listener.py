@@ -8,7 +8,7 @@ from typing import Final
 from dovemq.core.ports import Clock
 from dovemq.server.answers import SQS_METHODS
 from dovemq.server.certificates import Certificates
-from dovemq.server.connection import Connection
+from dovemq.server.connection import HttpConnection
 from dovemq.server.limits import HttpLimits
 from dovemq.server.proxies import Proxies
 from dovemq.server.tls import Handshakes
@@ -56,7 +56,7 @@ class Listener:
         )
         if self._certificates is None:
             self._server = await loop.create_server(
-                lambda: Connection(self.traffic), host, port, backlog=_BACKLOG
+                lambda: HttpConnection(self.traffic), host, port, backlog=_BACKLOG
             )
         else:
             self.handshakes = Handshakes(self.traffic, self._certificates)

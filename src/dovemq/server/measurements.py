@@ -50,11 +50,11 @@ class Measurement(Struct, frozen=True, forbid_unknown_fields=True):
         }
 
 
-class Measured(Struct, frozen=True):
+class PublishedMeasurement(Struct, frozen=True):
     """Told when, and by which account."""
 
     measurement: Measurement
-    told_ms: int
+    published_ms: int
     account: str
 
 
@@ -64,15 +64,15 @@ class Measurements:
     def __init__(self, queues_max: int = QUEUES_MAX) -> None:
         self._queues_max = queues_max
         # The one told of longest ago first.
-        self._measured: dict[int, Measured] = {}
+        self._measured: dict[int, PublishedMeasurement] = {}
 
-    def put(self, queue: Queue, measured: Measured) -> None:
+    def put(self, queue: Queue, measured: PublishedMeasurement) -> None:
         self._measured.pop(queue.number, None)
         self._measured[queue.number] = measured
         if len(self._measured) > self._queues_max:
             del self._measured[next(iter(self._measured))]
 
-    def get(self, queue: Queue) -> Measured | None:
+    def get(self, queue: Queue) -> PublishedMeasurement | None:
         return self._measured.get(queue.number)
 
     def samples(self, queue: Queue) -> Iterator[Sample]:

@@ -24,7 +24,7 @@ class ForwardedMalformed(Exception):
     """Ends as a refusal of the request."""
 
 
-class Origin(Struct, frozen=True):
+class ForwardedClient(Struct, frozen=True):
     """What a client looks like behind its proxies; without a `host` it is the request's own."""
 
     peer: str
@@ -42,7 +42,7 @@ class Proxies:
         except ValueError:
             return False
 
-    def origin(self, headers: Mapping[str, str], peer: str, secure: bool) -> Origin:
+    def origin(self, headers: Mapping[str, str], peer: str, secure: bool) -> ForwardedClient:
         """Of a request that came from a trusted `peer`; what no header tells is the peer's own."""
         scheme = _last(headers, "x-forwarded-proto")
         if scheme is not None:
@@ -53,7 +53,7 @@ class Proxies:
         if host is not None and not is_host(host):
             raise ForwardedMalformed("X-Forwarded-Host must be a host.")
         forwarded = headers.get("x-forwarded-for")
-        return Origin(peer if forwarded is None else self._client(forwarded), secure, host)
+        return ForwardedClient(peer if forwarded is None else self._client(forwarded), secure, host)
 
     def _client(self, forwarded: str) -> str:
         hops = forwarded.rsplit(",", HOPS_MAX)

@@ -23,7 +23,7 @@ def new_token() -> str:
     return secrets.token_urlsafe(TOKEN_BYTES)
 
 
-class Session:
+class LoginSession:
     __slots__ = ("account", "opened_ms", "used_ms")
 
     def __init__(self, account: str, now_ms: int) -> None:
@@ -43,12 +43,12 @@ class Sessions:
     def __init__(self, new_token: Callable[[], str] = new_token) -> None:
         self._new_token = new_token
         # The least recently used first.
-        self._sessions: dict[bytes, Session] = {}
+        self._sessions: dict[bytes, LoginSession] = {}
 
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def open(self, account: str, now_ms: int) -> tuple[str, Session]:
+    def open(self, account: str, now_ms: int) -> tuple[str, LoginSession]:
         """The token, which is told only here."""
         own = [name for name, each in self._sessions.items() if each.account == account]
         if len(own) >= ACCOUNT_SESSIONS_MAX:
@@ -58,11 +58,11 @@ class Sessions:
         if len(self._sessions) >= SESSIONS_MAX:
             raise Busy(f"{SESSIONS_MAX} people are logged in already")
         token = self._new_token()
-        session = Session(account, now_ms)
+        session = LoginSession(account, now_ms)
         self._sessions[_digest(token)] = session
         return token, session
 
-    def use(self, token: str, now_ms: int) -> Session | None:
+    def use(self, token: str, now_ms: int) -> LoginSession | None:
         """None if there is no such session, or it has ended."""
         name = _digest(token)
         session = self._sessions.pop(name, None)

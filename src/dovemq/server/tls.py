@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 from dovemq.server.answers import CLOSE, encode_head, refusal
 from dovemq.server.certificates import Certificates
-from dovemq.server.connection import Connection
+from dovemq.server.connection import HttpConnection
 from dovemq.server.traffic import Traffic
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._session = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
         self._tcp: asyncio.Transport
-        self._above: Connection | None = None
+        self._above: HttpConnection | None = None
         self._client_ended = False
         self._parted = False
 
@@ -224,9 +224,9 @@ class Handshakes:
         self._since_tick[transport] = traffic.tick
         self.begun += 1
 
-    def finish(self, transport: TlsTransport) -> Connection:
+    def finish(self, transport: TlsTransport) -> HttpConnection:
         self.end(transport)
-        return Connection(self._traffic)
+        return HttpConnection(self._traffic)
 
     def end(self, transport: TlsTransport) -> None:
         self._since_tick.pop(transport, None)

@@ -14,7 +14,7 @@ from dovemq.server.limits import HttpLimits
 from dovemq.server.proxies import Proxies
 
 if TYPE_CHECKING:
-    from dovemq.server.connection import Connection
+    from dovemq.server.connection import HttpConnection
 
 
 class StreamedResponse(Struct, frozen=True):
@@ -56,7 +56,7 @@ class Traffic:
         self.loop = loop
         self.methods = methods
         self.proxies = proxies
-        self.connections: set[Connection] = set()
+        self.connections: set[HttpConnection] = set()
         self.known_names = KnownNames()
         self.held_bytes = 0
         self.tick = 0
@@ -73,7 +73,7 @@ class Traffic:
         self.tick += 1
         self.date = email.utils.formatdate(self._clock.now_ms() / 1_000, usegmt=True)
 
-    def leave(self, connection: "Connection") -> None:
+    def leave(self, connection: "HttpConnection") -> None:
         self.connections.discard(connection)
         if self.draining and not self.connections:
             self.emptied.set()

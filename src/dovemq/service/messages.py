@@ -159,13 +159,13 @@ class Messages:
     ) -> list[Delivery]:
         until_ms = self._clock.now_ms() + wait_ms
         partition = self._store.partition(queue, 0)
-        with self._polls.lot(queue.number, partition) as lot:
+        with self._polls.of_queue(queue.number, partition) as waiting:
             while True:
-                changes = lot.changes
+                changes = waiting.changes
                 deliveries = await self._take_in_turn(queue, count_max, lease_ms)
                 if deliveries:
                     return deliveries
-                if not await self._polls.park(queue.number, lot, changes, until_ms):
+                if not await self._polls.park(queue.number, waiting, changes, until_ms):
                     return []
                 found = await self._store.catalogue.find(queue.key)
                 if found is None or found.number != queue.number:

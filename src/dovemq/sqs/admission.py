@@ -9,7 +9,7 @@ from typing import Final
 from dovemq.core.access import AccessKey
 from dovemq.core.errors import AccessDenied, Throttled
 from dovemq.http import HttpRequest, client_of
-from dovemq.service.failures import Failures
+from dovemq.service.failure_limits import FailureLimit
 from dovemq.service.throttle import Throttle
 from dovemq.sqs.signature import Verifier
 
@@ -21,7 +21,7 @@ class Admission:
     def __init__(
         self,
         verifier: Verifier,
-        failures: Failures | None = None,
+        failures: FailureLimit | None = None,
         throttle: Throttle | None = None,
     ) -> None:
         self._verifier = verifier
@@ -36,7 +36,7 @@ class Admission:
     ) -> AccessKey:
         """`verify` stands in for the check of a signature, where a key is shown otherwise."""
         failures = self._failures
-        if failures is not None and now_ms < failures.strained_until_ms:
+        if failures is not None and now_ms < failures.restricted_until_ms:
             self._check_address(failures, request, now_ms)
         try:
             key = (verify or self._verifier.verify)(request, now_ms)
@@ -56,7 +56,7 @@ class Admission:
                 wait_ms,
             )
 
-    def _check_address(self, failures: Failures, request: HttpRequest, now_ms: int) -> None:
+    def _check_address(self, failures: FailureLimit, request: HttpRequest, now_ms: int) -> None:
         """A key that was verified before is heard: others may share the address with it."""
         wait_ms = failures.wait_ms(client_of(request.peer), now_ms)
         if wait_ms and not self._verifier.knows(request):

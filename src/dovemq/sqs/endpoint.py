@@ -16,7 +16,7 @@ from dovemq.core.errors import RequestError, UnavailableError
 from dovemq.http import HttpRequest, HttpResponse, is_host
 from dovemq.service import Service
 from dovemq.service.audit import Audit
-from dovemq.service.failures import Failures
+from dovemq.service.failure_limits import FailureLimit
 from dovemq.service.throttle import Throttle
 from dovemq.sqs import json10, query, shapes
 from dovemq.sqs.admission import Admission
@@ -49,7 +49,7 @@ class SqsEndpoint:
         public_url: str | None,
         new_id: Callable[[], str],
         audit: Audit | None = None,
-        failures: Failures | None = None,
+        failures: FailureLimit | None = None,
         throttle: Throttle | None = None,
         *,
         trace: Trace | None = None,

@@ -15,11 +15,11 @@ WARNING_MS: Final = 60_000
 """Between two warnings about one key."""
 
 
-class Failures:
+class FailureLimit:
     """`failures_max` at once, one more each `failure_ms`. `what` fails, in the log's words."""
 
     def __init__(self, failures_max: int, failure_ms: int, what: str) -> None:
-        self.strained_until_ms = 0
+        self.restricted_until_ms = 0
         """From then on every key is allowed: whoever looks here first need not know the key."""
         self._failure_ms = failure_ms
         self._room_ms = (failures_max - 1) * failure_ms
@@ -46,7 +46,7 @@ class Failures:
         if forgiven_ms > now_ms + self._room_ms:
             # No fuller than full: who goes on failing must not be kept out for ever.
             forgiven_ms = min(forgiven_ms, full_ms)
-            self.strained_until_ms = max(self.strained_until_ms, forgiven_ms - self._room_ms)
+            self.restricted_until_ms = max(self.restricted_until_ms, forgiven_ms - self._room_ms)
             if now_ms - warned_ms >= WARNING_MS:
                 warned_ms = now_ms
                 log.warning("%r: too many failed %s, not heard for a while", key, self._what)

@@ -4,22 +4,22 @@ import logging
 
 import pytest
 
-from dovemq.service.failures import KEY_LENGTH_MAX, KEYS_MAX, WARNING_MS, Failures
+from dovemq.service.failure_limits import KEY_LENGTH_MAX, KEYS_MAX, WARNING_MS, FailureLimit
 
 ADDRESS = "203.0.113.9"
 
 
-def fail(failures: Failures, count: int, now_ms: int = 0, key: str = ADDRESS) -> None:
+def fail(failures: FailureLimit, count: int, now_ms: int = 0, key: str = ADDRESS) -> None:
     for _ in range(count):
         failures.failed(key, now_ms)
 
 
 @pytest.fixture
-def failures() -> Failures:
-    return Failures(50, 1_000, "signatures")
+def failures() -> FailureLimit:
+    return FailureLimit(50, 1_000, "signatures")
 
 
-def test_key_is_allowed_until_its_failures_are_used_up(failures: Failures) -> None:
+def test_key_is_allowed_until_its_failures_are_used_up(failures: FailureLimit) -> None:
     fail(failures, 49)
     assert failures.allowed(ADDRESS, 0)
     fail(failures, 1)
@@ -27,7 +27,7 @@ def test_key_is_allowed_until_its_failures_are_used_up(failures: Failures) -> No
     assert failures.allowed("203.0.113.10", 0)
 
 
-def test_one_failure_is_forgiven_each_second(failures: Failures) -> None:
+def test_one_failure_is_forgiven_each_second(failures: FailureLimit) -> None:
     fail(failures, 50)
     assert failures.wait_ms(ADDRESS, 0) == 1_000
     assert not failures.allowed(ADDRESS, 999)
@@ -36,27 +36,27 @@ def test_one_failure_is_forgiven_each_second(failures: Failures) -> None:
     assert not failures.allowed(ADDRESS, 1_999)
 
 
-def test_all_are_forgiven_in_the_end(failures: Failures) -> None:
+def test_all_are_forgiven_in_the_end(failures: FailureLimit) -> None:
     fail(failures, 50)
     fail(failures, 49, 50_000)
     assert failures.allowed(ADDRESS, 50_000)
 
 
-def test_who_goes_on_failing_is_not_kept_out_for_ever(failures: Failures) -> None:
+def test_who_goes_on_failing_is_not_kept_out_for_ever(failures: FailureLimit) -> None:
     fail(failures, 5_000)
     assert failures.allowed(ADDRESS, 1_000)
 
 
-def test_strain_tells_from_when_on_every_key_is_allowed(failures: Failures) -> None:
-    assert failures.strained_until_ms == 0
+def test_strain_tells_from_when_on_every_key_is_allowed(failures: FailureLimit) -> None:
+    assert failures.restricted_until_ms == 0
     fail(failures, 49)
-    assert failures.strained_until_ms == 0
+    assert failures.restricted_until_ms == 0
     fail(failures, 2)
-    assert failures.strained_until_ms == 1_000
-    assert failures.allowed(ADDRESS, failures.strained_until_ms)
+    assert failures.restricted_until_ms == 1_000
+    assert failures.allowed(ADDRESS, failures.restricted_until_ms)
 
 
-def test_memory_is_bounded_and_the_forgiven_go_first(failures: Failures) -> None:
+def test_memory_is_bounded_and_the_forgiven_go_first(failures: FailureLimit) -> None:
     for number in range(KEYS_MAX - 1):
         failures.failed(f"old {number}", 0)
     fail(failures, 50, 10_000)
@@ -65,7 +65,7 @@ def test_memory_is_bounded_and_the_forgiven_go_first(failures: Failures) -> None
     assert not failures.allowed(ADDRESS, 10_000)
 
 
-def test_memory_is_bounded_when_nobody_is_forgiven(failures: Failures) -> None:
+def test_memory_is_bounded_when_nobody_is_forgiven(failures: FailureLimit) -> None:
     fail(failures, 50)
     for number in range(KEYS_MAX + 10):
         failures.failed(f"{number}", 0)
@@ -74,7 +74,7 @@ def test_memory_is_bounded_when_nobody_is_forgiven(failures: Failures) -> None:
 
 
 def test_one_warning_a_minute_is_logged_for_each_key(
-    failures: Failures, caplog: pytest.LogCaptureFixture
+    failures: FailureLimit, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
         fail(failures, 500)
@@ -87,7 +87,7 @@ def test_one_warning_a_minute_is_logged_for_each_key(
 
 
 def test_key_of_a_stranger_cannot_forge_a_line_of_the_log(
-    failures: Failures, caplog: pytest.LogCaptureFixture
+    failures: FailureLimit, caplog: pytest.LogCaptureFixture
 ) -> None:
     key = "root\nINFO all is well " + "x" * KEY_LENGTH_MAX
     fail(failures, 50, 0, key)

@@ -88,6 +88,23 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
     write_seconds_max: Annotated[
         int, _about("Time for a client to take its answer.", "seconds", least=1)
     ] = 30
+    address_connections_max: Annotated[
+        int,
+        _about(
+            "Open connections of one client address; more are answered 503. Trusted proxies are "
+            "exempt.",
+            least=1,
+        ),
+    ] = 2_500
+    unsent_bytes_max: Annotated[
+        int,
+        _about(
+            "Memory of a listener for answers that clients have not read yet. Beyond it the "
+            "connection with the most is closed, and its messages return to their queue.",
+            "bytes",
+            least=64 << 20,
+        ),
+    ] = 256 << 20
 
 
 class Settings(Struct, frozen=True, kw_only=True):

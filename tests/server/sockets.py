@@ -106,9 +106,14 @@ class Serving:
         assert self.listener.handshakes is not None
         return self.listener.handshakes
 
-    async def connect(self, *, buffer_bytes: int = 1 << 16) -> Client:
+    async def connect(self, *, buffer_bytes: int = 1 << 16, address: str = "127.0.0.1") -> Client:
+        """A client that connects from that address."""
         reader, writer = await asyncio.open_connection(
-            "127.0.0.1", self.listener.port, limit=buffer_bytes, ssl=self._trust
+            "127.0.0.1",
+            self.listener.port,
+            limit=buffer_bytes,
+            ssl=self._trust,
+            local_addr=(address, 0),
         )
         self._clients.append(Client(reader, writer))
         return self._clients[-1]

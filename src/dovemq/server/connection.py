@@ -9,7 +9,7 @@ import socket
 from http import HTTPStatus
 from typing import Final, cast
 
-from dovemq.http import HttpRequest, HttpResponse
+from dovemq.http import HttpRequest, HttpResponse, client_of
 from dovemq.server.answers import CLOSE, CONTINUE, KEEP_ALIVE, failure_answer
 from dovemq.server.outbox import Outbox
 from dovemq.server.reader import RequestReader
@@ -36,6 +36,7 @@ class HttpConnection(asyncio.Protocol):
         "_traffic",
         "_transport",
         "_waiter",
+        "address",
         "half_closed",
     )
 
@@ -53,6 +54,17 @@ class HttpConnection(asyncio.Protocol):
         self._lost = False
         self._taking_back = False
         self._since_tick = traffic.tick
+        self.address = ""
+        """Connections of one address share its limits."""
+
+    @property
+    def partial_bytes(self) -> int:
+        """Bytes held of a request that is not complete."""
+        return self._reader.partial_bytes
+
+    @property
+    def unsent_bytes(self) -> int:
+        return self._outbox.unsent_bytes
 
     @property
     def busy(self) -> bool:
@@ -62,9 +74,8 @@ class HttpConnection(asyncio.Protocol):
         traffic = self._traffic
         self._transport = cast(asyncio.Transport, transport)
         self._outbox = Outbox(traffic, self._transport)
-        self._reader = _reader_of(traffic, transport)
-        traffic.connections.add(self)
-        excess = len(traffic.connections) - traffic.limits.connections_max
+        self._reader, self.address = _reader_of(traffic, transport)
+        excess = traffic.join(self)
         if traffic.draining or excess > REFUSED_MAX:
             self._transport.abort()
         elif excess > 0:
@@ -74,6 +85,9 @@ class HttpConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         reader = self._reader
         reader.feed(data)
+        traffic = self._traffic
+        if traffic.held_bytes > traffic.limits.bodies_bytes_max:
+            traffic.free_bodies()
         if reader.ready:
             self._wake()
             if reader.full:
@@ -105,6 +119,7 @@ class HttpConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._lost = True
         self._reader.close()
+        self._outbox.close()
         if self._task is None:
             self._traffic.leave(self)
         elif not self._taking_back:
@@ -125,7 +140,13 @@ class HttpConnection(asyncio.Protocol):
             self._transport.close()
 
     def abort(self) -> None:
+        self._outbox.close()
         self._transport.abort()
+
+    def refuse_partial(self) -> None:
+        reason = "The server has no memory left for unfinished requests; try later."
+        self._reader.refuse(HTTPStatus.SERVICE_UNAVAILABLE, reason)
+        self._wake()
 
     def sweep(self) -> None:
         """Called once a tick: cut off whoever takes too long."""
@@ -167,6 +188,9 @@ class HttpConnection(asyncio.Protocol):
             while True:
                 while ready:
                     await self._answer(ready.popleft())
+                    # Not within `_answer`, which would keep a second copy of the answer alive.
+                    if self._outbox.paused:
+                        await self._outbox.taken()
                     if not self._transport.is_reading():
                         self._read_on()
                 if reader.ended:
@@ -214,8 +238,6 @@ class HttpConnection(asyncio.Protocol):
             more = bool(self._reader.ready)
             outbox.put(response, self._connection_header(), bare=bare, more=more)
         self._answered = True
-        if outbox.paused:
-            await outbox.taken()
 
     async def _answer_and_rest(self, response: HttpResponse, bare: bool) -> None:
         reader, outbox = self._reader, self._outbox
@@ -300,14 +322,18 @@ def _end_rest(resting: asyncio.Future[None]) -> None:
         resting.set_result(None)
 
 
-def _reader_of(traffic: Traffic, transport: asyncio.BaseTransport) -> RequestReader:
+def _reader_of(traffic: Traffic, transport: asyncio.BaseTransport) -> tuple[RequestReader, str]:
+    """The reader of a connection, and the address whose limits the connection shares.
+
+    A trusted proxy speaks for many clients, so each of its connections counts by itself.
+    """
     secure = transport.get_extra_info("ssl_object") is not None
     peer = transport.get_extra_info("peername")
     if not isinstance(peer, tuple):
-        return RequestReader(traffic, "", secure)
+        return RequestReader(traffic, "", secure), ""
     host = peer[0]
     text = f"[{host}]:{peer[1]}" if ":" in host else f"{host}:{peer[1]}"
     proxies = traffic.proxies
     if proxies is not None and proxies.trusts(host):
-        return RequestReader(traffic, text, secure, proxies)
-    return RequestReader(traffic, text, secure)
+        return RequestReader(traffic, text, secure, proxies), text
+    return RequestReader(traffic, text, secure), client_of(text)

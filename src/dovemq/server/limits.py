@@ -18,8 +18,11 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
     header_count_max: int = 100
     body_bytes_max: int = 8 << 20
     bodies_bytes_max: int = 512 << 20
-    """Of all requests of a listener that are read but not answered."""
+    """Bodies of all requests of a listener that are read but not answered."""
+    unsent_bytes_max: int = 256 << 20
+    """Answers of a listener that its clients have not taken yet."""
     connections_max: int = 10_000
+    address_connections_max: int = 2_500
     pipelined_max: int = 64
     request_ms_max: int = 30_000
     idle_ms_max: int = 75_000
@@ -49,6 +52,8 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
             header_count_max=settings.header_count_max,
             body_bytes_max=settings.body_bytes_max,
             connections_max=settings.connections_max,
+            address_connections_max=settings.address_connections_max,
+            unsent_bytes_max=settings.unsent_bytes_max,
             pipelined_max=settings.pipelined_max,
             request_ms_max=settings.request_seconds_max * 1_000,
             idle_ms_max=settings.idle_seconds_max * 1_000,

@@ -12,7 +12,7 @@ from dovemq.server.connection import HttpConnection
 from dovemq.server.limits import HttpLimits
 from dovemq.server.proxies import Proxies
 from dovemq.server.tls import Handshakes
-from dovemq.server.traffic import Handle, Traffic
+from dovemq.server.traffic import CheckHead, Handle, Traffic
 
 _BACKLOG: Final = 1_024
 _TAKE_BACK_SECONDS_MAX: Final = 5
@@ -30,6 +30,7 @@ class Listener:
         certificates: Certificates | None = None,
         proxies: Proxies | None = None,
         now_ns: Callable[[], int] | None = None,
+        check_head: CheckHead | None = None,
     ) -> None:
         self._handle = handle
         self._limits = limits
@@ -39,6 +40,7 @@ class Listener:
         self._proxies = proxies
         self.handshakes: Handshakes | None = None
         self._now_ns = now_ns
+        self._check_head = check_head
         self._server: asyncio.Server | None = None
         self._sweep_timer: asyncio.TimerHandle | None = None
         self.traffic: Traffic
@@ -53,6 +55,7 @@ class Listener:
             self._methods,
             self._proxies,
             self._now_ns,
+            self._check_head,
         )
         if self._certificates is None:
             self._server = await loop.create_server(

@@ -6,10 +6,11 @@ connection ends is taken back by the answer's own `undelivered`.
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Final
 
 from dovemq.core.errors import InvariantError
-from dovemq.http import HttpResponse
+from dovemq.http import HttpResponse, Undelivered
 from dovemq.server.answers import encode_head
 from dovemq.server.traffic import StreamedResponse, Traffic
 from dovemq.telemetry.logs import log_failure
@@ -31,6 +32,7 @@ class Outbox:
         "_unsent",
         "paused",
         "since_tick",
+        "unsent_bytes",
     )
 
     def __init__(self, traffic: Traffic, transport: asyncio.Transport) -> None:
@@ -38,13 +40,15 @@ class Outbox:
         transport.set_write_buffer_limits(high=0)
         self.paused = False
         self.since_tick = 0
+        self.unsent_bytes = 0
         self._traffic = traffic
         self._transport = transport
         self._drained: asyncio.Future[None] | None = None
         self._gathered: list[bytes] = []
         self._gathered_bytes = 0
         self._streaming = False
-        self._unsent: list[HttpResponse] = []
+        # Without the answers themselves: the transport holds their bytes.
+        self._unsent: list[tuple[Undelivered | None, Callable[[], None] | None]] = []
 
     @property
     def clear(self) -> bool:
@@ -57,6 +61,7 @@ class Outbox:
 
     def resume(self) -> None:
         self.paused = False
+        self.close()
         if not self._gathered:
             self._delivered()
         if self._drained is not None and not self._drained.done():
@@ -65,19 +70,30 @@ class Outbox:
     def put(self, response: HttpResponse, connection: str, *, bare: bool, more: bool) -> None:
         """Write an answer; `bare` without its body. `more` are waiting to be answered."""
         body = response.body
+        traffic = self._traffic
         data = encode_head(
             response.status,
             response.content_type,
             len(body),
             response.headers,
             connection,
-            self._traffic.date,
+            traffic.date,
         )
-        if body and not bare:
+        large = len(body) > GATHERED_BYTES_MAX and not bare
+        if body and not bare and not large:
             data += body
+        if traffic.unsent_bytes + len(body) > traffic.limits.unsent_bytes_max:
+            traffic.free_answers(len(data) + len(body))
+        if large:
+            # In two writes, since the joined answer would be in memory twice. The head goes
+            # before the answer is in `_unsent`: a head that was taken delivers nothing.
+            self.flush()
+            self.write(data)
         if response.undelivered is not None or response.written is not None:
-            self._unsent.append(response)
-        if more and self._gathered_bytes < GATHERED_BYTES_MAX:
+            self._unsent.append((response.undelivered, response.written))
+        if large:
+            self.write(body)
+        elif more and self._gathered_bytes < GATHERED_BYTES_MAX:
             # The next answer may be ready within this wake-up, or be a long poll: so no later
             # than the end of this wake-up.
             if not self._gathered:
@@ -102,8 +118,16 @@ class Outbox:
         if transport.is_closing():
             return
         transport.write(data)
-        if self._unsent and not self.paused and not transport.is_closing():
+        if self.paused:
+            self.unsent_bytes += len(data)
+            self._traffic.unsent_bytes += len(data)
+        elif self._unsent and not transport.is_closing():
             self._delivered()
+
+    def close(self) -> None:
+        """Count nothing as unsent any more: it was taken, or it is dropped with the connection."""
+        self._traffic.unsent_bytes -= self.unsent_bytes
+        self.unsent_bytes = 0
 
     async def stream(self, response: StreamedResponse, connection: str, *, bare: bool) -> None:
         self.flush()
@@ -145,20 +169,20 @@ class Outbox:
 
     async def take_back(self) -> None:
         unsent, self._unsent = self._unsent, []
-        for response in unsent:
-            if response.undelivered is None:
+        for undelivered, _ in unsent:
+            if undelivered is None:
                 continue
             try:
-                await response.undelivered()
+                await undelivered()
             except Exception as error:
                 log_failure(log, "an undelivered answer is not taken back", error)
 
     def _delivered(self) -> None:
-        for response in self._unsent:
-            if response.written is None:
+        for _, written in self._unsent:
+            if written is None:
                 continue
             try:
-                response.written()
+                written()
             except Exception as error:
                 log_failure(log, "a written answer is not recorded", error)
         self._unsent.clear()

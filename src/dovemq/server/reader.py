@@ -29,6 +29,8 @@ from dovemq.server.traffic import Traffic
 
 SLICE_BYTES: Final = 8 << 10
 """Parsed at a time: bounds how far a burst of tiny requests exceeds `pipelined_max`."""
+UNCHECKED_BODY_BYTES_MAX: Final = 64 << 10
+"""A larger body, or one of unknown length, is read only after the headers were checked."""
 _ABSOLUTE: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 
 
@@ -103,6 +105,10 @@ class RequestReader:
         return self._proxies is not None
 
     @property
+    def partial_bytes(self) -> int:
+        return self._counted_bytes if self.partial and not self.ended else 0
+
+    @property
     def full(self) -> bool:
         """Whether answers must go out before more is read."""
         ready = self.ready
@@ -127,10 +133,15 @@ class RequestReader:
             self._parse(piece)
 
     def refuse(self, status: HTTPStatus, reason: str) -> None:
+        self._end_with(refusal(status, reason, self._traffic.methods.values()))
+
+    def _end_with(self, answer: HttpResponse) -> None:
         if not self.ended:
-            self.ready.append(refusal(status, reason, self._traffic.methods.values()))
+            self.ready.append(answer)
             self.ended = self.refused = True
             self.partial = self.continue_owed = False
+            self._hold(-self._counted_bytes)
+            self._counted_bytes = self._body_bytes = 0
             self._body = b""
 
     def release(self, request: HttpRequest) -> None:
@@ -178,9 +189,6 @@ class RequestReader:
             self._stalled_bytes = 0
             self._hold(self._body_bytes - self._counted_bytes)
             self._counted_bytes = self._body_bytes
-            if self._traffic.held_bytes > limits.bodies_bytes_max:
-                reason = "Too many requests are being read; try later."
-                self.refuse(HTTPStatus.SERVICE_UNAVAILABLE, reason)
             return
         self._stalled_bytes += length
         if self._stalled_bytes > limits.url_bytes_max + limits.header_bytes_max + SLICE_BYTES:
@@ -228,14 +236,19 @@ class RequestReader:
         if method is None:
             self._stop(HTTPStatus.METHOD_NOT_ALLOWED, "This method is not used here.")
         length = headers.get("content-length")
-        # The parser lets zeros pass without end, and Python refuses to read thousands of digits.
-        if length is not None and int(length.lstrip("0") or 0) > limits.body_bytes_max:
+        # The parser accepts any number of zeros; Python refuses to read thousands of digits.
+        length_bytes = 0 if length is None else int(length.lstrip("0") or 0)
+        if length_bytes > limits.body_bytes_max:
             self._stop_too_long()
         if self._proxies is not None:
             headers = self._read_forwarded(headers, self._proxies)
         self._headers = headers
         self._method = method
         self._keep_alive = parser.should_keep_alive()
+        if length_bytes > UNCHECKED_BODY_BYTES_MAX or (
+            length is None and "transfer-encoding" in headers
+        ):
+            self._check_head()
         if "connection" in headers:
             self._read_connection(headers, parser)
         if "expect" in headers:
@@ -287,6 +300,17 @@ class RequestReader:
         self._peer, self._secure = origin.peer, origin.secure
         # Signatures are made over the host that the client knows.
         return headers if origin.host is None else {**headers, "host": origin.host}
+
+    def _check_head(self) -> None:
+        check_head = self._traffic.check_head
+        if check_head is not None:
+            path, query = _path_and_query(self._url)
+            answer = check_head(
+                HttpRequest(self._method, path, query, self._headers, b"", self._peer, self._secure)
+            )
+            if answer is not None:
+                self._end_with(answer)
+                raise _RefusedError
 
     def _read_connection(self, headers: dict[str, str], parser: HttpRequestParser) -> None:
         self.keep_alive_asked = headers["connection"].lower() == "keep-alive"

@@ -32,12 +32,15 @@ class StreamedResponse(Struct, frozen=True):
 
 
 Handle = Callable[[HttpRequest], Awaitable[HttpResponse | StreamedResponse]]
+CheckHead = Callable[[HttpRequest], HttpResponse | None]
+"""Takes a request whose body is not read yet; returns a refusal, or None to read the body."""
 
 
 class Traffic:
-    """`tick` counts sweeps: the only time that connections know, so that none needs a timer.
+    """The shared state of a listener's connections.
 
-    `now_ns` is there when requests are to tell when they were read.
+    `tick` counts sweeps. It is the only clock of a connection, so that none needs a timer.
+    `now_ns` is set when requests record the time at which they were read.
     """
 
     def __init__(
@@ -49,16 +52,21 @@ class Traffic:
         methods: Mapping[bytes, str],
         proxies: Proxies | None = None,
         now_ns: Callable[[], int] | None = None,
+        check_head: CheckHead | None = None,
     ) -> None:
         self.handle = handle
+        self.check_head = check_head
         self.now_ns = now_ns
         self.limits = limits
         self.loop = loop
         self.methods = methods
         self.proxies = proxies
-        self.connections: set[HttpConnection] = set()
+        # Oldest first: among equal holders of memory the oldest gives way.
+        self.connections: dict[HttpConnection, None] = {}
+        self._address_connections: dict[str, int] = {}
         self.known_names = KnownNames()
         self.held_bytes = 0
+        self.unsent_bytes = 0
         self.tick = 0
         self.date = ""
         self.requests = 0
@@ -73,8 +81,53 @@ class Traffic:
         self.tick += 1
         self.date = email.utils.formatdate(self._clock.now_ms() / 1_000, usegmt=True)
 
+    def join(self, connection: "HttpConnection") -> int:
+        """Add a connection. Returns how many there are above a limit, in all or of its address."""
+        self.connections[connection] = None
+        address, counts = connection.address, self._address_connections
+        counts[address] = of_address = counts.get(address, 0) + 1
+        limits = self.limits
+        return max(
+            len(self.connections) - limits.connections_max,
+            of_address - limits.address_connections_max,
+        )
+
+    def free_bodies(self) -> None:
+        """Refuse unfinished requests until the bodies fit, those of the largest holder first.
+
+        The client whose bytes exceed the limit may have sent few of them.
+        """
+        while self.held_bytes > self.limits.bodies_bytes_max:
+            holder = self._largest_holder(lambda each: each.partial_bytes)
+            if holder is None:
+                return
+            holder.refuse_partial()
+
+    def free_answers(self, wanted_bytes: int) -> None:
+        """Close connections until an answer fits, those first that have taken the least."""
+        while self.unsent_bytes + wanted_bytes > self.limits.unsent_bytes_max:
+            holder = self._largest_holder(lambda each: each.unsent_bytes)
+            if holder is None:
+                return
+            holder.abort()
+
+    def _largest_holder(self, held: Callable[["HttpConnection"], int]) -> "HttpConnection | None":
+        """The connection that holds the most, among those of the address that holds the most."""
+        totals: dict[str, int] = {}
+        for connection in self.connections:
+            if bytes_held := held(connection):
+                totals[connection.address] = totals.get(connection.address, 0) + bytes_held
+        if not totals:
+            return None
+        address = max(totals, key=totals.__getitem__)
+        return max((each for each in self.connections if each.address == address), key=held)
+
     def leave(self, connection: "HttpConnection") -> None:
-        self.connections.discard(connection)
+        if connection in self.connections:
+            del self.connections[connection]
+            self._address_connections[connection.address] -= 1
+            if not self._address_connections[connection.address]:
+                del self._address_connections[connection.address]
         if self.draining and not self.connections:
             self.emptied.set()
 

@@ -31,6 +31,7 @@ from dovemq.server.measurements import Measurements
 from dovemq.server.metrics import Metrics, request_samples, store_samples
 from dovemq.server.proxies import Proxies
 from dovemq.server.run import Server, allow_connections, reload_on_hangup, until_stopped
+from dovemq.server.sessions import LoginLimits
 from dovemq.service import Service, build_service
 from dovemq.service.audit import OK, AuditEntry, bounded
 from dovemq.service.failure_limits import FailureLimit
@@ -352,7 +353,7 @@ def _build_server(
         opened.new_id,
         region=settings.region,
         audit=audit,
-        failures=logins,
+        logins=LoginLimits(logins, settings.address_logins_max),
         metrics=Metrics(service, meter, settings.metrics_queues_max, [samples], measurements),
         measurements=measurements,
     )
@@ -377,6 +378,7 @@ def _build_server(
         certificates=certificates,
         proxies=Proxies(settings.proxy_networks) if settings.proxy_networks else None,
         now_ns=trace.now_ns if trace else None,
+        check_head=endpoint.check_head,
     )
     return server
 

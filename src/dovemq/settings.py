@@ -207,6 +207,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], _about("Least severity that is logged.")
     ] = "info"
+    address_logins_max: Annotated[
+        int,
+        _about("Logins of one client address that are checked at once; more get 429.", least=1),
+    ] = 8
     http: HttpSettings = HttpSettings()
 
     @property

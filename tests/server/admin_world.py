@@ -16,7 +16,7 @@ from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server.admin import SERVICE, AdminApi
 from dovemq.server.admin_desk import Desk
 from dovemq.server.audit import AuditLog, PassingAudit
-from dovemq.server.sessions import Sessions
+from dovemq.server.sessions import LoginLimits, Sessions
 from dovemq.server.traffic import StreamedResponse
 from dovemq.service import Service, build_service
 from dovemq.service.failure_limits import FailureLimit
@@ -70,6 +70,7 @@ class World:
         durable: bool = True,
         signed: bool = False,
         audit: AuditLog | None = None,
+        logins_max: int = 8,
     ) -> None:
         self.clock = ManualClock()
         self.scratch = scratch
@@ -83,7 +84,7 @@ class World:
         )
         self.care = FakeCare()
         self.audit = PassingAudit()
-        self.failures = FailureLimit(3, 1_000, "logins")
+        self.logins = LoginLimits(FailureLimit(3, 1_000, "logins"), logins_max)
         self.sessions = Sessions()
         desk = Desk(
             self.service,
@@ -93,7 +94,7 @@ class World:
             lambda: f"request-{next(ids)}",
             audit=audit or self.audit,
             sessions=self.sessions,
-            failures=self.failures,
+            logins=self.logins,
         )
         self.accounts = self.service.accounts
         self.accounts.use_root_key(KEY)

@@ -38,7 +38,7 @@ class MeteredWorld(World):
                 lambda: [Sample("dovemq_connections", 7)],
             ],
         )
-        desk = Desk(self.service, dict, metrics=self.metrics, failures=self.failures)
+        desk = Desk(self.service, dict, metrics=self.metrics, logins=self.logins)
         self.api = AdminApi(desk, Keys(), "us-east-1", lambda: "id", metrics_open=metrics_open)
 
     async def scrape(self, **headers: str) -> HttpResponse:

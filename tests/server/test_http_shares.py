@@ -3,8 +3,11 @@
 import asyncio
 import ipaddress
 
+import pytest
+
 from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server.proxies import Proxies
+from dovemq.server.reader import UNCHECKED_BODY_BYTES_MAX
 from tests.server.sockets import GET, Client, Echo, Serving, post, serving
 
 OTHER = "127.0.0.2"
@@ -111,6 +114,35 @@ async def test_refused_holder_is_told_to_try_later_and_its_memory_is_free_at_onc
         answer = await holder.answer()
         assert (answer.status, answer.headers["connection"]) == (503, "close")
         assert place.traffic.held_bytes < 32 * KIB
+
+
+def deny(head: HttpRequest) -> HttpResponse | None:
+    """Refuses every request that has no `authorization`."""
+    if "authorization" in head.headers:
+        return None
+    return HttpResponse(403, "text/plain", f"{head.path} {head.peer}".encode())
+
+
+LARGE = UNCHECKED_BODY_BYTES_MAX + 1
+CHUNKED = b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize("data", [post(b"a" * LARGE)[:-LARGE], CHUNKED], ids=["large", "chunked"])
+async def test_large_body_is_not_read_before_its_headers_are_accepted(data: bytes) -> None:
+    echo = Echo()
+    async with serving(echo.handle, None, None, None, deny) as place:
+        client = await place.connect()
+        answer = await client.ask(data)
+        assert (answer.status, answer.headers["connection"]) == (403, "close")
+        assert b"127.0.0.1:" in answer.body
+        assert (place.traffic.held_bytes, echo.requests) == (0, [])
+
+
+async def test_large_body_is_read_once_its_headers_are_accepted() -> None:
+    async with serving(Echo().handle, None, None, None, deny) as place:
+        client = await place.connect()
+        assert (await client.ask(post(b"a" * LARGE, "Authorization: a"))).status == 200
+        assert (await client.ask(post(b"small"))).status == 200
 
 
 async def test_one_address_cannot_take_the_connections_of_others() -> None:

@@ -86,6 +86,19 @@ def test_memory_is_bounded_by_forgetting_all() -> None:
     assert bucket.take(f"{0:012}", 0) == 0
 
 
+def test_large_request_costs_as_many_tokens_as_it_has_parts() -> None:
+    bucket = throttle(10)
+    assert bucket.take(ACCOUNT, 0, 8) == 0
+    assert [wait == 0 for wait in taken(bucket, 3, 0)] == [True, True, False]
+
+
+def test_cost_above_the_burst_is_accepted_and_owed() -> None:
+    bucket = throttle(10)
+    assert bucket.take(ACCOUNT, 0, 25) == 0
+    assert bucket.take(ACCOUNT, 1_500, 1) > 0
+    assert bucket.take(ACCOUNT, 1_600, 1) == 0
+
+
 @given(
     rate=st.integers(1, 3_000),
     steps=st.lists(st.tuples(st.integers(0, 50), st.integers(1, 20)), max_size=60),

@@ -95,6 +95,8 @@ async def change_account(desk: Desk, call: AdminCall) -> Document:
             quotas=wanted.quotas.applied(account.quotas),
             enabled=wanted.enabled,
         )
+    if not changed.enabled:
+        desk.sessions.end_all(account.number)
     return account_document(changed)
 
 

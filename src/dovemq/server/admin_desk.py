@@ -20,10 +20,9 @@ from dovemq.server.backups import Backups
 from dovemq.server.care import StoreCare
 from dovemq.server.measurements import Measurements
 from dovemq.server.metrics import Metrics
-from dovemq.server.sessions import Sessions
+from dovemq.server.sessions import LoginLimits, Sessions
 from dovemq.server.traffic import StreamedResponse
 from dovemq.service import Service
-from dovemq.service.failure_limits import FailureLimit
 
 
 class AdminRefusal(RequestError):
@@ -77,10 +76,7 @@ class AdminCall:
 
 
 class Desk:
-    """What the routes work with. A store without care can be neither copied nor verified.
-
-    `failures` are those of logins.
-    """
+    """What the routes work with. A store without care can be neither copied nor verified."""
 
     def __init__(
         self,
@@ -91,7 +87,7 @@ class Desk:
         new_id: Callable[[], str] | None = None,
         *,
         region: str = "us-east-1",
-        failures: FailureLimit,
+        logins: LoginLimits,
         audit: AuditLog | None = None,
         sessions: Sessions | None = None,
         metrics: Metrics | None = None,
@@ -105,7 +101,7 @@ class Desk:
         self.region = region
         self.audit: AuditLog = audit or PassingAudit()
         self.sessions = sessions or Sessions()
-        self.failures = failures
+        self.logins = logins
         self.metrics = metrics
         self.measurements = measurements or Measurements()
         self.changing = asyncio.Lock()

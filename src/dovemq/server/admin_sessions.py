@@ -1,11 +1,13 @@
-"""Logging in to the admin API by password, for people; programs sign their requests."""
+"""Routes to log in to the admin API by password, for people; programs sign their requests."""
 
+import asyncio
 from http import HTTPStatus
 from typing import Final
 
 from msgspec import Struct
 
-from dovemq.core.errors import AccessDenied, AccountMissing, Throttled
+from dovemq.core.accounts import Account
+from dovemq.core.errors import AccessDenied, AccountMissing
 from dovemq.http import client_of
 from dovemq.server.admin_desk import AdminCall, AdminRefusal, AdminRoute, Caller, Desk
 from dovemq.server.admin_views import Document
@@ -22,18 +24,29 @@ class Login(Struct, frozen=True, forbid_unknown_fields=True):
 async def log_in(desk: Desk, call: AdminCall) -> Document:
     login: Login = call.body
     call.target = _number(desk, login.account)
-    who, failures = f"{call.target} {client_of(call.peer)}", desk.failures
-    if wait_ms := failures.wait_ms(who, desk.now_ms):
-        raise Throttled("Too many wrong passwords; try later.", wait_ms)
-    # Counted as a failure until the password is verified: many logins may be checked at once.
-    failures.failed(who, desk.now_ms)
-    account = await desk.service.accounts.password_holds(login.account, login.password)
+    account = await _checked(desk, login, client_of(call.peer))
     if account is None:
         raise AccessDenied("There is no such account, or this is not its password.")
-    failures.forgive(who)
     token, session = desk.sessions.open(account.number, desk.now_ms)
     call.caller = Caller(account, token=token)
     return {"token": token, **_session_document(call.caller), "ends_ms": session.ends_ms}
+
+
+async def _checked(desk: Desk, login: Login, client: str) -> Account | None:
+    desk.logins.begin(login.account, client, desk.now_ms)
+    checking = asyncio.ensure_future(
+        desk.service.accounts.password_holds(login.account, login.password)
+    )
+
+    def finished(done: "asyncio.Future[Account | None]") -> None:
+        desk.logins.finish(client)
+        if done.cancelled() or done.exception() is not None or done.result() is not None:
+            # Not known to be wrong: the password was right, or it was not checked.
+            desk.logins.succeeded(login.account, client)
+
+    # A client that leaves does not end the check, which goes on to count for its address.
+    checking.add_done_callback(finished)
+    return await asyncio.shield(checking)
 
 
 async def show_session(desk: Desk, call: AdminCall) -> Document:
@@ -52,7 +65,7 @@ async def log_out(desk: Desk, call: AdminCall) -> Document:
 
 
 def _number(desk: Desk, text: str) -> str:
-    """Empty if there is no such account: somebody may have typed a password there."""
+    """The number of an account; empty if there is none, since the text may be a password."""
     try:
         return desk.service.accounts.resolve(text).number
     except AccountMissing:

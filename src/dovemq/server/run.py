@@ -12,7 +12,7 @@ from dovemq.server.certificates import LOOK_SECONDS, Certificates
 from dovemq.server.limits import HttpLimits
 from dovemq.server.listener import Listener
 from dovemq.server.proxies import Proxies
-from dovemq.server.traffic import Handle
+from dovemq.server.traffic import CheckHead, Handle
 
 DESCRIPTORS_SPARE: Final = 1_024
 """Beside the connections: files of the store, and room for clients that are refused."""
@@ -32,13 +32,20 @@ class Server:
         certificates: Certificates | None = None,
         proxies: Proxies | None = None,
         now_ns: Callable[[], int] | None = None,
+        check_head: CheckHead | None = None,
     ) -> None:
         self._host = host
         self._wanted = (port, admin_port)
         self._certificates = certificates
         self._look_timer: asyncio.TimerHandle | None = None
         self._sqs = Listener(
-            sqs_handle, limits, clock, certificates=certificates, proxies=proxies, now_ns=now_ns
+            sqs_handle,
+            limits,
+            clock,
+            certificates=certificates,
+            proxies=proxies,
+            now_ns=now_ns,
+            check_head=check_head,
         )
         self._admin = None
         if admin_handle:

@@ -82,6 +82,23 @@ class SqsEndpoint:
             return self._handle_json(request)
         return self._handle_query(request)
 
+    def check_head(self, head: HttpRequest) -> HttpResponse | None:
+        """The refusal of a request whose body need not be read, or None."""
+        if self._admission is None:
+            return None
+        begun_ns = self._timer_ns()
+        try:
+            self._admission.check_head(head, self._service.clock.now_ms())
+        except RequestError as error:
+            request_id = f"{self._ids_prefix}{next(self._numbers):012x}"
+            if json10.speaks(head):
+                response = json10.refuse(error, request_id)
+            else:
+                response = query.refuse(error, request_id, as_json=query.wants_json(head))
+            self._count(head, request_id, begun_ns, None, None, response.status)
+            return response
+        return None
+
     async def _handle_json(self, request: HttpRequest) -> HttpResponse:
         request_id = f"{self._ids_prefix}{next(self._numbers):012x}"
         begun_ns = self._timer_ns()

@@ -232,7 +232,10 @@ def _open_audit(place: Place, settings: Settings) -> AuditLog:
     if isinstance(place, MemoryPlace):
         return PassingAudit()
     files = AuditFiles(
-        settings.data, bytes_max=settings.audit_bytes_max, files_max=settings.audit_files_max
+        settings.data,
+        bytes_max=settings.audit_bytes_max,
+        files_max=settings.audit_files_max,
+        refuse_when_full=settings.audit_when_full == "refuse",
     )
     return DurableAudit(files)
 

@@ -207,6 +207,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], _about("Least severity that is logged.")
     ] = "info"
+    audit_when_full: Annotated[
+        Literal["forget", "refuse"],
+        _about(
+            "Action when the audit log has all its files: forget the oldest entries of the "
+            "accounts with the most, or refuse changes until files are moved away."
+        ),
+    ] = "forget"
     address_logins_max: Annotated[
         int,
         _about("Logins of one client address that are checked at once; more get 429.", least=1),

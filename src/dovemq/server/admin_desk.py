@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dovemq.core import limits
 from dovemq.core.accounts import Account, Role
-from dovemq.core.errors import RequestError
+from dovemq.core.errors import AuditUnwritable, RequestError
 from dovemq.core.queue import QueueKey
 from dovemq.http import HttpResponse
 from dovemq.server.admin_views import Document
@@ -120,9 +120,17 @@ class Desk:
             return "ok"
         return str(msgspec.to_builtins(self.care.statistics)["state"])
 
-    @property
-    def ready(self) -> bool:
-        return self.store_state == "ok" and not self.service.draining
+    def unready_reason(self) -> str | None:
+        """Why the server should get no requests now; None if it should."""
+        if self.service.draining:
+            return "The service is draining."
+        if self.store_state != "ok":
+            return f"The store is {self.store_state}."
+        try:
+            self.audit.check()
+        except AuditUnwritable as error:
+            return str(error)
+        return None
 
 
 Act = Callable[[Desk, AdminCall], Awaitable["Document | StreamedResponse | HttpResponse"]]

@@ -21,15 +21,19 @@ async def live(desk: Desk, call: AdminCall) -> Document:
 
 
 async def ready(desk: Desk, call: AdminCall) -> Document:
-    if not desk.ready:
-        state = "service is draining" if desk.service.draining else f"store is {desk.store_state}"
-        raise AdminRefusal(HTTPStatus.SERVICE_UNAVAILABLE, "NotReady", f"The {state}.")
+    if reason := desk.unready_reason():
+        raise AdminRefusal(HTTPStatus.SERVICE_UNAVAILABLE, "NotReady", reason)
     return {"ready": True}
 
 
 async def health(desk: Desk, call: AdminCall) -> Document:
     damage = len(desk.care.damage()) if desk.care else 0
-    return {"live": True, "ready": desk.ready, "store": desk.store_state, "damage": damage}
+    return {
+        "live": True,
+        "ready": desk.unready_reason() is None,
+        "store": desk.store_state,
+        "damage": damage,
+    }
 
 
 async def show_damage(desk: Desk, call: AdminCall) -> Document:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from dovemq.core.access import Keyring
-from dovemq.core.errors import DoveError
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
 from dovemq.server.admin import AdminApi
@@ -27,16 +26,25 @@ from dovemq.server.audit_files import AuditFiles
 from dovemq.server.care import StoreCare
 from dovemq.server.certificates import Certificates
 from dovemq.server.limits import HttpLimits
+from dovemq.server.local_only import local_only
 from dovemq.server.measurements import Measurements
 from dovemq.server.metrics import Metrics, request_samples, store_samples
 from dovemq.server.proxies import Proxies
 from dovemq.server.run import Server, allow_connections, reload_on_hangup, until_stopped
 from dovemq.server.sessions import LoginLimits
+from dovemq.server.traffic import Handle
 from dovemq.service import Service, build_service
 from dovemq.service.audit import OK, AuditEntry, bounded
 from dovemq.service.failure_limits import FailureLimit
 from dovemq.service.throttle import Throttle
-from dovemq.settings import ACCOUNT, CACHE_BYTES_MAX, Settings, reachable_host, read_toml
+from dovemq.settings import (
+    ACCOUNT,
+    CACHE_BYTES_MAX,
+    Settings,
+    is_loopback,
+    reachable_host,
+    read_toml,
+)
 from dovemq.sqs.declared import DeclaredQueue, read_declared
 from dovemq.sqs.declaring import ServiceOwner, declare
 from dovemq.sqs.endpoint import SqsEndpoint
@@ -63,13 +71,6 @@ THREADS_ASIDE_MAX: Final = 4
 """For what would keep the loop waiting: the audit log, passwords, backups, the text of metrics."""
 
 
-class ListenFailed(DoveError):
-    """Raised before anything is served."""
-
-    def __init__(self, host: str, port: int, found: str) -> None:
-        super().__init__(f"cannot listen on {host} port {port}: {found}; take another by --port")
-
-
 class Opened(Struct, frozen=True):
     """A started service over its store, with the ids that its callers give to messages.
 
@@ -85,7 +86,7 @@ class Listening(Struct, frozen=True):
     """Where a server can be reached, and what its clients must know; no secret."""
 
     endpoint_url: str
-    admin_url: str
+    admin_url: str | None
     data: str
     region: str
     account: str
@@ -214,7 +215,8 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
         ending.push_async_callback(audit.close)
         await _declare(declared, settings, opened, audit)
         server = _build_server(settings, opened, audit, certificates, meter, tracing)
-        await _start(server, settings)
+        await server.start()
+        _warn_if_clear(settings)
         calm_collector()
         # The signals are ours before anyone is told that we listen.
         stopped = asyncio.get_running_loop().create_task(until_stopped())
@@ -370,11 +372,15 @@ def _build_server(
         metrics_open=settings.metrics_open,
         log_requests=settings.log_requests,
     )
+    handles: list[Handle] = [endpoint.handle, admin.handle]
+    if settings.insecure_no_auth:
+        handles = [local_only(handle) for handle in handles]
     server = Server(
-        endpoint.handle,
-        admin.handle,
+        handles[0],
+        handles[1] if settings.admin else None,
         host=settings.host,
         port=settings.port,
+        admin_host=settings.admin_host_chosen,
         admin_port=settings.admin_port_chosen,
         limits=HttpLimits.of(settings.http),
         clock=service.clock,
@@ -386,19 +392,25 @@ def _build_server(
     return server
 
 
-async def _start(server: Server, settings: Settings) -> None:
-    try:
-        await server.start()
-    except (OSError, UnicodeError) as error:
-        found = (isinstance(error, OSError) and error.strerror) or str(error)
-        raise ListenFailed(settings.host, settings.port, found) from None
+def _warn_if_clear(settings: Settings) -> None:
+    if settings.tls_certificate is not None:
+        return
+    hosts = {settings.host, settings.admin_host_chosen} if settings.admin else {settings.host}
+    for host in sorted(hosts):
+        if not is_loopback(host):
+            log.warning(
+                "listening on %s without TLS: others on the network can read messages; set "
+                "tls_certificate and tls_key, or let a proxy speak TLS",
+                host,
+            )
 
 
 def _listening(settings: Settings, server: Server) -> Listening:
     origin = f"{settings.scheme}://{reachable_host(settings.host)}"
+    admin_origin = f"{settings.scheme}://{reachable_host(settings.admin_host_chosen)}"
     return Listening(
         endpoint_url=f"{origin}:{server.port}",
-        admin_url=f"{origin}:{server.admin_port}",
+        admin_url=f"{admin_origin}:{server.admin_port}" if settings.admin else None,
         data=str(settings.data.absolute()),
         region=settings.region,
         account=settings.account,

@@ -214,6 +214,10 @@ class Settings(Struct, frozen=True, kw_only=True):
             "accounts with the most, or refuse changes until files are moved away."
         ),
     ] = "forget"
+    admin: Annotated[bool, _about("Listen for the admin API.")] = True
+    admin_host: Annotated[
+        str | None, _about("Address that the admin API listens on.", default="host")
+    ] = None
     address_logins_max: Annotated[
         int,
         _about("Logins of one client address that are checked at once; more get 429.", least=1),
@@ -225,6 +229,10 @@ class Settings(Struct, frozen=True, kw_only=True):
         if self.admin_port is not None:
             return self.admin_port
         return self.port + 1 if self.port else 0
+
+    @property
+    def admin_host_chosen(self) -> str:
+        return self.host if self.admin_host is None else self.admin_host
 
     @property
     def scheme(self) -> str:
@@ -406,17 +414,19 @@ def _grown(values: Mapping[str, Any]) -> Settings:
 
 def _check(settings: Settings, sources: Mapping[str, str]) -> None:
     """Rules that bind one setting to another."""
-    if settings.insecure_no_auth and not is_loopback(settings.host):
-        raise SettingInvalid(
-            sources["insecure_no_auth"],
-            f"{settings.host} can be reached from other machines",
-            "take a loopback host or let signatures be checked",
-        )
-    if settings.admin_port_chosen > PORT_MAX:
+    for host in (settings.host, settings.admin_host_chosen):
+        if settings.insecure_no_auth and not is_loopback(host):
+            raise SettingInvalid(
+                sources["insecure_no_auth"],
+                f"{host} can be reached from other machines",
+                "take a loopback host or let signatures be checked",
+            )
+    if settings.admin and settings.admin_port_chosen > PORT_MAX:
         raise SettingInvalid(
             sources["port"], "no port is left for the admin API", "set admin_port or a lower port"
         )
-    if settings.port and settings.admin_port_chosen == settings.port:
+    same_host = settings.admin and settings.admin_host_chosen == settings.host
+    if settings.port and same_host and settings.admin_port_chosen == settings.port:
         raise SettingInvalid(
             sources["admin_port"], f"{settings.port} is the SQS port", "take another port"
         )

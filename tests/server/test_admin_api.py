@@ -158,7 +158,7 @@ async def test_counters_sum_all_queues(tmp_path: Path) -> None:
 
 
 REFUSED = [
-    ("GET", "/", "", 404, "NotFound"),
+    ("POST", "/", "", 405, "MethodNotAllowed"),
     ("GET", "/v1/queues/", "", 404, "NotFound"),
     ("GET", "/v2/queues", "", 404, "NotFound"),
     ("GET", f"/v1/queues/{ACCOUNT}/none", "", 404, "QueueMissing"),
@@ -206,6 +206,7 @@ async def test_nothing_but_plain_health_and_logins_is_answered_unsigned(tmp_path
         assert (status == 403) == route.signed, route.path
     assert (await world.call("GET", "/v1/no-such-path")).status == 403
     assert [route.path for route in ROUTES if not route.signed] == [
+        "/",
         "/health/live",
         "/health/ready",
         "/v1/sessions",

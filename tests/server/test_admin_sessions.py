@@ -42,10 +42,11 @@ async def test_token_stands_for_the_account_and_its_role(tmp_path: Path) -> None
     assert len(token) >= 43
 
 
-async def test_account_without_a_role_may_log_in_and_do_nothing(tmp_path: Path) -> None:
+async def test_account_without_a_role_may_log_in_and_see_its_own_queues(tmp_path: Path) -> None:
     world, _, token = await _logged_in(tmp_path, None)
     assert (await world.get(CURRENT, token=token))["role"] is None
-    assert (await world.ask("GET", "/v1/queues", token=token))[0] == 403
+    assert await world.get("/v1/queues", token=token) == {"queues": [], "next": None}
+    assert (await world.ask("GET", "/v1/counters", token=token))[0] == 403
 
 
 async def test_session_ends_when_it_is_asked_to(tmp_path: Path) -> None:

@@ -392,7 +392,7 @@ async def test_audit_is_asked_for_page_by_page(tmp_path: Path) -> None:
 
 
 async def test_admin_change_is_recorded_under_the_number_of_the_account(tmp_path: Path) -> None:
-    world = World(tmp_path)
+    world = World(tmp_path, root=True)
     await world.done("POST", "/v1/accounts", body={"name": "ann", "number": "1" * 12})
     made = await world.done("POST", "/v1/accounts/ann/credentials", body={})
     place = f"/v1/accounts/ann/credentials/{made['key_id']}"

@@ -92,7 +92,8 @@ def resolved_settings(args: argparse.Namespace) -> Resolved:
 def local_urls(settings: Settings) -> tuple[str, str]:
     """Of the SQS endpoint and of the admin API, as seen from this machine."""
     origin = f"{settings.scheme}://{reachable_host(settings.host)}"
-    return f"{origin}:{settings.port}", f"{origin}:{settings.admin_port_chosen}"
+    admin_origin = f"{settings.scheme}://{reachable_host(settings.admin_host_chosen)}"
+    return f"{origin}:{settings.port}", f"{admin_origin}:{settings.admin_port_chosen}"
 
 
 def _key_of(environment: Mapping[str, str]) -> AccessKey | None:

@@ -29,7 +29,9 @@ from dovemq.server import basic
 from dovemq.server.admin_desk import AdminCall, AdminRefusal, AdminRoute, Caller, Desk
 from dovemq.server.admin_requests import path_parts, read_body, read_query, recorded_fields
 from dovemq.server.admin_routes import ROUTES
+from dovemq.server.admin_store import METRICS_PATH
 from dovemq.server.admin_views import JSON, document_bytes, error_document
+from dovemq.server.local_only import comes_from_another_site
 from dovemq.server.traffic import StreamedResponse
 from dovemq.service.audit import AuditEntry, audited, bounded
 from dovemq.service.failure_limits import FailureLimit
@@ -128,7 +130,7 @@ class AdminApi:
         chosen = next((each for each in found if each[0].method == method), None)
         caller = None
         if chosen is None or self._is_closed(chosen[0]):
-            caller = self._caller(request, chosen[0] if chosen else None)
+            caller = self._caller(request)
         if chosen is None:
             raise _no_such_route([route for route, _ in found])
         route, path = chosen
@@ -138,7 +140,14 @@ class AdminApi:
         return await self._recorded(route, call, request, request_id)
 
     async def _act(self, route: AdminRoute, call: AdminCall, request: HttpRequest) -> Answered:
-        _check_role(route, call.caller)
+        _check_role(route, call)
+        if route.credentials and self._keyring is None:
+            raise AdminRefusal(
+                HTTPStatus.FORBIDDEN,
+                "CredentialsProtected",
+                "Access keys and passwords cannot be made or changed while signatures are not "
+                "checked: start the server without --insecure-no-auth.",
+            )
         call.query = read_query(route, request.query)
         call.body = read_body(route, request)
         return await route.act(self._desk, call)
@@ -176,15 +185,15 @@ class AdminApi:
             raise
 
     def _is_closed(self, route: AdminRoute) -> bool:
-        return route.signed and not (route.basic and self._metrics_open)
+        return route.signed and not (self._metrics_open and route.path == METRICS_PATH)
 
-    def _caller(self, request: HttpRequest, route: AdminRoute | None) -> Caller:
+    def _caller(self, request: HttpRequest) -> Caller:
         accounts, now_ms = self._desk.service.accounts, self._desk.now_ms
         if self._admission is None:
             return Caller(accounts.get(accounts.root))
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != BEARER:
-            shown = route is not None and route.basic and scheme == basic.SCHEME
+            shown = scheme == basic.SCHEME
             key = self._admission.admit(request, now_ms, self._shown_key if shown else None)
             return Caller(accounts.get(key.account), key.key_id)
         session = self._desk.sessions.use(token.strip(), now_ms)
@@ -198,6 +207,9 @@ class AdminApi:
 
     def _shown_key(self, request: HttpRequest, now_ms: int) -> AccessKey:
         assert self._keyring is not None
+        if comes_from_another_site(request):
+            # A browser that knows a key would send it with the requests of any page.
+            raise AccessDenied("Requests of web pages are refused.")
         return basic.basic_key(request.headers["authorization"], self._keyring, now_ms)
 
 
@@ -208,8 +220,11 @@ def _found(path: str) -> Found:
     ]
 
 
-def _check_role(route: AdminRoute, caller: Caller | None) -> None:
+def _check_role(route: AdminRoute, call: AdminCall) -> None:
+    caller = call.caller
     if route.role is None or caller is None:
+        return
+    if route.own and call.path.get("account", caller.account.number) == caller.account.number:
         return
     role = caller.account.role
     if role is None or not role.covers(route.role):

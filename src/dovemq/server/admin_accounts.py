@@ -173,5 +173,6 @@ ACCOUNT_ROUTES: Final = (
         body=NewPassword,
         audited=True,
         unrecorded=("password",),
+        credentials=True,
     ),
 )

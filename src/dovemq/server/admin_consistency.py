@@ -65,6 +65,7 @@ CONSISTENCY_ROUTES: Final = (
         "over what time, by whom and when. 404 if nobody has since the server started.",
         show_consistency,
         Role.VIEWER,
+        own=True,
     ),
     AdminRoute(
         "publish consistency",
@@ -74,5 +75,6 @@ CONSISTENCY_ROUTES: Final = (
         publish_consistency,
         Role.OPERATOR,
         body=Measurement,
+        own=True,
     ),
 )

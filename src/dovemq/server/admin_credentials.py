@@ -91,6 +91,7 @@ CREDENTIAL_ROUTES: Final = (
         Role.ADMIN,
         body=NewCredential,
         audited=True,
+        credentials=True,
     ),
     AdminRoute(
         "change credential",
@@ -101,6 +102,7 @@ CREDENTIAL_ROUTES: Final = (
         Role.ADMIN,
         body=CredentialChanges,
         audited=True,
+        credentials=True,
     ),
     AdminRoute(
         "remove credential",
@@ -120,5 +122,6 @@ CREDENTIAL_ROUTES: Final = (
         Role.ADMIN,
         body=CredentialRotation,
         audited=True,
+        credentials=True,
     ),
 )

@@ -61,6 +61,12 @@ class AdminCall:
     def queue(self) -> QueueKey:
         return QueueKey(self.path["account"], self.path["name"])
 
+    @property
+    def own_account(self) -> str:
+        """The number of the calling account."""
+        assert self.caller is not None
+        return self.caller.account.number
+
     def number(self, name: str, default: int, allowed: limits.Range) -> int:
         text = self.query.get(name)
         if not text:
@@ -137,12 +143,13 @@ Act = Callable[[Desk, AdminCall], Awaitable["Document | StreamedResponse | HttpR
 
 
 class AdminRoute(Struct, frozen=True):
-    """One thing that can be call.
+    """One operation of the admin API.
 
-    `role` is the least that serves; None: any account will do, or nobody if it is not `signed`.
-    `query` names the parameters that it understands; any other is refused, as is a body other
-    than `body`. What is `audited` is recorded, but for the fields of the body that must not be.
-    `basic`: a key may also be shown by HTTP Basic.
+    `role` is the least role that it needs. With None it is open to every account, or to everybody
+    if it is not `signed`. With `own` an account needs no role for its own queues. `query` names
+    the allowed parameters and `body` the type of the body; anything else is refused. If it is
+    `audited` its calls are recorded, without the `unrecorded` fields of the body. `credentials`:
+    it creates access or changes it, so it is refused while signatures are not checked.
     """
 
     name: str
@@ -156,4 +163,5 @@ class AdminRoute(Struct, frozen=True):
     signed: bool = True
     audited: bool = False
     unrecorded: tuple[str, ...] = ()
-    basic: bool = False
+    own: bool = False
+    credentials: bool = False

@@ -1,4 +1,4 @@
-"""Queues and their messages over the admin API: looked at, not touched."""
+"""Routes for queues and their messages."""
 
 from typing import Final
 
@@ -21,8 +21,10 @@ _SEQUENCE: Final = limits.Range(0, 2**63 - 1)
 async def list_queues(desk: Desk, call: AdminCall) -> Document:
     count_max = call.number("limit", PAGE_DEFAULT, limits.QUEUES_LISTED)
     queues = desk.service.queues
+    assert call.caller is not None
+    account = None if call.caller.account.role else call.own_account
     page = await queues.page(
-        None, call.query.get("prefix", ""), call.query.get("after", ""), count_max
+        account, call.query.get("prefix", ""), call.query.get("after", ""), count_max
     )
     documents = [queue_document(queue, await queues.counts(queue)) for queue in page]
     return {"queues": documents, "next": str(page[-1].key) if len(page) == count_max else None}
@@ -52,15 +54,21 @@ async def peek_messages(desk: Desk, call: AdminCall) -> Document:
     return {"messages": documents, "next": after if more else None}
 
 
+async def purge_queue(desk: Desk, call: AdminCall) -> Document:
+    await desk.service.queues.purge(call.queue)
+    return {"purged": str(call.queue)}
+
+
 QUEUE_ROUTES: Final = (
     AdminRoute(
         "list queues",
         "GET",
         "/v1/queues",
-        "Queues by account and name, with settings and counts.",
+        "Queues by account and name, with settings and counts; without a role one's own.",
         list_queues,
         Role.VIEWER,
         ("prefix", "after", "limit"),
+        own=True,
     ),
     AdminRoute(
         "show queue",
@@ -69,14 +77,26 @@ QUEUE_ROUTES: Final = (
         "One queue with settings and counts.",
         show_queue,
         Role.VIEWER,
+        own=True,
     ),
     AdminRoute(
         "peek messages",
         "GET",
         "/v1/queues/{account}/{name}/messages",
-        "Messages in order of sequence, as they lie: none is received.",
+        "Messages in order of their sequence, without receiving them.",
         peek_messages,
         Role.OPERATOR,
         ("after", "limit"),
+        own=True,
+    ),
+    AdminRoute(
+        "purge queue",
+        "DELETE",
+        "/v1/queues/{account}/{name}/messages",
+        "Deletes all messages of a queue.",
+        purge_queue,
+        Role.ADMIN,
+        audited=True,
+        own=True,
     ),
 )

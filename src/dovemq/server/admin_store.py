@@ -15,6 +15,21 @@ from dovemq.server.admin_views import Document, counts_document
 from dovemq.server.traffic import StreamedResponse
 from dovemq.telemetry.metrics import CONTENT_TYPE as METRICS_TEXT
 
+METRICS_PATH: Final = "/metrics"
+_ABOUT: Final = b"""This is the admin API of DoveMQ. SQS clients use another port.
+
+Send an access key by HTTP Basic:
+
+    curl --user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY" http://127.0.0.1:9325/v1/queues
+
+A signature (SigV4 with the service name dovemq) or the token of a login (POST /v1/sessions) is
+accepted too. /health/live and /health/ready need no key. The command `dovemq` uses this API.
+"""
+
+
+async def about(desk: Desk, call: AdminCall) -> HttpResponse:
+    return HttpResponse(HTTPStatus.OK, "text/plain", _ABOUT)
+
 
 async def live(desk: Desk, call: AdminCall) -> Document:
     return {"live": True}
@@ -87,6 +102,9 @@ async def verify_store(desk: Desk, call: AdminCall) -> Document:
 
 
 HEALTH_ROUTES: Final = (
+    AdminRoute(
+        "about", "GET", "/", "A text about this port and its use.", about, None, signed=False
+    ),
     AdminRoute("live", "GET", "/health/live", "The process answers.", live, None, signed=False),
     AdminRoute(
         "ready", "GET", "/health/ready", "It takes requests; else 503.", ready, None, signed=False
@@ -102,11 +120,10 @@ HEALTH_ROUTES: Final = (
     AdminRoute(
         "show metrics",
         "GET",
-        "/metrics",
+        METRICS_PATH,
         "All metrics in the text format of Prometheus.",
         show_metrics,
         Role.VIEWER,
-        basic=True,
     ),
 )
 

@@ -18,6 +18,9 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS: Final = 5
 """Between two looks at the files."""
 
+TLS12_CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
+"""Authenticated encryption with forward secrecy; CBC suites have a record of padding attacks."""
+
 _Stamp = tuple[tuple[int, int, int] | None, ...]
 
 
@@ -60,6 +63,7 @@ class Certificates:
     def _load(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.set_ciphers(TLS12_CIPHERS)
         context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_CIPHER_SERVER_PREFERENCE
         context.set_alpn_protocols(["http/1.1"])
         for path in (self._certificate, self._key):

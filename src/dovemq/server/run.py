@@ -6,6 +6,7 @@ import signal
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from dovemq.core.errors import DoveError
 from dovemq.core.ports import Clock
 from dovemq.server.answers import ADMIN_METHODS
 from dovemq.server.certificates import LOOK_SECONDS, Certificates
@@ -18,6 +19,13 @@ DESCRIPTORS_SPARE: Final = 1_024
 """Beside the connections: files of the store, and room for clients that are refused."""
 
 
+class ListenFailed(DoveError):
+    """Raised before anything is served."""
+
+    def __init__(self, host: str, port: int, flag: str, found: str) -> None:
+        super().__init__(f"cannot listen on {host} port {port}: {found}; choose another by {flag}")
+
+
 class Server:
     def __init__(
         self,
@@ -27,6 +35,7 @@ class Server:
         host: str,
         port: int,
         admin_port: int,
+        admin_host: str | None = None,
         limits: HttpLimits,
         clock: Clock,
         certificates: Certificates | None = None,
@@ -34,8 +43,8 @@ class Server:
         now_ns: Callable[[], int] | None = None,
         check_head: CheckHead | None = None,
     ) -> None:
-        self._host = host
-        self._wanted = (port, admin_port)
+        self._place = (host, port, "--port")
+        self._admin_place = (admin_host or host, admin_port, "--admin-port")
         self._certificates = certificates
         self._look_timer: asyncio.TimerHandle | None = None
         self._sqs = Listener(
@@ -54,12 +63,11 @@ class Server:
             )
 
     async def start(self) -> None:
-        port, admin_port = self._wanted
-        await self._sqs.start(self._host, port)
+        await _listen(self._sqs, *self._place)
         if self._admin is not None:
             try:
-                await self._admin.start(self._host, admin_port)
-            except OSError:
+                await _listen(self._admin, *self._admin_place)
+            except ListenFailed:
                 await self._sqs.close()
                 raise
         if self._certificates is not None:
@@ -112,6 +120,14 @@ class Server:
     @property
     def _listeners(self) -> list[Listener]:
         return [self._sqs] if self._admin is None else [self._sqs, self._admin]
+
+
+async def _listen(listener: Listener, host: str, port: int, flag: str) -> None:
+    try:
+        await listener.start(host, port)
+    except (OSError, UnicodeError) as error:
+        found = (isinstance(error, OSError) and error.strerror) or str(error)
+        raise ListenFailed(host, port, flag, found) from None
 
 
 async def until_stopped() -> None:

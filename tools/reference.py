@@ -232,11 +232,12 @@ def admin_page() -> str:
     operations = ", ".join(code(name) for name, each in OPERATIONS.items() if each.audited)
     return page(
         "Admin API",
-        "JSON on a listener of its own, by default the port after that of SQS. Requests are "
-        "signed by SigV4 with the same keys and the service name `dovemq`, or carry the token of a "
-        "login: `Authorization: Bearer TOKEN`. The role is the least that serves: admin may what "
-        "operator may, operator what viewer may. Bodies are JSON. An error is "
-        '`{"error": {"code": …, "message": …}}`; a parameter that a route does not know is '
+        "JSON on a listener of its own, by default the port after that of SQS. Requests carry an "
+        "access key by HTTP Basic, a SigV4 signature with the service name `dovemq`, or the token "
+        "of a login: `Authorization: Bearer TOKEN`. The role is the least that a route needs: admin "
+        "includes operator, and operator includes viewer. An account needs no role for its own "
+        'queues where the table says "own queues". Bodies are JSON. An error is '
+        '`{"error": {"code": …, "message": …}}`; a parameter that a route does not have is '
         "refused, as is a field of a body. `next` in a page is the value of `after` for the page "
         "that follows, or null.",
         table(("route", "role", "parameters", "body", "what it does"), rows),
@@ -249,7 +250,7 @@ def admin_page() -> str:
 
 def _route_role(route: AdminRoute) -> str:
     if route.role is not None:
-        return route.role.value
+        return f"{route.role.value}, or own queues" if route.own else route.role.value
     return "any account" if route.signed else "anybody"
 
 

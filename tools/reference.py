@@ -234,7 +234,7 @@ def admin_page() -> str:
         "Admin API",
         "JSON on a listener of its own, by default the port after that of SQS. Requests carry an "
         "access key by HTTP Basic, a SigV4 signature with the service name `dovemq`, or the token "
-        "of a login: `Authorization: Bearer TOKEN`. The role is the least that a route needs: admin "
+        "of a login: `Authorization: Bearer TOKEN`. The role is the least that is needed: admin "
         "includes operator, and operator includes viewer. An account needs no role for its own "
         'queues where the table says "own queues". Bodies are JSON. An error is '
         '`{"error": {"code": …, "message": …}}`; a parameter that a route does not have is '

@@ -348,30 +348,7 @@ def _build_server(
         yield Sample("dovemq_connections", server.connections)
         yield from _samples(opened, endpoint, tracing)
 
-    measurements = Measurements()
-    logins = FailureLimit(settings.failures_max, settings.failure_seconds * 1_000, "logins")
-    desk = Desk(
-        service,
-        lambda: _gauges(server),
-        opened.care,
-        settings.data,
-        opened.new_id,
-        region=settings.region,
-        audit=audit,
-        logins=LoginLimits(logins, settings.address_logins_max),
-        metrics=Metrics(service, meter, settings.metrics_queues_max, [samples], measurements),
-        measurements=measurements,
-    )
-    admin = AdminApi(
-        desk,
-        gate.keyring,
-        settings.region,
-        opened.new_id,
-        gate.failures,
-        gate.throttle,
-        metrics_open=settings.metrics_open,
-        log_requests=settings.log_requests,
-    )
+    admin = _build_admin(settings, opened, audit, gate, meter, samples, lambda: _gauges(server))
     handles: list[Handle] = [endpoint.handle, admin.handle]
     if settings.insecure_no_auth:
         handles = [local_only(handle) for handle in handles]
@@ -390,6 +367,42 @@ def _build_server(
         check_head=endpoint.check_head,
     )
     return server
+
+
+def _build_admin(
+    settings: Settings,
+    opened: Opened,
+    audit: AuditLog,
+    gate: Gate,
+    meter: Meter,
+    samples: Callable[[], Iterator[Sample]],
+    gauges: Callable[[], dict[str, int]],
+) -> AdminApi:
+    service = opened.service
+    measurements = Measurements()
+    logins = FailureLimit(settings.failures_max, settings.failure_seconds * 1_000, "logins")
+    desk = Desk(
+        service,
+        gauges,
+        opened.care,
+        settings.data,
+        opened.new_id,
+        region=settings.region,
+        audit=audit,
+        logins=LoginLimits(logins, settings.address_logins_max),
+        metrics=Metrics(service, meter, settings.metrics_queues_max, [samples], measurements),
+        measurements=measurements,
+    )
+    return AdminApi(
+        desk,
+        gate.keyring,
+        settings.region,
+        opened.new_id,
+        gate.failures,
+        gate.throttle,
+        metrics_open=settings.metrics_open,
+        log_requests=settings.log_requests,
+    )
 
 
 def _warn_if_clear(settings: Settings) -> None:

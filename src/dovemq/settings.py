@@ -89,21 +89,10 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
         int, _about("Time for a client to take its answer.", "seconds", least=1)
     ] = 30
     address_connections_max: Annotated[
-        int,
-        _about(
-            "Open connections of one client address; more are answered 503. Trusted proxies are "
-            "exempt.",
-            least=1,
-        ),
+        int, _about("Open connections of one client address; more are answered 503.", least=1)
     ] = 2_500
     unsent_bytes_max: Annotated[
-        int,
-        _about(
-            "Memory of a listener for answers that clients have not read yet. Beyond it the "
-            "connection with the most is closed, and its messages return to their queue.",
-            "bytes",
-            least=64 << 20,
-        ),
+        int, _about("Memory for answers that clients have not read.", "bytes", least=64 << 20)
     ] = 256 << 20
 
 
@@ -208,19 +197,14 @@ class Settings(Struct, frozen=True, kw_only=True):
         Literal["debug", "info", "warning", "error"], _about("Least severity that is logged.")
     ] = "info"
     audit_when_full: Annotated[
-        Literal["forget", "refuse"],
-        _about(
-            "Action when the audit log has all its files: forget the oldest entries of the "
-            "accounts with the most, or refuse changes until files are moved away."
-        ),
+        Literal["forget", "refuse"], _about("Full audit log: forget entries or refuse changes.")
     ] = "forget"
     admin: Annotated[bool, _about("Listen for the admin API.")] = True
     admin_host: Annotated[
         str | None, _about("Address that the admin API listens on.", default="host")
     ] = None
     address_logins_max: Annotated[
-        int,
-        _about("Logins of one client address that are checked at once; more get 429.", least=1),
+        int, _about("Logins of one client address checked at once; more get 429.", least=1)
     ] = 8
     http: HttpSettings = HttpSettings()
 
@@ -425,8 +409,7 @@ def _check(settings: Settings, sources: Mapping[str, str]) -> None:
         raise SettingInvalid(
             sources["port"], "no port is left for the admin API", "set admin_port or a lower port"
         )
-    same_host = settings.admin and settings.admin_host_chosen == settings.host
-    if settings.port and same_host and settings.admin_port_chosen == settings.port:
+    if settings.port and settings.admin and settings.admin_port_chosen == settings.port:
         raise SettingInvalid(
             sources["admin_port"], f"{settings.port} is the SQS port", "take another port"
         )

@@ -144,7 +144,7 @@ def test_open_access_is_refused_when_the_admin_api_is_beyond_loopback(tmp_path: 
 
 def test_admin_api_listens_where_sqs_does_unless_told_otherwise(tmp_path: Path) -> None:
     assert resolved(tmp_path, host="::1").settings.admin_host_chosen == "::1"
-    found = resolved(tmp_path, host="0.0.0.0", admin_host="127.0.0.1", admin_port="9324")
+    found = resolved(tmp_path, host="0.0.0.0", admin_host="127.0.0.1")
     assert found.settings.admin_host_chosen == "127.0.0.1"
 
 

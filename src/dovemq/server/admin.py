@@ -1,6 +1,6 @@
-"""The admin API as one function of a request: who asks, which route, what went wrong.
+"""The admin API as a function from a request to a response: caller, route, errors.
 
-Nothing of a signed route is looked up before the signature holds.
+Nothing is looked up for a signed route before its signature is verified.
 """
 
 import logging
@@ -45,7 +45,7 @@ from dovemq.telemetry.requests import UNNAMED
 log = logging.getLogger(__name__)
 
 SERVICE: Final = "dovemq"
-"""In the scope of signatures, where the SQS endpoint has `sqs`."""
+"""The service name in the scope of signatures; the SQS endpoint has `sqs`."""
 TARGET_LENGTH_MAX: Final = 256
 BEARER: Final = "bearer"
 _STATUSES: Final = (
@@ -73,9 +73,10 @@ Answered = Mapping[str, object] | StreamedResponse | HttpResponse
 
 
 class AdminApi:
-    """Without a keyring signatures are not checked, and everybody is the root account.
+    """Handles the requests of the admin listener.
 
-    `metrics_open`: nor is anything checked of who reads metrics.
+    Without a keyring signatures are not checked, and every caller is the root account. With
+    `metrics_open` metrics need no key.
     """
 
     def __init__(
@@ -180,7 +181,7 @@ class AdminApi:
             return await audited(self._desk.audit, act, entry, lambda error: _described(error)[1])
         except BaseException:
             if isinstance(answered, StreamedResponse):
-                # Made, but not recorded: nobody gets it.
+                # It was made but not recorded, so the client does not get it.
                 answered.close()
             raise
 
@@ -214,7 +215,7 @@ class AdminApi:
 
 
 def _found(path: str) -> Found:
-    """The routes of a path, each with the variable parts of it."""
+    """The routes of a path, each with the variable parts of the path."""
     return [
         (route, parts) for route in ROUTES if (parts := path_parts(route.path, path)) is not None
     ]
@@ -239,7 +240,7 @@ def _no_such_route(others: Sequence[AdminRoute]) -> AdminRefusal:
         return AdminRefusal(
             HTTPStatus.METHOD_NOT_ALLOWED,
             "MethodNotAllowed",
-            f"This takes {', '.join(route.method for route in others)}.",
+            f"This path accepts {', '.join(route.method for route in others)}.",
         )
     return AdminRefusal(HTTPStatus.NOT_FOUND, "NotFound", "The admin API has no such path.")
 
@@ -266,5 +267,5 @@ def _described(error: Exception) -> tuple[HTTPStatus, str, str]:
     return (
         HTTPStatus.INTERNAL_SERVER_ERROR,
         "InternalFailure",
-        "The server failed; its log tells why.",
+        "The server failed; the reason is in its log.",
     )

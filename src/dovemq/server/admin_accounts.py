@@ -1,4 +1,4 @@
-"""Accounts over the admin API. Neither secrets nor hashes of passwords are ever shown."""
+"""Routes for accounts. They never show a secret or the hash of a password."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ _LIMIT: Final = limits.Range(1, 1_000)
 
 
 class QuotaChanges(Struct, frozen=True, forbid_unknown_fields=True):
-    """Null lifts a quota."""
+    """Changes of quotas; null removes a quota."""
 
     queues_max: int | UnsetType | None = UNSET
     bytes_max: int | UnsetType | None = UNSET
@@ -35,7 +35,7 @@ class NewAccount(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AccountChanges(Struct, frozen=True, forbid_unknown_fields=True):
-    """A role of null takes the role away."""
+    """Changes of an account; null removes the role."""
 
     name: str | UnsetType = UNSET
     role: Role | UnsetType | None = UNSET
@@ -51,7 +51,7 @@ class NewPassword(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def named_account(desk: Desk, call: AdminCall) -> Account:
-    """The account of the path, by number or by name; the audit log knows it by its number."""
+    """The account of the path, by number or name; it is recorded by its number."""
     account = desk.service.accounts.resolve(call.path["account"])
     call.target = account.number
     return account
@@ -111,7 +111,7 @@ async def set_password(desk: Desk, call: AdminCall) -> Document:
     wanted: NewPassword = call.body
     account = named_account(desk, call)
     await desk.service.accounts.set_password(account.number, wanted.password)
-    # Whoever knew the old one is out.
+    # A client that knows only the old password must not keep its session.
     desk.sessions.end_all(account.number)
     return {"changed": account.number}
 
@@ -130,7 +130,7 @@ ACCOUNT_ROUTES: Final = (
         "add account",
         "POST",
         "/v1/accounts",
-        "A new account, which has no key yet.",
+        "Adds an account, which has no key yet.",
         add_account,
         Role.ADMIN,
         body=NewAccount,
@@ -148,7 +148,7 @@ ACCOUNT_ROUTES: Final = (
         "change account",
         "PATCH",
         "/v1/accounts/{account}",
-        "What is given changes; null takes a role or a quota away.",
+        "Changes the given fields; null removes a role or a quota.",
         change_account,
         Role.ADMIN,
         body=AccountChanges,
@@ -158,7 +158,7 @@ ACCOUNT_ROUTES: Final = (
         "remove account",
         "DELETE",
         "/v1/accounts/{account}",
-        "Refused while it owns queues.",
+        "Removes an account that owns no queues.",
         remove_account,
         Role.ADMIN,
         audited=True,
@@ -167,7 +167,7 @@ ACCOUNT_ROUTES: Final = (
         "set password",
         "PUT",
         "/v1/accounts/{account}/password",
-        "The password of logins; sessions of the account end.",
+        "Sets the password for logins, and ends the sessions of the account.",
         set_password,
         Role.ADMIN,
         body=NewPassword,

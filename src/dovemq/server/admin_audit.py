@@ -1,4 +1,4 @@
-"""The audit log over the admin API."""
+"""The route that lists the audit log."""
 
 from typing import Final
 
@@ -28,7 +28,7 @@ AUDIT_ROUTES: Final = (
         "list audit",
         "GET",
         "/v1/audit",
-        "Changes and denied ones, oldest first: those after a sequence, else the newest.",
+        "Changes and denied changes, oldest first: those after a sequence, or the newest.",
         list_audit,
         Role.ADMIN,
         ("after", "limit"),

@@ -1,4 +1,4 @@
-"""How consistent a queue was, over the admin API: a monitor tells it, others read it."""
+"""Routes for the consistency of a queue: a monitor publishes it, others read it."""
 
 from http import HTTPStatus
 from typing import Final
@@ -27,7 +27,7 @@ async def show_consistency(desk: Desk, call: AdminCall) -> Document:
         raise AdminRefusal(
             HTTPStatus.NOT_FOUND,
             "NotMeasured",
-            "Nobody has measured this queue since the server started; "
+            "No measurement of this queue was published since the server started; "
             "`dovemq pipeline monitor --publish` does.",
         )
     return _document(measured)
@@ -43,7 +43,9 @@ def _check(told: Measurement) -> None:
 
 
 def _contradiction(what: str) -> AdminRefusal:
-    return AdminRefusal(HTTPStatus.BAD_REQUEST, "InvalidBody", f"This cannot be: {what}.")
+    return AdminRefusal(
+        HTTPStatus.BAD_REQUEST, "InvalidBody", f"The counts contradict each other: {what}."
+    )
 
 
 def _document(measured: PublishedMeasurement) -> Document:
@@ -61,8 +63,8 @@ CONSISTENCY_ROUTES: Final = (
         "show consistency",
         "GET",
         "/v1/queues/{account}/{name}/consistency",
-        "What was lost, repeated and out of order, as a monitor has told it last; counts, rates, "
-        "over what time, by whom and when. 404 if nobody has since the server started.",
+        "Counts and rates of lost, repeated and reordered messages, as a monitor published them "
+        "last, with period, time and account. 404 if there are none since the server started.",
         show_consistency,
         Role.VIEWER,
         own=True,
@@ -71,7 +73,7 @@ CONSISTENCY_ROUTES: Final = (
         "publish consistency",
         "PUT",
         "/v1/queues/{account}/{name}/consistency",
-        "Counts of a monitor; kept in memory in place of the last ones.",
+        "Replaces the counts of this queue, which are kept in memory.",
         publish_consistency,
         Role.OPERATOR,
         body=Measurement,

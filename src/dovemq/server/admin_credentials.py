@@ -1,6 +1,4 @@
-"""Access keys of accounts over the admin API. A secret is in the answer that tells of its making,
-and in no other.
-"""
+"""Routes for access keys. A secret is in the answer that creates its key, and in no other."""
 
 from typing import Annotated, Final
 
@@ -15,7 +13,7 @@ from dovemq.server.admin_views import Document, credential_document
 LIFETIME_MS_MAX: Final = 100 * 365 * limits.DAY_MS
 
 Lifetime = Annotated[int, Meta(ge=1, le=LIFETIME_MS_MAX)]
-"""Milliseconds from now on."""
+"""Milliseconds from now."""
 
 
 class NewCredential(Struct, frozen=True, forbid_unknown_fields=True):
@@ -23,7 +21,7 @@ class NewCredential(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CredentialChanges(Struct, frozen=True, forbid_unknown_fields=True):
-    """A lifetime of null: it never ends."""
+    """Changes of an access key; with a lifetime of null it never expires."""
 
     enabled: bool | None = None
     lifetime_ms: Lifetime | UnsetType | None = UNSET
@@ -86,7 +84,7 @@ CREDENTIAL_ROUTES: Final = (
         "add credential",
         "POST",
         "/v1/accounts/{account}/credentials",
-        "A new access key; its secret is told only now.",
+        "Adds an access key; its secret is shown only here.",
         add_credential,
         Role.ADMIN,
         body=NewCredential,
@@ -97,7 +95,7 @@ CREDENTIAL_ROUTES: Final = (
         "change credential",
         "PATCH",
         "/v1/accounts/{account}/credentials/{key_id}",
-        "Disables or enables a key, or sets its end.",
+        "Disables or enables a key, or sets its expiry.",
         change_credential,
         Role.ADMIN,
         body=CredentialChanges,
@@ -108,7 +106,7 @@ CREDENTIAL_ROUTES: Final = (
         "remove credential",
         "DELETE",
         "/v1/accounts/{account}/credentials/{key_id}",
-        "The key signs nothing more.",
+        "Removes a key.",
         remove_credential,
         Role.ADMIN,
         audited=True,
@@ -117,7 +115,7 @@ CREDENTIAL_ROUTES: Final = (
         "rotate credential",
         "POST",
         "/v1/accounts/{account}/credentials/{key_id}/rotations",
-        "A new key; the old one ends after `grace_ms`, by default a day.",
+        "Adds a new key; the old one expires after `grace_ms`, by default a day.",
         rotate_credential,
         Role.ADMIN,
         body=CredentialRotation,

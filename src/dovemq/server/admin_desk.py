@@ -26,7 +26,7 @@ from dovemq.service import Service
 
 
 class AdminRefusal(RequestError):
-    """Answered as it stands."""
+    """A refusal with its own status and code."""
 
     def __init__(self, status: HTTPStatus, code: str, message: str) -> None:
         super().__init__(message)
@@ -35,7 +35,7 @@ class AdminRefusal(RequestError):
 
 
 class Caller(Struct, frozen=True):
-    """`key_id` is the key that signed; whoever logged in has the token of a session instead."""
+    """The account that calls, with the key that signed or the token of its session."""
 
     account: Account
     key_id: str | None = None
@@ -45,7 +45,7 @@ class Caller(Struct, frozen=True):
 class AdminCall:
     """One request to a route: the variable parts of its path, its query and its body.
 
-    `target` and `notes` are for the audit log: an act corrects and adds what it alone knows.
+    The audit log records `target` and `notes`, which the route's function may correct and extend.
     """
 
     def __init__(self, path: Mapping[str, str], caller: Caller | None, peer: str) -> None:
@@ -82,7 +82,7 @@ class AdminCall:
 
 
 class Desk:
-    """What the routes work with. A store without care can be neither copied nor verified."""
+    """The objects that the routes use. A store without care cannot be copied or verified."""
 
     def __init__(
         self,
@@ -111,7 +111,8 @@ class Desk:
         self.metrics = metrics
         self.measurements = measurements or Measurements()
         self.changing = asyncio.Lock()
-        """Held from the look at an account to its change, where the one depends on the other."""
+        """Held while an account is read and then changed, if the change depends on what was read.
+        """
 
     def verified(self) -> None:
         self.verifying = False

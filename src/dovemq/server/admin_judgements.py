@@ -1,6 +1,6 @@
-"""Whether an account may do something on a queue, and why, over the admin API.
+"""The route that says whether an account may do something on a queue, and why.
 
-The answer is that of the SQS endpoint: the same judgement by the same values.
+It uses the same rules and values as the SQS endpoint.
 """
 
 from http import HTTPStatus
@@ -30,7 +30,7 @@ async def judge(desk: Desk, call: AdminCall) -> Document:
     context = _context(desk, call)
     judgement = explain(queue, account.number, operation, context, Names(desk.region))
     if not account.enabled:
-        judgement = Judgement(False, "the account is disabled, so that its keys sign nothing")
+        judgement = Judgement(False, "the account is disabled, so its keys are invalid")
     told: Document = {
         "account": account.number,
         "action": operation,
@@ -41,7 +41,7 @@ async def judge(desk: Desk, call: AdminCall) -> Document:
 
 
 def _operation(action: str) -> str:
-    """By its name in any case; `sqs:` may stand before it, as in a policy."""
+    """The operation of that name in any case, with or without `sqs:`."""
     found = _OPERATIONS.get(action.lower().removeprefix("sqs:"))
     if found is None:
         raise _invalid("action must be an operation of SQS, such as SendMessage.")
@@ -62,7 +62,7 @@ async def _queue(desk: Desk, account: str, text: str) -> Queue | None:
 def _context(desk: Desk, call: AdminCall) -> Context:
     address = call.query.get("address", "")
     if address and address_of(address) is None:
-        raise _invalid("address must be that of a client.")
+        raise _invalid("address must be an IP address.")
     secure = _FLAGS.get(call.query.get("secure", ""))
     if secure is None:
         raise _invalid("secure must be true or false.")
@@ -78,8 +78,8 @@ JUDGEMENT_ROUTES: Final = (
         "judge",
         "GET",
         "/v1/accounts/{account}/may",
-        "Whether the account may do that on the queue, by which statement of its policy, and how "
-        "each fared. Address, secure and user agent are what conditions ask about.",
+        "Whether the account may use the action on the queue, and the result of each statement of "
+        "its policy. Conditions compare address, secure and user agent.",
         judge,
         Role.ADMIN,
         ("action", "address", "queue", "secure", "user_agent"),

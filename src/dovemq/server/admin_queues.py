@@ -12,9 +12,9 @@ from dovemq.server.admin_views import Document, message_document, queue_document
 PAGE_DEFAULT: Final = 100
 PEEK_DEFAULT: Final = 10
 PEEK_STEP: Final = 16
-"""Messages read at a time, so that a page of large ones is not all in memory."""
+"""Messages read at a time, so that a page of large messages is never all in memory."""
 PEEK_BYTES_MAX: Final = 8 << 20
-"""A page of messages ends early when bodies and attributes exceed this."""
+"""Size of bodies and attributes at which a page of messages ends early."""
 _SEQUENCE: Final = limits.Range(0, 2**63 - 1)
 
 

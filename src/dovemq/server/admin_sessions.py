@@ -41,10 +41,10 @@ async def _checked(desk: Desk, login: Login, client: str) -> Account | None:
     def finished(done: "asyncio.Future[Account | None]") -> None:
         desk.logins.finish(client)
         if done.cancelled() or done.exception() is not None or done.result() is not None:
-            # Not known to be wrong: the password was right, or it was not checked.
+            # It is no failure if the password was right, or was not checked.
             desk.logins.succeeded(login.account, client)
 
-    # A client that leaves does not end the check, which goes on to count for its address.
+    # The check goes on without a client that leaves, and still counts for its address.
     checking.add_done_callback(finished)
     return await asyncio.shield(checking)
 
@@ -58,7 +58,7 @@ async def log_out(desk: Desk, call: AdminCall) -> Document:
     assert call.caller is not None
     if call.caller.token is None:
         raise AdminRefusal(
-            HTTPStatus.NOT_FOUND, "NoSession", "The request is signed by a key, not by a login."
+            HTTPStatus.NOT_FOUND, "NoSession", "The request uses an access key, not a session."
         )
     desk.sessions.end(call.caller.token)
     return {"ended": True}
@@ -86,7 +86,7 @@ SESSION_ROUTES: Final = (
         "log in",
         "POST",
         "/v1/sessions",
-        "A token for `Authorization: Bearer`: 12 hours at most, one without use.",
+        "Returns a token for `Authorization: Bearer`, valid for 12 hours, or 1 hour without use.",
         log_in,
         None,
         body=Login,
@@ -98,7 +98,7 @@ SESSION_ROUTES: Final = (
         "show session",
         "GET",
         "/v1/sessions/current",
-        "Who asks, and in which role.",
+        "The calling account and its role.",
         show_session,
         None,
     ),

@@ -1,4 +1,4 @@
-"""Health, totals and care of the store over the admin API."""
+"""Routes for health, metrics, totals, backups and checks of the store."""
 
 import asyncio
 from http import HTTPStatus
@@ -77,7 +77,7 @@ async def show_counters(desk: Desk, call: AdminCall) -> Document:
 
 async def show_metrics(desk: Desk, call: AdminCall) -> HttpResponse:
     if desk.metrics is None:
-        raise AdminRefusal(HTTPStatus.NOT_FOUND, "NotFound", "This server counts nothing.")
+        raise AdminRefusal(HTTPStatus.NOT_FOUND, "NotFound", "This server has no metrics.")
     return HttpResponse(HTTPStatus.OK, METRICS_TEXT, await desk.metrics.text())
 
 
@@ -85,7 +85,9 @@ async def make_backup(desk: Desk, call: AdminCall) -> StreamedResponse:
     if desk.backups is None:
         raise _not_kept("copied")
     if desk.backups.running:
-        raise AdminRefusal(HTTPStatus.CONFLICT, "BackupRunning", "One backup at a time.")
+        raise AdminRefusal(
+            HTTPStatus.CONFLICT, "BackupRunning", "Another backup is running; try again later."
+        )
     return await desk.backups.make()
 
 
@@ -93,9 +95,11 @@ async def verify_store(desk: Desk, call: AdminCall) -> Document:
     if desk.care is None:
         raise _not_kept("verified")
     if desk.verifying:
-        raise AdminRefusal(HTTPStatus.CONFLICT, "VerificationRunning", "One at a time.")
+        raise AdminRefusal(
+            HTTPStatus.CONFLICT, "VerificationRunning", "Another check is running; try again later."
+        )
     desk.verifying = True
-    # The store's thread goes on reading when the client leaves; another must not begin beside it.
+    # The store's thread goes on reading when the client leaves; no second check may start then.
     checking = asyncio.ensure_future(desk.care.verify())
     checking.add_done_callback(lambda _: desk.verified())
     return {"findings": list((await asyncio.shield(checking)).findings)}
@@ -105,15 +109,23 @@ HEALTH_ROUTES: Final = (
     AdminRoute(
         "about", "GET", "/", "A text about this port and its use.", about, None, signed=False
     ),
-    AdminRoute("live", "GET", "/health/live", "The process answers.", live, None, signed=False),
     AdminRoute(
-        "ready", "GET", "/health/ready", "It takes requests; else 503.", ready, None, signed=False
+        "live", "GET", "/health/live", "200 while the process runs.", live, None, signed=False
+    ),
+    AdminRoute(
+        "ready",
+        "GET",
+        "/health/ready",
+        "200 if the server should get requests, else 503.",
+        ready,
+        None,
+        signed=False,
     ),
     AdminRoute(
         "health",
         "GET",
         "/v1/health",
-        "Both of them, the state of the store, and how often it was damaged and rebuilt.",
+        "Whether it is live and ready, the state of the store, and how often it was rebuilt.",
         health,
         Role.VIEWER,
     ),
@@ -132,7 +144,7 @@ STORE_ROUTES: Final = (
         "show counters",
         "GET",
         "/v1/counters",
-        "Totals of all queues, connections, parked polls, and what the store counts.",
+        "Totals of all queues, connections, parked polls, and counters of the store.",
         show_counters,
         Role.VIEWER,
     ),
@@ -140,7 +152,7 @@ STORE_ROUTES: Final = (
         "make backup",
         "POST",
         "/v1/backups",
-        "A consistent copy of the store, secrets of accounts among it, as the body of the answer.",
+        "Answers with a consistent copy of the store, which includes the secrets of accounts.",
         make_backup,
         Role.ADMIN,
         audited=True,
@@ -149,7 +161,7 @@ STORE_ROUTES: Final = (
         "show damage",
         "GET",
         "/v1/damage",
-        "What was lost when a damaged store was rebuilt, by queue and message id.",
+        "The losses of each rebuilding of a damaged store, by queue and message id.",
         show_damage,
         Role.VIEWER,
     ),
@@ -157,7 +169,7 @@ STORE_ROUTES: Final = (
         "verify store",
         "POST",
         "/v1/verifications",
-        "Reads every message; answers what is damaged.",
+        "Reads every message and lists what is damaged.",
         verify_store,
         Role.OPERATOR,
     ),
@@ -179,5 +191,5 @@ def _not_kept(what: str) -> AdminRefusal:
     return AdminRefusal(
         HTTPStatus.NOT_IMPLEMENTED,
         "NotKept",
-        f"This store keeps nothing on disk that could be {what}.",
+        f"This store is in memory and cannot be {what}.",
     )

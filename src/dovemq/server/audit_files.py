@@ -33,7 +33,7 @@ from dovemq.core.errors import StoreUnusable
 NAME: Final = "audit.jsonl"
 DRAFT: Final = "audit.jsonl.draft"
 TAIL_BYTES: Final = 64 << 10
-"""Longer than any line."""
+"""More than the longest line."""
 _FULL: Final = re.compile(r"audit-([0-9]{12})\.jsonl", re.ASCII)
 _DRAFT_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC

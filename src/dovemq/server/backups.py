@@ -1,4 +1,4 @@
-"""Backups over HTTP: a copy made in the data directory, streamed, and gone afterwards."""
+"""Backups over HTTP: a copy is made in the data directory, streamed, and removed."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,7 +14,7 @@ _NAME: Final = "http-backup-"
 
 
 class Backups:
-    """One at a time: each needs room for a whole copy. `scratch` is the directory for it."""
+    """Makes one backup at a time, in the directory `scratch`: each needs room for a whole copy."""
 
     def __init__(self, care: StoreCare, scratch: Path, new_id: Callable[[], str]) -> None:
         self._care = care
@@ -41,7 +41,7 @@ class Backups:
         self._remove_leftovers()
         try:
             await self._care.backup(copy)
-            # Without a name it vanishes with its last reader, also when that is killed.
+            # A file without a name is gone with its last reader, also if the process is killed.
             return copy.open("rb")
         finally:
             copy.unlink(missing_ok=True)
@@ -66,6 +66,6 @@ class Backups:
         return StreamedResponse(HTTPStatus.OK, "application/vnd.sqlite3", length, read, close)
 
     def _remove_leftovers(self) -> None:
-        """Of a server that was killed while it made one."""
+        """Remove the copies of a server that was killed while it made one."""
         for left in self._scratch.glob(_NAME + "*"):
             left.unlink(missing_ok=True)

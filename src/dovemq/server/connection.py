@@ -1,6 +1,8 @@
-"""One client's connection: requests answered in order by one task, started by the first.
+"""One connection: a single task answers its requests in order, started by the first one.
 
-Knows nothing of what is asked. A client that goes away cancels what it asked for.
+It does not know what requests mean. If the client goes away, its request is cancelled.
+
+    bytes → RequestReader → ready → handle → Outbox → bytes
 """
 
 import asyncio
@@ -19,7 +21,7 @@ from dovemq.telemetry.logs import log_failure
 log = logging.getLogger(__name__)
 
 REFUSED_MAX: Final = 64
-"""Connections above the limit that are told so at a time; more are dropped."""
+"""Connections above a limit that get a refusal at the same time; more are dropped."""
 
 
 class HttpConnection(asyncio.Protocol):
@@ -96,7 +98,7 @@ class HttpConnection(asyncio.Protocol):
             self._send_continue()
 
     def eof_received(self) -> bool:
-        """Keep the connection for the answers that are due, if the client still listens."""
+        """Keep the connection for pending answers, if the client still reads."""
         reader = self._reader
         if self._lingering:
             return False
@@ -126,10 +128,10 @@ class HttpConnection(asyncio.Protocol):
             self._task.cancel()
 
     def close_when_idle(self) -> None:
-        """The answers that are due go out; then the connection closes."""
+        """Close the connection once its pending answers are written."""
         reader = self._reader
         if self._resting is not None:
-            # Its account must wait, and so must what it has only begun to ask.
+            # The account must wait, so a request that has only started to arrive is not read.
             reader.ended = True
             _end_rest(self._resting)
         elif reader.partial:
@@ -149,7 +151,7 @@ class HttpConnection(asyncio.Protocol):
         self._wake()
 
     def sweep(self) -> None:
-        """Called once a tick: cut off whoever takes too long."""
+        """Close the connection if it takes too long; called once in each tick."""
         traffic, limits, reader = self._traffic, self._traffic.limits, self._reader
         if self._transport.is_closing():
             return
@@ -204,7 +206,7 @@ class HttpConnection(asyncio.Protocol):
         finally:
             if not reader.ended:
                 self._transport.abort()
-            # A cancellation in the midst of it would lose what it takes back.
+            # Not cancelled from here on: that would lose messages that are being taken back.
             self._taking_back = True
             await self._outbox.take_back()
 
@@ -241,8 +243,8 @@ class HttpConnection(asyncio.Protocol):
 
     async def _answer_and_rest(self, response: HttpResponse, bare: bool) -> None:
         reader, outbox = self._reader, self._outbox
-        # Who leaves a connection upon a refusal shall not be ahead of who stays, and what a proxy
-        # sends next over this one may be for another client.
+        # On a new connection the refusal comes after the rest: a client that reconnects after each
+        # refusal must gain nothing. Behind a proxy too, whose next request may be another client's.
         late = not self._answered or reader.proxied
         if late:
             await self._rest(response.pause_ms)
@@ -253,12 +255,12 @@ class HttpConnection(asyncio.Protocol):
             await self._rest(response.pause_ms)
 
     async def _rest(self, pause_ms: int) -> None:
-        """Read nothing for a while; what was read already waits too."""
+        """Read nothing for a while; requests that were read already wait too."""
         reader, traffic, transport = self._reader, self._traffic, self._transport
         if traffic.draining or transport.is_closing():
             return
         if traffic.resting >= traffic.limits.resting_max:
-            # Who comes back must then connect anew; the connections are for others too.
+            # Too many connections rest. This one closes, so that others can connect.
             reader.ended = True
             return
         transport.pause_reading()
@@ -271,7 +273,7 @@ class HttpConnection(asyncio.Protocol):
             timer.cancel()
             traffic.resting -= 1
             self._resting = None
-        # A request that was on its way has had no chance to arrive.
+        # A request that was arriving could not be read during the rest.
         reader.since_tick = traffic.tick
 
     def _read_on(self) -> None:
@@ -286,7 +288,7 @@ class HttpConnection(asyncio.Protocol):
             return
         if self._reader.refused:
             # Closing while the client still sends would reset the connection, and the client
-            # would never see why.
+            # would not see the reason.
             self._lingering = True
             self._since_tick = self._traffic.tick
             transport.write_eof()
@@ -304,15 +306,15 @@ class HttpConnection(asyncio.Protocol):
         self._outbox.write(CONTINUE)
 
     def _probe(self) -> None:
-        """A client that has closed for good resets the connection when it is written to.
+        """Find out whether the client has closed the connection for good: it then sends a reset.
 
-        An interim answer is the one thing that may be said before the answer (RFC 9110 §15.2).
+        An interim response is all that may be written before the answer (RFC 9110 §15.2).
         """
         if self._outbox.clear and self._reader.speaks_http11():
             self._outbox.write(CONTINUE)
 
     def _peer_is_gone(self) -> bool:
-        # Reading has ended, so nothing else tells of the reset.
+        # Reading has ended, so that a reset shows in no other way.
         connection = self._transport.get_extra_info("socket")
         return bool(connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
 

@@ -1,4 +1,4 @@
-"""What the clients of a listener may take, as data. Times are milliseconds."""
+"""The limits of a listener's clients. Times are milliseconds."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ ADMIN_BODY_BYTES_MAX: Final = 64 << 10
 
 
 class HttpLimits(Struct, frozen=True, kw_only=True):
-    """Times are kept to within one `sweep_ms`: one timer serves all connections."""
+    """Limits of one listener. Times are exact to one `sweep_ms`, since one timer serves all."""
 
     url_bytes_max: int = 16 << 10
     header_bytes_max: int = 64 << 10
@@ -28,20 +28,20 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
     idle_ms_max: int = 75_000
     write_ms_max: int = 30_000
     linger_ms_max: int = 2_000
-    """How long a refused client is still read from, so that it can see the refusal."""
+    """Time for which a refused client is still read, so that it can see the refusal."""
     handshakes_max: int = 512
     handshake_ms_max: int = 10_000
     sweep_ms: int = 1_000
 
     def for_admin(self) -> "HttpLimits":
-        """The documents of the admin API are short."""
+        """The limits of the admin listener, whose bodies are short."""
         return msgspec.structs.replace(
             self, body_bytes_max=min(self.body_bytes_max, ADMIN_BODY_BYTES_MAX)
         )
 
     @property
     def resting_max(self) -> int:
-        """Connections that are not read from for a while, since their account must wait."""
+        """Connections that may rest at a time because their account must wait."""
         return self.connections_max // 4
 
     @classmethod

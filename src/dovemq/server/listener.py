@@ -1,4 +1,4 @@
-"""A listening socket and its connections: one sweep for all of them, and their end."""
+"""A listening socket, its connections, and the timer that checks their time limits."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ _TAKE_BACK_SECONDS_MAX: Final = 5
 
 
 class Listener:
-    """In clear without certificates; without proxies every peer is a client."""
+    """Uses TLS if it has certificates. Without proxies every peer is a client."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Listener:
         return int(self._server.sockets[0].getsockname()[1])
 
     def stop_accepting(self) -> None:
-        """No new connection; idle ones close, busy ones close after their answers."""
+        """Accept no connection; idle ones close now, busy ones after their answers."""
         self.traffic.draining = True
         if self._server is not None:
             self._server.close()
@@ -84,14 +84,14 @@ class Listener:
             connection.close_when_idle()
 
     async def emptied(self, seconds: float) -> bool:
-        """Whether all connections closed within that time, each request of theirs ended."""
+        """Wait for all connections and requests to end; False if they do not end in time."""
         if self.traffic.connections:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.traffic.emptied.wait(), seconds)
         return not self.traffic.connections
 
     async def close(self) -> None:
-        """Cut off what is left, and let it take back what it could not deliver."""
+        """Close all connections and let them take back the messages that were not delivered."""
         if self._server is None:
             return
         self.stop_accepting()

@@ -1,7 +1,10 @@
-"""The answers of one connection on their way out.
+"""The answers of one connection on their way to the client.
 
-An answer counts as delivered once the system has taken all of it. What it has not taken when the
-connection ends is taken back by the answer's own `undelivered`.
+An answer is delivered once the operating system has taken all of it. When the connection ends,
+the `undelivered` callbacks of the other answers take their messages back.
+
+    put → gathered (small ones of one turn) → transport → operating system
+                                              └ `unsent_bytes` while it is paused
 """
 
 import asyncio
@@ -18,7 +21,7 @@ from dovemq.telemetry.logs import log_failure
 log = logging.getLogger(__name__)
 
 GATHERED_BYTES_MAX: Final = 64 << 10
-"""Answers of one wake-up that are gathered for one write."""
+"""Size of the answers that are gathered for one write."""
 
 
 class Outbox:
@@ -36,7 +39,8 @@ class Outbox:
     )
 
     def __init__(self, traffic: Traffic, transport: asyncio.Transport) -> None:
-        # Every write is then tried at once, and "paused" means: the system has not taken it all.
+        # With a limit of 0 every write is tried at once, and "paused" means that the operating
+        # system has not taken all of it.
         transport.set_write_buffer_limits(high=0)
         self.paused = False
         self.since_tick = 0
@@ -47,12 +51,12 @@ class Outbox:
         self._gathered: list[bytes] = []
         self._gathered_bytes = 0
         self._streaming = False
-        # Without the answers themselves: the transport holds their bytes.
+        # Only their callbacks: the transport holds the bytes.
         self._unsent: list[tuple[Undelivered | None, Callable[[], None] | None]] = []
 
     @property
     def clear(self) -> bool:
-        """Whether something may be said between two answers."""
+        """Whether an interim response may be written now."""
         return not (self.paused or self._gathered or self._streaming)
 
     def pause(self) -> None:
@@ -68,7 +72,7 @@ class Outbox:
             self._drained.set_result(None)
 
     def put(self, response: HttpResponse, connection: str, *, bare: bool, more: bool) -> None:
-        """Write an answer; `bare` without its body. `more` are waiting to be answered."""
+        """Write an answer, without its body if `bare`. `more`: other requests wait for answers."""
         body = response.body
         traffic = self._traffic
         data = encode_head(
@@ -94,8 +98,8 @@ class Outbox:
         if large:
             self.write(body)
         elif more and self._gathered_bytes < GATHERED_BYTES_MAX:
-            # The next answer may be ready within this wake-up, or be a long poll: so no later
-            # than the end of this wake-up.
+            # The next answer may be ready in this turn of the loop, or be a long poll. So the
+            # gathered ones are written at the end of this turn.
             if not self._gathered:
                 self._traffic.loop.call_soon(self.flush)
             self._gathered.append(data)
@@ -125,7 +129,7 @@ class Outbox:
             self._delivered()
 
     def close(self) -> None:
-        """Count nothing as unsent any more: it was taken, or it is dropped with the connection."""
+        """Reset the count of unsent bytes: they were taken, or are dropped with the connection."""
         self._traffic.unsent_bytes -= self.unsent_bytes
         self.unsent_bytes = 0
 
@@ -148,19 +152,21 @@ class Outbox:
                     await self.taken()
                 chunk = await response.read()
                 if not 0 < len(chunk) <= left:
-                    raise InvariantError("a streamed answer has not the length it announced")
+                    raise InvariantError(
+                        "a streamed answer does not have the length that it announced"
+                    )
                 left -= len(chunk)
                 self.write(chunk)
         except Exception as error:
-            # The head is out: all that can still be told is that the body is not whole.
-            log_failure(log, "a streamed answer is cut off", error)
+            # The head is sent, so the only way left to report an error is to close the connection.
+            log_failure(log, "a streamed answer was cut off", error)
             self._transport.abort()
         finally:
             self._streaming = False
             response.close()
 
     async def taken(self) -> None:
-        """Wait until the system has taken all that was written."""
+        """Wait until the operating system has taken everything."""
         self._drained = self._traffic.loop.create_future()
         try:
             await self._drained
@@ -175,7 +181,7 @@ class Outbox:
             try:
                 await undelivered()
             except Exception as error:
-                log_failure(log, "an undelivered answer is not taken back", error)
+                log_failure(log, "messages of an undelivered answer were not taken back", error)
 
     def _delivered(self) -> None:
         for _, written in self._unsent:
@@ -184,5 +190,5 @@ class Outbox:
             try:
                 written()
             except Exception as error:
-                log_failure(log, "a written answer is not recorded", error)
+                log_failure(log, "the callback of a written answer failed", error)
         self._unsent.clear()

@@ -1,4 +1,4 @@
-"""The running server: its two listeners, its orderly end, and the signals that ask for it."""
+"""The running server: its two listeners, its shutdown, and the signals that start it."""
 
 import asyncio
 import resource
@@ -16,11 +16,11 @@ from dovemq.server.proxies import Proxies
 from dovemq.server.traffic import CheckHead, Handle
 
 DESCRIPTORS_SPARE: Final = 1_024
-"""Beside the connections: files of the store, and room for clients that are refused."""
+"""Open files besides connections: those of the store, and clients that are refused."""
 
 
 class ListenFailed(DoveError):
-    """Raised before anything is served."""
+    """The server cannot listen on an address."""
 
     def __init__(self, host: str, port: int, flag: str, found: str) -> None:
         super().__init__(f"cannot listen on {host} port {port}: {found}; choose another by {flag}")
@@ -90,9 +90,9 @@ class Server:
         return self._sqs.traffic.requests
 
     async def drain(self, seconds: float, end_polls: Callable[[], Awaitable[None]]) -> bool:
-        """Answer what was asked, take nothing new, then close; True if none was cut off.
+        """Answer pending requests, accept no new ones, then close; True if no client was cut off.
 
-        `end_polls` is to answer parked long polls, which would else use up the time.
+        `end_polls` answers parked long polls, which would otherwise use up the time.
         """
         listeners = self._listeners
         for listener in listeners:
@@ -131,7 +131,7 @@ async def _listen(listener: Listener, host: str, port: int, flag: str) -> None:
 
 
 async def until_stopped() -> None:
-    """Wait for SIGTERM or SIGINT. From then on a second one ends the process at once."""
+    """Wait for SIGTERM or SIGINT. After that a second signal ends the process at once."""
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
 
@@ -151,7 +151,7 @@ def reload_on_hangup(certificates: Certificates) -> None:
 
 
 def allow_connections(count: int) -> None:
-    """Raise the soft limit of open files as far as `count` connections need, if it may be."""
+    """Raise the soft limit of open files for `count` connections, as far as allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = count + DESCRIPTORS_SPARE
     if hard != resource.RLIM_INFINITY:

@@ -1,4 +1,4 @@
-"""What the connections of one listener share: limits, a coarse clock and counts."""
+"""The state that all connections of a listener share: limits, a coarse clock, counts."""
 
 import asyncio
 import email.utils
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class StreamedResponse(Struct, frozen=True):
-    """A body too large to hold: `read` gives it piece by piece, never more than `length`.
+    """A response whose body is too large for memory: `read` returns its parts, `length` in all.
 
     `close` is called once, whatever happens to the client.
     """
@@ -73,7 +73,7 @@ class Traffic:
         self.resting = 0
         self.draining = False
         self.emptied = asyncio.Event()
-        """Set once draining has left no connection and no request of one."""
+        """Set when the listener drains and its last connection and request have ended."""
         self._clock = clock
         self.advance()
 
@@ -104,7 +104,7 @@ class Traffic:
             holder.refuse_partial()
 
     def free_answers(self, wanted_bytes: int) -> None:
-        """Close connections until an answer fits, those first that have taken the least."""
+        """Close connections until an answer fits, the largest holder of unsent answers first."""
         while self.unsent_bytes + wanted_bytes > self.limits.unsent_bytes_max:
             holder = self._largest_holder(lambda each: each.unsent_bytes)
             if holder is None:

@@ -1,4 +1,4 @@
-"""Names that may not be used again for a while: AWS's 60 s rules, off unless strict."""
+"""Names that may not be used again for a while: AWS's rules of 60 seconds, if strict."""
 
 from typing import Final
 

@@ -1,8 +1,7 @@
-"""Long polls as parked futures: no polling loop, one timer per polled queue.
+"""Long polls as parked futures: no polling loop, one timer for each polled queue.
 
-What becomes claimable wakes one poll, however many messages it is: until that poll has looked no
-other is woken. The poll that takes them hands the turn on when there is more, and so does one that
-goes away before it could look.
+A claimable message wakes one poll, and no other is woken until that one has looked. It hands its
+turn to the next poll if there is more, and so does a poll whose caller leaves before it looked.
 """
 
 import asyncio
@@ -14,11 +13,11 @@ from dovemq.core.ports import Clock, Partition
 
 
 class WaitingPolls:
-    """Where the polls of one queue wait.
+    """The polls that wait for one queue.
 
-    `changes` counts the wake-ups that found nobody parked: a poll that saw the queue empty
-    compares it before it parks, so that a message in between is not missed. `turn_given`: a poll
-    was woken and has not run yet; it will see all that has come meanwhile.
+    `changes` counts the wake-ups that found no parked poll. A poll that saw the queue empty
+    compares it before it parks, so that it misses no message that came in between. `turn_given`: a
+    poll was woken and has not run yet; it will see all messages that came meanwhile.
     """
 
     def __init__(self) -> None:
@@ -43,7 +42,7 @@ class Polls:
 
     @contextmanager
     def of_queue(self, queue_number: int, partition: Partition) -> Iterator[WaitingPolls]:
-        """The waiting of a queue, watched as long as any poll is in it."""
+        """The waiting polls of a queue; the partition is watched while there is one."""
         waiting = self._waiting.get(queue_number)
         if waiting is None:
             waiting = self._waiting[queue_number] = WaitingPolls()
@@ -108,7 +107,7 @@ class Polls:
                     turn.set_result(True)
 
     def due(self, queue_number: int, due_ms: int) -> None:
-        """A hidden message may become claimable then: look at that time at the latest."""
+        """Let a poll look again at that time, when a hidden message may become claimable."""
         waiting = self._waiting.get(queue_number)
         if waiting is None or (waiting.due_ms is not None and waiting.due_ms <= due_ms):
             return

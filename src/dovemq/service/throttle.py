@@ -13,7 +13,7 @@ from typing import Final
 WAIT_MS_MAX: Final = 5_000
 BUCKETS_MAX: Final = 10_000
 _TOKEN: Final = 1_000
-"""In thousandths, so that a rate per second is one per millisecond in whole numbers."""
+"""Tokens are counted in thousandths: a rate per second is then whole per millisecond."""
 
 
 class Throttle:

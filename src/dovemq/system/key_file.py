@@ -1,7 +1,7 @@
-"""The root account's access key: made at the first start, kept in one file of the data directory.
+"""The root account's access key: created at the first start, in a file of the data directory.
 
-The file is readable by its owner only and is never overwritten: whoever lost the key removes the
-file, and the next start makes a new one.
+Only its owner can read the file, and it is never overwritten. To replace a lost key, remove the
+file; the next start creates a new one.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ def key_path(directory: Path) -> Path:
 
 
 def read_key(path: Path, account: str) -> AccessKey:
-    """Refuses a file that others can read."""
+    """Read the key; a file that others can read is refused."""
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
@@ -54,7 +54,7 @@ def read_key(path: Path, account: str) -> AccessKey:
 
 
 def ensure_key(directory: Path, choose: Choose = secrets.choice) -> Path:
-    """The path of the key file, which is made, with its directory, if there is none."""
+    """The path of the key file, which is created with its directory if it does not exist."""
     path = key_path(directory)
     if path.exists():
         return path
@@ -69,8 +69,8 @@ def ensure_key(directory: Path, choose: Choose = secrets.choice) -> Path:
 
 
 def _create(path: Path, contents: bytes) -> None:
-    """Whole or not at all, and durable. A file that came in between is left as it is."""
-    # Not named by process id alone: a killed one leaves its draft, and ids come again.
+    """Create a file, complete and durable; an existing file is left unchanged."""
+    # A random name: a killed process leaves its draft, and process ids are reused.
     descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
     draft = Path(name)
     try:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from dovemq.cli import build_parser
 from dovemq.core.limits import DELAY_MS, ORDER_HINT, SECOND_MS, Range
 from dovemq.core.queue import RANGES, QueueSettings
-from dovemq.server.admin_desk import AdminRoute
+from dovemq.server.admin_context import AdminRoute
 from dovemq.server.admin_routes import ROUTES
 from dovemq.settings import Setting, all_settings
 from dovemq.sqs.attributes import READ_ONLY, SETTABLE, QueueAttribute

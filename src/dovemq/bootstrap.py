@@ -20,7 +20,7 @@ from dovemq.core.access import Keyring
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
 from dovemq.server.admin import AdminApi
-from dovemq.server.admin_desk import Desk
+from dovemq.server.admin_context import AdminContext
 from dovemq.server.audit import AuditLog, DurableAudit, PassingAudit
 from dovemq.server.audit_files import AuditFiles
 from dovemq.server.care import StoreCare
@@ -381,7 +381,7 @@ def _build_admin(
     service = opened.service
     measurements = Measurements()
     logins = FailureLimit(settings.failures_max, settings.failure_seconds * 1_000, "logins")
-    desk = Desk(
+    context = AdminContext(
         service,
         gauges,
         opened.care,
@@ -394,7 +394,7 @@ def _build_admin(
         measurements=measurements,
     )
     return AdminApi(
-        desk,
+        context,
         gate.keyring,
         settings.region,
         opened.new_id,

@@ -14,7 +14,7 @@ from dovemq.core.commands import Draft
 from dovemq.core.queue import Queue, QueueKey
 from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server.admin import SERVICE, AdminApi
-from dovemq.server.admin_desk import Desk
+from dovemq.server.admin_context import AdminContext
 from dovemq.server.audit import AuditLog, PassingAudit
 from dovemq.server.sessions import LoginLimits, Sessions
 from dovemq.server.traffic import StreamedResponse
@@ -89,7 +89,7 @@ class World:
         self.audit = PassingAudit()
         self.logins = LoginLimits(FailureLimit(3, 1_000, "logins"), logins_max)
         self.sessions = Sessions()
-        desk = Desk(
+        context = AdminContext(
             self.service,
             lambda: {"connections": 7, "requests": 9},
             self.care if durable else None,
@@ -103,7 +103,7 @@ class World:
         self.accounts.use_root_key(KEY)
         keyring = self.accounts if signed or root else None
         self._key = KEY if root else None
-        self.api = AdminApi(desk, keyring, REGION, lambda: f"request-{next(ids)}")
+        self.api = AdminApi(context, keyring, REGION, lambda: f"request-{next(ids)}")
 
     async def queue(self, name: str, **changes: Any) -> Queue:
         key = QueueKey(ACCOUNT, name)

@@ -15,7 +15,7 @@ from dovemq.stores.sqlite.statistics import StoreState
 from tests.server.admin_world import ACCOUNT, KEY, World
 
 
-async def test_health_tells_life_readiness_and_the_store(tmp_path: Path) -> None:
+async def test_health_shows_liveness_readiness_and_the_store(tmp_path: Path) -> None:
     world = World(tmp_path)
     expected = {"live": True, "ready": True, "store": "ok", "damage": 0}
     assert await world.get("/v1/health") == expected
@@ -186,7 +186,7 @@ async def test_wrong_request_is_refused_with_a_code(
     assert document["error"]["message"]
 
 
-async def test_unforeseen_failure_tells_nothing(
+async def test_unexpected_failure_reveals_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     world = World(tmp_path)

@@ -8,7 +8,7 @@ import pytest
 
 from dovemq.core.access import AccessKey
 from dovemq.http import HttpResponse
-from dovemq.server.admin_desk import AdminRoute
+from dovemq.server.admin_context import AdminRoute
 from dovemq.server.admin_routes import ROUTES
 from tests.server.admin_world import KEY, World
 

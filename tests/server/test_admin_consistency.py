@@ -71,7 +71,7 @@ async def test_counts_that_cannot_be_are_refused(tmp_path: Path, change: dict[st
     assert await world.refused("GET", PATH) == (404, "NotMeasured")
 
 
-async def test_a_queue_that_is_made_anew_was_not_measured(tmp_path: Path) -> None:
+async def test_queue_that_is_created_again_has_no_measurement(tmp_path: Path) -> None:
     world = World(tmp_path)
     assert await world.refused("PUT", PATH, body=COUNTS) == (404, "QueueMissing")
     await world.queue("jobs")

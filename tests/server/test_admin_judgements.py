@@ -97,7 +97,7 @@ async def test_queue_and_action_are_named_as_people_do(
 
 
 @pytest.mark.parametrize("queue", ["none", "http://x/y/z", "a/b/c/d"])
-async def test_queue_that_is_not_there_is_told(tmp_path: Path, queue: str) -> None:
+async def test_missing_queue_is_reported(tmp_path: Path, queue: str) -> None:
     world = World(tmp_path)
     status, told = await asked(world, "root", queue=queue)
     assert (status, told["allowed"], told["queue"]) == (200, False, None)
@@ -121,5 +121,5 @@ async def test_question_that_makes_no_sense_is_refused(
     assert (status, told["error"]["message"]) == (400, text)
 
 
-async def test_account_that_is_not_there_is_told(tmp_path: Path) -> None:
+async def test_missing_account_is_reported(tmp_path: Path) -> None:
     assert (await asked(World(tmp_path), "nobody"))[0] == 404

@@ -8,7 +8,7 @@ import pytest
 
 from dovemq.core.accounts import Role
 from dovemq.core.queue import QueueKey
-from dovemq.server.admin_desk import AdminRoute
+from dovemq.server.admin_context import AdminRoute
 from dovemq.server.admin_routes import ROUTES
 from tests.server.admin_world import KEY, World
 
@@ -167,7 +167,7 @@ async def test_denied_change_is_recorded(tmp_path: Path) -> None:
     assert {(entry["account"], entry["key_id"]) for entry in entries} == {(key.account, key.key_id)}
 
 
-def test_every_route_that_is_no_look_is_recorded() -> None:
+def test_every_route_that_changes_something_is_recorded() -> None:
     looks = {route.name for route in ROUTES if route.method != "GET" and not route.audited}
     assert looks == {"verify store", "publish consistency"}
     assert not [route.name for route in ROUTES if route.method == "GET" and route.audited]

@@ -49,7 +49,7 @@ async def test_account_without_a_role_may_log_in_and_see_its_own_queues(tmp_path
     assert (await world.ask("GET", "/v1/counters", token=token))[0] == 403
 
 
-async def test_session_ends_when_it_is_asked_to(tmp_path: Path) -> None:
+async def test_session_ends_on_logout(tmp_path: Path) -> None:
     world, _, token = await _logged_in(tmp_path)
     assert await world.done("DELETE", CURRENT, token=token) == {"ended": True}
     assert await world.refused("GET", CURRENT, token=token) == (403, "SessionEnded")
@@ -91,7 +91,7 @@ async def test_change_of_the_account_ends_its_sessions(tmp_path: Path, what: str
     ("account", "password"),
     [("ann", "wrong password"), ("nobody", PASSWORD), ("", ""), ("root", PASSWORD)],
 )
-async def test_wrong_login_tells_nothing(tmp_path: Path, account: str, password: str) -> None:
+async def test_wrong_login_reveals_nothing(tmp_path: Path, account: str, password: str) -> None:
     world, _, _ = await _logged_in(tmp_path)
     body = {"account": account, "password": password}
     status, document = await world.ask("POST", "/v1/sessions", body=body)

@@ -100,7 +100,7 @@ async def test_entries_that_come_together_share_a_sync(tmp_path: Path, disk: Dis
     await audit.close()
 
 
-async def test_entry_that_nobody_waits_for_is_written_before_the_end(tmp_path: Path) -> None:
+async def test_entry_without_a_waiting_client_is_written_before_the_end(tmp_path: Path) -> None:
     audit = _opened(tmp_path)
     audit.add(_entry())
     await audit.close()
@@ -269,7 +269,7 @@ async def test_entry_that_failed_is_written_at_the_end_if_it_can_be(
 
 
 @pytest.mark.parametrize("how", ["moved", "removed"])
-async def test_file_that_is_taken_away_is_made_anew(tmp_path: Path, how: str) -> None:
+async def test_file_that_is_moved_away_is_created_again(tmp_path: Path, how: str) -> None:
     audit = _opened(tmp_path)
     await audit.add(_entry("one"))
     if how == "moved":
@@ -375,7 +375,7 @@ async def test_backup_that_is_not_recorded_is_not_given(tmp_path: Path, disk: Di
     await audit.close()
 
 
-async def test_audit_is_asked_for_page_by_page(tmp_path: Path) -> None:
+async def test_audit_is_listed_page_by_page(tmp_path: Path) -> None:
     world = World(tmp_path)
     for number in range(5):
         await world.done("POST", "/v1/accounts", body={"name": f"a{number}"})

@@ -87,7 +87,7 @@ def test_half_a_change_keeps_the_pair_before_until_the_other_half_comes(
 
 
 @pytest.mark.parametrize("damage", ["text", "gone", "empty", "encrypted"])
-def test_broken_pair_keeps_the_one_before_and_tells_why(
+def test_broken_pair_keeps_the_previous_one_and_logs_why(
     pair: Pair, caplog: pytest.LogCaptureFixture, damage: str
 ) -> None:
     certificates = pair.certificates()

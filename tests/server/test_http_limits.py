@@ -31,7 +31,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("data", MALFORMED.values(), ids=MALFORMED.keys())
-async def test_malformed_request_is_refused_and_asks_nobody(data: bytes) -> None:
+async def test_malformed_request_is_refused_and_not_handled(data: bytes) -> None:
     echo = Echo()
     async with serving(echo.handle) as place:
         client = await place.connect()
@@ -92,7 +92,7 @@ OVERSIZED = {
 
 
 @pytest.mark.parametrize(("data", "status"), OVERSIZED.values(), ids=OVERSIZED.keys())
-async def test_oversized_request_is_refused_and_asks_nobody(data: bytes, status: int) -> None:
+async def test_oversized_request_is_refused_and_not_handled(data: bytes, status: int) -> None:
     echo = Echo()
     sizes = {"url_bytes_max": 256, "header_bytes_max": 1_024, "body_bytes_max": 2_048}
     async with serving(echo.handle, header_count_max=8, **sizes) as place:

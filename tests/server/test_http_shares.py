@@ -44,7 +44,7 @@ async def unread(place: Serving, receives: Receives, count: int) -> list[Client]
     return clients
 
 
-async def test_answers_that_nobody_reads_stay_within_their_memory() -> None:
+async def test_unread_answers_stay_within_their_memory() -> None:
     receives = Receives(16 * MIB)
     async with serving(receives.handle, unsent_bytes_max=40 * MIB) as place:
         for _ in range(6):
@@ -63,7 +63,7 @@ async def test_client_is_answered_while_others_do_not_read() -> None:
         assert receives.taken_back == 1
 
 
-async def test_connection_that_does_not_read_is_asked_for_nothing_more() -> None:
+async def test_further_requests_of_a_connection_that_does_not_read_wait() -> None:
     receives = Receives(16 * MIB)
     async with serving(receives.handle) as place:
         client = await place.connect()

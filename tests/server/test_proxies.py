@@ -86,7 +86,7 @@ def test_malformed_scheme_is_refused(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["queues.example.com", "queues.example.com:8443", "[::1]:9324"])
-def test_host_is_the_one_that_the_client_asked_for(host: str) -> None:
+def test_host_is_the_one_that_the_client_named(host: str) -> None:
     assert origin(x_forwarded_host=host).host == host
 
 

@@ -38,7 +38,7 @@ def test_tokens_come_back_with_time_and_no_more_than_a_burst() -> None:
     assert waits.count(0) == 200
 
 
-def test_those_who_wait_are_told_times_a_token_apart() -> None:
+def test_waiting_clients_get_times_a_token_apart() -> None:
     bucket = throttle(200)
     taken(bucket, 200, 0)
     assert taken(bucket, 4, 0) == [5, 10, 15, 20]
@@ -50,7 +50,7 @@ def test_promised_times_pass() -> None:
     assert taken(bucket, 3, 10) == [0, 0, 5]
 
 
-def test_wait_is_bounded_however_many_ask() -> None:
+def test_wait_is_bounded_however_many_clients_wait() -> None:
     bucket = throttle(1)
     waits = taken(bucket, 1_000, 0)
     assert max(waits) == WAIT_MS_MAX
@@ -120,7 +120,7 @@ def test_never_more_than_burst_and_rate_and_each_wait_is_enough(
 
 
 @pytest.mark.parametrize("rate", [7, 200, 999])
-def test_who_keeps_to_the_promised_times_is_refused_once(rate: int) -> None:
+def test_client_that_keeps_to_its_wait_is_refused_once(rate: int) -> None:
     bucket = throttle(rate)
     taken(bucket, rate, 0)
     waits = taken(bucket, 30, 0)

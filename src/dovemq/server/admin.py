@@ -26,7 +26,7 @@ from dovemq.core.errors import (
 )
 from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server import basic
-from dovemq.server.admin_desk import AdminCall, AdminRefusal, AdminRoute, Caller, Desk
+from dovemq.server.admin_context import AdminCall, AdminContext, AdminRefusal, AdminRoute, Caller
 from dovemq.server.admin_requests import path_parts, read_body, read_query, recorded_fields
 from dovemq.server.admin_routes import ROUTES
 from dovemq.server.admin_store import METRICS_PATH
@@ -81,7 +81,7 @@ class AdminApi:
 
     def __init__(
         self,
-        desk: Desk,
+        context: AdminContext,
         keyring: Keyring | None,
         region: str,
         new_id: Callable[[], str],
@@ -92,7 +92,7 @@ class AdminApi:
         log_requests: bool = False,
         timer_ns: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
-        self._desk = desk
+        self._context = context
         self._keyring = keyring
         self._metrics_open = metrics_open
         self._log_requests = log_requests
@@ -151,7 +151,7 @@ class AdminApi:
             )
         call.query = read_query(route, request.query)
         call.body = read_body(route, request)
-        return await route.act(self._desk, call)
+        return await route.act(self._context, call)
 
     async def _recorded(
         self, route: AdminRoute, call: AdminCall, request: HttpRequest, request_id: str
@@ -166,7 +166,7 @@ class AdminApi:
         def entry(outcome: str) -> AuditEntry:
             caller = call.caller
             return AuditEntry(
-                at_ms=self._desk.now_ms,
+                at_ms=self._context.now_ms,
                 request_id=request_id,
                 account=caller.account.number if caller else None,
                 key_id=caller.key_id if caller else None,
@@ -178,7 +178,9 @@ class AdminApi:
             )
 
         try:
-            return await audited(self._desk.audit, act, entry, lambda error: _described(error)[1])
+            return await audited(
+                self._context.audit, act, entry, lambda error: _described(error)[1]
+            )
         except BaseException:
             if isinstance(answered, StreamedResponse):
                 # It was made but not recorded, so the client does not get it.
@@ -189,7 +191,7 @@ class AdminApi:
         return route.signed and not (self._metrics_open and route.path == METRICS_PATH)
 
     def _caller(self, request: HttpRequest) -> Caller:
-        accounts, now_ms = self._desk.service.accounts, self._desk.now_ms
+        accounts, now_ms = self._context.service.accounts, self._context.now_ms
         if self._admission is None:
             return Caller(accounts.get(accounts.root))
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
@@ -197,7 +199,7 @@ class AdminApi:
             shown = scheme == basic.SCHEME
             key = self._admission.admit(request, now_ms, self._shown_key if shown else None)
             return Caller(accounts.get(key.account), key.key_id)
-        session = self._desk.sessions.use(token.strip(), now_ms)
+        session = self._context.sessions.use(token.strip(), now_ms)
         if session is None:
             raise SessionEnded()
         account = accounts.get(session.account)

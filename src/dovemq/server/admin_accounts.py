@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from dovemq.core import limits
 from dovemq.core.accounts import Account, Quotas, Role
-from dovemq.server.admin_desk import AdminCall, AdminRoute, Desk
+from dovemq.server.admin_context import AdminCall, AdminContext, AdminRoute
 from dovemq.server.admin_views import Document, account_document
 
 PAGE_DEFAULT: Final = 100
@@ -50,17 +50,17 @@ class NewPassword(Struct, frozen=True, forbid_unknown_fields=True):
         return "NewPassword()"
 
 
-def named_account(desk: Desk, call: AdminCall) -> Account:
+def named_account(admin: AdminContext, call: AdminCall) -> Account:
     """The account of the path, by number or name; it is recorded by its number."""
-    account = desk.service.accounts.resolve(call.path["account"])
+    account = admin.service.accounts.resolve(call.path["account"])
     call.target = account.number
     return account
 
 
-async def list_accounts(desk: Desk, call: AdminCall) -> Document:
+async def list_accounts(admin: AdminContext, call: AdminCall) -> Document:
     count_max = call.number("limit", PAGE_DEFAULT, _LIMIT)
     after = call.query.get("after", "")
-    following = [each for each in desk.service.accounts.all() if each.number > after]
+    following = [each for each in admin.service.accounts.all() if each.number > after]
     page = following[:count_max]
     return {
         "accounts": [account_document(account) for account in page],
@@ -68,13 +68,13 @@ async def list_accounts(desk: Desk, call: AdminCall) -> Document:
     }
 
 
-async def show_account(desk: Desk, call: AdminCall) -> Document:
-    return account_document(named_account(desk, call))
+async def show_account(admin: AdminContext, call: AdminCall) -> Document:
+    return account_document(named_account(admin, call))
 
 
-async def add_account(desk: Desk, call: AdminCall) -> Document:
+async def add_account(admin: AdminContext, call: AdminCall) -> Document:
     wanted: NewAccount = call.body
-    account = await desk.service.accounts.add(
+    account = await admin.service.accounts.add(
         wanted.name,
         number=wanted.number,
         role=wanted.role,
@@ -84,11 +84,11 @@ async def add_account(desk: Desk, call: AdminCall) -> Document:
     return account_document(account)
 
 
-async def change_account(desk: Desk, call: AdminCall) -> Document:
+async def change_account(admin: AdminContext, call: AdminCall) -> Document:
     wanted: AccountChanges = call.body
-    async with desk.changing:
-        account = named_account(desk, call)
-        changed = await desk.service.accounts.change(
+    async with admin.changing:
+        account = named_account(admin, call)
+        changed = await admin.service.accounts.change(
             account.number,
             name=wanted.name,
             role=wanted.role,
@@ -96,23 +96,23 @@ async def change_account(desk: Desk, call: AdminCall) -> Document:
             enabled=wanted.enabled,
         )
     if not changed.enabled:
-        desk.sessions.end_all(account.number)
+        admin.sessions.end_all(account.number)
     return account_document(changed)
 
 
-async def remove_account(desk: Desk, call: AdminCall) -> Document:
-    account = named_account(desk, call)
-    await desk.service.accounts.remove(account.number)
-    desk.sessions.end_all(account.number)
+async def remove_account(admin: AdminContext, call: AdminCall) -> Document:
+    account = named_account(admin, call)
+    await admin.service.accounts.remove(account.number)
+    admin.sessions.end_all(account.number)
     return {"removed": account.number}
 
 
-async def set_password(desk: Desk, call: AdminCall) -> Document:
+async def set_password(admin: AdminContext, call: AdminCall) -> Document:
     wanted: NewPassword = call.body
-    account = named_account(desk, call)
-    await desk.service.accounts.set_password(account.number, wanted.password)
+    account = named_account(admin, call)
+    await admin.service.accounts.set_password(account.number, wanted.password)
     # A client that knows only the old password must not keep its session.
-    desk.sessions.end_all(account.number)
+    admin.sessions.end_all(account.number)
     return {"changed": account.number}
 
 

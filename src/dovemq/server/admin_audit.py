@@ -4,7 +4,7 @@ from typing import Final
 
 from dovemq.core import limits
 from dovemq.core.accounts import Role
-from dovemq.server.admin_desk import AdminCall, AdminRoute, Desk
+from dovemq.server.admin_context import AdminCall, AdminContext, AdminRoute
 from dovemq.server.admin_views import Document
 
 PAGE_DEFAULT: Final = 100
@@ -12,11 +12,11 @@ _LIMIT: Final = limits.Range(1, 1_000)
 _SEQUENCE: Final = limits.Range(0, 2**53)
 
 
-async def list_audit(desk: Desk, call: AdminCall) -> Document:
+async def list_audit(admin: AdminContext, call: AdminCall) -> Document:
     count_max = call.number("limit", PAGE_DEFAULT, _LIMIT)
     if not call.query.get("after"):
-        return {"entries": await desk.audit.page(None, count_max), "next": None}
-    entries = await desk.audit.page(call.number("after", 0, _SEQUENCE), count_max)
+        return {"entries": await admin.audit.page(None, count_max), "next": None}
+    entries = await admin.audit.page(call.number("after", 0, _SEQUENCE), count_max)
     return {
         "entries": entries,
         "next": entries[-1]["sequence"] if len(entries) == count_max else None,

@@ -6,23 +6,23 @@ from typing import Final
 import msgspec
 
 from dovemq.core.accounts import Role
-from dovemq.server.admin_desk import AdminCall, AdminRefusal, AdminRoute, Desk
+from dovemq.server.admin_context import AdminCall, AdminContext, AdminRefusal, AdminRoute
 from dovemq.server.admin_views import Document
 from dovemq.server.measurements import Measurement, PublishedMeasurement
 
 
-async def publish_consistency(desk: Desk, call: AdminCall) -> Document:
+async def publish_consistency(admin: AdminContext, call: AdminCall) -> Document:
     measurement: Measurement = call.body
     _check(measurement)
     assert call.caller is not None
-    queue = await desk.service.queues.find(call.queue)
-    measured = PublishedMeasurement(measurement, desk.now_ms, call.caller.account.number)
-    desk.measurements.put(queue, measured)
+    queue = await admin.service.queues.find(call.queue)
+    measured = PublishedMeasurement(measurement, admin.now_ms, call.caller.account.number)
+    admin.measurements.put(queue, measured)
     return _document(measured)
 
 
-async def show_consistency(desk: Desk, call: AdminCall) -> Document:
-    measured = desk.measurements.get(await desk.service.queues.find(call.queue))
+async def show_consistency(admin: AdminContext, call: AdminCall) -> Document:
+    measured = admin.measurements.get(await admin.service.queues.find(call.queue))
     if measured is None:
         raise AdminRefusal(
             HTTPStatus.NOT_FOUND,

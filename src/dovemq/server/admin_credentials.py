@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from dovemq.core import limits
 from dovemq.core.accounts import Credential, Role
 from dovemq.server.admin_accounts import named_account
-from dovemq.server.admin_desk import AdminCall, AdminRoute, Desk
+from dovemq.server.admin_context import AdminCall, AdminContext, AdminRoute
 from dovemq.server.admin_views import Document, credential_document
 
 LIFETIME_MS_MAX: Final = 100 * 365 * limits.DAY_MS
@@ -31,47 +31,47 @@ class CredentialRotation(Struct, frozen=True, forbid_unknown_fields=True):
     grace_ms: int = limits.DAY_MS
 
 
-async def add_credential(desk: Desk, call: AdminCall) -> Document:
+async def add_credential(admin: AdminContext, call: AdminCall) -> Document:
     wanted: NewCredential = call.body
-    account = named_account(desk, call)
-    ends_ms = _end_ms(desk, wanted.lifetime_ms)
-    made = await desk.service.accounts.add_credential(account.number, expires_ms=ends_ms)
+    account = named_account(admin, call)
+    ends_ms = _end_ms(admin, wanted.lifetime_ms)
+    made = await admin.service.accounts.add_credential(account.number, expires_ms=ends_ms)
     return _made(call, account.number, made)
 
 
-async def rotate_credential(desk: Desk, call: AdminCall) -> Document:
+async def rotate_credential(admin: AdminContext, call: AdminCall) -> Document:
     wanted: CredentialRotation = call.body
-    number, key_id = _named_credential(desk, call)
-    made = await desk.service.accounts.rotate(number, key_id, grace_ms=wanted.grace_ms)
+    number, key_id = _named_credential(admin, call)
+    made = await admin.service.accounts.rotate(number, key_id, grace_ms=wanted.grace_ms)
     return _made(call, number, made)
 
 
-async def change_credential(desk: Desk, call: AdminCall) -> Document:
+async def change_credential(admin: AdminContext, call: AdminCall) -> Document:
     wanted: CredentialChanges = call.body
-    number, key_id = _named_credential(desk, call)
+    number, key_id = _named_credential(admin, call)
     expires_ms: int | UnsetType | None = UNSET
     if wanted.lifetime_ms is not UNSET:
-        expires_ms = _end_ms(desk, wanted.lifetime_ms)
-    changed = await desk.service.accounts.change_credential(
+        expires_ms = _end_ms(admin, wanted.lifetime_ms)
+    changed = await admin.service.accounts.change_credential(
         number, key_id, enabled=wanted.enabled, expires_ms=expires_ms
     )
     return {"account": number, **credential_document(changed)}
 
 
-async def remove_credential(desk: Desk, call: AdminCall) -> Document:
-    number, key_id = _named_credential(desk, call)
-    await desk.service.accounts.remove_credential(number, key_id)
+async def remove_credential(admin: AdminContext, call: AdminCall) -> Document:
+    number, key_id = _named_credential(admin, call)
+    await admin.service.accounts.remove_credential(number, key_id)
     return {"removed": key_id}
 
 
-def _named_credential(desk: Desk, call: AdminCall) -> tuple[str, str]:
-    number, key_id = named_account(desk, call).number, call.path["key_id"]
+def _named_credential(admin: AdminContext, call: AdminCall) -> tuple[str, str]:
+    number, key_id = named_account(admin, call).number, call.path["key_id"]
     call.target = f"{number}/{key_id}"
     return number, key_id
 
 
-def _end_ms(desk: Desk, lifetime_ms: int | None) -> int | None:
-    return None if lifetime_ms is None else desk.now_ms + lifetime_ms
+def _end_ms(admin: AdminContext, lifetime_ms: int | None) -> int | None:
+    return None if lifetime_ms is None else admin.now_ms + lifetime_ms
 
 
 def _made(call: AdminCall, number: str, made: Credential) -> Document:

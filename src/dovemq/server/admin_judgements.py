@@ -12,7 +12,7 @@ from dovemq.core.accounts import Role
 from dovemq.core.errors import QueueMissing
 from dovemq.core.queue import Queue
 from dovemq.server.admin_accounts import named_account
-from dovemq.server.admin_desk import AdminCall, AdminRefusal, AdminRoute, Desk
+from dovemq.server.admin_context import AdminCall, AdminContext, AdminRefusal, AdminRoute
 from dovemq.server.admin_views import Document
 from dovemq.sqs.arns import Names
 from dovemq.sqs.authorisation import Judgement, explain
@@ -23,12 +23,12 @@ _OPERATIONS: Final = {name.lower(): name for name in NEEDED}
 _FLAGS: Final = {"": False, "false": False, "true": True}
 
 
-async def judge(desk: Desk, call: AdminCall) -> Document:
-    account = named_account(desk, call)
+async def judge(admin: AdminContext, call: AdminCall) -> Document:
+    account = named_account(admin, call)
     operation = _operation(call.query.get("action", ""))
-    queue = await _queue(desk, account.number, call.query.get("queue", ""))
-    context = _context(desk, call)
-    judgement = explain(queue, account.number, operation, context, Names(desk.region))
+    queue = await _queue(admin, account.number, call.query.get("queue", ""))
+    context = _context(admin, call)
+    judgement = explain(queue, account.number, operation, context, Names(admin.region))
     if not account.enabled:
         judgement = Judgement(False, "the account is disabled, so its keys are invalid")
     told: Document = {
@@ -48,25 +48,25 @@ def _operation(action: str) -> str:
     return found
 
 
-async def _queue(desk: Desk, account: str, text: str) -> Queue | None:
+async def _queue(admin: AdminContext, account: str, text: str) -> Queue | None:
     if not text:
         raise _invalid("queue must be a URL, an ARN, number/name, or a name.")
-    names = Names(desk.region)
+    names = Names(admin.region)
     try:
         key = names.key_of_arn(text) or names.key_of_url(text, account)
-        return await desk.service.queues.find(key)
+        return await admin.service.queues.find(key)
     except QueueMissing:
         return None
 
 
-def _context(desk: Desk, call: AdminCall) -> Context:
+def _context(admin: AdminContext, call: AdminCall) -> Context:
     address = call.query.get("address", "")
     if address and address_of(address) is None:
         raise _invalid("address must be an IP address.")
     secure = _FLAGS.get(call.query.get("secure", ""))
     if secure is None:
         raise _invalid("secure must be true or false.")
-    return Context(desk.now_ms, address, secure, call.query.get("user_agent"))
+    return Context(admin.now_ms, address, secure, call.query.get("user_agent"))
 
 
 def _invalid(what: str) -> AdminRefusal:

@@ -6,7 +6,7 @@ from dovemq.core import limits
 from dovemq.core.accounts import Role
 from dovemq.core.commands import Page
 from dovemq.core.sending import message_bytes
-from dovemq.server.admin_desk import AdminCall, AdminRoute, Desk
+from dovemq.server.admin_context import AdminCall, AdminContext, AdminRoute
 from dovemq.server.admin_views import Document, message_document, queue_document
 
 PAGE_DEFAULT: Final = 100
@@ -18,9 +18,9 @@ PEEK_BYTES_MAX: Final = 8 << 20
 _SEQUENCE: Final = limits.Range(0, 2**63 - 1)
 
 
-async def list_queues(desk: Desk, call: AdminCall) -> Document:
+async def list_queues(admin: AdminContext, call: AdminCall) -> Document:
     count_max = call.number("limit", PAGE_DEFAULT, limits.QUEUES_LISTED)
-    queues = desk.service.queues
+    queues = admin.service.queues
     assert call.caller is not None
     account = None if call.caller.account.role else call.own_account
     page = await queues.page(
@@ -30,21 +30,21 @@ async def list_queues(desk: Desk, call: AdminCall) -> Document:
     return {"queues": documents, "next": str(page[-1].key) if len(page) == count_max else None}
 
 
-async def show_queue(desk: Desk, call: AdminCall) -> Document:
-    queue = await desk.service.queues.find(call.queue)
-    return queue_document(queue, await desk.service.queues.counts(queue))
+async def show_queue(admin: AdminContext, call: AdminCall) -> Document:
+    queue = await admin.service.queues.find(call.queue)
+    return queue_document(queue, await admin.service.queues.counts(queue))
 
 
-async def peek_messages(desk: Desk, call: AdminCall) -> Document:
+async def peek_messages(admin: AdminContext, call: AdminCall) -> Document:
     left = call.number("limit", PEEK_DEFAULT, limits.PEEK_COUNT)
     after = call.number("after", 0, _SEQUENCE)
-    queue = await desk.service.queues.find(call.queue)
+    queue = await admin.service.queues.find(call.queue)
     documents: list[Document] = []
     size = 0
     more = True
     while left and more and size < PEEK_BYTES_MAX:
         step = min(left, PEEK_STEP)
-        page = await desk.service.messages.peek(queue, Page(step, after))
+        page = await admin.service.messages.peek(queue, Page(step, after))
         for peeked in page:
             documents.append(message_document(peeked))
             size += message_bytes(peeked.message.body, peeked.message.attributes)
@@ -54,8 +54,8 @@ async def peek_messages(desk: Desk, call: AdminCall) -> Document:
     return {"messages": documents, "next": after if more else None}
 
 
-async def purge_queue(desk: Desk, call: AdminCall) -> Document:
-    await desk.service.queues.purge(call.queue)
+async def purge_queue(admin: AdminContext, call: AdminCall) -> Document:
+    await admin.service.queues.purge(call.queue)
     return {"purged": str(call.queue)}
 
 

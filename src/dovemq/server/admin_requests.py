@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 
 from dovemq.http import HttpRequest
-from dovemq.server.admin_desk import AdminRefusal, AdminRoute
+from dovemq.server.admin_context import AdminRefusal, AdminRoute
 from dovemq.server.admin_views import JSON
 
 PARAMETERS_MAX: Final = 16

@@ -9,7 +9,7 @@ from msgspec import Struct
 from dovemq.core.accounts import Account
 from dovemq.core.errors import AccessDenied, AccountMissing
 from dovemq.http import client_of
-from dovemq.server.admin_desk import AdminCall, AdminRefusal, AdminRoute, Caller, Desk
+from dovemq.server.admin_context import AdminCall, AdminContext, AdminRefusal, AdminRoute, Caller
 from dovemq.server.admin_views import Document
 
 
@@ -21,53 +21,53 @@ class Login(Struct, frozen=True, forbid_unknown_fields=True):
         return f"Login({self.account!r})"
 
 
-async def log_in(desk: Desk, call: AdminCall) -> Document:
+async def log_in(admin: AdminContext, call: AdminCall) -> Document:
     login: Login = call.body
-    call.target = _number(desk, login.account)
-    account = await _checked(desk, login, client_of(call.peer))
+    call.target = _number(admin, login.account)
+    account = await _checked(admin, login, client_of(call.peer))
     if account is None:
         raise AccessDenied("There is no such account, or this is not its password.")
-    token, session = desk.sessions.open(account.number, desk.now_ms)
+    token, session = admin.sessions.open(account.number, admin.now_ms)
     call.caller = Caller(account, token=token)
     return {"token": token, **_session_document(call.caller), "ends_ms": session.ends_ms}
 
 
-async def _checked(desk: Desk, login: Login, client: str) -> Account | None:
-    desk.logins.begin(login.account, client, desk.now_ms)
+async def _checked(admin: AdminContext, login: Login, client: str) -> Account | None:
+    admin.logins.begin(login.account, client, admin.now_ms)
     checking = asyncio.ensure_future(
-        desk.service.accounts.password_holds(login.account, login.password)
+        admin.service.accounts.password_holds(login.account, login.password)
     )
 
     def finished(done: "asyncio.Future[Account | None]") -> None:
-        desk.logins.finish(client)
+        admin.logins.finish(client)
         if done.cancelled() or done.exception() is not None or done.result() is not None:
             # It is no failure if the password was right, or was not checked.
-            desk.logins.succeeded(login.account, client)
+            admin.logins.succeeded(login.account, client)
 
     # The check goes on without a client that leaves, and still counts for its address.
     checking.add_done_callback(finished)
     return await asyncio.shield(checking)
 
 
-async def show_session(desk: Desk, call: AdminCall) -> Document:
+async def show_session(admin: AdminContext, call: AdminCall) -> Document:
     assert call.caller is not None
     return _session_document(call.caller)
 
 
-async def log_out(desk: Desk, call: AdminCall) -> Document:
+async def log_out(admin: AdminContext, call: AdminCall) -> Document:
     assert call.caller is not None
     if call.caller.token is None:
         raise AdminRefusal(
             HTTPStatus.NOT_FOUND, "NoSession", "The request uses an access key, not a session."
         )
-    desk.sessions.end(call.caller.token)
+    admin.sessions.end(call.caller.token)
     return {"ended": True}
 
 
-def _number(desk: Desk, text: str) -> str:
+def _number(admin: AdminContext, text: str) -> str:
     """The number of an account; empty if there is none, since the text may be a password."""
     try:
-        return desk.service.accounts.resolve(text).number
+        return admin.service.accounts.resolve(text).number
     except AccountMissing:
         return ""
 

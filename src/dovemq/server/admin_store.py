@@ -10,7 +10,7 @@ from dovemq.core import limits
 from dovemq.core.accounts import Role
 from dovemq.core.commands import Counts
 from dovemq.http import HttpResponse
-from dovemq.server.admin_desk import AdminCall, AdminRefusal, AdminRoute, Desk
+from dovemq.server.admin_context import AdminCall, AdminContext, AdminRefusal, AdminRoute
 from dovemq.server.admin_views import Document, counts_document
 from dovemq.server.traffic import StreamedResponse
 from dovemq.telemetry.metrics import CONTENT_TYPE as METRICS_TEXT
@@ -27,39 +27,39 @@ accepted too. /health/live and /health/ready need no key. The command `dovemq` u
 """
 
 
-async def about(desk: Desk, call: AdminCall) -> HttpResponse:
+async def about(admin: AdminContext, call: AdminCall) -> HttpResponse:
     return HttpResponse(HTTPStatus.OK, "text/plain", _ABOUT)
 
 
-async def live(desk: Desk, call: AdminCall) -> Document:
+async def live(admin: AdminContext, call: AdminCall) -> Document:
     return {"live": True}
 
 
-async def ready(desk: Desk, call: AdminCall) -> Document:
-    if reason := desk.unready_reason():
+async def ready(admin: AdminContext, call: AdminCall) -> Document:
+    if reason := admin.unready_reason():
         raise AdminRefusal(HTTPStatus.SERVICE_UNAVAILABLE, "NotReady", reason)
     return {"ready": True}
 
 
-async def health(desk: Desk, call: AdminCall) -> Document:
-    damage = len(desk.care.damage()) if desk.care else 0
+async def health(admin: AdminContext, call: AdminCall) -> Document:
+    damage = len(admin.care.damage()) if admin.care else 0
     return {
         "live": True,
-        "ready": desk.unready_reason() is None,
-        "store": desk.store_state,
+        "ready": admin.unready_reason() is None,
+        "store": admin.store_state,
         "damage": damage,
     }
 
 
-async def show_damage(desk: Desk, call: AdminCall) -> Document:
-    reports = desk.care.damage() if desk.care else ()
+async def show_damage(admin: AdminContext, call: AdminCall) -> Document:
+    reports = admin.care.damage() if admin.care else ()
     return {"reports": msgspec.to_builtins(list(reports))}
 
 
-async def show_counters(desk: Desk, call: AdminCall) -> Document:
+async def show_counters(admin: AdminContext, call: AdminCall) -> Document:
     count, total = 0, Counts(0, 0, 0)
     after = ""
-    queues = desk.service.queues
+    queues = admin.service.queues
     while page := await queues.page(None, "", after, limits.QUEUES_LISTED.most):
         for queue in page:
             total = _sum(total, await queues.counts(queue))
@@ -69,39 +69,39 @@ async def show_counters(desk: Desk, call: AdminCall) -> Document:
     return {
         "queues": count,
         "messages": counts_document(total),
-        "polls_parked": desk.service.polls.parked,
-        **desk.gauges(),
-        "store": msgspec.to_builtins(desk.care.statistics) if desk.care else None,
+        "polls_parked": admin.service.polls.parked,
+        **admin.gauges(),
+        "store": msgspec.to_builtins(admin.care.statistics) if admin.care else None,
     }
 
 
-async def show_metrics(desk: Desk, call: AdminCall) -> HttpResponse:
-    if desk.metrics is None:
+async def show_metrics(admin: AdminContext, call: AdminCall) -> HttpResponse:
+    if admin.metrics is None:
         raise AdminRefusal(HTTPStatus.NOT_FOUND, "NotFound", "This server has no metrics.")
-    return HttpResponse(HTTPStatus.OK, METRICS_TEXT, await desk.metrics.text())
+    return HttpResponse(HTTPStatus.OK, METRICS_TEXT, await admin.metrics.text())
 
 
-async def make_backup(desk: Desk, call: AdminCall) -> StreamedResponse:
-    if desk.backups is None:
+async def make_backup(admin: AdminContext, call: AdminCall) -> StreamedResponse:
+    if admin.backups is None:
         raise _not_kept("copied")
-    if desk.backups.running:
+    if admin.backups.running:
         raise AdminRefusal(
             HTTPStatus.CONFLICT, "BackupRunning", "Another backup is running; try again later."
         )
-    return await desk.backups.make()
+    return await admin.backups.make()
 
 
-async def verify_store(desk: Desk, call: AdminCall) -> Document:
-    if desk.care is None:
+async def verify_store(admin: AdminContext, call: AdminCall) -> Document:
+    if admin.care is None:
         raise _not_kept("verified")
-    if desk.verifying:
+    if admin.verifying:
         raise AdminRefusal(
             HTTPStatus.CONFLICT, "VerificationRunning", "Another check is running; try again later."
         )
-    desk.verifying = True
+    admin.verifying = True
     # The store's thread goes on reading when the client leaves; no second check may start then.
-    checking = asyncio.ensure_future(desk.care.verify())
-    checking.add_done_callback(lambda _: desk.verified())
+    checking = asyncio.ensure_future(admin.care.verify())
+    checking.add_done_callback(lambda _: admin.verified())
     return {"findings": list((await asyncio.shield(checking)).findings)}
 
 

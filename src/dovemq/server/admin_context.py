@@ -81,7 +81,7 @@ class AdminCall:
         return int(text)
 
 
-class Desk:
+class AdminContext:
     """The objects that the routes use. A store without care cannot be copied or verified."""
 
     def __init__(
@@ -140,7 +140,7 @@ class Desk:
         return None
 
 
-Act = Callable[[Desk, AdminCall], Awaitable["Document | StreamedResponse | HttpResponse"]]
+Act = Callable[[AdminContext, AdminCall], Awaitable["Document | StreamedResponse | HttpResponse"]]
 
 
 class AdminRoute(Struct, frozen=True):

@@ -12,7 +12,7 @@ from dovemq.server.limits import HttpLimits
 from dovemq.server.listener import Listener
 from dovemq.server.proxies import Proxies
 from dovemq.server.tls import Handshakes
-from dovemq.server.traffic import CheckHead, StreamedResponse
+from dovemq.server.traffic import CheckHead, StreamedResponse, Traffic
 from dovemq.testing.clock import ManualClock
 
 GET = b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -140,14 +140,8 @@ async def serving(
 ) -> AsyncIterator[Serving]:
     """Over TLS with certificates, whose clients trust `trust`."""
     known = HttpLimits(**{"sweep_ms": 10, **limits})
-    listener = Listener(
-        handle,
-        known,
-        ManualClock(),
-        certificates=certificates,
-        proxies=proxies,
-        check_head=check_head,
-    )
+    traffic = Traffic(handle, known, ManualClock(), proxies=proxies, check_head=check_head)
+    listener = Listener(traffic, certificates)
     await listener.start("127.0.0.1", 0)
     place = Serving(listener, trust)
     try:

@@ -5,13 +5,9 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from dovemq.core import limits
 from dovemq.core.accounts import Account, Quotas, Role
-from dovemq.server.admin_context import AdminCall, AdminContext, AdminRoute
+from dovemq.server.admin_context import PAGE, PAGE_DEFAULT, AdminCall, AdminContext, AdminRoute
 from dovemq.server.admin_views import Document, account_document
-
-PAGE_DEFAULT: Final = 100
-_LIMIT: Final = limits.Range(1, 1_000)
 
 
 class QuotaChanges(Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,7 +54,7 @@ def named_account(admin: AdminContext, call: AdminCall) -> Account:
 
 
 async def list_accounts(admin: AdminContext, call: AdminCall) -> Document:
-    count_max = call.number("limit", PAGE_DEFAULT, _LIMIT)
+    count_max = call.number("limit", PAGE_DEFAULT, PAGE)
     after = call.query.get("after", "")
     following = [each for each in admin.service.accounts.all() if each.number > after]
     page = following[:count_max]

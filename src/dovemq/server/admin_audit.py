@@ -4,16 +4,14 @@ from typing import Final
 
 from dovemq.core import limits
 from dovemq.core.accounts import Role
-from dovemq.server.admin_context import AdminCall, AdminContext, AdminRoute
+from dovemq.server.admin_context import PAGE, PAGE_DEFAULT, AdminCall, AdminContext, AdminRoute
 from dovemq.server.admin_views import Document
 
-PAGE_DEFAULT: Final = 100
-_LIMIT: Final = limits.Range(1, 1_000)
 _SEQUENCE: Final = limits.Range(0, 2**53)
 
 
 async def list_audit(admin: AdminContext, call: AdminCall) -> Document:
-    count_max = call.number("limit", PAGE_DEFAULT, _LIMIT)
+    count_max = call.number("limit", PAGE_DEFAULT, PAGE)
     if not call.query.get("after"):
         return {"entries": await admin.audit.page(None, count_max), "next": None}
     entries = await admin.audit.page(call.number("after", 0, _SEQUENCE), count_max)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -23,6 +23,10 @@ from dovemq.server.metrics import Metrics
 from dovemq.server.sessions import LoginLimits, Sessions
 from dovemq.server.traffic import StreamedResponse
 from dovemq.service import Service
+
+PAGE: Final = limits.Range(1, 1_000)
+PAGE_DEFAULT: Final = 100
+"""Items of a list that are returned at once."""
 
 
 class AdminRefusal(RequestError):

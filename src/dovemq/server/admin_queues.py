@@ -6,10 +6,9 @@ from dovemq.core import limits
 from dovemq.core.accounts import Role
 from dovemq.core.commands import Page
 from dovemq.core.sending import message_bytes
-from dovemq.server.admin_context import AdminCall, AdminContext, AdminRoute
+from dovemq.server.admin_context import PAGE_DEFAULT, AdminCall, AdminContext, AdminRoute
 from dovemq.server.admin_views import Document, message_document, queue_document
 
-PAGE_DEFAULT: Final = 100
 PEEK_DEFAULT: Final = 10
 PEEK_STEP: Final = 16
 """Messages read at a time, so that a page of large messages is never all in memory."""

@@ -13,7 +13,7 @@ from dovemq.server.certificates import LOOK_SECONDS, Certificates
 from dovemq.server.limits import HttpLimits
 from dovemq.server.listener import Listener
 from dovemq.server.proxies import Proxies
-from dovemq.server.traffic import CheckHead, Handle
+from dovemq.server.traffic import CheckHead, Handle, Traffic
 
 DESCRIPTORS_SPARE: Final = 1_024
 """Open files besides connections: those of the store, and clients that are refused."""
@@ -47,20 +47,16 @@ class Server:
         self._admin_place = (admin_host or host, admin_port, "--admin-port")
         self._certificates = certificates
         self._look_timer: asyncio.TimerHandle | None = None
-        self._sqs = Listener(
-            sqs_handle,
-            limits,
-            clock,
-            certificates=certificates,
-            proxies=proxies,
-            now_ns=now_ns,
-            check_head=check_head,
+        traffic = Traffic(
+            sqs_handle, limits, clock, proxies=proxies, now_ns=now_ns, check_head=check_head
         )
+        self._sqs = Listener(traffic, certificates)
         self._admin = None
         if admin_handle:
-            self._admin = Listener(
-                admin_handle, limits.for_admin(), clock, ADMIN_METHODS, certificates, proxies
+            traffic = Traffic(
+                admin_handle, limits.for_admin(), clock, ADMIN_METHODS, proxies=proxies
             )
+            self._admin = Listener(traffic, certificates)
 
     async def start(self) -> None:
         await _listen(self._sqs, *self._place)

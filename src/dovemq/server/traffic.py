@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from dovemq.core.ports import Clock
 from dovemq.http import HttpRequest, HttpResponse
+from dovemq.server.answers import SQS_METHODS
 from dovemq.server.headers import KnownNames
 from dovemq.server.limits import HttpLimits
 from dovemq.server.proxies import Proxies
@@ -37,7 +38,7 @@ CheckHead = Callable[[HttpRequest], HttpResponse | None]
 
 
 class Traffic:
-    """The shared state of a listener's connections.
+    """The shared state of a listener's connections. Without proxies every peer is a client.
 
     `tick` counts sweeps. It is the only clock of a connection, so that none needs a timer.
     `now_ns` is set when requests record the time at which they were read.
@@ -48,8 +49,8 @@ class Traffic:
         handle: Handle,
         limits: HttpLimits,
         clock: Clock,
-        loop: asyncio.AbstractEventLoop,
-        methods: Mapping[bytes, str],
+        methods: Mapping[bytes, str] = SQS_METHODS,
+        *,
         proxies: Proxies | None = None,
         now_ns: Callable[[], int] | None = None,
         check_head: CheckHead | None = None,
@@ -58,7 +59,7 @@ class Traffic:
         self.check_head = check_head
         self.now_ns = now_ns
         self.limits = limits
-        self.loop = loop
+        self.loop = asyncio.get_running_loop()
         self.methods = methods
         self.proxies = proxies
         # Oldest first: among equal holders of memory the oldest gives way.

@@ -28,11 +28,33 @@ from dovemq.core.queue import (
     settings_with,
 )
 from dovemq.service.accounts import Accounts
-from dovemq.service.bans import Bans
 from dovemq.service.polls import Polls
 
 DROP_COUNT_MAX: Final = 10_000
 REPLACE_ATTEMPTS_MAX: Final = 100
+BANS_MAX: Final = 10_000
+
+
+class Bans:
+    """Names that may not be used again for a while: AWS's rules of 60 seconds, if strict."""
+
+    def __init__(self, ban_ms: int) -> None:
+        self._ban_ms = ban_ms
+        self._ends_ms: dict[str, int] = {}
+
+    def start(self, name: str, now_ms: int) -> None:
+        if not self._ban_ms:
+            return
+        self._ends_ms.pop(name, None)
+        self._ends_ms[name] = now_ms + self._ban_ms
+        while self._ends_ms:
+            oldest = next(iter(self._ends_ms))
+            if len(self._ends_ms) <= BANS_MAX and self._ends_ms[oldest] > now_ms:
+                break
+            del self._ends_ms[oldest]
+
+    def banned(self, name: str, now_ms: int) -> bool:
+        return self._ends_ms.get(name, 0) > now_ms
 
 
 class Queues:

@@ -150,10 +150,10 @@ class Settings(Struct, frozen=True, kw_only=True):
         bool, _about("Accept any credentials; only on a loopback address.")
     ] = False
     failures_max: Annotated[
-        int, _about("Failed signatures of an address before it is refused unheard.", least=1)
+        int, _about("Failed signatures of an address before further ones must wait.", least=1)
     ] = 50
     failure_seconds: Annotated[
-        int, _about("Time in which one of them is forgiven.", "seconds", least=1)
+        int, _about("Time after which one more may fail.", "seconds", least=1)
     ] = 1
     cache_bytes_max: Annotated[
         int, _about("Memory for bodies of recent messages.", "bytes", least=0)

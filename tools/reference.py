@@ -13,7 +13,7 @@ from dovemq.cli import build_parser
 from dovemq.cli.command import EXIT_CODES
 from dovemq.core.limits import DELAY_MS, ORDER_HINT, SECOND_MS, Range
 from dovemq.core.queue import RANGES, QueueSettings
-from dovemq.server.admin_desk import Route
+from dovemq.server.admin_context import AdminRoute
 from dovemq.server.admin_routes import ROUTES
 from dovemq.settings import Setting, all_settings
 from dovemq.sqs.attributes import READ_ONLY, SETTABLE, QueueAttribute
@@ -240,12 +240,12 @@ def admin_page() -> str:
     operations = ", ".join(code(name) for name, each in OPERATIONS.items() if each.audited)
     return page(
         "Admin API",
-        "JSON on a separate port, by default the one after the port of SQS. Requests are "
-        "signed by SigV4 with the same keys and the service name `dovemq`, or carry the token of a "
-        "login: `Authorization: Bearer TOKEN`. The table has the lowest role for each route: an "
-        "admin may do all that an operator may, an operator all that a viewer may. Bodies "
-        "are JSON. An error is "
-        '`{"error": {"code": …, "message": …}}`; a parameter that a route does not know is '
+        "JSON on a listener of its own, by default the port after that of SQS. Requests carry an "
+        "access key by HTTP Basic, a SigV4 signature with the service name `dovemq`, or the token "
+        "of a login: `Authorization: Bearer TOKEN`. The role is the least that is needed: admin "
+        "includes operator, and operator includes viewer. An account needs no role for its own "
+        'queues where the table says "own queues". Bodies are JSON. An error is '
+        '`{"error": {"code": …, "message": …}}`; a parameter that a route does not have is '
         "refused, as is a field of a body. `next` in a page is the value of `after` for the page "
         "that follows, or null.",
         table(("route", "role", "parameters", "body", "what it does"), rows),
@@ -256,9 +256,9 @@ def admin_page() -> str:
     )
 
 
-def _route_role(route: Route) -> str:
+def _route_role(route: AdminRoute) -> str:
     if route.role is not None:
-        return route.role.value
+        return f"{route.role.value}, or own queues" if route.own else route.role.value
     return "any account" if route.signed else "anybody"
 
 

@@ -140,17 +140,18 @@ def _tree(values: Mapping[str, Any]) -> Settings:
 
 def _check(settings: Settings, sources: Mapping[str, str]) -> None:
     """Check the rules that involve several settings."""
-    if settings.insecure_no_auth and not is_loopback(settings.host):
-        raise SettingInvalid(
-            sources["insecure_no_auth"],
-            f"{settings.host} can be reached from other machines",
-            "use a loopback host, or leave signatures checked",
-        )
-    if settings.admin_port_chosen > PORT_MAX:
+    for host in (settings.host, settings.admin_host_chosen):
+        if settings.insecure_no_auth and not is_loopback(host):
+            raise SettingInvalid(
+                sources["insecure_no_auth"],
+                f"{host} can be reached from other machines",
+                "use a loopback host, or leave signatures checked",
+            )
+    if settings.admin and settings.admin_port_chosen > PORT_MAX:
         raise SettingInvalid(
             sources["port"], "no port is left for the admin API", "set admin_port, or a lower port"
         )
-    if settings.port and settings.admin_port_chosen == settings.port:
+    if settings.port and settings.admin and settings.admin_port_chosen == settings.port:
         raise SettingInvalid(
             sources["admin_port"], f"{settings.port} is the SQS port", "choose another port"
         )

@@ -86,6 +86,12 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
     write_seconds_max: Annotated[
         int, _about("Time within which a client must read its answer.", "seconds", least=1)
     ] = 30
+    address_connections_max: Annotated[
+        int, _about("Open connections of one client address; more are answered 503.", least=1)
+    ] = 2_500
+    unsent_bytes_max: Annotated[
+        int, _about("Memory for answers that clients have not read.", "bytes", least=64 << 20)
+    ] = 256 << 20
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -154,7 +160,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = False
     failures_max: Annotated[
         int,
-        _about("Number of failed signatures after which an address is refused at once.", least=1),
+        _about("Number of failed signatures of an address after which more must wait.", least=1),
     ] = 50
     failure_seconds: Annotated[
         int, _about("Time after which one failed signature no longer counts.", "seconds", least=1)
@@ -208,6 +214,16 @@ class Settings(Struct, frozen=True, kw_only=True):
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], _about("Lowest severity that is logged.")
     ] = "info"
+    audit_when_full: Annotated[
+        Literal["forget", "refuse"], _about("Full audit log: forget entries or refuse changes.")
+    ] = "forget"
+    admin: Annotated[bool, _about("Listen for the admin API.")] = True
+    admin_host: Annotated[
+        str | None, _about("Address that the admin API listens on.", default="host")
+    ] = None
+    address_logins_max: Annotated[
+        int, _about("Logins of one client address checked at once; more get 429.", least=1)
+    ] = 8
     http: HttpSettings = HttpSettings()
 
     @property
@@ -215,6 +231,10 @@ class Settings(Struct, frozen=True, kw_only=True):
         if self.admin_port is not None:
             return self.admin_port
         return self.port + 1 if self.port else 0
+
+    @property
+    def admin_host_chosen(self) -> str:
+        return self.host if self.admin_host is None else self.admin_host
 
     @property
     def scheme(self) -> str:

@@ -159,6 +159,7 @@ def test_backup_is_made_restored_and_served_as_written(fresh: Fresh) -> None:
 @pytest.mark.timeout(400)
 def test_accounts_are_kept_as_written(fresh: Fresh) -> None:
     script = "".join(text for _, text in blocks("docs/how-to/accounts.md"))
+    script = script.replace("9325", str(fresh.port + 1))
     output = fresh.shell('export PATH="$PWD/.venv/bin:$PATH"\n' + script)
     assert "/daily" in output
     for expected in ("billing", "1000000000", "rotate credential", "set password"):

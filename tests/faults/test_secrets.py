@@ -212,7 +212,7 @@ def search(attacked: Attacked) -> Search:
 def test_no_secret_is_in_the_log(attacked: Attacked, search: Search) -> None:
     log = attacked.server.log.read_text()
     assert "failed signatures" in log
-    assert "certificate from before" in log
+    assert "previous certificate" in log
     assert not search.in_file(attacked.server.log)
     assert not search.found("what it printed", attacked.printed)
 

@@ -15,12 +15,12 @@ from dovemq.core.commands import Draft
 from dovemq.core.queue import Queue, QueueKey
 from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server.admin import SERVICE, AdminApi
-from dovemq.server.admin_desk import Desk
+from dovemq.server.admin_context import AdminContext
 from dovemq.server.audit import AuditLog, PassingAudit
-from dovemq.server.sessions import Sessions
+from dovemq.server.sessions import LoginLimits, Sessions
 from dovemq.server.traffic import StreamedResponse
 from dovemq.service import Service, build_service
-from dovemq.service.failures import Failures
+from dovemq.service.failure_limits import FailureLimit
 from dovemq.sqs.signature import Signer
 from dovemq.stores.memory import MemoryStore
 from dovemq.stores.sqlite.damage.report import DamageReport
@@ -64,13 +64,17 @@ class FakeCare:
 
 
 class World:
+    """With `root` requests are signed by the root account, unless they have another key."""
+
     def __init__(
         self,
         scratch: Path,
         *,
         durable: bool = True,
         signed: bool = False,
+        root: bool = False,
         audit: AuditLog | None = None,
+        logins_max: int = 8,
     ) -> None:
         self.clock = ManualClock()
         self.scratch = scratch
@@ -84,20 +88,21 @@ class World:
         )
         self.care = FakeCare()
         self.audit = PassingAudit()
-        self.failures = Failures(3, 1_000, "logins")
+        self.logins = LoginLimits(FailureLimit(3, 1_000, "logins"), logins_max)
         self.sessions = Sessions()
-        desk = Desk(
+        context = AdminContext(
             self.service,
             lambda: {"connections": 7, "requests": 9},
             self.care if durable else None,
             audit=audit or self.audit,
             sessions=self.sessions,
-            failures=self.failures,
+            logins=self.logins,
         )
         self.accounts = self.service.accounts
         self.accounts.use_root_key(KEY)
-        keyring = self.accounts if signed else None
-        self.api = AdminApi(desk, keyring, REGION, lambda: f"request-{next(ids)}")
+        keyring = self.accounts if signed or root else None
+        self._key = KEY if root else None
+        self.api = AdminApi(context, keyring, REGION, lambda: f"request-{next(ids)}")
 
     async def queue(self, name: str, **changes: Any) -> Queue:
         key = QueueKey(ACCOUNT, name)
@@ -126,6 +131,8 @@ class World:
         key: AccessKey | None = None,
         token: str | None = None,
     ) -> HttpResponse | StreamedResponse:
+        if token is None:
+            key = key or self._key
         sent = dict(headers or {"host": "h"})
         data = b"" if body is None else json.dumps(body).encode()
         if body is not None:

@@ -12,7 +12,7 @@ from dovemq.server.limits import HttpLimits
 from dovemq.server.listener import Listener
 from dovemq.server.proxies import Proxies
 from dovemq.server.tls import Handshakes
-from dovemq.server.traffic import StreamedResponse
+from dovemq.server.traffic import CheckHead, StreamedResponse, Traffic
 from dovemq.testing.clock import ManualClock
 
 GET = b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -106,9 +106,14 @@ class Serving:
         assert self.listener.handshakes is not None
         return self.listener.handshakes
 
-    async def connect(self, *, buffer_bytes: int = 1 << 16) -> Client:
+    async def connect(self, *, buffer_bytes: int = 1 << 16, address: str = "127.0.0.1") -> Client:
+        """A client that connects from that address."""
         reader, writer = await asyncio.open_connection(
-            "127.0.0.1", self.listener.port, limit=buffer_bytes, ssl=self._trust
+            "127.0.0.1",
+            self.listener.port,
+            limit=buffer_bytes,
+            ssl=self._trust,
+            local_addr=(address, 0),
         )
         self._clients.append(Client(reader, writer))
         return self._clients[-1]
@@ -129,12 +134,14 @@ async def serving(
     certificates: Certificates | None = None,
     trust: ssl.SSLContext | None = None,
     proxies: Proxies | None = None,
+    check_head: CheckHead | None = None,
     /,
     **limits: int,
 ) -> AsyncIterator[Serving]:
     """Over TLS with certificates, whose clients trust `trust`."""
     known = HttpLimits(**{"sweep_ms": 10, **limits})
-    listener = Listener(handle, known, ManualClock(), certificates=certificates, proxies=proxies)
+    traffic = Traffic(handle, known, ManualClock(), proxies=proxies, check_head=check_head)
+    listener = Listener(traffic, certificates)
     await listener.start("127.0.0.1", 0)
     place = Serving(listener, trust)
     try:

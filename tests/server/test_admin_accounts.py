@@ -82,7 +82,7 @@ async def test_account_that_owns_queues_stays(tmp_path: Path) -> None:
 
 
 async def test_secret_of_a_key_is_told_only_when_it_is_made(tmp_path: Path) -> None:
-    world = World(tmp_path)
+    world = World(tmp_path, root=True)
     path = await _added(world)
     made = await _key(world, path)
     shown = json.dumps([await world.get(path), await world.get("/v1/accounts")])
@@ -196,7 +196,7 @@ REFUSED: list[tuple[str, str, Any, int, str]] = [
 async def test_wrong_change_is_refused_and_not_recorded(
     tmp_path: Path, method: str, path: str, body: Any, status: int, code: str
 ) -> None:
-    world = World(tmp_path)
+    world = World(tmp_path, root=True)
     before = await world.get("/v1/accounts")
     assert await world.refused(method, path, body=body) == (status, code)
     assert await world.get("/v1/accounts") == before
@@ -245,6 +245,24 @@ async def test_quotas_changed_at_the_same_time_are_both_kept(tmp_path: Path) -> 
 async def test_role_given_over_the_api_opens_routes(signed: World) -> None:
     path, made = await _member(signed)
     key = AccessKey(made["key_id"], made["secret"], made["account"])
-    assert (await signed.ask("GET", "/v1/queues", key=key))[0] == 403
+    assert (await signed.ask("GET", "/v1/counters", key=key))[0] == 403
     await signed.done("PATCH", path, key=KEY, body={"role": Role.VIEWER.value})
-    assert (await signed.ask("GET", "/v1/queues", key=key))[0] == 200
+    assert (await signed.ask("GET", "/v1/counters", key=key))[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/v1/accounts/root/credentials", {}),
+        ("PATCH", f"/v1/accounts/root/credentials/{KEY.key_id}", {"enabled": True}),
+        ("POST", f"/v1/accounts/root/credentials/{KEY.key_id}/rotations", {}),
+        ("PUT", "/v1/accounts/root/password", {"password": "correct horse"}),
+    ],
+)
+async def test_no_credential_is_made_while_signatures_are_not_checked(
+    tmp_path: Path, method: str, path: str, body: dict[str, Any]
+) -> None:
+    world = World(tmp_path)
+    assert await world.refused(method, path, body=body) == (403, "CredentialsProtected")
+    shown = await world.get("/v1/accounts/root")
+    assert (len(shown["credentials"]), shown["has_password"]) == (1, False)

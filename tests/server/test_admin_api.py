@@ -15,7 +15,7 @@ from dovemq.stores.sqlite.statistics import StoreState
 from tests.server.admin_world import ACCOUNT, KEY, World
 
 
-async def test_health_tells_life_readiness_and_the_store(tmp_path: Path) -> None:
+async def test_health_shows_liveness_readiness_and_the_store(tmp_path: Path) -> None:
     world = World(tmp_path)
     expected = {"live": True, "ready": True, "store": "ok", "damage": 0}
     assert await world.get("/v1/health") == expected
@@ -158,7 +158,7 @@ async def test_counters_sum_all_queues(tmp_path: Path) -> None:
 
 
 REFUSED = [
-    ("GET", "/", "", 404, "NotFound"),
+    ("POST", "/", "", 405, "MethodNotAllowed"),
     ("GET", "/v1/queues/", "", 404, "NotFound"),
     ("GET", "/v2/queues", "", 404, "NotFound"),
     ("GET", f"/v1/queues/{ACCOUNT}/none", "", 404, "QueueMissing"),
@@ -186,7 +186,7 @@ async def test_wrong_request_is_refused_with_a_code(
     assert document["error"]["message"]
 
 
-async def test_unforeseen_failure_tells_nothing(
+async def test_unexpected_failure_reveals_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     world = World(tmp_path)
@@ -206,6 +206,7 @@ async def test_nothing_but_plain_health_and_logins_is_answered_unsigned(tmp_path
         assert (status == 403) == route.signed, route.path
     assert (await world.call("GET", "/v1/no-such-path")).status == 403
     assert [route.path for route in ROUTES if not route.signed] == [
+        "/",
         "/health/live",
         "/health/ready",
         "/v1/sessions",

@@ -7,7 +7,7 @@ import pytest
 
 from dovemq.core.accounts import Role
 from dovemq.core.queue import QueueKey
-from dovemq.server.measurements import Measured, Measurement, Measurements
+from dovemq.server.measurements import Measurement, Measurements, PublishedMeasurement
 from dovemq.server.metrics import Metrics
 from tests.server.admin_world import ACCOUNT, World
 
@@ -40,8 +40,8 @@ async def test_what_was_told_is_shown_with_its_rates(tmp_path: Path) -> None:
         "loss_rate": 0.2,
         "out_of_order_rate": 0.25,
         "average_displacement": 0.5,
-        "told_ms": world.clock.now_ms(),
-        "told_by": operator.account,
+        "published_ms": world.clock.now_ms(),
+        "published_by": operator.account,
     }
     await world.done("PUT", PATH, body={**COUNTS, "lost": 0}, key=operator)
     assert (await world.get(PATH, key=viewer))["loss_rate"] == 0
@@ -71,7 +71,7 @@ async def test_counts_that_cannot_be_are_refused(tmp_path: Path, change: dict[st
     assert await world.refused("GET", PATH) == (404, "NotMeasured")
 
 
-async def test_a_queue_that_is_made_anew_was_not_measured(tmp_path: Path) -> None:
+async def test_queue_that_is_created_again_has_no_measurement(tmp_path: Path) -> None:
     world = World(tmp_path)
     assert await world.refused("PUT", PATH, body=COUNTS) == (404, "QueueMissing")
     await world.queue("jobs")
@@ -86,7 +86,7 @@ async def test_a_queue_that_is_made_anew_was_not_measured(tmp_path: Path) -> Non
 async def test_the_queue_told_of_longest_ago_is_forgotten_first(tmp_path: Path) -> None:
     world = World(tmp_path)
     queues = [await world.queue(f"q{number}") for number in range(3)]
-    measured = Measured(Measurement(**COUNTS), 0, ACCOUNT)
+    measured = PublishedMeasurement(Measurement(**COUNTS), 0, ACCOUNT)
     board = Measurements(queues_max=2)
     for queue in (queues[0], queues[1], queues[0], queues[2]):
         board.put(queue, measured)
@@ -99,6 +99,6 @@ async def test_rates_are_among_the_metrics_of_the_queue(tmp_path: Path) -> None:
     metrics = Metrics(world.service, world.meter, 10, [], board)
     queue = await world.queue("jobs")
     assert b"dovemq_queue_consistency{" not in await metrics.text()
-    board.put(queue, Measured(Measurement(**COUNTS), 0, ACCOUNT))
+    board.put(queue, PublishedMeasurement(Measurement(**COUNTS), 0, ACCOUNT))
     labels = f'account="{ACCOUNT}",figure="loss_rate",queue="jobs"'
     assert f"dovemq_queue_consistency{{{labels}}} 0.2\n".encode() in await metrics.text()

@@ -63,7 +63,7 @@ async def test_disabled_account_may_nothing(tmp_path: Path) -> None:
     await world.accounts.change(FRIEND, enabled=False)
     _, told = await asked(world, **NEAR)
     assert (told["allowed"], told["statement"]) == (False, None)
-    assert told["reason"] == "the account is disabled, so that its keys sign nothing"
+    assert told["reason"] == "the account is disabled, so its keys are invalid"
 
 
 async def test_account_that_may_not_is_told_what_fails(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ async def test_decision_names_a_queue_that_does_not_exist(tmp_path: Path, queue:
     [
         ({"action": "Fly"}, "action must be an operation of SQS, such as SendMessage."),
         ({"queue": ""}, "queue must be a URL, an ARN, number/name, or a name."),
-        ({"address": "here"}, "address must be that of a client."),
+        ({"address": "here"}, "address must be an IP address."),
         ({"secure": "maybe"}, "secure must be true or false."),
     ],
 )
@@ -121,5 +121,5 @@ async def test_question_that_makes_no_sense_is_refused(
     assert (status, told["error"]["message"]) == (400, text)
 
 
-async def test_account_that_is_not_there_is_told(tmp_path: Path) -> None:
+async def test_missing_account_is_reported(tmp_path: Path) -> None:
     assert (await asked(World(tmp_path), "nobody"))[0] == 404

@@ -2,16 +2,19 @@
 
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from dovemq.core.accounts import Role
-from dovemq.server.admin_desk import Route
+from dovemq.core.queue import QueueKey
+from dovemq.server.admin_context import AdminRoute
 from dovemq.server.admin_routes import ROUTES
 from tests.server.admin_world import KEY, World
 
 ROLES = [None, *Role]
 LEAST = {
+    "about": None,
     "live": None,
     "ready": None,
     "health": Role.VIEWER,
@@ -19,8 +22,9 @@ LEAST = {
     "list queues": Role.VIEWER,
     "show queue": Role.VIEWER,
     "peek messages": Role.OPERATOR,
+    "purge queue": Role.ADMIN,
     "show consistency": Role.VIEWER,
-    "tell consistency": Role.OPERATOR,
+    "publish consistency": Role.OPERATOR,
     "show counters": Role.VIEWER,
     "make backup": Role.ADMIN,
     "show damage": Role.VIEWER,
@@ -41,26 +45,88 @@ LEAST = {
     "log out": None,
     "list audit": Role.ADMIN,
 }
-"""The least role that each route asks for."""
+"""The least role that each route needs, for the queues of others."""
+OWN = {
+    "list queues",
+    "show queue",
+    "peek messages",
+    "purge queue",
+    "show consistency",
+    "publish consistency",
+}
+"""The routes that an account may call without a role for its own queues."""
 
 
-def _path(route: Route) -> str:
+def _path(route: AdminRoute) -> str:
     return re.sub(r"\{\w+\}", "none", route.path)
 
 
-def _allowed(role: Role | None, route: Route) -> bool:
+def _allowed(role: Role | None, route: AdminRoute) -> bool:
     least = LEAST[route.name]
-    return least is None or (role is not None and role.covers(least))
+    return least is None or route.name == "list queues" or (role is not None and role.covers(least))
 
 
 def test_table_of_this_test_knows_every_route() -> None:
     assert {route.name: route.role for route in ROUTES} == LEAST
+    assert {route.name for route in ROUTES if route.own} == OWN
+
+
+@pytest.mark.parametrize("name", sorted(OWN))
+async def test_account_needs_no_role_for_its_own_queues(tmp_path: Path, name: str) -> None:
+    world = World(tmp_path, signed=True)
+    key = await world.member("somebody", None)
+    route = next(route for route in ROUTES if route.name == name)
+    path = route.path.format(account=key.account, name="none")
+    assert (await world.call(route.method, path, key=key)).status != 403
+
+
+async def test_account_sees_and_serves_its_own_queues_and_no_others(tmp_path: Path) -> None:
+    world = World(tmp_path, signed=True)
+    key = await world.member("somebody", None)
+    queue = await world.service.queues.create(QueueKey(key.account, "mine"), {}, {})
+    await world.send(queue, "a", "b")
+    await world.queue("of-root")
+    listed = (await world.get("/v1/queues", key=key))["queues"]
+    assert [(each["account"], each["name"]) for each in listed] == [(key.account, "mine")]
+    place = f"/v1/queues/{key.account}/mine"
+    assert (await world.get(place, key=key))["counts"]["visible"] == 2
+    peeked = (await world.get(f"{place}/messages", key=key))["messages"]
+    assert [message["body"] for message in peeked] == ["a", "b"]
+    assert await world.done("DELETE", f"{place}/messages", key=key) == {
+        "purged": f"{key.account}/mine"
+    }
+    assert (await world.get(place, key=key))["counts"]["visible"] == 0
+    for method, path in (("GET", "of-root"), ("GET", "none"), ("DELETE", "of-root/messages")):
+        target = f"/v1/queues/{KEY.account}/{path}"
+        assert await world.refused(method, target, key=key) == (403, "AccessDenied")
+
+
+async def test_own_queues_are_listed_page_by_page(tmp_path: Path) -> None:
+    world = World(tmp_path, signed=True)
+    key = await world.member("somebody", None)
+    for name in "abc":
+        await world.service.queues.create(QueueKey(key.account, name), {}, {})
+    first = await world.get("/v1/queues", "limit=2", key=key)
+    second = await world.get("/v1/queues", f"limit=2&after={quote(first['next'])}", key=key)
+    names = [[queue["name"] for queue in page["queues"]] for page in (first, second)]
+    assert names == [["a", "b"], ["c"]]
+
+
+async def test_root_helps_any_account(tmp_path: Path) -> None:
+    world = World(tmp_path, signed=True)
+    key = await world.member("somebody", None)
+    queue = await world.service.queues.create(QueueKey(key.account, "mine"), {}, {})
+    await world.send(queue, "a")
+    place = f"/v1/queues/{key.account}/mine"
+    assert (await world.get(f"{place}/messages", key=KEY))["messages"][0]["body"] == "a"
+    await world.done("DELETE", f"{place}/messages", key=KEY)
+    assert (await world.get(place, key=key))["counts"]["visible"] == 0
 
 
 @pytest.mark.parametrize("role", ROLES, ids=lambda role: role.value if role else "none")
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
 async def test_route_is_open_to_its_role_and_those_above(
-    tmp_path: Path, route: Route, role: Role | None
+    tmp_path: Path, route: AdminRoute, role: Role | None
 ) -> None:
     world = World(tmp_path, signed=True, durable=False)
     key = await world.member("somebody", role)
@@ -69,7 +135,7 @@ async def test_route_is_open_to_its_role_and_those_above(
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
-async def test_root_key_opens_every_route(tmp_path: Path, route: Route) -> None:
+async def test_root_key_opens_every_route(tmp_path: Path, route: AdminRoute) -> None:
     world = World(tmp_path, signed=True, durable=False)
     assert (await world.call(route.method, _path(route), key=KEY)).status != 403
 
@@ -101,9 +167,9 @@ async def test_denied_change_is_recorded(tmp_path: Path) -> None:
     assert {(entry["account"], entry["key_id"]) for entry in entries} == {(key.account, key.key_id)}
 
 
-def test_every_route_that_is_no_look_is_recorded() -> None:
+def test_every_route_that_changes_something_is_recorded() -> None:
     looks = {route.name for route in ROUTES if route.method != "GET" and not route.audited}
-    assert looks == {"verify store", "tell consistency"}
+    assert looks == {"verify store", "publish consistency"}
     assert not [route.name for route in ROUTES if route.method == "GET" and route.audited]
 
 

@@ -9,21 +9,25 @@ from typing import Any
 
 import pytest
 
-from dovemq.core.errors import AuditUnwritable, StoreUnusable
-from dovemq.server.audit import DurableAudit
+from dovemq.core.errors import AuditUnwritable, Busy, Draining, StoreUnusable, Throttled
+from dovemq.server.audit import DurableAudit, PassingAudit
 from dovemq.server.audit_files import AuditFiles
 from dovemq.server.traffic import StreamedResponse
-from dovemq.service.audit import AuditEntry
+from dovemq.service.audit import DETAIL_BYTES_MAX, AuditEntry, audited, bounded
 from tests.server.admin_world import World
 
 NAME = "audit.jsonl"
 
 
-def _entry(target: str = "t", details: dict[str, Any] | None = None) -> AuditEntry:
+def _entry(
+    target: str = "t",
+    details: dict[str, Any] | None = None,
+    account: str | None = "000000000000",
+) -> AuditEntry:
     return AuditEntry(
         at_ms=1_767_225_600_123,
         request_id="r",
-        account="000000000000",
+        account=account,
         key_id="AKIA",
         peer="127.0.0.1:1",
         action="CreateQueue",
@@ -96,7 +100,7 @@ async def test_entries_that_come_together_share_a_sync(tmp_path: Path, disk: Dis
     await audit.close()
 
 
-async def test_entry_that_nobody_waits_for_is_written_before_the_end(tmp_path: Path) -> None:
+async def test_entry_without_a_waiting_client_is_written_before_the_end(tmp_path: Path) -> None:
     audit = _opened(tmp_path)
     audit.add(_entry())
     await audit.close()
@@ -142,6 +146,61 @@ async def test_full_file_makes_place_and_the_oldest_goes(tmp_path: Path) -> None
     audit = _opened(tmp_path, bytes_max=1_000, files_max=3)
     await audit.add(_entry())
     assert (await audit.page(None, 1))[0]["sequence"] == 41
+    await audit.close()
+
+
+async def test_account_with_many_changes_displaces_its_own_entries_only(tmp_path: Path) -> None:
+    audit = _opened(tmp_path, bytes_max=4_000, files_max=3)
+    for number in range(5):
+        await audit.add(_entry(f"quiet {number}", account="111111111111"))
+        await audit.add(_entry(f"unknown {number}", account=None))
+    for number in range(500):
+        await audit.add(_entry(f"busy {number}", account="222222222222"))
+    entries = await audit.page(0, 1_000)
+    quiet = [entry["target"] for entry in entries if not entry["target"].startswith("busy")]
+    assert sorted(quiet) == sorted(f"{who} {n}" for who in ("quiet", "unknown") for n in range(5))
+    sequences = [entry["sequence"] for entry in entries]
+    assert sequences == sorted(set(sequences))
+    assert entries[-1]["target"] == "busy 499"
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 3 * 4_000
+    assert len(list(tmp_path.iterdir())) == 3
+    await audit.close()
+
+
+async def test_entries_that_a_crash_left_in_two_files_are_read_once(tmp_path: Path) -> None:
+    audit = _opened(tmp_path, bytes_max=1_000, files_max=9)
+    for number in range(1, 21):
+        await audit.add(_entry(str(number)))
+    await audit.close()
+    first, second = sorted(tmp_path.glob("audit-*.jsonl"))[:2]
+    first.write_bytes(first.read_bytes() + second.read_bytes())
+    audit = _opened(tmp_path, bytes_max=1_000, files_max=3)
+    for number in range(21, 31):
+        await audit.add(_entry(str(number)))
+    kept = [entry["sequence"] for entry in await audit.page(0, 1_000)]
+    assert kept == list(range(kept[0], 31))
+    assert len(list(tmp_path.iterdir())) == 3
+    await audit.close()
+
+
+async def test_log_that_may_forget_nothing_refuses_changes_when_it_is_full(tmp_path: Path) -> None:
+    files = AuditFiles(tmp_path, bytes_max=1_000, files_max=3, refuse_when_full=True)
+    audit = DurableAudit(files)
+
+    async def fill() -> None:
+        for number in range(100):
+            await audit.add(_entry(str(number)))
+
+    with pytest.raises(AuditUnwritable, match="it is full: move files away"):
+        await fill()
+    kept = [entry["target"] for entry in await audit.page(0, 1_000)]
+    assert kept == [str(number) for number in range(len(kept))]
+    next(iter(sorted(tmp_path.glob("audit-*.jsonl")))).rename(tmp_path / "moved away")
+    with pytest.raises(AuditUnwritable):
+        audit.check()
+    await audit.idle()
+    audit.check()
+    assert (await audit.page(None, 1))[0]["target"] == str(len(kept))
     await audit.close()
 
 
@@ -210,7 +269,7 @@ async def test_entry_that_failed_is_written_at_the_end_if_it_can_be(
 
 
 @pytest.mark.parametrize("how", ["moved", "removed"])
-async def test_file_that_is_taken_away_is_made_anew(tmp_path: Path, how: str) -> None:
+async def test_file_that_is_moved_away_is_created_again(tmp_path: Path, how: str) -> None:
     audit = _opened(tmp_path)
     await audit.add(_entry("one"))
     if how == "moved":
@@ -264,6 +323,43 @@ async def test_admin_changes_are_refused_while_the_log_cannot_be_written(
     await audit.close()
 
 
+async def test_server_is_not_ready_while_the_log_cannot_be_written(
+    tmp_path: Path, disk: Disk
+) -> None:
+    audit = _opened(tmp_path)
+    world = World(tmp_path, audit=audit)
+    assert await world.get("/health/ready") == {"ready": True}
+    disk.full = True
+    await world.refused("POST", "/v1/accounts", body={"name": "first"})
+    assert await world.refused("GET", "/health/ready") == (503, "NotReady")
+    assert (await world.get("/v1/health"))["ready"] is False
+    await audit.idle()
+    disk.full = False
+    await world.refused("GET", "/health/ready")
+    await audit.idle()
+    assert await world.get("/health/ready") == {"ready": True}
+    await audit.close()
+
+
+async def test_refusal_for_lack_of_capacity_is_not_recorded(tmp_path: Path) -> None:
+    audit = PassingAudit()
+    for error in (Busy("too many"), Draining(), Throttled("too often", 1)):
+
+        async def act(error: Exception = error) -> None:
+            raise error
+
+        with pytest.raises(type(error)):
+            await audited(audit, act, lambda outcome: _entry(outcome), lambda error: "code")
+    assert await audit.page(None, 10) == []
+
+
+def test_long_details_are_replaced_by_their_size() -> None:
+    details = bounded({"name": "a", "policy": "x" * DETAIL_BYTES_MAX})
+    assert details == {"name": "a", "policy": {"omitted_bytes": DETAIL_BYTES_MAX + 2}}
+    many = bounded({str(number): "x" * 100 for number in range(100)})
+    assert list(many) == ["omitted_bytes"]
+
+
 async def test_backup_that_is_not_recorded_is_not_given(tmp_path: Path, disk: Disk) -> None:
     (tmp_path / "log").mkdir()
     audit = _opened(tmp_path / "log")
@@ -279,7 +375,7 @@ async def test_backup_that_is_not_recorded_is_not_given(tmp_path: Path, disk: Di
     await audit.close()
 
 
-async def test_audit_is_asked_for_page_by_page(tmp_path: Path) -> None:
+async def test_audit_is_listed_page_by_page(tmp_path: Path) -> None:
     world = World(tmp_path)
     for number in range(5):
         await world.done("POST", "/v1/accounts", body={"name": f"a{number}"})
@@ -296,7 +392,7 @@ async def test_audit_is_asked_for_page_by_page(tmp_path: Path) -> None:
 
 
 async def test_admin_change_is_recorded_under_the_number_of_the_account(tmp_path: Path) -> None:
-    world = World(tmp_path)
+    world = World(tmp_path, root=True)
     await world.done("POST", "/v1/accounts", body={"name": "ann", "number": "1" * 12})
     made = await world.done("POST", "/v1/accounts/ann/credentials", body={})
     place = f"/v1/accounts/ann/credentials/{made['key_id']}"

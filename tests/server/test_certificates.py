@@ -27,6 +27,14 @@ def encrypt(key: Path) -> None:
     )
 
 
+def test_only_suites_with_authenticated_encryption_are_offered(pair: Pair) -> None:
+    names = [suite["name"] for suite in pair.certificates().context.get_ciphers()]
+    assert names
+    assert not [name for name in names if "GCM" not in name and "CHACHA20" not in name]
+    old = [name for name in names if not name.startswith(("TLS_", "ECDHE-"))]
+    assert not old
+
+
 def test_pair_that_stays_is_not_read_again(pair: Pair) -> None:
     certificates = pair.certificates()
     before = certificates.context
@@ -79,7 +87,7 @@ def test_half_a_change_keeps_the_pair_before_until_the_other_half_comes(
 
 
 @pytest.mark.parametrize("damage", ["text", "gone", "empty", "encrypted"])
-def test_broken_pair_keeps_the_one_before_and_tells_why(
+def test_broken_pair_keeps_the_previous_one_and_logs_why(
     pair: Pair, caplog: pytest.LogCaptureFixture, damage: str
 ) -> None:
     certificates = pair.certificates()

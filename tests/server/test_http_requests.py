@@ -182,7 +182,7 @@ async def test_head_is_answered_without_a_body() -> None:
         assert (await client.ask(GET)).body == b"/a"
 
 
-async def test_options_tells_the_methods_and_asks_nobody() -> None:
+async def test_options_lists_the_methods_and_is_not_handled() -> None:
     echo = Echo()
     async with serving(echo.handle) as place:
         client = await place.connect()

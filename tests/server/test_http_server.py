@@ -10,7 +10,7 @@ import pytest
 
 from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server.limits import ADMIN_BODY_BYTES_MAX, HttpLimits
-from dovemq.server.run import Server, allow_connections
+from dovemq.server.run import ListenFailed, Server, allow_connections
 from dovemq.settings import HttpSettings
 from dovemq.testing.clock import ManualClock
 from tests.server.sockets import GET, Client, LongPoll, post
@@ -31,7 +31,9 @@ asyncio.run(main())
 """
 
 
-def _server(sqs: LongPoll, port: int = 0) -> Server:
+def _server(
+    sqs: LongPoll, port: int = 0, admin_port: int = 0, admin_host: str | None = None
+) -> Server:
     async def admin(request: HttpRequest) -> HttpResponse:
         return HttpResponse(200, "text/plain", b"admin")
 
@@ -40,7 +42,8 @@ def _server(sqs: LongPoll, port: int = 0) -> Server:
         admin,
         host="127.0.0.1",
         port=port,
-        admin_port=0,
+        admin_port=admin_port,
+        admin_host=admin_host,
         limits=HttpLimits(sweep_ms=10),
         clock=ManualClock(),
     )
@@ -99,10 +102,33 @@ async def test_port_in_use_is_refused_and_leaves_nothing_open() -> None:
     first = _server(poll)
     await first.start()
     second = _server(poll, first.port)
-    with pytest.raises(OSError, match="in use"):
+    with pytest.raises(ListenFailed, match=f"port {first.port}: .*in use; choose .* --port$"):
         await second.start()
     await second.close()
     await first.close()
+
+
+async def test_admin_port_in_use_is_named_and_leaves_nothing_open() -> None:
+    poll = LongPoll()
+    first = _server(poll)
+    await first.start()
+    assert first.admin_port is not None
+    second = _server(poll, admin_port=first.admin_port)
+    with pytest.raises(ListenFailed, match=f"port {first.admin_port}: .* --admin-port$"):
+        await second.start()
+    await second.close()
+    await first.close()
+
+
+async def test_admin_listener_has_an_address_of_its_own() -> None:
+    server = _server(LongPoll(), admin_host="127.0.0.2")
+    await server.start()
+    admin = Client(*await asyncio.open_connection("127.0.0.2", server.admin_port))
+    assert (await admin.ask(GET)).body == b"admin"
+    with pytest.raises(ConnectionRefusedError):
+        await _connect(server.admin_port)
+    admin.close()
+    await server.close()
 
 
 async def _with_parked_poll(poll: LongPoll) -> tuple[Server, Client]:

@@ -7,7 +7,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from dovemq.http import HttpRequest, client_of
-from dovemq.server.proxies import HOPS_MAX, ForwardedMalformed, Origin, Proxies
+from dovemq.server.proxies import HOPS_MAX, ForwardedClient, ForwardedMalformed, Proxies
 from tests.server.sockets import Echo, serving
 
 PROXY = "10.0.0.1:4000"
@@ -15,7 +15,7 @@ PROXIES = Proxies([ipaddress.ip_network("10.0.0.0/8"), ipaddress.ip_network("fd0
 LOCAL = Proxies([ipaddress.ip_network("127.0.0.0/8")])
 
 
-def origin(**headers: str) -> Origin:
+def origin(**headers: str) -> ForwardedClient:
     given = {name.replace("_", "-"): value for name, value in headers.items()}
     return PROXIES.origin(given, PROXY, False)
 
@@ -86,7 +86,7 @@ def test_malformed_scheme_is_refused(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["queues.example.com", "queues.example.com:8443", "[::1]:9324"])
-def test_host_is_the_one_that_the_client_asked_for(host: str) -> None:
+def test_host_is_the_one_that_the_client_named(host: str) -> None:
     assert origin(x_forwarded_host=host).host == host
 
 
@@ -131,7 +131,7 @@ def test_text_is_taken_for_the_client_only_if_it_is_an_address(text: str) -> Non
 
 
 def test_proxy_that_says_nothing_is_the_client() -> None:
-    assert PROXIES.origin({}, PROXY, True) == Origin(PROXY, True, None)
+    assert PROXIES.origin({}, PROXY, True) == ForwardedClient(PROXY, True, None)
 
 
 def forwarded_request(*headers: str) -> bytes:

@@ -63,7 +63,7 @@ async def test_refusal_on_a_new_connection_is_told_after_the_rest() -> None:
         assert (answer.status, answer.headers["connection"]) == (403, "close")
 
 
-async def test_refusal_through_a_proxy_is_told_late_and_delays_nobody_behind_it() -> None:
+async def test_refusal_through_a_proxy_is_late_and_delays_no_other_client() -> None:
     throttling = Throttling(0, 20)
     proxies = Proxies([ipaddress.ip_network("127.0.0.0/8")])
     async with serving(throttling.handle, None, None, proxies, sweep_ms=60_000) as place:
@@ -114,7 +114,7 @@ async def test_resting_connection_is_neither_idle_nor_late() -> None:
         assert throttling.asked == ["/a", "/b"]
 
 
-async def test_draining_waits_for_nobody_who_rests() -> None:
+async def test_draining_does_not_wait_for_resting_connections() -> None:
     throttling = Throttling(0, 0, 0, LONG_MS, LONG_MS, LONG_MS)
     async with serving(throttling.handle, sweep_ms=60_000) as place:
         clients = [await place.connect() for _ in range(3)]

@@ -61,7 +61,7 @@ async def test_older_version_is_refused(pair: Pair) -> None:
             await place.connect()
 
 
-async def test_certificate_of_a_stranger_is_not_trusted_by_the_client(
+async def test_certificate_of_an_unknown_authority_is_not_trusted(
     pair: Pair, tmp_path: Path
 ) -> None:
     (tmp_path / "other").mkdir()

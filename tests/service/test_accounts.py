@@ -163,7 +163,7 @@ async def test_changes_leave_what_was_not_named(world: AccountWorld) -> None:
 
 
 @in_loop
-async def test_unknown_account_is_told(world: AccountWorld) -> None:
+async def test_unknown_account_is_reported(world: AccountWorld) -> None:
     for text in ("nobody", NUMBER):
         with pytest.raises(AccountMissing, match=text):
             world.accounts.resolve(text)

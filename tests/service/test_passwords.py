@@ -122,7 +122,7 @@ async def test_overlong_password_is_wrong_and_costs_the_same(world: AccountWorld
 
 
 @in_loop
-async def test_password_is_hashed_anew_when_parameters_changed(world: AccountWorld) -> None:
+async def test_password_is_hashed_again_when_parameters_changed(world: AccountWorld) -> None:
     accounts = await _with_password(world)
     old = accounts.get(NUMBER).password_hash
     stronger = argon2.PasswordHasher(time_cost=2, memory_cost=8, parallelism=1)
@@ -137,7 +137,7 @@ async def test_password_is_hashed_anew_when_parameters_changed(world: AccountWor
 
 
 @in_loop
-async def test_full_store_keeps_nobody_out(world: AccountWorld) -> None:
+async def test_login_works_while_the_store_is_full(world: AccountWorld) -> None:
     await _with_password(world)
     stronger = argon2.PasswordHasher(time_cost=2, memory_cost=8, parallelism=1)
     later = Accounts(world.catalogue, world.clock, ROOT, hasher=stronger)
@@ -167,7 +167,7 @@ async def test_few_are_hashed_at_a_time_also_when_callers_go_away() -> None:
 
 
 @in_loop
-async def test_damaged_hash_lets_nobody_in() -> None:
+async def test_damaged_hash_accepts_no_password() -> None:
     passwords = Passwords(CHEAP)
     assert not await passwords.holds("not a hash", PASSWORD)
     assert not await passwords.holds("$argon2id$v=19$m=8,t=1,p=1$", PASSWORD)

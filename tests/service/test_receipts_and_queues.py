@@ -51,7 +51,7 @@ async def test_fifo_settle_after_the_lease_has_ended_is_refused() -> None:
     assert isinstance(refused, ReceiptExpired)
 
 
-async def test_extension_tells_gone_from_not_leased() -> None:
+async def test_extension_distinguishes_gone_from_not_leased() -> None:
     world = World()
     queue = await world.queue("q", lease_ms=1_000)
     await world.send(queue, "a", "b")

@@ -97,7 +97,7 @@ async def test_source_that_is_no_longer_allowed_keeps_its_messages(policy: Redri
     assert (await world.queues.counts(dead)).visible == 1
 
 
-async def test_source_that_is_no_longer_allowed_cannot_name_the_target_anew() -> None:
+async def test_source_that_is_no_longer_allowed_cannot_name_the_target_again() -> None:
     world = World()
     work, dead = await world.with_dead_letters(1)
     await world.queues.change(dead.key, {"redrive_allow": RedriveAllow("denyAll")})
@@ -123,7 +123,7 @@ async def test_dead_letters_of_a_source_that_is_no_longer_allowed_can_be_moved_b
     assert (await world.queues.counts(dead)).visible == 0
 
 
-async def test_target_of_a_move_is_no_dead_letter_queue_and_is_not_asked() -> None:
+async def test_target_of_a_move_may_be_any_queue() -> None:
     world = World()
     _, dead = await world.with_dead_letters(1)
     await world.send(dead, "letter")

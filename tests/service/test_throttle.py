@@ -38,7 +38,7 @@ def test_tokens_come_back_with_time_and_no_more_than_a_burst() -> None:
     assert waits.count(0) == 200
 
 
-def test_those_who_wait_are_told_times_a_token_apart() -> None:
+def test_waiting_clients_get_times_a_token_apart() -> None:
     bucket = throttle(200)
     taken(bucket, 200, 0)
     assert taken(bucket, 4, 0) == [5, 10, 15, 20]
@@ -50,7 +50,7 @@ def test_promised_times_pass() -> None:
     assert taken(bucket, 3, 10) == [0, 0, 5]
 
 
-def test_wait_is_bounded_however_many_ask() -> None:
+def test_wait_is_bounded_however_many_clients_wait() -> None:
     bucket = throttle(1)
     waits = taken(bucket, 1_000, 0)
     assert max(waits) == WAIT_MS_MAX
@@ -86,6 +86,19 @@ def test_memory_is_bounded_by_forgetting_all() -> None:
     assert bucket.take(f"{0:012}", 0) == 0
 
 
+def test_large_request_costs_as_many_tokens_as_it_has_parts() -> None:
+    bucket = throttle(10)
+    assert bucket.take(ACCOUNT, 0, 8) == 0
+    assert [wait == 0 for wait in taken(bucket, 3, 0)] == [True, True, False]
+
+
+def test_cost_above_the_burst_is_accepted_and_owed() -> None:
+    bucket = throttle(10)
+    assert bucket.take(ACCOUNT, 0, 25) == 0
+    assert bucket.take(ACCOUNT, 1_500, 1) > 0
+    assert bucket.take(ACCOUNT, 1_600, 1) == 0
+
+
 @given(
     rate=st.integers(1, 3_000),
     steps=st.lists(st.tuples(st.integers(0, 50), st.integers(1, 20)), max_size=60),
@@ -107,7 +120,7 @@ def test_never_more_than_burst_and_rate_and_each_wait_is_enough(
 
 
 @pytest.mark.parametrize("rate", [7, 200, 999])
-def test_who_keeps_to_the_promised_times_is_refused_once(rate: int) -> None:
+def test_client_that_keeps_to_its_wait_is_refused_once(rate: int) -> None:
     bucket = throttle(rate)
     taken(bucket, rate, 0)
     waits = taken(bucket, 30, 0)

@@ -155,6 +155,21 @@ def test_open_access_is_refused_beyond_loopback(tmp_path: Path) -> None:
     assert text.startswith("--insecure-no-auth: 0.0.0.0 can be reached from other machines")
 
 
+def test_open_access_is_refused_when_the_admin_api_is_beyond_loopback(tmp_path: Path) -> None:
+    text = refusal(tmp_path, admin_host="192.0.2.1", insecure_no_auth=True)
+    assert text.startswith("--insecure-no-auth: 192.0.2.1 can be reached from other machines")
+
+
+def test_admin_api_listens_where_sqs_does_unless_told_otherwise(tmp_path: Path) -> None:
+    assert resolved(tmp_path, host="::1").settings.admin_host_chosen == "::1"
+    found = resolved(tmp_path, host="0.0.0.0", admin_host="127.0.0.1")
+    assert found.settings.admin_host_chosen == "127.0.0.1"
+
+
+def test_highest_port_is_allowed_without_an_admin_api(tmp_path: Path) -> None:
+    assert not resolved(tmp_path, "port = 65535\nadmin = false").settings.admin
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
 def test_open_access_is_allowed_on_loopback(tmp_path: Path, host: str) -> None:
     found = resolved(tmp_path, host=host, insecure_no_auth=True)

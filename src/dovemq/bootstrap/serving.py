@@ -13,22 +13,24 @@ from typing import Final
 from msgspec import Struct
 
 from dovemq.bootstrap.opening import Opened, open_service
-from dovemq.configuration import reachable_host, read_toml
+from dovemq.configuration import is_loopback, reachable_host, read_toml
 from dovemq.core.access import Keyring
-from dovemq.core.errors import DoveError
 from dovemq.server.admin import AdminApi
-from dovemq.server.admin_desk import Desk
+from dovemq.server.admin_context import AdminContext
 from dovemq.server.audit import AuditLog, DurableAudit, PassingAudit
 from dovemq.server.audit_files import AuditFiles
 from dovemq.server.certificates import Certificates
 from dovemq.server.limits import HttpLimits
+from dovemq.server.local_only import local_only
 from dovemq.server.measurements import Measurements
 from dovemq.server.metrics import Metrics, request_samples, store_samples
 from dovemq.server.proxies import Proxies
 from dovemq.server.run import Server, allow_connections, reload_on_hangup, until_stopped
+from dovemq.server.sessions import LoginLimits
+from dovemq.server.traffic import Handle
 from dovemq.service import Service
 from dovemq.service.audit import OK, AuditEntry, bounded
-from dovemq.service.failures import Failures
+from dovemq.service.failure_limits import FailureLimit
 from dovemq.service.throttle import Throttle
 from dovemq.settings import Settings
 from dovemq.sqs.declared import DeclaredQueue, read_declared
@@ -48,18 +50,11 @@ THREADS_ASIDE_MAX: Final = 4
 """Threads for work that would block the loop: audit log, passwords, backups, text of metrics."""
 
 
-class ListenFailed(DoveError):
-    """A listener could not be opened."""
-
-    def __init__(self, host: str, port: int, found: str) -> None:
-        super().__init__(f"cannot listen on {host} port {port}: {found}; choose another port")
-
-
 class Listening(Struct, frozen=True):
     """The addresses of a server and what its clients must know. It holds no secret."""
 
     endpoint_url: str
-    admin_url: str
+    admin_url: str | None
     data: str
     region: str
     account: str
@@ -69,7 +64,7 @@ class Gate(Struct, frozen=True):
     """The checks of callers for both listeners. Without a keyring no signature is checked."""
 
     keyring: Keyring | None
-    failures: Failures
+    failures: FailureLimit
     throttle: Throttle
 
 
@@ -99,7 +94,8 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
         ending.push_async_callback(audit.close)
         await _declare(declared, settings, opened, audit)
         server = _build_server(settings, opened, audit, certificates, meter, tracing)
-        await _start(server, settings)
+        await server.start()
+        _warn_if_clear(settings)
         calm_collector()
         # Signals are handled before the server is announced.
         stopped = asyncio.get_running_loop().create_task(until_stopped())
@@ -119,7 +115,10 @@ def _open_audit(place: StoreLocation, settings: Settings) -> AuditLog:
     if isinstance(place, MemoryLocation):
         return PassingAudit()
     files = AuditFiles(
-        settings.data, bytes_max=settings.audit_bytes_max, files_max=settings.audit_files_max
+        settings.data,
+        bytes_max=settings.audit_bytes_max,
+        files_max=settings.audit_files_max,
+        refuse_when_full=settings.audit_when_full == "refuse",
     )
     return DurableAudit(files)
 
@@ -179,7 +178,7 @@ def _gate(settings: Settings, service: Service) -> Gate:
     quotas = service.accounts.quotas
     return Gate(
         None if settings.insecure_no_auth else service.accounts,
-        Failures(settings.failures_max, settings.failure_seconds * 1_000, "signatures"),
+        FailureLimit(settings.failures_max, settings.failure_seconds * 1_000, "signatures"),
         Throttle(lambda number: quotas(number).requests_per_second_max),
     )
 
@@ -232,20 +231,51 @@ def _build_server(
         yield MetricSample("dovemq_connections", server.connections)
         yield from _samples(opened, endpoint, tracing)
 
+    admin = _build_admin(settings, opened, audit, gate, meter, samples, lambda: _gauges(server))
+    handles: list[Handle] = [endpoint.handle, admin.handle]
+    if settings.insecure_no_auth:
+        handles = [local_only(handle) for handle in handles]
+    server = Server(
+        handles[0],
+        handles[1] if settings.admin else None,
+        host=settings.host,
+        port=settings.port,
+        admin_host=settings.admin_host_chosen,
+        admin_port=settings.admin_port_chosen,
+        limits=HttpLimits.of(settings.http),
+        clock=service.clock,
+        certificates=certificates,
+        proxies=Proxies(settings.proxy_networks) if settings.proxy_networks else None,
+        now_ns=trace.now_ns if trace else None,
+        check_head=endpoint.check_head,
+    )
+    return server
+
+
+def _build_admin(
+    settings: Settings,
+    opened: Opened,
+    audit: AuditLog,
+    gate: Gate,
+    meter: Meter,
+    samples: Callable[[], Iterator[MetricSample]],
+    gauges: Callable[[], dict[str, int]],
+) -> AdminApi:
+    service = opened.service
     measurements = Measurements()
-    logins = Failures(settings.failures_max, settings.failure_seconds * 1_000, "logins")
-    desk = Desk(
+    logins = FailureLimit(settings.failures_max, settings.failure_seconds * 1_000, "logins")
+    context = AdminContext(
         service,
-        lambda: _gauges(server),
+        gauges,
         opened.care,
         region=settings.region,
         audit=audit,
-        failures=logins,
+        logins=LoginLimits(logins, settings.address_logins_max),
         metrics=Metrics(service, meter, settings.metrics_queues_max, [samples], measurements),
         measurements=measurements,
     )
-    admin = AdminApi(
-        desk,
+    return AdminApi(
+        context,
         gate.keyring,
         settings.region,
         opened.new_id,
@@ -254,27 +284,19 @@ def _build_server(
         metrics_open=settings.metrics_open,
         log_requests=settings.log_requests,
     )
-    server = Server(
-        endpoint.handle,
-        admin.handle,
-        host=settings.host,
-        port=settings.port,
-        admin_port=settings.admin_port_chosen,
-        limits=HttpLimits.of(settings.http),
-        clock=service.clock,
-        certificates=certificates,
-        proxies=Proxies(settings.proxy_networks) if settings.proxy_networks else None,
-        now_ns=trace.now_ns if trace else None,
-    )
-    return server
 
 
-async def _start(server: Server, settings: Settings) -> None:
-    try:
-        await server.start()
-    except (OSError, UnicodeError) as error:
-        found = (isinstance(error, OSError) and error.strerror) or str(error)
-        raise ListenFailed(settings.host, settings.port, found) from None
+def _warn_if_clear(settings: Settings) -> None:
+    if settings.tls_certificate is not None:
+        return
+    hosts = {settings.host, settings.admin_host_chosen} if settings.admin else {settings.host}
+    for host in sorted(hosts):
+        if not is_loopback(host):
+            log.warning(
+                "listening on %s without TLS: others on the network can read messages; set "
+                "tls_certificate and tls_key, or let a proxy speak TLS",
+                host,
+            )
 
 
 def _running(settings: Settings, listening: Listening) -> RunningServer:
@@ -289,9 +311,10 @@ def _running(settings: Settings, listening: Listening) -> RunningServer:
 
 def _listening(settings: Settings, server: Server) -> Listening:
     origin = f"{settings.scheme}://{reachable_host(settings.host)}"
+    admin_origin = f"{settings.scheme}://{reachable_host(settings.admin_host_chosen)}"
     return Listening(
         endpoint_url=f"{origin}:{server.port}",
-        admin_url=f"{origin}:{server.admin_port}",
+        admin_url=f"{admin_origin}:{server.admin_port}" if settings.admin else None,
         data=str(settings.data.absolute()),
         region=settings.region,
         account=settings.account,

@@ -103,7 +103,9 @@ async def _sqs(target: Target) -> Check:
 
 
 async def _admin(target: Target) -> Check:
-    name = f"admin API {target.admin_url}"
+    name = f"admin API {target.admin_url or ''}".strip()
+    if target.admin_url is None:
+        return Check(name, "absent", "switched off by --no-admin")
     try:
         async with target.admin() as client:
             health = await client.health()

@@ -65,7 +65,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _greeting(settings: Settings, listening: "Listening") -> Iterator[str]:
     yield f"SQS endpoint    {listening.endpoint_url}"
-    yield f"admin API       {listening.admin_url}"
+    yield f"admin API       {listening.admin_url or 'off'}"
     yield f"data directory  {listening.data}"
     if settings.trace is not None:
         yield f"trace           {parse_location(settings.trace)}"

@@ -33,8 +33,10 @@ T = TypeVar("T")
 
 
 class Target(Struct, frozen=True):
+    """`admin_url` is None for a server that runs without the admin API."""
+
     endpoint_url: str
-    admin_url: str
+    admin_url: str | None
     key: AccessKey | None
     region: str
     ca_bundle: Path | None
@@ -50,6 +52,8 @@ class Target(Struct, frozen=True):
         )
 
     def admin(self) -> AdminClient:
+        if self.admin_url is None:
+            raise WrongUse("this server has no admin API: it was started with --no-admin")
         return AdminClient(self.admin_url, self.key, region=self.region, ca_bundle=self.ca_bundle)
 
 
@@ -122,9 +126,10 @@ def local_server(resolved: Resolved) -> RunningServer:
     if running is not None:
         return running
     origin = f"{settings.scheme}://{reachable_host(settings.host)}"
+    admin_origin = f"{settings.scheme}://{reachable_host(settings.admin_host_chosen)}"
     return RunningServer(
         endpoint_url=f"{origin}:{settings.port}",
-        admin_url=f"{origin}:{settings.admin_port_chosen}",
+        admin_url=f"{admin_origin}:{settings.admin_port_chosen}",
         public_url=settings.public_url,
         region=settings.region,
         pid=_NOT_RUNNING,

@@ -1,1 +1,1 @@
-"""HTTP on sockets, the admin API, and the root account's key file."""
+"""The HTTP server: sockets, TLS, limits, and the admin API."""

@@ -1,6 +1,6 @@
-"""The admin API as one function of a request: who asks, which route, what went wrong.
+"""The admin API as a function from a request to a response: caller, route, errors.
 
-Nothing of a signed route is looked up before the signature holds.
+Nothing is looked up for a signed route before its signature is verified.
 """
 
 import logging
@@ -26,13 +26,15 @@ from dovemq.core.errors import (
 )
 from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server import basic
-from dovemq.server.admin_desk import AdminRefusal, Asked, Caller, Desk, Route
+from dovemq.server.admin_context import AdminCall, AdminContext, AdminRefusal, AdminRoute, Caller
 from dovemq.server.admin_requests import path_parts, read_body, read_query, recorded_fields
 from dovemq.server.admin_routes import ROUTES
+from dovemq.server.admin_store import METRICS_PATH
 from dovemq.server.admin_views import JSON, document_bytes, error_document
+from dovemq.server.local_only import comes_from_another_site
 from dovemq.server.traffic import StreamedResponse
 from dovemq.service.audit import AuditEntry, audited, bounded
-from dovemq.service.failures import Failures
+from dovemq.service.failure_limits import FailureLimit
 from dovemq.service.throttle import Throttle
 from dovemq.sqs.admission import Admission
 from dovemq.sqs.faults import pause_ms_of
@@ -43,7 +45,7 @@ from dovemq.telemetry.logs import log_failure, log_request
 log = logging.getLogger(__name__)
 
 SERVICE: Final = "dovemq"
-"""In the scope of signatures, where the SQS endpoint has `sqs`."""
+"""The service name in the scope of signatures; the SQS endpoint has `sqs`."""
 TARGET_LENGTH_MAX: Final = 256
 BEARER: Final = "bearer"
 _STATUSES: Final = (
@@ -66,30 +68,31 @@ class SessionEnded(AccessDenied):
         super().__init__("The session has ended; log in again.")
 
 
-Found = list[tuple[Route, dict[str, str]]]
+Found = list[tuple[AdminRoute, dict[str, str]]]
 Answered = Mapping[str, object] | StreamedResponse | HttpResponse
 
 
 class AdminApi:
-    """Without a keyring signatures are not checked, and everybody is the root account.
+    """Handles the requests of the admin listener.
 
-    `metrics_open`: nor is anything checked of who reads metrics.
+    Without a keyring signatures are not checked, and every caller is the root account. With
+    `metrics_open` metrics need no key.
     """
 
     def __init__(
         self,
-        desk: Desk,
+        context: AdminContext,
         keyring: Keyring | None,
         region: str,
         new_id: Callable[[], str],
-        failures: Failures | None = None,
+        failures: FailureLimit | None = None,
         throttle: Throttle | None = None,
         *,
         metrics_open: bool = False,
         log_requests: bool = False,
         timer_ns: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
-        self._desk = desk
+        self._context = context
         self._keyring = keyring
         self._metrics_open = metrics_open
         self._log_requests = log_requests
@@ -128,66 +131,75 @@ class AdminApi:
         chosen = next((each for each in found if each[0].method == method), None)
         caller = None
         if chosen is None or self._is_closed(chosen[0]):
-            caller = self._caller(request, chosen[0] if chosen else None)
+            caller = self._caller(request)
         if chosen is None:
             raise _no_such_route([route for route, _ in found])
         route, path = chosen
-        asked = Asked(path, caller, request.peer)
+        call = AdminCall(path, caller, request.peer)
         if not route.audited:
-            return await self._act(route, asked, request)
-        return await self._recorded(route, asked, request, request_id)
+            return await self._act(route, call, request)
+        return await self._recorded(route, call, request, request_id)
 
-    async def _act(self, route: Route, asked: Asked, request: HttpRequest) -> Answered:
-        _check_role(route, asked.caller)
-        asked.query = read_query(route, request.query)
-        asked.body = read_body(route, request)
-        return await route.act(self._desk, asked)
+    async def _act(self, route: AdminRoute, call: AdminCall, request: HttpRequest) -> Answered:
+        _check_role(route, call)
+        if route.credentials and self._keyring is None:
+            raise AdminRefusal(
+                HTTPStatus.FORBIDDEN,
+                "CredentialsProtected",
+                "Access keys and passwords cannot be made or changed while signatures are not "
+                "checked: start the server without --insecure-no-auth.",
+            )
+        call.query = read_query(route, request.query)
+        call.body = read_body(route, request)
+        return await route.act(self._context, call)
 
     async def _recorded(
-        self, route: Route, asked: Asked, request: HttpRequest, request_id: str
+        self, route: AdminRoute, call: AdminCall, request: HttpRequest, request_id: str
     ) -> Answered:
         answered: Answered | None = None
 
         async def act() -> Answered:
             nonlocal answered
-            answered = await self._act(route, asked, request)
+            answered = await self._act(route, call, request)
             return answered
 
         def entry(outcome: str) -> AuditEntry:
-            caller = asked.caller
+            caller = call.caller
             return AuditEntry(
-                at_ms=self._desk.now_ms,
+                at_ms=self._context.now_ms,
                 request_id=request_id,
                 account=caller.account.number if caller else None,
                 key_id=caller.key_id if caller else None,
                 peer=request.peer,
                 action=route.name,
-                target=asked.target[:TARGET_LENGTH_MAX],
+                target=call.target[:TARGET_LENGTH_MAX],
                 outcome=outcome,
-                details=bounded({**recorded_fields(route, asked.body), **asked.notes}),
+                details=bounded({**recorded_fields(route, call.body), **call.notes}),
             )
 
         try:
-            return await audited(self._desk.audit, act, entry, lambda error: _described(error)[1])
+            return await audited(
+                self._context.audit, act, entry, lambda error: _described(error)[1]
+            )
         except BaseException:
             if isinstance(answered, StreamedResponse):
-                # Made, but not recorded: nobody gets it.
+                # It was made but not recorded, so the client does not get it.
                 answered.close()
             raise
 
-    def _is_closed(self, route: Route) -> bool:
-        return route.signed and not (route.basic and self._metrics_open)
+    def _is_closed(self, route: AdminRoute) -> bool:
+        return route.signed and not (self._metrics_open and route.path == METRICS_PATH)
 
-    def _caller(self, request: HttpRequest, route: Route | None) -> Caller:
-        accounts, now_ms = self._desk.service.accounts, self._desk.now_ms
+    def _caller(self, request: HttpRequest) -> Caller:
+        accounts, now_ms = self._context.service.accounts, self._context.now_ms
         if self._admission is None:
             return Caller(accounts.get(accounts.root))
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != BEARER:
-            shown = route is not None and route.basic and scheme == basic.SCHEME
+            shown = scheme == basic.SCHEME
             key = self._admission.admit(request, now_ms, self._shown_key if shown else None)
             return Caller(accounts.get(key.account), key.key_id)
-        session = self._desk.sessions.use(token.strip(), now_ms)
+        session = self._context.sessions.use(token.strip(), now_ms)
         if session is None:
             raise SessionEnded()
         account = accounts.get(session.account)
@@ -198,18 +210,24 @@ class AdminApi:
 
     def _shown_key(self, request: HttpRequest, now_ms: int) -> AccessKey:
         assert self._keyring is not None
+        if comes_from_another_site(request):
+            # A browser that knows a key would send it with the requests of any page.
+            raise AccessDenied("Requests of web pages are refused.")
         return basic.basic_key(request.headers["authorization"], self._keyring, now_ms)
 
 
 def _found(path: str) -> Found:
-    """The routes of a path, each with the variable parts of it."""
+    """The routes of a path, each with the variable parts of the path."""
     return [
         (route, parts) for route in ROUTES if (parts := path_parts(route.path, path)) is not None
     ]
 
 
-def _check_role(route: Route, caller: Caller | None) -> None:
+def _check_role(route: AdminRoute, call: AdminCall) -> None:
+    caller = call.caller
     if route.role is None or caller is None:
+        return
+    if route.own and call.path.get("account", caller.account.number) == caller.account.number:
         return
     role = caller.account.role
     if role is None or not role.covers(route.role):
@@ -219,12 +237,12 @@ def _check_role(route: Route, caller: Caller | None) -> None:
         )
 
 
-def _no_such_route(others: Sequence[Route]) -> AdminRefusal:
+def _no_such_route(others: Sequence[AdminRoute]) -> AdminRefusal:
     if others:
         return AdminRefusal(
             HTTPStatus.METHOD_NOT_ALLOWED,
             "MethodNotAllowed",
-            f"This takes {', '.join(route.method for route in others)}.",
+            f"This path accepts {', '.join(route.method for route in others)}.",
         )
     return AdminRefusal(HTTPStatus.NOT_FOUND, "NotFound", "The admin API has no such path.")
 
@@ -251,5 +269,5 @@ def _described(error: Exception) -> tuple[HTTPStatus, str, str]:
     return (
         HTTPStatus.INTERNAL_SERVER_ERROR,
         "InternalFailure",
-        "The server failed; its log tells why.",
+        "The server failed; the reason is in its log.",
     )

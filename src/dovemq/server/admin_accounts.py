@@ -1,21 +1,17 @@
-"""Accounts over the admin API. Neither secrets nor hashes of passwords are ever shown."""
+"""Routes for accounts. They never show a secret or the hash of a password."""
 
 from typing import Final
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from dovemq.core import limits
 from dovemq.core.accounts import Account, Quotas, Role
-from dovemq.server.admin_desk import Asked, Desk, Route
+from dovemq.server.admin_context import PAGE, PAGE_DEFAULT, AdminCall, AdminContext, AdminRoute
 from dovemq.server.admin_views import Document, account_document
-
-PAGE_DEFAULT: Final = 100
-_LIMIT: Final = limits.Range(1, 1_000)
 
 
 class QuotaChanges(Struct, frozen=True, forbid_unknown_fields=True):
-    """Null lifts a quota."""
+    """Changes of quotas; null removes a quota."""
 
     queues_max: int | UnsetType | None = UNSET
     bytes_max: int | UnsetType | None = UNSET
@@ -35,7 +31,7 @@ class NewAccount(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AccountChanges(Struct, frozen=True, forbid_unknown_fields=True):
-    """A role of null takes the role away."""
+    """Changes of an account; null removes the role."""
 
     name: str | UnsetType = UNSET
     role: Role | UnsetType | None = UNSET
@@ -50,17 +46,17 @@ class NewPassword(Struct, frozen=True, forbid_unknown_fields=True):
         return "NewPassword()"
 
 
-def named_account(desk: Desk, asked: Asked) -> Account:
-    """The account of the path, by number or by name; the audit log knows it by its number."""
-    account = desk.service.accounts.resolve(asked.path["account"])
-    asked.target = account.number
+def named_account(admin: AdminContext, call: AdminCall) -> Account:
+    """The account of the path, by number or name; it is recorded by its number."""
+    account = admin.service.accounts.resolve(call.path["account"])
+    call.target = account.number
     return account
 
 
-async def list_accounts(desk: Desk, asked: Asked) -> Document:
-    count_max = asked.number("limit", PAGE_DEFAULT, _LIMIT)
-    after = asked.query.get("after", "")
-    following = [each for each in desk.service.accounts.all() if each.number > after]
+async def list_accounts(admin: AdminContext, call: AdminCall) -> Document:
+    count_max = call.number("limit", PAGE_DEFAULT, PAGE)
+    after = call.query.get("after", "")
+    following = [each for each in admin.service.accounts.all() if each.number > after]
     page = following[:count_max]
     return {
         "accounts": [account_document(account) for account in page],
@@ -68,54 +64,56 @@ async def list_accounts(desk: Desk, asked: Asked) -> Document:
     }
 
 
-async def show_account(desk: Desk, asked: Asked) -> Document:
-    return account_document(named_account(desk, asked))
+async def show_account(admin: AdminContext, call: AdminCall) -> Document:
+    return account_document(named_account(admin, call))
 
 
-async def add_account(desk: Desk, asked: Asked) -> Document:
-    wanted: NewAccount = asked.body
-    account = await desk.service.accounts.add(
+async def add_account(admin: AdminContext, call: AdminCall) -> Document:
+    wanted: NewAccount = call.body
+    account = await admin.service.accounts.add(
         wanted.name,
         number=wanted.number,
         role=wanted.role,
         quotas=wanted.quotas.applied(Quotas()),
     )
-    asked.target = account.number
+    call.target = account.number
     return account_document(account)
 
 
-async def change_account(desk: Desk, asked: Asked) -> Document:
-    wanted: AccountChanges = asked.body
-    async with desk.changing:
-        account = named_account(desk, asked)
-        changed = await desk.service.accounts.change(
+async def change_account(admin: AdminContext, call: AdminCall) -> Document:
+    wanted: AccountChanges = call.body
+    async with admin.changing:
+        account = named_account(admin, call)
+        changed = await admin.service.accounts.change(
             account.number,
             name=wanted.name,
             role=wanted.role,
             quotas=wanted.quotas.applied(account.quotas),
             enabled=wanted.enabled,
         )
+    if not changed.enabled:
+        admin.sessions.end_all(account.number)
     return account_document(changed)
 
 
-async def remove_account(desk: Desk, asked: Asked) -> Document:
-    account = named_account(desk, asked)
-    await desk.service.accounts.remove(account.number)
-    desk.sessions.end_all(account.number)
+async def remove_account(admin: AdminContext, call: AdminCall) -> Document:
+    account = named_account(admin, call)
+    await admin.service.accounts.remove(account.number)
+    admin.sessions.end_all(account.number)
     return {"removed": account.number}
 
 
-async def set_password(desk: Desk, asked: Asked) -> Document:
-    wanted: NewPassword = asked.body
-    account = named_account(desk, asked)
-    await desk.service.accounts.set_password(account.number, wanted.password)
-    # Whoever knew the old one is out.
-    desk.sessions.end_all(account.number)
+async def set_password(admin: AdminContext, call: AdminCall) -> Document:
+    wanted: NewPassword = call.body
+    account = named_account(admin, call)
+    await admin.service.accounts.set_password(account.number, wanted.password)
+    # A client that knows only the old password must not keep its session.
+    admin.sessions.end_all(account.number)
     return {"changed": account.number}
 
 
 ACCOUNT_ROUTES: Final = (
-    Route(
+    AdminRoute(
         "list accounts",
         "GET",
         "/v1/accounts",
@@ -124,17 +122,17 @@ ACCOUNT_ROUTES: Final = (
         Role.ADMIN,
         ("after", "limit"),
     ),
-    Route(
+    AdminRoute(
         "add account",
         "POST",
         "/v1/accounts",
-        "A new account, which has no key yet.",
+        "Adds an account, which has no key yet.",
         add_account,
         Role.ADMIN,
         body=NewAccount,
         audited=True,
     ),
-    Route(
+    AdminRoute(
         "show account",
         "GET",
         "/v1/accounts/{account}",
@@ -142,34 +140,35 @@ ACCOUNT_ROUTES: Final = (
         show_account,
         Role.ADMIN,
     ),
-    Route(
+    AdminRoute(
         "change account",
         "PATCH",
         "/v1/accounts/{account}",
-        "What is given changes; null takes a role or a quota away.",
+        "Changes the given fields; null removes a role or a quota.",
         change_account,
         Role.ADMIN,
         body=AccountChanges,
         audited=True,
     ),
-    Route(
+    AdminRoute(
         "remove account",
         "DELETE",
         "/v1/accounts/{account}",
-        "Refused while it owns queues.",
+        "Removes an account that owns no queues.",
         remove_account,
         Role.ADMIN,
         audited=True,
     ),
-    Route(
+    AdminRoute(
         "set password",
         "PUT",
         "/v1/accounts/{account}/password",
-        "The password of logins; sessions of the account end.",
+        "Sets the password for logins, and ends the sessions of the account.",
         set_password,
         Role.ADMIN,
         body=NewPassword,
         audited=True,
         unrecorded=("password",),
+        credentials=True,
     ),
 )

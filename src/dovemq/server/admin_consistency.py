@@ -1,4 +1,4 @@
-"""How consistent a queue was, over the admin API: a monitor tells it, others read it."""
+"""Routes for the consistency of a queue: a monitor publishes it, others read it."""
 
 from http import HTTPStatus
 from typing import Final
@@ -6,28 +6,28 @@ from typing import Final
 import msgspec
 
 from dovemq.core.accounts import Role
-from dovemq.server.admin_desk import AdminRefusal, Asked, Desk, Route
+from dovemq.server.admin_context import AdminCall, AdminContext, AdminRefusal, AdminRoute
 from dovemq.server.admin_views import Document
-from dovemq.server.measurements import Measured, Measurement
+from dovemq.server.measurements import Measurement, PublishedMeasurement
 
 
-async def tell_consistency(desk: Desk, asked: Asked) -> Document:
-    measurement: Measurement = asked.body
+async def publish_consistency(admin: AdminContext, call: AdminCall) -> Document:
+    measurement: Measurement = call.body
     _check(measurement)
-    assert asked.caller is not None
-    queue = await desk.service.queues.find(asked.queue)
-    measured = Measured(measurement, desk.now_ms, asked.caller.account.number)
-    desk.measurements.put(queue, measured)
+    assert call.caller is not None
+    queue = await admin.service.queues.find(call.queue)
+    measured = PublishedMeasurement(measurement, admin.now_ms, call.caller.account.number)
+    admin.measurements.put(queue, measured)
     return _document(measured)
 
 
-async def show_consistency(desk: Desk, asked: Asked) -> Document:
-    measured = desk.measurements.get(await desk.service.queues.find(asked.queue))
+async def show_consistency(admin: AdminContext, call: AdminCall) -> Document:
+    measured = admin.measurements.get(await admin.service.queues.find(call.queue))
     if measured is None:
         raise AdminRefusal(
             HTTPStatus.NOT_FOUND,
             "NotMeasured",
-            "Nobody has measured this queue since the server started; "
+            "No measurement of this queue was published since the server started; "
             "`dovemq pipeline monitor --publish` does.",
         )
     return _document(measured)
@@ -43,36 +43,40 @@ def _check(told: Measurement) -> None:
 
 
 def _contradiction(what: str) -> AdminRefusal:
-    return AdminRefusal(HTTPStatus.BAD_REQUEST, "InvalidBody", f"This cannot be: {what}.")
+    return AdminRefusal(
+        HTTPStatus.BAD_REQUEST, "InvalidBody", f"The counts contradict each other: {what}."
+    )
 
 
-def _document(measured: Measured) -> Document:
+def _document(measured: PublishedMeasurement) -> Document:
     told = measured.measurement
     return {
         **msgspec.structs.asdict(told),
         **told.rates,
-        "told_ms": measured.told_ms,
-        "told_by": measured.account,
+        "published_ms": measured.published_ms,
+        "published_by": measured.account,
     }
 
 
 CONSISTENCY_ROUTES: Final = (
-    Route(
+    AdminRoute(
         "show consistency",
         "GET",
         "/v1/queues/{account}/{name}/consistency",
-        "What was lost, repeated and out of order, as a monitor has told it last; counts, rates, "
-        "over what time, by whom and when. 404 if nobody has since the server started.",
+        "Counts and rates of lost, repeated and reordered messages, as a monitor published them "
+        "last, with period, time and account. 404 if there are none since the server started.",
         show_consistency,
         Role.VIEWER,
+        own=True,
     ),
-    Route(
-        "tell consistency",
+    AdminRoute(
+        "publish consistency",
         "PUT",
         "/v1/queues/{account}/{name}/consistency",
-        "Counts of a monitor; kept in memory in place of the last ones.",
-        tell_consistency,
+        "Replaces the counts of this queue, which are kept in memory.",
+        publish_consistency,
         Role.OPERATOR,
         body=Measurement,
+        own=True,
     ),
 )

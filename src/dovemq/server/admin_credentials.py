@@ -1,6 +1,4 @@
-"""Access keys of accounts over the admin API. A secret is in the answer that tells of its making,
-and in no other.
-"""
+"""Routes for access keys. A secret is in the answer that creates its key, and in no other."""
 
 from typing import Annotated, Final
 
@@ -9,13 +7,13 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from dovemq.core import limits
 from dovemq.core.accounts import Credential, Role
 from dovemq.server.admin_accounts import named_account
-from dovemq.server.admin_desk import Asked, Desk, Route
+from dovemq.server.admin_context import AdminCall, AdminContext, AdminRoute
 from dovemq.server.admin_views import Document, credential_document
 
 LIFETIME_MS_MAX: Final = 100 * 365 * limits.DAY_MS
 
 Lifetime = Annotated[int, Meta(ge=1, le=LIFETIME_MS_MAX)]
-"""Milliseconds from now on."""
+"""Milliseconds from now."""
 
 
 class NewCredential(Struct, frozen=True, forbid_unknown_fields=True):
@@ -23,102 +21,105 @@ class NewCredential(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CredentialChanges(Struct, frozen=True, forbid_unknown_fields=True):
-    """A lifetime of null: it never ends."""
+    """Changes of an access key; with a lifetime of null it never expires."""
 
     enabled: bool | None = None
     lifetime_ms: Lifetime | UnsetType | None = UNSET
 
 
-class Rotation(Struct, frozen=True, forbid_unknown_fields=True):
+class CredentialRotation(Struct, frozen=True, forbid_unknown_fields=True):
     grace_ms: int = limits.DAY_MS
 
 
-async def add_credential(desk: Desk, asked: Asked) -> Document:
-    wanted: NewCredential = asked.body
-    account = named_account(desk, asked)
-    ends_ms = _end_ms(desk, wanted.lifetime_ms)
-    made = await desk.service.accounts.add_credential(account.number, expires_ms=ends_ms)
-    return _made(asked, account.number, made)
+async def add_credential(admin: AdminContext, call: AdminCall) -> Document:
+    wanted: NewCredential = call.body
+    account = named_account(admin, call)
+    ends_ms = _end_ms(admin, wanted.lifetime_ms)
+    made = await admin.service.accounts.add_credential(account.number, expires_ms=ends_ms)
+    return _made(call, account.number, made)
 
 
-async def rotate_credential(desk: Desk, asked: Asked) -> Document:
-    wanted: Rotation = asked.body
-    number, key_id = _named_credential(desk, asked)
-    made = await desk.service.accounts.rotate(number, key_id, grace_ms=wanted.grace_ms)
-    return _made(asked, number, made)
+async def rotate_credential(admin: AdminContext, call: AdminCall) -> Document:
+    wanted: CredentialRotation = call.body
+    number, key_id = _named_credential(admin, call)
+    made = await admin.service.accounts.rotate(number, key_id, grace_ms=wanted.grace_ms)
+    return _made(call, number, made)
 
 
-async def change_credential(desk: Desk, asked: Asked) -> Document:
-    wanted: CredentialChanges = asked.body
-    number, key_id = _named_credential(desk, asked)
+async def change_credential(admin: AdminContext, call: AdminCall) -> Document:
+    wanted: CredentialChanges = call.body
+    number, key_id = _named_credential(admin, call)
     expires_ms: int | UnsetType | None = UNSET
     if wanted.lifetime_ms is not UNSET:
-        expires_ms = _end_ms(desk, wanted.lifetime_ms)
-    changed = await desk.service.accounts.change_credential(
+        expires_ms = _end_ms(admin, wanted.lifetime_ms)
+    changed = await admin.service.accounts.change_credential(
         number, key_id, enabled=wanted.enabled, expires_ms=expires_ms
     )
     return {"account": number, **credential_document(changed)}
 
 
-async def remove_credential(desk: Desk, asked: Asked) -> Document:
-    number, key_id = _named_credential(desk, asked)
-    await desk.service.accounts.remove_credential(number, key_id)
+async def remove_credential(admin: AdminContext, call: AdminCall) -> Document:
+    number, key_id = _named_credential(admin, call)
+    await admin.service.accounts.remove_credential(number, key_id)
     return {"removed": key_id}
 
 
-def _named_credential(desk: Desk, asked: Asked) -> tuple[str, str]:
-    number, key_id = named_account(desk, asked).number, asked.path["key_id"]
-    asked.target = f"{number}/{key_id}"
+def _named_credential(admin: AdminContext, call: AdminCall) -> tuple[str, str]:
+    number, key_id = named_account(admin, call).number, call.path["key_id"]
+    call.target = f"{number}/{key_id}"
     return number, key_id
 
 
-def _end_ms(desk: Desk, lifetime_ms: int | None) -> int | None:
-    return None if lifetime_ms is None else desk.now_ms + lifetime_ms
+def _end_ms(admin: AdminContext, lifetime_ms: int | None) -> int | None:
+    return None if lifetime_ms is None else admin.now_ms + lifetime_ms
 
 
-def _made(asked: Asked, number: str, made: Credential) -> Document:
-    asked.notes["key_id"] = made.key_id
+def _made(call: AdminCall, number: str, made: Credential) -> Document:
+    call.notes["key_id"] = made.key_id
     return {"account": number, **credential_document(made), "secret": made.secret}
 
 
 CREDENTIAL_ROUTES: Final = (
-    Route(
+    AdminRoute(
         "add credential",
         "POST",
         "/v1/accounts/{account}/credentials",
-        "A new access key; its secret is told only now.",
+        "Adds an access key; its secret is shown only here.",
         add_credential,
         Role.ADMIN,
         body=NewCredential,
         audited=True,
+        credentials=True,
     ),
-    Route(
+    AdminRoute(
         "change credential",
         "PATCH",
         "/v1/accounts/{account}/credentials/{key_id}",
-        "Disables or enables a key, or sets its end.",
+        "Disables or enables a key, or sets its expiry.",
         change_credential,
         Role.ADMIN,
         body=CredentialChanges,
         audited=True,
+        credentials=True,
     ),
-    Route(
+    AdminRoute(
         "remove credential",
         "DELETE",
         "/v1/accounts/{account}/credentials/{key_id}",
-        "The key signs nothing more.",
+        "Removes a key.",
         remove_credential,
         Role.ADMIN,
         audited=True,
     ),
-    Route(
+    AdminRoute(
         "rotate credential",
         "POST",
         "/v1/accounts/{account}/credentials/{key_id}/rotations",
-        "A new key; the old one ends after `grace_ms`, by default a day.",
+        "Adds a new key; the old one expires after `grace_ms`, by default a day.",
         rotate_credential,
         Role.ADMIN,
-        body=Rotation,
+        body=CredentialRotation,
         audited=True,
+        credentials=True,
     ),
 )

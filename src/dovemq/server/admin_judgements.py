@@ -1,6 +1,6 @@
-"""Whether an account may do something on a queue, and why, over the admin API.
+"""The route that says whether an account may do something on a queue, and why.
 
-The answer is that of the SQS endpoint: the same judgement by the same values.
+It uses the same rules and values as the SQS endpoint.
 """
 
 from http import HTTPStatus
@@ -12,7 +12,7 @@ from dovemq.core.accounts import Role
 from dovemq.core.errors import QueueMissing
 from dovemq.core.queue import Queue
 from dovemq.server.admin_accounts import named_account
-from dovemq.server.admin_desk import AdminRefusal, Asked, Desk, Route
+from dovemq.server.admin_context import AdminCall, AdminContext, AdminRefusal, AdminRoute
 from dovemq.server.admin_views import Document
 from dovemq.sqs.arns import QueueNames
 from dovemq.sqs.authorisation import AccessDecision, explain
@@ -23,14 +23,14 @@ _OPERATIONS: Final = {name.lower(): name for name in NEEDED}
 _FLAGS: Final = {"": False, "false": False, "true": True}
 
 
-async def judge(desk: Desk, asked: Asked) -> Document:
-    account = named_account(desk, asked)
-    operation = _operation(asked.query.get("action", ""))
-    queue = await _queue(desk, account.number, asked.query.get("queue", ""))
-    context = _context(desk, asked)
-    judgement = explain(queue, account.number, operation, context, QueueNames(desk.region))
+async def judge(admin: AdminContext, call: AdminCall) -> Document:
+    account = named_account(admin, call)
+    operation = _operation(call.query.get("action", ""))
+    queue = await _queue(admin, account.number, call.query.get("queue", ""))
+    context = _context(admin, call)
+    judgement = explain(queue, account.number, operation, context, QueueNames(admin.region))
     if not account.enabled:
-        judgement = AccessDecision(False, "the account is disabled, so that its keys sign nothing")
+        judgement = AccessDecision(False, "the account is disabled, so its keys are invalid")
     told: Document = {
         "account": account.number,
         "action": operation,
@@ -41,32 +41,32 @@ async def judge(desk: Desk, asked: Asked) -> Document:
 
 
 def _operation(action: str) -> str:
-    """By its name in any case; `sqs:` may stand before it, as in a policy."""
+    """The operation of that name in any case, with or without `sqs:`."""
     found = _OPERATIONS.get(action.lower().removeprefix("sqs:"))
     if found is None:
         raise _invalid("action must be an operation of SQS, such as SendMessage.")
     return found
 
 
-async def _queue(desk: Desk, account: str, text: str) -> Queue | None:
+async def _queue(admin: AdminContext, account: str, text: str) -> Queue | None:
     if not text:
         raise _invalid("queue must be a URL, an ARN, number/name, or a name.")
-    names = QueueNames(desk.region)
+    names = QueueNames(admin.region)
     try:
         key = names.key_of_arn(text) or names.key_of_url(text, account)
-        return await desk.service.queues.find(key)
+        return await admin.service.queues.find(key)
     except QueueMissing:
         return None
 
 
-def _context(desk: Desk, asked: Asked) -> Context:
-    address = asked.query.get("address", "")
+def _context(admin: AdminContext, call: AdminCall) -> Context:
+    address = call.query.get("address", "")
     if address and address_of(address) is None:
-        raise _invalid("address must be that of a client.")
-    secure = _FLAGS.get(asked.query.get("secure", ""))
+        raise _invalid("address must be an IP address.")
+    secure = _FLAGS.get(call.query.get("secure", ""))
     if secure is None:
         raise _invalid("secure must be true or false.")
-    return Context(desk.now_ms, address, secure, asked.query.get("user_agent"))
+    return Context(admin.now_ms, address, secure, call.query.get("user_agent"))
 
 
 def _invalid(what: str) -> AdminRefusal:
@@ -74,12 +74,12 @@ def _invalid(what: str) -> AdminRefusal:
 
 
 JUDGEMENT_ROUTES: Final = (
-    Route(
+    AdminRoute(
         "judge",
         "GET",
         "/v1/accounts/{account}/may",
-        "Whether the account may do that on the queue, by which statement of its policy, and how "
-        "each fared. Address, secure and user agent are what conditions ask about.",
+        "Whether the account may use the action on the queue, and the result of each statement of "
+        "its policy. Conditions compare address, secure and user agent.",
         judge,
         Role.ADMIN,
         ("action", "address", "queue", "secure", "user_agent"),

@@ -1,4 +1,4 @@
-"""Queues and their messages over the admin API: looked at, not touched."""
+"""Routes for queues and their messages."""
 
 from typing import Final
 
@@ -6,43 +6,44 @@ from dovemq.core import limits
 from dovemq.core.accounts import Role
 from dovemq.core.commands import Peek
 from dovemq.core.sending import message_bytes
-from dovemq.server.admin_desk import Asked, Desk, Route
+from dovemq.server.admin_context import PAGE_DEFAULT, AdminCall, AdminContext, AdminRoute
 from dovemq.server.admin_views import Document, message_document, queue_document
 
-PAGE_DEFAULT: Final = 100
 PEEK_DEFAULT: Final = 10
 PEEK_STEP: Final = 16
-"""Messages read at a time, so that a page of large ones is not all in memory."""
+"""Messages read at a time, so that a page of large messages is never all in memory."""
 PEEK_BYTES_MAX: Final = 8 << 20
-"""A page of messages ends early when bodies and attributes exceed this."""
+"""Size of bodies and attributes at which a page of messages ends early."""
 _SEQUENCE: Final = limits.Range(0, 2**63 - 1)
 
 
-async def list_queues(desk: Desk, asked: Asked) -> Document:
-    count_max = asked.number("limit", PAGE_DEFAULT, limits.QUEUES_LISTED)
-    queues = desk.service.queues
+async def list_queues(admin: AdminContext, call: AdminCall) -> Document:
+    count_max = call.number("limit", PAGE_DEFAULT, limits.QUEUES_LISTED)
+    queues = admin.service.queues
+    assert call.caller is not None
+    account = None if call.caller.account.role else call.own_account
     page = await queues.page(
-        None, asked.query.get("prefix", ""), asked.query.get("after", ""), count_max
+        account, call.query.get("prefix", ""), call.query.get("after", ""), count_max
     )
     documents = [queue_document(queue, await queues.counts(queue)) for queue in page]
     return {"queues": documents, "next": str(page[-1].key) if len(page) == count_max else None}
 
 
-async def show_queue(desk: Desk, asked: Asked) -> Document:
-    queue = await desk.service.queues.find(asked.queue)
-    return queue_document(queue, await desk.service.queues.counts(queue))
+async def show_queue(admin: AdminContext, call: AdminCall) -> Document:
+    queue = await admin.service.queues.find(call.queue)
+    return queue_document(queue, await admin.service.queues.counts(queue))
 
 
-async def peek_messages(desk: Desk, asked: Asked) -> Document:
-    left = asked.number("limit", PEEK_DEFAULT, limits.PEEK_COUNT)
-    after = asked.number("after", 0, _SEQUENCE)
-    queue = await desk.service.queues.find(asked.queue)
+async def peek_messages(admin: AdminContext, call: AdminCall) -> Document:
+    left = call.number("limit", PEEK_DEFAULT, limits.PEEK_COUNT)
+    after = call.number("after", 0, _SEQUENCE)
+    queue = await admin.service.queues.find(call.queue)
     documents: list[Document] = []
     size = 0
     more = True
     while left and more and size < PEEK_BYTES_MAX:
         step = min(left, PEEK_STEP)
-        page = await desk.service.messages.peek(queue, Peek(step, after))
+        page = await admin.service.messages.peek(queue, Peek(step, after))
         for peeked in page:
             documents.append(message_document(peeked))
             size += message_bytes(peeked.message.body, peeked.message.attributes)
@@ -52,31 +53,49 @@ async def peek_messages(desk: Desk, asked: Asked) -> Document:
     return {"messages": documents, "next": after if more else None}
 
 
+async def purge_queue(admin: AdminContext, call: AdminCall) -> Document:
+    await admin.service.queues.purge(call.queue)
+    return {"purged": str(call.queue)}
+
+
 QUEUE_ROUTES: Final = (
-    Route(
+    AdminRoute(
         "list queues",
         "GET",
         "/v1/queues",
-        "Queues by account and name, with settings and counts.",
+        "Queues by account and name, with settings and counts; without a role one's own.",
         list_queues,
         Role.VIEWER,
         ("prefix", "after", "limit"),
+        own=True,
     ),
-    Route(
+    AdminRoute(
         "show queue",
         "GET",
         "/v1/queues/{account}/{name}",
         "One queue with settings and counts.",
         show_queue,
         Role.VIEWER,
+        own=True,
     ),
-    Route(
+    AdminRoute(
         "peek messages",
         "GET",
         "/v1/queues/{account}/{name}/messages",
-        "Messages in order of sequence, as they lie: none is received.",
+        "Messages in order of their sequence, without receiving them.",
         peek_messages,
         Role.OPERATOR,
         ("after", "limit"),
+        own=True,
+    ),
+    AdminRoute(
+        "purge queue",
+        "DELETE",
+        "/v1/queues/{account}/{name}/messages",
+        "Deletes all messages of a queue.",
+        purge_queue,
+        Role.ADMIN,
+        audited=True,
+        own=True,
     ),
 )

@@ -1,4 +1,4 @@
-"""Reading requests of the admin API; what a route does not know is refused."""
+"""Reads paths, queries and bodies of the admin API; unknown parameters are refused."""
 
 from http import HTTPStatus
 from typing import Any, Final
@@ -7,14 +7,14 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 
 from dovemq.http import HttpRequest
-from dovemq.server.admin_desk import AdminRefusal, Route
+from dovemq.server.admin_context import AdminRefusal, AdminRoute
 from dovemq.server.admin_views import JSON
 
 PARAMETERS_MAX: Final = 16
 
 
 def path_parts(template: str, path: str) -> dict[str, str] | None:
-    """The variable parts of a path, or None if it is not of that form."""
+    """The variable parts of a path, or None if the path does not match the template."""
     wanted, given = template.split("/"), path.split("/")
     if len(wanted) != len(given):
         return None
@@ -27,12 +27,14 @@ def path_parts(template: str, path: str) -> dict[str, str] | None:
     return found
 
 
-def read_query(route: Route, text: str) -> dict[str, str]:
+def read_query(route: AdminRoute, text: str) -> dict[str, str]:
     try:
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=PARAMETERS_MAX)
     except ValueError:
         raise AdminRefusal(
-            HTTPStatus.BAD_REQUEST, "InvalidQuery", f"More than {PARAMETERS_MAX} parameters."
+            HTTPStatus.BAD_REQUEST,
+            "InvalidQuery",
+            f"There are more than {PARAMETERS_MAX} parameters.",
         ) from None
     # A presigned URL carries its signature as parameters.
     query = {name: value for name, value in pairs if not name.startswith("X-Amz-")}
@@ -45,30 +47,32 @@ def read_query(route: Route, text: str) -> dict[str, str]:
     return query
 
 
-def read_body(route: Route, request: HttpRequest) -> Any:
+def read_body(route: AdminRoute, request: HttpRequest) -> Any:
     if route.body is None:
         if request.body:
-            raise _wrong_body("This takes no body.")
+            raise _wrong_body("This route takes no body.")
         return None
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    # A web page could have a browser send any other kind without asking first.
+    # Browsers send other content types for any web page without a preflight request.
     if kind != JSON:
         raise AdminRefusal(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", f"Bodies are {JSON}."
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            "UnsupportedMediaType",
+            f"The content type must be {JSON}.",
         )
     try:
         return msgspec.json.decode(request.body, type=route.body)
     except msgspec.ValidationError as error:
         raise _wrong_body(f"{error}.") from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise _wrong_body("This is not JSON.") from None
+        raise _wrong_body("The body is not JSON.") from None
 
 
 def _wrong_body(what: str) -> AdminRefusal:
     return AdminRefusal(HTTPStatus.BAD_REQUEST, "InvalidBody", what)
 
 
-def recorded_fields(route: Route, body: Any) -> dict[str, Any]:
-    """What was asked for, without what must not be known."""
+def recorded_fields(route: AdminRoute, body: Any) -> dict[str, Any]:
+    """The fields of the body, without those that must not be recorded."""
     given: dict[str, Any] = {} if body is None else msgspec.to_builtins(body)
     return {name: value for name, value in given.items() if name not in route.unrecorded}

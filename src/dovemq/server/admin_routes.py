@@ -1,4 +1,4 @@
-"""What can be asked of the admin API: one table, from which its reference is generated."""
+"""All routes of the admin API in one table; its reference page is generated from it."""
 
 from typing import Final
 

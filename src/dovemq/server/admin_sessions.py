@@ -1,13 +1,15 @@
-"""Logging in to the admin API by password, for people; programs sign their requests."""
+"""Routes to log in to the admin API by password, for people; programs sign their requests."""
 
+import asyncio
 from http import HTTPStatus
 from typing import Final
 
 from msgspec import Struct
 
-from dovemq.core.errors import AccessDenied, AccountMissing, Throttled
+from dovemq.core.accounts import Account
+from dovemq.core.errors import AccessDenied, AccountMissing
 from dovemq.http import client_of
-from dovemq.server.admin_desk import AdminRefusal, Asked, Caller, Desk, Route
+from dovemq.server.admin_context import AdminCall, AdminContext, AdminRefusal, AdminRoute, Caller
 from dovemq.server.admin_views import Document
 
 
@@ -19,42 +21,53 @@ class Login(Struct, frozen=True, forbid_unknown_fields=True):
         return f"Login({self.account!r})"
 
 
-async def log_in(desk: Desk, asked: Asked) -> Document:
-    login: Login = asked.body
-    asked.target = _number(desk, login.account)
-    who, failures = f"{asked.target} {client_of(asked.peer)}", desk.failures
-    if wait_ms := failures.wait_ms(who, desk.now_ms):
-        raise Throttled("Too many wrong passwords; try later.", wait_ms)
-    # Taken for wrong until it is known to be right: many may be asked about at a time.
-    failures.failed(who, desk.now_ms)
-    account = await desk.service.accounts.password_holds(login.account, login.password)
+async def log_in(admin: AdminContext, call: AdminCall) -> Document:
+    login: Login = call.body
+    call.target = _number(admin, login.account)
+    account = await _checked(admin, login, client_of(call.peer))
     if account is None:
         raise AccessDenied("There is no such account, or this is not its password.")
-    failures.forgive(who)
-    token, session = desk.sessions.open(account.number, desk.now_ms)
-    asked.caller = Caller(account, token=token)
-    return {"token": token, **_session_document(asked.caller), "ends_ms": session.ends_ms}
+    token, session = admin.sessions.open(account.number, admin.now_ms)
+    call.caller = Caller(account, token=token)
+    return {"token": token, **_session_document(call.caller), "ends_ms": session.ends_ms}
 
 
-async def show_session(desk: Desk, asked: Asked) -> Document:
-    assert asked.caller is not None
-    return _session_document(asked.caller)
+async def _checked(admin: AdminContext, login: Login, client: str) -> Account | None:
+    admin.logins.begin(login.account, client, admin.now_ms)
+    checking = asyncio.ensure_future(
+        admin.service.accounts.password_holds(login.account, login.password)
+    )
+
+    def finished(done: "asyncio.Future[Account | None]") -> None:
+        admin.logins.finish(client)
+        if done.cancelled() or done.exception() is not None or done.result() is not None:
+            # It is no failure if the password was right, or was not checked.
+            admin.logins.succeeded(login.account, client)
+
+    # The check goes on without a client that leaves, and still counts for its address.
+    checking.add_done_callback(finished)
+    return await asyncio.shield(checking)
 
 
-async def log_out(desk: Desk, asked: Asked) -> Document:
-    assert asked.caller is not None
-    if asked.caller.token is None:
+async def show_session(admin: AdminContext, call: AdminCall) -> Document:
+    assert call.caller is not None
+    return _session_document(call.caller)
+
+
+async def log_out(admin: AdminContext, call: AdminCall) -> Document:
+    assert call.caller is not None
+    if call.caller.token is None:
         raise AdminRefusal(
-            HTTPStatus.NOT_FOUND, "NoSession", "The request is signed by a key, not by a login."
+            HTTPStatus.NOT_FOUND, "NoSession", "The request uses an access key, not a session."
         )
-    desk.sessions.end(asked.caller.token)
+    admin.sessions.end(call.caller.token)
     return {"ended": True}
 
 
-def _number(desk: Desk, text: str) -> str:
-    """Empty if there is no such account: somebody may have typed a password there."""
+def _number(admin: AdminContext, text: str) -> str:
+    """The number of an account; empty if there is none, since the text may be a password."""
     try:
-        return desk.service.accounts.resolve(text).number
+        return admin.service.accounts.resolve(text).number
     except AccountMissing:
         return ""
 
@@ -69,11 +82,11 @@ def _session_document(caller: Caller) -> Document:
 
 
 SESSION_ROUTES: Final = (
-    Route(
+    AdminRoute(
         "log in",
         "POST",
         "/v1/sessions",
-        "A token for `Authorization: Bearer`: 12 hours at most, one without use.",
+        "Returns a token for `Authorization: Bearer`, valid for 12 hours, or 1 hour without use.",
         log_in,
         None,
         body=Login,
@@ -81,15 +94,15 @@ SESSION_ROUTES: Final = (
         audited=True,
         unrecorded=("account", "password"),
     ),
-    Route(
+    AdminRoute(
         "show session",
         "GET",
         "/v1/sessions/current",
-        "Who asks, and in which role.",
+        "The calling account and its role.",
         show_session,
         None,
     ),
-    Route(
+    AdminRoute(
         "log out",
         "DELETE",
         "/v1/sessions/current",

@@ -1,4 +1,4 @@
-"""Health, totals and care of the store over the admin API."""
+"""Routes for health, metrics, totals, backups and checks of the store."""
 
 import asyncio
 from http import HTTPStatus
@@ -10,37 +10,56 @@ from dovemq.core import limits
 from dovemq.core.accounts import Role
 from dovemq.core.commands import Counts
 from dovemq.http import HttpResponse
-from dovemq.server.admin_desk import AdminRefusal, Asked, Desk, Route
+from dovemq.server.admin_context import AdminCall, AdminContext, AdminRefusal, AdminRoute
 from dovemq.server.admin_views import Document, counts_document
 from dovemq.server.traffic import StreamedResponse
 from dovemq.telemetry.metrics import CONTENT_TYPE as METRICS_TEXT
 
+METRICS_PATH: Final = "/metrics"
+_ABOUT: Final = b"""This is the admin API of DoveMQ. SQS clients use another port.
 
-async def live(desk: Desk, asked: Asked) -> Document:
+Send an access key by HTTP Basic:
+
+    curl --user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY" http://127.0.0.1:9325/v1/queues
+
+A signature (SigV4 with the service name dovemq) or the token of a login (POST /v1/sessions) is
+accepted too. /health/live and /health/ready need no key. The command `dovemq` uses this API.
+"""
+
+
+async def about(admin: AdminContext, call: AdminCall) -> HttpResponse:
+    return HttpResponse(HTTPStatus.OK, "text/plain", _ABOUT)
+
+
+async def live(admin: AdminContext, call: AdminCall) -> Document:
     return {"live": True}
 
 
-async def ready(desk: Desk, asked: Asked) -> Document:
-    if not desk.ready:
-        state = "service is draining" if desk.service.draining else f"store is {desk.store_state}"
-        raise AdminRefusal(HTTPStatus.SERVICE_UNAVAILABLE, "NotReady", f"The {state}.")
+async def ready(admin: AdminContext, call: AdminCall) -> Document:
+    if reason := admin.unready_reason():
+        raise AdminRefusal(HTTPStatus.SERVICE_UNAVAILABLE, "NotReady", reason)
     return {"ready": True}
 
 
-async def health(desk: Desk, asked: Asked) -> Document:
-    damage = len(desk.care.damage()) if desk.care else 0
-    return {"live": True, "ready": desk.ready, "store": desk.store_state, "damage": damage}
+async def health(admin: AdminContext, call: AdminCall) -> Document:
+    damage = len(admin.care.damage()) if admin.care else 0
+    return {
+        "live": True,
+        "ready": admin.unready_reason() is None,
+        "store": admin.store_state,
+        "damage": damage,
+    }
 
 
-async def show_damage(desk: Desk, asked: Asked) -> Document:
-    reports = desk.care.damage() if desk.care else ()
+async def show_damage(admin: AdminContext, call: AdminCall) -> Document:
+    reports = admin.care.damage() if admin.care else ()
     return {"reports": msgspec.to_builtins(list(reports))}
 
 
-async def show_counters(desk: Desk, asked: Asked) -> Document:
+async def show_counters(admin: AdminContext, call: AdminCall) -> Document:
     count, total = 0, Counts(0, 0, 0)
     after = ""
-    queues = desk.service.queues
+    queues = admin.service.queues
     while page := await queues.page(None, "", after, limits.QUEUES_LISTED.most):
         for queue in page:
             total = _sum(total, await queues.counts(queue))
@@ -50,93 +69,107 @@ async def show_counters(desk: Desk, asked: Asked) -> Document:
     return {
         "queues": count,
         "messages": counts_document(total),
-        "polls_parked": desk.service.polls.parked,
-        **desk.gauges(),
-        "store": msgspec.to_builtins(desk.care.statistics) if desk.care else None,
+        "polls_parked": admin.service.polls.parked,
+        **admin.gauges(),
+        "store": msgspec.to_builtins(admin.care.statistics) if admin.care else None,
     }
 
 
-async def show_metrics(desk: Desk, asked: Asked) -> HttpResponse:
-    if desk.metrics is None:
-        raise AdminRefusal(HTTPStatus.NOT_FOUND, "NotFound", "This server counts nothing.")
-    return HttpResponse(HTTPStatus.OK, METRICS_TEXT, await desk.metrics.text())
+async def show_metrics(admin: AdminContext, call: AdminCall) -> HttpResponse:
+    if admin.metrics is None:
+        raise AdminRefusal(HTTPStatus.NOT_FOUND, "NotFound", "This server has no metrics.")
+    return HttpResponse(HTTPStatus.OK, METRICS_TEXT, await admin.metrics.text())
 
 
-async def make_backup(desk: Desk, asked: Asked) -> StreamedResponse:
-    if desk.backups is None:
+async def make_backup(admin: AdminContext, call: AdminCall) -> StreamedResponse:
+    if admin.backups is None:
         raise _not_kept("copied")
-    if desk.backups.running:
-        raise AdminRefusal(HTTPStatus.CONFLICT, "BackupRunning", "One backup at a time.")
-    return await desk.backups.make()
+    if admin.backups.running:
+        raise AdminRefusal(
+            HTTPStatus.CONFLICT, "BackupRunning", "Another backup is running; try again later."
+        )
+    return await admin.backups.make()
 
 
-async def verify_store(desk: Desk, asked: Asked) -> Document:
-    if desk.care is None:
+async def verify_store(admin: AdminContext, call: AdminCall) -> Document:
+    if admin.care is None:
         raise _not_kept("verified")
-    if desk.verifying:
-        raise AdminRefusal(HTTPStatus.CONFLICT, "VerificationRunning", "One at a time.")
-    desk.verifying = True
-    # The store's thread goes on reading when the client leaves; another must not begin beside it.
-    checking = asyncio.ensure_future(desk.care.verify())
-    checking.add_done_callback(lambda _: desk.verified())
+    if admin.verifying:
+        raise AdminRefusal(
+            HTTPStatus.CONFLICT, "VerificationRunning", "Another check is running; try again later."
+        )
+    admin.verifying = True
+    # The store's thread goes on reading when the client leaves; no second check may start then.
+    checking = asyncio.ensure_future(admin.care.verify())
+    checking.add_done_callback(lambda _: admin.verified())
     return {"findings": list((await asyncio.shield(checking)).findings)}
 
 
 HEALTH_ROUTES: Final = (
-    Route("live", "GET", "/health/live", "The process answers.", live, None, signed=False),
-    Route(
-        "ready", "GET", "/health/ready", "It takes requests; else 503.", ready, None, signed=False
+    AdminRoute(
+        "about", "GET", "/", "A text about this port and its use.", about, None, signed=False
     ),
-    Route(
+    AdminRoute(
+        "live", "GET", "/health/live", "200 while the process runs.", live, None, signed=False
+    ),
+    AdminRoute(
+        "ready",
+        "GET",
+        "/health/ready",
+        "200 if the server should get requests, else 503.",
+        ready,
+        None,
+        signed=False,
+    ),
+    AdminRoute(
         "health",
         "GET",
         "/v1/health",
-        "Both of them, the state of the store, and how often it was damaged and rebuilt.",
+        "Whether it is live and ready, the state of the store, and how often it was rebuilt.",
         health,
         Role.VIEWER,
     ),
-    Route(
+    AdminRoute(
         "show metrics",
         "GET",
-        "/metrics",
+        METRICS_PATH,
         "All metrics in the text format of Prometheus.",
         show_metrics,
         Role.VIEWER,
-        basic=True,
     ),
 )
 
 STORE_ROUTES: Final = (
-    Route(
+    AdminRoute(
         "show counters",
         "GET",
         "/v1/counters",
-        "Totals of all queues, connections, parked polls, and what the store counts.",
+        "Totals of all queues, connections, parked polls, and counters of the store.",
         show_counters,
         Role.VIEWER,
     ),
-    Route(
+    AdminRoute(
         "make backup",
         "POST",
         "/v1/backups",
-        "A consistent copy of the store, secrets of accounts among it, as the body of the answer.",
+        "Answers with a consistent copy of the store, which includes the secrets of accounts.",
         make_backup,
         Role.ADMIN,
         audited=True,
     ),
-    Route(
+    AdminRoute(
         "show damage",
         "GET",
         "/v1/damage",
-        "What was lost when a damaged store was rebuilt, by queue and message id.",
+        "The losses of each rebuilding of a damaged store, by queue and message id.",
         show_damage,
         Role.VIEWER,
     ),
-    Route(
+    AdminRoute(
         "verify store",
         "POST",
         "/v1/verifications",
-        "Reads every message; answers what is damaged.",
+        "Reads every message and lists what is damaged.",
         verify_store,
         Role.OPERATOR,
     ),
@@ -158,5 +191,5 @@ def _not_kept(what: str) -> AdminRefusal:
     return AdminRefusal(
         HTTPStatus.NOT_IMPLEMENTED,
         "NotKept",
-        f"This store keeps nothing on disk that could be {what}.",
+        f"This store is in memory and cannot be {what}.",
     )

@@ -1,4 +1,4 @@
-"""The documents of the admin API: what of a queue, a message and a store is shown, and how."""
+"""The JSON documents of the admin API for queues, messages, accounts and keys."""
 
 import base64
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ def queue_document(queue: Queue, counts: Counts) -> Document:
 
 
 def settings_document(queue: Queue) -> Document:
-    """By field names of the core; queues are named as `account/name`."""
+    """The settings by their field names; queues are named `account/name`."""
     document: Document = msgspec.structs.asdict(queue.settings)
     redrive, allow = queue.settings.redrive, queue.settings.redrive_allow
     if redrive is not None:
@@ -65,7 +65,7 @@ def counts_document(counts: Counts) -> Document:
 
 
 def account_document(account: Account) -> Document:
-    """Without secrets: keys by their ids, of the password only whether there is one."""
+    """An account without secrets: its keys by their ids, and whether it has a password."""
     return {
         "number": account.number,
         "name": account.name,

@@ -1,4 +1,4 @@
-"""Responses as bytes, and the refusals that the server gives without asking anybody."""
+"""Encodes responses, and makes the refusals that the server itself gives."""
 
 from collections.abc import Iterable
 from http import HTTPStatus
@@ -52,5 +52,7 @@ def _allow(methods: Iterable[str]) -> tuple[str, str]:
 
 def failure_answer() -> HttpResponse:
     return HttpResponse(
-        HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain", b"The server failed; its log tells why.\n"
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "text/plain",
+        b"The server failed; the reason is in its log.\n",
     )

@@ -1,7 +1,6 @@
-"""Where the audit log is kept: lines of JSON in the data directory, or the last ones in memory.
+"""Stores of the audit log: JSON lines in the data directory, or the last entries in memory.
 
-Lines that came while others were being written share one write and one sync, in a thread. A file
-that is full takes the number of its first entry as its name; the oldest files go.
+Entries that arrive during a write share the next write and sync, in a thread.
 """
 
 import asyncio
@@ -25,17 +24,17 @@ Document = dict[str, Any]
 
 
 class AuditLog(Audit, Protocol):
-    """The log as its readers know it."""
+    """An audit log that can be read."""
 
     def page(self, after: int | None, count_max: int) -> Awaitable[list[Document]]:
-        """Entries after that sequence, oldest first; None: the newest ones."""
+        """Entries after that sequence, oldest first; with None the newest ones."""
         ...
 
     def close(self) -> Awaitable[None]: ...
 
 
 class DurableAudit:
-    """After a failed write no change begins until a later one has succeeded."""
+    """The audit log in files. After a failed write no change starts until a write succeeds."""
 
     def __init__(self, files: AuditFiles) -> None:
         self._files = files
@@ -47,7 +46,7 @@ class DurableAudit:
 
     def check(self) -> None:
         if self._failure is not None:
-            # This one is refused; the write that it causes tells whether the next is.
+            # This change is refused. The write that it starts decides whether the next one is.
             self._write_soon()
             raise AuditUnwritable(self._failure)
 
@@ -56,7 +55,7 @@ class DurableAudit:
         line = msgspec.json.encode(_document(self._sequence, entry)) + b"\n"
         self._lines.append((self._sequence, line))
         written = asyncio.get_running_loop().create_future()
-        # A client that has left does not ask what became of its entry.
+        # A client that has left does not read the outcome of its entry.
         written.add_done_callback(lambda done: done.cancelled() or done.exception())
         self._owed.append(written)
         self._write_soon()
@@ -66,7 +65,7 @@ class DurableAudit:
         return await asyncio.to_thread(self._files.page, after, count_max)
 
     async def idle(self) -> None:
-        """Until nothing is being written."""
+        """Wait until nothing is being written."""
         if self._writing is not None:
             await self._writing
 
@@ -98,7 +97,7 @@ class DurableAudit:
             self._writing = None
 
     def _appended(self, lines: Sequence[tuple[int, bytes]]) -> str | None:
-        """What kept them from being written."""
+        """The reason why the lines were not written; None if they were."""
         try:
             self._files.append(lines)
         except OSError as error:
@@ -114,14 +113,14 @@ class DurableAudit:
 
 
 class PassingAudit:
-    """The last entries, for a service that keeps nothing else either."""
+    """The last entries in memory, for a service whose messages are in memory too."""
 
     def __init__(self, entries_max: int = MEMORY_ENTRIES_MAX) -> None:
         self._lines: collections.deque[Document] = collections.deque(maxlen=entries_max)
         self._sequence = 0
 
     def check(self) -> None:
-        """There is nothing that could fail."""
+        """Do nothing: memory can always be written."""
 
     def add(self, entry: AuditEntry) -> Awaitable[None]:
         self._sequence += 1
@@ -137,7 +136,7 @@ class PassingAudit:
         return [line for line in lines if line["sequence"] > after][:count_max]
 
     async def close(self) -> None:
-        """There is nothing to be written."""
+        """Do nothing: there is no file."""
 
 
 def _settle(owed: Sequence["asyncio.Future[None]"], failure: str | None) -> None:
@@ -152,13 +151,13 @@ def _settle(owed: Sequence["asyncio.Future[None]"], failure: str | None) -> None
 
 
 def _document(sequence: int, entry: AuditEntry) -> Document:
-    """An entry as it is kept; the sequence counts without gaps, also over restarts."""
+    """The stored form of an entry. Sequences have no gaps, also over restarts."""
     fields = msgspec.structs.asdict(entry)
     return {"sequence": sequence, "ts": _time_text(fields.pop("at_ms")), **fields}
 
 
 def _time_text(at_ms: int) -> str:
-    """`2026-01-31T12:00:00.000Z`."""
+    """The time as in `2026-01-31T12:00:00.000Z`."""
     seconds, ms = divmod(at_ms, 1_000)
     moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms:03d}Z"

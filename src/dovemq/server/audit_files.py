@@ -1,15 +1,27 @@
-"""The files of the audit log: appended and synced, cut at a size, their number bounded.
+"""The files of the audit log: appended and synced, closed at a size, bounded in number.
 
-Does its I/O where it is called: not on the loop. One thread appends at a time; reading needs no
-leave of it.
+All methods block, so they must not be called on the event loop. One thread appends at a time;
+others may read meanwhile.
+
+When there are too many files, the two oldest are merged into one:
+
+    audit-000000000001.jsonl  ┐
+    audit-000000000900.jsonl  ┘→ audit-000000000001.jsonl, at most `bytes_max`
+    audit-000000001700.jsonl
+    audit.jsonl                  the current file
+
+The accounts with the most entries in these two lose their oldest ones. An account that makes many
+changes can therefore not displace the entries of the others.
 """
 
+import collections
 import contextlib
+import errno
 import functools
 import io
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -19,20 +31,29 @@ from msgspec import Struct
 from dovemq.core.errors import StoreUnusable
 
 NAME: Final = "audit.jsonl"
+DRAFT: Final = "audit.jsonl.draft"
 TAIL_BYTES: Final = 64 << 10
-"""Longer than any line."""
+"""More than the longest line."""
 _FULL: Final = re.compile(r"audit-([0-9]{12})\.jsonl", re.ASCII)
+_DRAFT_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 
 
 class _Numbered(Struct, frozen=True):
     sequence: int
+    account: str | None = None
 
 
 class AuditFiles:
-    """`bytes_max` is the size of one file, `files_max` how many there are with the current one."""
+    """At most `files_max` files, the current one included, of `bytes_max` each.
 
-    def __init__(self, directory: Path, *, bytes_max: int, files_max: int) -> None:
+    With `refuse_when_full` no entry is ever dropped: writing fails until files are moved away.
+    """
+
+    def __init__(
+        self, directory: Path, *, bytes_max: int, files_max: int, refuse_when_full: bool = False
+    ) -> None:
+        self._refuse_when_full = refuse_when_full
         self._directory = directory
         self._path = directory / NAME
         self._bytes_max = bytes_max
@@ -48,7 +69,7 @@ class AuditFiles:
             raise StoreUnusable(str(self._path), found, "make it writable") from None
 
     def append(self, lines: Sequence[tuple[int, bytes]]) -> None:
-        """All of them, durably; or an OSError, and none of them counts as written."""
+        """Write all lines durably, or raise an OSError and write none."""
         data = b"".join(line for _, line in lines)
         self._follow_the_name()
         if self._size and self._size + len(data) > self._bytes_max:
@@ -65,7 +86,7 @@ class AuditFiles:
             self._first = lines[0][0]
 
     def page(self, after: int | None, count_max: int) -> list[dict[str, Any]]:
-        """Entries after that sequence, oldest first; None: the newest ones."""
+        """Entries after that sequence, oldest first; with None the newest ones."""
         with self._current() as current:
             full = self._full_files()
             if after is None:
@@ -78,7 +99,7 @@ class AuditFiles:
         try:
             return self._path.open("rb")
         except FileNotFoundError:
-            # Somebody has taken it away; the next entry makes another.
+            # It was moved away; the next entry creates another.
             return io.BytesIO()
 
     def close(self) -> None:
@@ -97,7 +118,7 @@ class AuditFiles:
         return descriptor
 
     def _drop_half_line(self) -> None:
-        """A crash left it; its change was not answered."""
+        """Remove the half line that a crash left; its change was not answered."""
         start = max(0, self._size - TAIL_BYTES)
         tail = os.pread(self._descriptor, TAIL_BYTES, start)
         if tail and not tail.endswith(b"\n"):
@@ -113,7 +134,7 @@ class AuditFiles:
         return last
 
     def _follow_the_name(self) -> None:
-        """Whoever moved the file away wants a new one; a failed write may have left a half."""
+        """Create a new file if the current one was moved away; drop what a failed write left."""
         status = os.fstat(self._descriptor)
         try:
             moved = os.stat(self._path).st_ino != status.st_ino
@@ -129,17 +150,34 @@ class AuditFiles:
             self._size = status.st_size
 
     def _begin_another(self) -> None:
+        if self._refuse_when_full and len(self._full_files()) >= self._files_max - 1:
+            raise OSError(errno.ENOSPC, f"it is full: move files away from {self._directory}")
         if self._first is not None:
             self._path.rename(self._directory / f"audit-{self._first:012d}.jsonl")
         fresh = self._open()
         os.close(self._descriptor)
         self._descriptor = fresh
-        surplus = len(self._full_files()) - (self._files_max - 1)
-        for _, path in self._full_files()[: max(0, surplus)]:
-            path.unlink(missing_ok=True)
+        for _ in range(len(self._full_files()) - (self._files_max - 1)):
+            self._merge_oldest()
+
+    def _merge_oldest(self) -> None:
+        (_, oldest), (_, second) = self._full_files()[:2]
+        draft = self._directory / DRAFT
+        descriptor = os.open(draft, _DRAFT_FLAGS, 0o600)
+        try:
+            _write_all(
+                descriptor, b"".join(_fair_share(map(_read, (oldest, second)), self._bytes_max))
+            )
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        # A crash in between leaves entries in both files; readers and the next merge skip them.
+        draft.rename(oldest)
+        second.unlink()
+        self._sync_directory()
 
     def _full_files(self) -> list[tuple[int, Path]]:
-        """By the sequence of their first entry."""
+        """The closed files, by the sequence of their first entry."""
         found = ((_FULL.fullmatch(path.name), path) for path in self._directory.iterdir())
         return sorted((int(match[1]), path) for match, path in found if match)
 
@@ -151,12 +189,41 @@ class AuditFiles:
             os.close(descriptor)
 
 
+def _fair_share(files: Iterable[bytes], bytes_max: int) -> list[bytes]:
+    """The newest lines of each account that fit together, oldest first."""
+    lines: dict[int, tuple[str | None, bytes]] = {}
+    for data in files:
+        for entry, line in _entries(data):
+            lines[entry.sequence] = (entry.account, line + b"\n")
+    sizes: collections.Counter[str | None] = collections.Counter()
+    for account, line in lines.values():
+        sizes[account] += len(line)
+    share = _share(sizes, bytes_max)
+    used: collections.Counter[str | None] = collections.Counter()
+    kept: list[bytes] = []
+    for account, line in reversed(lines.values()):
+        used[account] += len(line)
+        if used[account] <= share:
+            kept.append(line)
+    return kept[::-1]
+
+
+def _share(sizes: Mapping[str | None, int], bytes_max: int) -> int:
+    """The most bytes that each account may keep so that all of them fit."""
+    left = bytes_max
+    for count, size in zip(range(len(sizes), 0, -1), sorted(sizes.values()), strict=True):
+        if size > left // count:
+            return left // count
+        left -= size
+    return bytes_max
+
+
 def _newest(full: Sequence[tuple[int, Path]], current: BinaryIO, count_max: int) -> Sequence[bytes]:
     lines = [line for _, line in _numbered(current.read())]
     for _, path in reversed(full):
         if len(lines) >= count_max:
             break
-        # Full meanwhile, the current file may stand among them.
+        # The current file may have been closed meanwhile and be among them.
         before = [line for _, line in _numbered(_read(path))]
         if before[-1:] != lines[-1:]:
             lines = before + lines
@@ -168,7 +235,7 @@ def _following(
 ) -> Sequence[bytes]:
     lines: list[bytes] = []
     last = after
-    # A file whose successor begins with what is wanted, or before it, holds none of it.
+    # A file holds none of the wanted entries if its successor starts with one, or before it.
     ends = [first for first, _ in full[1:]]
     passed_over = sum(first <= after + 1 for first in ends)
     reads: list[Callable[[], bytes]] = [
@@ -184,11 +251,15 @@ def _following(
     return lines
 
 
-def _numbered(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The lines that are whole, with their sequence."""
+def _entries(data: bytes) -> Iterator[tuple[_Numbered, bytes]]:
+    """The whole lines, each with its sequence and account."""
     for line in data[: data.rfind(b"\n") + 1].splitlines():
         with contextlib.suppress(msgspec.DecodeError):
-            yield msgspec.json.decode(line, type=_Numbered).sequence, line
+            yield msgspec.json.decode(line, type=_Numbered), line
+
+
+def _numbered(data: bytes) -> Iterator[tuple[int, bytes]]:
+    return ((entry.sequence, line) for entry, line in _entries(data))
 
 
 def _sequences(data: bytes) -> Iterator[int]:
@@ -199,7 +270,7 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        # The oldest goes while it is asked for.
+        # It was merged into another while it was read.
         return b""
 
 

@@ -1,4 +1,4 @@
-"""HTTP Basic as a way to show an access key, for scrapers that cannot sign."""
+"""HTTP Basic: an access key as user and password, for clients that cannot sign."""
 
 import base64
 import binascii
@@ -13,7 +13,7 @@ _WRONG: Final = "The access key or its secret is wrong, or the key is disabled o
 
 
 def basic_key(authorization: str, keyring: Keyring, now_ms: int) -> AccessKey:
-    """The key whose id and secret the header holds; one answer for all that can be wrong."""
+    """The key whose id and secret the header holds; all errors have one text."""
     try:
         decoded = base64.b64decode(
             authorization.removeprefix(SCHEME).strip(), validate=True
@@ -22,7 +22,7 @@ def basic_key(authorization: str, keyring: Keyring, now_ms: int) -> AccessKey:
         raise AccessKeyUnknown(_WRONG) from None
     key_id, _, secret = decoded.partition(":")
     key = keyring.find(key_id)
-    # Compared also without a key, so that the time does not tell which ids there are.
+    # Compared also without a key, so that the time does not reveal which ids exist.
     same = hmac.compare_digest(secret.encode(), (key.secret if key else secret + "!").encode())
     if key is None or not same or not key.enabled:
         raise AccessKeyUnknown(_WRONG)

@@ -14,7 +14,7 @@ class Verified(Protocol):
 class StoreCare(Protocol):
     @property
     def statistics(self) -> Any:
-        """A `Struct` of counts, whose `state` is "ok" when everything is accepted."""
+        """A `Struct` of counts; its `state` is "ok" while the store accepts everything."""
         ...
 
     def backup(self) -> Awaitable[BinaryIO]:
@@ -24,5 +24,5 @@ class StoreCare(Protocol):
     def verify(self) -> Awaitable[Verified]: ...
 
     def damage(self) -> Sequence[Any]:
-        """A `Struct` for each time that the store was damaged and rebuilt; the oldest first."""
+        """A `Struct` for each time that the store was rebuilt after damage, oldest first."""
         ...

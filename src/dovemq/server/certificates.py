@@ -1,7 +1,6 @@
-"""The certificate and the key of the listeners, read again when their files change.
+"""The certificate and key of the listeners, read again when their files change.
 
-A pair that cannot be used leaves the one before it in force. Connections that are open keep what
-they were secured with.
+If a new pair cannot be used, the previous one stays in use. Open connections keep their pair.
 """
 
 import logging
@@ -16,7 +15,10 @@ from dovemq.core.errors import DoveError
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 5
-"""Between two looks at the files."""
+"""Time between two checks of the files."""
+
+TLS12_CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
+"""Authenticated encryption with forward secrecy; CBC suites have a record of padding attacks."""
 
 _Stamp = tuple[tuple[int, int, int] | None, ...]
 
@@ -27,11 +29,14 @@ class CertificateUnusable(DoveError):
 
 
 class _KeyEncryptedError(Exception):
-    """The library would else ask for the password at the terminal."""
+    """Raised instead of asking for the password at the terminal."""
 
 
 class Certificates:
-    """`context` is for new connections. Raises `CertificateUnusable` when made, never later."""
+    """The pair of files; `context` is for new connections.
+
+    The constructor raises `CertificateUnusable`; later failures are logged.
+    """
 
     def __init__(self, certificate: Path, key: Path) -> None:
         self._certificate = certificate
@@ -40,17 +45,17 @@ class Certificates:
         self.context = self._load()
 
     def look(self) -> None:
-        """Read the pair again if one of its files is not what it was."""
+        """Read the pair again if one of its files has changed."""
         if self._look() != self._stamp:
             self.reload()
 
     def reload(self) -> None:
-        # Taken first: what changes while we read is then seen at the next look.
+        # Taken first, so that a change during the reading is noticed next time.
         self._stamp = self._look()
         try:
             self.context = self._load()
         except CertificateUnusable as error:
-            log.warning("%s; new connections get the certificate from before", error)
+            log.warning("%s; new connections get the previous certificate", error)
         else:
             log.info("%s: new connections get this certificate", self._certificate)
 
@@ -60,6 +65,7 @@ class Certificates:
     def _load(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.set_ciphers(TLS12_CIPHERS)
         context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_CIPHER_SERVER_PREFERENCE
         context.set_alpn_protocols(["http/1.1"])
         for path in (self._certificate, self._key):
@@ -80,7 +86,7 @@ class Certificates:
     def _warn_if_public(self) -> None:
         mode = stat.S_IMODE(self._key.stat().st_mode)
         if mode & stat.S_IRWXO:
-            # Not refused: secrets are often mounted so, in a container that nobody else is in.
+            # Not refused, since containers without other users often mount secrets like this.
             log.warning("%s: every user may read this key (mode %04o)", self._key, mode)
 
 

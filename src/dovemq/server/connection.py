@@ -1,6 +1,8 @@
-"""One client's connection: requests answered in order by one task, started by the first.
+"""One connection: a single task answers its requests in order, started by the first one.
 
-Knows nothing of what is asked. A client that goes away cancels what it asked for.
+It does not know what requests mean. If the client goes away, its request is cancelled.
+
+    bytes → RequestReader → ready → handle → Outbox → bytes
 """
 
 import asyncio
@@ -9,7 +11,7 @@ import socket
 from http import HTTPStatus
 from typing import Final, cast
 
-from dovemq.http import HttpRequest, HttpResponse
+from dovemq.http import HttpRequest, HttpResponse, client_of
 from dovemq.server.answers import CLOSE, CONTINUE, KEEP_ALIVE, failure_answer
 from dovemq.server.outbox import Outbox
 from dovemq.server.reader import RequestReader
@@ -19,10 +21,10 @@ from dovemq.telemetry.logs import log_failure
 log = logging.getLogger(__name__)
 
 REFUSED_MAX: Final = 64
-"""Connections above the limit that are told so at a time; more are dropped."""
+"""Connections above a limit that get a refusal at the same time; more are dropped."""
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     __slots__ = (
         "_answered",
         "_lingering",
@@ -36,6 +38,7 @@ class Connection(asyncio.Protocol):
         "_traffic",
         "_transport",
         "_waiter",
+        "address",
         "half_closed",
     )
 
@@ -53,6 +56,17 @@ class Connection(asyncio.Protocol):
         self._lost = False
         self._taking_back = False
         self._since_tick = traffic.tick
+        self.address = ""
+        """Connections of one address share its limits."""
+
+    @property
+    def partial_bytes(self) -> int:
+        """Bytes held of a request that is not complete."""
+        return self._reader.partial_bytes
+
+    @property
+    def unsent_bytes(self) -> int:
+        return self._outbox.unsent_bytes
 
     @property
     def busy(self) -> bool:
@@ -62,9 +76,8 @@ class Connection(asyncio.Protocol):
         traffic = self._traffic
         self._transport = cast(asyncio.Transport, transport)
         self._outbox = Outbox(traffic, self._transport)
-        self._reader = _reader_of(traffic, transport)
-        traffic.connections.add(self)
-        excess = len(traffic.connections) - traffic.limits.connections_max
+        self._reader, self.address = _reader_of(traffic, transport)
+        excess = traffic.join(self)
         if traffic.draining or excess > REFUSED_MAX:
             self._transport.abort()
         elif excess > 0:
@@ -74,6 +87,9 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         reader = self._reader
         reader.feed(data)
+        traffic = self._traffic
+        if traffic.held_bytes > traffic.limits.bodies_bytes_max:
+            traffic.free_bodies()
         if reader.ready:
             self._wake()
             if reader.full:
@@ -82,7 +98,7 @@ class Connection(asyncio.Protocol):
             self._send_continue()
 
     def eof_received(self) -> bool:
-        """Keep the connection for the answers that are due, if the client still listens."""
+        """Keep the connection for pending answers, if the client still reads."""
         reader = self._reader
         if self._lingering:
             return False
@@ -105,16 +121,17 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._lost = True
         self._reader.close()
+        self._outbox.close()
         if self._task is None:
             self._traffic.leave(self)
         elif not self._taking_back:
             self._task.cancel()
 
     def close_when_idle(self) -> None:
-        """The answers that are due go out; then the connection closes."""
+        """Close the connection once its pending answers are written."""
         reader = self._reader
         if self._resting is not None:
-            # Its account must wait, and so must what it has only begun to ask.
+            # The account must wait, so a request that has only started to arrive is not read.
             reader.ended = True
             _end_rest(self._resting)
         elif reader.partial:
@@ -125,10 +142,16 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def abort(self) -> None:
+        self._outbox.close()
         self._transport.abort()
 
+    def refuse_partial(self) -> None:
+        reason = "The server has no memory left for unfinished requests; try later."
+        self._reader.refuse(HTTPStatus.SERVICE_UNAVAILABLE, reason)
+        self._wake()
+
     def sweep(self) -> None:
-        """Called once a tick: cut off whoever takes too long."""
+        """Close the connection if it takes too long; called once in each tick."""
         traffic, limits, reader = self._traffic, self._traffic.limits, self._reader
         if self._transport.is_closing():
             return
@@ -167,6 +190,9 @@ class Connection(asyncio.Protocol):
             while True:
                 while ready:
                     await self._answer(ready.popleft())
+                    # Not within `_answer`, which would keep a second copy of the answer alive.
+                    if self._outbox.paused:
+                        await self._outbox.taken()
                     if not self._transport.is_reading():
                         self._read_on()
                 if reader.ended:
@@ -180,7 +206,7 @@ class Connection(asyncio.Protocol):
         finally:
             if not reader.ended:
                 self._transport.abort()
-            # A cancellation in the midst of it would lose what it takes back.
+            # Not cancelled from here on: that would lose messages that are being taken back.
             self._taking_back = True
             await self._outbox.take_back()
 
@@ -214,13 +240,11 @@ class Connection(asyncio.Protocol):
             more = bool(self._reader.ready)
             outbox.put(response, self._connection_header(), bare=bare, more=more)
         self._answered = True
-        if outbox.paused:
-            await outbox.taken()
 
     async def _answer_and_rest(self, response: HttpResponse, bare: bool) -> None:
         reader, outbox = self._reader, self._outbox
-        # Who leaves a connection upon a refusal shall not be ahead of who stays, and what a proxy
-        # sends next over this one may be for another client.
+        # On a new connection the refusal comes after the rest: a client that reconnects after each
+        # refusal must gain nothing. Behind a proxy too, whose next request may be another client's.
         late = not self._answered or reader.proxied
         if late:
             await self._rest(response.pause_ms)
@@ -231,12 +255,12 @@ class Connection(asyncio.Protocol):
             await self._rest(response.pause_ms)
 
     async def _rest(self, pause_ms: int) -> None:
-        """Read nothing for a while; what was read already waits too."""
+        """Read nothing for a while; requests that were read already wait too."""
         reader, traffic, transport = self._reader, self._traffic, self._transport
         if traffic.draining or transport.is_closing():
             return
         if traffic.resting >= traffic.limits.resting_max:
-            # Who comes back must then connect anew; the connections are for others too.
+            # Too many connections rest. This one closes, so that others can connect.
             reader.ended = True
             return
         transport.pause_reading()
@@ -249,7 +273,7 @@ class Connection(asyncio.Protocol):
             timer.cancel()
             traffic.resting -= 1
             self._resting = None
-        # A request that was on its way has had no chance to arrive.
+        # A request that was arriving could not be read during the rest.
         reader.since_tick = traffic.tick
 
     def _read_on(self) -> None:
@@ -264,7 +288,7 @@ class Connection(asyncio.Protocol):
             return
         if self._reader.refused:
             # Closing while the client still sends would reset the connection, and the client
-            # would never see why.
+            # would not see the reason.
             self._lingering = True
             self._since_tick = self._traffic.tick
             transport.write_eof()
@@ -282,15 +306,15 @@ class Connection(asyncio.Protocol):
         self._outbox.write(CONTINUE)
 
     def _probe(self) -> None:
-        """A client that has closed for good resets the connection when it is written to.
+        """Find out whether the client has closed the connection for good: it then sends a reset.
 
-        An interim answer is the one thing that may be said before the answer (RFC 9110 §15.2).
+        An interim response is all that may be written before the answer (RFC 9110 §15.2).
         """
         if self._outbox.clear and self._reader.speaks_http11():
             self._outbox.write(CONTINUE)
 
     def _peer_is_gone(self) -> bool:
-        # Reading has ended, so nothing else tells of the reset.
+        # Reading has ended, so that a reset shows in no other way.
         connection = self._transport.get_extra_info("socket")
         return bool(connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
 
@@ -300,14 +324,18 @@ def _end_rest(resting: asyncio.Future[None]) -> None:
         resting.set_result(None)
 
 
-def _reader_of(traffic: Traffic, transport: asyncio.BaseTransport) -> RequestReader:
+def _reader_of(traffic: Traffic, transport: asyncio.BaseTransport) -> tuple[RequestReader, str]:
+    """The reader of a connection, and the address whose limits the connection shares.
+
+    A trusted proxy speaks for many clients, so each of its connections counts by itself.
+    """
     secure = transport.get_extra_info("ssl_object") is not None
     peer = transport.get_extra_info("peername")
     if not isinstance(peer, tuple):
-        return RequestReader(traffic, "", secure)
+        return RequestReader(traffic, "", secure), ""
     host = peer[0]
     text = f"[{host}]:{peer[1]}" if ":" in host else f"{host}:{peer[1]}"
     proxies = traffic.proxies
     if proxies is not None and proxies.trusts(host):
-        return RequestReader(traffic, text, secure, proxies)
-    return RequestReader(traffic, text, secure)
+        return RequestReader(traffic, text, secure, proxies), text
+    return RequestReader(traffic, text, secure), client_of(text)

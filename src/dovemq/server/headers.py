@@ -1,7 +1,7 @@
-"""Header fields of a request, gathered as the parser finds them and decoded all at once.
+"""Collects the header fields of a request and decodes them all at once.
 
-One decoding of all fields costs a fraction of decoding each, and a client sends the same names in
-every request: this is the hot path.
+This is the hot path: one decoding costs a fraction of one for each field, and a client sends the
+same names in every request.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from dovemq.core.bounded import BoundedDict
 NAMES_REMEMBERED_BYTES_MAX: Final = 1_024
 
 KnownNames = BoundedDict[bytes, list[str]]
-"""The names of whole requests as they came, and in lower case."""
+"""The names of all fields of a request as received, and the same in lower case."""
 
 
 class HeaderFields:
@@ -32,7 +32,7 @@ class HeaderFields:
         self._values.clear()
 
     def collector(self) -> Callable[[bytes, bytes], None]:
-        """What the parser calls with each field."""
+        """The function that the parser calls with each field."""
         add_name, add_value = self._names.append, self._values.append
 
         def add(name: bytes, value: bytes) -> None:
@@ -42,9 +42,9 @@ class HeaderFields:
         return add
 
     def take(self) -> tuple[int, dict[str, str]]:
-        """How many bytes they were, and the fields: lower-case names, repeated ones joined.
+        """The size of the fields in bytes, and the fields by lower-case name; repeated ones joined.
 
-        The parser lets no line break into a field, so one can stand between them.
+        The parser allows no line break in a field, so line breaks can separate them here.
         """
         if not self._names:
             return 0, {}

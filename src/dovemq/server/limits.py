@@ -1,4 +1,4 @@
-"""What the clients of a listener may take, as data. Times are milliseconds."""
+"""The limits of a listener's clients. Times are milliseconds."""
 
 from typing import Final
 
@@ -11,34 +11,37 @@ ADMIN_BODY_BYTES_MAX: Final = 64 << 10
 
 
 class HttpLimits(Struct, frozen=True, kw_only=True):
-    """Times are kept to within one `sweep_ms`: one timer serves all connections."""
+    """Limits of one listener. Times are exact to one `sweep_ms`, since one timer serves all."""
 
     url_bytes_max: int = 16 << 10
     header_bytes_max: int = 64 << 10
     header_count_max: int = 100
     body_bytes_max: int = 8 << 20
     bodies_bytes_max: int = 512 << 20
-    """Of all requests of a listener that are read but not answered."""
+    """Bodies of all requests of a listener that are read but not answered."""
+    unsent_bytes_max: int = 256 << 20
+    """Answers of a listener that its clients have not taken yet."""
     connections_max: int = 10_000
+    address_connections_max: int = 2_500
     pipelined_max: int = 64
     request_ms_max: int = 30_000
     idle_ms_max: int = 75_000
     write_ms_max: int = 30_000
     linger_ms_max: int = 2_000
-    """How long a refused client is still read from, so that it can see the refusal."""
+    """Time for which a refused client is still read, so that it can see the refusal."""
     handshakes_max: int = 512
     handshake_ms_max: int = 10_000
     sweep_ms: int = 1_000
 
     def for_admin(self) -> "HttpLimits":
-        """The documents of the admin API are short."""
+        """The limits of the admin listener, whose bodies are short."""
         return msgspec.structs.replace(
             self, body_bytes_max=min(self.body_bytes_max, ADMIN_BODY_BYTES_MAX)
         )
 
     @property
     def resting_max(self) -> int:
-        """Connections that are not read from for a while, since their account must wait."""
+        """Connections that may rest at a time because their account must wait."""
         return self.connections_max // 4
 
     @classmethod
@@ -49,6 +52,8 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
             header_count_max=settings.header_count_max,
             body_bytes_max=settings.body_bytes_max,
             connections_max=settings.connections_max,
+            address_connections_max=settings.address_connections_max,
+            unsent_bytes_max=settings.unsent_bytes_max,
             pipelined_max=settings.pipelined_max,
             request_ms_max=settings.request_seconds_max * 1_000,
             idle_ms_max=settings.idle_seconds_max * 1_000,

@@ -1,68 +1,33 @@
-"""A listening socket and its connections: one sweep for all of them, and their end."""
+"""A listening socket, its connections, and the timer that checks their time limits."""
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
 from typing import Final
 
-from dovemq.core.ports import Clock
-from dovemq.server.answers import SQS_METHODS
 from dovemq.server.certificates import Certificates
-from dovemq.server.connection import Connection
-from dovemq.server.limits import HttpLimits
-from dovemq.server.proxies import Proxies
+from dovemq.server.connection import HttpConnection
 from dovemq.server.tls import Handshakes
-from dovemq.server.traffic import Handle, Traffic
+from dovemq.server.traffic import Traffic
 
 _BACKLOG: Final = 1_024
 _TAKE_BACK_SECONDS_MAX: Final = 5
 
 
 class Listener:
-    """In clear without certificates; without proxies every peer is a client."""
+    """Uses TLS if it has certificates."""
 
-    def __init__(
-        self,
-        handle: Handle,
-        limits: HttpLimits,
-        clock: Clock,
-        methods: Mapping[bytes, str] = SQS_METHODS,
-        certificates: Certificates | None = None,
-        proxies: Proxies | None = None,
-        now_ns: Callable[[], int] | None = None,
-    ) -> None:
-        self._handle = handle
-        self._limits = limits
-        self._clock = clock
-        self._methods = methods
-        self._certificates = certificates
-        self._proxies = proxies
-        self.handshakes: Handshakes | None = None
-        self._now_ns = now_ns
+    def __init__(self, traffic: Traffic, certificates: Certificates | None = None) -> None:
+        self.traffic = traffic
+        self.handshakes = Handshakes(traffic, certificates) if certificates else None
         self._server: asyncio.Server | None = None
         self._sweep_timer: asyncio.TimerHandle | None = None
-        self.traffic: Traffic
 
     async def start(self, host: str, port: int) -> None:
-        loop = asyncio.get_running_loop()
-        self.traffic = Traffic(
-            self._handle,
-            self._limits,
-            self._clock,
-            loop,
-            self._methods,
-            self._proxies,
-            self._now_ns,
-        )
-        if self._certificates is None:
-            self._server = await loop.create_server(
-                lambda: Connection(self.traffic), host, port, backlog=_BACKLOG
-            )
-        else:
-            self.handshakes = Handshakes(self.traffic, self._certificates)
-            self._server = await loop.create_server(
-                self.handshakes.transport, host, port, backlog=_BACKLOG
-            )
+        def plain() -> asyncio.Protocol:
+            return HttpConnection(self.traffic)
+
+        protocol = plain if self.handshakes is None else self.handshakes.transport
+        self._server = await self.traffic.loop.create_server(protocol, host, port, backlog=_BACKLOG)
         self._sweep_later()
 
     @property
@@ -71,7 +36,7 @@ class Listener:
         return int(self._server.sockets[0].getsockname()[1])
 
     def stop_accepting(self) -> None:
-        """No new connection; idle ones close, busy ones close after their answers."""
+        """Accept no connection; idle ones close now, busy ones after their answers."""
         self.traffic.draining = True
         if self._server is not None:
             self._server.close()
@@ -81,14 +46,14 @@ class Listener:
             connection.close_when_idle()
 
     async def emptied(self, seconds: float) -> bool:
-        """Whether all connections closed within that time, each request of theirs ended."""
+        """Wait for all connections and requests to end; False if they do not end in time."""
         if self.traffic.connections:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.traffic.emptied.wait(), seconds)
         return not self.traffic.connections
 
     async def close(self) -> None:
-        """Cut off what is left, and let it take back what it could not deliver."""
+        """Close all connections and let them take back the messages that were not delivered."""
         if self._server is None:
             return
         self.stop_accepting()
@@ -100,8 +65,8 @@ class Listener:
             self._sweep_timer = None
 
     def _sweep_later(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._sweep_timer = loop.call_later(self._limits.sweep_ms / 1_000, self._sweep)
+        traffic = self.traffic
+        self._sweep_timer = traffic.loop.call_later(traffic.limits.sweep_ms / 1_000, self._sweep)
 
     def _sweep(self) -> None:
         self._sweep_later()

@@ -1,7 +1,6 @@
-"""How consistent queues were, as a monitor has measured it and told the admin API.
+"""The consistency of queues, as a monitor has published it over the admin API.
 
-In memory alone, the last word on each queue: a monitor that runs tells it again. Believed as it
-comes; the service measures nothing of this itself.
+Only the last measurement of each queue is kept, in memory. The service does not verify it.
 """
 
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from dovemq.core.queue import Queue
 from dovemq.telemetry.metrics import MetricSample
 
 QUEUES_MAX: Final = 10_000
-"""Beyond it the queue that was told of longest ago is forgotten."""
+"""Above this number the least recently published measurement is dropped."""
 GAUGE: Final = "dovemq_queue_consistency"
 
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
@@ -21,10 +20,10 @@ Source = Annotated[str, Meta(min_length=1, max_length=128)]
 
 
 class Measurement(Struct, frozen=True, forbid_unknown_fields=True):
-    """Counts of messages since `from_ms`, among events up to `to_ms`.
+    """Counts of messages since `from_ms`, from events up to `to_ms`.
 
-    `open` were sent and may still come; `lost` did not come in time, or never as they were sent.
-    `ordered` take part in `out_of_order` and `displacement`.
+    `open` messages were sent and may still arrive; `lost` ones did not arrive in time, or not as
+    they were sent. `out_of_order` and `displacement` refer to the `ordered` ones.
     """
 
     source: Source
@@ -41,7 +40,7 @@ class Measurement(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def rates(self) -> dict[str, float]:
-        """As `models/consistency` defines them."""
+        """The rates as `models/consistency` defines them."""
         return {
             "duplication_rate": _rate(self.duplicates, self.messages),
             "loss_rate": _rate(self.lost, self.messages),
@@ -50,29 +49,29 @@ class Measurement(Struct, frozen=True, forbid_unknown_fields=True):
         }
 
 
-class Measured(Struct, frozen=True):
-    """Told when, and by which account."""
+class PublishedMeasurement(Struct, frozen=True):
+    """A measurement with its time and the account that published it."""
 
     measurement: Measurement
-    told_ms: int
+    published_ms: int
     account: str
 
 
 class Measurements:
-    """By the number of a queue, so that one that is made anew has none."""
+    """Measurements by the number of the queue, so that a queue that is created again has none."""
 
     def __init__(self, queues_max: int = QUEUES_MAX) -> None:
         self._queues_max = queues_max
-        # The one told of longest ago first.
-        self._measured: dict[int, Measured] = {}
+        # The least recently published first.
+        self._measured: dict[int, PublishedMeasurement] = {}
 
-    def put(self, queue: Queue, measured: Measured) -> None:
+    def put(self, queue: Queue, measured: PublishedMeasurement) -> None:
         self._measured.pop(queue.number, None)
         self._measured[queue.number] = measured
         if len(self._measured) > self._queues_max:
             del self._measured[next(iter(self._measured))]
 
-    def get(self, queue: Queue) -> Measured | None:
+    def get(self, queue: Queue) -> PublishedMeasurement | None:
         return self._measured.get(queue.number)
 
     def samples(self, queue: Queue) -> Iterator[MetricSample]:

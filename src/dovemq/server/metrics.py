@@ -1,4 +1,4 @@
-"""Metrics as they are when somebody asks: gathered on the loop bit by bit, written beside it."""
+"""The text of all metrics: gathered on the event loop in steps, formatted in a thread."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from dovemq.telemetry.meter import Meter, QueueTally
 from dovemq.telemetry.metrics import OTHER, Distribution, MetricSample, exposition
 
 QUEUES_AT_A_TIME: Final = 100
-"""Counted before others have their turn."""
+"""Queues counted before other tasks may run."""
 _STORE_COUNTERS: Final = (
     ("dovemq_checkpoints_total", "checkpoints"),
     ("dovemq_cache_hits_total", "cache_hits"),
@@ -33,7 +33,7 @@ Labels = tuple[str, str]
 
 
 class Metrics:
-    """`sources` give what is no matter of a single queue; each is asked once for a scrape."""
+    """Gathers metrics. `sources` return the samples that belong to no single queue."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ def request_samples(requests: RequestMeter) -> Iterator[MetricSample]:
 
 
 def store_samples(statistics: Any) -> Iterator[MetricSample]:
-    """Of a store that counts what it does; `statistics` as `StoreCare` has them."""
+    """Samples of a durable store, from the statistics of its `StoreCare`."""
     known: Mapping[str, Any] = msgspec.to_builtins(statistics)
     for name, field in _STORE_COUNTERS:
         yield MetricSample(name, known[field])

@@ -1,15 +1,19 @@
-"""The answers of one connection on their way out.
+"""The answers of one connection on their way to the client.
 
-An answer counts as delivered once the system has taken all of it. What it has not taken when the
-connection ends is taken back by the answer's own `undelivered`.
+An answer is delivered once the operating system has taken all of it. When the connection ends,
+the `undelivered` callbacks of the other answers take their messages back.
+
+    put → gathered (small ones of one turn) → transport → operating system
+                                              └ `unsent_bytes` while it is paused
 """
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Final
 
 from dovemq.core.errors import InvariantError
-from dovemq.http import HttpResponse
+from dovemq.http import HttpResponse, Undelivered
 from dovemq.server.answers import encode_head
 from dovemq.server.traffic import StreamedResponse, Traffic
 from dovemq.telemetry.logs import log_failure
@@ -17,7 +21,7 @@ from dovemq.telemetry.logs import log_failure
 log = logging.getLogger(__name__)
 
 GATHERED_BYTES_MAX: Final = 64 << 10
-"""Answers of one wake-up that are gathered for one write."""
+"""Size of the answers that are gathered for one write."""
 
 
 class Outbox:
@@ -31,24 +35,28 @@ class Outbox:
         "_unsent",
         "paused",
         "since_tick",
+        "unsent_bytes",
     )
 
     def __init__(self, traffic: Traffic, transport: asyncio.Transport) -> None:
-        # Every write is then tried at once, and "paused" means: the system has not taken it all.
+        # With a limit of 0 every write is tried at once, and "paused" means that the operating
+        # system has not taken all of it.
         transport.set_write_buffer_limits(high=0)
         self.paused = False
         self.since_tick = 0
+        self.unsent_bytes = 0
         self._traffic = traffic
         self._transport = transport
         self._drained: asyncio.Future[None] | None = None
         self._gathered: list[bytes] = []
         self._gathered_bytes = 0
         self._streaming = False
-        self._unsent: list[HttpResponse] = []
+        # Only their callbacks: the transport holds the bytes.
+        self._unsent: list[tuple[Undelivered | None, Callable[[], None] | None]] = []
 
     @property
     def clear(self) -> bool:
-        """Whether something may be said between two answers."""
+        """Whether an interim response may be written now."""
         return not (self.paused or self._gathered or self._streaming)
 
     def pause(self) -> None:
@@ -57,29 +65,41 @@ class Outbox:
 
     def resume(self) -> None:
         self.paused = False
+        self.close()
         if not self._gathered:
             self._delivered()
         if self._drained is not None and not self._drained.done():
             self._drained.set_result(None)
 
     def put(self, response: HttpResponse, connection: str, *, bare: bool, more: bool) -> None:
-        """Write an answer; `bare` without its body. `more` are waiting to be answered."""
+        """Write an answer, without its body if `bare`. `more`: other requests wait for answers."""
         body = response.body
+        traffic = self._traffic
         data = encode_head(
             response.status,
             response.content_type,
             len(body),
             response.headers,
             connection,
-            self._traffic.date,
+            traffic.date,
         )
-        if body and not bare:
+        large = len(body) > GATHERED_BYTES_MAX and not bare
+        if body and not bare and not large:
             data += body
+        if traffic.unsent_bytes + len(body) > traffic.limits.unsent_bytes_max:
+            traffic.free_answers(len(data) + len(body))
+        if large:
+            # In two writes, since the joined answer would be in memory twice. The head goes
+            # before the answer is in `_unsent`: a head that was taken delivers nothing.
+            self.flush()
+            self.write(data)
         if response.undelivered is not None or response.written is not None:
-            self._unsent.append(response)
-        if more and self._gathered_bytes < GATHERED_BYTES_MAX:
-            # The next answer may be ready within this wake-up, or be a long poll: so no later
-            # than the end of this wake-up.
+            self._unsent.append((response.undelivered, response.written))
+        if large:
+            self.write(body)
+        elif more and self._gathered_bytes < GATHERED_BYTES_MAX:
+            # The next answer may be ready in this turn of the loop, or be a long poll. So the
+            # gathered ones are written at the end of this turn.
             if not self._gathered:
                 self._traffic.loop.call_soon(self.flush)
             self._gathered.append(data)
@@ -102,8 +122,16 @@ class Outbox:
         if transport.is_closing():
             return
         transport.write(data)
-        if self._unsent and not self.paused and not transport.is_closing():
+        if self.paused:
+            self.unsent_bytes += len(data)
+            self._traffic.unsent_bytes += len(data)
+        elif self._unsent and not transport.is_closing():
             self._delivered()
+
+    def close(self) -> None:
+        """Reset the count of unsent bytes: they were taken, or are dropped with the connection."""
+        self._traffic.unsent_bytes -= self.unsent_bytes
+        self.unsent_bytes = 0
 
     async def stream(self, response: StreamedResponse, connection: str, *, bare: bool) -> None:
         self.flush()
@@ -124,19 +152,21 @@ class Outbox:
                     await self.taken()
                 chunk = await response.read()
                 if not 0 < len(chunk) <= left:
-                    raise InvariantError("a streamed answer has not the length it announced")
+                    raise InvariantError(
+                        "a streamed answer does not have the length that it announced"
+                    )
                 left -= len(chunk)
                 self.write(chunk)
         except Exception as error:
-            # The head is out: all that can still be told is that the body is not whole.
-            log_failure(log, "a streamed answer is cut off", error)
+            # The head is sent, so the only way left to report an error is to close the connection.
+            log_failure(log, "a streamed answer was cut off", error)
             self._transport.abort()
         finally:
             self._streaming = False
             response.close()
 
     async def taken(self) -> None:
-        """Wait until the system has taken all that was written."""
+        """Wait until the operating system has taken everything."""
         self._drained = self._traffic.loop.create_future()
         try:
             await self._drained
@@ -145,20 +175,20 @@ class Outbox:
 
     async def take_back(self) -> None:
         unsent, self._unsent = self._unsent, []
-        for response in unsent:
-            if response.undelivered is None:
+        for undelivered, _ in unsent:
+            if undelivered is None:
                 continue
             try:
-                await response.undelivered()
+                await undelivered()
             except Exception as error:
-                log_failure(log, "an undelivered answer is not taken back", error)
+                log_failure(log, "messages of an undelivered answer were not taken back", error)
 
     def _delivered(self) -> None:
-        for response in self._unsent:
-            if response.written is None:
+        for _, written in self._unsent:
+            if written is None:
                 continue
             try:
-                response.written()
+                written()
             except Exception as error:
-                log_failure(log, "a written answer is not recorded", error)
+                log_failure(log, "the callback of a written answer failed", error)
         self._unsent.clear()

@@ -1,8 +1,8 @@
-"""Proxies that are believed: who the client is and how it came when one stands between.
+"""Trusted proxies: the client's address, scheme and host as they forward them.
 
-Of each header counts what the nearest proxies wrote, from the right: whatever stands left of the
-first address that is not a proxy's, a client may have invented. What is needed and malformed is
-refused, since a guess would be taken for a fact by policies and limits.
+Only the last part of each header counts, which the nearest proxies wrote. A client may have
+invented everything to the left of the first address that is not a proxy's. A malformed value is
+refused, since policies and limits rely on it.
 """
 
 import ipaddress
@@ -21,11 +21,11 @@ _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class ForwardedMalformed(Exception):
-    """Ends as a refusal of the request."""
+    """A forwarded header is malformed; the request is refused."""
 
 
-class Origin(Struct, frozen=True):
-    """What a client looks like behind its proxies; without a `host` it is the request's own."""
+class ForwardedClient(Struct, frozen=True):
+    """The client behind the proxies; without a `host` the request's own host counts."""
 
     peer: str
     secure: bool
@@ -42,8 +42,8 @@ class Proxies:
         except ValueError:
             return False
 
-    def origin(self, headers: Mapping[str, str], peer: str, secure: bool) -> Origin:
-        """Of a request that came from a trusted `peer`; what no header tells is the peer's own."""
+    def origin(self, headers: Mapping[str, str], peer: str, secure: bool) -> ForwardedClient:
+        """The client of a request from a trusted `peer`; by default the values of the peer."""
         scheme = _last(headers, "x-forwarded-proto")
         if scheme is not None:
             if scheme.lower() not in ("http", "https"):
@@ -53,7 +53,7 @@ class Proxies:
         if host is not None and not is_host(host):
             raise ForwardedMalformed("X-Forwarded-Host must be a host.")
         forwarded = headers.get("x-forwarded-for")
-        return Origin(peer if forwarded is None else self._client(forwarded), secure, host)
+        return ForwardedClient(peer if forwarded is None else self._client(forwarded), secure, host)
 
     def _client(self, forwarded: str) -> str:
         hops = forwarded.rsplit(",", HOPS_MAX)
@@ -76,14 +76,14 @@ class Proxies:
 
 
 def _parsed(text: str) -> _Address:
-    # A zone is any text, and means something on one machine only.
+    # A zone can be any text and is valid on one machine only.
     address = ipaddress.ip_address(text.partition("%")[0])
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return mapped or address
 
 
 def _without_port(text: str) -> str:
-    """Some proxies add the port of the client."""
+    """The address without the port that some proxies add."""
     if text.startswith("["):
         return text[1:].partition("]")[0]
     host, colon, port = text.partition(":")

@@ -1,11 +1,11 @@
-"""Bytes in, requests out, in the order they came. Does no I/O and answers nothing.
+"""Parses bytes into requests, in their order. It does no I/O and writes no answer.
 
 Rules of this file:
-- `ready` holds what is to be answered: requests, and refusals as responses.
-- a refusal is the last item; once `ended` nothing more is read, whatever comes.
-- what a client makes us hold is bounded: the parts of a request are counted, and bytes that add
-  nothing to a body (endless headers, trailers, chunk extensions) are bounded as a whole.
-- trailers are dropped: they must not pass for signed headers.
+- `ready` holds requests, and refusals as responses, in the order of their answers.
+- A refusal is the last item; once `ended` is set nothing more is read.
+- The memory of a client is bounded: the parts of a request are counted, and bytes that add
+  nothing to a body (endless headers, trailers, chunk extensions) are bounded in total.
+- Trailers are dropped: they must not be taken for signed headers.
 """
 
 import re
@@ -28,12 +28,14 @@ from dovemq.server.proxies import ForwardedMalformed, Proxies
 from dovemq.server.traffic import Traffic
 
 SLICE_BYTES: Final = 8 << 10
-"""Parsed at a time: bounds how far a burst of tiny requests exceeds `pipelined_max`."""
+"""Bytes parsed at a time; bounds how far many tiny requests can exceed `pipelined_max`."""
+UNCHECKED_BODY_BYTES_MAX: Final = 64 << 10
+"""A larger body, or one of unknown length, is read only after the headers were checked."""
 _ABSOLUTE: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 
 
 class _RefusedError(Exception):
-    """Stops the parser from within a callback; the refusal is in `ready` by then."""
+    """Stops the parser from within a callback, after the refusal was added to `ready`."""
 
 
 class RequestReader:
@@ -70,7 +72,7 @@ class RequestReader:
     def __init__(
         self, traffic: Traffic, peer: str, secure: bool = False, proxies: Proxies | None = None
     ) -> None:
-        """`proxies` for a peer that is one of them."""
+        """`proxies` is set if the peer is a trusted proxy."""
         self.ready: deque[HttpRequest | HttpResponse] = deque()
         self.ended = False
         self.refused = False
@@ -99,12 +101,16 @@ class RequestReader:
 
     @property
     def proxied(self) -> bool:
-        """Whether the requests may be of several clients."""
+        """Whether the requests may come from several clients."""
         return self._proxies is not None
 
     @property
+    def partial_bytes(self) -> int:
+        return self._counted_bytes if self.partial and not self.ended else 0
+
+    @property
     def full(self) -> bool:
-        """Whether answers must go out before more is read."""
+        """Whether answers must be written before more is read."""
         ready = self.ready
         if not ready:
             return False
@@ -121,25 +127,30 @@ class RequestReader:
             self.read_on()
 
     def read_on(self) -> None:
-        """Parse what was put aside while too many requests were waiting."""
+        """Parse the bytes that were kept back while too many requests waited."""
         while self._rest and not self.full and not self.ended:
             piece, self._rest = self._rest[:SLICE_BYTES], self._rest[SLICE_BYTES:]
             self._parse(piece)
 
     def refuse(self, status: HTTPStatus, reason: str) -> None:
+        self._end_with(refusal(status, reason, self._traffic.methods.values()))
+
+    def _end_with(self, answer: HttpResponse) -> None:
         if not self.ended:
-            self.ready.append(refusal(status, reason, self._traffic.methods.values()))
+            self.ready.append(answer)
             self.ended = self.refused = True
             self.partial = self.continue_owed = False
+            self._hold(-self._counted_bytes)
+            self._counted_bytes = self._body_bytes = 0
             self._body = b""
 
     def release(self, request: HttpRequest) -> None:
-        """The request is answered: its body is held no more."""
+        """Release the body of a request that was answered."""
         if self._parser is not None:
             self._hold(-len(request.body))
 
     def close(self) -> None:
-        """Give back everything; also breaks the cycle with the parser."""
+        """Release all memory, and the reference cycle with the parser."""
         self._hold(-self.held_bytes)
         self.ended = True
         self.partial = False
@@ -159,7 +170,7 @@ class RequestReader:
         try:
             parser.feed_data(data)
         except HttpParserUpgrade as upgrade:
-            # RFC 9110 §7.8: a server may ignore the wish to upgrade.
+            # RFC 9110 §7.8: a server may ignore a request to upgrade.
             self._parse(memoryview(data)[upgrade.args[0] :])
             return
         except HttpParserCallbackError as error:
@@ -178,9 +189,6 @@ class RequestReader:
             self._stalled_bytes = 0
             self._hold(self._body_bytes - self._counted_bytes)
             self._counted_bytes = self._body_bytes
-            if self._traffic.held_bytes > limits.bodies_bytes_max:
-                reason = "Too many requests are being read; try later."
-                self.refuse(HTTPStatus.SERVICE_UNAVAILABLE, reason)
             return
         self._stalled_bytes += length
         if self._stalled_bytes > limits.url_bytes_max + limits.header_bytes_max + SLICE_BYTES:
@@ -198,7 +206,7 @@ class RequestReader:
         self._keep_alive = True
         self._fields.clear()
 
-    # From here on: called by the parser, as `on_header` is.
+    # The methods from here on are called by the parser, as `on_header` is.
 
     def on_message_begin(self) -> None:
         if self.ended:
@@ -226,16 +234,21 @@ class RequestReader:
             self._stop(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, reason)
         method = self._traffic.methods.get(parser.get_method())
         if method is None:
-            self._stop(HTTPStatus.METHOD_NOT_ALLOWED, "This method is not used here.")
+            self._stop(HTTPStatus.METHOD_NOT_ALLOWED, "This method is not supported.")
         length = headers.get("content-length")
-        # The parser lets zeros pass without end, and Python refuses to read thousands of digits.
-        if length is not None and int(length.lstrip("0") or 0) > limits.body_bytes_max:
+        # The parser accepts any number of zeros; Python refuses to read thousands of digits.
+        length_bytes = 0 if length is None else int(length.lstrip("0") or 0)
+        if length_bytes > limits.body_bytes_max:
             self._stop_too_long()
         if self._proxies is not None:
             headers = self._read_forwarded(headers, self._proxies)
         self._headers = headers
         self._method = method
         self._keep_alive = parser.should_keep_alive()
+        if length_bytes > UNCHECKED_BODY_BYTES_MAX or (
+            length is None and "transfer-encoding" in headers
+        ):
+            self._check_head()
         if "connection" in headers:
             self._read_connection(headers, parser)
         if "expect" in headers:
@@ -249,7 +262,7 @@ class RequestReader:
             self._body = part
             return
         if isinstance(self._body, bytes):
-            # Not a list of parts: chunks of one byte would cost forty each.
+            # Not a list of parts: each chunk of one byte would cost forty.
             self._body = bytearray(self._body)
         self._body += part
 
@@ -285,14 +298,25 @@ class RequestReader:
         except ForwardedMalformed as error:
             self._stop(HTTPStatus.BAD_REQUEST, str(error))
         self._peer, self._secure = origin.peer, origin.secure
-        # Signatures are made over the host that the client knows.
+        # Clients sign the host that they connect to, which is the proxy's.
         return headers if origin.host is None else {**headers, "host": origin.host}
+
+    def _check_head(self) -> None:
+        check_head = self._traffic.check_head
+        if check_head is not None:
+            path, query = _path_and_query(self._url)
+            answer = check_head(
+                HttpRequest(self._method, path, query, self._headers, b"", self._peer, self._secure)
+            )
+            if answer is not None:
+                self._end_with(answer)
+                raise _RefusedError
 
     def _read_connection(self, headers: dict[str, str], parser: HttpRequestParser) -> None:
         self.keep_alive_asked = headers["connection"].lower() == "keep-alive"
         has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
         if has_body and parser.should_upgrade():
-            # The parser takes what follows for the other protocol's and would drop the body.
+            # The parser would read the body as data of the other protocol and drop it.
             self._stop(HTTPStatus.NOT_IMPLEMENTED, "A request with a body cannot be upgraded.")
 
     def _read_expectation(self, expectation: str) -> None:
@@ -310,7 +334,7 @@ class RequestReader:
 
 
 def _path_and_query(url: bytes) -> tuple[str, str]:
-    """Also of a proxy's absolute form; a fragment is not for servers."""
+    """The path and query of a URL, also of an absolute one; a fragment is dropped."""
     text = url.decode("latin-1")
     if not text.startswith("/"):
         text = _ABSOLUTE.sub("", text)

@@ -1,4 +1,4 @@
-"""The running server: its two listeners, its orderly end, and the signals that ask for it."""
+"""The running server: its two listeners, its shutdown, and the signals that start it."""
 
 import asyncio
 import resource
@@ -6,16 +6,24 @@ import signal
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from dovemq.core.errors import DoveError
 from dovemq.core.ports import Clock
 from dovemq.server.answers import ADMIN_METHODS
 from dovemq.server.certificates import LOOK_SECONDS, Certificates
 from dovemq.server.limits import HttpLimits
 from dovemq.server.listener import Listener
 from dovemq.server.proxies import Proxies
-from dovemq.server.traffic import Handle
+from dovemq.server.traffic import CheckHead, Handle, Traffic
 
 DESCRIPTORS_SPARE: Final = 1_024
-"""Beside the connections: files of the store, and room for clients that are refused."""
+"""Open files besides connections: those of the store, and clients that are refused."""
+
+
+class ListenFailed(DoveError):
+    """The server cannot listen on an address."""
+
+    def __init__(self, host: str, port: int, flag: str, found: str) -> None:
+        super().__init__(f"cannot listen on {host} port {port}: {found}; choose another by {flag}")
 
 
 class Server:
@@ -27,32 +35,35 @@ class Server:
         host: str,
         port: int,
         admin_port: int,
+        admin_host: str | None = None,
         limits: HttpLimits,
         clock: Clock,
         certificates: Certificates | None = None,
         proxies: Proxies | None = None,
         now_ns: Callable[[], int] | None = None,
+        check_head: CheckHead | None = None,
     ) -> None:
-        self._host = host
-        self._wanted = (port, admin_port)
+        self._place = (host, port, "--port")
+        self._admin_place = (admin_host or host, admin_port, "--admin-port")
         self._certificates = certificates
         self._look_timer: asyncio.TimerHandle | None = None
-        self._sqs = Listener(
-            sqs_handle, limits, clock, certificates=certificates, proxies=proxies, now_ns=now_ns
+        traffic = Traffic(
+            sqs_handle, limits, clock, proxies=proxies, now_ns=now_ns, check_head=check_head
         )
+        self._sqs = Listener(traffic, certificates)
         self._admin = None
         if admin_handle:
-            self._admin = Listener(
-                admin_handle, limits.for_admin(), clock, ADMIN_METHODS, certificates, proxies
+            traffic = Traffic(
+                admin_handle, limits.for_admin(), clock, ADMIN_METHODS, proxies=proxies
             )
+            self._admin = Listener(traffic, certificates)
 
     async def start(self) -> None:
-        port, admin_port = self._wanted
-        await self._sqs.start(self._host, port)
+        await _listen(self._sqs, *self._place)
         if self._admin is not None:
             try:
-                await self._admin.start(self._host, admin_port)
-            except OSError:
+                await _listen(self._admin, *self._admin_place)
+            except ListenFailed:
                 await self._sqs.close()
                 raise
         if self._certificates is not None:
@@ -75,9 +86,9 @@ class Server:
         return self._sqs.traffic.requests
 
     async def drain(self, seconds: float, end_polls: Callable[[], Awaitable[None]]) -> bool:
-        """Answer what was asked, take nothing new, then close; True if none was cut off.
+        """Answer pending requests, accept no new ones, then close; True if no client was cut off.
 
-        `end_polls` is to answer parked long polls, which would else use up the time.
+        `end_polls` answers parked long polls, which would otherwise use up the time.
         """
         listeners = self._listeners
         for listener in listeners:
@@ -107,8 +118,16 @@ class Server:
         return [self._sqs] if self._admin is None else [self._sqs, self._admin]
 
 
+async def _listen(listener: Listener, host: str, port: int, flag: str) -> None:
+    try:
+        await listener.start(host, port)
+    except (OSError, UnicodeError) as error:
+        found = (isinstance(error, OSError) and error.strerror) or str(error)
+        raise ListenFailed(host, port, flag, found) from None
+
+
 async def until_stopped() -> None:
-    """Wait for SIGTERM or SIGINT. From then on a second one ends the process at once."""
+    """Wait for SIGTERM or SIGINT. After that a second signal ends the process at once."""
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
 
@@ -128,7 +147,7 @@ def reload_on_hangup(certificates: Certificates) -> None:
 
 
 def allow_connections(count: int) -> None:
-    """Raise the soft limit of open files as far as `count` connections need, if it may be."""
+    """Raise the soft limit of open files for `count` connections, as far as allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = count + DESCRIPTORS_SPARE
     if hard != resource.RLIM_INFINITY:

@@ -1,6 +1,7 @@
-"""Logins to the admin API: a random token for a while, of which only the hash is kept.
+"""Logins to the admin API: their limits, and the sessions that they open.
 
-In memory alone: after a restart people log in again.
+A session is a random token that is valid for a while. Only its hash is kept, and only in memory:
+after a restart people log in again.
 """
 
 import hashlib
@@ -8,22 +9,25 @@ import secrets
 from collections.abc import Callable
 from typing import Final
 
-from dovemq.core.errors import Busy
+from dovemq.core.errors import Busy, Throttled
 from dovemq.core.limits import MINUTE_MS
+from dovemq.service.failure_limits import FailureLimit
 
 TOKEN_BYTES: Final = 32
 LIFETIME_MS_MAX: Final = 12 * 60 * MINUTE_MS
 IDLE_MS_MAX: Final = 60 * MINUTE_MS
 SESSIONS_MAX: Final = 10_000
 ACCOUNT_SESSIONS_MAX: Final = 16
-"""Of one account; the one that was used least recently ends for a new one."""
+"""Sessions of one account; a new one ends the least recently used."""
+ADDRESS_LOGINS_MAX: Final = 8
+BUSY_WAIT_MS: Final = 1_000
 
 
 def new_token() -> str:
     return secrets.token_urlsafe(TOKEN_BYTES)
 
 
-class Session:
+class LoginSession:
     __slots__ = ("account", "opened_ms", "used_ms")
 
     def __init__(self, account: str, now_ms: int) -> None:
@@ -35,7 +39,7 @@ class Session:
 
     @property
     def ends_ms(self) -> int:
-        """At the latest."""
+        """The end of the session, however often it is used."""
         return self.opened_ms + LIFETIME_MS_MAX
 
 
@@ -43,27 +47,27 @@ class Sessions:
     def __init__(self, new_token: Callable[[], str] = new_token) -> None:
         self._new_token = new_token
         # The least recently used first.
-        self._sessions: dict[bytes, Session] = {}
+        self._sessions: dict[bytes, LoginSession] = {}
 
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def open(self, account: str, now_ms: int) -> tuple[str, Session]:
-        """The token, which is told only here."""
+    def open(self, account: str, now_ms: int) -> tuple[str, LoginSession]:
+        """Open a session. The token is returned here and nowhere else."""
         own = [name for name, each in self._sessions.items() if each.account == account]
         if len(own) >= ACCOUNT_SESSIONS_MAX:
             del self._sessions[own[0]]
         if len(self._sessions) >= SESSIONS_MAX:
             self._drop_ended(now_ms)
         if len(self._sessions) >= SESSIONS_MAX:
-            raise Busy(f"{SESSIONS_MAX} people are logged in already")
+            raise Busy(f"{SESSIONS_MAX} sessions are open already")
         token = self._new_token()
-        session = Session(account, now_ms)
+        session = LoginSession(account, now_ms)
         self._sessions[_digest(token)] = session
         return token, session
 
-    def use(self, token: str, now_ms: int) -> Session | None:
-        """None if there is no such session, or it has ended."""
+    def use(self, token: str, now_ms: int) -> LoginSession | None:
+        """The session of a token, or None if there is none or it has ended."""
         name = _digest(token)
         session = self._sessions.pop(name, None)
         if session is None or session.ended(now_ms):
@@ -82,6 +86,49 @@ class Sessions:
     def _drop_ended(self, now_ms: int) -> None:
         for name in [name for name, each in self._sessions.items() if each.ended(now_ms)]:
             del self._sessions[name]
+
+
+class LoginLimits:
+    """Bounds the wrong passwords of an account and the concurrent logins of an address.
+
+    Accounts that exist and names that do not are limited alike, so that the limits do not show
+    which accounts exist. The failures of one account do not delay the logins to another.
+    """
+
+    def __init__(
+        self, failures: FailureLimit, address_logins_max: int = ADDRESS_LOGINS_MAX
+    ) -> None:
+        self._failures = failures
+        self._address_logins_max = address_logins_max
+        self._under_way: dict[str, int] = {}
+
+    def begin(self, account: str, client: str, now_ms: int) -> None:
+        """Count a login that is about to be checked; raise `Throttled` if it must wait.
+
+        It counts as a failure until `succeeded`, since many logins may be checked at once.
+        """
+        if wait_ms := self._failures.wait_ms(_login_key(account, client), now_ms):
+            raise Throttled("Too many wrong passwords; try again later.", wait_ms)
+        count = self._under_way.get(client, 0)
+        if count >= self._address_logins_max:
+            raise Throttled("Too many logins from this address at once; try again.", BUSY_WAIT_MS)
+        self._under_way[client] = count + 1
+        self._failures.record(_login_key(account, client), now_ms)
+
+    def succeeded(self, account: str, client: str) -> None:
+        self._failures.withdraw(_login_key(account, client))
+
+    def finish(self, client: str) -> None:
+        """The check has ended, whatever its outcome."""
+        self._under_way[client] -= 1
+        if not self._under_way[client]:
+            del self._under_way[client]
+
+
+def _login_key(account: str, client: str) -> str:
+    # Hashed, because the key is logged and people type passwords into the wrong field. Python's
+    # hashes have a random seed in each process.
+    return f"{client} {hash(account):x}"
 
 
 def _digest(token: str) -> bytes:

@@ -1,8 +1,11 @@
-"""TLS between a connection and its TCP transport, and the handshakes before there is one.
+"""TLS between a connection and its TCP transport, with a bound on handshakes.
 
-A layer of our own and not the event loop's: that one counts an answer as written while it still
-waits in a buffer, ends a connection at the client's end of sending, and has no bound on handshakes
-(docs/decisions/0016-tls-of-our-own.md). The cryptography is OpenSSL's.
+    HttpConnection ⇄ TlsTransport ⇄ TCP transport of the loop
+                     two memory buffers and OpenSSL
+
+The event loop's own TLS is not used: it counts an answer as written while it is still in a
+buffer, closes a connection when the client ends its sending side, and does not bound handshakes
+(docs/decisions/0016-tls-of-our-own.md). OpenSSL does the cryptography.
 """
 
 import asyncio
@@ -14,20 +17,20 @@ from typing import Any, Final, cast
 
 from dovemq.server.answers import CLOSE, encode_head, refusal
 from dovemq.server.certificates import Certificates
-from dovemq.server.connection import Connection
+from dovemq.server.connection import HttpConnection
 from dovemq.server.traffic import Traffic
 
 log = logging.getLogger(__name__)
 
 _RECORD_BYTES_MAX: Final = 16 << 10
 _HANDSHAKE_RECORD: Final = 22
-"""The first byte of every client that speaks TLS."""
+"""The first byte that a TLS client sends."""
 
 
 class TlsTransport(asyncio.Transport, asyncio.Protocol):
-    """To a connection what its TCP transport is in clear; to TCP a protocol.
+    """A transport for the connection above it, and a protocol for the TCP transport below.
 
-    The end of what the client sends, by TLS's word or by TCP's, is told once.
+    The client can end its sending side in TLS or in TCP; the connection is told once.
     """
 
     __slots__ = (
@@ -47,11 +50,11 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._session = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
         self._tcp: asyncio.Transport
-        self._above: Connection | None = None
+        self._above: HttpConnection | None = None
         self._client_ended = False
         self._parted = False
 
-    # What TCP tells.
+    # Called by the TCP transport.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._tcp = cast(asyncio.Transport, transport)
@@ -86,7 +89,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         if above is not None:
             above.connection_lost(exc)
 
-    # What the connection asks for.
+    # Called by the connection.
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         if self._parted or self._tcp.is_closing():
@@ -124,14 +127,14 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         return self._tcp.is_reading()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Of TCP's buffer: there is no other, each write is encrypted and passed on at once."""
+        """Set the limits of TCP's buffer. There is no other: each write is passed on at once."""
         self._tcp.set_write_buffer_limits(high, low)
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return self._session if name == "ssl_object" else self._tcp.get_extra_info(name, default)
 
     def _shake_hands(self, data: bytes) -> bool:
-        """Whether it is done; what follows is for the connection above."""
+        """Continue the handshake; True once it is complete."""
         try:
             self._session.do_handshake()
         except ssl.SSLWantReadError:
@@ -176,12 +179,12 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
             self.close()
 
     def _part(self) -> None:
-        """Say that we send no more, so that the client knows that nothing was cut off."""
+        """Announce the end of sending, so that the client knows that nothing was cut off."""
         if self._parted or self._above is None or self._tcp.is_closing():
             return
         self._parted = True
         with contextlib.suppress(ssl.SSLError):
-            # It waits for the client to say the same; we need not know.
+            # It raises because the client has not confirmed yet, for which we need not wait.
             self._session.unwrap()
         self._flush()
 
@@ -196,9 +199,9 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
 
 
 class Handshakes:
-    """Those under way: bounded in number and in time.
+    """The handshakes in progress, bounded in number and time.
 
-    The oldest gives way to the newest: slow ones cannot keep others out.
+    A new one replaces the oldest, so that slow clients cannot keep others out.
     """
 
     def __init__(self, traffic: Traffic, certificates: Certificates) -> None:
@@ -211,7 +214,7 @@ class Handshakes:
         return len(self._since_tick)
 
     def transport(self) -> TlsTransport:
-        """For the next client."""
+        """A transport for the next client."""
         return TlsTransport(self, self._certificates.context)
 
     def begin(self, transport: TlsTransport) -> None:
@@ -224,15 +227,15 @@ class Handshakes:
         self._since_tick[transport] = traffic.tick
         self.begun += 1
 
-    def finish(self, transport: TlsTransport) -> Connection:
+    def finish(self, transport: TlsTransport) -> HttpConnection:
         self.end(transport)
-        return Connection(self._traffic)
+        return HttpConnection(self._traffic)
 
     def end(self, transport: TlsTransport) -> None:
         self._since_tick.pop(transport, None)
 
     def sweep(self) -> None:
-        """Called once a tick; they stand in the order in which they began."""
+        """Abort the handshakes that take too long; called once in each tick, oldest first."""
         traffic = self._traffic
         for transport, since_tick in tuple(self._since_tick.items()):
             if not traffic.passed(since_tick, traffic.limits.handshake_ms_max):
@@ -244,8 +247,8 @@ class Handshakes:
             self._abort(transport)
 
     def plain_answer(self) -> bytes:
-        """To a client that speaks HTTP in clear to a port that does not."""
-        text = "This port speaks TLS: ask by https://."
+        """The answer to a client that uses plain HTTP on a TLS port."""
+        text = "This port uses TLS: use https://."
         said = refusal(HTTPStatus.BAD_REQUEST, text, self._traffic.methods.values())
         head = encode_head(
             said.status, said.content_type, len(said.body), (), CLOSE, self._traffic.date

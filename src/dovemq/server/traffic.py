@@ -1,4 +1,4 @@
-"""What the connections of one listener share: limits, a coarse clock and counts."""
+"""The state that all connections of a listener share: limits, a coarse clock, counts."""
 
 import asyncio
 import email.utils
@@ -9,16 +9,17 @@ from msgspec import Struct
 
 from dovemq.core.ports import Clock
 from dovemq.http import HttpRequest, HttpResponse
+from dovemq.server.answers import SQS_METHODS
 from dovemq.server.headers import KnownNames
 from dovemq.server.limits import HttpLimits
 from dovemq.server.proxies import Proxies
 
 if TYPE_CHECKING:
-    from dovemq.server.connection import Connection
+    from dovemq.server.connection import HttpConnection
 
 
 class StreamedResponse(Struct, frozen=True):
-    """A body too large to hold: `read` gives it piece by piece, never more than `length`.
+    """A response whose body is too large for memory: `read` returns its parts, `length` in all.
 
     `close` is called once, whatever happens to the client.
     """
@@ -32,12 +33,15 @@ class StreamedResponse(Struct, frozen=True):
 
 
 Handle = Callable[[HttpRequest], Awaitable[HttpResponse | StreamedResponse]]
+CheckHead = Callable[[HttpRequest], HttpResponse | None]
+"""Takes a request whose body is not read yet; returns a refusal, or None to read the body."""
 
 
 class Traffic:
-    """`tick` counts sweeps: the only time that connections know, so that none needs a timer.
+    """The shared state of a listener's connections. Without proxies every peer is a client.
 
-    `now_ns` is there when requests are to tell when they were read.
+    `tick` counts sweeps. It is the only clock of a connection, so that none needs a timer.
+    `now_ns` is set when requests record the time at which they were read.
     """
 
     def __init__(
@@ -45,27 +49,32 @@ class Traffic:
         handle: Handle,
         limits: HttpLimits,
         clock: Clock,
-        loop: asyncio.AbstractEventLoop,
-        methods: Mapping[bytes, str],
+        methods: Mapping[bytes, str] = SQS_METHODS,
+        *,
         proxies: Proxies | None = None,
         now_ns: Callable[[], int] | None = None,
+        check_head: CheckHead | None = None,
     ) -> None:
         self.handle = handle
+        self.check_head = check_head
         self.now_ns = now_ns
         self.limits = limits
-        self.loop = loop
+        self.loop = asyncio.get_running_loop()
         self.methods = methods
         self.proxies = proxies
-        self.connections: set[Connection] = set()
+        # Oldest first: among equal holders of memory the oldest gives way.
+        self.connections: dict[HttpConnection, None] = {}
+        self._address_connections: dict[str, int] = {}
         self.known_names = KnownNames()
         self.held_bytes = 0
+        self.unsent_bytes = 0
         self.tick = 0
         self.date = ""
         self.requests = 0
         self.resting = 0
         self.draining = False
         self.emptied = asyncio.Event()
-        """Set once draining has left no connection and no request of one."""
+        """Set when the listener drains and its last connection and request have ended."""
         self._clock = clock
         self.advance()
 
@@ -73,8 +82,53 @@ class Traffic:
         self.tick += 1
         self.date = email.utils.formatdate(self._clock.now_ms() / 1_000, usegmt=True)
 
-    def leave(self, connection: "Connection") -> None:
-        self.connections.discard(connection)
+    def join(self, connection: "HttpConnection") -> int:
+        """Add a connection. Returns how many there are above a limit, in all or of its address."""
+        self.connections[connection] = None
+        address, counts = connection.address, self._address_connections
+        counts[address] = of_address = counts.get(address, 0) + 1
+        limits = self.limits
+        return max(
+            len(self.connections) - limits.connections_max,
+            of_address - limits.address_connections_max,
+        )
+
+    def free_bodies(self) -> None:
+        """Refuse unfinished requests until the bodies fit, those of the largest holder first.
+
+        The client whose bytes exceed the limit may have sent few of them.
+        """
+        while self.held_bytes > self.limits.bodies_bytes_max:
+            holder = self._largest_holder(lambda each: each.partial_bytes)
+            if holder is None:
+                return
+            holder.refuse_partial()
+
+    def free_answers(self, wanted_bytes: int) -> None:
+        """Close connections until an answer fits, the largest holder of unsent answers first."""
+        while self.unsent_bytes + wanted_bytes > self.limits.unsent_bytes_max:
+            holder = self._largest_holder(lambda each: each.unsent_bytes)
+            if holder is None:
+                return
+            holder.abort()
+
+    def _largest_holder(self, held: Callable[["HttpConnection"], int]) -> "HttpConnection | None":
+        """The connection that holds the most, among those of the address that holds the most."""
+        totals: dict[str, int] = {}
+        for connection in self.connections:
+            if bytes_held := held(connection):
+                totals[connection.address] = totals.get(connection.address, 0) + bytes_held
+        if not totals:
+            return None
+        address = max(totals, key=totals.__getitem__)
+        return max((each for each in self.connections if each.address == address), key=held)
+
+    def leave(self, connection: "HttpConnection") -> None:
+        if connection in self.connections:
+            del self.connections[connection]
+            self._address_connections[connection.address] -= 1
+            if not self._address_connections[connection.address]:
+                del self._address_connections[connection.address]
         if self.draining and not self.connections:
             self.emptied.set()
 

@@ -1,4 +1,4 @@
-"""The use cases of the product over a store and a clock; it knows neither HTTP nor SQS."""
+"""The use cases of the product over a store and a clock, without HTTP and SQS."""
 
 import asyncio
 import contextlib
@@ -40,18 +40,18 @@ class Service:
         return self.polls.draining
 
     async def start(self) -> None:
-        """Resume what the last run left, and keep house from now on."""
+        """Resume the moves of the last run, and start the regular cleaning."""
         await self.accounts.load()
         await self.moves.resume()
         self._housekeeping = asyncio.get_running_loop().create_task(self._keep_house())
 
     async def drain(self) -> None:
-        """Answer parked polls, stop background work; requests under way may finish."""
+        """Answer parked polls and stop background work; running requests may finish."""
         self.polls.drain()
         await self.moves.close()
         if self._housekeeping:
             self._housekeeping.cancel()
-            # Not awaited itself: whatever it ended with must not keep the store from closing.
+            # Not awaited directly: its exception must not keep the store from closing.
             await asyncio.wait([self._housekeeping])
             self._housekeeping = None
 
@@ -68,12 +68,12 @@ class Service:
                 log.warning("housekeeping: %s", error)
 
     async def drop_expired(self) -> None:
-        """Give back the space of messages that nobody came for."""
+        """Remove messages whose retention has ended."""
         after = ""
         while page := await self.queues.page(None, "", after, limits.QUEUES_LISTED.most):
             for queue in page:
                 with contextlib.suppress(QueueMissing):
-                    # It was removed while others were looked after.
+                    # It was removed meanwhile.
                     await self.queues.drop_expired(queue)
             after = str(page[-1].key)
 

@@ -1,8 +1,8 @@
-"""Accounts, their keys and passwords: kept by the store, looked up here without waiting.
+"""Accounts with their keys and passwords: stored by the store, looked up in memory.
 
-Implements `core.access.Keyring`. Changes are made one at a time, by compare-and-set; what others
-see changes after the write is durable, also when the caller went away meanwhile. The root account
-can be neither disabled nor removed, and the key of its key file is not written to the store.
+Implements `core.access.Keyring`. Changes are made one at a time, by compare-and-set. Others see
+a change after it is durable, also if its caller has gone away. The root account cannot be
+disabled or removed, and the key of its key file is not written to the store.
 """
 
 import asyncio
@@ -72,7 +72,7 @@ class Accounts:
         self.bytes_max = self._register.bytes_max
 
     async def load(self) -> None:
-        """Take what the store has; called before anything else, and after a lost race."""
+        """Read all accounts; called at the start and after a lost race."""
         self._register.replace_all(await self._catalogue.accounts())
 
     def use_root_key(self, key: AccessKey) -> None:
@@ -88,14 +88,14 @@ class Accounts:
         return self._register.shown(self._held(number))
 
     def resolve(self, text: str) -> Account:
-        """By number or by name."""
+        """The account of that number or name."""
         return self.get(text if is_number(text) else self._register.number_of(text) or text)
 
     def all(self) -> list[Account]:
         return [self._register.shown(account) for account in self._register]
 
     def check_stays(self, number: str) -> None:
-        """Refuses new queues of an account that is being removed."""
+        """Refuse new queues of an account that is being removed."""
         if number in self._leaving:
             raise AccountMissing(number)
 
@@ -133,7 +133,7 @@ class Accounts:
         return await self._edit(number, lambda held: msgspec.structs.replace(held, **changes))
 
     async def remove(self, number: str) -> None:
-        """Refused while it owns queues."""
+        """Remove an account that owns no queues."""
         if number == self.root:
             raise AccountProtected("The root account cannot be removed.")
         await self._alone(self._remove(number))
@@ -144,7 +144,7 @@ class Accounts:
         await self._keep_password(number, password)
 
     async def password_holds(self, name_or_number: str, password: str) -> Account | None:
-        """The account whose password this is, unless it is disabled."""
+        """The account with this password; None if it is wrong or the account is disabled."""
         number = self._register.number_of(name_or_number) or name_or_number
         account = self._register.account(number)
         kept = account.password_hash if account else None
@@ -152,19 +152,19 @@ class Accounts:
             return None
         if self._passwords.stale(kept):
             with contextlib.suppress(DoveError):
-                # Whoever knows the password gets in, also when the store takes no writes.
+                # A right password is accepted also while the store accepts no writes.
                 await self._keep_password(number, password)
         now = self._register.account(number)
         return self._register.shown(now) if now and now.enabled else None
 
     async def add_credential(self, number: str, *, expires_ms: int | None = None) -> Credential:
-        """A new key; its secret is told only here."""
+        """Create a key. Its secret is returned here and nowhere else."""
         made = self._new_credential(expires_ms)
         await self._edit(number, lambda held: self._with_credential(held, made))
         return made
 
     async def rotate(self, number: str, key_id: str, *, grace_ms: int) -> Credential:
-        """A new key in place of that one, which goes on for `grace_ms` unless it ends before."""
+        """Replace a key by a new one. The old one stays valid for `grace_ms`, or until its end."""
         if not limits.ROTATION_GRACE_MS.holds(grace_ms):
             most = limits.ROTATION_GRACE_MS.most
             raise InvalidValue("grace_ms", grace_ms, f"From 0 to {most}.")
@@ -215,14 +215,14 @@ class Accounts:
         return await self._alone(self._replace(number, edit))
 
     async def _alone(self, change: Coroutine[Any, Any, T]) -> T:
-        """One change at a time; one that was begun ends, so that what is seen is what is kept."""
+        """Run one change at a time, to its end, so that memory and store agree."""
 
         async def changed() -> T:
             async with self._writing:
                 return await change
 
         changing = asyncio.ensure_future(changed())
-        # Asked for, so that nobody complains when the caller has gone away.
+        # Read the exception, so that asyncio does not log it when the caller has gone.
         changing.add_done_callback(lambda done: done.cancelled() or done.exception())
         return await asyncio.shield(changing)
 
@@ -258,7 +258,7 @@ class Accounts:
 
     async def _remove(self, number: str) -> None:
         self._held(number)
-        # Queues are refused from now on: one that came between look and removal would be nobody's.
+        # From now on new queues are refused: one created before the removal would have no owner.
         self._leaving.add(number)
         try:
             if not await self._catalogue.remove_account(number):

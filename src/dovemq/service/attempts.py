@@ -1,7 +1,7 @@
-"""Receives that may be repeated: the same attempt id gets the same messages and receipts.
+"""Repeatable receives: the same attempt id gets the same messages and receipts.
 
-Kept in memory for the attempt interval, bounded in number and size; void as soon as one of the
-messages was settled or its lease changed by the caller.
+They are kept in memory for the attempt interval, bounded in number and size. An attempt ends as
+soon as the caller settles one of its messages or changes a lease.
 """
 
 from collections import OrderedDict
@@ -15,11 +15,11 @@ from dovemq.core.commands import Lease
 
 ATTEMPTS_MAX: Final = 10_000
 BODIES_LENGTH_MAX: Final = 64 * 1024 * 1024
-"""Characters of all bodies kept here: messages that are settled by nobody stay the interval."""
+"""Characters of all bodies kept here; messages that are not settled stay for the interval."""
 
 
 class Delivery(Struct, frozen=True):
-    """A leased message with its receipt as the caller will give it back."""
+    """A leased message and its receipt as text."""
 
     lease: Lease
     receipt: str
@@ -67,7 +67,7 @@ class Attempts:
                 self._by_receipt.pop(delivery.receipt, None)
 
     def touched(self, receipts: Iterable[str]) -> None:
-        """The caller used these receipts: attempts that hold them are void."""
+        """End the attempts that hold one of these receipts, which the caller has used."""
         if self._by_receipt:
             for receipt in receipts:
                 key = self._by_receipt.get(receipt)

@@ -1,7 +1,7 @@
-"""What the audit log holds, and how a change is done under it.
+"""The entries of the audit log, and how a change is recorded.
 
-Owns the order of things: no change begins while the log cannot be written, and the entry of a
-change is on disk before the change is answered. Where the entries are kept is another's matter.
+Owns the order: no change starts while the log cannot be written, and the entry of a change is on
+disk before the change is answered. An implementation of `Audit` stores the entries.
 """
 
 import asyncio
@@ -11,20 +11,24 @@ from typing import Any, Final, Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
-from dovemq.core.errors import AccessDenied, RequestError
+from dovemq.core.errors import AccessDenied, Busy, Draining, RequestError
 
 OK: Final = "ok"
 UNANSWERED: Final = "unanswered"
-"""The outcome when the client left in the midst of it: done, or not done."""
-DETAILS_BYTES_MAX: Final = 16 << 10
+"""The outcome when the client left before its answer: the change was made, or not."""
+DETAILS_BYTES_MAX: Final = 2 << 10
+DETAIL_BYTES_MAX: Final = 1 << 10
+
+_UNRECORDED: Final = (RequestError, Busy, Draining)
 
 T = TypeVar("T")
 
 
 class AuditEntry(Struct, frozen=True):
-    """Who asked for what, and what became of it. No secret, no message.
+    """One change or denied change: its caller, its action and its outcome.
 
-    `account` is None when nobody is known to have asked, `key_id` when no key signed.
+    It holds no secret and no message. `account` is None if the caller is unknown, `key_id` if no
+    key signed.
     """
 
     at_ms: int
@@ -44,10 +48,10 @@ class Audit(Protocol):
         ...
 
     def add(self, entry: AuditEntry) -> Awaitable[None]:
-        """Taken when called, durable when answered.
+        """Take an entry at once; the awaitable is done when the entry is durable.
 
-        An entry that cannot be written raises `AuditUnwritable`; it is kept and written before
-        any later one.
+        It raises `AuditUnwritable` if the entry cannot be written. The entry is then kept and
+        written before any later one.
         """
         ...
 
@@ -58,9 +62,10 @@ async def audited(
     entry: Callable[[str], AuditEntry],
     code_of: Callable[[Exception], str],
 ) -> T:
-    """Do it and record it: what was done, what may have been done, and what was denied.
+    """Run a change and record it, if it was made, may have been made, or was denied.
 
-    A request that is refused for another reason has changed nothing and is not recorded.
+    A request that is refused for another reason has changed nothing and is not recorded. Nor is
+    one that was refused for lack of capacity: a client could fill the log with such requests.
     """
     audit.check()
     try:
@@ -69,7 +74,7 @@ async def audited(
         audit.add(entry(UNANSWERED))
         raise
     except Exception as error:
-        if isinstance(error, AccessDenied) or not isinstance(error, RequestError):
+        if isinstance(error, AccessDenied) or not isinstance(error, _UNRECORDED):
             await audit.add(entry(code_of(error)))
         raise
     await audit.add(entry(OK))
@@ -77,6 +82,12 @@ async def audited(
 
 
 def bounded(details: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The details, or how long they would be: a client chooses them."""
-    size_bytes = len(msgspec.json.encode(details))
-    return details if size_bytes <= DETAILS_BYTES_MAX else {"omitted_bytes": size_bytes}
+    """The details, with long values replaced by their size: a client chooses them."""
+    short = {name: _bounded(value, DETAIL_BYTES_MAX) for name, value in details.items()}
+    shortened: Mapping[str, Any] = _bounded(short, DETAILS_BYTES_MAX)
+    return shortened
+
+
+def _bounded(value: Any, bytes_max: int) -> Any:
+    size_bytes = len(msgspec.json.encode(value))
+    return value if size_bytes <= bytes_max else {"omitted_bytes": size_bytes}

@@ -1,6 +1,6 @@
-"""Sending, receiving and settling messages: the hot path.
+"""Sends, receives and settles messages: the hot path.
 
-Owns what a store does not know: receipts as text, long polls, repeated attempts, and the move of
+Owns what stores do not do: receipts as text, long polls, repeated attempts, and the move of
 exhausted messages to their dead-letter queue.
 """
 
@@ -43,7 +43,7 @@ from dovemq.service.quotas import ByteQuotas
 from dovemq.service.transfers import dead_letter
 
 REDRIVE_RETRY_MS: Final = 5 * limits.SECOND_MS
-"""When a move to the dead-letter queue that failed for want of space is tried again."""
+"""Time until a failed move to a full dead-letter queue is tried again."""
 
 
 class Messages:
@@ -82,7 +82,7 @@ class Messages:
         attempt_id: str | None = None,
         trail: Trail | None = None,
     ) -> list[Delivery]:
-        """Up to `count_max` messages; waits up to `wait_ms` for the first one."""
+        """Lease up to `count_max` messages; wait up to `wait_ms` for the first one."""
         settings = queue.settings
         lease_ms = settings.lease_ms if lease_ms is None else lease_ms
         wait_ms = settings.wait_ms if wait_ms is None else wait_ms
@@ -106,7 +106,7 @@ class Messages:
     async def settle(
         self, queue: Queue, receipts: Sequence[str], trail: Trail | None = None
     ) -> list[RequestError | None]:
-        """None for each message that is gone for good, else why it is not."""
+        """Delete messages by receipt. Returns None for each deleted message, else the reason."""
         self._attempts.touched(receipts)
         results, positions, decoded = self._decoded(queue, receipts)
         if decoded:
@@ -122,7 +122,7 @@ class Messages:
     async def extend(
         self, queue: Queue, changes: Sequence[tuple[str, int]]
     ) -> list[RequestError | None]:
-        """Hide each message for so many ms from now; None where that was done."""
+        """Hide each message for a time from now. Returns None where that was done."""
         now_ms = self._clock.now_ms()
         texts = [text for text, _ in changes]
         self._attempts.touched(texts)
@@ -159,13 +159,13 @@ class Messages:
     ) -> list[Delivery]:
         until_ms = self._clock.now_ms() + wait_ms
         partition = self._store.partition(queue, 0)
-        with self._polls.lot(queue.number, partition) as lot:
+        with self._polls.of_queue(queue.number, partition) as waiting:
             while True:
-                changes = lot.changes
+                changes = waiting.changes
                 deliveries = await self._take_in_turn(queue, count_max, lease_ms)
                 if deliveries:
                     return deliveries
-                if not await self._polls.park(queue.number, lot, changes, until_ms):
+                if not await self._polls.park(queue.number, waiting, changes, until_ms):
                     return []
                 found = await self._store.catalogue.find(queue.key)
                 if found is None or found.number != queue.number:
@@ -173,7 +173,7 @@ class Messages:
                 queue = found
 
     async def _take_in_turn(self, queue: Queue, count_max: int, lease_ms: int) -> list[Delivery]:
-        """A poll that fails hands its turn on: others may be answered what it was woken for."""
+        """Lease messages for a poll; if that fails, another poll gets its turn."""
         try:
             return await self._take(queue, count_max, lease_ms)
         except DoveError:
@@ -181,7 +181,7 @@ class Messages:
             raise
 
     async def _take(self, queue: Queue, count_max: int, lease_ms: int) -> list[Delivery]:
-        """What can be had now; polls learn whether there is more, and when to look again."""
+        """Lease what is claimable now, and tell polls whether and when there is more."""
         redrive = queue.settings.redrive
         target = await self._store.catalogue.find(redrive.target) if redrive else None
         if target and (target.key == queue.key or not target.takes_dead_letters_of(queue.key)):
@@ -209,9 +209,9 @@ class Messages:
     async def _move_out(
         self, queue: Queue, partition: Partition, target: Queue, leased: Leased
     ) -> bool:
-        """Whether the exhausted messages have left the queue.
+        """Move exhausted messages; returns whether they have left the queue.
 
-        A move that was begun goes on when its caller goes away: half of it is a second copy.
+        A started move continues when its caller goes away: half a move is a second copy.
         """
         moving = self._dead_letter(queue, partition, target, leased.exhausted)
         try:
@@ -232,13 +232,13 @@ class Messages:
             receipts = [lease.receipt for lease in exhausted]
             await partition.release(receipts, self._clock.now_ms())
         except UnavailableError:
-            # Visible again at once they would be met again at once, without end.
+            # If they were visible at once, the next receive would try the same move, without end.
             retries = [(lease.receipt, REDRIVE_RETRY_MS) for lease in exhausted]
             await partition.extend(retries, self._clock.now_ms())
         return False
 
     async def _again(self, queue: Queue, attempt: AttemptKey, lease_ms: int) -> list[Delivery]:
-        """What the same attempt got before, if all its leases still held and now run anew."""
+        """The messages of the same attempt, if all its leases are still valid; they start anew."""
         repeated = self._attempts.recall(attempt, self._clock.now_ms())
         if not repeated:
             return []

@@ -1,6 +1,6 @@
-"""Move tasks: all messages of a dead-letter queue back to where they came from, or elsewhere.
+"""Move tasks: they move all messages of a dead-letter queue to another queue.
 
-A task is durable: a running one goes on after a restart. One task at a time per source.
+A task is durable: it continues after a restart. A source has one task at a time.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class Moves:
         self._progress: dict[str, Move] = {}
 
     async def resume(self) -> None:
-        """Go on with the tasks that the last run of the service left behind."""
+        """Continue the tasks that the last run of the service left."""
         for move in await self._catalogue.moves():
             if move.status is MoveStatus.RUNNING:
                 source = await self._catalogue.find(QueueKey.parse(move.source))
@@ -80,7 +80,7 @@ class Moves:
         return move
 
     async def listing(self, source: QueueKey, count_max: int) -> list[Move]:
-        """Newest first, the running ones with their progress of this moment."""
+        """The tasks, newest first; running ones with their current progress."""
         if await self._catalogue.find(source) is None:
             raise ResourceMissing("source")
         saved = await self._catalogue.moves(source)
@@ -115,7 +115,7 @@ class Moves:
             del self._progress[move.move_id]
             raise
         except asyncio.CancelledError:
-            # It becomes durable all the same: a running task must not be without a runner.
+            # It becomes durable anyway: a running task must not be without a runner.
             self._launch(move, source_number)
             raise
         self._launch(move, source_number)
@@ -153,7 +153,7 @@ class Moves:
             return False
         source = await self._catalogue.find(QueueKey.parse(move.source))
         if source is None or source.number != source_number:
-            # The task went with its queue; a later queue of that name is another.
+            # The task was removed with its queue; a later queue of that name is another.
             return False
         now_ms = self._clock.now_ms()
         count_max = min(_batch(move), move.to_move - move.moved)
@@ -199,5 +199,5 @@ class Moves:
 
 
 def _batch(move: Move) -> int:
-    """How many messages go at once: no more than the rate allows in a second."""
+    """The messages of one batch: no more than the rate allows in a second."""
     return min(MOVE_COUNT_MAX, move.rate_per_second or MOVE_COUNT_MAX)

@@ -1,7 +1,7 @@
-"""Passwords of accounts: argon2id, in threads, few at a time since each takes memory.
+"""Hashes and checks passwords: argon2id, in threads, few at a time since each needs memory.
 
-A check costs the same whether or not there is a password to compare with, so that the time of an
-answer does not tell which accounts exist.
+A check takes the same time whether or not there is a password to compare with, so that the time
+of an answer does not show which accounts exist.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from dovemq.core.errors import Busy
 T = TypeVar("T")
 
 HASHINGS_MAX: Final = 2
-"""At the same time; each takes 64 MiB."""
+"""Hashings at the same time; each takes 64 MiB."""
 WAITING_MAX: Final = 64
 
 
@@ -33,7 +33,7 @@ class Passwords:
         return await self._in_turn(lambda: self._holds(password_hash, password))
 
     def stale(self, password_hash: str) -> bool:
-        """Whether it was made with other parameters than are in use now."""
+        """Whether the hash was made with other parameters than those in use now."""
         return self._hasher.check_needs_rehash(password_hash)
 
     def _holds(self, password_hash: str | None, password: str) -> bool:
@@ -49,7 +49,7 @@ class Passwords:
         if self._waiting >= WAITING_MAX:
             raise Busy("Too many passwords are being checked")
         self._waiting += 1
-        # A caller that goes away does not end the thread, which keeps its turn until it is done.
+        # The thread goes on without a caller that leaves, and keeps its turn until it is done.
         working = asyncio.ensure_future(self._work(work))
         working.add_done_callback(self._worked)
         return await asyncio.shield(working)
@@ -61,5 +61,5 @@ class Passwords:
     def _worked(self, working: "asyncio.Future[T]") -> None:
         self._waiting -= 1
         if not working.cancelled():
-            # Asked for, so that nobody complains when the caller has gone away.
+            # Read the exception, so that asyncio does not log it when the caller has gone.
             working.exception()

@@ -1,4 +1,4 @@
-"""Creating, changing and removing queues, and what an owner asks of one as a whole."""
+"""Creates, changes, purges and removes queues."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -28,11 +28,33 @@ from dovemq.core.queue import (
     settings_with,
 )
 from dovemq.service.accounts import Accounts
-from dovemq.service.bans import Bans
 from dovemq.service.polls import Polls
 
 DROP_COUNT_MAX: Final = 10_000
 REPLACE_ATTEMPTS_MAX: Final = 100
+BANS_MAX: Final = 10_000
+
+
+class Bans:
+    """Names that may not be used again for a while: AWS's rules of 60 seconds, if strict."""
+
+    def __init__(self, ban_ms: int) -> None:
+        self._ban_ms = ban_ms
+        self._ends_ms: dict[str, int] = {}
+
+    def start(self, name: str, now_ms: int) -> None:
+        if not self._ban_ms:
+            return
+        self._ends_ms.pop(name, None)
+        self._ends_ms[name] = now_ms + self._ban_ms
+        while self._ends_ms:
+            oldest = next(iter(self._ends_ms))
+            if len(self._ends_ms) <= BANS_MAX and self._ends_ms[oldest] > now_ms:
+                break
+            del self._ends_ms[oldest]
+
+    def banned(self, name: str, now_ms: int) -> bool:
+        return self._ends_ms.get(name, 0) > now_ms
 
 
 class Queues:
@@ -57,7 +79,7 @@ class Queues:
         self._purged = Bans(limits.BAN_MS if strict else 0)
 
     async def create(self, key: QueueKey, changes: Changes, tags: Mapping[str, str]) -> Queue:
-        """The queue of that key; one that exists must agree with every given setting."""
+        """Create a queue. An existing one is returned if it agrees with every given setting."""
         now_ms = self._clock.now_ms()
         fifo = bool(changes.get("fifo", False))
         check_queue_name(key.name, fifo=fifo)
@@ -92,7 +114,7 @@ class Queues:
         return await self._catalogue.page(account, prefix, after, count_max)
 
     async def change(self, key: QueueKey, changes: Changes) -> Queue:
-        """The queue with its new settings; polls look again, since a pause may have ended."""
+        """Change settings. Polls look again, since a pause may have ended."""
 
         async def edited(queue: Queue) -> Queue:
             settings = settings_with(queue.settings, changes)
@@ -119,7 +141,7 @@ class Queues:
         return await self._store.partition(queue, 0).counts(self._clock.now_ms())
 
     async def purge(self, key: QueueKey) -> None:
-        """Remove every message sent until now, in bounded steps."""
+        """Remove all messages sent until now, in bounded steps."""
         queue = await self.find(key)
         now_ms = self._clock.now_ms()
         if self._purged.banned(str(key), now_ms):
@@ -128,9 +150,9 @@ class Queues:
         await self.drop(queue, now_ms + 1)
 
     async def drop_expired(self, queue: Queue) -> None:
-        """Remove what has outlived the retention period; the space comes back to the store.
+        """Remove messages whose retention has ended, and free their space.
 
-        Younger deduplication ids than the interval stay: the store drops such messages by itself.
+        Deduplication ids younger than the interval stay; the store drops such messages by itself.
         """
         age_ms = max(queue.settings.retention_ms, limits.DEDUPLICATION_MS)
         await self.drop(queue, self._clock.now_ms() - age_ms + 1)
@@ -152,7 +174,7 @@ class Queues:
         if queues_max is None:
             self._accounts.check_stays(account)
             return await self._catalogue.create(queue)
-        # One at a time: two that look for the last place together would both find it free.
+        # One at a time: two concurrent calls could both see the last free place.
         async with self._creating:
             owned = await self._owned(account)
             if len(owned) >= queues_max and queue.key not in owned:
@@ -169,7 +191,7 @@ class Queues:
         return owned
 
     async def _replace(self, key: QueueKey, edit: Callable[[Queue], Awaitable[Queue]]) -> Queue:
-        """The queue as stored after `edit`, which is repeated when another change came first."""
+        """Apply `edit` and store the queue; repeat if another change came first."""
         for _ in range(REPLACE_ATTEMPTS_MAX):
             if await self._catalogue.replace(await edit(await self.find(key))):
                 return await self.find(key)

@@ -1,10 +1,10 @@
-"""How many bytes an account stores, and whether a send still fits its quota.
+"""Byte quotas: whether a send still fits the quota of the queue's owner.
 
-A queue's messages count for its owner, whoever sent them. What is known is a sum over the
-owner's queues, some milliseconds old, and what was sent since: never less than what is stored, so
-a quota is not exceeded; messages that left meanwhile may be counted for `MEASURED_MS_MIN` longer.
-A batch that does not fit is refused as a whole. Moves between queues are never refused: the
-message is stored already.
+A queue's messages count for its owner, whoever sent them. The known use is a sum over the owner's
+queues, some milliseconds old, plus the sends since then. It is never less than what is stored, so a
+quota is not exceeded; removed messages may count for `MEASURED_MS_MIN` longer. A batch that does
+not fit is refused as a whole. Moves between queues are never refused, since the message is stored
+already.
 """
 
 import asyncio
@@ -23,9 +23,9 @@ from dovemq.core.sending import stored_units
 from dovemq.service.accounts import Accounts
 
 MEASURED_MS_MIN: Final = 250
-"""An account at its quota is not measured more often."""
+"""The least time between two sums for an account at its quota."""
 MEASURED_MS_MAX: Final = 5 * limits.SECOND_MS
-"""Others may store for an account too: what was measured longer ago than this is measured anew."""
+"""The age at which a sum is made again, since other accounts may send to these queues too."""
 
 
 class _Use(Struct, eq=False):
@@ -45,7 +45,7 @@ class ByteQuotas:
         self._store = store
         self._uses: dict[str, _Use] = {}
         self.limited = accounts.bytes_max
-        """By account; one that is not in it may send without asking here."""
+        """Quotas by account; the sends of other accounts need no check."""
 
     async def send(
         self, queue: Queue, drafts: Sequence[Draft], now_ms: int
@@ -60,7 +60,7 @@ class ByteQuotas:
             stored = sum(size for size, answer in pairs if isinstance(answer, Sent))
             return answers
         except asyncio.CancelledError:
-            # It goes on without its caller.
+            # The send continues without its caller.
             stored = sum(sizes)
             raise
         finally:
@@ -93,7 +93,7 @@ class ByteQuotas:
                 return
             sent_before = use.sent
             measured = await self._sum(account, now_ms)
-            # What was sent while the sum was made may be in it or not.
+            # Messages sent while the sum was made may be in it or not.
             use.measured, use.measured_ms = measured, now_ms
             use.sent -= sent_before
 
@@ -103,7 +103,7 @@ class ByteQuotas:
         while page := await catalogue.page(account, "", after, limits.QUEUES_LISTED.most):
             for queue in page:
                 with contextlib.suppress(QueueMissing):
-                    # It was removed while the others were looked at.
+                    # It was removed meanwhile.
                     counts = await self._store.partition(queue, 0).counts(now_ms)
                     total += counts.bytes
             after = str(page[-1].key)

@@ -1,7 +1,7 @@
-"""What is known of accounts without asking the store: by number, by name, by access key.
+"""Accounts in memory: by number, by name, by access key.
 
-The root account is always in it, and the key of its key file is its first one; as long as nothing
-else is known of it, it is not in the store. Refuses nothing and writes nothing.
+The root account is always present, and the key of its key file is its first key. It is not in the
+store until it is changed. The register checks and writes nothing.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,12 +20,12 @@ class Register:
         self.root = root
         self.root_key: AccessKey | None = None
         self.bytes_max: dict[str, int] = {}
-        """Of the accounts that have this quota, so that the others cost one look."""
+        """The accounts that have this quota, so that the others need one look-up."""
         self._created_ms = now_ms
         self._accounts: dict[str, Account] = {}
         self._numbers: dict[str, str] = {}
         self.keys: dict[str, AccessKey] = {}
-        """By key id, also those that are disabled or have expired."""
+        """Access keys by id, also those that are disabled or have expired."""
         self.replace_all(())
 
     def __len__(self) -> int:
@@ -47,7 +47,7 @@ class Register:
         self._root_key_prevails()
 
     def account(self, number: str) -> Account | None:
-        """As the store keeps it."""
+        """The account as the store has it."""
         return self._accounts.get(number)
 
     def number_of(self, name: str) -> str | None:
@@ -58,7 +58,7 @@ class Register:
         return NO_QUOTAS if account is None else account.quotas
 
     def shown(self, account: Account) -> Account:
-        """With the key that the store does not keep."""
+        """The account with the key that is not in the store."""
         key = self.root_key
         if key is None or account.number != self.root:
             return account
@@ -93,11 +93,11 @@ class Register:
         self._root_key_prevails()
 
     def _root_key_prevails(self) -> None:
-        """Also where somebody has put a key of an account into the file."""
+        """The key file wins, also if it holds a key id of another account."""
         if self.root_key is not None:
             self.keys[self.root_key.key_id] = self.root_key
 
     def _new_root(self) -> Account:
-        # An account that was root before another number was set keeps the name.
+        # The account that was root before the setting changed keeps the name.
         name = f"{ROOT_NAME}-{self.root}" if ROOT_NAME in self._numbers else ROOT_NAME
         return Account(self.root, name, self._created_ms, Role.ADMIN)

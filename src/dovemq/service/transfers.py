@@ -1,6 +1,6 @@
-"""Moving messages from queue to queue: `adopt` at the target, then `settle` at the source.
+"""Moves messages between queues: `adopt` at the target, then `settle` at the source.
 
-In that order a message is never in none; a crash in between repeats the move, and `adopt` is
+In this order a message is never lost. A crash in between repeats the move, and `adopt` is
 idempotent.
 """
 
@@ -16,7 +16,7 @@ from dovemq.core.queue import Queue
 async def dead_letter(
     store: Store, source: Queue, target: Queue, leases: Sequence[Lease], now_ms: int
 ) -> None:
-    """Messages keep the count of the receives that were answered, and learn where they came from.
+    """Move messages to a dead-letter queue with their count of receives and their source.
 
     The lease under which they are moved was never answered, so it does not count.
     """
@@ -34,7 +34,7 @@ async def dead_letter(
 async def move_back(
     store: Store, source: Queue, target: Queue, leases: Sequence[Lease], now_ms: int
 ) -> None:
-    """Messages start afresh at the target: no receives, no origin."""
+    """Move messages back; they start again without receives and without a source."""
     transfers = [Transfer(msgspec.structs.replace(lease.message, source=None)) for lease in leases]
     await _move(store, source, target, leases, transfers, now_ms)
 

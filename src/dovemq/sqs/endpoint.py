@@ -16,7 +16,7 @@ from dovemq.core.errors import RequestError, UnavailableError
 from dovemq.http import HttpRequest, HttpResponse, is_host
 from dovemq.service import Service
 from dovemq.service.audit import Audit
-from dovemq.service.failures import Failures
+from dovemq.service.failure_limits import FailureLimit
 from dovemq.service.throttle import Throttle
 from dovemq.sqs import json10, query, shapes
 from dovemq.sqs.admission import Admission
@@ -50,7 +50,7 @@ class SqsEndpoint:
         public_url: str | None,
         new_id: Callable[[], str],
         audit: Audit | None = None,
-        failures: Failures | None = None,
+        failures: FailureLimit | None = None,
         throttle: Throttle | None = None,
         *,
         trace: Trace | None = None,
@@ -77,6 +77,21 @@ class SqsEndpoint:
         self._permissions = asyncio.Lock()
         self._origins: BoundedDict[str, str] = BoundedDict()
         self._secure_origins: BoundedDict[str, str] = BoundedDict()
+
+    def check_head(self, head: HttpRequest) -> HttpResponse | None:
+        """The refusal of a request whose body need not be read, or None."""
+        if self._admission is None:
+            return None
+        begun_ns = self._timer_ns()
+        try:
+            self._admission.check_head(head, self._service.clock.now_ms())
+        except RequestError as error:
+            request_id = f"{self._ids_prefix}{next(self._numbers):012x}"
+            refuse = json10.refuse if json10.speaks(head) else query.refuse
+            response = refuse(error, request_id, head)
+            self._count(head, request_id, begun_ns, None, None, response.status)
+            return response
+        return None
 
     async def handle(self, request: HttpRequest) -> HttpResponse:
         request_id = f"{self._ids_prefix}{next(self._numbers):012x}"

@@ -7,7 +7,6 @@ service issues no temporary keys.
 
 import email.utils
 import hmac
-import re
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Final
@@ -45,7 +44,6 @@ _MISMATCH: Final = (
     "The request signature we calculated does not match the signature you provided. Check your "
     "AWS Secret Access Key and signing method. Consult the service documentation for details."
 )
-_KEY_ID: Final = re.compile(r"Credential=(\w{1,128})(?:/|%2F)", re.ASCII)
 _PRESIGNED: Final = ("Algorithm", "Credential", "Date", "Expires", "SignedHeaders", "Signature")
 
 
@@ -68,7 +66,6 @@ class Verifier:
         self._claims: BoundedDict[str, Claim] = BoundedDict()
         self._signing_keys: BoundedDict[tuple[str, str], SigningKey] = BoundedDict()
         self._times: BoundedDict[str, int] = BoundedDict()
-        self._verified: BoundedDict[str, bool] = BoundedDict()
 
     def verify(self, request: HttpRequest, now_ms: int) -> AccessKey:
         authorization = request.headers.get("authorization")
@@ -83,10 +80,18 @@ class Verifier:
             raise AccessKeyExpired("The security token included in the request is expired")
         return key
 
-    def knows(self, request: HttpRequest) -> bool:
-        """Whether the key that the request names has signed a valid request before."""
-        named = _KEY_ID.search(request.headers.get("authorization", request.query))
-        return named is not None and named[1] in self._verified
+    def check_head(self, head: HttpRequest) -> None:
+        """Raise if the signature is invalid whatever the body is: by its form, scope or key."""
+        authorization = head.headers.get("authorization")
+        if authorization is not None:
+            prefix = authorization.rpartition("Signature=")[0]
+            claim = self._claims.get(prefix) or self._read_authorization(authorization)[0]
+        elif "X-Amz-Signature=" in head.query:
+            values = _presigned_values(head.query)
+            claim = self._read_claim(values["Credential"], values["SignedHeaders"])
+        else:
+            raise SignatureMissing("Request is missing Authentication Token")
+        self._enabled_key(claim.key_id)
 
     def _verify_header(self, request: HttpRequest, authorization: str, now_ms: int) -> AccessKey:
         # A client sends the same header each time, except for the signature: it is read once.
@@ -105,7 +110,6 @@ class Verifier:
         if known is None and authorization.endswith("Signature=" + given):
             # Only now: invalid requests must neither fill the cache nor push others out.
             self._claims.keep(prefix, claim)
-            self._verified.keep(claim.key_id, True)
         return key
 
     def _verify_presigned(self, request: HttpRequest, now_ms: int) -> AccessKey:
@@ -123,9 +127,7 @@ class Verifier:
         if signed_ms > now_ms + SKEW_MS_MAX:
             raise SignatureExpired(_skew_text(date, signed_ms, now_ms))
         query = canonical_query(request.query, omit="X-Amz-Signature")
-        key = self._check(request, claim, date, query, values["Signature"])
-        self._verified.keep(claim.key_id, True)
-        return key
+        return self._check(request, claim, date, query, values["Signature"])
 
     def _check(
         self, request: HttpRequest, claim: Claim, date: str, query: str, given: str
@@ -133,9 +135,7 @@ class Verifier:
         # The target names the operation: if it were not signed, anybody could replace it.
         if not claim.target_signed and "x-amz-target" in request.headers:
             raise SignatureMismatch(_unsigned_text("X-Amz-Target"))
-        key = self._keyring.find(claim.key_id)
-        if key is None or not key.enabled:
-            raise AccessKeyUnknown("The security token included in the request is invalid.")
+        key = self._enabled_key(claim.key_id)
         canonical = canonical_request(
             request.method, request.path, query, request.headers, claim.headers, request.body
         )
@@ -147,6 +147,12 @@ class Verifier:
         expected = signing_key.signature(date, canonical)
         if not (given.isascii() and hmac.compare_digest(expected, given)):
             raise SignatureMismatch(_MISMATCH)
+        return key
+
+    def _enabled_key(self, key_id: str) -> AccessKey:
+        key = self._keyring.find(key_id)
+        if key is None or not key.enabled:
+            raise AccessKeyUnknown("The security token included in the request is invalid.")
         return key
 
     def _signed_ms(self, date: str, claim: Claim) -> int:

@@ -1,4 +1,4 @@
-"""The root account's access key: made at the first start, kept in one file of the data directory.
+"""The root account's access key: created at the first start, in a file of the data directory.
 
 Only the owner can read the file, and it is never overwritten. To replace a lost key, remove the
 file: the next start makes a new one.
@@ -60,7 +60,7 @@ def read_key(path: Path, account: str) -> AccessKey:
 
 
 def ensure_key(directory: Path, choose: Choose = secrets.choice) -> Path:
-    """The path of the key file, which is made, with its directory, if there is none."""
+    """The path of the key file, which is created with its directory if it does not exist."""
     path = key_path(directory)
     make_private_directory(directory)
     if path.exists():

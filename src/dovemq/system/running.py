@@ -22,7 +22,7 @@ class RunningServer(Struct, frozen=True):
     """The addresses of a running server as this machine reaches them, and its process id."""
 
     endpoint_url: str
-    admin_url: str
+    admin_url: str | None
     public_url: str | None
     region: str
     pid: int

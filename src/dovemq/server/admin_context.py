@@ -1,16 +1,16 @@
-"""What the routes of the admin API have in common: what is asked, by whom, and what serves it."""
+"""The types that all routes of the admin API share: the call, its caller, the route itself."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
 from dovemq.core import limits
 from dovemq.core.accounts import Account, Role
-from dovemq.core.errors import RequestError
+from dovemq.core.errors import AuditUnwritable, RequestError
 from dovemq.core.queue import QueueKey
 from dovemq.http import HttpResponse
 from dovemq.server.admin_views import Document
@@ -19,14 +19,17 @@ from dovemq.server.backups import Backups
 from dovemq.server.care import StoreCare
 from dovemq.server.measurements import Measurements
 from dovemq.server.metrics import Metrics
-from dovemq.server.sessions import Sessions
+from dovemq.server.sessions import LoginLimits, Sessions
 from dovemq.server.traffic import StreamedResponse
 from dovemq.service import Service
-from dovemq.service.failures import Failures
+
+PAGE: Final = limits.Range(1, 1_000)
+PAGE_DEFAULT: Final = 100
+"""Items of a list that are returned at once."""
 
 
 class AdminRefusal(RequestError):
-    """Answered as it stands."""
+    """A refusal with its own status and code."""
 
     def __init__(self, status: HTTPStatus, code: str, message: str) -> None:
         super().__init__(message)
@@ -35,17 +38,17 @@ class AdminRefusal(RequestError):
 
 
 class Caller(Struct, frozen=True):
-    """`key_id` is the key that signed; whoever logged in has the token of a session instead."""
+    """The account that calls, with the key that signed or the token of its session."""
 
     account: Account
     key_id: str | None = None
     token: str | None = None
 
 
-class Asked:
+class AdminCall:
     """One request to a route: the variable parts of its path, its query and its body.
 
-    `target` and `notes` are for the audit log: an act corrects and adds what it alone knows.
+    The audit log records `target` and `notes`, which the route's function may correct and extend.
     """
 
     def __init__(self, path: Mapping[str, str], caller: Caller | None, peer: str) -> None:
@@ -61,6 +64,12 @@ class Asked:
     def queue(self) -> QueueKey:
         return QueueKey(self.path["account"], self.path["name"])
 
+    @property
+    def own_account(self) -> str:
+        """The number of the calling account."""
+        assert self.caller is not None
+        return self.caller.account.number
+
     def number(self, name: str, default: int, allowed: limits.Range) -> int:
         text = self.query.get(name)
         if not text:
@@ -75,11 +84,8 @@ class Asked:
         return int(text)
 
 
-class Desk:
-    """What the routes work with. A store without care can be neither copied nor verified.
-
-    `failures` are those of logins.
-    """
+class AdminContext:
+    """The objects that the routes use. A store without care cannot be copied or verified."""
 
     def __init__(
         self,
@@ -88,7 +94,7 @@ class Desk:
         care: StoreCare | None = None,
         *,
         region: str = "us-east-1",
-        failures: Failures,
+        logins: LoginLimits,
         audit: AuditLog | None = None,
         sessions: Sessions | None = None,
         metrics: Metrics | None = None,
@@ -102,11 +108,12 @@ class Desk:
         self.region = region
         self.audit: AuditLog = audit or PassingAudit()
         self.sessions = sessions or Sessions()
-        self.failures = failures
+        self.logins = logins
         self.metrics = metrics
         self.measurements = measurements or Measurements()
         self.changing = asyncio.Lock()
-        """Held from the look at an account to its change, where the one depends on the other."""
+        """Held while an account is read and then changed, if the change depends on what was read.
+        """
 
     def verified(self) -> None:
         self.verifying = False
@@ -121,21 +128,30 @@ class Desk:
             return "ok"
         return str(msgspec.to_builtins(self.care.statistics)["state"])
 
-    @property
-    def ready(self) -> bool:
-        return self.store_state == "ok" and not self.service.draining
+    def unready_reason(self) -> str | None:
+        """Why the server should get no requests now; None if it should."""
+        if self.service.draining:
+            return "The service is draining."
+        if self.store_state != "ok":
+            return f"The store is {self.store_state}."
+        try:
+            self.audit.check()
+        except AuditUnwritable as error:
+            return str(error)
+        return None
 
 
-Act = Callable[[Desk, Asked], Awaitable["Document | StreamedResponse | HttpResponse"]]
+Act = Callable[[AdminContext, AdminCall], Awaitable["Document | StreamedResponse | HttpResponse"]]
 
 
-class Route(Struct, frozen=True):
-    """One thing that can be asked.
+class AdminRoute(Struct, frozen=True):
+    """One operation of the admin API.
 
-    `role` is the least that serves; None: any account will do, or nobody if it is not `signed`.
-    `query` names the parameters that it understands; any other is refused, as is a body other
-    than `body`. What is `audited` is recorded, but for the fields of the body that must not be.
-    `basic`: a key may also be shown by HTTP Basic.
+    `role` is the least role that it needs. With None it is open to every account, or to everybody
+    if it is not `signed`. With `own` an account needs no role for its own queues. `query` names
+    the allowed parameters and `body` the type of the body; anything else is refused. If it is
+    `audited` its calls are recorded, without the `unrecorded` fields of the body. `credentials`:
+    it creates access or changes it, so it is refused while signatures are not checked.
     """
 
     name: str
@@ -149,4 +165,5 @@ class Route(Struct, frozen=True):
     signed: bool = True
     audited: bool = False
     unrecorded: tuple[str, ...] = ()
-    basic: bool = False
+    own: bool = False
+    credentials: bool = False

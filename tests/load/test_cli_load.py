@@ -10,7 +10,7 @@ import pytest
 from dovemq.cli import build_parser, main
 from dovemq.cli.load_check import FAULTS
 from dovemq.load import checker
-from dovemq.load.judgement import Fault
+from dovemq.load.judgement import Violation
 from tests.load import fake_run
 from tests.load.fake_run import FakeRun
 
@@ -92,7 +92,7 @@ def test_missing_library_is_named_with_the_extra_that_brings_it(
 
 
 def test_options_say_what_the_checker_knows() -> None:
-    assert set(FAULTS) == {fault.value for fault in Fault}
+    assert set(FAULTS) == {fault.value for fault in Violation}
     parsed = {"rows_max": checker.ROWS_MAX, "histories": checker.HISTORIES_MAX}
     args = vars(build_parser().parse_args(["load", "check", "."]))
     assert {name: args[name] for name in parsed} == parsed

@@ -8,8 +8,6 @@ import statistics
 
 import pytest
 
-from dovemq.load.account import Account
-from dovemq.load.books import Activity, Books, News
 from dovemq.load.costs import (
     ATTEMPTS_MAX,
     ProcessorTime,
@@ -17,6 +15,8 @@ from dovemq.load.costs import (
     Undisturbed,
     tree_cpu_seconds,
 )
+from dovemq.load.counters import Activity, WorkerCounters, WorkerNews
+from dovemq.load.pending import PendingMessages
 from dovemq.load.results import figure, measured
 from dovemq.load.timings import Timings, joined
 
@@ -100,16 +100,16 @@ def test_rate_counts_from_the_end_of_the_warm_up_to_the_last_answer() -> None:
     assert (found.messages, found.rate, found.times.count) == (50, 20.0, 2)
 
 
-def news(worker: int = 0, *, sending: bool = False, **ids: list[str]) -> News:
-    books = Books(worker)
-    books.acknowledged = ids.get("acknowledged", [])
-    books.received = ids.get("received", [])
-    books.settled = ids.get("settled", [])
-    return books.news(sending=sending)
+def news(worker: int = 0, *, sending: bool = False, **ids: list[str]) -> WorkerNews:
+    counters = WorkerCounters(worker)
+    counters.acknowledged = ids.get("acknowledged", [])
+    counters.received = ids.get("received", [])
+    counters.settled = ids.get("settled", [])
+    return counters.news(sending=sending)
 
 
 def test_message_is_missing_from_its_acknowledgement_until_it_comes() -> None:
-    account = Account(1)
+    account = PendingMessages(1)
     account.add(news(acknowledged=["a", "b", "c"]))
     account.add(news(received=["b", "c"], settled=["c"]))
     assert (account.missing, account.open) == (1, 1)
@@ -118,14 +118,14 @@ def test_message_is_missing_from_its_acknowledgement_until_it_comes() -> None:
 
 
 def test_message_may_come_before_its_acknowledgement_is_heard_of() -> None:
-    account = Account(2)
+    account = PendingMessages(2)
     account.add(news(1, received=["g"], settled=["g"]))
     account.add(news(0, acknowledged=["g"]))
     assert (account.missing, account.open) == (0, 0)
 
 
 def test_sending_is_over_when_it_is_in_every_process() -> None:
-    account = Account(2)
+    account = PendingMessages(2)
     account.add(news(0, sending=False))
     assert account.sending
     account.add(news(1, sending=False))

@@ -11,7 +11,7 @@ import pytest
 from dovemq.core.commands import Ask, Draft
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
 from dovemq.load.checker import Rules
-from dovemq.load.judgement import Fault
+from dovemq.load.judgement import Violation
 from dovemq.stores.memory import MemoryPartition
 from dovemq.testing.nasty import CALM, AnswerLost, NastyStore, Nature, natures
 from dovemq.testing.schedules import EXACT, Workload, new_memory_store, play
@@ -37,32 +37,32 @@ ROUGH = Nature(
     pause_ms_max=500,
 )
 HASTY: dict[str, Any] = {"drain_ms_max": 3_000}
-PLANTED: dict[type[MemoryPartition], tuple[Fault, Nature, Workload]] = {
-    bugs.LeaseHidesNothing: (Fault.COLLIDED, ROUGH, Workload(**HASTY)),
+PLANTED: dict[type[MemoryPartition], tuple[Violation, Nature, Workload]] = {
+    bugs.LeaseHidesNothing: (Violation.COLLIDED, ROUGH, Workload(**HASTY)),
     bugs.LeaseEndsOneMillisecondEarly: (
-        Fault.COLLIDED,
+        Violation.COLLIDED,
         CALM,
         Workload(wait_ms=1_000, neglect=0.3, **HASTY),
     ),
-    bugs.SettleForgets: (Fault.RETURNED, ROUGH, Workload(**HASTY)),
-    bugs.DuplicatesGetNewIds: (Fault.LOST, ROUGH, Workload(fifo=True, **HASTY)),
-    bugs.SettleForgetsTheDeduplicationId: (Fault.DOUBLED, ROUGH, Workload(fifo=True, **HASTY)),
-    bugs.GroupsAreNotLocked: (Fault.LATE, ROUGH, Workload(fifo=True, receivers=3, **HASTY)),
+    bugs.SettleForgets: (Violation.RETURNED, ROUGH, Workload(**HASTY)),
+    bugs.DuplicatesGetNewIds: (Violation.LOST, ROUGH, Workload(fifo=True, **HASTY)),
+    bugs.SettleForgetsTheDeduplicationId: (Violation.DOUBLED, ROUGH, Workload(fifo=True, **HASTY)),
+    bugs.GroupsAreNotLocked: (Violation.LATE, ROUGH, Workload(fifo=True, receivers=3, **HASTY)),
 }
 
 
-def allowed(nature: Nature, workload: Workload) -> frozenset[Fault]:
+def allowed(nature: Nature, workload: Workload) -> frozenset[Violation]:
     """What the ports let happen.
 
     A crash forgets leases. A move to the dead-letter queue takes two calls: a settle between them
     by a receiver whose lease has ended is too late for the copy, and a move that is repeated may
     find the first copy received and settled.
     """
-    faults: set[Fault] = set()
+    faults: set[Violation] = set()
     if nature.crash:
-        faults.add(Fault.COLLIDED)
+        faults.add(Violation.COLLIDED)
     if workload.receives_max is not None and nature.delay_ms_max:
-        faults.add(Fault.RETURNED)
+        faults.add(Violation.RETURNED)
     return frozenset(faults)
 
 
@@ -89,7 +89,7 @@ def test_nothing_is_lost_whatever_the_store_does(nature: Nature, workload: Workl
 @pytest.mark.parametrize("bug", PLANTED, ids=lambda bug: bug.__name__)
 def test_planted_bug_of_a_store_is_found(bug: type[MemoryPartition]) -> None:
     fault, nature, workload = PLANTED[bug]
-    found: Counter[Fault] = Counter()
+    found: Counter[Violation] = Counter()
     for seed in range(10):
         played = play(seed, nature, workload, lambda rng: bugs.BuggyStore(bug, rng))
         found.update(played.report(Rules(slack=EXACT)).faults)

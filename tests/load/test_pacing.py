@@ -11,7 +11,7 @@ import pytest
 
 from dovemq.load.outage import PAUSE_MS_MAX, GaveUp, Outage
 from dovemq.load.pacing import TIMER_US_MAX, ClosedPace, OpenPace
-from dovemq.load.plan import Arrivals
+from dovemq.load.plan import ArrivalPattern
 from dovemq.testing.virtual import VirtualLoop, run_virtually
 
 SECOND_US = 1_000_000
@@ -35,7 +35,7 @@ def test_closed_pace_pauses_between_requests_and_not_before_the_first() -> None:
 
 def test_constant_arrivals_come_at_one_interval_from_a_drawn_start() -> None:
     async def work(now_us: Callable[[], int]) -> None:
-        pace = OpenPace(10_000, Arrivals.CONSTANT, now_us(), random.Random(1), now_us)
+        pace = OpenPace(10_000, ArrivalPattern.CONSTANT, now_us(), random.Random(1), now_us)
         began_us = now_us()
         times = [await pace.next_us() for _ in range(100)]
         gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
@@ -48,7 +48,7 @@ def test_constant_arrivals_come_at_one_interval_from_a_drawn_start() -> None:
 
 def test_poisson_arrivals_have_the_mean_and_the_spread_of_their_law() -> None:
     async def work(now_us: Callable[[], int]) -> None:
-        pace = OpenPace(10_000, Arrivals.POISSON, now_us(), random.Random(1), now_us)
+        pace = OpenPace(10_000, ArrivalPattern.POISSON, now_us(), random.Random(1), now_us)
         times = [await pace.next_us() for _ in range(4_000)]
         gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
         mean = sum(gaps) / len(gaps)
@@ -73,7 +73,7 @@ def test_punctual_client_does_not_wait_for_a_whole_millisecond(
 
     monkeypatch.setattr(asyncio, "sleep", sleep)
     pace = OpenPace(
-        9_777, Arrivals.CONSTANT, 0, random.Random(1), lambda: time_us, punctual=punctual
+        9_777, ArrivalPattern.CONSTANT, 0, random.Random(1), lambda: time_us, punctual=punctual
     )
 
     async def late() -> list[int]:
@@ -85,7 +85,7 @@ def test_punctual_client_does_not_wait_for_a_whole_millisecond(
 
 def test_late_client_asks_at_once_and_its_waiting_counts() -> None:
     async def work(now_us: Callable[[], int]) -> None:
-        pace = OpenPace(10_000, Arrivals.CONSTANT, now_us(), random.Random(1), now_us)
+        pace = OpenPace(10_000, ArrivalPattern.CONSTANT, now_us(), random.Random(1), now_us)
         first_us = await pace.next_us()
         await asyncio.sleep(1)
         asked_us = now_us()

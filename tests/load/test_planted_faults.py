@@ -7,7 +7,7 @@ import pytest
 
 from dovemq.cli import main
 from dovemq.load.journals import SUFFIX, head_of
-from dovemq.load.judgement import Fault
+from dovemq.load.judgement import Violation
 from dovemq.stores.memory import MemoryPartition
 from dovemq.testing.nasty import CALM
 from dovemq.testing.schedules import Workload, play
@@ -49,18 +49,18 @@ def checked(
 @pytest.mark.parametrize(
     ("wrong", "fault"),
     [
-        (planted.LosesOne, Fault.LOST),
-        (planted.DoublesOne, Fault.DOUBLED),
-        (planted.StoresOneTwice, Fault.COLLIDED),
-        (planted.SwapsTwo, Fault.LATE),
-        (planted.ReturnsASettledOne, Fault.RETURNED),
-        (planted.SpoilsOne, Fault.CORRUPTED),
+        (planted.LosesOne, Violation.LOST),
+        (planted.DoublesOne, Violation.DOUBLED),
+        (planted.StoresOneTwice, Violation.COLLIDED),
+        (planted.SwapsTwo, Violation.LATE),
+        (planted.ReturnsASettledOne, Violation.RETURNED),
+        (planted.SpoilsOne, Violation.CORRUPTED),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_planted_fault_is_found_and_named(
     wrong: type[MemoryPartition],
-    fault: Fault,
+    fault: Violation,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:

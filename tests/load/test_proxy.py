@@ -8,9 +8,9 @@ from typing import Final
 import pytest
 
 from dovemq.load.faults.decisions import Decision, Mishap
-from dovemq.load.faults.fault_log import FaultLog, Heading
+from dovemq.load.faults.fault_log import FaultLog, FaultLogHeader
 from dovemq.load.faults.proxy import HOST, Proxy
-from dovemq.load.faults.spec import Spec
+from dovemq.load.faults.spec import FaultSpec
 
 REQUEST: Final = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"
 ANSWER: Final = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -80,7 +80,7 @@ def course(*decided: Decision | None) -> Iterator[Decision | None]:
 async def way(*decided: Decision | None) -> AsyncIterator[Way]:
     echo = Echo()
     server = await asyncio.start_server(echo.serve, HOST, 0)
-    log = FaultLog(Heading(Spec(), 0))
+    log = FaultLog(FaultLogHeader(FaultSpec(), 0))
     proxy = Proxy(HOST, server.sockets[0].getsockname()[1], course(*decided), log)
     try:
         yield Way(await proxy.start(), echo, log)
@@ -178,8 +178,8 @@ def test_request_that_comes_in_pieces_is_dropped_whole() -> None:
 
 
 async def without_server() -> bytes:
-    proxy = Proxy(HOST, 1, course(), FaultLog(Heading(Spec(), 0)))
-    made = Way(await proxy.start(), Echo(), FaultLog(Heading(Spec(), 0)))
+    proxy = Proxy(HOST, 1, course(), FaultLog(FaultLogHeader(FaultSpec(), 0)))
+    made = Way(await proxy.start(), Echo(), FaultLog(FaultLogHeader(FaultSpec(), 0)))
     try:
         with contextlib.suppress(ConnectionError):
             return await made.exchanged()

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from dovemq.client import Refused, Unreachable
-from dovemq.load.judgement import Cause, Fault
-from dovemq.load.plan import Endpoint, Pauses, Phases, Plan, PlanInvalid
+from dovemq.load.judgement import Cause, Violation
+from dovemq.load.plan import Endpoint, LoadPlan, Pauses, Phases, PlanInvalid
 from dovemq.load.receiver import Quits
-from dovemq.load.results import Repetition, Result
+from dovemq.load.results import LoadResult, Repetition
 from dovemq.load.run import Live, run
 from dovemq.load.threads import Share
 from dovemq.load.worker import Worker
@@ -19,7 +19,7 @@ from tests.load.fake_service import Decide, FakeService, Mishap, never, serving
 MESSAGES = 40
 
 
-def plan(endpoint: Endpoint, **fields: Any) -> Plan:
+def plan(endpoint: Endpoint, **fields: Any) -> LoadPlan:
     small: dict[str, Any] = {
         "name": "test",
         "senders": 2,
@@ -29,20 +29,20 @@ def plan(endpoint: Endpoint, **fields: Any) -> Plan:
         "wait_seconds": 0,
         "body_bytes": 100,
     }
-    return Plan(endpoint=endpoint, **{**small, **fields})
+    return LoadPlan(endpoint=endpoint, **{**small, **fields})
 
 
 def ran(
     decide: Decide = never, quits: Quits | None = None, **fields: Any
-) -> tuple[Result, FakeService]:
-    async def whole() -> tuple[Result, FakeService]:
+) -> tuple[LoadResult, FakeService]:
+    async def whole() -> tuple[LoadResult, FakeService]:
         async with serving(decide) as (service, endpoint):
             return await run(plan(endpoint, **fields), quits=quits), service
 
     return asyncio.run(whole())
 
 
-def only(result: Result) -> Repetition:
+def only(result: LoadResult) -> Repetition:
     (repetition,) = result.repetitions
     return repetition
 
@@ -87,7 +87,7 @@ def test_acknowledged_message_that_was_not_kept_is_lost_and_named() -> None:
     result, _ = ran(once("sendmessage", Mishap.LIED), drain_ms_max=300)
     (culprit,) = only(result).report.culprits
     assert result.failed
-    assert culprit.faults == (Fault.LOST,)
+    assert culprit.faults == (Violation.LOST,)
     assert culprit.queue == "test-1-0"
 
 
@@ -204,7 +204,7 @@ def test_queue_that_cannot_be_removed_is_told_and_costs_nothing_else() -> None:
 
 
 def test_stopped_run_tells_what_was_done_and_blames_nobody() -> None:
-    async def stopped() -> Result:
+    async def stopped() -> LoadResult:
         stop, live = asyncio.Event(), Live()
         async with serving() as (service, endpoint):
             slow = plan(endpoint, send_pause_ms=5, phases=Phases.APART, messages=10_000)
@@ -230,7 +230,7 @@ def test_sending_for_a_time_ends_by_itself() -> None:
 
 
 def test_repetitions_have_queues_journals_and_figures_of_their_own(tmp_path: Path) -> None:
-    async def repeated() -> Result:
+    async def repeated() -> LoadResult:
         async with serving() as (service, endpoint):
             result = await run(plan(endpoint, repetitions=3), journals=tmp_path / "kept")
             assert service.asked["createqueue"] == 3
@@ -243,7 +243,7 @@ def test_repetitions_have_queues_journals_and_figures_of_their_own(tmp_path: Pat
 
 
 def test_clients_are_dealt_to_processes(tmp_path: Path) -> None:
-    async def dealt() -> Result:
+    async def dealt() -> LoadResult:
         async with serving() as (_, endpoint):
             return await run(plan(endpoint, processes=2), journals=tmp_path / "kept")
 
@@ -276,7 +276,7 @@ def test_worker_is_sending_until_its_senders_have_ended_also_before_they_start(
 
 
 def test_messages_of_others_are_left_alone_and_counted() -> None:
-    async def disturbed() -> Result:
+    async def disturbed() -> LoadResult:
         async with serving() as (service, endpoint):
             running = asyncio.create_task(run(plan(endpoint, messages=200)))
             while not service.queues:

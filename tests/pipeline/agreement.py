@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dovemq.pipeline.metrics.report import Report
+from dovemq.pipeline.metrics.report import MetricsReport
 from tests.pipeline import plain_metrics
 from tests.pipeline.traces import Row
 
@@ -26,7 +26,7 @@ def _agree(found: Any, wanted: Any) -> bool:
     return bool(found == wanted)
 
 
-def assert_by_definition(found: Report, rows: list[Row], window_us: int) -> None:
+def assert_by_definition(found: MetricsReport, rows: list[Row], window_us: int) -> None:
     """The whole of the tables, on a trace of which all rows are good."""
     queues = plain_metrics.by_queue(rows, window_us)
     windows = plain_metrics.by_window(rows, window_us)
@@ -42,7 +42,7 @@ def assert_by_definition(found: Report, rows: list[Row], window_us: int) -> None
     assert not differences(row, plain_metrics.overall(rows, window_us))
 
 
-def assert_same(found: Report, other: Report) -> None:
+def assert_same(found: MetricsReport, other: MetricsReport) -> None:
     for table in ("by_queue", "by_window", "overall"):
         pairs = zip(
             getattr(found, table).to_pylist(), getattr(other, table).to_pylist(), strict=True

@@ -8,7 +8,7 @@ from threading import Event
 import pyarrow as pa
 
 from dovemq.models.sweeping import Findings, Sweep, read_sweep
-from dovemq.pipeline.sweep.job import Pace, Standing, run_sweep, take_up
+from dovemq.pipeline.sweep.job import BatchSizer, SweepProgress, run_sweep, take_up
 from dovemq.pipeline.sweep.ledger import opened_ledger
 from dovemq.pipeline.sweep.replicating import Replicate, replicated
 from dovemq.pipeline.sweep.table import results
@@ -47,13 +47,15 @@ def run_in(
     sweep: Sweep,
     replicate: Replicate,
     clock: Callable[[], float] = lambda: 0.0,
-    standing: Standing | None = None,
+    standing: SweepProgress | None = None,
     stopping: Event | None = None,
 ) -> Findings:
     """Results are published only if it was not stopped."""
     with opened_ledger(folder, sweep.identity()) as ledger:
         findings = take_up(sweep, ledger)
-        run_sweep(findings, replicate, ledger, Pace(clock), standing or Standing(), stopping)
+        run_sweep(
+            findings, replicate, ledger, BatchSizer(clock), standing or SweepProgress(), stopping
+        )
         if stopping is None or not stopping.is_set():
             ledger.publish(results(sweep, findings))
         return findings

@@ -17,7 +17,7 @@ from dovemq.models.calibration import Parameter, known
 from dovemq.models.planning import read_spec
 from dovemq.models.simulation.distributions import Deterministic, Exponential, by_moments
 from dovemq.pipeline.calibration.duck import observe, observed_by_duckdb
-from dovemq.pipeline.calibration.model_file import Service, model_text
+from dovemq.pipeline.calibration.model_file import MessageService, model_text
 from dovemq.pipeline.calibration.parameters import (
     Calibration,
     FrontEndParameters,
@@ -167,7 +167,7 @@ def test_a_model_file_says_what_was_calibrated(place: Path) -> None:
     orders = next(each for each in found.queues if each.queue == QUEUE)
     assert set(topics) == {QUEUE, "000000000000/other.fifo"}
     assert topics[QUEUE].consumers == WORLD.consumers
-    assert topics[QUEUE].service_rate == Service(orders).rate
+    assert topics[QUEUE].service_rate == MessageService(orders).rate
     jobs = {job.name: job for job in spec.problem.network.jobs}
     assert jobs[f"{QUEUE} letter"].arrival_rate == known(orders.jobs["letter"].rate, "rate").value
     kept = spec.calibrated[f"topics.{QUEUE}.service_rate"]
@@ -177,7 +177,7 @@ def test_a_model_file_says_what_was_calibrated(place: Path) -> None:
 def test_work_that_is_done_again_is_work_of_the_message() -> None:
     """Deliveries are geometric here, and the sum of so many services is known."""
     found = calibration_of(simulated_trace(WORLD, 5)).queues[0]
-    service, tries = Service(found), 1 / (1 - FAILURES)
+    service, tries = MessageService(found), 1 / (1 - FAILURES)
     assert service.rate == pytest.approx(1 / 0.015 / tries, rel=0.1)
     assert service.scv == pytest.approx(0.4 / tries + FAILURES, rel=0.15)
 

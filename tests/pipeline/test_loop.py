@@ -20,8 +20,8 @@ from dovemq.experiments.loop_cases import (
 from dovemq.experiments.processors import Watched, awake, divided, on
 from dovemq.experiments.service_runs import Service
 from dovemq.load.costs import ProcessorTime
-from dovemq.load.plan import Plan
-from dovemq.load.results import Result
+from dovemq.load.plan import LoadPlan
+from dovemq.load.results import LoadResult
 from dovemq.models.simulation.estimates import Estimate
 from dovemq.pipeline.calibration.periods import Traced
 
@@ -163,9 +163,9 @@ def test_sends_on_a_processor_that_was_slowed_down_or_away_are_made_again(
     server = Service(tmp_path, {0}, {0: lambda: next(looks)})
     acts: list[str] = []
 
-    async def act(plan: Plan, *, journals: Path, traces: Path) -> Result:
+    async def act(plan: LoadPlan, *, journals: Path, traces: Path) -> LoadResult:
         acts.append(plan.name)
-        return Result(plan.name, (), False, None, ())
+        return LoadResult(plan.name, (), False, None, ())
 
     monkeypatch.setattr(service_runs, "_sent", act)
     monkeypatch.setattr(server, "_rest", lambda: None)

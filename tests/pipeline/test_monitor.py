@@ -16,8 +16,8 @@ import pytest
 
 from dovemq.cli import main
 from dovemq.client.sync import BlockingAdminClient, BlockingSqsClient
+from dovemq.pipeline.monitor.directory import MonitorDirectory, Terms
 from dovemq.pipeline.monitor.errors import PlaceTaken, PlaceUnfit
-from dovemq.pipeline.monitor.place import Place, Terms
 from dovemq.pipeline.monitor.watch import Bounds
 from dovemq.testing.local_server import LocalServer
 from tests.pipeline.watching import SECOND_US, expected, found, history, write_trace, write_traces
@@ -37,7 +37,7 @@ class Interruption(RuntimeError):
 
 
 def run_monitor(
-    spark: "SparkSession", traces: Path, place: Place, fail_at: int | None = None
+    spark: "SparkSession", traces: Path, place: MonitorDirectory, fail_at: int | None = None
 ) -> list["Batch"]:
     """Over all that is there; the batches that it told of."""
     from dovemq.pipeline.monitor.job import Monitor
@@ -55,12 +55,12 @@ def run_monitor(
     return told
 
 
-def last_figures(place: Place) -> dict[str, dict[str, Any]]:
+def last_figures(place: MonitorDirectory) -> dict[str, dict[str, Any]]:
     newest = max((place.directory / "figures").glob("*.parquet"))
     return {row["queue"]: row for row in pq.read_table(newest).to_pylist()}
 
 
-def check_against_the_whole_trace(place: Place) -> None:
+def check_against_the_whole_trace(place: MonitorDirectory) -> None:
     figures = last_figures(place)
     assert {queue: found(row) for queue, row in figures.items()} == {
         queue: expected(rows) for queue, rows in HISTORIES.items()
@@ -73,7 +73,7 @@ def test_a_monitor_that_fails_goes_on_as_if_it_had_not(
 ) -> None:
     from pyspark.errors import StreamingQueryException
 
-    traces, place = tmp_path / "traces", Place(tmp_path / "out")
+    traces, place = tmp_path / "traces", MonitorDirectory(tmp_path / "out")
     write_traces(traces, HISTORIES, range(5))
     with pytest.raises(StreamingQueryException, match="Interruption"):
         run_monitor(spark, traces, place, fail_at=1)
@@ -95,7 +95,7 @@ def test_a_monitor_that_is_stopped_ends_its_batch_first(
 ) -> None:
     from dovemq.pipeline.monitor.job import Monitor, await_end
 
-    traces, place = tmp_path / "traces", Place(tmp_path / "out")
+    traces, place = tmp_path / "traces", MonitorDirectory(tmp_path / "out")
     write_traces(traces, HISTORIES, range(10))
     stopping = threading.Event()
     told: list[int] = []
@@ -115,7 +115,7 @@ def test_a_monitor_that_is_stopped_ends_its_batch_first(
 def test_a_row_that_cannot_be_believed_is_counted_and_left_out(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
-    traces, place = tmp_path / "traces", Place(tmp_path / "out")
+    traces, place = tmp_path / "traces", MonitorDirectory(tmp_path / "out")
     write_trace(traces, 0, {f"{ACCOUNT}/q": history(1, messages=9), "": history(2, messages=3)})
     (batch,) = run_monitor(spark, traces, place)
     assert batch.quarantined == len(history(2, messages=3))
@@ -149,7 +149,7 @@ def create_queue(server: LocalServer, name: str) -> None:
 def test_a_monitor_that_is_killed_goes_on_and_the_server_knows_what_it_told(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
-    traces, place = tmp_path / "traces", Place(tmp_path / "out")
+    traces, place = tmp_path / "traces", MonitorDirectory(tmp_path / "out")
     write_traces(traces, HISTORIES, range(4))
     args = ["--late", "5s", "--horizon", "60s", "--messages-max", 10_000, "--files-max", 1]
     quick = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -173,7 +173,7 @@ def test_a_monitor_that_is_killed_goes_on_and_the_server_knows_what_it_told(
 
 def test_a_place_is_for_one_monitor_on_the_terms_it_was_begun_with(tmp_path: Path) -> None:
     terms = Terms("traces", BOUNDS)
-    place, other = Place(tmp_path / "out"), Place(tmp_path / "out")
+    place, other = MonitorDirectory(tmp_path / "out"), MonitorDirectory(tmp_path / "out")
     with place.held(terms), pytest.raises(PlaceTaken, match="another monitor"), other.held(terms):
         pass
     with other.held(terms):
@@ -184,7 +184,7 @@ def test_a_place_is_for_one_monitor_on_the_terms_it_was_begun_with(tmp_path: Pat
 
 
 def test_a_state_that_is_gone_is_told(tmp_path: Path) -> None:
-    place = Place(tmp_path)
+    place = MonitorDirectory(tmp_path)
     assert place.state_before(0) is None
     with pytest.raises(PlaceUnfit, match="state after batch 6 is gone"):
         place.state_before(7)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dovemq.pipeline.sweep.errors import LedgerOfAnother, LedgerTaken, LedgerUnreadable
-from dovemq.pipeline.sweep.job import KEEP_SECONDS, ROWS_FIRST, Pace, Standing
+from dovemq.pipeline.sweep.job import KEEP_SECONDS, ROWS_FIRST, BatchSizer, SweepProgress
 from dovemq.pipeline.sweep.ledger import opened_ledger
 from dovemq.pipeline.sweep.replicating import Replicate
 from tests.pipeline.sweeping import TEXT, contents, here, run_in, sweep_of
@@ -78,7 +78,7 @@ def test_a_sweep_that_crashed_goes_on_to_the_same_bytes(
         run_in(tmp_path, sweep, _failing_after(here(sweep), slices), _slow_clock())
     assert len(list((tmp_path / "parts").iterdir())) == slices
     (tmp_path / "parts" / "000099.parquet.partial").write_bytes(b"half")
-    counted = Standing()
+    counted = SweepProgress()
     run_in(tmp_path, sweep, here(sweep), standing=counted)
     assert contents(tmp_path) == contents(whole)
     assert (
@@ -102,7 +102,7 @@ class Ticks:
 def test_a_sweep_that_is_stopped_between_two_slices_keeps_what_it_ran_and_goes_on(
     tmp_path: Path, whole: Path, slices: int
 ) -> None:
-    sweep, stopping, standing = sweep_of(), Event(), Standing()
+    sweep, stopping, standing = sweep_of(), Event(), SweepProgress()
     left = itertools.count(slices - 1, -1)
 
     def replicate(rows: pa.Table) -> pa.Table:
@@ -181,7 +181,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 
 def test_slices_grow_until_one_takes_as_long_as_was_asked() -> None:
     times = iter([0.0, 1.0, 10.0, 14.0, 20.0, 60.0])
-    pace = Pace(lambda: next(times), seconds=10.0)
+    pace = BatchSizer(lambda: next(times), seconds=10.0)
     assert pace.begin() == ROWS_FIRST
     pace.end(ROWS_FIRST)
     assert pace.begin() == 4 * ROWS_FIRST

@@ -5,24 +5,24 @@ from collections.abc import Sequence
 
 import pytest
 
-from dovemq.pipeline.monitor.watch import Bounds, Watch
+from dovemq.pipeline.monitor.watch import Bounds, QueueWatch
 from tests.pipeline.watching import SECOND_US, Row, columns, expected, found, history, leased, sent
 
 WIDE = Bounds(late_us=10 * SECOND_US, horizon_us=60 * SECOND_US, messages_max=1_000)
 NARROW = Bounds(late_us=0, horizon_us=100, messages_max=1_000)
 
 
-def watched(batches: Sequence[Sequence[Row]], bounds: Bounds) -> Watch:
+def watched(batches: Sequence[Sequence[Row]], bounds: Bounds) -> QueueWatch:
     """As a job does it: kept and resumed between batches; the watermark follows the newest row."""
-    watch, newest_us = Watch(bounds), 0
+    watch, newest_us = QueueWatch(bounds), 0
     for batch in batches:
         newest_us = max([newest_us, *(row.at for row in batch)])
-        watch = Watch.resumed(watch.kept(), bounds)
+        watch = QueueWatch.resumed(watch.kept(), bounds)
         watch.add(columns(batch), 0, newest_us - bounds.late_us)
     return watch
 
 
-def told(watch: Watch, *names: str) -> list[int]:
+def told(watch: QueueWatch, *names: str) -> list[int]:
     figures = watch.figures()
     return [figures[name] for name in names]
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dovemq.models.consistency import Consistency
-from dovemq.pipeline.monitor.columns import LEASED, SENT, Rows
+from dovemq.pipeline.monitor.columns import LEASED, SENT, MonitoredRows
 from dovemq.telemetry.columns import SCHEMA
 from tests.models import oracle
 
@@ -41,12 +41,12 @@ def leased(at: int, seq: int, **more: Any) -> Row:
     return Row(at, LEASED, seq=seq, **{"receive_seq": at, **more})
 
 
-def columns(rows: Iterable[Row]) -> Rows:
+def columns(rows: Iterable[Row]) -> MonitoredRows:
     found = [list(column) for column in zip(*rows, strict=True)]
     if not found:
-        return Rows.none()
+        return MonitoredRows.none()
     at, kind, message, seq, sender, crc, front_end, receive_seq = found
-    return Rows(
+    return MonitoredRows(
         moment_us=np.array(at, np.int64),
         kind=np.array(kind, np.int64),
         message=np.array(message, np.int64),

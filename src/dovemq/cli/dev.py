@@ -10,7 +10,7 @@ from pathlib import Path
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, add_group, count
 from dovemq.cli.ending import ended_by_signals
 from dovemq.cli.output import print_json, print_pairs
-from dovemq.cli.pipelining import piping
+from dovemq.cli.pipeline_options import pipeline_job
 
 
 def add(commands: Commands) -> None:
@@ -51,7 +51,7 @@ def _add_spark_up(actions: Commands) -> None:
 
 
 def _spark_up(args: argparse.Namespace) -> int:
-    with piping():
+    with pipeline_job():
         from dovemq.testing.daemons import DaemonFailed
         from dovemq.testing.spark_cluster import SparkCluster
     try:

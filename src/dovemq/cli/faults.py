@@ -31,10 +31,10 @@ from dovemq.settings import read_toml
 
 if TYPE_CHECKING:
     from dovemq.load.faults.decisions import Courses
-    from dovemq.load.faults.fault_log import Heading
+    from dovemq.load.faults.fault_log import FaultLogHeader
     from dovemq.load.faults.process import Announcement
-    from dovemq.load.faults.run import Outcome
-    from dovemq.load.plan import Plan
+    from dovemq.load.faults.run import FaultRunResult
+    from dovemq.load.plan import LoadPlan
 
 
 def add(commands: Commands) -> None:
@@ -112,7 +112,7 @@ def _run(args: argparse.Namespace) -> int:
     return INTERRUPTED if outcome.result.interrupted else OK
 
 
-async def _ran(args: argparse.Namespace, plan: "Plan") -> "Outcome":
+async def _ran(args: argparse.Namespace, plan: "LoadPlan") -> "FaultRunResult":
     from dovemq.load.faults.fault_log import FaultLog
     from dovemq.load.faults.run import Stage, run
     from dovemq.load.run import Live
@@ -136,16 +136,16 @@ async def _ran(args: argparse.Namespace, plan: "Plan") -> "Outcome":
             return await run(heading.spec, courses, plan, stage, stop=stop, live=live)
 
 
-def _courses(args: argparse.Namespace) -> tuple["Heading", "Courses"]:
+def _courses(args: argparse.Namespace) -> tuple["FaultLogHeader", "Courses"]:
     from dovemq.load.faults.decisions import Drawn, Replayed
-    from dovemq.load.faults.fault_log import Heading, read_log
+    from dovemq.load.faults.fault_log import FaultLogHeader, read_log
     from dovemq.load.faults.spec import parse_spec
 
     if args.replay is not None:
         heading, logged = read_log(args.replay)
         return heading, Replayed(logged)
     spec = parse_spec(read_toml(args.spec, "name another file"), str(args.spec))
-    return Heading(spec, args.seed), Drawn(spec, args.seed)
+    return FaultLogHeader(spec, args.seed), Drawn(spec, args.seed)
 
 
 def _names_server(args: argparse.Namespace) -> bool:
@@ -156,7 +156,7 @@ def _key_of(announced: "Announcement") -> AccessKey:
     return read_key(key_path(Path(announced.data)), announced.account)
 
 
-def _document(outcome: "Outcome") -> dict[str, object]:
+def _document(outcome: "FaultRunResult") -> dict[str, object]:
     return {
         "endpoint_url": outcome.endpoint_url,
         "failed": outcome.failed,
@@ -166,7 +166,7 @@ def _document(outcome: "Outcome") -> dict[str, object]:
     }
 
 
-def _lines(outcome: "Outcome") -> list[tuple[str, object]]:
+def _lines(outcome: "FaultRunResult") -> list[tuple[str, object]]:
     fired = ", ".join(f"{count} {mishap}" for mishap, count in outcome.fired.items())
     lines: list[tuple[str, object]] = [("faults fired", fired or "none")]
     if outcome.starts:

@@ -12,7 +12,7 @@ from dovemq.cli.output import Progress, print_json, print_pairs
 
 if TYPE_CHECKING:
     from dovemq.load.checker import Rules
-    from dovemq.load.report import Report
+    from dovemq.load.report import CheckReport
 
 FAULTS: Final = ("lost", "corrupted", "strange", "returned", "collided", "doubled", "named", "late")
 _EXTRA: Final = "this command needs numpy: pip install 'dovemq[models]'"
@@ -113,13 +113,13 @@ def chosen_rules(args: argparse.Namespace) -> "Rules":
 
     return checker.Rules(
         in_order=args.in_order,
-        allowed=frozenset(map(judgement.Fault, args.allow)),
+        allowed=frozenset(map(judgement.Violation, args.allow)),
         slack=judgement.Slack(clock_us=1_000 * args.clock_skew),
         histories_max=args.histories,
     )
 
 
-async def _checked(args: argparse.Namespace) -> "Report":
+async def _checked(args: argparse.Namespace) -> "CheckReport":
     with missing_extra():
         # Only now: no other command should wait for these, nor need them.
         from dovemq.load import checker, reading
@@ -137,18 +137,18 @@ async def _checked(args: argparse.Namespace) -> "Report":
             reader.stopped = True
 
 
-def _as_dict(report: "Report") -> dict[str, object]:
+def _as_dict(report: "CheckReport") -> dict[str, object]:
     return {name: getattr(report, name) for name in report.__struct_fields__}
 
 
-def report_lines(report: "Report") -> Iterator[tuple[str, object]]:
+def report_lines(report: "CheckReport") -> Iterator[tuple[str, object]]:
     yield from request_lines(report)
     for name, rate in report.rates.items():
         yield name.replace("_", " "), f"{rate:.6g}"
     yield from fault_lines(report)
 
 
-def request_lines(report: "Report") -> Iterator[tuple[str, object]]:
+def request_lines(report: "CheckReport") -> Iterator[tuple[str, object]]:
     for what, requests in (("sends", report.sends), ("settles", report.settles)):
         yield (
             what,
@@ -161,14 +161,14 @@ def request_lines(report: "Report") -> Iterator[tuple[str, object]]:
     yield "duplicates", ", ".join(duplicates) or "none"
 
 
-def fault_lines(report: "Report") -> Iterator[tuple[str, object]]:
+def fault_lines(report: "CheckReport") -> Iterator[tuple[str, object]]:
     for fault, times in report.faults.items():
         if times:
             yield str(fault), f"{times} (allowed)" if fault in report.allowed else times
     yield "verdict", "failed" if report.failed else "every message is accounted for"
 
 
-def print_culprits(report: "Report") -> None:
+def print_culprits(report: "CheckReport") -> None:
     for culprit in report.culprits:
         print(
             f"\n{', '.join(culprit.faults)}: message {culprit.send_seq} of sender "

@@ -8,7 +8,7 @@ from dovemq.cli.target import Target
 from dovemq.core.ports import Clock
 
 if TYPE_CHECKING:
-    from dovemq.load.plan import Plan
+    from dovemq.load.plan import LoadPlan
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -234,14 +234,14 @@ def _positive(text: str) -> float:
     return value
 
 
-def plan_of(args: argparse.Namespace, target: Target, clock: Clock) -> "Plan":
-    from dovemq.load.plan import Arrivals, Endpoint, Pauses, Phases, Plan
+def plan_of(args: argparse.Namespace, target: Target, clock: Clock) -> "LoadPlan":
+    from dovemq.load.plan import ArrivalPattern, Endpoint, LoadPlan, Pauses, Phases
 
     bundle = str(target.ca_bundle) if target.ca_bundle else None
     messages = args.messages
     if messages is None and args.seconds is None:
         messages = 1_000
-    return Plan(
+    return LoadPlan(
         endpoint=Endpoint(target.endpoint_url, target.key, target.region, bundle),
         name=f"load-{clock.now_ms():x}",
         seed=args.seed,
@@ -261,7 +261,7 @@ def plan_of(args: argparse.Namespace, target: Target, clock: Clock) -> "Plan":
         phases=Phases(args.phases),
         send_rate=args.send_rate,
         receive_rate=args.receive_rate,
-        arrivals=Arrivals(args.arrivals),
+        arrivals=ArrivalPattern(args.arrivals),
         punctual=args.punctual,
         fifo=args.fifo,
         queue_attributes=dict(args.attribute),

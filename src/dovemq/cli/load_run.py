@@ -36,8 +36,8 @@ from dovemq.service.clock import SystemClock
 from dovemq.service.garbage import calm_collector
 
 if TYPE_CHECKING:
-    from dovemq.load.plan import Plan
-    from dovemq.load.results import Repetition, Result
+    from dovemq.load.plan import LoadPlan
+    from dovemq.load.results import LoadResult, Repetition
 
 _UNITS: Final = {
     "send rate": "messages/s",
@@ -101,7 +101,7 @@ def _run(args: argparse.Namespace) -> int:
     return INTERRUPTED if result.interrupted else OK
 
 
-async def _ran(args: argparse.Namespace, plan: "Plan") -> "Result":
+async def _ran(args: argparse.Namespace, plan: "LoadPlan") -> "LoadResult":
     from dovemq.load.run import Live, run
 
     if args.traces is not None:
@@ -146,7 +146,7 @@ def stop_on_interrupt() -> asyncio.Event:
     return stop
 
 
-def document(plan: "Plan", result: "Result") -> dict[str, Any]:
+def document(plan: "LoadPlan", result: "LoadResult") -> dict[str, Any]:
     return {
         "run": result.run,
         "endpoint_url": plan.endpoint.url,
@@ -159,7 +159,7 @@ def document(plan: "Plan", result: "Result") -> dict[str, Any]:
     }
 
 
-def print_result(result: "Result") -> None:
+def print_result(result: "LoadResult") -> None:
     repeated = len(result.repetitions) > 1
     heads = ("FIGURE", "MEDIAN", "LOW", "HIGH", "UNIT") if repeated else ("FIGURE", "VALUE", "UNIT")
     rows = []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dovemq.cli.command import FAILED, OK, Commands, add_command
 from dovemq.cli.modelling import real, shown, told
 from dovemq.cli.output import Progress, print_json, print_table
-from dovemq.cli.pipelining import add_spark, piping, spark_plan
+from dovemq.cli.pipeline_options import add_spark, pipeline_job, spark_plan
 from dovemq.pipeline.engines import ENGINES
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    with piping():
+    with pipeline_job():
         from dovemq.models.calibration import drift_of
         from dovemq.pipeline.calibration.model_file import left_out, model_text
         from dovemq.pipeline.calibration.parameters import calibrated
@@ -177,12 +177,12 @@ def _as_dict(parameter: "Parameter | None") -> dict[str, float] | None:
 
 
 def _fits(found: Sequence["Fit"]) -> list[dict[str, Any]]:
-    from dovemq.pipeline.calibration.model_file import told as in_words
+    from dovemq.pipeline.calibration.model_file import fit_text
 
     return [
         {
             "name": fit.name,
-            "distribution": in_words(fit),
+            "distribution": fit_text(fit),
             "aic": told(fit.aic),
             "distance": fit.distance,
         }
@@ -230,7 +230,7 @@ def _print(
 
 
 def _print_queue(queue: "QueueParameters", predicted: float | None) -> None:
-    from dovemq.pipeline.calibration.model_file import told as in_words
+    from dovemq.pipeline.calibration.model_file import fit_text
 
     print(f"queue {queue.queue}, {queue.seconds:.1f} s")
     rows = list(_named(queue))
@@ -240,7 +240,7 @@ def _print_queue(queue: "QueueParameters", predicted: float | None) -> None:
     _print_parameters(rows)
     for name, found in (("arrivals", queue.arrivals.fits), ("service", queue.service_fits)):
         if found:
-            print(f"{name}: {in_words(found[0])}, {found[0].distance:.1%} off at most")
+            print(f"{name}: {fit_text(found[0])}, {found[0].distance:.1%} off at most")
     batch = queue.messages_per_lease
     print(
         f"consumers: {queue.consumers} at a time, {queue.clients} in all"

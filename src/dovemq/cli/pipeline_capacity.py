@@ -13,7 +13,7 @@ from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, exis
 from dovemq.cli.ending import Ending
 from dovemq.cli.modelling import picture, read_toml, real, reals
 from dovemq.cli.output import print_json
-from dovemq.cli.pipelining import add_spark, piping
+from dovemq.cli.pipeline_options import add_spark, pipeline_job
 from dovemq.cli.sweeping import add_keeping, swept
 from dovemq.models.errors import ModelError
 from dovemq.models.grids import spaced
@@ -109,7 +109,7 @@ def whole_axis(text: str) -> list[int]:
 
 
 def _run(args: argparse.Namespace) -> int:
-    with piping("spark" if args.method == "kernel" else "models") as ending:
+    with pipeline_job("spark" if args.method == "kernel" else "models") as ending:
         from dovemq.models.planning.capacity import Prices, Target, by_formula, candidates, cheapest
 
         target = Target(args.target, args.level)

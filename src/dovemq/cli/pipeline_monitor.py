@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 from dovemq.cli.command import OK, Commands, WrongUse, add_command, add_target, count, duration_ms
 from dovemq.cli.ending import ended_by_signals, set_by_interruption
 from dovemq.cli.output import print_json, print_table, time_text
-from dovemq.cli.pipelining import (
+from dovemq.cli.pipeline_options import (
     add_spark,
     local_directory,
-    piping,
+    pipeline_job,
     spark_plan,
 )
 from dovemq.cli.target import Target, find_target
@@ -103,13 +103,13 @@ def _run(args: argparse.Namespace) -> int:
     if args.every < 1:
         raise WrongUse("--every must be at least 1s")
     target = find_target(args) if args.publish else None
-    with piping():
+    with pipeline_job():
+        from dovemq.pipeline.monitor.directory import MonitorDirectory, Terms
         from dovemq.pipeline.monitor.job import SETTINGS, Monitor, await_end
-        from dovemq.pipeline.monitor.place import Place, Terms
         from dovemq.pipeline.monitor.watch import Bounds
         from dovemq.pipeline.session import spark_session
 
-    place = Place(args.out.absolute())
+    place = MonitorDirectory(args.out.absolute())
     traces = args.traces if local is None else str(local.absolute())
     bounds = Bounds(args.late * _MS_US, args.horizon * _MS_US, args.messages_max)
     monitor = Monitor(traces, place, bounds, args.files_max, _teller(args, target))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, existing_file
 from dovemq.cli.modelling import FILE_BYTES_MAX, picture, read_toml, shown
 from dovemq.cli.output import print_json, print_table
-from dovemq.cli.pipelining import add_spark, piping
+from dovemq.cli.pipeline_options import add_spark, pipeline_job
 from dovemq.cli.sweeping import add_keeping, swept
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    with piping() as ending:
+    with pipeline_job() as ending:
         from dovemq.models.sweeping import read_sweep
         from dovemq.pipeline.sweep.table import results
 

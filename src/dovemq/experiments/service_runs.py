@@ -14,8 +14,8 @@ from dovemq.core.locations import Location, parse_location
 from dovemq.experiments.processors import Look, Watched, awake, divided, on
 from dovemq.load.costs import STOLEN_SHARE_MAX, Undisturbed, tree_cpu_seconds
 from dovemq.load.faults.process import ServerProcess
-from dovemq.load.plan import Endpoint, Phases, Plan
-from dovemq.load.results import Result
+from dovemq.load.plan import Endpoint, LoadPlan, Phases
+from dovemq.load.results import LoadResult
 from dovemq.load.run import RECEIVING, Live, run
 from dovemq.pipeline.calibration.periods import Traced
 
@@ -40,8 +40,8 @@ class Act(Protocol):
     """Does what a plan says, or some of it."""
 
     def __call__(
-        self, plan: Plan, *, journals: Path, traces: Location
-    ) -> Coroutine[Any, Any, Result]: ...
+        self, plan: LoadPlan, *, journals: Path, traces: Location
+    ) -> Coroutine[Any, Any, LoadResult]: ...
 
 
 class Service:
@@ -120,9 +120,9 @@ class Service:
         """Those of these runs that were not disturbed in the end; all, if none was so."""
         return [name for name in names if name in self._quiet] or list(names)
 
-    def _plan(self, name: str, fields: Mapping[str, Any]) -> Plan:
+    def _plan(self, name: str, fields: Mapping[str, Any]) -> LoadPlan:
         endpoint = Endpoint(self._process.endpoint_url)
-        return Plan(endpoint=endpoint, name=self._attempt(name), **fields)
+        return LoadPlan(endpoint=endpoint, name=self._attempt(name), **fields)
 
     def _attempt(self, name: str) -> str:
         return f"{name}-{self._attempts.get(name, 0)}"
@@ -133,7 +133,7 @@ class Service:
         return Traced(self._trace, f"%/{attempt}-1-0", self._seen / attempt)
 
 
-async def _sent(plan: Plan, *, journals: Path, traces: Location) -> Result:
+async def _sent(plan: LoadPlan, *, journals: Path, traces: Location) -> LoadResult:
     live, stop = Live(), asyncio.Event()
     doing = run(plan, live=live, stop=stop, journals=journals, traces=traces)
     running = asyncio.ensure_future(doing)

@@ -17,12 +17,20 @@ from numpy.typing import NDArray
 
 from dovemq.core import limits
 from dovemq.load.histories import Histories, MessageKey
-from dovemq.load.journals import Heading, Outcome
-from dovemq.load.judgement import Attempt, Cause, Delivery, Fault, Judgement, Slack, judge
+from dovemq.load.journals import JournalHeader, RequestOutcome
+from dovemq.load.judgement import (
+    Cause,
+    MessageVerdict,
+    ReceiveRecord,
+    SendRecord,
+    Slack,
+    Violation,
+    judge,
+)
 from dovemq.load.ordering import FIRST_RECEIVE, Ordering, Ranks
 from dovemq.load.reading import BLOCK_ROWS, Rows, Source
-from dovemq.load.report import Report, Requests
-from dovemq.load.sieve import KEY, Groups, grouped, plain
+from dovemq.load.report import CheckReport, RequestCounts
+from dovemq.load.sieve import KEY, MessageGroups, grouped, plain
 from dovemq.load.sorting import Cursor, Sorter, joined
 from dovemq.models.consistency import Consistency
 
@@ -72,7 +80,7 @@ class Rules(Struct, frozen=True):
     """
 
     in_order: bool = False
-    allowed: frozenset[Fault] = frozenset()
+    allowed: frozenset[Violation] = frozenset()
     slack: Slack = Slack()
     histories_max: int = HISTORIES_MAX
     named: frozenset[bytes] = frozenset()
@@ -88,7 +96,7 @@ def check(
     rows_max: int = ROWS_MAX,
     open_file: Callable[[], IO[bytes]] = tempfile.TemporaryFile,
     progress: Callable[[int], None] = lambda rows: None,
-) -> Report:
+) -> CheckReport:
     """`open_file` gives room for what memory does not hold.
 
     `progress` hears of rows read, and often of none; what it raises ends the check.
@@ -118,10 +126,10 @@ class _Check:
         self._counts: Counter[str] = Counter()
         self._outcomes: dict[str, Counter[int]] = {"sender": Counter(), "receiver": Counter()}
         self._causes: Counter[Cause] = Counter()
-        self._faults: Counter[Fault] = Counter()
+        self._faults: Counter[Violation] = Counter()
         self._histories = Histories(rules.histories_max)
 
-    def run(self) -> Report:
+    def run(self) -> CheckReport:
         self._read()
         sends = Cursor(self._sends.blocks(), SENDS, KEY)
         receives = Cursor(self._receives.blocks(), RECEIVES, KEY)
@@ -134,8 +142,8 @@ class _Check:
             self._progress(0)
         order = ordering.result()
         for key in ordering.first_late:
-            self._histories.blame(key, [Fault.LATE])
-        self._faults[Fault.LATE] += ordering.late_promised
+            self._histories.blame(key, [Violation.LATE])
+        self._faults[Violation.LATE] += ordering.late_promised
         return self._report(order, ordering.late)
 
     def _read(self) -> None:
@@ -159,30 +167,32 @@ class _Check:
         self._count("receives", len(receives))
         self._count("received", np.count_nonzero(groups.receives))
         settled = np.zeros(len(is_plain), np.bool_)
-        settled[groups.of_receives[receives["outcome"] == Outcome.ACKNOWLEDGED]] = True
+        settled[groups.of_receives[receives["outcome"] == RequestOutcome.ACKNOWLEDGED]] = True
         self._count("left", np.count_nonzero((groups.receives > 0) & ~settled))
         came = is_plain & (groups.receives > 0)
         self._count("messages", np.count_nonzero(came))
         refused = np.zeros(len(is_plain), np.bool_)
-        refused[groups.of_sends[sends["outcome"] == Outcome.REFUSED]] = True
+        refused[groups.of_sends[sends["outcome"] == RequestOutcome.REFUSED]] = True
         self._count("in_doubt", np.count_nonzero(is_plain & ~came & ~refused))
         strange = self._judge_others(sends, receives, groups, is_plain)
         self._firsts.add(self._ranks.first_receives(receives, groups.of_receives, strange))
 
     def _judge_others(
-        self, sends: Rows, receives: Rows, groups: Groups, is_plain: NDArray[np.bool_]
+        self, sends: Rows, receives: Rows, groups: MessageGroups, is_plain: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
         """Judge what the sieve has left; answers which messages nobody sent."""
         strange = np.zeros(len(is_plain), np.bool_)
-        attempts = _by_message(sends, groups.of_sends, ~is_plain, Attempt)
-        deliveries = _by_message(receives, groups.of_receives, ~is_plain, Delivery)
+        attempts = _by_message(sends, groups.of_sends, ~is_plain, SendRecord)
+        deliveries = _by_message(receives, groups.of_receives, ~is_plain, ReceiveRecord)
         for number in np.flatnonzero(~is_plain).tolist():
             judgement = self._judge(attempts.get(number, ()), deliveries.get(number, ()))
-            strange[number] = Fault.STRANGE in judgement.faults
+            strange[number] = Violation.STRANGE in judgement.faults
         return strange
 
-    def _judge(self, attempts: Sequence[Attempt], deliveries: Sequence[Delivery]) -> Judgement:
-        row: Attempt | Delivery = attempts[0] if attempts else deliveries[0]
+    def _judge(
+        self, attempts: Sequence[SendRecord], deliveries: Sequence[ReceiveRecord]
+    ) -> MessageVerdict:
+        row: SendRecord | ReceiveRecord = attempts[0] if attempts else deliveries[0]
         judgement = judge(
             attempts,
             deliveries,
@@ -193,7 +203,7 @@ class _Check:
         self._causes.update(judgement.causes)
         self._faults.update(judgement.faults)
         self._count("messages", judgement.stored)
-        refused = all(attempt.outcome == Outcome.REFUSED for attempt in attempts)
+        refused = all(attempt.outcome == RequestOutcome.REFUSED for attempt in attempts)
         self._count("in_doubt", not judgement.stored and not refused)
         self._count("absent", judgement.stored and not deliveries)
         self._count("spoiled", judgement.stored and bool(deliveries) and not judgement.intact)
@@ -213,13 +223,13 @@ class _Check:
         return names[queue] if queue < len(names) else str(queue)
 
     @property
-    def _heading(self) -> Heading:
+    def _heading(self) -> JournalHeader:
         return self._journals[0].heading
 
     def _count(self, name: str, count: Any) -> None:
         self._counts[name] += int(count)
 
-    def _report(self, order: Consistency, late: int) -> Report:
+    def _report(self, order: Consistency, late: int) -> CheckReport:
         counts = self._counts
         consistency = order + Consistency(
             messages=counts["messages"],
@@ -227,7 +237,7 @@ class _Check:
             absent=counts["absent"],
             corrupted=counts["spoiled"],
         )
-        return Report(
+        return CheckReport(
             sends=_requests(self._outcomes["sender"]),
             settles=_requests(self._outcomes["receiver"]),
             messages=counts["messages"],
@@ -237,21 +247,23 @@ class _Check:
             left=counts["left"],
             late=late,
             duplicates={cause: self._causes[cause] for cause in Cause},
-            faults={fault: self._faults[fault] for fault in Fault},
-            allowed=tuple(fault for fault in Fault if fault in self._rules.allowed),
+            faults={fault: self._faults[fault] for fault in Violation},
+            allowed=tuple(fault for fault in Violation if fault in self._rules.allowed),
             rates=consistency.rates,
             culprits=self._histories.culprits(self._journals, self._queue_name),
         )
 
 
-def _requests(outcomes: Counter[int]) -> Requests:
-    return Requests(
-        outcomes[Outcome.ACKNOWLEDGED], outcomes[Outcome.REFUSED], outcomes[Outcome.UNKNOWN]
+def _requests(outcomes: Counter[int]) -> RequestCounts:
+    return RequestCounts(
+        outcomes[RequestOutcome.ACKNOWLEDGED],
+        outcomes[RequestOutcome.REFUSED],
+        outcomes[RequestOutcome.UNKNOWN],
     )
 
 
 def _tally(column: NDArray[Any]) -> dict[int, int]:
-    return dict(enumerate(np.bincount(column, minlength=len(Outcome)).tolist()))
+    return dict(enumerate(np.bincount(column, minlength=len(RequestOutcome)).tolist()))
 
 
 def _columns(rows: Rows, dtype: np.dtype[Any]) -> Rows:

@@ -10,10 +10,10 @@ import msgspec
 
 from dovemq.core.errors import DoveError
 from dovemq.load import worker
-from dovemq.load.books import News, Tally
+from dovemq.load.counters import WorkerNews, WorkerTally
 from dovemq.load.receiver import Quits
 from dovemq.load.threads import Share
-from dovemq.load.worker import LINE_BYTES_MAX, Order, Told, Worker
+from dovemq.load.worker import LINE_BYTES_MAX, Worker, WorkerCommand, WorkerOutput
 
 END_SECONDS_MAX: Final = 30.0
 
@@ -28,11 +28,11 @@ class Crew(Protocol):
 
     def receive(self, starts_us: int) -> None: ...
 
-    def news(self) -> Sequence[News]:
+    def news(self) -> Sequence[WorkerNews]:
         """What has been heard since the last time; nothing, perhaps."""
         ...
 
-    async def stop(self) -> Sequence[Tally]:
+    async def stop(self) -> Sequence[WorkerTally]:
         """After this there may be one more news of each worker."""
         ...
 
@@ -47,10 +47,10 @@ class LocalCrew:
     def receive(self, starts_us: int) -> None:
         self._worker.receive(starts_us)
 
-    def news(self) -> Sequence[News]:
+    def news(self) -> Sequence[WorkerNews]:
         return [self._worker.news()]
 
-    async def stop(self) -> Sequence[Tally]:
+    async def stop(self) -> Sequence[WorkerTally]:
         return [await self._worker.stop()]
 
 
@@ -67,19 +67,19 @@ class ProcessCrew:
         return crew
 
     def send(self, starts_us: int) -> None:
-        self._order(Order("send", starts_us))
+        self._order(WorkerCommand("send", starts_us))
 
     def receive(self, starts_us: int) -> None:
-        self._order(Order("receive", starts_us))
+        self._order(WorkerCommand("receive", starts_us))
 
-    def news(self) -> Sequence[News]:
+    def news(self) -> Sequence[WorkerNews]:
         return [news for child in self._children for news in child.taken_news()]
 
-    async def stop(self) -> Sequence[Tally]:
-        self._order(Order("stop"))
+    async def stop(self) -> Sequence[WorkerTally]:
+        self._order(WorkerCommand("stop"))
         return [await child.tally() for child in self._children]
 
-    def _order(self, order: Order) -> None:
+    def _order(self, order: WorkerCommand) -> None:
         for child in self._children:
             child.order(order)
 
@@ -88,7 +88,7 @@ class _Child:
     def __init__(self, number: int, process: asyncio.subprocess.Process) -> None:
         self._number = number
         self._process = process
-        self._news: list[News] = []
+        self._news: list[WorkerNews] = []
         self._speaks = asyncio.Event()
         self._listening = asyncio.get_running_loop().create_task(self._listen())
 
@@ -108,10 +108,10 @@ class _Child:
         child._write(msgspec.json.encode(share))
         return child
 
-    def order(self, order: Order) -> None:
+    def order(self, order: WorkerCommand) -> None:
         self._write(msgspec.json.encode(order))
 
-    def taken_news(self) -> list[News]:
+    def taken_news(self) -> list[WorkerNews]:
         news, self._news = self._news, []
         if self._listening.done():
             self._listening.result()
@@ -121,7 +121,7 @@ class _Child:
         """Until its first news, or its end."""
         await self._speaks.wait()
 
-    async def tally(self) -> Tally:
+    async def tally(self) -> WorkerTally:
         try:
             async with asyncio.timeout(END_SECONDS_MAX):
                 return await self._listening
@@ -131,10 +131,10 @@ class _Child:
                     self._process.kill()
             await self._process.wait()
 
-    async def _listen(self) -> Tally:
+    async def _listen(self) -> WorkerTally:
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
-            told = msgspec.json.decode(line, type=Told)
+            told = msgspec.json.decode(line, type=WorkerOutput)
             if told.news is not None:
                 self._news.append(told.news)
                 self._speaks.set()

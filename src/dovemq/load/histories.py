@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dovemq.load.journals import Outcome
-from dovemq.load.judgement import Fault
+from dovemq.load.journals import RequestOutcome
+from dovemq.load.judgement import Violation
 from dovemq.load.reading import Rows, Source
 from dovemq.load.report import Culprit
 
@@ -26,10 +26,10 @@ class Histories:
 
     def __init__(self, count_max: int) -> None:
         self._count_max = count_max
-        self._faults: dict[MessageKey, set[Fault]] = {}
-        self._told: dict[Fault, int] = {}
+        self._faults: dict[MessageKey, set[Violation]] = {}
+        self._told: dict[Violation, int] = {}
 
-    def blame(self, key: MessageKey, faults: Iterable[Fault]) -> None:
+    def blame(self, key: MessageKey, faults: Iterable[Violation]) -> None:
         for fault in faults:
             if self._told.get(fault, 0) < self._count_max:
                 self._told[fault] = self._told.get(fault, 0) + 1
@@ -48,7 +48,7 @@ class Histories:
                         events[key].extend(tell(row))
         return tuple(
             Culprit(
-                tuple(fault for fault in Fault if fault in self._faults[key]),
+                tuple(fault for fault in Violation if fault in self._faults[key]),
                 queue_name(key.queue),
                 key.sender,
                 key.send_seq,
@@ -70,10 +70,10 @@ def _chosen(rows: Rows, keys: Iterable[MessageKey]) -> Rows:
 def _told_send(row: Any) -> list[tuple[int, str]]:
     size, checksum = int(row["bytes"]), int(row["body_crc32"])
     told = [(int(row["sent_us"]), f"sent {size} bytes, checksum {checksum:08x}")]
-    outcome = Outcome(int(row["outcome"]))
-    if outcome is Outcome.ACKNOWLEDGED:
+    outcome = RequestOutcome(int(row["outcome"]))
+    if outcome is RequestOutcome.ACKNOWLEDGED:
         told.append((int(row["answered_us"]), f"acknowledged as {_message_id(row)}"))
-    elif outcome is Outcome.REFUSED:
+    elif outcome is RequestOutcome.REFUSED:
         told.append((int(row["answered_us"]), "refused"))
     else:
         told.append((int(row["sent_us"]), "no answer to this send"))
@@ -92,10 +92,10 @@ def _told_receive(row: Any) -> list[tuple[int, str]]:
             f"{lease_us / 1e6:.3f} s, checksum {int(row['body_crc32']):08x}",
         ),
     ]
-    outcome = Outcome(int(row["outcome"]))
-    if outcome is Outcome.UNKNOWN:
+    outcome = RequestOutcome(int(row["outcome"]))
+    if outcome is RequestOutcome.UNKNOWN:
         told.append((int(row["settled_us"]), f"{who} settles, no answer"))
-    elif outcome is not Outcome.NONE:
+    elif outcome is not RequestOutcome.NONE:
         told.append((int(row["settled_us"]), f"{who}: settle {outcome.name.lower()}"))
     return told
 

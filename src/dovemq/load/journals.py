@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from dovemq.load.rows import CHUNK_ROWS, MEMORY_CHUNK_ROWS, MappedFile, Rows, Slot
+from dovemq.load.rows import CHUNK_ROWS, MEMORY_CHUNK_ROWS, JournalRows, MappedFile, Slot
 
 SUFFIX: Final = ".journal"
 MAGIC: Final = b"dovemq journal 1"
@@ -34,7 +34,7 @@ _OUTCOME_AT: Final = 1
 """The byte after the mark: written last, it makes an answer count."""
 
 
-class Outcome(enum.IntEnum):
+class RequestOutcome(enum.IntEnum):
     """What became of a request, as far as its client knows."""
 
     NONE = 0
@@ -46,7 +46,7 @@ class Outcome(enum.IntEnum):
     """Done or not done: the answer was lost, or is still to come."""
 
 
-class Heading(Struct, frozen=True):
+class JournalHeader(Struct, frozen=True):
     """The head of a journal. A queue's number is its place in `queues`."""
 
     kind: Literal["sender", "receiver"]
@@ -96,10 +96,10 @@ not."""
 
 DTYPES: Final = {"sender": SEND, "receiver": RECEIVE}
 
-_NONE: Final = int(Outcome.NONE)
-_ACKNOWLEDGED: Final = int(Outcome.ACKNOWLEDGED)
-_REFUSED: Final = int(Outcome.REFUSED)
-_UNKNOWN: Final = int(Outcome.UNKNOWN)
+_NONE: Final = int(RequestOutcome.NONE)
+_ACKNOWLEDGED: Final = int(RequestOutcome.ACKNOWLEDGED)
+_REFUSED: Final = int(RequestOutcome.REFUSED)
+_UNKNOWN: Final = int(RequestOutcome.UNKNOWN)
 """Plain numbers: a member of an enumeration costs as much to pack as the rest of a row."""
 
 _SEND_ROW: Final = struct.Struct(f"<BBxxIIIqqq{MESSAGE_ID_BYTES}sI")
@@ -114,15 +114,15 @@ _SETTLED_AT: Final = 56
 class _Journal:
     """A journal in a new file, or in memory when it is given no path."""
 
-    def __init__(self, heading: Heading, path: Path | None) -> None:
+    def __init__(self, heading: JournalHeader, path: Path | None) -> None:
         self.heading = heading
         self._dtype = DTYPES[heading.kind]
         self._file = MappedFile(path, head_of(heading)) if path else None
         row_bytes = self._dtype.itemsize
         self._rows = (
-            Rows(row_bytes, CHUNK_ROWS, self._file.new_chunk)
+            JournalRows(row_bytes, CHUNK_ROWS, self._file.new_chunk)
             if self._file
-            else Rows(row_bytes, MEMORY_CHUNK_ROWS, bytearray)
+            else JournalRows(row_bytes, MEMORY_CHUNK_ROWS, bytearray)
         )
 
     def __enter__(self) -> Self:
@@ -151,7 +151,7 @@ class _Journal:
 
 class SenderJournal(_Journal):
     def __init__(self, run: str, queues: tuple[str, ...], path: Path | None = None) -> None:
-        super().__init__(Heading("sender", run, queues), path)
+        super().__init__(JournalHeader("sender", run, queues), path)
 
     def sending(
         self, queue: int, sender: int, send_seq: int, body_crc32: int, size: int, now_us: int
@@ -187,7 +187,7 @@ class SenderJournal(_Journal):
 
 class ReceiverJournal(_Journal):
     def __init__(self, run: str, queues: tuple[str, ...], path: Path | None = None) -> None:
-        super().__init__(Heading("receiver", run, queues), path)
+        super().__init__(JournalHeader("receiver", run, queues), path)
 
     def received(
         self,
@@ -261,7 +261,7 @@ def kept_id(message_id: str) -> bytes:
     return hashlib.blake2b(encoded, digest_size=MESSAGE_ID_BYTES // 2).hexdigest().encode()
 
 
-def head_of(heading: Heading) -> bytes:
+def head_of(heading: JournalHeader) -> bytes:
     text = msgspec.json.encode(heading)
     return (MAGIC + HEAD_LENGTH.pack(len(text)) + text).ljust(head_bytes(len(text)), b"\0")
 

@@ -12,12 +12,12 @@ from typing import Final
 from msgspec import Struct
 
 from dovemq.core import limits
-from dovemq.load.journals import Outcome
+from dovemq.load.journals import RequestOutcome
 
 DEDUPLICATION_US: Final = 1_000 * limits.DEDUPLICATION_MS
 
 
-class Fault(enum.StrEnum):
+class Violation(enum.StrEnum):
     """What a queue service must not do, unless it says that it may."""
 
     LOST = "lost"
@@ -51,13 +51,13 @@ class Cause(enum.StrEnum):
 
 
 _FAULTS_OF_CAUSES = {
-    Cause.COLLIDED: Fault.COLLIDED,
-    Cause.RETURNED: Fault.RETURNED,
-    Cause.DOUBLED: Fault.DOUBLED,
+    Cause.COLLIDED: Violation.COLLIDED,
+    Cause.RETURNED: Violation.RETURNED,
+    Cause.DOUBLED: Violation.DOUBLED,
 }
 
 
-class Attempt(Struct, frozen=True):
+class SendRecord(Struct, frozen=True):
     """One send."""
 
     queue: int
@@ -70,7 +70,7 @@ class Attempt(Struct, frozen=True):
     answered_us: int
 
 
-class Delivery(Struct, frozen=True):
+class ReceiveRecord(Struct, frozen=True):
     """One receive. `place` is its row among all rows of receivers."""
 
     queue: int
@@ -99,8 +99,8 @@ class Slack(Struct, frozen=True):
     clock_us: int = 0
 
 
-class Judgement(Struct, frozen=True):
-    faults: frozenset[Fault]
+class MessageVerdict(Struct, frozen=True):
+    faults: frozenset[Violation]
     causes: tuple[Cause, ...]
     """Of every receive after the first, in their order."""
     intact: bool
@@ -110,21 +110,21 @@ class Judgement(Struct, frozen=True):
 
 
 def judge(
-    attempts: Sequence[Attempt],
-    deliveries: Sequence[Delivery],
+    attempts: Sequence[SendRecord],
+    deliveries: Sequence[ReceiveRecord],
     slack: Slack,
     *,
     deduplicated: bool = False,
     named: frozenset[bytes] = frozenset(),
-) -> Judgement:
+) -> MessageVerdict:
     """`deliveries` are in the order of receiving.
 
     `deduplicated`: a send that is repeated within the interval of FIFO queues makes no second
     message. `named`: ids of messages whose loss or return the service has told of.
     """
-    taken = [attempt for attempt in attempts if attempt.outcome != Outcome.REFUSED]
+    taken = [attempt for attempt in attempts if attempt.outcome != RequestOutcome.REFUSED]
     acknowledged = {
-        attempt.message_id for attempt in taken if attempt.outcome == Outcome.ACKNOWLEDGED
+        attempt.message_id for attempt in taken if attempt.outcome == RequestOutcome.ACKNOWLEDGED
     }
     checksums = {attempt.body_crc32 for attempt in attempts}
     right = [delivery.body_crc32 in checksums for delivery in deliveries]
@@ -132,28 +132,30 @@ def judge(
     causes = _causes(deliveries, copies_max, slack)
     faults = {_FAULTS_OF_CAUSES[cause] for cause in causes if cause in _FAULTS_OF_CAUSES}
     if deliveries and not taken:
-        faults.add(Fault.STRANGE)
+        faults.add(Violation.STRANGE)
     received = {delivery.message_id for delivery in deliveries}
     if missing := acknowledged - received:
-        faults.add(Fault.NAMED if missing <= named else Fault.LOST)
-    if not named.isdisjoint(received) and Fault.RETURNED in faults:
-        faults = faults - {Fault.RETURNED} | {Fault.NAMED}
+        faults.add(Violation.NAMED if missing <= named else Violation.LOST)
+    if not named.isdisjoint(received) and Violation.RETURNED in faults:
+        faults = faults - {Violation.RETURNED} | {Violation.NAMED}
     if attempts and not all(right):
-        faults.add(Fault.CORRUPTED)
+        faults.add(Violation.CORRUPTED)
     stored = bool(acknowledged) or bool(taken and deliveries)
-    return Judgement(frozenset(faults), causes, any(right), stored)
+    return MessageVerdict(frozenset(faults), causes, any(right), stored)
 
 
-def _within_interval(attempts: Sequence[Attempt]) -> bool:
+def _within_interval(attempts: Sequence[SendRecord]) -> bool:
     """Whether the last send was asked, and answered, within the interval of the first."""
     times = [max(attempt.sent_us, attempt.answered_us) for attempt in attempts]
     first_us = min((attempt.sent_us for attempt in attempts), default=0)
     return max(times, default=0) - first_us < DEDUPLICATION_US
 
 
-def _causes(deliveries: Sequence[Delivery], copies_max: int, slack: Slack) -> tuple[Cause, ...]:
+def _causes(
+    deliveries: Sequence[ReceiveRecord], copies_max: int, slack: Slack
+) -> tuple[Cause, ...]:
     causes: list[Cause] = []
-    earlier: dict[bytes, list[Delivery]] = {}
+    earlier: dict[bytes, list[ReceiveRecord]] = {}
     for delivery in deliveries:
         same = earlier.setdefault(delivery.message_id, [])
         if same:
@@ -164,13 +166,13 @@ def _causes(deliveries: Sequence[Delivery], copies_max: int, slack: Slack) -> tu
     return tuple(causes)
 
 
-def _cause(delivery: Delivery, earlier: Sequence[Delivery], slack: Slack) -> Cause:
+def _cause(delivery: ReceiveRecord, earlier: Sequence[ReceiveRecord], slack: Slack) -> Cause:
     """Why the same message came again.
 
     A receive that was under way while the settle was answered may have leased the message before.
     """
     if any(
-        each.outcome == Outcome.ACKNOWLEDGED
+        each.outcome == RequestOutcome.ACKNOWLEDGED
         and each.settled_us + slack.clock_us < delivery.asked_us
         for each in earlier
     ):

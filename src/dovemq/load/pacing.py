@@ -9,13 +9,13 @@ import random
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from dovemq.load.plan import Arrivals
+from dovemq.load.plan import ArrivalPattern
 
 TIMER_US_MAX: Final = 1_000
 """Timers of the loop go by whole milliseconds: what they are late is not the service's."""
 
 
-class Pace(Protocol):
+class RequestPace(Protocol):
     async def next_us(self) -> int:
         """Waits for the time of the next request; answers from when it counts."""
         ...
@@ -44,7 +44,7 @@ class OpenPace:
     def __init__(
         self,
         interval_us: float,
-        arrivals: Arrivals,
+        arrivals: ArrivalPattern,
         begins_us: float,
         rng: random.Random,
         now_us: Callable[[], int],
@@ -53,7 +53,7 @@ class OpenPace:
     ) -> None:
         self._interval_us = interval_us
         self._spin_us = 2 * TIMER_US_MAX if punctual else 0
-        self._drawn = arrivals is Arrivals.POISSON
+        self._drawn = arrivals is ArrivalPattern.POISSON
         self._rng = rng
         self._now_us = now_us
         # The first ones of many clients must not come all at once.

@@ -28,7 +28,7 @@ class Phases(enum.StrEnum):
     """Receivers begin when the last sender has ended, as in the paper."""
 
 
-class Arrivals(enum.StrEnum):
+class ArrivalPattern(enum.StrEnum):
     POISSON = "poisson"
     CONSTANT = "constant"
 
@@ -51,7 +51,7 @@ class Endpoint(Struct, frozen=True):
     ca_bundle: str | None = None
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class LoadPlan(Struct, frozen=True, kw_only=True):
     """`applications` (q) each have a queue, `senders` (T_send) and `receivers` (T_recv).
 
     A sender or receiver is a coroutine with a connection of its own: the paper's thread. Each
@@ -91,7 +91,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     phases: Phases = Phases.TOGETHER
     send_rate: float | None = None
     receive_rate: float | None = None
-    arrivals: Arrivals = Arrivals.POISSON
+    arrivals: ArrivalPattern = ArrivalPattern.POISSON
     punctual: bool = False
     fifo: bool = False
     queue_attributes: Mapping[str, str] = _NO_ATTRIBUTES

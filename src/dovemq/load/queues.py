@@ -6,13 +6,13 @@ from pathlib import Path
 
 from dovemq.client import ClientError, SqsClient, Unreachable
 from dovemq.load.outage import GaveUp, Outage
-from dovemq.load.plan import Plan
+from dovemq.load.plan import LoadPlan
 
 
 class RunQueues:
     """`async with` gives the addresses. `leftovers` are those that could not be removed."""
 
-    def __init__(self, plan: Plan, repetition: int, now_us: Callable[[], int]) -> None:
+    def __init__(self, plan: LoadPlan, repetition: int, now_us: Callable[[], int]) -> None:
         self._plan = plan
         self._repetition = repetition
         self._now_us = now_us

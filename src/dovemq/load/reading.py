@@ -16,7 +16,7 @@ from dovemq.load.journals import (
     HEAD_STEP_BYTES,
     MAGIC,
     SUFFIX,
-    Heading,
+    JournalHeader,
     head_bytes,
 )
 
@@ -49,7 +49,7 @@ class Source(Protocol):
     """One journal: its heading, and its rows in the order in which they were written."""
 
     @property
-    def heading(self) -> Heading: ...
+    def heading(self) -> JournalHeader: ...
 
     def blocks(self, rows_max: int = BLOCK_ROWS) -> Iterator[Rows]: ...
 
@@ -57,7 +57,7 @@ class Source(Protocol):
 class Kept(Struct, frozen=True):
     """A journal in memory."""
 
-    heading: Heading
+    heading: JournalHeader
     rows: Any
 
     def blocks(self, rows_max: int = BLOCK_ROWS) -> Iterator[Rows]:
@@ -100,7 +100,7 @@ def open_journals(places: Iterable[Path]) -> list[JournalFile]:
     return journals
 
 
-def _opened(path: Path) -> tuple[Heading, int]:
+def _opened(path: Path) -> tuple[JournalHeader, int]:
     try:
         with path.open("rb") as file:
             start = file.read(len(MAGIC) + HEAD_LENGTH.size)
@@ -109,7 +109,7 @@ def _opened(path: Path) -> tuple[Heading, int]:
             (length,) = HEAD_LENGTH.unpack(start[len(MAGIC) :])
             if length > _HEAD_BYTES_MAX:
                 raise JournalUnreadable(path, "its head is too long")
-            return msgspec.json.decode(file.read(length), type=Heading), head_bytes(length)
+            return msgspec.json.decode(file.read(length), type=JournalHeader), head_bytes(length)
     except OSError as error:
         raise JournalUnreadable(path, error.strerror or str(error)) from None
     except msgspec.DecodeError as error:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from dovemq.client import ClientError
-from dovemq.load.books import Books
 from dovemq.load.contents import crc32, is_intact, label_of
+from dovemq.load.counters import WorkerCounters
 from dovemq.load.journals import ReceiverJournal
-from dovemq.load.pacing import ClosedPace, OpenPace, Pace
+from dovemq.load.pacing import ClosedPace, OpenPace, RequestPace
 from dovemq.load.plan import Pauses
 from dovemq.load.rows import Slot
 from dovemq.load.threads import Share, Thread, is_certain
@@ -31,11 +31,11 @@ class Receiver(Thread):
         share: Share,
         number: int,
         journal: ReceiverJournal,
-        books: Books,
+        counters: WorkerCounters,
         now_us: Callable[[], int],
         quits: Quits | None = None,
     ) -> None:
-        super().__init__(share, "receiver", number, books, now_us)
+        super().__init__(share, "receiver", number, counters, now_us)
         self._run_name = share.run
         self._queue_url = share.queue_urls[number // self.plan.receivers]
         self._journal = journal
@@ -47,7 +47,7 @@ class Receiver(Thread):
         while not self.stopping:
             await self._cycle(await pace.next_us())
 
-    def _pace(self, starts_us: int) -> Pace:
+    def _pace(self, starts_us: int) -> RequestPace:
         plan = self.plan
         if plan.receive_rate is None:
             return ClosedPace(0, self.now_us)
@@ -67,12 +67,12 @@ class Receiver(Thread):
                 attribute_names=_NOTHING,
             )
         except ClientError as error:
-            self.books.failed("receive", error, self.now_us())
+            self.counters.failed("receive", error, self.now_us())
             await self.outage.failed(error)
             return
         self.outage.over()
         if not messages:
-            self.books.misses += 1
+            self.counters.misses += 1
             return
         self.busy = True
         try:
@@ -81,11 +81,11 @@ class Receiver(Thread):
             self.busy = False
 
     async def _take(self, messages: Sequence[ReceivedMessage], from_us: int, asked_us: int) -> None:
-        now_us = self.books.eventful_us = self.now_us()
+        now_us = self.counters.eventful_us = self.now_us()
         told = [self._tell(each, asked_us, now_us) for each in messages]
-        self.books.receives.done(len(messages), from_us, now_us)
+        self.counters.receives.done(len(messages), from_us, now_us)
         if self._quits(self.number):
-            self.books.quits += 1
+            self.counters.quits += 1
             await self.client.close()
             self.client = self.new_client()
             return
@@ -104,10 +104,10 @@ class Receiver(Thread):
         body = message.body
         label = label_of(body)
         if label is None or label.run != self._run_name:
-            self.books.foreign += 1
+            self.counters.foreign += 1
             return None
         if not is_intact(body):
-            self.books.corrupted += 1
+            self.counters.corrupted += 1
         slot = self._journal.received(
             label.sender // self.plan.senders,
             self.number,
@@ -121,7 +121,7 @@ class Receiver(Thread):
             now_us,
             1_000 * self.plan.lease_ms,
         )
-        self.books.received.append(message.message_id)
+        self.counters.received.append(message.message_id)
         return slot
 
     async def _settle(self, ours: Sequence[tuple[ReceivedMessage, Slot]]) -> None:
@@ -135,17 +135,17 @@ class Receiver(Thread):
             if is_certain(error):
                 for _, slot in ours:
                     self._journal.settle_refused(slot, self.now_us())
-            self.books.failed("settle", error, self.now_us())
+            self.counters.failed("settle", error, self.now_us())
             await self.outage.failed(error)
             return
-        now_us = self.books.eventful_us = self.now_us()
+        now_us = self.counters.eventful_us = self.now_us()
         for place, (message, slot) in enumerate(ours):
             if place not in failed:
                 self._journal.settled(slot, now_us)
-                self.books.settled.append(message.message_id)
+                self.counters.settled.append(message.message_id)
             elif failed[place].sender_fault:
                 self._journal.settle_refused(slot, now_us)
-        self.books.settles.done(len(ours) - len(failed), asked_us, now_us)
+        self.counters.settles.done(len(ours) - len(failed), asked_us, now_us)
 
     async def _failed_settles(
         self, messages: Sequence[ReceivedMessage]
@@ -156,7 +156,7 @@ class Receiver(Thread):
             return {}
         answer = await self.client.settle_batch(self._queue_url, receipts)
         for entry in answer.failed:
-            self.books.failures[f"settle: {entry.code}"] += 1
+            self.counters.failures[f"settle: {entry.code}"] += 1
         return {int(entry.id): entry for entry in answer.failed}
 
     def _pause_seconds(self) -> float:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from dovemq.load.judgement import Cause, Fault
+from dovemq.load.judgement import Cause, Violation
 
 
-class Requests(Struct, frozen=True):
+class RequestCounts(Struct, frozen=True):
     """What became of sends, or of settles, as their clients know it."""
 
     acknowledged: int
@@ -18,14 +18,14 @@ class Requests(Struct, frozen=True):
 class Culprit(Struct, frozen=True):
     """A message that was not treated as it must be, and all that was seen of it."""
 
-    faults: tuple[Fault, ...]
+    faults: tuple[Violation, ...]
     queue: str
     sender: int
     send_seq: int
     history: tuple[str, ...]
 
 
-class Report(Struct, frozen=True):
+class CheckReport(Struct, frozen=True):
     """`messages`: acknowledged, or received although no acknowledgement came back.
 
     `in_doubt` were neither acknowledged nor received, and count for nothing. `received` are
@@ -34,8 +34,8 @@ class Report(Struct, frozen=True):
     whether order was promised or not. `faults` counts messages; a message may have several.
     """
 
-    sends: Requests
-    settles: Requests
+    sends: RequestCounts
+    settles: RequestCounts
     messages: int
     in_doubt: int
     receives: int
@@ -43,8 +43,8 @@ class Report(Struct, frozen=True):
     left: int
     late: int
     duplicates: Mapping[Cause, int]
-    faults: Mapping[Fault, int]
-    allowed: tuple[Fault, ...]
+    faults: Mapping[Violation, int]
+    allowed: tuple[Violation, ...]
     rates: Mapping[str, float]
     culprits: tuple[Culprit, ...]
 

@@ -8,14 +8,14 @@ from typing import Final
 
 from msgspec import Struct
 
-from dovemq.load.books import ActivityTally, Tally
-from dovemq.load.report import Report
+from dovemq.load.counters import ActivityTally, WorkerTally
+from dovemq.load.report import CheckReport
 from dovemq.load.timings import Times, joined
 
 CONFIDENCE: Final = 0.95
 
 
-class Measured(Struct, frozen=True):
+class RequestStatistics(Struct, frozen=True):
     """Requests of one kind: messages acknowledged in all, per second, and response times."""
 
     messages: int
@@ -31,16 +31,16 @@ class Repetition(Struct, frozen=True):
     """
 
     seconds: float
-    sends: Measured
-    receives: Measured
-    settles: Measured
+    sends: RequestStatistics
+    receives: RequestStatistics
+    settles: RequestStatistics
     misses: int
     quits: int
     foreign: int
     failures: dict[str, int]
     own_cpu_seconds: float
     server_cpu_seconds: float | None
-    report: Report
+    report: CheckReport
 
     @property
     def own_cpu_us(self) -> float:
@@ -54,7 +54,7 @@ class Repetition(Struct, frozen=True):
         return 1e6 * self.server_cpu_seconds / max(1, self.settles.messages)
 
 
-class Figure(Struct, frozen=True):
+class MedianInterval(Struct, frozen=True):
     """A median, and an interval that holds the true one with 95 % where there are values enough;
     with fewer than six it is least and greatest."""
 
@@ -63,7 +63,7 @@ class Figure(Struct, frozen=True):
     high: float
 
 
-class Result(Struct, frozen=True):
+class LoadResult(Struct, frozen=True):
     """`interrupted`: somebody stopped it. `failure`: why clients gave up. In both cases messages
     that have not come are not held against the service. `leftovers`: queues that could not be
     removed."""
@@ -79,25 +79,28 @@ class Result(Struct, frozen=True):
         return self.failure is not None or any(each.report.failed for each in self.repetitions)
 
     @property
-    def figures(self) -> dict[str, Figure]:
+    def figures(self) -> dict[str, MedianInterval]:
         """Under the names of the table; none without a repetition."""
         rows = [_row(each) for each in self.repetitions]
         names = [name for name in rows[0] if all(name in row for row in rows)] if rows else []
         return {name: figure([row[name] for row in rows]) for name in names}
 
 
-def measured(tallies: Sequence[ActivityTally]) -> Measured:
+def measured(tallies: Sequence[ActivityTally]) -> RequestStatistics:
     from_us = max(tally.counts_from_us for tally in tallies)
     last_us = max(tally.last_us for tally in tallies)
     counted = sum(tally.messages_counted for tally in tallies)
     seconds = (last_us - from_us) / 1e6
     rate = counted / seconds if counted and seconds > 0 else 0.0
     times = joined(tally.timings for tally in tallies).times()
-    return Measured(sum(tally.messages for tally in tallies), round(rate, 3), times)
+    return RequestStatistics(sum(tally.messages for tally in tallies), round(rate, 3), times)
 
 
 def repetition(
-    tallies: Sequence[Tally], seconds: float, server_cpu_seconds: float | None, report: Report
+    tallies: Sequence[WorkerTally],
+    seconds: float,
+    server_cpu_seconds: float | None,
+    report: CheckReport,
 ) -> Repetition:
     failures: Counter[str] = Counter()
     for tally in tallies:
@@ -117,10 +120,10 @@ def repetition(
     )
 
 
-def figure(values: Sequence[float]) -> Figure:
+def figure(values: Sequence[float]) -> MedianInterval:
     ordered = sorted(values)
     outside = _outside(len(ordered))
-    return Figure(statistics.median(ordered), ordered[outside], ordered[-1 - outside])
+    return MedianInterval(statistics.median(ordered), ordered[outside], ordered[-1 - outside])
 
 
 def _outside(count: int) -> int:

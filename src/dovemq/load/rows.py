@@ -20,7 +20,7 @@ Slot: TypeAlias = tuple[Buffer, int]
 """One row: a chunk and the offset in it."""
 
 
-class Rows:
+class JournalRows:
     """Rows of one size, given out one after another. Chunks stay until the journal is closed."""
 
     def __init__(self, row_bytes: int, chunk_rows: int, new_chunk: Callable[[int], Buffer]) -> None:

@@ -14,18 +14,18 @@ from msgspec.structs import replace
 
 from dovemq.core.locations import Location
 from dovemq.core.ports import Clock
-from dovemq.load.account import Account
-from dovemq.load.books import Tally
 from dovemq.load.checker import STRICT, Rules, check
 from dovemq.load.costs import ProcessUnknown, tree_cpu_seconds
+from dovemq.load.counters import WorkerTally
 from dovemq.load.crew import Crew, LocalCrew, ProcessCrew
-from dovemq.load.judgement import Fault
-from dovemq.load.plan import Phases, Plan, PlanInvalid
+from dovemq.load.judgement import Violation
+from dovemq.load.pending import PendingMessages
+from dovemq.load.plan import LoadPlan, Phases, PlanInvalid
 from dovemq.load.queues import RunQueues
 from dovemq.load.reading import open_journals
 from dovemq.load.receiver import Quits
-from dovemq.load.report import Report
-from dovemq.load.results import Repetition, Result, repetition
+from dovemq.load.report import CheckReport
+from dovemq.load.results import LoadResult, Repetition, repetition
 from dovemq.load.threads import Share
 from dovemq.load.worker import NEWS_SECONDS
 from dovemq.load.worker import clock as shared_clock
@@ -56,7 +56,7 @@ class Live:
         self._looked_us = 0
         self._then = (0, 0)
 
-    def look(self, account: Account, now_us: int) -> None:
+    def look(self, account: PendingMessages, now_us: int) -> None:
         self.sent, self.settled, self.missing = account.sent, account.settled, account.missing
         seconds = (now_us - self._looked_us) / 1e6
         if seconds >= 1:
@@ -74,7 +74,7 @@ class Live:
 
 
 async def run(
-    plan: Plan,
+    plan: LoadPlan,
     *,
     journals: Path | None = None,
     traces: Location | None = None,
@@ -84,7 +84,7 @@ async def run(
     stop: asyncio.Event | None = None,
     live: Live | None = None,
     clock: Clock | None = None,
-) -> Result:
+) -> LoadResult:
     """`journals` is a directory that is kept, with one of its own for each repetition; `traces`
     is where the run is written as lifecycle trace (needs the extra `trace`).
 
@@ -111,13 +111,13 @@ async def run(
             failure = part.failure
             if stop.is_set() or failure:
                 break
-    return Result(plan.name, tuple(done), stop.is_set(), failure, tuple(leftovers))
+    return LoadResult(plan.name, tuple(done), stop.is_set(), failure, tuple(leftovers))
 
 
 class _Part:
     """One repetition."""
 
-    def __init__(self, plan: Plan, number: int, folder: Path, clock: Clock, live: Live) -> None:
+    def __init__(self, plan: LoadPlan, number: int, folder: Path, clock: Clock, live: Live) -> None:
         self._plan = plan
         self._number = number
         self._folder = folder
@@ -125,7 +125,7 @@ class _Part:
         monotonic_us = shared_clock(0)
         self._offset_us = 1_000 * clock.now_ms() - monotonic_us()
         self._now_us: Callable[[], int] = shared_clock(self._offset_us)
-        self._account = Account(plan.processes)
+        self._account = PendingMessages(plan.processes)
         self._began_us = self._now_us()
         self._queues = RunQueues(plan, number, self._now_us)
         self._queue_labels: list[str] = []
@@ -213,9 +213,9 @@ class _Part:
         journals = open_journals([self._folder])
         write_trace(journals, self._queue_labels, run, self._began_us, open_folder(location))
 
-    async def _checked(self, rules: Rules, *, cut: bool) -> Report:
+    async def _checked(self, rules: Rules, *, cut: bool) -> CheckReport:
         if cut:
-            rules = replace(rules, allowed=rules.allowed | {Fault.LOST})
+            rules = replace(rules, allowed=rules.allowed | {Violation.LOST})
         return await asyncio.to_thread(check, open_journals([self._folder]), rules)
 
     def _server_cpu_seconds(self) -> float | None:
@@ -230,7 +230,7 @@ class _Part:
         return None
 
 
-def _last_us(tallies: Sequence[Tally], starts_us: int) -> int:
+def _last_us(tallies: Sequence[WorkerTally], starts_us: int) -> int:
     return max(starts_us, *(max(each.sends.last_us, each.settles.last_us) for each in tallies))
 
 

@@ -9,14 +9,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dovemq.load.journals import Outcome
+from dovemq.load.journals import RequestOutcome
 from dovemq.load.reading import Rows
 
 KEY: Final = ("queue", "sender", "send_seq")
 """What names a message: the sender numbers its messages for each queue."""
 
 
-class Groups(NamedTuple):
+class MessageGroups(NamedTuple):
     """Rows of both kinds by message: message `n` has the rows whose number is `n`.
 
     Messages are numbered in order of their key.
@@ -29,7 +29,7 @@ class Groups(NamedTuple):
     receives: NDArray[np.intp]
 
 
-def grouped(sends: Rows, receives: Rows) -> Groups:
+def grouped(sends: Rows, receives: Rows) -> MessageGroups:
     keys = [np.concatenate((sends[name], receives[name])) for name in KEY]
     order = np.lexsort(keys[::-1])
     changes = np.zeros(len(order), np.bool_)
@@ -40,7 +40,7 @@ def grouped(sends: Rows, receives: Rows) -> Groups:
     numbers[order] = np.cumsum(changes)
     count = int(numbers.max()) + 1 if len(numbers) else 0
     of_sends, of_receives = numbers[: len(sends)], numbers[len(sends) :]
-    return Groups(
+    return MessageGroups(
         of_sends,
         of_receives,
         np.bincount(of_sends, minlength=count),
@@ -48,21 +48,21 @@ def grouped(sends: Rows, receives: Rows) -> Groups:
     )
 
 
-def plain(sends: Rows, receives: Rows, groups: Groups) -> NDArray[np.bool_]:
+def plain(sends: Rows, receives: Rows, groups: MessageGroups) -> NDArray[np.bool_]:
     """By message: whether it was sent once, and nothing that could be a fault came of it."""
     once = (groups.sends == 1) & (groups.receives == 1)
     never = (groups.sends == 1) & (groups.receives == 0)
     outcome = _spread(sends["outcome"], groups.of_sends, once | never)
     same_id = _equal("message_id", sends, receives, groups, once)
     same_body = _equal("body_crc32", sends, receives, groups, once)
-    known = (outcome == Outcome.ACKNOWLEDGED) & same_id
-    came: NDArray[np.bool_] = once & same_body & (known | (outcome == Outcome.UNKNOWN))
-    stayed_away: NDArray[np.bool_] = never & (outcome != Outcome.ACKNOWLEDGED)
+    known = (outcome == RequestOutcome.ACKNOWLEDGED) & same_id
+    came: NDArray[np.bool_] = once & same_body & (known | (outcome == RequestOutcome.UNKNOWN))
+    stayed_away: NDArray[np.bool_] = never & (outcome != RequestOutcome.ACKNOWLEDGED)
     return came | stayed_away
 
 
 def _equal(
-    name: str, sends: Rows, receives: Rows, groups: Groups, where: NDArray[np.bool_]
+    name: str, sends: Rows, receives: Rows, groups: MessageGroups, where: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     sent = _spread(sends[name], groups.of_sends, where)
     received = _spread(receives[name], groups.of_receives, where)

@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from dovemq.client import ClientError, Refused, SqsClient
 from dovemq.client.errors import Unconnected
-from dovemq.load.books import Books
+from dovemq.load.counters import WorkerCounters
 from dovemq.load.outage import GaveUp, Outage
-from dovemq.load.plan import Plan
+from dovemq.load.plan import LoadPlan
 
 _SERVER_ERROR: Final = 500
 
@@ -25,7 +25,7 @@ class Share(Struct, frozen=True):
     microseconds since 1970 of the machine's monotonic clock, which all its processes share.
     """
 
-    plan: Plan
+    plan: LoadPlan
     repetition: int
     number: int
     queue_urls: tuple[str, ...]
@@ -49,11 +49,16 @@ class Thread(abc.ABC):
     """Connects at its first request, and anew after a connection has broken."""
 
     def __init__(
-        self, share: Share, kind: str, number: int, books: Books, now_us: Callable[[], int]
+        self,
+        share: Share,
+        kind: str,
+        number: int,
+        counters: WorkerCounters,
+        now_us: Callable[[], int],
     ) -> None:
         self.plan = share.plan
         self.number = number
-        self.books = books
+        self.counters = counters
         self.now_us = now_us
         self.rng = share.rng(kind, number)
         self.outage = Outage(self.plan.outage_ms_max, self.rng, now_us)
@@ -109,12 +114,12 @@ class Thread(abc.ABC):
         try:
             await self.work(starts_us)
         except GaveUp as error:
-            self.books.failure = self.books.failure or str(error)
+            self.counters.failure = self.counters.failure or str(error)
 
     def _note_end(self, task: asyncio.Task[None]) -> None:
         """The run must not wait for a thread that has broken down."""
         if not task.cancelled() and (error := task.exception()) is not None:
-            self.books.failure = self.books.failure or f"{type(error).__name__} in a client"
+            self.counters.failure = self.counters.failure or f"{type(error).__name__} in a client"
 
     @abc.abstractmethod
     async def work(self, starts_us: int) -> None: ...

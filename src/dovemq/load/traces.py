@@ -9,7 +9,7 @@ lost has no row.
 from collections.abc import Sequence
 from typing import Any, Final
 
-from dovemq.load.journals import Outcome
+from dovemq.load.journals import RequestOutcome
 from dovemq.load.reading import Rows, Source
 from dovemq.telemetry.columns import Origin
 from dovemq.telemetry.files import Rotation, TraceFiles
@@ -49,7 +49,7 @@ def write_trace(
 
 
 def _add_sent(lane: Lane, rows: Rows, queues: Sequence[str]) -> None:
-    for row in _values(rows[rows["outcome"] == Outcome.ACKNOWLEDGED]):
+    for row in _values(rows[rows["outcome"] == RequestOutcome.ACKNOWLEDGED]):
         _add_message(lane, row)
         sender = row["sender"]
         _end_row(
@@ -78,7 +78,7 @@ def _add_leased(lane: Lane, rows: Rows, queues: Sequence[str], leased: int) -> N
 
 
 def _add_settled(lane: Lane, rows: Rows, queues: Sequence[str]) -> None:
-    for row in _values(rows[rows["outcome"] == Outcome.ACKNOWLEDGED]):
+    for row in _values(rows[rows["outcome"] == RequestOutcome.ACKNOWLEDGED]):
         _add_message(lane, row)
         lane.counts.append(row["receive_count"])
         # When the settle was asked is overwritten by when it was answered.

@@ -21,9 +21,9 @@ from dovemq.pipeline.session import use_this_python
 from dovemq.pipeline.source import options
 from dovemq.pipeline.source.columns import SCHEMA, check_columns
 from dovemq.pipeline.source.errors import OptionRefused
-from dovemq.pipeline.source.reader import DrainReader, PeekReader, Plan, StreamReader
+from dovemq.pipeline.source.reader import DrainReader, PeekReader, ReadPlan, StreamReader
 from dovemq.pipeline.source.rows import check_schema
-from dovemq.pipeline.source.writer import BatchWriter, Sink, StreamWriter
+from dovemq.pipeline.source.writer import BatchWriter, QueueSink, StreamWriter
 
 FORMAT = "dovemq"
 
@@ -52,7 +52,7 @@ class DoveDataSource(DataSource):
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
         return StreamWriter(self._sink(schema, overwrite))
 
-    def _sink(self, schema: StructType, overwrite: bool) -> Sink:
+    def _sink(self, schema: StructType, overwrite: bool) -> QueueSink:
         options.check_names(self.options)
         check_schema(schema)
         if overwrite:
@@ -61,7 +61,7 @@ class DoveDataSource(DataSource):
         group_id = self.options.get("groupId")
         if server.fifo and group_id is None and "group_id" not in schema.fieldNames():
             raise OptionRefused("groupId", "or a column group_id is needed by a FIFO queue")
-        return Sink(server, group_id, options.senders_of(self.options))
+        return QueueSink(server, group_id, options.senders_of(self.options))
 
     def _checked(self, names: list[str]) -> list[str]:
         options.check_names(self.options)
@@ -84,6 +84,6 @@ def settle(**given: str) -> int:
         return int(driver.run(driver.keeper.finish_staged()))
 
 
-def _plan(given: Mapping[str, str], columns: list[str]) -> Plan:
+def _plan(given: Mapping[str, str], columns: list[str]) -> ReadPlan:
     server, location = options.server_of(given), options.staging_of(given)
-    return Plan(server, location, options.pace_of(given), columns)
+    return ReadPlan(server, location, options.pace_of(given), columns)

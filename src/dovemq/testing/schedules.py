@@ -22,7 +22,7 @@ from dovemq.load.contents import Label, crc32, label_of, new_body
 from dovemq.load.journals import ReceiverJournal, SenderJournal
 from dovemq.load.judgement import Slack
 from dovemq.load.reading import Kept
-from dovemq.load.report import Report
+from dovemq.load.report import CheckReport
 from dovemq.load.rows import Slot
 from dovemq.service import Service, build_service
 from dovemq.service.attempts import Delivery
@@ -79,7 +79,7 @@ class Played(Struct, frozen=True):
     journals: tuple[Kept, Kept]
     deeds: dict[str, int]
 
-    def report(self, rules: Rules) -> Report:
+    def report(self, rules: Rules) -> CheckReport:
         return check(self.journals, rules)
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from dovemq.client import ClientError, Unreachable
 from dovemq.pipeline.source.errors import StagingStrange
+from dovemq.pipeline.source.folders import LocalStagingFolder
 from dovemq.pipeline.source.keeping import Keeper
-from dovemq.pipeline.source.options import Pace
-from dovemq.pipeline.source.places import LocalPlace
+from dovemq.pipeline.source.options import ReceiveOptions
 from dovemq.pipeline.source.staging import Promise, Slot, Staging
 from dovemq.testing.clock import START_MS, ManualClock
 from tests.pipeline.source.fake_queue import Crash, FakeClient, Trouble
@@ -74,7 +74,7 @@ def test_an_empty_queue_promises_nothing(world: World) -> None:
 
 
 def test_an_empty_queue_is_looked_at_until_the_wait_is_over(new_world: NewWorld) -> None:
-    world = new_world(pace=Pace(wait_seconds=2))
+    world = new_world(pace=ReceiveOptions(wait_seconds=2))
     pauses = []
 
     async def pause(seconds: float) -> None:
@@ -83,7 +83,7 @@ def test_an_empty_queue_is_looked_at_until_the_wait_is_over(new_world: NewWorld)
             world.queue.send("a")
 
     async def work() -> None:
-        staging = Staging(LocalPlace(world.folder), QUEUE)
+        staging = Staging(LocalStagingFolder(world.folder), QUEUE)
         keeper = Keeper(world.client(), QUEUE, staging, world.pace, ManualClock(), pause)
         assert (await keeper.offer(keeper.settled, 12)).epoch == 1
         staging.close()
@@ -100,7 +100,7 @@ def test_a_logged_promise_keeps_its_slots_when_options_change(new_world: NewWorl
         keeper = world.start()
         promise = await keeper.offer(keeper.settled, 40)
         first = await world.read(promise.shares()[0])
-        world.pace = Pace(wait_seconds=0, receivers=7, count_max=3)
+        world.pace = ReceiveOptions(wait_seconds=0, receivers=7, count_max=3)
         again = world.start()
         again.check(promise)
         assert len(promise.shares()) == 2
@@ -113,14 +113,14 @@ def test_a_logged_promise_keeps_its_slots_when_options_change(new_world: NewWorl
 
 
 def test_slots_that_nobody_read_are_offered_again_with_all_their_rows(new_world: NewWorld) -> None:
-    world = new_world(pace=Pace(wait_seconds=0, receivers=3))
+    world = new_world(pace=ReceiveOptions(wait_seconds=0, receivers=3))
     world.queue.send(*map(str, range(30)))
 
     async def work() -> None:
         keeper = world.start()
         before = await keeper.offer(keeper.settled, 30)
         staged = await world.read_all(before)
-        world.pace = Pace(wait_seconds=0, receivers=1)
+        world.pace = ReceiveOptions(wait_seconds=0, receivers=1)
         again = world.start()
         promise = await again.offer(again.settled, 30)
         assert (promise.epoch, promise.slots) == (1, 3)
@@ -200,7 +200,7 @@ def test_a_heartbeat_that_fails_is_followed_by_another(world: World) -> None:
             return await super().extend_batch(*args, **more)
 
     async def work() -> None:
-        staging = Staging(LocalPlace(world.folder), QUEUE)
+        staging = Staging(LocalStagingFolder(world.folder), QUEUE)
         client = Failing(world.queue)
         keeper = Keeper(client, QUEUE, staging, PACE, ManualClock(), no_pause)
         await world.read_all(await keeper.offer(keeper.settled, 10))

@@ -7,7 +7,7 @@ from pyspark.sql.datasource import CaseInsensitiveDict
 from dovemq.pipeline.source.errors import OptionRefused
 from dovemq.pipeline.source.options import (
     OPTIONS,
-    Pace,
+    ReceiveOptions,
     check_names,
     mode_of,
     pace_of,
@@ -98,7 +98,7 @@ def test_numbers_are_checked_without_being_shown() -> None:
 
 def test_heartbeats_come_three_times_in_a_lease() -> None:
     pace = pace_of(_options(leaseSeconds="30", receivers="3"))
-    assert pace == Pace(lease_seconds=30, heartbeat_seconds=10, receivers=3)
+    assert pace == ReceiveOptions(lease_seconds=30, heartbeat_seconds=10, receivers=3)
     assert pace_of(_options(heartbeatSeconds="7")).heartbeat_seconds == 7
 
 

@@ -18,7 +18,7 @@ from pyspark.sql.types import (
 from dovemq.client import SqsClient
 from dovemq.pipeline.source.errors import ColumnsRefused, RowsRefused
 from dovemq.pipeline.source.rows import Identity, check_schema, entries
-from dovemq.pipeline.source.writer import SEND_ROUNDS_MAX, Sending
+from dovemq.pipeline.source.writer import SEND_ROUNDS_MAX, QueueSender
 from dovemq.sqs.shapes import (
     AttributeValue,
     FailedEntry,
@@ -125,7 +125,7 @@ class Judge(SqsClient):
 
 def _send(judge: Judge, *bodies: str | None) -> None:
     messages = [SendEntry(id=str(row), message_body=body) for row, body in enumerate(bodies)]
-    asyncio.run(Sending(judge, "orders", 1, 5).send(messages))
+    asyncio.run(QueueSender(judge, "orders", 1, 5).send(messages))
 
 
 def test_groups_are_sent_side_by_side_and_each_in_its_order() -> None:
@@ -134,7 +134,7 @@ def test_groups_are_sent_side_by_side_and_each_in_its_order() -> None:
         SendEntry(id=str(row), message_body=f"{row % 5} {row}", message_group_id=f"g{row % 5}")
         for row in range(200)
     ]
-    asyncio.run(Sending(judge, "orders.fifo", 4, 0).send(messages))
+    asyncio.run(QueueSender(judge, "orders.fifo", 4, 0).send(messages))
     sent = [body for batch in judge.sent for body in batch]
     for group in range(5):
         of_group = [body for body in sent if body.startswith(f"{group} ")]

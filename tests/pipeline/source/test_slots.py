@@ -9,14 +9,14 @@ import pytest
 
 from dovemq.client import Refused
 from dovemq.pipeline.source.errors import StagingStrange
-from dovemq.pipeline.source.options import Pace
-from dovemq.pipeline.source.places import Content, LocalPlace
+from dovemq.pipeline.source.folders import Content, LocalStagingFolder
+from dovemq.pipeline.source.options import ReceiveOptions
 from dovemq.pipeline.source.staging import Promise, Slot
 from tests.pipeline.source.fake_queue import Crash
 from tests.pipeline.source.staged_world import World, run
 
 
-class Hooked(LocalPlace):
+class Hooked(LocalStagingFolder):
     """Calls `before` each time an entry is about to be published."""
 
     def __init__(self, folder: Path, before: Callable[[str], None]) -> None:
@@ -30,7 +30,9 @@ class Hooked(LocalPlace):
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path, pace=Pace(wait_seconds=0, lease_seconds=30, receivers=2, receives=2))
+    made = World(
+        tmp_path, pace=ReceiveOptions(wait_seconds=0, lease_seconds=30, receivers=2, receives=2)
+    )
     yield made
     made.end()
 
@@ -74,7 +76,7 @@ def test_a_task_receives_no_more_than_its_share(world: World) -> None:
 
 
 def test_a_task_stops_at_its_share_of_the_bytes(world: World) -> None:
-    world.pace = Pace(bytes_max=180, wait_seconds=0, receives=1, receivers=2)
+    world.pace = ReceiveOptions(bytes_max=180, wait_seconds=0, receives=1, receivers=2)
     world.queue.send(*map(str, range(100)))
 
     async def work() -> None:
@@ -138,7 +140,7 @@ def test_a_task_that_ends_after_it_published_is_run_again_on_the_same_rows(world
     world.queue.send(*"abc")
     ends = iter([True])
 
-    class Ending(LocalPlace):
+    class Ending(LocalStagingFolder):
         def publish(self, name: str, content: Content) -> bool:
             won = super().publish(name, content)
             if next(ends, False):
@@ -224,7 +226,9 @@ def _read_elsewhere(world: World, slot: Slot) -> list[str]:
 
 
 def test_a_message_received_twice_by_one_task_is_read_once_and_settled(tmp_path: Path) -> None:
-    world = World(tmp_path, fifo=True, pace=Pace(wait_seconds=0, receives=1, lease_seconds=30))
+    world = World(
+        tmp_path, fifo=True, pace=ReceiveOptions(wait_seconds=0, receives=1, lease_seconds=30)
+    )
     world.queue.send(*map(str, range(1_500)))
     ended = iter([True])
 

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from dovemq.load.faults.spec import Clock, Network, Spec
+from dovemq.load.faults.spec import ClockFaults, FaultSpec, NetworkFaults
 
 _SECOND_MS: Final = 1_000
 _SEED_BITS: Final = 48
@@ -65,7 +65,7 @@ class Courses(Protocol):
 
 
 class Drawn:
-    def __init__(self, spec: Spec, seed: int) -> None:
+    def __init__(self, spec: FaultSpec, seed: int) -> None:
         self._spec = spec
         self._seed = seed
 
@@ -124,7 +124,7 @@ class Fading:
         return (None if self._over else decision for decision in self._courses.course(name))
 
 
-def _exchanges(network: Network, rng: random.Random) -> Iterator[Decision | None]:
+def _exchanges(network: NetworkFaults, rng: random.Random) -> Iterator[Decision | None]:
     bounds = list(itertools.accumulate((network.drop_request, network.drop_response, network.cut)))
     mishaps = (Mishap.DROP_REQUEST, Mishap.DROP_RESPONSE, Mishap.CUT)
     while True:
@@ -160,7 +160,7 @@ def _skews(bound_ms: int, rng: random.Random) -> Iterator[Decision | None]:
     yield from itertools.repeat(None)
 
 
-def _jumps(clock: Clock, rng: random.Random) -> Iterator[Decision | None]:
+def _jumps(clock: ClockFaults, rng: random.Random) -> Iterator[Decision | None]:
     while mean_seconds := clock.jump_mttf_seconds:
         after_ms = round(_SECOND_MS * rng.expovariate(1 / mean_seconds))
         offset_ms = rng.randint(-clock.jump_ms, clock.jump_ms)

@@ -13,17 +13,17 @@ import msgspec
 from msgspec import Struct
 
 from dovemq.load.faults.decisions import Decision, Mishap
-from dovemq.load.faults.spec import Spec, SpecInvalid
+from dovemq.load.faults.spec import FaultSpec, FaultSpecInvalid
 
 LINE_BYTES_MAX: Final = 65_536
 
 
-class Heading(Struct, frozen=True):
-    spec: Spec
+class FaultLogHeader(Struct, frozen=True):
+    spec: FaultSpec
     seed: int
 
 
-class Entry(Struct, frozen=True):
+class FaultLogEntry(Struct, frozen=True):
     """`number`: its place in the course, counted from 0. `effect`: what came of it, in words.
 
     `fired` is false of a mishap that met nothing: syncs that would have failed, had there been any.
@@ -42,7 +42,7 @@ class FaultLog:
 
     def __init__(
         self,
-        heading: Heading,
+        heading: FaultLogHeader,
         path: Path | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -65,27 +65,27 @@ class FaultLog:
     ) -> None:
         self.fired[decision.mishap] += fired
         at_ms = round(1_000 * (self._monotonic() - self._start))
-        self._write(Entry(at_ms, course, number, decision, effect, fired))
+        self._write(FaultLogEntry(at_ms, course, number, decision, effect, fired))
 
-    def _write(self, value: Heading | Entry) -> None:
+    def _write(self, value: FaultLogHeader | FaultLogEntry) -> None:
         if self._file:
             self._file.write(self._encode(value) + b"\n")
             self._file.flush()
 
 
-def read_log(path: Path) -> tuple[Heading, Mapping[str, Mapping[int, Decision]]]:
+def read_log(path: Path) -> tuple[FaultLogHeader, Mapping[str, Mapping[int, Decision]]]:
     """A last line that was cut short is passed over."""
     logged: dict[str, dict[int, Decision]] = {}
-    decode = msgspec.json.Decoder(Entry).decode
+    decode = msgspec.json.Decoder(FaultLogEntry).decode
     try:
         with path.open("rb") as file:
-            heading = msgspec.json.decode(file.readline(LINE_BYTES_MAX), type=Heading)
+            heading = msgspec.json.decode(file.readline(LINE_BYTES_MAX), type=FaultLogHeader)
             for line in file:
                 if line.endswith(b"\n"):
                     entry = decode(line)
                     logged.setdefault(entry.course, {})[entry.number] = entry.decision
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SpecInvalid(str(path), f"not a log of faults ({error})") from None
+        raise FaultSpecInvalid(str(path), f"not a log of faults ({error})") from None
     except OSError as error:
-        raise SpecInvalid(str(path), error.strerror or str(error)) from None
+        raise FaultSpecInvalid(str(path), error.strerror or str(error)) from None
     return heading, logged

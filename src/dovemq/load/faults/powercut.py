@@ -21,7 +21,7 @@ _RECORDS: Final = "journal"
 _GARBAGE_BYTES: Final = 32 * 1024
 
 
-class Record(NamedTuple):
+class DiskRecord(NamedTuple):
     kind: bytes
     inode: int
     first: int
@@ -51,7 +51,7 @@ class Effects(NamedTuple):
     writes_refused: int
 
 
-class Disk:
+class PowerCutDisk:
     """A directory on a disk whose power can be cut, once per process that writes to it."""
 
     def __init__(self, place: Path, shim: Path) -> None:
@@ -103,7 +103,7 @@ class Disk:
         """The process has died: turn the files into what the disk might hold."""
         unsynced = _unsynced(self._records())
         sectors, undone = 0, 0
-        by_inode: dict[int, list[Record]] = {}
+        by_inode: dict[int, list[DiskRecord]] = {}
         for record in unsynced:
             if record.kind in b"WZ":
                 by_inode.setdefault(record.inode, []).append(record)
@@ -119,23 +119,23 @@ class Disk:
         self.forget()
         return Damage(sectors, undone, named, frozenset(path.name for path in at_risk.values()))
 
-    def _records(self) -> Iterator[Record]:
+    def _records(self) -> Iterator[DiskRecord]:
         with contextlib.suppress(FileNotFoundError):
             yield from _parse((self._journal / _RECORDS).read_bytes())
 
 
-def _parse(data: bytes) -> Iterator[Record]:
+def _parse(data: bytes) -> Iterator[DiskRecord]:
     position = 0
     while position + _RECORD.size <= len(data):
         kind, inode, first, second, length = _RECORD.unpack_from(data, position)
         start = position + _RECORD.size
         if start + length > len(data):
             return
-        yield Record(kind, inode, first, second, data[start : start + length], position)
+        yield DiskRecord(kind, inode, first, second, data[start : start + length], position)
         position = start + length
 
 
-def _unsynced(records: Iterator[Record]) -> list[Record]:
+def _unsynced(records: Iterator[DiskRecord]) -> list[DiskRecord]:
     """Contents are synced with their file, names with their directory."""
     kept = list(records)
     synced: dict[int, int] = {}
@@ -156,7 +156,7 @@ def _paths_by_inode(*directories: Path) -> dict[int, Path]:
     }
 
 
-def _undo_contents(path: Path, records: list[Record], rng: random.Random) -> tuple[int, int]:
+def _undo_contents(path: Path, records: list[DiskRecord], rng: random.Random) -> tuple[int, int]:
     sectors: dict[int, list[bytes]] = {}
     sizes: list[int] = []
     for record in records:
@@ -178,10 +178,10 @@ def _undo_contents(path: Path, records: list[Record], rng: random.Random) -> tup
     return len(sectors), undone
 
 
-def _undo_names(records: list[Record], rng: random.Random, journal: Path) -> int:
+def _undo_names(records: list[DiskRecord], rng: random.Random, journal: Path) -> int:
     """An undone operation takes along the later ones on the same names; the newest goes first."""
     touched: set[Path] = set()
-    undone: list[Record] = []
+    undone: list[DiskRecord] = []
     for record in records:
         if rng.random() < 0.5 or not touched.isdisjoint(record.paths):
             touched.update(record.paths)
@@ -191,7 +191,7 @@ def _undo_names(records: list[Record], rng: random.Random, journal: Path) -> int
     return len(undone)
 
 
-def _undo_name(record: Record, journal: Path) -> None:
+def _undo_name(record: DiskRecord, journal: Path) -> None:
     kept = journal / f"kept-{record.second}"
     if record.kind == b"C":
         path = record.paths[0]

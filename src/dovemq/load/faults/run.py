@@ -24,12 +24,12 @@ from dovemq.load.faults.fault_log import FaultLog
 from dovemq.load.faults.process import Announcement
 from dovemq.load.faults.proxy import Proxy
 from dovemq.load.faults.server import TroubledServer
-from dovemq.load.faults.spec import Spec
+from dovemq.load.faults.spec import FaultSpec
 from dovemq.load.journals import kept_id
-from dovemq.load.judgement import Fault
-from dovemq.load.plan import DRAIN_SPARE_MS, Endpoint, Plan
+from dovemq.load.judgement import Violation
+from dovemq.load.plan import DRAIN_SPARE_MS, Endpoint, LoadPlan
 from dovemq.load.receiver import Quits
-from dovemq.load.results import Result
+from dovemq.load.results import LoadResult
 from dovemq.load.run import RECEIVING, STARTING, Live
 from dovemq.load.run import run as run_load
 
@@ -48,14 +48,14 @@ class FaultsImpossible(DoveError):
     """The text says what the faults asked for would need."""
 
 
-class Outcome(Struct, frozen=True):
+class FaultRunResult(Struct, frozen=True):
     """`fired`: how often each mishap took effect. `starts`: of the server, if it was ours.
 
     `findings` is what a verification of the store found afterwards.
     """
 
     endpoint_url: str
-    result: Result
+    result: LoadResult
     fired: Mapping[str, int]
     starts: int
     findings: tuple[str, ...]
@@ -82,14 +82,14 @@ class Stage(Struct, frozen=True):
 
 
 async def run(
-    spec: Spec,
+    spec: FaultSpec,
     courses: Courses,
-    plan: Plan,
+    plan: LoadPlan,
     stage: Stage,
     *,
     stop: asyncio.Event | None = None,
     live: Live | None = None,
-) -> Outcome:
+) -> FaultRunResult:
     """`plan` names any endpoint: it is replaced by that of the stage."""
     _check(spec, plan, stage)
     courses = Fading(courses)
@@ -111,7 +111,7 @@ async def run(
         plan = _tolerant(plan, spec, reached, endpoint, ours=server is not None)
         loaded = _Loaded(spec, courses, plan, stage, stop or asyncio.Event(), live or Live())
         if server is None:
-            return Outcome(endpoint.url, await loaded.run(), _fired(stage.log), 0, ())
+            return FaultRunResult(endpoint.url, await loaded.run(), _fired(stage.log), 0, ())
         admin = AdminClient(
             server.process.announced.admin_url, endpoint.key, region=endpoint.region
         )
@@ -119,7 +119,7 @@ async def run(
         result = await loaded.beside(server, admin)
         await server.calm()
         findings = await _findings(admin)
-        return Outcome(endpoint.url, result, _fired(stage.log), server.starts, findings)
+        return FaultRunResult(endpoint.url, result, _fired(stage.log), server.starts, findings)
 
 
 class _Loaded:
@@ -127,9 +127,9 @@ class _Loaded:
 
     def __init__(
         self,
-        spec: Spec,
+        spec: FaultSpec,
         courses: Fading,
-        plan: Plan,
+        plan: LoadPlan,
         stage: Stage,
         stop: asyncio.Event,
         live: Live,
@@ -145,7 +145,7 @@ class _Loaded:
 
     async def run(
         self, server: TroubledServer | None = None, admin: AdminClient | None = None
-    ) -> Result:
+    ) -> LoadResult:
         named = None
         if admin is not None and self._spec.disk.flip_mttf_seconds:
             named = functools.partial(_named, admin)
@@ -163,7 +163,7 @@ class _Loaded:
         finally:
             fading.cancel()
 
-    async def beside(self, server: TroubledServer, admin: AdminClient) -> Result:
+    async def beside(self, server: TroubledServer, admin: AdminClient) -> LoadResult:
         trouble = asyncio.create_task(self._trouble(server))
         load = asyncio.create_task(self.run(server, admin))
         try:
@@ -205,7 +205,7 @@ class _Loaded:
         await server.trouble()
 
 
-def _check(spec: Spec, plan: Plan, stage: Stage) -> None:
+def _check(spec: FaultSpec, plan: LoadPlan, stage: Stage) -> None:
     if stage.endpoint is not None and spec.needs_server:
         raise FaultsImpossible(
             "faults of [server], [disk] and [clock] need a server of their own: name none"
@@ -218,7 +218,9 @@ def _check(spec: Spec, plan: Plan, stage: Stage) -> None:
         raise FaultsImpossible("faults of [network] need an http:// address")
 
 
-def _tolerant(plan: Plan, spec: Spec, reached: Endpoint, direct: Endpoint, *, ours: bool) -> Plan:
+def _tolerant(
+    plan: LoadPlan, spec: FaultSpec, reached: Endpoint, direct: Endpoint, *, ours: bool
+) -> LoadPlan:
     """The plan of clients that live through all this: they repeat, and they wait."""
     answer_ms = min(plan.answer_ms_max, 1_000 * plan.wait_seconds + ANSWER_MS)
     patience_ms = spec.clock_ms_max + spec.downtime_ms_max + answer_ms
@@ -235,16 +237,16 @@ def _tolerant(plan: Plan, spec: Spec, reached: Endpoint, direct: Endpoint, *, ou
     )
 
 
-def _lenient(rules: Rules, spec: Spec) -> Rules:
+def _lenient(rules: Rules, spec: FaultSpec) -> Rules:
     """A server that dies may forget a young lease, and a clock that jumps ends leases early.
 
     What is on a damaged page may be lost, if it is named.
     """
     allowed = set(rules.allowed)
     if spec.needs_server:
-        allowed.add(Fault.COLLIDED)
+        allowed.add(Violation.COLLIDED)
     if spec.disk.flip_mttf_seconds:
-        allowed.add(Fault.NAMED)
+        allowed.add(Violation.NAMED)
     return replace(rules, allowed=frozenset(allowed))
 
 

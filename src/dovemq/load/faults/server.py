@@ -19,10 +19,10 @@ from dovemq.load.decay import apply_decay, draw_decay
 from dovemq.load.faults import decisions
 from dovemq.load.faults.decisions import Courses, Decision, Mishap
 from dovemq.load.faults.fault_log import FaultLog
-from dovemq.load.faults.powercut import Disk, Effects
+from dovemq.load.faults.powercut import Effects, PowerCutDisk
 from dovemq.load.faults.process import ServerProcess, StartFailed
 from dovemq.load.faults.shim import SkewedClock, build_shim
-from dovemq.load.faults.spec import Spec
+from dovemq.load.faults.spec import FaultSpec
 
 DATA: Final = "data"
 SYNC_US: Final = 1_000
@@ -53,10 +53,10 @@ _Act = Callable[[Decision], Awaitable[Effect]]
 class TroubledServer:
     """`place` holds the data directory and all that is needed to ruin it."""
 
-    def __init__(self, place: Path, spec: Spec, courses: Courses, log: FaultLog) -> None:
+    def __init__(self, place: Path, spec: FaultSpec, courses: Courses, log: FaultLog) -> None:
         self._courses = courses
         self._log = log
-        self._disk: Disk | None = None
+        self._disk: PowerCutDisk | None = None
         self._clock: SkewedClock | None = None
         self._skews = enumerate(courses.course(decisions.SKEW))
         self._full = False
@@ -68,7 +68,7 @@ class TroubledServer:
         if spec.needs_disk or spec.needs_clock:
             shim = build_shim(place)
             if spec.needs_disk:
-                self._disk = Disk(place, shim)
+                self._disk = PowerCutDisk(place, shim)
                 environment |= self._disk.environment(lie=spec.disk.sync_lies, sync_us=SYNC_US)
             if spec.needs_clock:
                 self._clock = SkewedClock(place, shim)

@@ -22,7 +22,7 @@ Span = Annotated[int, Meta(ge=0, le=600_000)]
 Offset = Annotated[int, Meta(ge=0, le=CLOCK_MS_MAX)]
 
 
-class SpecInvalid(DoveError):
+class FaultSpecInvalid(DoveError):
     def __init__(self, place: str, found: str) -> None:
         super().__init__(f"{place}: {found}; docs/how-to/faults.md lists what may be set")
 
@@ -31,7 +31,7 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     """A table of the file."""
 
 
-class Network(_Table, frozen=True):
+class NetworkFaults(_Table, frozen=True):
     """A dropped request or answer also ends its connection, so that its client need not wait."""
 
     drop_request: Chance = 0.0
@@ -45,20 +45,20 @@ class Network(_Table, frozen=True):
         return self.drop_request + self.drop_response + self.cut + self.delay
 
 
-class Client(_Table, frozen=True):
+class ClientFaults(_Table, frozen=True):
     """`quit`: a receiver goes away with what it has received, and starts anew."""
 
     quit: Chance = 0.0
 
 
-class Server(_Table, frozen=True):
+class ServerFaults(_Table, frozen=True):
     kill_mttf_seconds: MeanSeconds = 0.0
     kill_mttr_ms: Span = 1_000
     pause_mttf_seconds: MeanSeconds = 0.0
     pause_ms: Span = 1_000
 
 
-class Disk(_Table, frozen=True):
+class DiskFaults(_Table, frozen=True):
     """`power_cut`: a kill also takes what was written and not synced.
 
     Syncs that fail are followed by a power cut: a server must not be restarted on what the
@@ -76,7 +76,7 @@ class Disk(_Table, frozen=True):
     sync_lies: bool = False
 
 
-class Clock(_Table, frozen=True):
+class ClockFaults(_Table, frozen=True):
     """Offsets are even within ± the bound: `skew_ms` from each start on, `jump_ms` at a jump."""
 
     skew_ms: Offset = 0
@@ -84,12 +84,12 @@ class Clock(_Table, frozen=True):
     jump_ms: Offset = 5_000
 
 
-class Spec(_Table, frozen=True):
-    network: Network = Network()
-    client: Client = Client()
-    server: Server = Server()
-    disk: Disk = Disk()
-    clock: Clock = Clock()
+class FaultSpec(_Table, frozen=True):
+    network: NetworkFaults = NetworkFaults()
+    client: ClientFaults = ClientFaults()
+    server: ServerFaults = ServerFaults()
+    disk: DiskFaults = DiskFaults()
+    clock: ClockFaults = ClockFaults()
 
     @property
     def needs_disk(self) -> bool:
@@ -125,13 +125,13 @@ class Spec(_Table, frozen=True):
         return max(server.kill_mttr_ms, server.pause_ms, disk.fail_sync_ms, disk.full_ms)
 
 
-def parse_spec(document: Mapping[str, Any], place: str) -> Spec:
+def parse_spec(document: Mapping[str, Any], place: str) -> FaultSpec:
     try:
-        spec = msgspec.convert(document, Spec)
+        spec = msgspec.convert(document, FaultSpec)
     except msgspec.ValidationError as error:
-        raise SpecInvalid(place, str(error)) from None
+        raise FaultSpecInvalid(place, str(error)) from None
     if spec.network.total > 1:
-        raise SpecInvalid(place, "the chances of [network] add up to more than 1")
+        raise FaultSpecInvalid(place, "the chances of [network] add up to more than 1")
     if spec.disk.power_cut and not spec.server.kill_mttf_seconds:
-        raise SpecInvalid(place, "power_cut says what a kill does, and [server] asks for none")
+        raise FaultSpecInvalid(place, "power_cut says what a kill does, and [server] asks for none")
     return spec

@@ -13,7 +13,7 @@ from dovemq.models.simulation.distributions import Erlang, HyperExponential
 from dovemq.pipeline.calibration.parameters import Calibration, QueueParameters, Stream
 
 
-class Service:
+class MessageService:
     """Of one message, over all its deliveries."""
 
     def __init__(self, queue: QueueParameters) -> None:
@@ -57,7 +57,7 @@ def _jobs(queue: QueueParameters) -> Mapping[str, Stream]:
 
 
 def _topic(queue: QueueParameters) -> Iterator[str]:
-    service = Service(queue)
+    service = MessageService(queue)
     yield f"[topics.{_quoted(queue.queue)}]"
     yield f"service_rate = {service.rate!r}"
     yield f"service_scv = {service.scv!r}"
@@ -105,10 +105,10 @@ def _parameters(named: Mapping[str, Parameter | None]) -> Iterator[str]:
 
 def _distribution(found: tuple[Fit, ...]) -> Iterator[str]:
     if found:
-        yield f"distribution = {_quoted(told(found[0]))}"
+        yield f"distribution = {_quoted(fit_text(found[0]))}"
 
 
-def told(fit: Fit) -> str:
+def fit_text(fit: Fit) -> str:
     """As one would write it; times in seconds."""
     match fit.distribution:
         case HyperExponential(shares=shares, means=means):

@@ -20,7 +20,7 @@ from dovemq.models.consistency import order_of, ranks
 from dovemq.pipeline.damage import damage_named
 from dovemq.pipeline.metrics.columns import COUNTERS, FIGURES, KINDS, RATES, WINDOW_FIGURES
 from dovemq.pipeline.metrics.digits import shortened_sql
-from dovemq.pipeline.metrics.report import DAY, QUEUES_MAX, TABLES, WINDOWS_MAX, Report
+from dovemq.pipeline.metrics.report import DAY, QUEUES_MAX, TABLES, WINDOWS_MAX, MetricsReport
 from dovemq.pipeline.metrics.runs import runs
 from dovemq.pipeline.places import path_here
 from dovemq.pipeline.rules import MOMENT, REASON, VALID
@@ -45,7 +45,7 @@ _LEVELS: Final = (
 
 def metrics_duckdb(
     places: Sequence[str], window_us: int, out: str | None = None, memory: str = MEMORY
-) -> Report:
+) -> MetricsReport:
     """`memory` is DuckDB's own. The tables are written below `out`, if it is given."""
     traces = find_traces(places)
     folder = None if out is None else path_here(out)
@@ -64,7 +64,9 @@ def metrics_duckdb(
         )
         ((rows,),) = connection.sql("SELECT coalesce(sum(rows), 0)::BIGINT FROM answers").fetchall()
         reasons = _reasons(connection) if rows < traces.rows else {}
-    return Report("duckdb", rows, reasons, traces.refused, by_queue, by_window, overall, written)
+    return MetricsReport(
+        "duckdb", rows, reasons, traces.refused, by_queue, by_window, overall, written
+    )
 
 
 @contextlib.contextmanager

@@ -37,7 +37,7 @@ class Tables(NamedTuple):
     facts: "DataFrame"
 
 
-class Level(NamedTuple):
+class FigureLevel(NamedTuple):
     """A level and the expressions of its key; a part that the level lacks is empty or −1."""
 
     level: str
@@ -45,7 +45,11 @@ class Level(NamedTuple):
     window: str = "-1L"
 
 
-_LEVELS: Final = (Level("window", "queue", "window"), Level("queue", "queue"), Level("overall"))
+_LEVELS: Final = (
+    FigureLevel("window", "queue", "window"),
+    FigureLevel("queue", "queue"),
+    FigureLevel("overall"),
+)
 _KEYS: Final = ("level", "queue", "window")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
-    from dovemq.pipeline.metrics.report import Report
+    from dovemq.pipeline.metrics.report import MetricsReport
 
 _INCHES: Final = (11.0, 9.0)
 _DOTS_PER_INCH: Final = 110
@@ -23,7 +23,7 @@ _PANELS: Final = (
 QUEUES_MAX: Final = 50
 
 
-def plot(found: "Report", directory: Path) -> list[Path]:
+def plot(found: "MetricsReport", directory: Path) -> list[Path]:
     """One picture per queue, for the first `QUEUES_MAX`."""
     rows = found.by_window.to_pylist()
     queues = list(dict.fromkeys(row["queue"] for row in rows))[:QUEUES_MAX]

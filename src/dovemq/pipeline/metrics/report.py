@@ -15,7 +15,7 @@ DAY: Final = "day"
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class MetricsReport:
     """`by_queue`, `by_window` and `overall` are Arrow tables, in order of queue and time.
 
     `rows` is the number of valid rows, `reasons` counts the invalid ones, `refused` are files that

@@ -11,7 +11,7 @@ from dovemq.pipeline.metrics.facts import facts, valid_rows
 from dovemq.pipeline.metrics.figures import Tables, figures, tables_of
 from dovemq.pipeline.metrics.messages import messages
 from dovemq.pipeline.metrics.order import order
-from dovemq.pipeline.metrics.report import DAY, QUEUES_MAX, TABLES, WINDOWS_MAX, Report
+from dovemq.pipeline.metrics.report import DAY, QUEUES_MAX, TABLES, WINDOWS_MAX, MetricsReport
 from dovemq.pipeline.metrics.requests import requests
 from dovemq.pipeline.places import joined
 from dovemq.pipeline.reading import with_events
@@ -50,14 +50,14 @@ def metrics_spark(
     places: Sequence[str],
     window_us: int,
     output: Output | None = None,
-) -> Report:
+) -> MetricsReport:
     """The figures of all traces in and below the places, as a report and as tables."""
 
-    def work(events: "DataFrame", all_rows: int, refused: tuple[Refusal, ...]) -> Report:
+    def work(events: "DataFrame", all_rows: int, refused: tuple[Refusal, ...]) -> MetricsReport:
         with measured(events, window_us) as found:
             rows, bad = valid_rows(found.facts), quarantine(events)
             by_window = found.by_window.orderBy("queue", "window_start_us").limit(WINDOWS_MAX)
-            return Report(
+            return MetricsReport(
                 "spark",
                 rows,
                 _reasons(bad) if rows < all_rows else {},

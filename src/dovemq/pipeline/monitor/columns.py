@@ -17,7 +17,7 @@ UNKNOWN: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ColumnSet:
     """Its fields are arrays of one length; the first field tells it."""
 
     def __len__(self) -> int:
@@ -43,7 +43,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows(Columns):
+class MonitoredRows(ColumnSet):
     """Sends and leases. `message` and `stream` are hashes of the message id and of the sender."""
 
     moment_us: Integers
@@ -55,7 +55,7 @@ class Rows(Columns):
     front_end: NDArray[np.str_] = field(metadata={"of": np.str_})
     receive_seq: Integers
 
-    def in_order(self) -> "Rows":
+    def in_order(self) -> "MonitoredRows":
         """As they happened: of one moment sends first, then by front end and its own count."""
         return self.picked(
             np.lexsort((self.receive_seq, self.front_end, self.kind, self.moment_us))
@@ -63,7 +63,7 @@ class Rows(Columns):
 
 
 @dataclass(frozen=True, slots=True)
-class Messages(Columns):
+class RememberedMessages(ColumnSet):
     """What is remembered of each message; `crc` is that of its send, until then of its lease."""
 
     message: Integers

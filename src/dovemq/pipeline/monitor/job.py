@@ -13,9 +13,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from dovemq.pipeline.events import EVENT_SCHEMA, valid_events
+from dovemq.pipeline.monitor.directory import MonitorDirectory
 from dovemq.pipeline.monitor.errors import MonitorFailed
 from dovemq.pipeline.monitor.figures import COUNTS, QUEUE, STATE, with_rates
-from dovemq.pipeline.monitor.place import Place
 from dovemq.pipeline.monitor.steps import advanced, heard
 from dovemq.pipeline.monitor.watch import Bounds
 from dovemq.pipeline.places import uri_of
@@ -50,7 +50,7 @@ class Monitor:
     def __init__(
         self,
         traces: str,
-        place: Place,
+        place: MonitorDirectory,
         bounds: Bounds,
         files_max: int,
         told: Callable[[Batch], None],

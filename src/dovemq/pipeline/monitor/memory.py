@@ -11,19 +11,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from dovemq.models.consistency.columns import Flags, Integers
-from dovemq.pipeline.monitor.columns import LEASED, SENT, UNKNOWN, Messages, Rows
+from dovemq.pipeline.monitor.columns import LEASED, SENT, UNKNOWN, MonitoredRows, RememberedMessages
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class MemoryUpdate:
     """`firsts` marks the rows that are the first lease of a message."""
 
-    messages: Messages
+    messages: RememberedMessages
     firsts: Flags
     counts: Counter[str]
 
 
-def tell(messages: Messages, rows: Rows, horizon_us: int, now_us: int) -> Told:
+def update(
+    messages: RememberedMessages, rows: MonitoredRows, horizon_us: int, now_us: int
+) -> MemoryUpdate:
     """`now_us`: everything up to then was told. Rows are in the order in which they happened."""
     known = len(messages)
     ids = np.concatenate((messages.message, rows.message))
@@ -34,7 +36,7 @@ def tell(messages: Messages, rows: Rows, horizon_us: int, now_us: int) -> Told:
     begins = np.ones(len(ids), np.bool_)
     begins[1:] = (ids[1:] != ids[:-1]) | (times[1:] - times[:-1] > horizon_us)
     if not len(ids):
-        return Told(messages, np.empty(0, np.bool_), Counter())
+        return MemoryUpdate(messages, np.empty(0, np.bool_), Counter())
     lives = _Lives(messages, rows, order, np.flatnonzero(begins), known)
     firsts = np.zeros(len(rows), np.bool_)
     firsts[lives.first_leases()] = True
@@ -49,10 +51,10 @@ def tell(messages: Messages, rows: Rows, horizon_us: int, now_us: int) -> Told:
         messages=int(np.count_nonzero(after.sent) - np.count_nonzero(messages.sent)),
     )
     counts.update(fates(after.picked(~alive)))
-    return Told(after.picked(alive), firsts, counts)
+    return MemoryUpdate(after.picked(alive), firsts, counts)
 
 
-def fates(messages: Messages) -> Counter[str]:
+def fates(messages: RememberedMessages) -> Counter[str]:
     """Of messages of which nothing more is heard."""
     sent, received = messages.sent, messages.received
     return Counter(
@@ -66,7 +68,12 @@ class _Lives:
     """The remembered messages and the rows, sorted by message; a life begins at each start."""
 
     def __init__(
-        self, messages: Messages, rows: Rows, order: Integers, starts: Integers, known: int
+        self,
+        messages: RememberedMessages,
+        rows: MonitoredRows,
+        order: Integers,
+        starts: Integers,
+        known: int,
     ) -> None:
         self._messages = messages
         self._rows = rows
@@ -85,12 +92,12 @@ class _Lives:
         found = found[(found < len(self._order)) & ~self._was("received")]
         return self._order[found] - self._known
 
-    def merged(self) -> Messages:
+    def merged(self) -> RememberedMessages:
         sent = self._was("sent") | np.logical_or.reduceat(self._sent_here, self._starts)
         received = self._was("received") | np.logical_or.reduceat(self._leased_here, self._starts)
         crc, intact = self._checksums()
         heard = np.concatenate((self._messages.heard_us, self._rows.moment_us))[self._order]
-        return Messages(
+        return RememberedMessages(
             self._of_start(self._messages.message, self._rows.message),
             np.maximum.reduceat(heard, self._starts),
             self._of_start(self._messages.stream, self._rows.stream),

@@ -8,9 +8,9 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from dovemq.pipeline.monitor.columns import LEASED, SENT, UNKNOWN, Rows
+from dovemq.pipeline.monitor.columns import LEASED, SENT, UNKNOWN, MonitoredRows
 from dovemq.pipeline.monitor.figures import KEPT, QUEUE, STATE
-from dovemq.pipeline.monitor.watch import Bounds, Watch
+from dovemq.pipeline.monitor.watch import Bounds, QueueWatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -51,7 +51,7 @@ def _advance(bounds: Bounds, watermark_us: int) -> Callable[[Any, Any], Any]:
     def advance(rows: Any, states: Any) -> Any:
         known = states.num_rows > 0
         queue = (states if known else rows)[QUEUE][0].as_py()
-        watch = Watch.resumed(states[KEPT][0].as_py(), bounds) if known else Watch(bounds)
+        watch = QueueWatch.resumed(states[KEPT][0].as_py(), bounds) if known else QueueWatch(bounds)
         told, settled = _columns(rows)
         watch.add(told, settled, watermark_us)
         state = {QUEUE: queue, **watch.figures(), KEPT: watch.kept()}
@@ -60,10 +60,10 @@ def _advance(bounds: Bounds, watermark_us: int) -> Callable[[Any, Any], Any]:
     return advance
 
 
-def _columns(rows: Any) -> tuple[Rows, int]:
+def _columns(rows: Any) -> tuple[MonitoredRows, int]:
     """The sends and leases, and how many settles there are."""
     arrays = {name: rows[name].to_numpy() for name in rows.column_names if name != QUEUE}
     arrays["front_end"] = arrays["front_end"].astype(np.str_)
     told = arrays["kind"] != _SETTLED
     kept = {name: array[told] for name, array in arrays.items()}
-    return Rows.of(kept), int(np.count_nonzero(~told))
+    return MonitoredRows.of(kept), int(np.count_nonzero(~told))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dovemq.models.consistency import LOWEST_SEQ, Consistency, KeptOrder, OrderTally
 from dovemq.models.consistency.columns import Integers
-from dovemq.pipeline.monitor.columns import Messages
+from dovemq.pipeline.monitor.columns import RememberedMessages
 
 _ARRAYS: Final = ("open", "positions", "tails")
 
@@ -40,7 +40,7 @@ class Streams:
                 self._tallies[name] = OrderTally(LOWEST_SEQ)
             self._tallies[name].add(part)
 
-    def keep(self, messages: Messages) -> None:
+    def keep(self, messages: RememberedMessages) -> None:
         """Only what is remembered of these messages may still change."""
         order = np.lexsort((messages.seq, messages.stream))
         streams, seqs = messages.stream[order], messages.seq[order]

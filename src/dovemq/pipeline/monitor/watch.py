@@ -12,8 +12,14 @@ import msgspec
 import numpy as np
 
 from dovemq.models.consistency import Consistency
-from dovemq.pipeline.monitor.columns import Messages, Rows, of_blob, prefixed, to_blob
-from dovemq.pipeline.monitor.memory import fates, tell
+from dovemq.pipeline.monitor.columns import (
+    MonitoredRows,
+    RememberedMessages,
+    of_blob,
+    prefixed,
+    to_blob,
+)
+from dovemq.pipeline.monitor.memory import fates, update
 from dovemq.pipeline.monitor.streams import Streams
 
 EVER_US: Final = 1 << 62
@@ -41,16 +47,16 @@ class _Head(msgspec.Struct):
     ended: tuple[int, ...] = astuple(Consistency())
 
 
-class Watch:
+class QueueWatch:
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
         self._head = _Head()
         self._counts: Counter[str] = Counter()
-        self._pending = Rows.none()
-        self._messages = Messages.none()
+        self._pending = MonitoredRows.none()
+        self._messages = RememberedMessages.none()
         self._streams = Streams(Consistency())
 
-    def add(self, rows: Rows, settled: int, watermark_us: int) -> None:
+    def add(self, rows: MonitoredRows, settled: int, watermark_us: int) -> None:
         """What new files say of the queue; the watermark may rise without any."""
         head = self._head
         self._counts["settled"] += settled
@@ -72,7 +78,7 @@ class Watch:
 
     def figures(self) -> dict[str, int]:
         """As if the trace ended here: rows that wait are told too, to a copy."""
-        ended = Watch.resumed(self.kept(), self._bounds)
+        ended = QueueWatch.resumed(self.kept(), self._bounds)
         ended._tell(ended._pending, ordered=True)
         messages, order = ended._messages, ended._streams.result()
         counts = ended._counts + fates(messages)
@@ -110,17 +116,17 @@ class Watch:
         return to_blob({"head": head, **pending, **messages, **self._streams.kept()})
 
     @classmethod
-    def resumed(cls, blob: bytes, bounds: Bounds) -> "Watch":
+    def resumed(cls, blob: bytes, bounds: Bounds) -> "QueueWatch":
         arrays = of_blob(blob)
         watch = cls(bounds)
         watch._head = head = msgspec.json.decode(arrays["head"].tobytes(), type=_Head)
         watch._counts = Counter(head.counts)
-        watch._pending = Rows.of(arrays, "pending.")
-        watch._messages = Messages.of(arrays, "messages.")
+        watch._pending = MonitoredRows.of(arrays, "pending.")
+        watch._messages = RememberedMessages.of(arrays, "messages.")
         watch._streams = Streams.resumed(arrays, Consistency(*head.ended))
         return watch
 
-    def _due(self, watermark_us: int) -> Rows:
+    def _due(self, watermark_us: int) -> MonitoredRows:
         """Rows that the watermark has passed, and those beyond what may wait."""
         pending, most = self._pending, self._bounds.messages_max
         until_us = max(watermark_us, self._head.told_us)
@@ -131,8 +137,8 @@ class Watch:
         self._pending = pending.picked(slice(due, None))
         return pending.picked(slice(due))
 
-    def _tell(self, rows: Rows, *, ordered: bool) -> None:
-        told = tell(self._messages, rows, self._bounds.horizon_us, self._head.told_us)
+    def _tell(self, rows: MonitoredRows, *, ordered: bool) -> None:
+        told = update(self._messages, rows, self._bounds.horizon_us, self._head.told_us)
         self._messages = told.messages
         self._counts.update(told.counts)
         if ordered:
@@ -141,7 +147,7 @@ class Watch:
 
     def _forget_silent(self, now_us: int) -> None:
         """Before anything else is told: a sender that was silent as long may count anew."""
-        told = tell(self._messages, Rows.none(), self._bounds.horizon_us, now_us)
+        told = update(self._messages, MonitoredRows.none(), self._bounds.horizon_us, now_us)
         self._messages = told.messages
         self._counts.update(told.counts)
         self._streams.keep(self._messages)

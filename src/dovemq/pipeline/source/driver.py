@@ -6,10 +6,10 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from dovemq.client.sqs import SqsClient
+from dovemq.pipeline.source.folders import CLAIM_SECONDS_MAX, StagingFolder, staging_folder
 from dovemq.pipeline.source.keeping import Keeper
-from dovemq.pipeline.source.options import Pace
-from dovemq.pipeline.source.places import CLAIM_SECONDS_MAX, Place, place_of
-from dovemq.pipeline.source.servers import Server, queue_key, queue_url
+from dovemq.pipeline.source.options import ReceiveOptions
+from dovemq.pipeline.source.servers import QueueServer, queue_key, queue_url
 from dovemq.pipeline.source.staging import Staging
 from dovemq.service.clock import SystemClock
 
@@ -19,11 +19,11 @@ T = TypeVar("T")
 class Driver:
     """Spark ends the process without notice, so nothing here relies on `close`."""
 
-    def __init__(self, server: Server, location: str, pace: Pace) -> None:
+    def __init__(self, server: QueueServer, location: str, pace: ReceiveOptions) -> None:
         self._server = server
         self._open = contextlib.ExitStack()
         try:
-            place = place_of(location)
+            place = staging_folder(location)
             self._open.callback(place.close)
             self._thread, client = self._open.enter_context(server.connected())
             self.keeper = self.run(_keeper(server, client, place, pace))
@@ -40,18 +40,20 @@ class Driver:
         self._open.close()
 
 
-async def _keeper(server: Server, client: SqsClient, place: Place, pace: Pace) -> Keeper:
+async def _keeper(
+    server: QueueServer, client: SqsClient, place: StagingFolder, pace: ReceiveOptions
+) -> Keeper:
     url = await queue_url(client, server.queue)
     staging = await asyncio.to_thread(Staging, place, queue_key(url))
     return Keeper(client, url, staging, pace, SystemClock())
 
 
-async def _started(keeper: Keeper, place: Place) -> "list[asyncio.Task[None]]":
+async def _started(keeper: Keeper, place: StagingFolder) -> "list[asyncio.Task[None]]":
     """The loop knows its tasks by weak references alone."""
     return [asyncio.create_task(keeper.keep_leases()), asyncio.create_task(_keep_claim(place))]
 
 
-async def _keep_claim(place: Place) -> None:
+async def _keep_claim(place: StagingFolder) -> None:
     """Until it is cancelled. A lost claim is reported when the next batch is planned."""
     while True:
         await asyncio.sleep(CLAIM_SECONDS_MAX)

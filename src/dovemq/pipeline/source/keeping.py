@@ -15,7 +15,7 @@ from dovemq.client.patience import Pause, patiently
 from dovemq.client.sqs import SqsClient
 from dovemq.core import limits
 from dovemq.core.ports import Clock
-from dovemq.pipeline.source.options import Pace
+from dovemq.pipeline.source.options import ReceiveOptions
 from dovemq.pipeline.source.staging import Promise, Staging
 from dovemq.sqs.shapes import BatchResponse
 
@@ -33,7 +33,7 @@ class Keeper:
         client: SqsClient,
         queue_url: str,
         staging: Staging,
-        pace: Pace,
+        pace: ReceiveOptions,
         clock: Clock,
         pause: Pause = asyncio.sleep,
     ) -> None:

@@ -15,8 +15,8 @@ from dovemq.core import limits
 from dovemq.core.access import AccessKey
 from dovemq.core.limits import Range
 from dovemq.pipeline.source.errors import OptionRefused
-from dovemq.pipeline.source.places import place_of
-from dovemq.pipeline.source.servers import Server
+from dovemq.pipeline.source.folders import staging_folder
+from dovemq.pipeline.source.servers import QueueServer
 from dovemq.pipeline.source.staging import SLOTS_MAX
 
 PEEK: Final = "peek"
@@ -41,7 +41,7 @@ _OF_SPARK: Final = frozenset({"path", "checkpointlocation", "queryname"})
 _KNOWN: Final = frozenset(name.lower() for name in OPTIONS) | _OF_SPARK
 
 
-class Pace(Struct, frozen=True):
+class ReceiveOptions(Struct, frozen=True):
     """How much is received, and how it is kept."""
 
     count_max: int = 10_000
@@ -59,7 +59,9 @@ def check_names(options: Mapping[str, str]) -> None:
             raise OptionRefused(name, f"is not known; there are {', '.join(OPTIONS)}")
 
 
-def server_of(options: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> Server:
+def server_of(
+    options: Mapping[str, str], environment: Mapping[str, str] = os.environ
+) -> QueueServer:
     queue = options.get("queue") or options.get("path")
     if not queue:
         raise OptionRefused("queue", "is missing: the name or the URL of a queue")
@@ -68,7 +70,7 @@ def server_of(options: Mapping[str, str], environment: Mapping[str, str] = os.en
     admin = options.get("adminUrl") or environment.get("AWS_ENDPOINT_URL_DOVEMQ")
     bundle = options.get("caBundle") or environment.get("AWS_CA_BUNDLE")
     key, token = _credentials(options, environment)
-    return Server(
+    return QueueServer(
         queue,
         endpoint,
         admin or _next_port(endpoint),
@@ -79,9 +81,9 @@ def server_of(options: Mapping[str, str], environment: Mapping[str, str] = os.en
     )
 
 
-def pace_of(options: Mapping[str, str]) -> Pace:
+def pace_of(options: Mapping[str, str]) -> ReceiveOptions:
     lease = _whole(options, "leaseSeconds", 120, LEASE_SECONDS)
-    return Pace(
+    return ReceiveOptions(
         _whole(options, "maxMessagesPerBatch", 10_000, MESSAGES),
         _whole(options, "maxBytesPerBatch", 64 << 20, BYTES),
         lease,
@@ -97,7 +99,7 @@ def staging_of(options: Mapping[str, str]) -> str:
     if not location:
         found = "is missing: a directory, or s3://bucket/folder, that driver and executors see"
         raise OptionRefused("stagingLocation", found)
-    place_of(location).close()
+    staging_folder(location).close()
     return location
 
 

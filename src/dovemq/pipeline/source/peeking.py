@@ -14,13 +14,13 @@ import pyarrow as pa
 from dovemq.client import BlockingAdminClient
 from dovemq.core.limits import PEEK_COUNT
 from dovemq.pipeline.source.columns import peeked_batch
-from dovemq.pipeline.source.servers import Server, queue_key, queue_url
+from dovemq.pipeline.source.servers import QueueServer, queue_key, queue_url
 
 _SEQUENCE_BITS: Final = 63
 _COUNTS: Final = ("visible", "leased", "delayed")
 
 
-class Span(NamedTuple):
+class SequenceRange(NamedTuple):
     """Messages after one sequence up to and with another, and how many of them at most."""
 
     after: int
@@ -28,19 +28,19 @@ class Span(NamedTuple):
     count_max: int
 
 
-def spans(server: Server, count_max: int, readers: int) -> list[Span]:
+def spans(server: QueueServer, count_max: int, readers: int) -> list[SequenceRange]:
     with _peeking(server) as peeking:
         return peeking.spans(count_max, readers)
 
 
-def peeked(server: Server, span: Span) -> Iterator[pa.RecordBatch]:
+def peeked(server: QueueServer, span: SequenceRange) -> Iterator[pa.RecordBatch]:
     with _peeking(server) as peeking:
         for documents in peeking.pages(span):
             yield peeked_batch(documents, server.region)
 
 
 @contextlib.contextmanager
-def _peeking(server: Server) -> Iterator["Peeking"]:
+def _peeking(server: QueueServer) -> Iterator["Peeking"]:
     with server.connected() as (thread, client):
         url = thread.run(queue_url(client, server.queue))
     admin = BlockingAdminClient(
@@ -57,22 +57,22 @@ class Peeking:
         self._admin = admin
         self._account, _, self._name = queue.partition("/")
 
-    def spans(self, count_max: int, readers: int) -> list[Span]:
+    def spans(self, count_max: int, readers: int) -> list[SequenceRange]:
         """Where the queue holds more than `count_max`, each task reads its share."""
         counts = self._admin.queue(self._account, self._name)["counts"]
         total = sum(int(counts[name]) for name in _COUNTS)
         readers = min(readers, -(-total // PEEK_COUNT.most))
         if readers < 2:
-            return [Span(0, (1 << _SEQUENCE_BITS) - 1, count_max)]
+            return [SequenceRange(0, (1 << _SEQUENCE_BITS) - 1, count_max)]
         first, last = self._first_after(0) or 1, self._greatest()
         edges = [first - 1 + (last - first + 1) * each // readers for each in range(readers + 1)]
         shares = [(count_max + each) // readers for each in range(readers)]
         return [
-            Span(after, last, share if total > count_max else count_max)
+            SequenceRange(after, last, share if total > count_max else count_max)
             for (after, last), share in zip(itertools.pairwise(edges), shares, strict=True)
         ]
 
-    def pages(self, span: Span) -> Iterator[list[dict[str, Any]]]:
+    def pages(self, span: SequenceRange) -> Iterator[list[dict[str, Any]]]:
         left, after = span.count_max, span.after
         while left and after < span.last:
             count = min(left, PEEK_COUNT.most, span.last - after)

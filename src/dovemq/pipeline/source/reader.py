@@ -18,9 +18,9 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from dovemq.pipeline.source.driver import Driver
-from dovemq.pipeline.source.options import MESSAGES, Pace
-from dovemq.pipeline.source.peeking import Span, peeked, spans
-from dovemq.pipeline.source.servers import Server
+from dovemq.pipeline.source.options import MESSAGES, ReceiveOptions
+from dovemq.pipeline.source.peeking import SequenceRange, peeked, spans
+from dovemq.pipeline.source.servers import QueueServer
 from dovemq.pipeline.source.slots import read_slot
 from dovemq.pipeline.source.staging import Promise, Slot
 
@@ -35,14 +35,14 @@ class SlotPart(InputPartition):
 
 
 class SpanPart(InputPartition):
-    def __init__(self, span: Span) -> None:
+    def __init__(self, span: SequenceRange) -> None:
         self.span = span
 
 
-class Plan(NamedTuple):
-    server: Server
+class ReadPlan(NamedTuple):
+    server: QueueServer
     location: str
-    pace: Pace
+    pace: ReceiveOptions
     columns: list[str]
 
     def driver(self) -> Driver:
@@ -58,7 +58,7 @@ class Plan(NamedTuple):
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Spark calls it in one long-lived process beside the driver, except for `read`."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: ReadPlan) -> None:
         self._plan = plan
         self._running: Driver | None = None
 
@@ -100,7 +100,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 class DrainReader(DataSourceReader):
     """One epoch, the same until it is settled; planned once for a DataFrame."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: ReadPlan) -> None:
         self._plan = plan
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -116,7 +116,9 @@ class DrainReader(DataSourceReader):
 class PeekReader(DataSourceReader):
     """What lies in the queue, received or not, by the admin API."""
 
-    def __init__(self, server: Server, count_max: int, readers: int, columns: list[str]) -> None:
+    def __init__(
+        self, server: QueueServer, count_max: int, readers: int, columns: list[str]
+    ) -> None:
         self._server = server
         self._count_max = count_max
         self._readers = readers

@@ -16,7 +16,7 @@ from dovemq.core.access import AccessKey
 from dovemq.pipeline.source.errors import QueueFailed
 
 
-class Server(Struct, frozen=True):
+class QueueServer(Struct, frozen=True):
     """No text of it shows a secret."""
 
     queue: str
@@ -28,7 +28,7 @@ class Server(Struct, frozen=True):
     ca_bundle: Path | None = None
 
     def __repr__(self) -> str:
-        return f"Server({self.queue!r}, {self.endpoint_url!r})"
+        return f"QueueServer({self.queue!r}, {self.endpoint_url!r})"
 
     @property
     def fifo(self) -> bool:

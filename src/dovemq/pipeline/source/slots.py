@@ -20,10 +20,10 @@ from dovemq.client.patience import Pause, patiently
 from dovemq.client.sqs import SqsClient
 from dovemq.core import limits
 from dovemq.pipeline.source.columns import Wish, received_batch
-from dovemq.pipeline.source.options import Pace
-from dovemq.pipeline.source.places import Place, place_of
-from dovemq.pipeline.source.servers import Server, queue_url
-from dovemq.pipeline.source.staging import Entry, Epoch, Received, Slot, owed_in
+from dovemq.pipeline.source.folders import StagingFolder, staging_folder
+from dovemq.pipeline.source.options import ReceiveOptions
+from dovemq.pipeline.source.servers import QueueServer, queue_url
+from dovemq.pipeline.source.staging import Epoch, Received, Slot, StagedEntry, owed_in
 from dovemq.sqs.shapes import ReceivedMessage
 
 ROWS_MAX: Final = 1_000
@@ -33,22 +33,22 @@ _SENT: Final = "SentTimestamp"
 
 
 def read_slot(
-    server: Server, location: str, pace: Pace, slot: Slot, columns: Sequence[str]
+    server: QueueServer, location: str, pace: ReceiveOptions, slot: Slot, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    with contextlib.closing(place_of(location)) as place:
+    with contextlib.closing(staging_folder(location)) as place:
         with server.connected() as (thread, client):
-            filling = Filling(client, server.queue, place, pace, columns)
+            filling = SlotFiller(client, server.queue, place, pace, columns)
             entry = thread.run(filling.filled(slot))
         yield from Epoch(place, slot.epoch).read(entry, columns)
 
 
-class Filling:
+class SlotFiller:
     def __init__(
         self,
         client: SqsClient,
         queue: str,
-        place: Place,
-        pace: Pace,
+        place: StagingFolder,
+        pace: ReceiveOptions,
         columns: Sequence[str],
         pause: Pause = asyncio.sleep,
     ) -> None:
@@ -59,7 +59,7 @@ class Filling:
         self._wish = Wish.of(columns)
         self._pause = pause
 
-    async def filled(self, slot: Slot) -> Entry:
+    async def filled(self, slot: Slot) -> StagedEntry:
         """The slot's entry, of this attempt or of another one."""
         epoch = Epoch(self._place, slot.epoch)
         owed = owed_in(self._place, slot)
@@ -67,7 +67,7 @@ class Filling:
         if entry is not None:
             return entry
         url = await queue_url(self._client, self._queue)
-        harvest = Harvest(self._wish, slot.count_max, self._pace.bytes_max // slot.slots)
+        harvest = SlotContent(self._wish, slot.count_max, self._pace.bytes_max // slot.slots)
         try:
             await self._receive(url, harvest)
             entry = epoch.publish(slot.number, harvest.received(), owed)
@@ -81,7 +81,7 @@ class Filling:
         assert entry is not None, "a slot that was filled stays filled"
         return entry
 
-    async def _receive(self, url: str, harvest: "Harvest") -> None:
+    async def _receive(self, url: str, harvest: "SlotContent") -> None:
         """Only the first receive waits, and asks again when it fails.
 
         What was received before a failure is kept; the failure will be met again.
@@ -94,14 +94,14 @@ class Filling:
                 *(self._draw_on(url, harvest, deadline) for _ in range(self._pace.receives))
             )
 
-    async def _draw_on(self, url: str, harvest: "Harvest", deadline: float) -> None:
+    async def _draw_on(self, url: str, harvest: "SlotContent", deadline: float) -> None:
         """Until the queue is empty, or enough is there, or it took long enough."""
         now = asyncio.get_running_loop().time
         with contextlib.suppress(ClientError):
             while now() < deadline and await self._draw(url, harvest, 0):
                 pass
 
-    async def _draw(self, url: str, harvest: "Harvest", wait_seconds: int) -> bool:
+    async def _draw(self, url: str, harvest: "SlotContent", wait_seconds: int) -> bool:
         asked = harvest.reserve(limits.RECEIVE_COUNT.most)
         messages: list[ReceivedMessage] = []
         try:
@@ -118,14 +118,14 @@ class Filling:
             harvest.take(messages, asked)
         return bool(messages)
 
-    async def _release(self, url: str, harvest: "Harvest") -> None:
+    async def _release(self, url: str, harvest: "SlotContent") -> None:
         """The messages are visible at once; best effort, since their leases end anyway."""
         for part in batches(harvest.receipts, len):
             with contextlib.suppress(ClientError):
                 await self._client.extend_batch(url, part, 0)
 
 
-class Harvest:
+class SlotContent:
     """What an attempt has received so far, as a file in memory."""
 
     def __init__(self, wish: Wish, count_max: int, bytes_max: int) -> None:

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 
 from dovemq.pipeline.source.columns import MESSAGE_ID, RECEIPT, SCHEMA
 from dovemq.pipeline.source.errors import StagingStrange, StagingUnfit
-from dovemq.pipeline.source.places import Place
+from dovemq.pipeline.source.folders import StagingFolder
 
 OWED_MAX: Final = 1_000_000
 SLOTS_MAX: Final = 256
@@ -71,7 +71,7 @@ class State(msgspec.Struct, frozen=True):
     owed: frozenset[str] = frozenset()
 
 
-class Entry(msgspec.Struct, frozen=True):
+class StagedEntry(msgspec.Struct, frozen=True):
     """`repeated` are rows of the file that are not handed on: staged before, or owed."""
 
     slot: int
@@ -92,37 +92,37 @@ class Received(NamedTuple):
 class Epoch:
     """The log of one epoch, as far as it was read."""
 
-    def __init__(self, place: Place, number: int) -> None:
+    def __init__(self, place: StagingFolder, number: int) -> None:
         self.number = number
-        self.entries: list[Entry] = []
+        self.entries: list[StagedEntry] = []
         self.receipts: list[tuple[str, str]] = []
         """Message ids and receipts of all rows, repeated ones too."""
         self._place = place
 
-    def refresh(self) -> list[Entry]:
+    def refresh(self) -> list[StagedEntry]:
         """All entries that are published by now."""
         for _ in range(SLOTS_MAX):
             content = self._place.read(self._next_name())
             if content is None:
                 break
-            entry = msgspec.json.decode(content, type=Entry)
+            entry = msgspec.json.decode(content, type=StagedEntry)
             table = self._opened(entry).read_all().select([MESSAGE_ID, RECEIPT.name])
             self.receipts += zip(*(column.to_pylist() for column in table.columns), strict=True)
             self.entries.append(entry)
         return self.entries
 
-    def entry_of(self, slot: int) -> Entry | None:
+    def entry_of(self, slot: int) -> StagedEntry | None:
         """Reads no files of messages."""
         for number in range(SLOTS_MAX):
             content = self._place.read(self._name(number))
             if content is None:
                 return None
-            entry = msgspec.json.decode(content, type=Entry)
+            entry = msgspec.json.decode(content, type=StagedEntry)
             if entry.slot == slot:
                 return entry
         return None
 
-    def publish(self, slot: int, received: Received, owed: frozenset[str]) -> Entry | None:
+    def publish(self, slot: int, received: Received, owed: frozenset[str]) -> StagedEntry | None:
         """The slot is filled by this attempt. None: another attempt filled it first."""
         file = f"{self._epoch_name()}-{slot:03}-{secrets.token_hex(8)}.arrow"
         self._place.write(file, memoryview(received.content))
@@ -132,12 +132,12 @@ class Epoch:
                 self._place.remove(file)
                 return None
             known = {message_id for message_id, _ in self.receipts} | owed
-            entry = Entry(slot, file, len(ids), _repeated(ids, known), received.oldest_ms)
+            entry = StagedEntry(slot, file, len(ids), _repeated(ids, known), received.oldest_ms)
             if self._place.publish(self._next_name(), msgspec.json.encode(entry)):
                 return entry
         raise StagingUnfit(self._place.location, "published files are not seen by other tasks")
 
-    def read(self, entry: Entry, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def read(self, entry: StagedEntry, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows that are handed on, in those columns."""
         file = self._opened(entry)
         missing = set(columns).difference(file.schema.names)
@@ -157,7 +157,7 @@ class Epoch:
                 arrays = [kept.column(name) for name in columns]
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
-    def _opened(self, entry: Entry) -> "pa.ipc.RecordBatchFileReader":
+    def _opened(self, entry: StagedEntry) -> "pa.ipc.RecordBatchFileReader":
         content = self._place.read(entry.file)
         if content is None:
             raise StagingStrange(self._place.location, f"epoch {self.number} is settled")
@@ -176,7 +176,7 @@ class Epoch:
 class Staging:
     """The side of the driver's process, which holds the claim until `close` or its end."""
 
-    def __init__(self, place: Place, queue: str) -> None:
+    def __init__(self, place: StagingFolder, queue: str) -> None:
         self.place = place
         place.claim()
         try:
@@ -227,7 +227,7 @@ class Staging:
                 self.place.remove(name)
 
 
-def owed_in(place: Place, slot: Slot) -> frozenset[str]:
+def owed_in(place: StagingFolder, slot: Slot) -> frozenset[str]:
     """What the driver's process wrote before it promised the slot; refused if it is settled."""
     state = _read_state(place)
     if state is None:
@@ -240,7 +240,7 @@ def owed_in(place: Place, slot: Slot) -> frozenset[str]:
     return state.owed
 
 
-def _read_state(place: Place) -> State | None:
+def _read_state(place: StagingFolder) -> State | None:
     content = place.read(_STATE)
     if content is None:
         return None

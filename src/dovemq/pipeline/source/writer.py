@@ -29,7 +29,7 @@ from dovemq.core.errors import InvariantError
 from dovemq.core.sending import message_bytes
 from dovemq.pipeline.source.errors import RowsRefused
 from dovemq.pipeline.source.rows import Identity, entries
-from dovemq.pipeline.source.servers import Server
+from dovemq.pipeline.source.servers import QueueServer
 from dovemq.sqs.actions.sending import wire_attributes
 from dovemq.sqs.shapes import SendEntry
 
@@ -38,8 +38,8 @@ REASONS_MAX: Final = 5
 _NO_BODY: Final = "it has no body"
 
 
-class Sink(Struct, frozen=True):
-    server: Server
+class QueueSink(Struct, frozen=True):
+    server: QueueServer
     group_id: str | None
     senders: int
 
@@ -52,7 +52,7 @@ class Written(WriterCommitMessage):
 class BatchWriter(DataSourceArrowWriter):
     """`run` is chosen once, so that a task that is run again has the same."""
 
-    def __init__(self, sink: Sink, run: str) -> None:
+    def __init__(self, sink: QueueSink, run: str) -> None:
         self._sink = sink
         self._run = run
 
@@ -61,7 +61,7 @@ class BatchWriter(DataSourceArrowWriter):
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: QueueSink) -> None:
         self._sink = sink
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
@@ -71,7 +71,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return _write(self._sink, f"{query}/{batch}", iterator)
 
 
-class Sending:
+class QueueSender:
     """Sends what one task writes, over `senders` lanes of one batch at a time.
 
     A group has one lane, so that its order is kept.
@@ -121,13 +121,13 @@ class Sending:
         return list(refused.items())
 
 
-def _write(sink: Sink, run: str, iterator: Iterator[pa.RecordBatch]) -> Written:
+def _write(sink: QueueSink, run: str, iterator: Iterator[pa.RecordBatch]) -> Written:
     server = sink.server
     partition = _task().partitionId()
     identity = Identity(run, partition) if server.fifo else None
     rows = 0
     with server.connected() as (thread, client):
-        sending = Sending(client, server.queue, sink.senders, partition)
+        sending = QueueSender(client, server.queue, sink.senders, partition)
         for batch in iterator:
             thread.run(sending.send(list(entries(batch, rows, sink.group_id, identity))))
             rows += batch.num_rows

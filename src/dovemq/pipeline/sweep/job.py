@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import pyarrow as pa
 
 from dovemq.models.sweeping import Findings, Sweep
-from dovemq.pipeline.sweep.ledger import Ledger
+from dovemq.pipeline.sweep.ledger import SweepLedger
 from dovemq.pipeline.sweep.replicating import ASKED, Replicate
 
 KEEP_SECONDS: Final = 10.0
@@ -21,7 +21,7 @@ Clock: TypeAlias = Callable[[], float]
 
 
 @dataclass(slots=True)
-class Standing:
+class SweepProgress:
     """How far a sweep is, for whoever looks on. `known` grows while figures are not known well."""
 
     done: int = 0
@@ -29,7 +29,7 @@ class Standing:
     under_way: int = 0
 
 
-class Pace:
+class BatchSizer:
     """How many rows to run before the next are kept, so that it takes about so many seconds."""
 
     def __init__(self, clock: Clock, seconds: float = KEEP_SECONDS) -> None:
@@ -50,7 +50,7 @@ class Pace:
         self._rows = min(max(wanted, lowest, 1.0), highest, ROWS_MAX)
 
 
-def take_up(sweep: Sweep, ledger: Ledger) -> Findings:
+def take_up(sweep: Sweep, ledger: SweepLedger) -> Findings:
     """What is known already."""
     findings = Findings(sweep)
     _add(findings, ledger.rows())
@@ -60,9 +60,9 @@ def take_up(sweep: Sweep, ledger: Ledger) -> Findings:
 def run_sweep(
     findings: Findings,
     replicate: Replicate,
-    ledger: Ledger,
-    pace: Pace,
-    standing: Standing,
+    ledger: SweepLedger,
+    pace: BatchSizer,
+    standing: SweepProgress,
     stopping: Event | None = None,
 ) -> None:
     """Once `stopping` is set no more rows are run, and it returns: what was run is kept."""

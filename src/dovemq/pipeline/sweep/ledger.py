@@ -32,7 +32,7 @@ ROWS: Final = pa.schema(
 _ORDER: Final = [("configuration", "ascending"), ("replication", "ascending")]
 
 
-class Ledger:
+class SweepLedger:
     """Made by `opened_ledger`; used by one thread."""
 
     def __init__(self, folder: Path) -> None:
@@ -71,12 +71,12 @@ class Ledger:
 
 
 @contextlib.contextmanager
-def opened_ledger(folder: Path, identity: Mapping[str, Any]) -> Iterator[Ledger]:
+def opened_ledger(folder: Path, identity: Mapping[str, Any]) -> Iterator[SweepLedger]:
     """Begun, or taken up where it was left; nobody else may work in the folder meanwhile."""
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder, LedgerTaken(folder)):
         _check_manifest(folder, {"format": FORMAT, **identity})
-        yield Ledger(folder)
+        yield SweepLedger(folder)
 
 
 def _check_manifest(folder: Path, identity: Mapping[str, Any]) -> None:

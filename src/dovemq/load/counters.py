@@ -46,7 +46,7 @@ class ActivityTally(Struct, frozen=True):
     timings: Packed
 
 
-class News(Struct, frozen=True):
+class WorkerNews(Struct, frozen=True):
     """From the worker of that number. Ids of messages are those since its last news: whose send
     was acknowledged, that came, that were settled; counts are of all that was acknowledged.
     `eventful_us`: when something last came, was acknowledged, or failed."""
@@ -62,7 +62,7 @@ class News(Struct, frozen=True):
     failure: str | None
 
 
-class Tally(Struct, frozen=True):
+class WorkerTally(Struct, frozen=True):
     """At the end. `misses`: receives that brought nothing. `foreign`: messages of others."""
 
     sends: ActivityTally
@@ -76,7 +76,7 @@ class Tally(Struct, frozen=True):
     cpu_seconds: float
 
 
-class Books:
+class WorkerCounters:
     def __init__(self, worker: int) -> None:
         self._worker = worker
         self.sends = Activity()
@@ -98,8 +98,8 @@ class Books:
         self.failures[f"{what}: {code}"] += 1
         self.eventful_us = now_us
 
-    def news(self, *, sending: bool) -> News:
-        news = News(
+    def news(self, *, sending: bool) -> WorkerNews:
+        news = WorkerNews(
             self._worker,
             self.acknowledged,
             self.received,
@@ -113,8 +113,8 @@ class Books:
         self.acknowledged, self.received, self.settled = [], [], []
         return news
 
-    def tally(self, cpu_seconds: float) -> Tally:
-        return Tally(
+    def tally(self, cpu_seconds: float) -> WorkerTally:
+        return WorkerTally(
             self.sends.tallied(),
             self.receives.tallied(),
             self.settles.tallied(),

@@ -3,10 +3,10 @@
 No verdict: that is the checker's, from the journals. This only says when receivers may stop.
 """
 
-from dovemq.load.books import News
+from dovemq.load.counters import WorkerNews
 
 
-class Account:
+class PendingMessages:
     """Holds what is under way, not what is done.
 
     By id, not by number: a send that is repeated may make two messages, and both are awaited.
@@ -25,7 +25,7 @@ class Account:
         self.eventful_us = 0
         self.failure: str | None = None
 
-    def add(self, news: News) -> None:
+    def add(self, news: WorkerNews) -> None:
         received = set(news.received)
         self._missing.update(news.acknowledged)
         self._early |= received

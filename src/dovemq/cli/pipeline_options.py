@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def piping(extra: str = "spark") -> Iterator[Ending]:
+def pipeline_job(extra: str = "spark") -> Iterator[Ending]:
     """Around the imports and the work: a missing extra and a wrong question become wrong use.
 
     Signals end the work soon; set `advice` of what this yields to say how to go on.

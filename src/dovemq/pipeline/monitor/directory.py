@@ -36,7 +36,7 @@ class Terms(msgspec.Struct, frozen=True):
     bounds: Bounds
 
 
-class Place:
+class MonitorDirectory:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.checkpoint = directory / "checkpoint"

@@ -38,7 +38,7 @@ Content = bytes | memoryview
 Pause = Callable[[float], None]
 
 
-class Place(Protocol):
+class StagingFolder(Protocol):
     """A write is whole and durable when it returns, and every later read sees it."""
 
     location: str
@@ -68,11 +68,11 @@ class Place(Protocol):
     def close(self) -> None: ...
 
 
-def place_of(location: str) -> Place:
+def staging_folder(location: str) -> StagingFolder:
     """An absolute path, `file:`, `s3:` or `s3a:`."""
     parts = urlsplit(location)
     if parts.scheme in ("s3", "s3a"):
-        return S3Place(f"s3://{parts.netloc}{parts.path}")
+        return S3StagingFolder(f"s3://{parts.netloc}{parts.path}")
     if parts.scheme == "hdfs":
         found = "is on HDFS, where PyArrow replaces a file that exists instead of refusing"
     elif parts.scheme not in ("", "file"):
@@ -80,13 +80,13 @@ def place_of(location: str) -> Place:
     else:
         folder = Path(unquote(parts.path) if parts.scheme else location)
         if folder.is_absolute():
-            return LocalPlace(folder)
+            return LocalStagingFolder(folder)
         found = "is not an absolute path, and tasks run elsewhere"
     needed = "give an absolute path on a mounted file system, or s3://bucket/folder"
     raise OptionRefused("stagingLocation", f"{found}: {needed}")
 
 
-class LocalPlace:
+class LocalStagingFolder:
     """A directory of a local or mounted file system with hard links."""
 
     def __init__(self, folder: Path, pause: Pause = time.sleep) -> None:
@@ -141,7 +141,7 @@ class LocalPlace:
             self._lock = None
 
 
-class S3Place:
+class S3StagingFolder:
     """A prefix of a bucket, by boto3, which finds its own endpoint and keys."""
 
     def __init__(self, location: str, pause: Pause = time.sleep) -> None:

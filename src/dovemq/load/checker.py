@@ -31,7 +31,7 @@ from dovemq.load.ordering import FIRST_RECEIVE, Ordering, Ranks
 from dovemq.load.reading import BLOCK_ROWS, Rows, Source
 from dovemq.load.report import CheckReport, RequestCounts
 from dovemq.load.sieve import KEY, MessageGroups, grouped, plain
-from dovemq.load.sorting import Cursor, Sorter, joined
+from dovemq.load.sorting import Sorter, in_ranges
 from dovemq.models.consistency import Consistency
 
 ROWS_MAX: Final = 2_000_000
@@ -116,9 +116,7 @@ class _Check:
         self._journals = journals
         self._rules = rules
         self._progress = progress
-        # Three sorters are never full at once: the third fills as the other two empty.
-        third = max(1, rows_max // 3)
-        self._block_rows = min(third, BLOCK_ROWS)
+        self._third = third = max(1, rows_max // 3)
         self._sends = Sorter(SENDS, (*KEY, "sent_us"), third, open_file)
         self._receives = Sorter(RECEIVES, (*KEY, "received_us", "place"), third, open_file)
         self._firsts = Sorter(FIRST_RECEIVE, Ordering.KEYS, third, open_file)
@@ -131,13 +129,11 @@ class _Check:
 
     def run(self) -> CheckReport:
         self._read()
-        sends = Cursor(self._sends.blocks(), SENDS, KEY)
-        receives = Cursor(self._receives.blocks(), RECEIVES, KEY)
-        for sent, received in joined(sends, receives):
+        for sent, received in in_ranges((self._sends, self._receives), KEY, self._third):
             self._account(sent, received)
             self._progress(0)
         ordering = Ordering(self._promised)
-        for block in self._firsts.blocks():
+        for (block,) in in_ranges((self._firsts,), Ordering.KEYS, self._third):
             ordering.add(block)
             self._progress(0)
         order = ordering.result()
@@ -150,7 +146,7 @@ class _Check:
         place = 0
         for journal in self._journals:
             kind = journal.heading.kind
-            for rows in journal.blocks(self._block_rows):
+            for rows in journal.blocks(min(self._third, BLOCK_ROWS)):
                 self._outcomes[kind].update(_tally(rows["outcome"]))
                 if kind == "sender":
                     self._sends.add(_columns(rows, SENDS))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,7 +18,7 @@ from dovemq.models.calibration import Parameter, known
 from dovemq.models.planning import read_spec
 from dovemq.models.simulation.distributions import Deterministic, Exponential, by_moments
 from dovemq.pipeline.calibration.duck import observe, observed_by_duckdb
-from dovemq.pipeline.calibration.model_file import MessageService, model_text
+from dovemq.pipeline.calibration.model_file import MessageService, mismatch, model_text
 from dovemq.pipeline.calibration.parameters import (
     Calibration,
     FrontEndParameters,
@@ -281,6 +282,43 @@ def test_the_command_tells_what_has_drifted(ask: Ask, tmp_path: Path) -> None:
     drifted = [each["parameter"] for each in found["drift"] if each["drifted"]]
     assert drifted == [f"{QUEUE}.service_rate"]
     assert "yes" in ask("pipeline", "calibrate", then, "--compare", now)
+
+
+def test_periods_without_a_common_queue_are_a_failure_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World({None: Exponential(0.01)}, Exponential(0.015), consumers=4)
+    table = simulated_trace(world, 3)
+    other = table.set_column(
+        table.schema.get_field_index("queue"), "queue", pa.array(["account/other"] * len(table))
+    )
+    for name, rows in (("then", table), ("now", other)):
+        pq.write_table(rows, tmp_path / f"{name}.parquet")
+    then, now = str(tmp_path / "then.parquet"), str(tmp_path / "now.parquet")
+    assert main(["pipeline", "calibrate", then, "--compare", now]) == 1
+    reason = capsys.readouterr().err
+    assert "no parameter in common" in reason
+    assert QUEUE in reason
+    assert "account/other" in reason
+
+
+def test_model_that_is_far_from_the_measured_mean_is_reported_with_a_likely_cause() -> None:
+    world = World({None: Exponential(0.01)}, Exponential(0.015), consumers=4)
+    (queue,) = calibration_of(simulated_trace(world, 3)).queues
+    assert queue.sojourn is not None
+    assert mismatch(queue, queue.sojourn * 1.2) is None
+    assert "independent" in str(mismatch(queue, queue.sojourn / 4))
+    batched = msgspec.structs.replace(queue, messages_per_lease=10.0)
+    assert "10.0 messages at a time" in str(mismatch(batched, queue.sojourn * 4))
+    assert "unstable" in str(mismatch(queue, None))
+
+
+def test_output_into_a_missing_directory_is_refused_before_the_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["pipeline", "calibrate", "nowhere", "--out", str(tmp_path / "no" / "model.toml")])
+    assert "there is no directory" in capsys.readouterr().err
 
 
 def test_a_trace_that_tells_too_little_is_a_failure(ask: Ask, tmp_path: Path) -> None:

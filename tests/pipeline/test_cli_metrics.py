@@ -73,6 +73,23 @@ def test_a_place_without_a_trace_fails(tmp_path: Path, capsys: pytest.CaptureFix
     assert "no trace" in capsys.readouterr().err
 
 
+def test_files_without_a_valid_row_fail_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "noise.parquet").write_bytes(b"no table")
+    assert main(["pipeline", "metrics", str(tmp_path)]) == 1
+    assert "no valid row of a trace" in capsys.readouterr().err
+
+
+def test_tables_below_a_file_are_refused_before_the_work(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit):
+        main(["pipeline", "metrics", str(trace), "--out", str(tmp_path / "file" / "tables")])
+    assert "is not a directory" in capsys.readouterr().err
+
+
 def test_spark_is_taken_for_long_traces(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "check_java", lambda: None)
     monkeypatch.setattr(engines, "DUCKDB_ROWS_MAX", len(ROWS))

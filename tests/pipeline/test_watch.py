@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from dovemq.cli.pipeline_monitor import order_note
 from dovemq.pipeline.monitor.watch import Bounds, QueueWatch
 from tests.pipeline.watching import SECOND_US, Row, columns, expected, found, history, leased, sent
 
@@ -116,6 +117,8 @@ def test_senders_that_number_under_one_name_have_no_order() -> None:
     other = [sent(1, 1, message=30, sender=5), leased(2, 1, message=30, sender=5)]
     watch = watched([rows + other], NARROW)
     assert told(watch, "received", "ordered", "unordered", "duplicates") == [3, 1, 2, 0]
+    note = order_note(watch.figures())
+    assert note.startswith("order not judged for 2 of 3 messages: several programs number")
 
 
 def test_a_sender_that_was_silent_may_number_from_one_again() -> None:

@@ -1,6 +1,7 @@
 """How a command is declared: its help with an example, its options, what it returns."""
 
 import argparse
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -117,6 +118,37 @@ def existing_file(text: str) -> Path:
     if not path.is_file():
         raise argparse.ArgumentTypeError(f"{text!r} is not a file")
     return path
+
+
+def output_file(text: str) -> Path:
+    """A path that a command can write to, checked before the work starts.
+
+    The directory must exist and be writable. A file that exists may be replaced.
+    """
+    path = Path(text)
+    folder = path.parent
+    if path.is_dir():
+        found = f"{text!r} is a directory; name a file in it"
+    elif not folder.is_dir():
+        found = f"{text!r} cannot be written: there is no directory {str(folder)!r}; create it"
+    elif not os.access(path if path.exists() else folder, os.W_OK):
+        found = f"{text!r} cannot be written: permission denied; name another place"
+    else:
+        return path
+    raise argparse.ArgumentTypeError(found)
+
+
+def check_directory(path: Path) -> None:
+    """Checks that a directory can be written to, or created below one that can."""
+    existing = path.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    if not existing.is_dir():
+        raise argparse.ArgumentTypeError(f"'{existing}' is not a directory; name another place")
+    if not os.access(existing, os.W_OK):
+        raise argparse.ArgumentTypeError(
+            f"'{path}' cannot be written: permission denied; name another place"
+        )
 
 
 def location(text: str) -> Location:

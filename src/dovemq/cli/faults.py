@@ -18,10 +18,11 @@ from dovemq.cli.command import (
     add_group,
     add_target,
     existing_file,
+    output_file,
 )
 from dovemq.cli.load_check import add_rules, chosen_rules, missing_extra
 from dovemq.cli.load_options import add_options, plan_of
-from dovemq.cli.load_run import document, new_place, print_result, stop_on_interrupt
+from dovemq.cli.load_run import document, new_directory, print_result, stop_on_interrupt
 from dovemq.cli.output import Progress, print_json, print_pairs
 from dovemq.cli.target import find_target
 from dovemq.core.access import AccessKey
@@ -71,13 +72,13 @@ def _add_run(actions: Commands) -> None:
     parser.add_argument(
         "--server",
         dest="place",
-        type=new_place,
+        type=new_directory,
         metavar="DIR",
         help="keep data and log of the server that the run starts, in a new directory; "
         "it starts one unless --endpoint-url, --port or --data names another",
     )
     parser.add_argument(
-        "--journal", type=new_place, metavar="DIR", help="keep the journals in a new directory"
+        "--journal", type=new_directory, metavar="DIR", help="keep the journals in a new directory"
     )
     add_options(parser)
     add_rules(parser)
@@ -85,9 +86,9 @@ def _add_run(actions: Commands) -> None:
 
 
 def _new_file(text: str) -> Path:
-    path = Path(text)
-    if path.exists() or not path.parent.is_dir():
-        raise argparse.ArgumentTypeError(f"{text!r} exists, or its directory does not")
+    path = output_file(text)
+    if path.exists():
+        raise argparse.ArgumentTypeError(f"{text!r} exists; name a new file")
     return path
 
 

@@ -18,6 +18,7 @@ from dovemq.cli.command import (
     WrongUse,
     add_command,
     add_target,
+    check_directory,
     location,
 )
 from dovemq.cli.load_check import (
@@ -64,7 +65,7 @@ def add(actions: Commands) -> None:
     )
     add_options(parser)
     parser.add_argument(
-        "--journal", type=new_place, metavar="DIR", help="keep the journals in a new directory"
+        "--journal", type=new_directory, metavar="DIR", help="keep the journals in a new directory"
     )
     parser.add_argument(
         "--trace",
@@ -77,10 +78,12 @@ def add(actions: Commands) -> None:
     add_target(parser)
 
 
-def new_place(text: str) -> Path:
+def new_directory(text: str) -> Path:
+    """A directory that is empty, or that does not exist and can be created."""
     path = Path(text)
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise argparse.ArgumentTypeError(f"{text!r} exists and is no empty directory")
+    check_directory(path)
+    if path.exists() and any(path.iterdir()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not empty; name a new directory")
     return path
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from dovemq.cli.command import WrongUse
+from dovemq.cli.command import WrongUse, output_file
 from dovemq.cli.output import print_pairs
 from dovemq.models.errors import ModelError
 from dovemq.models.grids import spaced
@@ -60,7 +60,7 @@ def reals(text: str) -> list[float]:
 
 
 def picture(text: str) -> Path:
-    path = Path(text)
+    path = output_file(text)
     if path.suffix not in _PICTURES:
         raise argparse.ArgumentTypeError(f"{text!r} does not end in {', '.join(_PICTURES)}")
     return path

@@ -2,16 +2,15 @@
 
 import argparse
 import asyncio
+import sys
 import tomllib
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import FAILED, OK, Commands, add_command
+from dovemq.cli.command import FAILED, OK, Commands, add_command, output_file
 from dovemq.cli.modelling import real, shown, told
 from dovemq.cli.output import Progress, print_json, print_table
-from dovemq.cli.pipeline_options import add_spark, pipeline_job, spark_plan
-from dovemq.pipeline.engines import ENGINES
+from dovemq.cli.pipeline_options import add_engine, add_spark, pipeline_job, spark_plan
 
 if TYPE_CHECKING:
     from dovemq.models.calibration import Drift, Fit, Parameter
@@ -26,30 +25,31 @@ def add(commands: Commands) -> None:
         commands,
         "calibrate",
         _run,
-        "parameters of models from traces: rates, scv, failures, consumers; with intervals",
+        "estimate model parameters from traces: rates, scv, failures, consumers; with intervals",
         "dovemq pipeline calibrate ./traces --out model.toml && dovemq model network model.toml",
     )
     parser.add_argument(
         "traces", nargs="+", metavar="TRACES", help="directories, files or URIs of a trace"
     )
     parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="write a file for dovemq model and dovemq plan"
+        "--out",
+        type=output_file,
+        metavar="FILE",
+        help="model file for dovemq model and dovemq plan",
     )
     parser.add_argument(
         "--compare",
         nargs="+",
         metavar="TRACES",
-        help="traces of a later period, to report what has drifted since",
+        help="traces of a later period; reports which parameters have changed since",
     )
     parser.add_argument(
-        "--confidence", type=real, default=0.95, help="of the intervals (default: %(default)s)"
+        "--confidence",
+        type=real,
+        default=0.95,
+        help="confidence of the intervals (default: %(default)s)",
     )
-    parser.add_argument(
-        "--engine",
-        choices=ENGINES,
-        default="auto",
-        help="auto: DuckDB for local traces of up to 20,000,000 rows, else Spark",
-    )
+    add_engine(parser)
     add_spark(parser)
 
 
@@ -76,7 +76,18 @@ def _run(args: argparse.Namespace) -> int:
         _print(found[0], predicted, missing, drifts)
         if known and args.out is not None:
             print(f"\nwrote {args.out}")
+    if drifts is not None and not drifts:
+        print(f"dovemq: {_nothing_common(found)}", file=sys.stderr)
+        return FAILED
     return OK if known else FAILED
+
+
+def _nothing_common(found: Sequence["Calibration"]) -> str:
+    first, second = (", ".join(each.queue for each in part.queues) or "none" for part in found)
+    return (
+        "the two periods have no parameter in common, so there is no drift to report; queues of "
+        f"the first: {first}; of --compare: {second}"
+    )
 
 
 async def _observed(args: argparse.Namespace, periods: Sequence[list[str]]) -> list["Observed"]:
@@ -135,6 +146,8 @@ def _document(
 
 
 def _queue(queue: "QueueParameters", predicted: float | None) -> dict[str, Any]:
+    from dovemq.pipeline.calibration.model_file import mismatch
+
     return {
         "queue": queue.queue,
         "seconds": queue.seconds,
@@ -157,6 +170,7 @@ def _queue(queue: "QueueParameters", predicted: float | None) -> dict[str, Any]:
         "waiting_s": queue.waiting,
         "sojourn_s": queue.sojourn,
         "predicted_sojourn_s": predicted,
+        "warning": mismatch(queue, predicted),
     }
 
 
@@ -230,7 +244,7 @@ def _print(
 
 
 def _print_queue(queue: "QueueParameters", predicted: float | None) -> None:
-    from dovemq.pipeline.calibration.model_file import fit_text
+    from dovemq.pipeline.calibration.model_file import fit_text, mismatch
 
     print(f"queue {queue.queue}, {queue.seconds:.1f} s")
     rows = list(_named(queue))
@@ -247,6 +261,8 @@ def _print_queue(queue: "QueueParameters", predicted: float | None) -> None:
         + (f", {batch:.2f} messages per lease" if batch is not None else "")
     )
     print(f"time in the queue, s: {shown(queue.sojourn)} measured, {shown(predicted)} by the model")
+    if warning := mismatch(queue, predicted):
+        print(f"warning: {warning}")
 
 
 def _print_parameters(rows: Sequence[tuple[str, "Parameter | None"]]) -> None:

@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, duration_ms
 from dovemq.cli.modelling import plain, shown
 from dovemq.cli.output import Progress, print_json, print_pairs, print_table, time_text
-from dovemq.cli.pipeline_options import add_spark, pipeline_job, spark_plan
-from dovemq.pipeline.engines import ENGINES, engine_for
+from dovemq.cli.pipeline_options import (
+    add_engine,
+    add_spark,
+    output_place,
+    pipeline_job,
+    spark_plan,
+)
+from dovemq.pipeline.engines import engine_for
 from dovemq.pipeline.places import local_path
 
 if TYPE_CHECKING:
@@ -31,14 +37,15 @@ def add(commands: Commands) -> None:
         commands,
         "metrics",
         _run,
-        "loss, duplicates, order, times and throughput of queues, from lifecycle traces",
+        "measure loss, duplicates, order, times and throughput of queues from lifecycle traces",
         "dovemq pipeline metrics ./trace --window 60s --out ./figures",
     )
     parser.add_argument(
         "traces",
         nargs="+",
         metavar="TRACE",
-        help="directory or file of a trace, or a URI that Spark knows, such as s3a://bucket/trace",
+        help="directory or file of a trace, or a URI that Spark can read, such as "
+        "s3a://bucket/trace",
     )
     parser.add_argument(
         "--window",
@@ -47,32 +54,31 @@ def add(commands: Commands) -> None:
         metavar="TIME",
         help="length of the windows (default: %(default)s)",
     )
+    add_engine(parser)
     parser.add_argument(
-        "--engine",
-        choices=ENGINES,
-        default="auto",
-        help="auto: DuckDB for local traces of up to 20,000,000 rows, else Spark",
+        "--out", type=output_place, metavar="PLACE", help="directory or URI of the tables"
     )
-    parser.add_argument("--out", metavar="PLACE", help="directory or URI to write the tables to")
     parser.add_argument(
         "--format",
         default=_PARQUET,
         metavar="NAME",
-        help="format of the tables: parquet, or another that the Spark session knows, such as "
-        "delta or iceberg (default: %(default)s)",
+        help="format of the tables: parquet, or another format of the Spark session, such as delta "
+        "or iceberg (default: %(default)s)",
     )
     parser.add_argument(
-        "--plot", action="store_true", help="pictures of the windows of each queue; needs --out"
+        "--plot",
+        action="store_true",
+        help="draw the windows of each queue as PNG files; needs a local --out",
     )
     parser.add_argument(
-        "--strict", action="store_true", help="exit code 1 if a row or a file was invalid"
+        "--strict", action="store_true", help="end with exit code 1 if a row or a file is invalid"
     )
     add_spark(parser)
 
 
 def _run(args: argparse.Namespace) -> int:
     if args.plot and (args.out is None or local_path(args.out) is None):
-        raise WrongUse("--plot writes beside the tables: name a local directory by --out")
+        raise WrongUse("--plot writes beside the tables; name a local directory by --out")
     if not args.window:
         raise WrongUse("--window must be at least 1s")
     with pipeline_job():
@@ -81,11 +87,15 @@ def _run(args: argparse.Namespace) -> int:
         print_json(_document(found, files))
     else:
         _print(found, files)
+    if not found.rows:
+        places = ", ".join(args.traces)
+        print(f"dovemq: no valid row of a trace in {places}; nothing was measured", file=sys.stderr)
+        return FAILED
     return FAILED if args.strict and not found.sound else OK
 
 
 async def _found(args: argparse.Namespace) -> "tuple[MetricsReport, list[str]]":
-    async with Progress(lambda: "metrics are under way"):
+    async with Progress(lambda: "measuring"):
         return await asyncio.to_thread(_work, args)
 
 

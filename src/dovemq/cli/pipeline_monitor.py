@@ -39,7 +39,6 @@ _COLUMNS: Final = (
     "duplicates",
     "absent",
     "open",
-    "unordered",
     "out_of_order",
 )
 
@@ -146,12 +145,32 @@ def _print_batch(batch: "Batch") -> None:
     newest = max((row["last_us"] for row in batch.figures), default=0)
     bad = f", {batch.quarantined} of them bad" if batch.quarantined else ""
     print(f"\nbatch {batch.number}: {batch.rows} rows{bad}; up to {time_text(newest // 1_000)}")
-    rows = [
-        (row["queue"], *(row[name] for name in _COLUMNS), f"{row['average_displacement']:.3g}")
-        for row in batch.figures
-    ]
     heads = [name.upper().replace("_", " ") for name in ("queue", *_COLUMNS, "displacement")]
-    print_table(heads, rows)
+    print_table(heads, [_cells(row) for row in batch.figures])
+    for row in batch.figures:
+        if row["unordered"]:
+            print(f"{row['queue']}: {order_note(row)}")
+
+
+def _cells(row: Mapping[str, Any]) -> list[object]:
+    cells = [row["queue"], *(row[name] for name in _COLUMNS), f"{row['average_displacement']:.3g}"]
+    if row["unordered"] and not row["ordered"]:
+        cells[-2:] = ["-", "-"]
+    return cells
+
+
+def order_note(row: Mapping[str, Any]) -> str:
+    """Says of how many messages the order is not judged, and why."""
+    if row["renumbered"]:
+        reason = (
+            "several programs number their messages under one sender; give each sender an account "
+            "of its own, or number all of them together in the attribute dovemq.seq"
+        )
+    elif row["late"]:
+        reason = f"{row['late']} rows came later than --late; use a longer one"
+    else:
+        reason = "their numbers were given up or used twice; a longer --horizon may help"
+    return f"order not judged for {row['unordered']} of {row['received']} messages: {reason}"
 
 
 async def _publish(target: Target, figures: Sequence[Mapping[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""What the commands of the pipeline share: their extra, where Spark runs, and with how much."""
+"""Options and checks that the pipeline commands share: extras, output places, the Spark session."""
 
 import argparse
 import contextlib
@@ -7,9 +7,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from dovemq.cli.command import pair
+from dovemq.cli.command import check_directory, pair
 from dovemq.cli.ending import Ending, ended_soon
 from dovemq.cli.modelling import modelling
+from dovemq.pipeline.engines import ENGINES
 from dovemq.pipeline.places import local_path
 
 if TYPE_CHECKING:
@@ -18,22 +19,43 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def pipeline_job(extra: str = "spark") -> Iterator[Ending]:
-    """Around the imports and the work: a missing extra and a wrong question become wrong use.
+    """Wraps the imports and the work of a job.
 
-    Signals end the work soon; set `advice` of what this yields to say how to go on.
+    Reports a missing extra and an invalid model as wrong use, and ends the work soon after a
+    signal. Set `advice` of the yielded value to say how to continue after an interruption.
     """
     with modelling(extra), ended_soon() as ending:
         yield ending
 
 
+def output_place(text: str) -> str:
+    """A URI, or a local directory that can be created or written to."""
+    path = local_path(text)
+    if path is not None:
+        check_directory(path)
+    return text
+
+
 def local_directory(text: str) -> Path:
-    """For results that a command also locks, reads again and replaces."""
+    """A local directory for state that the command locks, reads again and replaces."""
     path = local_path(text)
     if path is None:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not on this machine: this command keeps its state in a local directory"
+            f"{text!r} is not on this machine; name a local directory, where the command keeps "
+            "its state"
         )
+    check_directory(path)
     return path
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--engine",
+        choices=ENGINES,
+        default="auto",
+        help="engine that reads the trace; auto: DuckDB for local traces of up to 20,000,000 rows, "
+        "else Spark",
+    )
 
 
 def add_spark(parser: argparse.ArgumentParser) -> None:
@@ -42,14 +64,15 @@ def add_spark(parser: argparse.ArgumentParser) -> None:
         "--master",
         default="local[*]",
         metavar="URL",
-        help="master of Spark, such as local[2] or spark://host:7077, or sc://host:15002 for Spark "
+        help="Spark master, such as local[2] or spark://host:7077, or sc://host:15002 for Spark "
         "Connect (default: %(default)s)",
     )
     group.add_argument(
         "--memory",
         default="2g",
         metavar="SIZE",
-        help="of this process on a local master, else of an executor (default: %(default)s)",
+        help="memory of this process on a local master, else of each executor "
+        "(default: %(default)s)",
     )
     group.add_argument(
         "--spark",
@@ -57,14 +80,14 @@ def add_spark(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a setting of Spark; may be repeated",
+        help="Spark setting; may be repeated",
     )
 
 
 def spark_plan(
     args: argparse.Namespace, settings: Mapping[str, str] = MappingProxyType({})
 ) -> "SparkPlan":
-    """`settings` are those of the job; the user's come before them."""
+    """Combines the job's own settings with those of the user, which take precedence."""
     from dovemq.pipeline.session import SparkPlan
 
     return SparkPlan(args.master, args.memory, more={**settings, **dict(args.spark)})

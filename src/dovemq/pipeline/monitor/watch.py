@@ -100,6 +100,7 @@ class QueueWatch:
             "open": open_now,
             "ordered": order.ordered,
             "unordered": counts["received"] - order.ordered,
+            "renumbered": len(ended._streams.renumbered),
             "out_of_order": order.out_of_order,
             "displacement": order.displacement,
             "late": counts["late"],

@@ -104,6 +104,10 @@ class FakeService:
         del self.queues[asked["QueueUrl"]]
         return {}
 
+    def put(self, url: str, body: str) -> None:
+        """Puts a message into a queue, as another client would."""
+        self._sendmessage({"QueueUrl": url, "MessageBody": body})
+
     def _sendmessage(self, asked: dict[str, Any]) -> dict[str, Any]:
         message = Stored(f"message-{next(self._ids)}", asked["MessageBody"])
         self.queues[asked["QueueUrl"]][message.message_id] = message

@@ -24,11 +24,20 @@ if TYPE_CHECKING:
 
 STORAGE = os.environ.get("DOVETEST_STORAGE") == "1"
 JARS = Path(__file__).resolve().parents[2] / ".cache" / "jars"
+TEST_SECONDS_MAX = 900
 QUICK_START = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.shuffle.partitions": "3",
     "spark.default.parallelism": "3",
 }
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Gives every test here time for a Spark session on a busy machine."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(TEST_SECONDS_MAX))
 
 
 @pytest.fixture(scope="session")

@@ -42,7 +42,7 @@ def processes_in(directory: Path) -> list[str]:
     return found
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1_500)
 def test_a_cluster_of_the_command_line_leaves_nothing_behind(java: None, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "dovemq", "dev", "spark", "up", "--json", "--workers", "1"]
     process = subprocess.Popen([*command, "--directory", tmp_path], stdout=subprocess.PIPE)
@@ -52,7 +52,7 @@ def test_a_cluster_of_the_command_line_leaves_nothing_behind(java: None, tmp_pat
         assert announced["master_url"].startswith("spark://127.0.0.1:")
         assert len(processes_in(tmp_path)) == 2
         process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
+        assert process.wait(300) == 0
     assert not processes_in(tmp_path)
 
 

@@ -76,7 +76,7 @@ def test_the_examples_of_the_paper_come_out_of_spark(spark: "SparkSession", tmp_
     ]
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1_500)
 @pytest.mark.parametrize("storage", ["s3", "hdfs"])
 def test_figures_and_observations_are_the_same_on_other_storages(
     spark: "SparkSession", storage: str, request: pytest.FixtureRequest, tmp_path: Path

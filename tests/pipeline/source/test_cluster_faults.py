@@ -24,7 +24,7 @@ ROUNDS = 1 if COUNT < 10_000 else 3
 LOOK_SECONDS = 0.2
 LOOKS_MAX = 10_000
 
-pytestmark = pytest.mark.timeout(600 + COUNT // 50)
+pytestmark = pytest.mark.timeout(1_500 + COUNT // 50)
 
 
 class Program:

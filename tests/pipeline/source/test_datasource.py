@@ -17,7 +17,7 @@ from dovemq.sqs.shapes import AttributeValue, SendMessageRequest
 from tests.pipeline.source.queue_world import FIFO
 from tests.pipeline.source.spark_world import SparkWorld
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(1_500)
 
 GUIDE = Path(__file__).parents[3] / "docs/how-to/spark-queues.md"
 ATTRIBUTES = {

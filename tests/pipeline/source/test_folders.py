@@ -19,7 +19,7 @@ from dovemq.pipeline.source.folders import (
     staging_folder,
 )
 from dovemq.pipeline.source.options import ReceiveOptions
-from tests.pipeline.source.staged_world import World, run
+from tests.pipeline.source.staged_world import World
 
 NewPlace = Callable[[], StagingFolder]
 
@@ -81,23 +81,20 @@ def test_a_name_is_published_once(new_place: NewPlace) -> None:
     assert place.names() == ["a"]
 
 
-def test_a_stream_of_epochs_runs_on_every_place(new_place: NewPlace, tmp_path: Path) -> None:
+async def test_a_stream_of_epochs_runs_on_every_place(new_place: NewPlace, tmp_path: Path) -> None:
     pace = ReceiveOptions(wait_seconds=0, receivers=3, lease_seconds=30)
     world = World(tmp_path, fifo=True, pace=pace, place=new_place)
     world.queue.send(*map(str, range(100)))
 
-    async def work() -> None:
-        keeper = world.start()
-        first = await keeper.offer(keeper.settled, 60)
-        staged = await world.read_all(first)
-        assert len(set(staged)) == 60
-        world.queue.now += 31
-        second = await keeper.offer(first, 100)
-        rest = await world.read_all(second)
-        assert sorted(staged + rest) == sorted(map(str, range(100)))
-        assert await world.start().offer(second, 60) == second
-
-    run(work())
+    keeper = world.start()
+    first = await keeper.offer(keeper.settled, 60)
+    staged = await world.read_all(first)
+    assert len(set(staged)) == 60
+    world.queue.now += 31
+    second = await keeper.offer(first, 100)
+    rest = await world.read_all(second)
+    assert sorted(staged + rest) == sorted(map(str, range(100)))
+    assert await world.start().offer(second, 60) == second
     world.end()
     assert world.queue.messages == {}
     assert not [name for name in new_place().names() if name[0] == "0"]
@@ -150,13 +147,13 @@ def test_an_answer_that_s3_lost_does_not_lose_the_race(
     bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = S3StagingFolder(bucket)
-    put = place._s3.put_object
+    put = place.client.put_object
 
     def twice(**given: Any) -> Any:
         put(**given)
         return put(**given)
 
-    monkeypatch.setattr(place._s3, "put_object", twice)
+    monkeypatch.setattr(place.client, "put_object", twice)
     assert place.publish("a", b"one")
     assert not S3StagingFolder(bucket).publish("a", b"two")
 

@@ -19,7 +19,7 @@ COUNT = int(os.environ.get("DOVETEST_STREAM", "2000"))
 BATCH = str(COUNT // 10)
 LEASE_SECONDS = 1 + COUNT // 10_000
 
-pytestmark = pytest.mark.timeout(300 + COUNT // 50)
+pytestmark = pytest.mark.timeout(1_500 + COUNT // 50)
 
 
 def _changed(rows: DataFrame) -> DataFrame:

@@ -156,10 +156,10 @@ class S3StagingFolder:
         except ModuleNotFoundError:
             found = "S3 needs boto3 on the driver and all executors (pip install boto3)"
             raise StagingUnfit(location, found) from None
-        self._s3: Any = boto3.client("s3")
+        self.client: Any = boto3.client("s3")
 
     def names(self) -> list[str]:
-        pages = self._s3.get_paginator("list_objects_v2").paginate(
+        pages = self.client.get_paginator("list_objects_v2").paginate(
             Bucket=self._bucket, Prefix=self._prefix
         )
         found = [each["Key"] for page in pages for each in page.get("Contents", ())]
@@ -167,34 +167,34 @@ class S3StagingFolder:
 
     def read(self, name: str) -> pa.Buffer | None:
         try:
-            answer = self._s3.get_object(**self._key(name))
-        except self._s3.exceptions.NoSuchKey:
+            answer = self.client.get_object(**self._key(name))
+        except self.client.exceptions.NoSuchKey:
             return None
         return pa.py_buffer(answer["Body"].read())
 
     def write(self, name: str, content: Content) -> None:
-        self._s3.put_object(**self._key(name), Body=bytes(content))
+        self.client.put_object(**self._key(name), Body=bytes(content))
 
     def publish(self, name: str, content: Content) -> bool:
         attempt = {"attempt": secrets.token_hex(16)}
         for _ in range(CONFLICTS_MAX):
             try:
-                self._s3.put_object(
+                self.client.put_object(
                     **self._key(name), Body=bytes(content), IfNoneMatch="*", Metadata=attempt
                 )
-            except self._s3.exceptions.ClientError as error:
+            except self.client.exceptions.ClientError as error:
                 code = error.response["Error"]["Code"]
                 if code == "ConditionalRequestConflict":
                     continue
                 if code != "PreconditionFailed":
                     raise
                 # boto3 may have repeated a request whose answer was lost.
-                return bool(self._s3.head_object(**self._key(name))["Metadata"] == attempt)
+                return bool(self.client.head_object(**self._key(name))["Metadata"] == attempt)
             return True
         raise StagingUnfit(self.location, f"{name} had {CONFLICTS_MAX} conflicting writes")
 
     def remove(self, name: str) -> None:
-        self._s3.delete_object(**self._key(name))
+        self.client.delete_object(**self._key(name))
 
     def claim(self) -> None:
         """The newest claim counts. A holder is taken for dead when it gives no sign of life; if
@@ -223,7 +223,7 @@ class S3StagingFolder:
         if self._claim is not None:
             self.write(self._claim, _RELEASED)
             self._claim = None
-        self._s3.close()
+        self.client.close()
 
     def _is_dead(self, claim: str) -> bool:
         before = self.read(claim)

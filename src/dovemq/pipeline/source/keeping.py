@@ -39,7 +39,7 @@ class Keeper:
     ) -> None:
         self._client = client
         self._queue_url = queue_url
-        self._staging = staging
+        self.staging = staging
         self._pace = pace
         self._clock = clock
         self._pause = pause
@@ -53,11 +53,11 @@ class Keeper:
     @property
     def settled(self) -> Promise:
         """The offset before everything that is not settled yet."""
-        state = self._staging.state
+        state = self.staging.state
         return Promise(state.staging, state.settled)
 
     def check(self, promise: Promise) -> None:
-        self._staging.check(promise)
+        self.staging.check(promise)
 
     async def allow_present(self) -> None:
         """From now on no more is promised than what is visible now."""
@@ -71,7 +71,7 @@ class Keeper:
         self.check(start)
         await self.finish(start)
         epoch = start.epoch + 1
-        filled = [entry.slot + 1 for entry in self._staging.epoch.refresh()]
+        filled = [entry.slot + 1 for entry in self.staging.epoch.refresh()]
         if filled:
             return Promise(start.staging, epoch, max(filled), count_max)
         if self._allowed is not None:
@@ -85,16 +85,16 @@ class Keeper:
 
     async def finish_staged(self) -> bool:
         """What a drain has staged, if it has staged anything."""
-        epoch = self._staging.epoch
+        epoch = self.staging.epoch
         if not epoch.refresh():
             return False
-        await self.finish(Promise(self._staging.state.staging, epoch.number))
+        await self.finish(Promise(self.staging.state.staging, epoch.number))
         return True
 
     async def finish(self, end: Promise) -> None:
         """Settles that epoch and removes its files."""
-        self._staging.place.keep_claim()
-        epoch = self._staging.epoch
+        self.staging.place.keep_claim()
+        epoch = self.staging.epoch
         if epoch.number != end.epoch:
             return
         entries = list(epoch.refresh())
@@ -102,7 +102,7 @@ class Keeper:
         left = await self._settle(receipts)
         settled = frozenset(message_id for message_id, _ in receipts) - left
         counts, self._last_age = self._counts(), self._age()
-        self._staging.finish(settled, left)
+        self.staging.finish(settled, left)
         self._totals = counts | {"settled": counts["settled"] + len(settled)}
         if self._allowed is not None and self._promised == end.epoch:
             staged = sum(entry.rows - len(entry.repeated) for entry in entries)
@@ -111,8 +111,8 @@ class Keeper:
 
     async def beat(self) -> int:
         """Extends the leases of everything staged; how many still had one."""
-        self._staging.epoch.refresh()
-        receipts = [receipt for _, receipt in self._staging.epoch.receipts]
+        self.staging.epoch.refresh()
+        receipts = [receipt for _, receipt in self.staging.epoch.receipts]
         kept = await asyncio.gather(*(self._extend(part) for part in batches(receipts, len)))
         return sum(kept)
 
@@ -132,18 +132,18 @@ class Keeper:
         Spark asks when it plans a batch, and then nothing is staged: the age is that of the last
         batch when it was settled.
         """
-        self._staging.epoch.refresh()
+        self.staging.epoch.refresh()
         return {**self._counts(), "visible": self._visible, "oldestStagedSeconds": self._age()}
 
     def _age(self) -> int | None:
-        times = [entry.oldest_ms for entry in self._staging.epoch.entries]
+        times = [entry.oldest_ms for entry in self.staging.epoch.entries]
         sent = [sent_ms for sent_ms in times if sent_ms is not None]
         if not sent:
             return self._last_age
         return max(0, self._clock.now_ms() - min(sent)) // limits.SECOND_MS
 
     def _counts(self) -> dict[str, int]:
-        entries = self._staging.epoch.entries
+        entries = self.staging.epoch.entries
         received = sum(entry.rows for entry in entries)
         repeated = sum(len(entry.repeated) for entry in entries)
         totals = self._totals

@@ -1,8 +1,8 @@
-"""The checker: accounts for every message of a run from its journals alone.
+"""The checker: accounts for every message of a run, from its journals alone.
 
-The server is never asked. Rows of both kinds are sorted by message and gone through side by side;
-first receives, numbered by their rank, are then sorted by time and measured for order. Nothing
-of this needs more memory than `rows_max` rows, unless one message has more.
+Sends and receives are sorted by message and compared. First receives get a rank in their stream,
+are sorted by time, and measured for order. Memory holds at most `rows_max` rows, unless one message
+has more.
 """
 
 import itertools
@@ -35,7 +35,7 @@ from dovemq.load.sorting import Sorter, in_ranges
 from dovemq.models.consistency import Consistency
 
 ROWS_MAX: Final = 2_000_000
-"""Rows in memory at a time, at about 200 bytes each."""
+"""The most rows in memory, at about 200 bytes each."""
 HISTORIES_MAX: Final = 10
 
 SENDS: Final = np.dtype(
@@ -50,7 +50,7 @@ SENDS: Final = np.dtype(
         ("answered_us", "<i8"),
     ]
 )
-"""The columns of `Attempt`."""
+"""The columns of `SendRecord`."""
 RECEIVES: Final = np.dtype(
     [
         ("queue", "<u4"),
@@ -68,15 +68,16 @@ RECEIVES: Final = np.dtype(
         ("settled_us", "<i8"),
     ]
 )
-"""The columns of `Delivery`."""
+"""The columns of `ReceiveRecord`."""
 
 
 class Rules(Struct, frozen=True):
-    """What is asked of the service.
+    """The requirements that a service is checked against.
 
-    `in_order`: on every queue; FIFO queues are always asked for it. `allowed` faults are counted
-    and told, and are no failure. `histories_max`: how many culprits are told with their history.
-    `named`: ids of messages that the service has told to be lost or returned, as journals keep ids.
+    `in_order` requires order on every queue; FIFO queues are always required to keep it. Violations
+    in `allowed` are counted and reported, but do not fail the check. `histories_max` is the number
+    of messages whose history is reported, for each violation. `named` has the ids of messages that
+    the service itself has reported as lost or returned, in the form of `kept_id`.
     """
 
     in_order: bool = False
@@ -97,9 +98,11 @@ def check(
     open_file: Callable[[], IO[bytes]] = tempfile.TemporaryFile,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> CheckReport:
-    """`open_file` gives room for what memory does not hold.
+    """Checks the journals of one run.
 
-    `progress` hears of rows read, and often of none; what it raises ends the check.
+    `open_file` opens a temporary file for rows that memory does not hold. `progress` is called
+    often, with the number of rows read since the last call; an exception that it raises ends the
+    check.
     """
     return _Check(journals, rules, rows_max, open_file, progress).run()
 
@@ -176,7 +179,7 @@ class _Check:
     def _judge_others(
         self, sends: Rows, receives: Rows, groups: MessageGroups, is_plain: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
-        """Judge what the sieve has left; answers which messages nobody sent."""
+        """Judges the messages that the sieve has left, and marks those that nobody sent."""
         strange = np.zeros(len(is_plain), np.bool_)
         attempts = _by_message(sends, groups.of_sends, ~is_plain, SendRecord)
         deliveries = _by_message(receives, groups.of_receives, ~is_plain, ReceiveRecord)
@@ -273,7 +276,7 @@ def _columns(rows: Rows, dtype: np.dtype[Any]) -> Rows:
 def _by_message(
     rows: Rows, numbers: NDArray[np.intp], chosen: NDArray[np.bool_], row: Callable[..., Any]
 ) -> dict[int, list[Any]]:
-    """Rows of the chosen messages, as values; they stand in the order of their messages."""
+    """Groups the rows of the chosen messages, which are sorted by message, into records."""
     mask = chosen[numbers]
     pairs: Iterable[tuple[int, Any]] = zip(numbers[mask].tolist(), rows[mask].tolist(), strict=True)
     groups: Iterator[tuple[int, Iterator[tuple[int, Any]]]] = itertools.groupby(

@@ -1,6 +1,6 @@
-"""CPU time as the kernel counts it: of a process and all that it started, and what others took.
+"""CPU time of a process and its children, and CPU time stolen by other virtual machines.
 
-Linux alone.
+Works on Linux only.
 """
 
 import os
@@ -14,23 +14,22 @@ from msgspec import Struct
 from dovemq.core.errors import DoveError
 
 _CPU_CLOCK: Final = 2
-"""Of a whole process, all its threads, ended ones included."""
+"""The clock of a whole process, with all its threads, also those that have ended."""
 _CHILDREN_USER: Final = 13
 _CHILDREN_SYSTEM: Final = 14
 
 
 STOLEN_SHARE_MAX: Final = 0.01
-"""Of processor time that other machines on the same hardware took: more of it and a measurement
-of some seconds tells of them."""
+"""The largest share of stolen CPU time at which a measurement of some seconds is still valid."""
 ATTEMPTS_MAX: Final = 5
 
 _STOLEN: Final = 7
 _COUNTED: Final = 8
-"""Of the times of all processors: what follows is counted among the first ones already."""
+"""The number of fields to add up: the fields after them are included in the first ones."""
 
 
 class ProcessorTime(Struct, frozen=True):
-    """Of all processors since the machine has started, in ticks. `stolen` by other machines."""
+    """CPU time of all processors since the machine started, in ticks."""
 
     stolen: int
     total: int
@@ -42,16 +41,16 @@ class ProcessorTime(Struct, frozen=True):
         return cls(ticks[_STOLEN], sum(ticks))
 
     def stolen_since(self, before: "ProcessorTime") -> float:
-        """As a share of the time in between."""
+        """Returns the stolen share of the time since `before`."""
         return (self.stolen - before.stolen) / max(1, self.total - before.total)
 
 
 class Undisturbed:
-    """Numbers of attempts, from 0 on: one, and a few at most until the machine was ours in one."""
+    """Iterates over attempts at a measurement until one was undisturbed, or all are used up."""
 
     def __init__(self, stolen_share_max: float = STOLEN_SHARE_MAX) -> None:
         self.reached = False
-        """Whether it was ours in the last one."""
+        """Tells whether the last attempt was undisturbed."""
         self._stolen_share_max = stolen_share_max
         self._spoiled = False
 
@@ -66,7 +65,7 @@ class Undisturbed:
                 return
 
     def spoil(self) -> None:
-        """This attempt was disturbed in a way that the kernel does not count."""
+        """Marks this attempt as disturbed for a reason that the kernel does not count."""
         self._spoiled = True
 
 
@@ -76,7 +75,8 @@ class ProcessUnknown(DoveError):
 
 
 def tree_cpu_seconds(root: int) -> float:
-    """A child that ends meanwhile counts with its parent's."""
+    """Returns the CPU time of a process and its children. Ended children count with their
+    parent."""
     total, pids = 0.0, [root]
     for pid in pids:
         try:
@@ -90,8 +90,8 @@ def tree_cpu_seconds(root: int) -> float:
 
 
 def _ended_seconds(pid: int) -> float:
-    """Of children that have ended and were waited for."""
-    # The name in parentheses may hold anything; what follows it is fixed.
+    """Returns the CPU time of children that have ended and were waited for."""
+    # The command name in parentheses may contain anything; the fields after it are fixed.
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     ticks = int(fields[_CHILDREN_USER]) + int(fields[_CHILDREN_SYSTEM])
     return ticks / os.sysconf("SC_CLK_TCK")

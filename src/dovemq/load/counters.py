@@ -1,7 +1,7 @@
-"""What the clients of one process have done so far: counts, response times, and the news.
+"""Counts and response times of the clients of one process.
 
-The journals hold what became of each message; here is what rates and times are made of, and which
-messages the run still has to wait for.
+The journals record each message. This module has what rates, response times and the end of a run
+are computed from.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from dovemq.load.timings import Packed, Timings
 
 
 class Activity:
-    """Requests of one kind. What began before `counts_from_us` is left out of rates and times."""
+    """Requests of one kind. Requests before `counts_from_us` are left out of rates and times."""
 
     def __init__(self) -> None:
         self.counts_from_us = 0
@@ -47,9 +47,10 @@ class ActivityTally(Struct, frozen=True):
 
 
 class WorkerNews(Struct, frozen=True):
-    """From the worker of that number. Ids of messages are those since its last news: whose send
-    was acknowledged, that came, that were settled; counts are of all that was acknowledged.
-    `eventful_us`: when something last came, was acknowledged, or failed."""
+    """The news of a worker: message ids since its last news, and counts since the start.
+
+    `eventful_us` is the time of the last message, acknowledgement or failure.
+    """
 
     worker: int
     acknowledged: list[str]
@@ -63,7 +64,10 @@ class WorkerNews(Struct, frozen=True):
 
 
 class WorkerTally(Struct, frozen=True):
-    """At the end. `misses`: receives that brought nothing. `foreign`: messages of others."""
+    """The totals of a worker at the end of a run.
+
+    `misses` counts receives without a message, `foreign` messages that are not of this run.
+    """
 
     sends: ActivityTally
     receives: ActivityTally

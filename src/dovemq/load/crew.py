@@ -1,4 +1,4 @@
-"""All workers of a repetition: one in this process, or several in processes of their own."""
+"""The workers of a repetition: one in this process, or several in their own processes."""
 
 import asyncio
 import contextlib
@@ -29,11 +29,11 @@ class Crew(Protocol):
     def receive(self, starts_us: int) -> None: ...
 
     def news(self) -> Sequence[WorkerNews]:
-        """What has been heard since the last time; nothing, perhaps."""
+        """Returns the news since the last call."""
         ...
 
     async def stop(self) -> Sequence[WorkerTally]:
-        """After this there may be one more news of each worker."""
+        """Stops the workers. Afterwards each may have one more news."""
         ...
 
 
@@ -60,7 +60,7 @@ class ProcessCrew:
 
     @classmethod
     async def start(cls, shares: Sequence[Share]) -> "ProcessCrew":
-        """Its workers are ready to take orders."""
+        """Starts the workers and waits until they take commands."""
         crew = cls([await _Child.start(share) for share in shares])
         for child in crew._children:
             await child.heard()
@@ -101,7 +101,7 @@ class _Child:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             limit=LINE_BYTES_MAX,
-            # A terminal interrupts all processes of a session; when to stop is decided by one.
+            # Ctrl-C reaches all processes of a session; only the main process decides when to stop.
             start_new_session=True,
         )
         child = cls(share.number, process)
@@ -118,7 +118,7 @@ class _Child:
         return news
 
     async def heard(self) -> None:
-        """Until its first news, or its end."""
+        """Waits for the first news of the worker, or for its end."""
         await self._speaks.wait()
 
     async def tally(self) -> WorkerTally:

@@ -1,7 +1,7 @@
-"""The histories of the first messages that were not treated as they must be.
+"""The histories of the first messages that violate the rules.
 
-Names are noted on the way, and the journals are read once more for their rows at the end: nothing
-is kept of the messages that nobody will ask about.
+Only the keys of these messages are remembered. At the end the journals are read once more for their
+rows.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +22,7 @@ class MessageKey(NamedTuple):
 
 
 class Histories:
-    """Remembers up to `count_max` messages for each fault, so that a rare one is told too."""
+    """Remembers up to `count_max` messages for each violation, so that rare ones are included."""
 
     def __init__(self, count_max: int) -> None:
         self._count_max = count_max
@@ -59,7 +59,7 @@ class Histories:
 
 
 def _chosen(rows: Rows, keys: Iterable[MessageKey]) -> Rows:
-    """Rows that may be of these messages."""
+    """Returns the rows that may belong to these messages."""
     columns = [list(column) for column in zip(*keys, strict=True)]
     mask = np.ones(len(rows), np.bool_)
     for name, values in zip(MessageKey._fields, columns, strict=True):
@@ -105,6 +105,6 @@ def _message_id(row: Any) -> str:
 
 
 def _lines(events: list[tuple[int, str]]) -> tuple[str, ...]:
-    """In order of time, counted from the first."""
+    """Formats the events in order of time, relative to the first."""
     ordered = sorted(events, key=lambda event: event[0])
     return tuple(f"{(at_us - ordered[0][0]) / 1e6:+.6f} s  {what}" for at_us, what in ordered)

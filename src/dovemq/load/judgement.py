@@ -1,8 +1,8 @@
-"""What became of one message, judged by all that its senders and receivers saw of it.
+"""Judges one message by everything that its senders and receivers saw.
 
-Only what is certain is held against the service. A request whose answer was lost may have been
-done or not, and a lease may have begun at any moment between the asking and the answer: where
-such a reading clears the service, it is taken.
+Only certain violations count. A request whose answer was lost may have been done or not, and a
+lease may have started at any time between request and answer; the reading that is best for the
+service is used.
 """
 
 import enum
@@ -18,31 +18,31 @@ DEDUPLICATION_US: Final = 1_000 * limits.DEDUPLICATION_MS
 
 
 class Violation(enum.StrEnum):
-    """What a queue service must not do, unless it says that it may."""
+    """Something that a queue service must not do."""
 
     LOST = "lost"
-    """Acknowledged, and never received."""
+    """The message was acknowledged and never received."""
     CORRUPTED = "corrupted"
-    """Received with another checksum than it was sent with."""
+    """The message was received with another checksum than it was sent with."""
     STRANGE = "strange"
-    """Received, though nobody sent it, or its sends were all refused."""
+    """The message was received, though nobody sent it or all its sends were refused."""
     RETURNED = "returned"
-    """Received by a request made after its settle had been acknowledged."""
+    """The message was received by a request made after its settle was acknowledged."""
     COLLIDED = "collided"
-    """Received while somebody else's lease of it was still running."""
+    """The message was received while another lease of it was running."""
     DOUBLED = "doubled"
-    """One send became two messages; on a FIFO queue, also a send that was repeated in time."""
+    """One send made two messages; on a FIFO queue also a send that was repeated in time."""
     NAMED = "named"
-    """Lost or returned, as the service itself has said by its id."""
+    """The message was lost or returned, and the service has reported its id."""
     LATE = "late"
-    """First received after a later message of its sender, where order is promised."""
+    """The message was first received after a later one of its sender, where order is required."""
 
 
 class Cause(enum.StrEnum):
-    """Why a message was received once more."""
+    """The reason why a message was received again."""
 
     RESENT = "resent"
-    """Its sender repeated a send of unknown outcome, and both were taken."""
+    """Its sender repeated a send of unknown outcome, and both were stored."""
     TIMED_OUT = "timed out"
     """The lease may have ended before the settle."""
     COLLIDED = "collided"
@@ -58,7 +58,7 @@ _FAULTS_OF_CAUSES = {
 
 
 class SendRecord(Struct, frozen=True):
-    """One send."""
+    """One send, as a journal has it."""
 
     queue: int
     sender: int
@@ -71,7 +71,7 @@ class SendRecord(Struct, frozen=True):
 
 
 class ReceiveRecord(Struct, frozen=True):
-    """One receive. `place` is its row among all rows of receivers."""
+    """One receive. `place` is the number of its row among all rows of receivers."""
 
     queue: int
     sender: int
@@ -89,10 +89,10 @@ class ReceiveRecord(Struct, frozen=True):
 
 
 class Slack(Struct, frozen=True):
-    """How far times may be wrong before they are held against the service.
+    """The tolerance of times.
 
-    `lease_us`: leases are counted from the whole millisecond. `clock_us`: how far the clocks of
-    two clients may be apart.
+    `lease_us`: leases start at a whole millisecond. `clock_us`: the largest difference between the
+    clocks of two clients.
     """
 
     lease_us: int = 1_000
@@ -102,11 +102,11 @@ class Slack(Struct, frozen=True):
 class MessageVerdict(Struct, frozen=True):
     faults: frozenset[Violation]
     causes: tuple[Cause, ...]
-    """Of every receive after the first, in their order."""
+    """The causes of all receives after the first, in order."""
     intact: bool
-    """It was received at least once as it was sent."""
+    """The message was received at least once with its checksum."""
     stored: bool
-    """It was acknowledged, or received although its sends were not refused."""
+    """The message was acknowledged, or received though its sends were not refused."""
 
 
 def judge(
@@ -117,10 +117,10 @@ def judge(
     deduplicated: bool = False,
     named: frozenset[bytes] = frozenset(),
 ) -> MessageVerdict:
-    """`deliveries` are in the order of receiving.
+    """Judges a message; `deliveries` are in the order of receiving.
 
     `deduplicated`: a send that is repeated within the interval of FIFO queues makes no second
-    message. `named`: ids of messages whose loss or return the service has told of.
+    message. `named` has the ids of messages that the service has reported as lost or returned.
     """
     taken = [attempt for attempt in attempts if attempt.outcome != RequestOutcome.REFUSED]
     acknowledged = {
@@ -145,7 +145,7 @@ def judge(
 
 
 def _within_interval(attempts: Sequence[SendRecord]) -> bool:
-    """Whether the last send was asked, and answered, within the interval of the first."""
+    """Tells whether the last send was requested and answered within the interval of the first."""
     times = [max(attempt.sent_us, attempt.answered_us) for attempt in attempts]
     first_us = min((attempt.sent_us for attempt in attempts), default=0)
     return max(times, default=0) - first_us < DEDUPLICATION_US
@@ -167,9 +167,9 @@ def _causes(
 
 
 def _cause(delivery: ReceiveRecord, earlier: Sequence[ReceiveRecord], slack: Slack) -> Cause:
-    """Why the same message came again.
+    """Returns why the same message was received again.
 
-    A receive that was under way while the settle was answered may have leased the message before.
+    A receive that was under way when the settle was answered may have leased the message before.
     """
     if any(
         each.outcome == RequestOutcome.ACKNOWLEDGED

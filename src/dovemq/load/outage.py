@@ -1,4 +1,4 @@
-"""What a client does while the service fails: wait longer each time, and give up at last."""
+"""Waits of a client while the service fails: longer each time, until it gives up."""
 
 import asyncio
 import random
@@ -17,7 +17,7 @@ class GaveUp(DoveError):
 
 
 class Outage:
-    """One client's run of failures."""
+    """The consecutive failures of one client."""
 
     def __init__(self, ms_max: int, rng: random.Random, now_us: Callable[[], int]) -> None:
         self._us_max = 1_000 * ms_max

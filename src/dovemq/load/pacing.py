@@ -1,7 +1,7 @@
-"""When a client asks next, and from which moment its response time counts.
+"""The time of each request of a client, and the moment from which its response time counts.
 
-In a closed loop that is when it asks. In an open loop requests have a time whatever the service
-does: a client that is late asks at once, and the waiting counts.
+In a closed loop both are when the client sends the request. In an open loop requests have due times
+that do not depend on the service: a late client sends at once, and its delay counts.
 """
 
 import asyncio
@@ -12,12 +12,12 @@ from typing import Final, Protocol
 from dovemq.load.plan import ArrivalPattern
 
 TIMER_US_MAX: Final = 1_000
-"""Timers of the loop go by whole milliseconds: what they are late is not the service's."""
+"""Timers of the event loop have a resolution of a millisecond; their delay is not the service's."""
 
 
 class RequestPace(Protocol):
     async def next_us(self) -> int:
-        """Waits for the time of the next request; answers from when it counts."""
+        """Waits until the next request is due, and returns the time from which it counts."""
         ...
 
 
@@ -35,10 +35,10 @@ class ClosedPace:
 
 
 class OpenPace:
-    """`interval_us` is the mean; `begins_us` the earliest time of the first request.
+    """Paces requests at a mean interval, from `begins_us` on.
 
-    `punctual`: the last moment before a request is spent looking at the clock, which takes all of
-    a processor.
+    `punctual`: the client watches the clock during the last moment before a request, which uses a
+    whole processor.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class OpenPace:
         self._drawn = arrivals is ArrivalPattern.POISSON
         self._rng = rng
         self._now_us = now_us
-        # The first ones of many clients must not come all at once.
+        # Spreads the first requests of many clients.
         self._due_us = begins_us + interval_us * rng.random() * (not self._drawn)
 
     async def next_us(self) -> int:

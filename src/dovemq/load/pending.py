@@ -1,24 +1,24 @@
-"""What a run still has to wait for, from the news of its workers.
+"""The messages that a run still waits for, from the news of its workers.
 
-No verdict: that is the checker's, from the journals. This only says when receivers may stop.
+This only decides when receivers may stop; the checker judges the run from the journals.
 """
 
 from dovemq.load.counters import WorkerNews
 
 
 class PendingMessages:
-    """Holds what is under way, not what is done.
+    """Holds the ids of messages that are under way.
 
-    By id, not by number: a send that is repeated may make two messages, and both are awaited.
+    Ids and not numbers: a repeated send may make two messages, and both are awaited.
     """
 
     def __init__(self, workers: int) -> None:
         self._missing: set[str] = set()
-        """Acknowledged, and has not come."""
+        """Acknowledged, and not received yet."""
         self._early: set[str] = set()
-        """Came, and no acknowledgement has been heard of since."""
+        """Received, and not acknowledged yet."""
         self._open: set[str] = set()
-        """Came, and its settle was not acknowledged: it may come again."""
+        """Received, and not settled with an acknowledgement: they may be received again."""
         self._sending = [True] * workers
         self._sent_counts = [0] * workers
         self._settled_counts = [0] * workers

@@ -1,4 +1,4 @@
-"""Journals of a run as they are found on disk, also those of clients that were killed."""
+"""Reads the journals of a run from disk, also those of clients that were killed."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -46,7 +46,7 @@ class JournalsMissing(DoveError):
 
 
 class Source(Protocol):
-    """One journal: its heading, and its rows in the order in which they were written."""
+    """One journal: its header, and its rows in the order in which they were written."""
 
     @property
     def heading(self) -> JournalHeader: ...
@@ -66,7 +66,7 @@ class Kept(Struct, frozen=True):
 
 
 class JournalFile:
-    """A journal on disk. Rows that were never finished, at its end, are passed over."""
+    """A journal on disk. Incomplete rows at its end are skipped."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -83,7 +83,7 @@ class JournalFile:
 
 
 def open_journals(places: Iterable[Path]) -> list[JournalFile]:
-    """The journals of one run: files, or all of a directory; in the order of their names."""
+    """Opens the journals of one run: files, or all journals of directories, in order of name."""
     given = list(places)
     paths: list[Path] = []
     for place in given:

@@ -1,7 +1,7 @@
-"""The receiver program: receive, tell the journal, work for a while, settle, and again.
+"""A receiver: receives, writes its journal, works for a while, settles, and repeats.
 
-It may quit in the middle, as a program that crashes would: what it had received comes back when
-the lease ends, and it starts anew over another connection.
+It may quit after a receive, as a program that crashes does. Its messages are received again when
+their leases end, and it continues with a new connection.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from dovemq.load.threads import Share, Thread, is_certain
 from dovemq.sqs.shapes import FailedEntry, ReceivedMessage
 
 Quits = Callable[[int], bool]
-"""Asked after each receive that brought something, with the receiver's number."""
+"""Called with the number of the receiver after each receive with messages; True makes it quit."""
 
 _COUNT: Final = "ApproximateReceiveCount"
 _NOTHING: Final = ()
@@ -100,7 +100,7 @@ class Receiver(Thread):
             await self._settle(ours)
 
     def _tell(self, message: ReceivedMessage, asked_us: int, now_us: int) -> Slot | None:
-        """The row of a message of this run."""
+        """Writes the row of a message of this run; returns None for other messages."""
         body = message.body
         label = label_of(body)
         if label is None or label.run != self._run_name:
@@ -131,7 +131,7 @@ class Receiver(Thread):
         try:
             failed = await self._failed_settles([message for message, _ in ours])
         except ClientError as error:
-            # If it was not done, the message comes again.
+            # If the settle was not done, the message is received again.
             if is_certain(error):
                 for _, slot in ours:
                     self._journal.settle_refused(slot, self.now_us())

@@ -1,4 +1,4 @@
-"""What the checker found, as a value: counts, figures, and the histories of the first culprits."""
+"""The result of a check: counts, rates, and the histories of the first violating messages."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from dovemq.load.judgement import Cause, Violation
 
 
 class RequestCounts(Struct, frozen=True):
-    """What became of sends, or of settles, as their clients know it."""
+    """The outcomes of sends, or of settles, as far as their clients know."""
 
     acknowledged: int
     refused: int
@@ -16,7 +16,7 @@ class RequestCounts(Struct, frozen=True):
 
 
 class Culprit(Struct, frozen=True):
-    """A message that was not treated as it must be, and all that was seen of it."""
+    """A message that violates the rules, and everything that was seen of it."""
 
     faults: tuple[Violation, ...]
     queue: str
@@ -26,12 +26,13 @@ class Culprit(Struct, frozen=True):
 
 
 class CheckReport(Struct, frozen=True):
-    """`messages`: acknowledged, or received although no acknowledgement came back.
+    """The account of all messages of a run.
 
-    `in_doubt` were neither acknowledged nor received, and count for nothing. `received` are
-    messages, `receives` how often any was received. `left` were received and their settle was
-    not acknowledged. `late` are messages first received after a later one of their stream,
-    whether order was promised or not. `faults` counts messages; a message may have several.
+    `messages` were acknowledged, or received without an acknowledgement. `in_doubt` were neither
+    acknowledged nor received, and are not counted. `received` counts messages, `receives` all
+    receives. `left` were received and not settled with an acknowledgement. `late` were first
+    received after a later message of their stream, whether order was required or not. `faults`
+    counts messages; a message may have several.
     """
 
     sends: RequestCounts

@@ -1,4 +1,4 @@
-"""What a load run measured: one value per repetition, and medians over them."""
+"""The measurements of a load run: one value per repetition, and their medians."""
 
 import math
 import statistics
@@ -16,7 +16,7 @@ CONFIDENCE: Final = 0.95
 
 
 class RequestStatistics(Struct, frozen=True):
-    """Requests of one kind: messages acknowledged in all, per second, and response times."""
+    """Requests of one kind: messages acknowledged in all and per second, and response times."""
 
     messages: int
     rate: float
@@ -24,10 +24,11 @@ class RequestStatistics(Struct, frozen=True):
 
 
 class Repetition(Struct, frozen=True):
-    """`seconds` from the first start to the last settle. `misses`: receives without a message.
+    """The measurements of one repetition.
 
-    `foreign`: messages of others in the queues. CPU is of everything from start to end; that of
-    the server is None where no process was named.
+    `seconds` is the time from the first start to the last settle. `misses` counts receives without
+    a message, `foreign` messages that are not of this run. CPU times cover the whole repetition;
+    that of the server is None if no process was named.
     """
 
     seconds: float
@@ -44,7 +45,7 @@ class Repetition(Struct, frozen=True):
 
     @property
     def own_cpu_us(self) -> float:
-        """Per message that was settled."""
+        """CPU time of the clients for each settled message."""
         return 1e6 * self.own_cpu_seconds / max(1, self.settles.messages)
 
     @property
@@ -55,8 +56,7 @@ class Repetition(Struct, frozen=True):
 
 
 class MedianInterval(Struct, frozen=True):
-    """A median, and an interval that holds the true one with 95 % where there are values enough;
-    with fewer than six it is least and greatest."""
+    """A median and its 95 % interval; with fewer than six values, the least and the greatest."""
 
     median: float
     low: float
@@ -64,9 +64,11 @@ class MedianInterval(Struct, frozen=True):
 
 
 class LoadResult(Struct, frozen=True):
-    """`interrupted`: somebody stopped it. `failure`: why clients gave up. In both cases messages
-    that have not come are not held against the service. `leftovers`: queues that could not be
-    removed."""
+    """The result of a run.
+
+    `interrupted`: the run was stopped. `failure`: why clients gave up. In both cases missing
+    messages are no violation. `leftovers` are queues that could not be removed.
+    """
 
     run: str
     repetitions: tuple[Repetition, ...]
@@ -80,7 +82,7 @@ class LoadResult(Struct, frozen=True):
 
     @property
     def figures(self) -> dict[str, MedianInterval]:
-        """Under the names of the table; none without a repetition."""
+        """Returns the figures of the table by name; none if there is no repetition."""
         rows = [_row(each) for each in self.repetitions]
         names = [name for name in rows[0] if all(name in row for row in rows)] if rows else []
         return {name: figure([row[name] for row in rows]) for name in names}
@@ -127,10 +129,10 @@ def figure(values: Sequence[float]) -> MedianInterval:
 
 
 def _outside(count: int) -> int:
-    """How many of the least, and of the greatest, the interval of a median may leave out."""
+    """Returns how many values at each end the interval of a median leaves out."""
     outside, tail = 0, 0.5**count
     while outside < count // 2:
-        # The median is as likely above as below each value: a sum of binomial chances.
+        # The median is equally likely above and below each value: a sum of binomial probabilities.
         tail += math.comb(count, outside + 1) * 0.5**count
         if 2 * tail > 1 - CONFIDENCE:
             break

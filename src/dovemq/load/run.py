@@ -1,7 +1,4 @@
-"""A load run: queues made, senders and receivers at work, every message accounted for at the end.
-
-Owns the order of things and nothing of what a client does.
-"""
+"""A load run: creates queues, runs senders and receivers, and checks every message at the end."""
 
 import asyncio
 import contextlib
@@ -32,18 +29,18 @@ from dovemq.load.worker import clock as shared_clock
 from dovemq.service.clock import SystemClock
 
 START_MS: Final = 50
-"""From the order to the start, so that all processes start together."""
+"""The delay between the command and the start, so that all processes start together."""
 STARTING: Final = "starting"
-"""The phase in which there are no queues yet."""
+"""The phase before the queues exist."""
 RECEIVING: Final = "receiving"
-"""The phase in which everything has been sent."""
+"""The phase after everything has been sent."""
 
 
 Named = Callable[[], Awaitable[frozenset[bytes]]]
 
 
 class Live:
-    """How far a run is, for whoever looks at it meanwhile. Rates are those of the last second."""
+    """The progress of a run. Rates are those of the last second."""
 
     def __init__(self) -> None:
         self.phase = STARTING
@@ -85,12 +82,13 @@ async def run(
     live: Live | None = None,
     clock: Clock | None = None,
 ) -> LoadResult:
-    """`journals` is a directory that is kept, with one of its own for each repetition; `traces`
-    is where the run is written as lifecycle trace (needs the extra `trace`).
+    """Runs the load and returns its measurements and checks.
 
-    `quits` decides for receivers of this process, so there must be no other. `named` is asked at
-    the end for messages that the service has told to be lost. When `stop` is set the run ends
-    soon, and its result tells what was done.
+    The journals of each repetition are kept in a directory below `journals`; the run is written as
+    a lifecycle trace to `traces`, which needs the extra `trace`. `quits` decides for receivers of
+    this process, so it needs a plan with one process. `named` returns the messages that the service
+    has reported as lost; it is called at the end. Setting `stop` ends the run soon, with a result
+    of what was done.
     """
     if quits is not None and plan.processes > 1:
         raise PlanInvalid("processes must be 1 where a function decides who quits")
@@ -140,7 +138,7 @@ class _Part:
     ) -> Repetition:
         self._folder.mkdir(parents=True)
         async with self._queues as urls:
-            # `account/name`, the end of every queue's address.
+            # `account/name`, the end of every queue URL.
             self._queue_labels = ["/".join(url.split("/")[-2:]) for url in urls]
             crew = await self._crew(urls, quits)
             try:
@@ -169,7 +167,7 @@ class _Part:
         return await ProcessCrew.start(shares)
 
     async def _work(self, crew: Crew, stop: asyncio.Event) -> int:
-        """Until everything has come, or nothing more is to be expected; answers the start."""
+        """Works until nothing more is expected, and returns the start time."""
         account, live = self._account, self._live
         starts_us = account.eventful_us = self._now_us() + 1_000 * START_MS
         crew.send(starts_us)
@@ -195,17 +193,17 @@ class _Part:
         return starts_us
 
     def _is_over(self) -> bool:
-        """Whether nothing more has to come, or would."""
+        """Tells whether nothing more is expected."""
         plan, account = self._plan, self._account
         idle_ms = (self._now_us() - account.eventful_us) // 1_000
         if account.missing:
             return idle_ms >= plan.drain_ms
-        # What was not settled may come again when its lease ends, and is seen then.
+        # Messages that are not settled may be received again when their leases end.
         again_ms = plan.lease_ms + plan.between_receives_ms if account.open else 0
         return idle_ms >= again_ms + plan.linger_ms
 
     def trace(self, location: Location) -> None:
-        # Only here: who wants no trace needs no Arrow.
+        # Imported here, because a run without a trace does not need Arrow.
         from dovemq.load.traces import write_trace
         from dovemq.telemetry.remote import open_folder
 
@@ -223,7 +221,7 @@ class _Part:
         return None if pid is None else tree_cpu_seconds(pid)
 
     def _cpu_since(self, then: float | None) -> float | None:
-        """None also where the server has ended meanwhile: that is no reason to fail now."""
+        """Returns None also if the server has ended, which is no reason to fail the run."""
         with contextlib.suppress(ProcessUnknown):
             now = self._server_cpu_seconds()
             return None if now is None or then is None else now - then

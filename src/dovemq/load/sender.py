@@ -1,7 +1,7 @@
-"""The sender program: numbered messages of random bytes, each told to the journal before it goes.
+"""A sender: sends numbered messages with random bodies, and writes its journal before each send.
 
-A send that fails is not forgotten: refused or unknown, as the journal says; with `resend` it is
-made once more under the same number, as a row of its own.
+A send that fails stays in the journal as refused or unknown. With `resend` it is repeated under the
+same number, in a new row.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from dovemq.load.threads import Share, Thread, is_certain
 from dovemq.sqs.shapes import AttributeValue, SendEntry, SendMessageRequest, SendMessageResponse
 
 SEQUENCE_ATTRIBUTE: Final = "dovemq.seq"
-"""The lifecycle trace of a server takes a sender's number from there."""
+"""The message attribute from which a server's lifecycle trace takes the sequence number."""
 
 
 class PreparedMessage(Struct, frozen=True):
@@ -68,7 +68,7 @@ class Sender(Thread):
             drafts = self._drafts(next_seq, last_seq)
             next_seq = last_seq + 1
             if plan.hurries and (plan.messages is None or next_seq <= plan.messages):
-                # Runs when the request is on its way.
+                # Runs while the request is on its way.
                 asyncio.get_running_loop().call_soon(self._prepare, next_seq)
             await self._send(drafts, from_us)
 
@@ -78,8 +78,7 @@ class Sender(Thread):
         return [self._draft(each) for each in range(first_seq, last_seq + 1)]
 
     def _prepare(self, send_seq: int) -> None:
-        """A client whose own work stood between an answer and the next send would be met by a
-        server that has less to do at a time."""
+        """Prepares the next message, so that the client's own work does not delay its send."""
         draft = self._draft(send_seq)
         self._ready = SignedMessage(
             draft, self.client.signed_send(self._queue_url, self._request(draft))
@@ -99,7 +98,7 @@ class Sender(Thread):
         return PreparedMessage(send_seq, *self._filler.body(label, self.plan.body_bytes))
 
     async def _send(self, drafts: Sequence[PreparedMessage], from_us: int) -> None:
-        """Until all are acknowledged, if sends are repeated; the outage bounds it."""
+        """Sends until all are acknowledged, if sends are repeated; the outage bounds the time."""
         while drafts:
             self.busy = True
             try:
@@ -110,7 +109,7 @@ class Sender(Thread):
                 self.outage.over()
                 continue
             self.counters.failed("send", error, self.now_us())
-            # Its signature may be old when the service is back.
+            # The signature may have expired when the service is back.
             self._ready = None
             if self.stopping:
                 return
@@ -121,7 +120,7 @@ class Sender(Thread):
     async def _attempt(
         self, drafts: Sequence[PreparedMessage], from_us: int
     ) -> tuple[Sequence[PreparedMessage], ClientError | None]:
-        """Those that were not acknowledged, and why."""
+        """Returns the messages that were not acknowledged, and the error."""
         now_us = self.now_us()
         slots = [
             self._journal.sending(

@@ -1,7 +1,7 @@
-"""Sorts out the messages that nothing happened to, so that only the others need a judge.
+"""Finds the messages without any violation, so that only the others are judged one by one.
 
-One send, at most one receive, and nothing between them that could be a fault: such messages are
-told by comparing columns. `judgement.py` says the same of them, one by one.
+These messages have one send and at most one receive, with equal ids and checksums. Comparing
+columns gives the same verdict for them as `judgement.py`.
 """
 
 from typing import Any, Final, NamedTuple
@@ -13,11 +13,11 @@ from dovemq.load.journals import RequestOutcome
 from dovemq.load.reading import Rows
 
 KEY: Final = ("queue", "sender", "send_seq")
-"""What names a message: the sender numbers its messages for each queue."""
+"""The columns that identify a message: a sender numbers its messages for each queue."""
 
 
 class MessageGroups(NamedTuple):
-    """Rows of both kinds by message: message `n` has the rows whose number is `n`.
+    """Rows grouped by message: message `n` has the rows with the number `n`.
 
     Messages are numbered in order of their key.
     """
@@ -25,7 +25,7 @@ class MessageGroups(NamedTuple):
     of_sends: NDArray[np.intp]
     of_receives: NDArray[np.intp]
     sends: NDArray[np.intp]
-    """How many sends each message has."""
+    """The number of sends of each message."""
     receives: NDArray[np.intp]
 
 
@@ -49,7 +49,7 @@ def grouped(sends: Rows, receives: Rows) -> MessageGroups:
 
 
 def plain(sends: Rows, receives: Rows, groups: MessageGroups) -> NDArray[np.bool_]:
-    """By message: whether it was sent once, and nothing that could be a fault came of it."""
+    """Tells for each message whether it was sent once and cannot violate a rule."""
     once = (groups.sends == 1) & (groups.receives == 1)
     never = (groups.sends == 1) & (groups.receives == 0)
     outcome = _spread(sends["outcome"], groups.of_sends, once | never)
@@ -73,7 +73,7 @@ def _equal(
 def _spread(
     column: NDArray[Any], numbers: NDArray[np.intp], where: NDArray[np.bool_]
 ) -> NDArray[Any]:
-    """The column by message, for messages with one such row; elsewhere zero."""
+    """Returns the column by message, for messages with one such row; others are zero."""
     spread = np.zeros(len(where), column.dtype)
     chosen = where[numbers]
     spread[numbers[chosen]] = column[chosen]

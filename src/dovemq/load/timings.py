@@ -1,7 +1,7 @@
-"""Response times of any number of requests in little room, and their quantiles.
+"""Response times of any number of requests in bounded memory, and their quantiles.
 
-Times fall into steps of at most 1.6 %, so a quantile is right to half of that; greatest, sum and
-count are exact. What several processes measured is added up.
+Times fall into steps of at most 1.6 %, so a quantile is exact to half a step. Maximum, sum and
+count are exact. The timings of several processes can be added up.
 """
 
 from collections.abc import Iterable
@@ -10,11 +10,11 @@ from typing import Final
 from msgspec import Struct
 
 STEP_BITS: Final = 6
-"""A doubling has 64 steps; below 128 µs each microsecond is one."""
+"""A doubling has 64 steps; below 128 µs each microsecond is a step."""
 
 
 class Times(Struct, frozen=True):
-    """In milliseconds."""
+    """Response times in milliseconds."""
 
     count: int
     mean: float
@@ -41,7 +41,7 @@ class Timings:
         return sum(self._steps.values())
 
     def quantile_us(self, share: float) -> float:
-        """0 where nothing was measured."""
+        """Returns 0 if nothing was measured."""
         wanted = share * len(self)
         passed = 0
         for step in sorted(self._steps):
@@ -62,7 +62,7 @@ class Timings:
 
 
 class Packed(Struct, frozen=True):
-    """Timings on their way from one process to another."""
+    """Timings as one process sends them to another."""
 
     steps: list[tuple[int, int]] = []
     sum_us: int = 0

@@ -1,8 +1,7 @@
-"""The senders and receivers of one process, and that process's conversation with the run.
+"""The senders and receivers of one process, and its communication with the run.
 
-As a program of its own it reads its share and then orders, a line of JSON each, from standard
-input, and tells news and at last its tally on standard output: no key shows in a list of
-processes.
+As a program it reads its share and then commands from standard input, and writes news and finally
+its tally to standard output, one JSON document per line. So no key shows in the list of processes.
 """
 
 import asyncio
@@ -36,7 +35,7 @@ class WorkerCommand(Struct, frozen=True):
 
 
 class WorkerOutput(Struct, frozen=True):
-    """A line of a worker: news, or the tally and nothing after it."""
+    """One line of output: news, or the tally as the last line."""
 
     news: WorkerNews | None = None
     tally: WorkerTally | None = None
@@ -83,7 +82,7 @@ class Worker:
         return self._counters.news(sending=not all(thread.done for thread in self._senders))
 
     async def stop(self) -> WorkerTally:
-        """Idempotent but for the tally's time."""
+        """Stops all threads and returns the tally. A second call only changes the CPU time."""
         threads = [*self._senders, *self._receivers]
         for thread in threads:
             thread.stop()
@@ -98,7 +97,7 @@ class Worker:
 
 
 async def serve() -> None:
-    """One share from beginning to end, also when whoever gave it goes away."""
+    """Runs one share to its end, also if the parent process ends."""
     reader = asyncio.StreamReader(limit=LINE_BYTES_MAX)
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)

@@ -1,4 +1,4 @@
-"""A program as a process of its own that a test starts, waits for and ends without leftovers."""
+"""Starts a program as a process, waits for it, and ends it with all its children."""
 
 import contextlib
 import os
@@ -17,14 +17,11 @@ LOG_CHARACTERS_SHOWN: Final = 4_000
 
 
 class DaemonFailed(RuntimeError):
-    """A process did not get as far as it must; the text ends with its log."""
+    """A process did not start; the text ends with its log."""
 
 
 class Daemon:
-    """One process and those that it starts: they share its process group.
-
-    It works in the directory of its log.
-    """
+    """A process and its children, in a process group, started in the directory of its log."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
         self._log = log
@@ -56,7 +53,7 @@ class Daemon:
             self.process.terminate()
 
     def end(self) -> None:
-        """Wait for a process that was asked to end; what is left of its group is killed."""
+        """Waits for a process that was asked to end, and kills what is left of its group."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(STOP_SECONDS_MAX)
         self.kill()

@@ -1,4 +1,4 @@
-"""A real HDFS on 127.0.0.1 for tests: a NameNode and a DataNode of Hadoop in one Java process."""
+"""A real HDFS on 127.0.0.1 for tests: a NameNode and a DataNode in one Java process."""
 
 import os
 import re
@@ -14,14 +14,14 @@ _PROGRAM: Final = "org.apache.hadoop.test.MiniDFSClusterManager"
 _READY: Final = re.compile(r"Started MiniDFSCluster -- namenode on port (\d+)")
 _QUICK: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512m")
 _TELLS: Final = "-Dlog4j2.level=INFO"
-"""Without it the log does not say that the file system is ready."""
+"""Makes the log report that the file system is ready."""
 
 
 class LocalHdfs:
     """`with LocalHdfs(directory, jars) as hdfs:` then `hdfs.spark_uri("trace")`.
 
-    `jars` are those of `hadoop_jars.hdfs_jars`. All that it keeps lies in the directory; a file
-    system that is started again is empty.
+    `jars` are those of `hadoop_jars.hdfs_jars`. All files are in the directory; a file system that
+    is started again is empty.
     """
 
     def __init__(self, directory: Path, jars: Sequence[Path]) -> None:
@@ -53,7 +53,7 @@ class LocalHdfs:
         return f"hdfs://127.0.0.1:{self._port}/{prefix}"
 
     def spark_settings(self) -> dict[str, str]:
-        """Spark has the client of HDFS in itself; there is one DataNode to keep copies."""
+        """Spark includes the HDFS client; with one DataNode there is one copy."""
         return {"spark.hadoop.dfs.replication": "1"}
 
     def __enter__(self) -> "LocalHdfs":

@@ -1,6 +1,6 @@
-"""A real S3 server on 127.0.0.1 for tests: moto's, in a process of its own, with one bucket.
+"""A real S3 server on 127.0.0.1 for tests: moto's, as a process, with one bucket.
 
-What is written there is kept in memory and is gone when the server stops. It checks no keys.
+Objects are kept in memory until the server stops. Keys are not checked.
 """
 
 import os
@@ -22,7 +22,7 @@ _LISTENS: Final = re.compile(r"Running on http://127\.0\.0\.1:(\d+)")
 class LocalS3:
     """`with LocalS3(directory) as s3:` then `s3.uri("trace")`; the log is in the directory.
 
-    Programs find their keys in `env`.
+    `env` has the keys for programs.
     """
 
     def __init__(self, directory: Path, bucket: str = "dovemq") -> None:
@@ -44,13 +44,13 @@ class LocalS3:
         return self
 
     def stop(self) -> None:
-        """The port is refused from now on, and all objects are gone."""
+        """Stops the server; all objects are lost."""
         if self._daemon is not None:
             self._daemon.kill()
             self._daemon = None
 
     def freeze(self) -> None:
-        """Connections are accepted from now on, and never answered."""
+        """Stops answering; connections are still accepted."""
         assert self._daemon is not None, "the server is not running"
         self._daemon.process.send_signal(signal.SIGSTOP)
 
@@ -60,7 +60,8 @@ class LocalS3:
 
     @property
     def env(self) -> dict[str, str]:
-        """For programs that use AWS's libraries; without the last they look for a cloud."""
+        """The environment of programs that use AWS libraries; the last entry disables the
+        metadata service."""
         return {
             "AWS_ACCESS_KEY_ID": ACCESS_KEY,
             "AWS_SECRET_ACCESS_KEY": ACCESS_KEY,
@@ -68,7 +69,7 @@ class LocalS3:
         }
 
     def uri(self, prefix: str) -> str:
-        """As Arrow and `dovemq serve --trace` take it."""
+        """Returns a URI for Arrow and `dovemq serve --trace`."""
         options = f"endpoint_override={self.endpoint}&scheme=http&region={REGION}"
         return f"s3://{self.bucket}/{prefix}?{options}"
 
@@ -90,7 +91,7 @@ class LocalS3:
 
     @property
     def files(self) -> Any:
-        """The whole server as a file system of Arrow; paths begin with the bucket."""
+        """The server as an Arrow file system; paths start with the bucket."""
         from pyarrow.fs import S3FileSystem
 
         return S3FileSystem(

@@ -1,7 +1,7 @@
-"""A real standalone Spark cluster on this machine, from the installed package alone.
+"""A real standalone Spark cluster on this machine, from the installed PySpark alone.
 
-A master and its workers, each a process of its own on a free port of 127.0.0.1; what they write
-lies in one directory. Whoever is on this machine can use it: it is for tests and trials.
+A master and its workers are processes on free ports of 127.0.0.1, with all files in one directory.
+Everybody on this machine can use it: it is for tests and trials.
 """
 
 import importlib.util
@@ -28,8 +28,8 @@ _QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 class SparkCluster:
     """`with SparkCluster(directory) as cluster:` then `cluster.master_url`.
 
-    `memory` and `cores` are what each worker has to give to executors. At the end no process of
-    it is left, executors among them.
+    `memory` and `cores` are those of each worker. At the end no process is left, executors
+    included.
     """
 
     def __init__(
@@ -74,15 +74,15 @@ class SparkCluster:
             daemon.end()
 
     def wait(self) -> int:
-        """Until the master ends; its exit code."""
+        """Waits until the master ends, and returns its exit code."""
         return self._lead.process.wait()
 
     def kill_worker(self, number: int) -> None:
-        """SIGKILL, to its executors too: as if its machine had lost power."""
+        """Kills a worker and its executors, as a power loss of its machine would."""
         self._workers[number].kill()
 
     def worker_of(self, application: str, executor: str) -> int:
-        """The number of the worker on which that executor was started."""
+        """Returns the number of the worker that runs an executor."""
         ports = [int(worker.await_line(_WORKER_PORT)[1]) for worker in self._workers]
         for name, number, port in _LAUNCHED.findall(self._lead.log_text()):
             if (name, number) == (application, executor):
@@ -95,7 +95,7 @@ class SparkCluster:
 
     @property
     def page_url(self) -> str:
-        """The master's own page for browsers."""
+        """The web page of the master."""
         return self._lead.await_line(_MASTER_PAGE)[1]
 
     @property

@@ -1,7 +1,6 @@
-"""Time that costs nothing: an event loop which leaps to whatever is due next.
+"""Virtual time: an event loop that jumps to the next timer instead of waiting.
 
-Nothing sleeps and nothing is asked of the machine, so the same coroutines with the same seeds do
-the same in the same order, and hours pass in milliseconds.
+The same coroutines with the same seeds do the same in the same order, and hours take milliseconds.
 """
 
 import asyncio
@@ -15,11 +14,11 @@ T = TypeVar("T")
 
 
 class Stuck(RuntimeError):
-    """Every task waits for another, and no time is due."""
+    """Every task waits for another, and no timer is set."""
 
 
 class _Leaps(selectors.SelectSelector):
-    """Instead of waiting it lets the time pass. No file is ever ready."""
+    """Lets virtual time pass instead of waiting. No file is ever ready."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,7 +32,7 @@ class _Leaps(selectors.SelectSelector):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """Also the clock of what runs in it; `sleep` in whole milliseconds keeps both exact."""
+    """An event loop that is also the clock; sleeps in whole milliseconds are exact."""
 
     def __init__(self) -> None:
         self._leaps = _Leaps()
@@ -47,7 +46,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 def run_virtually(main: Coroutine[Any, Any, T], loop: VirtualLoop) -> T:
-    """Without `asyncio.run` and what it does about signals, which takes longer than most runs."""
+    """Runs without the signal handling of `asyncio.run`, which takes longer than most runs."""
     try:
         return loop.run_until_complete(main)
     finally:

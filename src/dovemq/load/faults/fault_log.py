@@ -1,6 +1,7 @@
-"""The log of a run's mishaps: when each came, in which course, as what decision.
+"""The log of the faults of a run: time, course, decision and effect.
 
-One JSON document a line, the spec at the head. Reads such a log back, for a replay.
+It has one JSON document per line, with the fault specification first, and can be read back for a
+replay.
 """
 
 import time
@@ -24,9 +25,9 @@ class FaultLogHeader(Struct, frozen=True):
 
 
 class FaultLogEntry(Struct, frozen=True):
-    """`number`: its place in the course, counted from 0. `effect`: what came of it, in words.
+    """One fault. `number` is its position in the course, from 0; `effect` describes what it did.
 
-    `fired` is false of a mishap that met nothing: syncs that would have failed, had there been any.
+    `fired` is false if the fault had no effect, such as failing syncs when there was no sync.
     """
 
     at_ms: int
@@ -38,7 +39,7 @@ class FaultLogEntry(Struct, frozen=True):
 
 
 class FaultLog:
-    """In a new file, or only counted when it is given no path."""
+    """Writes to a new file, or only counts if there is no path."""
 
     def __init__(
         self,
@@ -74,7 +75,7 @@ class FaultLog:
 
 
 def read_log(path: Path) -> tuple[FaultLogHeader, Mapping[str, Mapping[int, Decision]]]:
-    """A last line that was cut short is passed over."""
+    """Reads a log; an incomplete last line is skipped."""
     logged: dict[str, dict[int, Decision]] = {}
     decode = msgspec.json.Decoder(FaultLogEntry).decode
     try:

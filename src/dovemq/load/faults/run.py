@@ -1,7 +1,7 @@
-"""A load run under faults: who is put between its clients and the server, and what came of it.
+"""Runs a load while network, clients, server, disk and clock fail.
 
-Owns the order of things: a server, a proxy before it, clients that may quit, trouble from when the
-queues are there until all messages are accounted for.
+Starts a server and a proxy, injects faults from the creation of the queues until every message is
+accounted for, and verifies the store afterwards.
 """
 
 import asyncio
@@ -34,24 +34,24 @@ from dovemq.load.run import RECEIVING, STARTING, Live
 from dovemq.load.run import run as run_load
 
 ANSWER_MS: Final = 5_000
-"""Beyond the longest wait of a receive: then an answer counts as lost."""
+"""An answer counts as lost after the longest wait of a receive and this time."""
 OUTAGE_MS_MIN: Final = 60_000
 STARTED_POLL_SECONDS: Final = 0.01
 FADE_POLL_SECONDS: Final = 0.2
 NAMED_ATTEMPTS_MAX: Final = 100
 NAMED_AGAIN_SECONDS: Final = 0.2
 EVIDENCE: Final = "damage/"
-"""How a verification begins a line about what was found at an earlier start."""
+"""The start of a line of a verification about damage found at an earlier start."""
 
 
 class FaultsImpossible(DoveError):
-    """The text says what the faults asked for would need."""
+    """The faults need something that is not there; the text names it."""
 
 
 class FaultRunResult(Struct, frozen=True):
-    """`fired`: how often each mishap took effect. `starts`: of the server, if it was ours.
+    """The result of a run. `fired` counts the faults with an effect, `starts` those of our server.
 
-    `findings` is what a verification of the store found afterwards.
+    `findings` are those of a verification of the store afterwards.
     """
 
     endpoint_url: str
@@ -66,11 +66,10 @@ class FaultRunResult(Struct, frozen=True):
 
 
 class Stage(Struct, frozen=True):
-    """Where a run takes place.
+    """The server, log and journals of a run.
 
-    `endpoint` is somebody else's server; without one a server is started in `place`, whose key
-    `key_of` then reads. `log` tells what happened, `journals` what the clients saw. `rules` hold
-    but for leases that end early, where the faults are such that they must.
+    `endpoint` is a server that exists; without one a server is started in `place`, and `key_of`
+    reads its key. `rules` are relaxed for early ends of leases that the faults cause.
     """
 
     place: Path
@@ -90,7 +89,7 @@ async def run(
     stop: asyncio.Event | None = None,
     live: Live | None = None,
 ) -> FaultRunResult:
-    """`plan` names any endpoint: it is replaced by that of the stage."""
+    """Runs the load; the endpoint of `plan` is replaced by that of the stage."""
     _check(spec, plan, stage)
     courses = Fading(courses)
     async with contextlib.AsyncExitStack() as ending:
@@ -123,7 +122,7 @@ async def run(
 
 
 class _Loaded:
-    """The load, and the trouble of its server beside it."""
+    """The load, and the faults of its server beside it."""
 
     def __init__(
         self,
@@ -183,10 +182,11 @@ class _Loaded:
         return result
 
     async def _fade(self, server: TroubledServer | None) -> None:
-        """When nothing comes any more, what is missing gets a calm in which to come.
+        """Ends the faults when no message arrives any more, so that missing messages can still
+        come.
 
-        Else a run that has lost a message would never end: as long as requests fail, there is
-        hope.
+        Otherwise a run with a lost message would never end, because failing requests count as
+        events.
         """
         now = asyncio.get_running_loop().time
         stalled_seconds = (2 * self._plan.lease_ms + self._spec.clock_ms_max) / 1_000
@@ -221,7 +221,7 @@ def _check(spec: FaultSpec, plan: LoadPlan, stage: Stage) -> None:
 def _tolerant(
     plan: LoadPlan, spec: FaultSpec, reached: Endpoint, direct: Endpoint, *, ours: bool
 ) -> LoadPlan:
-    """The plan of clients that live through all this: they repeat, and they wait."""
+    """Returns the plan of clients that repeat requests and wait for the server."""
     answer_ms = min(plan.answer_ms_max, 1_000 * plan.wait_seconds + ANSWER_MS)
     patience_ms = spec.clock_ms_max + spec.downtime_ms_max + answer_ms
     drain_ms = 2 * plan.lease_ms + DRAIN_SPARE_MS + patience_ms
@@ -238,10 +238,7 @@ def _tolerant(
 
 
 def _lenient(rules: Rules, spec: FaultSpec) -> Rules:
-    """A server that dies may forget a young lease, and a clock that jumps ends leases early.
-
-    What is on a damaged page may be lost, if it is named.
-    """
+    """Allows lost leases of a server that dies, and reported losses of a damaged disk."""
     allowed = set(rules.allowed)
     if spec.needs_server:
         allowed.add(Violation.COLLIDED)
@@ -271,7 +268,7 @@ def _proxy(endpoint: Endpoint, courses: Courses, log: FaultLog) -> Proxy:
 
 
 async def _named(admin: AdminClient) -> frozenset[bytes]:
-    """Ids that the store gave up when it was rebuilt; asked until the server is back."""
+    """Returns the ids that the store reported as lost, once the server is back."""
     for attempt in range(NAMED_ATTEMPTS_MAX):
         try:
             document = await admin.damage()
@@ -289,7 +286,7 @@ def _told(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 async def _findings(admin: AdminClient) -> tuple[str, ...]:
-    """Without damage that was mended: what that cost is judged by the checker."""
+    """Verifies the store. Repaired damage is left out, because the checker judges its effect."""
     findings = (await admin.verify())["findings"]
     return tuple(each for each in findings if not each.startswith(EVIDENCE))
 

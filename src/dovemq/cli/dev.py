@@ -1,4 +1,4 @@
-"""`dovemq dev …`: what developers start beside the service. No other command uses the test kit."""
+"""`dovemq dev …`: programs that developers run beside the service."""
 
 import argparse
 import contextlib

@@ -1,4 +1,4 @@
-"""`dovemq faults run`: a load run in which network, clients, server, disk and clock fail."""
+"""`dovemq faults run`: a load run while network, clients, server, disk and clock fail."""
 
 import argparse
 import contextlib

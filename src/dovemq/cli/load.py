@@ -1,4 +1,4 @@
-"""`dovemq load …`: load on a queue service, and the account of what became of every message."""
+"""`dovemq load …`: drives a queue service and accounts for every message."""
 
 from dovemq.cli import load_check, load_run
 from dovemq.cli.command import Commands, add_group

@@ -1,4 +1,4 @@
-"""`dovemq load check`: the account of what became of every message of a run."""
+"""`dovemq load check`: accounts for every message of a run from its journals."""
 
 import argparse
 import asyncio
@@ -40,7 +40,7 @@ def add(actions: Commands) -> None:
 
 
 def add_rules(parser: argparse.ArgumentParser) -> None:
-    """Options that say what is held against the service."""
+    """Adds the options that say what counts as a failure of the service."""
     parser.add_argument(
         "--in-order",
         action="store_true",
@@ -70,7 +70,7 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
 
 
 class _Reader:
-    """Counts what was read, and ends the thread that reads when nobody waits for it any more."""
+    """Counts the rows read, and ends the reading thread when the command ends."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -101,7 +101,7 @@ def _check(args: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def missing_extra() -> Iterator[None]:
-    """Says what to install when a module is not there."""
+    """Reports which extra to install if a module is missing."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -121,7 +121,8 @@ def chosen_rules(args: argparse.Namespace) -> "Rules":
 
 async def _checked(args: argparse.Namespace) -> "CheckReport":
     with missing_extra():
-        # Only now: no other command should wait for these, nor need them.
+        # Imported here, because other commands need neither these modules nor the time to load
+        # them.
         from dovemq.load import checker, reading
     reader = _Reader()
     async with Progress(lambda: f"{reader.rows} rows read"):

@@ -1,4 +1,4 @@
-"""The options that say what a load run shall do, and the plan that they make."""
+"""The options of a load run, and the plan that they make."""
 
 import argparse
 from typing import TYPE_CHECKING

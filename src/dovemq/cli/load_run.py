@@ -1,4 +1,4 @@
-"""`dovemq load run`: senders and receivers on any SQS endpoint, and the table of what came out."""
+"""`dovemq load run`: runs senders and receivers on any SQS endpoint, and prints the results."""
 
 import argparse
 import asyncio
@@ -50,7 +50,7 @@ _UNITS: Final = {
     "CPU": "µs per message",
     "displacement": "places",
 }
-"""By the whole name of a figure, or by its last word."""
+"""Units by the whole name of a figure, or by its last word."""
 _INTERRUPTIONS: Final = (signal.SIGINT, signal.SIGTERM)
 _TRACE_EXTRA: Final = "--trace needs pyarrow: pip install 'dovemq[trace]'"
 
@@ -123,7 +123,7 @@ async def _ran(args: argparse.Namespace, plan: "LoadPlan") -> "LoadResult":
 
 
 def _check_traces(place: Location) -> None:
-    """Before the run, whose measurements would be lost with its trace."""
+    """Checks the place before the run, so that the measurements are not lost with the trace."""
     if importlib.util.find_spec("pyarrow") is None:
         raise WrongUse(_TRACE_EXTRA)
     from dovemq.telemetry.remote import FolderUnusable, open_folder
@@ -140,7 +140,7 @@ def stop_on_interrupt() -> asyncio.Event:
 
     def interrupted() -> None:
         stop.set()
-        # Who asks twice does not want to wait for the table.
+        # A second interrupt ends the command at once.
         for number in _INTERRUPTIONS:
             loop.remove_signal_handler(number)
 

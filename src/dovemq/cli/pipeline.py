@@ -1,4 +1,4 @@
-"""`dovemq pipeline …`: jobs on traces and models, by Spark or on this machine alone."""
+"""`dovemq pipeline …`: jobs on traces and models, with Spark or on this machine."""
 
 from dovemq.cli import (
     pipeline_calibrate,

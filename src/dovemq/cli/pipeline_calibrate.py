@@ -1,4 +1,4 @@
-"""`dovemq pipeline calibrate`: traces to the parameters of models, with intervals and drift."""
+"""`dovemq pipeline calibrate`: model parameters from traces, with intervals and drift."""
 
 import argparse
 import asyncio
@@ -103,7 +103,7 @@ async def _observed(args: argparse.Namespace, periods: Sequence[list[str]]) -> l
 
 
 def _predicted(text: str) -> dict[str, float | None]:
-    """The mean time of a message at each queue, as the closed form has it."""
+    """Returns the mean time of a message at each queue by the closed form."""
     from dovemq.models.analytic import network_measures
     from dovemq.models.planning import read_spec
 

@@ -1,4 +1,4 @@
-"""`dovemq pipeline capacity`: which partitions and consumers keep a latency, and the cheapest."""
+"""`dovemq pipeline capacity`: the cheapest partitions and consumers that keep a latency."""
 
 import argparse
 import contextlib
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 _RATES: Final = ("arrival_rate", "service_rate", "arrival_scv", "service_scv", "partition_rate")
 _ARRIVALS: Final = (20_000, 1_000_000)
-"""Of a replication, at least and at most."""
+"""The least and the greatest number of arrivals of a replication."""
 _RELAXATIONS: Final = 100
-"""A replication lasts for so many times in which a queue of the target's length is forgotten."""
+"""The length of a replication, in relaxation times of a queue at the target latency."""
 _WARM_UP_SHARE: Final = 0.1
 _REPLICATIONS_MIN: Final = 10
 
@@ -92,7 +92,7 @@ def _add_queue(parser: argparse.ArgumentParser) -> None:
 
 
 def axis(text: str) -> list[float]:
-    """`1,2.5` or `1:8:0.5`."""
+    """Reads `1,2.5` or `1:8:0.5`."""
     if ":" not in text:
         return reals(text)
     try:
@@ -135,7 +135,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _queue(args: argparse.Namespace) -> "PartitionedQueue":
-    """With as many consumers as partitions, which the grid replaces."""
+    """Builds the queue with as many consumers as partitions; the grid replaces both."""
     from dovemq.models.planning.partitioned import PartitionedQueue
 
     given: dict[str, Any] = _from_file(args) if args.file is not None else {}
@@ -198,9 +198,10 @@ def _folder(args: argparse.Namespace) -> Iterator[Path]:
 
 
 def _horizon(asked: "Sequence[Candidate]", target: "Target") -> float:
-    """Of M/M/1 the mean sojourn is T = 1/(μ(1−ρ)), and the start is forgotten in 4μT² or so.
+    """Returns the length of a replication.
 
-    What is slower than the target by far comes out too fast, and still too slow for the target.
+    The mean sojourn of M/M/1 is T = 1/(μ(1−ρ)), and its relaxation time about 4μT². A queue that is
+    much slower than the target is underestimated, but still slower than the target.
     """
     rate = max(each.queue.arrival_rate for each in asked)
     alone = max(each.queue.arrival_rate / each.queue.partitions for each in asked)

@@ -1,4 +1,4 @@
-"""`dovemq pipeline monitor`: how consistent queues are, while their traces grow."""
+"""`dovemq pipeline monitor`: the consistency of queues while their traces grow."""
 
 import argparse
 import asyncio
@@ -118,7 +118,7 @@ def _run(args: argparse.Namespace) -> int:
         ended_by_signals(),
         place.held(Terms(traces, bounds)),
         spark_session(plan) as session,
-        # Only now: the session has a way of its own with Ctrl-C, which cuts batches short.
+        # Installed after the session, which has its own handler of Ctrl-C that interrupts batches.
         set_by_interruption() as stopping,
     ):
         await_end(monitor.start(session, every_seconds), monitor, stopping)
@@ -174,14 +174,14 @@ def order_note(row: Mapping[str, Any]) -> str:
 
 
 async def _publish(target: Target, figures: Sequence[Mapping[str, Any]]) -> None:
-    """What the server does not take is told again after the next batch, so nothing waits for it."""
+    """Sends figures to the server; what it refuses is sent again after the next batch."""
     async with target.admin() as client:
         for row in figures:
             account, _, name = row["queue"].partition("/")
             try:
                 await client.tell_consistency(account, name, _measurement(row))
             except Refused as error:
-                # Nobody asks for the figures of a queue that is gone.
+                # The queue was removed.
                 if error.code == "QueueMissing":
                     continue
                 print(f"dovemq: {row['queue']} is not published: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`dovemq pipeline sweep`: many configurations of a model, replicated over Spark."""
+"""`dovemq pipeline sweep`: replicates many configurations of a model with Spark."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -68,9 +68,10 @@ def _beside(file: Path, name: str) -> str:
 
 
 def panels(sweep: "Sweep", rows: Sequence[Mapping[str, Any]]) -> "list[Panel]":
-    """One per measure, over the first axis of numbers; a curve for each point of the others.
+    """Makes a panel for each measure, over the first numeric axis, with a curve for each other
+    point.
 
-    Where they are too many to be told apart the title says so.
+    The title says if there are too many curves to show.
     """
     from dovemq.experiments.figure import Panel
 

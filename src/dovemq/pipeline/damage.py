@@ -1,4 +1,4 @@
-"""Which file it was when a trace cannot be read to its end."""
+"""Names the file of a trace that cannot be read."""
 
 import contextlib
 import re
@@ -22,7 +22,7 @@ _NOT_PARQUET: Final = "is not a Parquet file"
 
 
 class FileRefused(Exception):
-    """Spark met a file that is no trace: the others can be read without it."""
+    """Spark met a file that is not a trace; the others can be read without it."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.reason)
@@ -31,7 +31,7 @@ class FileRefused(Exception):
 
 @contextlib.contextmanager
 def spark_damage_named(places: Sequence[str]) -> Iterator[None]:
-    """Around Spark, whose errors name the file within a longer text."""
+    """Wraps work of Spark, whose errors contain the name of the file."""
     try:
         yield
     except Exception as error:
@@ -43,7 +43,7 @@ def spark_damage_named(places: Sequence[str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def storage_named(places: Sequence[str]) -> Iterator[None]:
-    """Around the first look at the files."""
+    """Wraps the first access to the files."""
     try:
         yield
     except Exception as error:
@@ -67,7 +67,8 @@ def _named(text: str, places: Sequence[str]) -> Exception | None:
 
 @contextlib.contextmanager
 def damage_named(traces: Traces) -> Iterator[None]:
-    """Around DuckDB, whose errors seldom name the file: after one, each file is read once more."""
+    """Wraps work of DuckDB, whose errors seldom name the file; after an error each file is read
+    again."""
     try:
         yield
     except Exception as error:

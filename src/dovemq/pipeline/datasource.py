@@ -1,6 +1,6 @@
-"""The format `dovemq` of Spark: `register(spark)`, then `spark.readStream.format("dovemq")`.
+"""The Spark format `dovemq`: `register(spark)`, then `spark.readStream.format("dovemq")`.
 
-Only the composition: options in, readers and writers out.
+Turns options into readers and writers.
 """
 
 import secrets
@@ -75,9 +75,10 @@ def register(spark: SparkSession) -> None:
 
 
 def settle(**given: str) -> int:
-    """Settles what a drain has staged, once its rows are safe; 0 if nothing was staged, else 1.
+    """Settles the messages that a drain has staged, once its rows are safe.
 
-    Takes the options of the read. Without it the next drain reads the same messages again.
+    Takes the options of the read. Returns 1, or 0 if nothing was staged. Without this call the next
+    drain reads the same messages again.
     """
     options.check_names(given)
     with closing(_plan(given, []).driver()) as driver:

@@ -1,4 +1,4 @@
-"""Which engine reads a trace: DuckDB for what one machine holds, Spark for the rest."""
+"""Chooses the engine that reads a trace: DuckDB for what one machine holds, else Spark."""
 
 import importlib.util
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ DUCKDB_ROWS_MAX: Final = 20_000_000
 
 
 def engine_for(asked: str, traces: Sequence[str], out: str | None = None) -> str:
-    """The engine that is asked for; `auto` looks at where the traces are and how large."""
+    """Returns the requested engine; `auto` decides by the place and size of the traces."""
     if asked != "auto":
         return asked
     if any(local_path(place) is None for place in (*traces, *([out] if out else []))):

@@ -1,14 +1,14 @@
-"""What stops a job of the pipeline.
+"""Errors of the pipeline.
 
 PipelineError
 ├── EventColumnsMissing  a DataFrame without the columns of a trace
 ├── JavaUnfit            no Java that Spark can run on
-├── PlaceRemote          DuckDB was asked for a place on another storage
+├── PlaceRemote          DuckDB cannot use a place on another storage
 ├── PythonUnset          Spark would run a Python that may lack this package
 ├── SparkMissing         the extra is not installed
 ├── StorageFailed        Spark cannot use the storage of a place
 ├── TraceDamaged         a file of a trace that cannot be read to its end
-└── TracesMissing        no trace where one was looked for
+└── TracesMissing        a place without a trace
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from dovemq.core.errors import DoveError
 
 
 class PipelineError(DoveError):
-    """The root; never raised itself."""
+    """The base of all errors of the pipeline; never raised itself."""
 
 
 class JavaUnfit(PipelineError):
@@ -55,7 +55,7 @@ class StorageFailed(PipelineError):
 
 
 class TraceDamaged(PipelineError):
-    """`file` is a path or a URI."""
+    """A file cannot be read to its end; `file` is a path or a URI."""
 
     def __init__(self, file: str, reason: str) -> None:
         super().__init__(f"{file} is damaged: {reason}; move it away to read the other files")

@@ -1,7 +1,7 @@
-"""Rows of a trace as a DataFrame: where they are read from, which are valid, which are not.
+"""Rows of a trace as a DataFrame of events, split into valid and invalid ones.
 
-Every transform of the pipeline takes *events*: a DataFrame with the columns of a trace, whether
-`read_events` read it, or a table, a view or another job of the caller holds it.
+Every transform of the pipeline takes *events*: a DataFrame with the columns of a trace, read by
+`read_events` or taken from a table, a view or another job.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -26,7 +26,7 @@ _TYPES: Final[dict[str, "DataType"]] = {
 EVENT_SCHEMA: Final = StructType(
     [StructField(column.name, _TYPES.get(column.form, LongType())) for column in COLUMNS]
 )
-"""A trace as Spark reads it; an unsigned number of 32 bits is a long."""
+"""The schema of a trace in Spark; an unsigned 32-bit number is a long."""
 NEEDED: Final = (
     *("ts_us", "event", "queue", "message_id", "sender", "send_seq", "receive_seq"),
     *("receive_count", "client", "front_end", "body_crc32", "latency_us"),
@@ -36,22 +36,23 @@ NEEDED: Final = (
 
 
 def read_events(session: "SparkSession", *places: str) -> "DataFrame":
-    """The Parquet files in and below each place.
+    """Reads the Parquet files in and below each place.
 
-    A place is a URI that Spark can read, or a path of this machine. The schema is given, so no
-    footer is read to find it; a file that lacks a column has nulls there.
+    A place is a URI that Spark can read, or a path on this machine. The schema is fixed, so no
+    footer is read to find it; a column that a file lacks is null.
     """
     reader = session.read.schema(EVENT_SCHEMA).option("recursiveFileLookup", "true")
     return reader.option("pathGlobFilter", "*.parquet").parquet(*map(uri_of, places))
 
 
 def valid_events(events: "DataFrame") -> "DataFrame":
-    """The valid rows, with `moment_us`, `answered_us` and `asked_us` beside the trace's columns."""
+    """Returns the valid rows, with the additional columns `moment_us`, `answered_us` and
+    `asked_us`."""
     return _checked(events).where(VALID).select(*NEEDED, *_moments())
 
 
 def _moments() -> "tuple[Column, ...]":
-    """`answered_us` is the moment itself where no answer is known."""
+    """`answered_us` is the moment itself if no answer is known."""
     moment = F.expr(MOMENT)
     return (
         moment.alias("moment_us"),
@@ -61,7 +62,7 @@ def _moments() -> "tuple[Column, ...]":
 
 
 def quarantine(events: "DataFrame") -> "DataFrame":
-    """The invalid rows, with the reason and, where the rows come from files, the file of each."""
+    """Returns the invalid rows with the reason and, for rows from files, the file."""
     return (
         _checked(events)
         .select(

@@ -1,4 +1,4 @@
-"""Which Java Spark would run on, and whether it can."""
+"""Finds the Java that Spark runs on, and checks its version."""
 
 import os
 import re
@@ -16,7 +16,8 @@ _VERSION: Final = re.compile(r'version "(?:1\.)?(\d+)')
 
 
 def check_java(environment: Mapping[str, str] = os.environ) -> Path:
-    """The program that Spark will start, by the same rule: JAVA_HOME comes first."""
+    """Returns the Java program that Spark will start: that of JAVA_HOME, or the first of the
+    path."""
     program = _program(environment)
     try:
         asked = subprocess.run(

@@ -1,4 +1,4 @@
-"""Traces read by Spark for a whole job: files that are no trace are left out and reported."""
+"""Reads traces with Spark for a whole job; files that are not traces are left out and reported."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 REFUSED_MAX: Final = 20
 """Each refused file costs a new start of the job."""
 TASK_ROWS: Final = 250_000
-"""Rows of the trace for each task after an exchange."""
+"""Rows of the trace for each task after a shuffle."""
 TASKS_MIN: Final = 8
 TASKS_MAX: Final = 10_000
 _TASKS: Final = "spark.sql.shuffle.partitions"
@@ -32,7 +32,7 @@ def with_events(
     places: Sequence[str],
     work: "Callable[[DataFrame, int, tuple[Refusal, ...]], T]",
 ) -> T:
-    """What `work` makes of the events, the number of their rows, and the files left out."""
+    """Calls `work` with the events, the number of their rows, and the files left out."""
     refused: list[Refusal] = []
     while True:
         try:
@@ -52,11 +52,11 @@ def with_events(
 def _looked(
     session: "SparkSession", places: Sequence[str], refused: "Sequence[Refusal]"
 ) -> "tuple[DataFrame, int]":
-    """The footers have the number of rows; a file without one is found here, before the work."""
+    """Counts rows by the footers; a file without a footer is found here, before the work."""
     with storage_named(places):
         events = read_events(session, *places)
         if refused:
-            # Where Spark's errors say file:///, its column says file:/.
+            # Spark's errors have file:///, its column has file:/.
             names = [each.file.replace("file:///", "file:/") for each in refused]
             events = events.where(~F.col("_metadata.file_path").isin(names))
         return events, events.count()
@@ -64,7 +64,7 @@ def _looked(
 
 @contextlib.contextmanager
 def _sized(session: "SparkSession", rows: int) -> Iterator[None]:
-    """As many tasks as the rows are worth, unless the session has a number of its own."""
+    """Sets the number of tasks by the number of rows, unless the session has its own."""
     if session.conf.get(_TASKS) != _SPARKS_OWN:
         yield
         return

@@ -1,4 +1,4 @@
-"""A Spark session: on this machine, or on a cluster that gets the package from here."""
+"""Starts a Spark session on this machine, or on a cluster that gets this package sent."""
 
 import contextlib
 import importlib.util
@@ -29,11 +29,11 @@ _PYTHON_PATH: Final = "spark.executorEnv.PYTHONPATH"
 
 @dataclass(frozen=True, slots=True)
 class SparkPlan:
-    """Where a session runs, and with what.
+    """The master and settings of a session.
 
-    `master` is a master of Spark, or the URL of a Spark Connect server (`sc://host:port`), which
-    has its own memory and settings. `memory` is that of the driver on a local master, else of each
-    executor. `more` are settings by Spark's own names; those that are lists are added.
+    `master` is a Spark master, or the URL of a Spark Connect server (`sc://host:port`), which has
+    its own memory and settings. `memory` is that of the driver on a local master, else of each
+    executor. `more` are Spark settings by name; Java options and the Python path are appended.
     """
 
     master: str = LOCAL
@@ -52,7 +52,7 @@ class SparkPlan:
 
 @contextlib.contextmanager
 def spark_session(plan: SparkPlan) -> Iterator["SparkSession"]:
-    """One at a time in a process; stopped at the end, with all that it kept on disk."""
+    """Starts a session, one at a time in a process, and stops it with its temporary files."""
     if not plan.remote:
         check_java()
     if importlib.util.find_spec("pyspark") is None:
@@ -66,7 +66,7 @@ def spark_session(plan: SparkPlan) -> Iterator["SparkSession"]:
 
 
 def _started(plan: SparkPlan, folder: Path) -> "SparkSession":
-    """With this package sent along, unless its Python processes run here."""
+    """Sends this package to the executors, unless they are on this machine."""
     from pyspark.sql import SparkSession
 
     if plan.remote:
@@ -86,11 +86,11 @@ def _started(plan: SparkPlan, folder: Path) -> "SparkSession":
 
 
 def use_this_python(session: "SparkSession") -> None:
-    """Python processes of that session run this interpreter, unless PYSPARK_PYTHON names one.
+    """Makes Python processes of the session run this interpreter, unless PYSPARK_PYTHON is set.
 
-    Spark's default is the first `python3` of the path, which need not have this package. On a
-    cluster this interpreter may not exist, so the choice is the caller's. A Spark Connect server
-    takes the PYSPARK_PYTHON of its own environment; nothing can be set from here.
+    Spark's default is the first `python3` of the path, which may lack this package. On a cluster
+    this interpreter may not exist, so the caller must choose. A Spark Connect server uses the
+    PYSPARK_PYTHON of its own environment.
     """
     context = getattr(session, "sparkContext", None)
     if context is None or _PYTHON in os.environ:
@@ -102,14 +102,14 @@ def use_this_python(session: "SparkSession") -> None:
 
 
 def _prepare_environment() -> None:
-    """Else Spark's Python workers run another interpreter, and a host name's address is taken."""
+    """Makes Spark use this interpreter and the loopback address."""
     os.environ[_PYTHON] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", _THIS_MACHINE)
 
 
 def _settings(plan: SparkPlan, folder: Path) -> dict[str, str]:
-    # Copied, since Java does not look into the archive that this package may be in.
+    # Java cannot read a file inside the archive that this package may be in.
     log_settings = folder / _LOG_SETTINGS
     log_settings.write_bytes(resources.files(__package__).joinpath(_LOG_SETTINGS).read_bytes())
     memory = "spark.driver.memory" if plan.local else "spark.executor.memory"
@@ -131,7 +131,7 @@ def _settings(plan: SparkPlan, folder: Path) -> dict[str, str]:
     if _JAVA_OPTIONS in plan.more:
         settings[_JAVA_OPTIONS] = f"{own} {plan.more[_JAVA_OPTIONS]}"
     if not plan.local:
-        # Relative: each executor has a working directory of its own, which its Python shares.
+        # A relative path: each executor has its own working directory, which its Python shares.
         paths = (UNPACKED, plan.more.get(_PYTHON_PATH))
         settings[_PYTHON_PATH] = os.pathsep.join(filter(None, paths))
     return settings

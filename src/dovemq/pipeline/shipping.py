@@ -1,7 +1,7 @@
-"""This package as one archive, for executors that have not installed it.
+"""Packs this package as an archive, for executors that have not installed it.
 
-Their Python needs the libraries of the extra; only DoveMQ itself is sent. Executors unpack it:
-inside an archive data files are no files, and compiled kernels have no place to be kept.
+Their Python needs the libraries of the extra. Executors unpack the archive, because data files and
+compiled kernels need real files.
 """
 
 import zipfile
@@ -18,7 +18,7 @@ _MADE_BY_INTERPRETER: Final = "__pycache__"
 
 
 def pack(folder: Path) -> Path:
-    """Whether it is installed, lies as sources, or is itself inside an archive."""
+    """Works for an installed package, for sources, and for a package inside an archive."""
     archive = folder / "dovemq.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
         for name, file in _files(resources.files(PACKAGE), PACKAGE):

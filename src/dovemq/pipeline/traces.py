@@ -1,4 +1,4 @@
-"""The files of a trace on this machine, for DuckDB: which are read, and why others are refused."""
+"""Finds the files of a trace on this machine, for DuckDB, and the files that are refused."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -26,7 +26,7 @@ def wrong_type(column: str) -> str:
 
 
 class Refusal(Struct, frozen=True):
-    """A file that is not read at all; `file` is its URI."""
+    """A file that is not read; `file` is its URI."""
 
     file: str
     reason: str
@@ -43,7 +43,7 @@ class Traces(Struct, frozen=True):
 
 
 def find_traces(places: Sequence[str]) -> Traces:
-    """Files, and all Parquet files in and below directories, each once."""
+    """Finds files, and all Parquet files in and below directories, each once."""
     found = list(dict.fromkeys(path.resolve() for path in _paths(places)))
     if not found:
         raise TracesMissing(places)
@@ -67,7 +67,7 @@ def _paths(places: Iterable[str]) -> Iterator[Path]:
 
 
 def _look(path: Path) -> int | Refusal:
-    """The number of its rows, as the footer has it; a column that is missing is null."""
+    """Returns the number of rows from the footer, or why the file is refused."""
     try:
         with pq.ParquetFile(path) as file:
             rows, schema = file.metadata.num_rows, file.schema_arrow
@@ -81,7 +81,7 @@ def _look(path: Path) -> int | Refusal:
 
 
 def _is_of(found: Any, form: Form) -> bool:
-    """A trace that Spark has written again has integers of another size."""
+    """A trace that Spark has rewritten has integers of another size."""
     if pa.types.is_dictionary(found):
         found = found.value_type
     return found in _TEXTS if form in ("label", "text") else bool(pa.types.is_integer(found))

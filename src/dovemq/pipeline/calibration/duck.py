@@ -1,4 +1,4 @@
-"""A trace observed by DuckDB, in this process."""
+"""Observes a trace with DuckDB, in this process."""
 
 import tempfile
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def observed_by_duckdb(places: Sequence[str]) -> Observed:
 
 
 def observe(connection: Any, source: Any, traces: Traces | None = None) -> Observed:
-    """`source` is a relation of a trace's rows."""
+    """`source` is a relation with the rows of a trace."""
     source.create_view("trace")
     columns = ", ".join(_EVENTS)
     connection.execute(f"CREATE VIEW events AS SELECT {columns} FROM trace WHERE {VALID}")

@@ -1,4 +1,4 @@
-"""Periods of a trace, observed by the engine that is asked for or that suits them."""
+"""Observes periods of a trace with the requested or the suitable engine."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def observed(
     periods: Sequence[Sequence[str]], engine: str, plan: "SparkPlan"
 ) -> Iterator["Observed"]:
-    """A Spark session is started once for all."""
+    """Starts one Spark session for all periods."""
     if engine_for(engine, [place for places in periods for place in places]) == "duckdb":
         from dovemq.pipeline.calibration.duck import observed_by_duckdb
 

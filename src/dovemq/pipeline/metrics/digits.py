@@ -1,7 +1,6 @@
-"""Times to four digits, so that a distribution of them is a table of bounded length.
+"""Shortens times to four digits, so that their distribution is a bounded table.
 
-A time below 10 ms is kept to the microsecond; a longer one loses what follows its fourth digit.
-Means are taken from the exact times.
+A time below 10 ms keeps its microseconds. Means use the exact times.
 """
 
 from typing import Final
@@ -12,7 +11,7 @@ _STEPS: Final = 13
 
 
 def shortened_sql(name: str) -> str:
-    """The text of an expression for a column or expression; Spark and DuckDB read it alike."""
+    """Returns the SQL of the shortened expression, for Spark and DuckDB."""
     time = f"({name})"
     steps = [f"WHEN abs({time}) < {10**DIGITS} THEN {time}"]
     for step in range(1, _STEPS):

@@ -1,8 +1,8 @@
-"""The figures by DuckDB, in this process: for traces that one machine is enough for.
+"""Computes the figures with DuckDB, in this process, for traces that fit one machine.
 
-SQL finds messages and requests, sorts first receives stream by stream, and makes the figures; the
-order of a stream is measured here. DuckDB keeps on disk what exceeds its memory; a stream is held
-whole while it is measured.
+SQL finds messages and requests, sorts first receives by stream, and computes the figures; the order
+of a stream is measured in Python. DuckDB spills to disk; a stream is held in memory while it is
+measured.
 """
 
 import contextlib
@@ -46,7 +46,7 @@ _LEVELS: Final = (
 def metrics_duckdb(
     places: Sequence[str], window_us: int, out: str | None = None, memory: str = MEMORY
 ) -> MetricsReport:
-    """`memory` is DuckDB's own. The tables are written below `out`, if it is given."""
+    """Measures the traces; `memory` limits DuckDB. The tables are written below `out`, if given."""
     traces = find_traces(places)
     folder = None if out is None else path_here(out)
     with damage_named(traces), _opened(traces, memory) as connection:
@@ -71,13 +71,13 @@ def metrics_duckdb(
 
 @contextlib.contextmanager
 def _opened(traces: Traces, memory: str) -> Iterator[Any]:
-    """Valid rows are the view `events`, the others `quarantine`."""
+    """Opens the trace: valid rows are the view `events`, the others `quarantine`."""
     with tempfile.TemporaryDirectory(prefix="dovemq-duckdb-") as folder, duckdb.connect() as one:
         one.execute(f"SET memory_limit = '{memory}'")
         one.execute(f"SET temp_directory = '{folder}'")
         one.execute("SET preserve_insertion_order = false")
         one.register("kinds", pa.Table.from_pylist([kind._asdict() for kind in KINDS]))
-        # All columns are there, whichever of them the files have.
+        # Adds the columns that the files lack.
         named = EVENT_SCHEMA.append(pa.field("filename", pa.string()))
         one.register("no_rows", named.empty_table())
         source = "FROM no_rows"
@@ -100,7 +100,7 @@ def _orders(connection: Any, window_us: int) -> Iterator[dict[str, Any]]:
         numbers = stream["send_seq"].to_numpy()
         renumbered = len(np.unique(numbers)) < len(numbers)
         if renumbered:
-            # One number belongs to several messages: the order of the commits counts instead.
+            # One number belongs to several messages, so the order of the commits is used.
             stream = stream.filter(pc.is_valid(stream["sent_us"]))
             numbers = ranks(stream["sent_us"])
         yield {**key, "renumbered": renumbered, **_order(numbers)}
@@ -142,7 +142,7 @@ def _reasons(connection: Any) -> dict[str, int]:
 
 
 def _write(connection: Any, levels: Sequence[Any], traces: Traces, out: Path) -> tuple[str, ...]:
-    """In the layout of Spark: a folder for each table."""
+    """Writes a folder for each table, as Spark does."""
     folders = [out / name for name in TABLES]
     for folder in folders:
         folder.mkdir(parents=True, exist_ok=True)

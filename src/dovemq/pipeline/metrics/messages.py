@@ -1,4 +1,4 @@
-"""Events to messages: one row for each message, from its send to its leaving."""
+"""Turns events into messages: one row for each message, from its send to its end."""
 
 from typing import TYPE_CHECKING
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 
 def messages(events: "DataFrame") -> "DataFrame":
-    """A message is a message id in a queue.
+    """Returns the messages, identified by message id and queue.
 
     `sent_us`, `leased_us` (its first lease, by `front_end`, with `receive_seq`) and `left_us`
-    (settled, expired or redriven) are null where the trace has no such event. `corrupted`: it was
-    received, and never with the checksum that it was sent with.
+    (settled, expired or redriven) are null if the trace has no such event. `corrupted`: it was
+    received, and never with the checksum of its send.
     """
     sent, leased = F.col("event") == "sent", F.col("event") == "leased"
     left = F.col("event").isin("settled", "expired", "redriven")
     checksum = F.col("body_crc32")
-    # Rows of a message hardly ever meet before the exchange, so nothing is aggregated before it.
+    # Rows of a message are seldom in one partition before the shuffle, so none are combined there.
     return (
         valid_events(events)
         .where("message_id IS NOT NULL AND event NOT IN ('missed', 'exchanged')")
@@ -30,7 +30,7 @@ def messages(events: "DataFrame") -> "DataFrame":
             F.min(F.when(sent, F.struct("moment_us", "sender", "send_seq", checksum))).alias(
                 "send"
             ),
-            # Equal times are told apart by the front end and its own count of leases.
+            # Equal times are ordered by the front end and its own count of leases.
             F.min(
                 F.when(
                     leased, F.struct("moment_us", "front_end", "receive_seq", "sender", "send_seq")

@@ -1,4 +1,4 @@
-"""Events to requests: one row for each request that a client made and an answer of the server."""
+"""Turns events into requests: one row for each request with its answer."""
 
 from typing import TYPE_CHECKING
 
@@ -11,18 +11,19 @@ if TYPE_CHECKING:
 
 
 def requests(events: "DataFrame", window_us: int) -> "DataFrame":
-    """A connection makes one request at a time, so its client and the time of the answer name it.
+    """Returns the requests, identified by client and time of the answer.
 
-    `window` numbers the windows of `window_us` since 1970; a request with rows in two of them is
-    in both. `offset_us` is the sum of the times of its rows since the start of their window.
-    Events without an answer, such as an expiry, are rows of their own.
+    A connection makes one request at a time. `window` numbers the windows of `window_us` since
+    1970; a request with rows in two windows is in both. `offset_us` is the sum of the times of its
+    rows since the start of their window. Events without an answer, such as an expiry, are separate
+    rows.
     """
     placed = valid_events(events).select(
         *("event", "queue", "front_end", "client", "answered_us", "message_id", "latency_us"),
         "moment_us",
         F.expr(f"moment_us DIV {window_us}").alias("window"),
     )
-    # Most requests have one row: nothing is aggregated before the exchange.
+    # Most requests have one row, so none are combined before the shuffle.
     return (
         placed.repartition("queue", "client", "answered_us")
         .groupBy("event", "queue", "front_end", "window", "client", "answered_us")

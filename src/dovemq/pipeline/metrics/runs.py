@@ -1,4 +1,4 @@
-"""Sorted rows taken apart where a key changes."""
+"""Splits sorted rows where a key changes."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 
 def runs(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Any]:
-    """One table for each stretch of rows that are equal in the columns `names`."""
+    """Yields a table for each run of rows that are equal in the columns `names`."""
     waiting: list[Any] = []
     for batch in batches:
         if not batch.num_rows:

@@ -1,4 +1,4 @@
-"""The figures by Spark: tables of any events, and the job that the command runs."""
+"""Computes the figures with Spark: for any events, and as the job of the command."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Output(NamedTuple):
-    """Where tables go, and in which format that the session knows: parquet, delta, iceberg, …"""
+    """The place and format of the tables: parquet, delta, iceberg, or another of the session."""
 
     place: str
     format: str = "parquet"
@@ -30,9 +30,9 @@ class Output(NamedTuple):
 
 @contextlib.contextmanager
 def measured(events: "DataFrame", window_us: int) -> Iterator[Tables]:
-    """Tables of figures.
+    """Yields the tables of figures.
 
-    Nothing runs before a table is asked for; what the tables share is persisted until the end.
+    Nothing runs before a table is used; what the tables share is persisted until the end.
     """
     found = messages(events).drop("message_id").persist()
     shared = facts(found, requests(events, window_us), order(found, window_us), window_us)
@@ -51,7 +51,7 @@ def metrics_spark(
     window_us: int,
     output: Output | None = None,
 ) -> MetricsReport:
-    """The figures of all traces in and below the places, as a report and as tables."""
+    """Measures all traces in and below the places, and writes the tables."""
 
     def work(events: "DataFrame", all_rows: int, refused: tuple[Refusal, ...]) -> MetricsReport:
         with measured(events, window_us) as found:

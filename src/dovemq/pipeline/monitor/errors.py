@@ -1,9 +1,9 @@
-"""What stops a monitor.
+"""Errors of the monitor.
 
 PipelineError
 ├── PlaceTaken      another process holds the directory
-├── PlaceUnfit      the directory was begun otherwise, or lacks something
-└── MonitorFailed   Spark could not go on
+├── PlaceUnfit      the directory has other terms, or lacks something
+└── MonitorFailed   the query has stopped
 """
 
 from pathlib import Path
@@ -21,12 +21,12 @@ class PlaceTaken(PipelineError):
 
 class PlaceUnfit(PipelineError):
     def __init__(self, directory: Path, found: str) -> None:
-        super().__init__(f"{directory}: {found}; begin anew in another directory, named by --out")
+        super().__init__(f"{directory}: {found}; start in another directory, named by --out")
         self.directory = directory
         self.found = found
 
 
 class MonitorFailed(PipelineError):
     def __init__(self, found: str) -> None:
-        super().__init__(f"the monitor has stopped: {found}; started again, it goes on from there")
+        super().__init__(f"the monitor has stopped: {found}; start it again to continue")
         self.found = found

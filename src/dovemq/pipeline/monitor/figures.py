@@ -1,4 +1,4 @@
-"""What a monitor tells of each queue after each batch: names, columns and rates."""
+"""The figures of a monitor for each queue and batch: names, columns and rates."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -33,7 +33,7 @@ COUNTS: Final[Mapping[str, str]] = {
 }
 QUEUE: Final = "queue"
 KEPT: Final = "kept"
-"""The state of a watch, beside its figures."""
+"""The serialised state of a watch, beside its figures."""
 STATE: Final = pa.schema(
     [(QUEUE, pa.string()), *((name, pa.int64()) for name in COUNTS), (KEPT, pa.binary())]
 )
@@ -49,7 +49,7 @@ TABLE: Final = pa.schema(
 
 
 def with_rates(batch: int, counts: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of `TABLE` of a row of `STATE`."""
+    """Turns a row of `STATE` into a row of `TABLE`."""
     rates = Consistency(
         messages=counts["messages"],
         duplicates=counts["duplicates"],

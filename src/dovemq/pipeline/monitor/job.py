@@ -1,4 +1,4 @@
-"""The query: new files of a trace, batch by batch, to figures in a place and to who listens."""
+"""The streaming query: reads new files of a trace in batches and keeps figures of each."""
 
 import logging
 import threading
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 LOOK_SECONDS: Final = 1
 SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.shuffle.partitions": "8",
-    # The server removes the oldest files of a trace, also such as a batch was to read.
+    # The server removes the oldest files of a trace, perhaps before a batch has read them.
     "spark.sql.files.ignoreMissingFiles": "true",
 }
-"""What a session for a monitor has, unless the user has said otherwise."""
+"""The Spark settings of a monitor; those of the user take precedence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One row per queue; rows of the batch, and how many of them are invalid."""
+    """The figures of a batch, one row per queue, with its number of rows and of invalid rows."""
 
     number: int
     rows: int
@@ -45,7 +45,10 @@ class Batch:
 
 
 class Monitor:
-    """`told` hears of each batch once its figures are kept, and may hear of one again."""
+    """The query and its handler. `told` is called after the figures of a batch are kept.
+
+    After a crash it may be called again for the same batch.
+    """
 
     def __init__(
         self,
@@ -64,7 +67,7 @@ class Monitor:
         self._stopping = False
 
     def start(self, session: "SparkSession", every_seconds: float | None) -> "StreamingQuery":
-        """Every so often; None: once over all that is there, in as many batches as it takes."""
+        """Starts the query: every `every_seconds`, or once over all files if that is None."""
         stream = session.readStream.schema(EVENT_SCHEMA).option("pathGlobFilter", "*.parquet")
         events = stream.option("maxFilesPerTrigger", self._files_max).parquet(uri_of(self._traces))
         writer = events.writeStream.foreachBatch(self._step)
@@ -74,10 +77,10 @@ class Monitor:
         return writer.trigger(processingTime=f"{every_seconds} seconds").start()
 
     def stop(self, query: "StreamingQuery") -> None:
-        """After the batch that is under way, so that nobody is cut short in the middle of it."""
+        """Stops after the current batch."""
         with self._one_batch:
             self._stopping = True
-        # A batch that begins just now is refused, and is the first one of the next run.
+        # A batch that starts just now is refused, and is the first one of the next run.
         logging.getLogger("py4j").setLevel(logging.CRITICAL)
         query.stop()
 
@@ -107,7 +110,7 @@ class Monitor:
 
 
 def await_end(query: "StreamingQuery", monitor: Monitor, stopping: threading.Event) -> None:
-    """Until it ends by itself, or `stopping` is set."""
+    """Waits until the query ends, or stops it when `stopping` is set."""
     try:
         while not query.awaitTermination(LOOK_SECONDS):
             if stopping.is_set():
@@ -118,14 +121,14 @@ def await_end(query: "StreamingQuery", monitor: Monitor, stopping: threading.Eve
 
 
 def _cause(text: str) -> str:
-    """The last line that names an error; Spark puts traces of calls around it."""
+    """Returns the last line that names an error, without Spark's stack traces."""
     lines = [line.strip() for line in text.splitlines()]
     named = [line for line in lines if "Error: " in line or "Exception: " in line]
     return (named or lines)[-1]
 
 
 def _summary() -> "Iterator[Column]":
-    """One pass before the batch itself: the place of the watermark, the number of bad rows."""
+    """Finds the newest event, and counts rows and invalid rows, in one pass."""
     bad = ~F.expr(VALID)
     yield F.count("*").alias("rows")
     yield F.count_if(bad).alias("quarantined")

@@ -1,4 +1,4 @@
-"""One micro-batch on Spark: valid rows of the trace and the states before, to those after."""
+"""One micro-batch on Spark: computes new states from valid rows and the states before."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
@@ -20,7 +20,7 @@ _KINDS: Final = {"sent": SENT, "leased": LEASED, "settled": _SETTLED}
 
 
 def heard(events: "DataFrame") -> "DataFrame":
-    """Ids and senders as hashes: nothing but front ends, which order ties, stays text."""
+    """Replaces ids and senders by hashes; front ends stay text, because they order ties."""
     kind = F.create_map(*(F.lit(part) for pair in _KINDS.items() for part in pair))
     none = F.lit(UNKNOWN).cast("long")
     return events.where(F.col("event").isin(*_KINDS)).select(
@@ -39,8 +39,10 @@ def heard(events: "DataFrame") -> "DataFrame":
 def advanced(
     rows: "DataFrame", states: "DataFrame", bounds: Bounds, watermark_us: int
 ) -> "DataFrame":
-    """Each queue by itself, those without new rows too. In Python, since what is kept between
-    batches is a structure that no expression of Spark updates; a queue's rows come as one table.
+    """Updates each queue, also those without new rows.
+
+    This runs in Python, because no Spark expression can update the state. The rows of a queue come
+    as one table.
     """
     grouped = rows.groupBy(QUEUE).cogroup(states.groupBy(QUEUE))
     schema = from_arrow_schema(STATE)
@@ -61,7 +63,7 @@ def _advance(bounds: Bounds, watermark_us: int) -> Callable[[Any, Any], Any]:
 
 
 def _columns(rows: Any) -> tuple[MonitoredRows, int]:
-    """The sends and leases, and how many settles there are."""
+    """Returns the sends and leases, and the number of settles."""
     arrays = {name: rows[name].to_numpy() for name in rows.column_names if name != QUEUE}
     arrays["front_end"] = arrays["front_end"].astype(np.str_)
     told = arrays["kind"] != _SETTLED

@@ -1,7 +1,7 @@
-"""One queue under watch: rows in the order of files, figures in the order of events.
+"""The state of one queue: takes rows in the order of files, and counts them in order of time.
 
-Rows wait until the watermark has passed them, so that they are told in the order in which they
-happened, however late a file comes. What comes later than that counts, but is not ordered.
+Rows wait until the watermark has passed them, so that they are counted in order however late a file
+is. Rows that are later than the watermark are counted, but not ordered.
 """
 
 from collections import Counter
@@ -27,9 +27,9 @@ _NEVER_US: Final = -EVER_US
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """`late_us`: how long rows are waited for; `horizon_us`: how long a message may be silent.
+    """`late_us`: how long rows are awaited; `horizon_us`: how long a message without rows is kept.
 
-    Of a queue at most `messages_max` messages are remembered, and as many rows wait.
+    For each queue at most `messages_max` messages are remembered, and as many rows wait.
     """
 
     late_us: int
@@ -38,7 +38,7 @@ class Bounds(msgspec.Struct, frozen=True):
 
 
 class _Head(msgspec.Struct):
-    """What a watch keeps beside columns; up to `told_us` rows were told in their order."""
+    """The part of the state that is not columns; rows up to `told_us` were counted in order."""
 
     counts: dict[str, int] = {}
     first_us: int = EVER_US
@@ -57,7 +57,7 @@ class QueueWatch:
         self._streams = Streams(Consistency())
 
     def add(self, rows: MonitoredRows, settled: int, watermark_us: int) -> None:
-        """What new files say of the queue; the watermark may rise without any."""
+        """Adds the rows of new files; the watermark may rise without rows."""
         head = self._head
         self._counts["settled"] += settled
         if len(rows):
@@ -77,7 +77,7 @@ class QueueWatch:
         self._streams.keep(self._messages)
 
     def figures(self) -> dict[str, int]:
-        """As if the trace ended here: rows that wait are told too, to a copy."""
+        """Returns the figures as if the trace ended here: waiting rows are counted in a copy."""
         ended = QueueWatch.resumed(self.kept(), self._bounds)
         ended._tell(ended._pending, ordered=True)
         messages, order = ended._messages, ended._streams.result()
@@ -128,7 +128,8 @@ class QueueWatch:
         return watch
 
     def _due(self, watermark_us: int) -> MonitoredRows:
-        """Rows that the watermark has passed, and those beyond what may wait."""
+        """Returns the rows that the watermark has passed, and those beyond the bound of waiting
+        rows."""
         pending, most = self._pending, self._bounds.messages_max
         until_us = max(watermark_us, self._head.told_us)
         if len(pending) > most:
@@ -147,14 +148,14 @@ class QueueWatch:
             self._streams.add(firsts.stream, firsts.seq)
 
     def _forget_silent(self, now_us: int) -> None:
-        """Before anything else is told: a sender that was silent as long may count anew."""
+        """Forgets old messages first, because a sender that was silent may number from 1 again."""
         told = update(self._messages, MonitoredRows.none(), self._bounds.horizon_us, now_us)
         self._messages = told.messages
         self._counts.update(told.counts)
         self._streams.keep(self._messages)
 
     def _forget_beyond(self, messages_max: int) -> None:
-        """Those heard of longest ago; what would have become of them is not known."""
+        """Forgets the oldest messages beyond the bound, whose outcome is not known."""
         excess = len(self._messages) - messages_max
         if excess <= 0:
             return

@@ -1,4 +1,4 @@
-"""A keeper at work in the process beside the driver: its loop, connections, heartbeat and claim."""
+"""Runs a keeper in the process beside the driver: its loop, connections, heartbeat and claim."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Driver:
-    """Spark ends the process without notice, so nothing here relies on `close`."""
+    """Spark ends the process without notice, so nothing relies on `close`."""
 
     def __init__(self, server: QueueServer, location: str, pace: ReceiveOptions) -> None:
         self._server = server
@@ -49,12 +49,12 @@ async def _keeper(
 
 
 async def _started(keeper: Keeper, place: StagingFolder) -> "list[asyncio.Task[None]]":
-    """The loop knows its tasks by weak references alone."""
+    """Returns the tasks, because the loop keeps only weak references to them."""
     return [asyncio.create_task(keeper.keep_leases()), asyncio.create_task(_keep_claim(place))]
 
 
 async def _keep_claim(place: StagingFolder) -> None:
-    """Until it is cancelled. A lost claim is reported when the next batch is planned."""
+    """Renews the claim until it is cancelled; a lost claim is reported with the next batch."""
     while True:
         await asyncio.sleep(CLAIM_SECONDS_MAX)
         try:

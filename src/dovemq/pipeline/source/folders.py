@@ -1,11 +1,11 @@
-"""Where staged messages are kept: one flat folder that the driver and all executors see.
+"""Folders of staged messages, which the driver and all executors see.
 
-A place must be able to publish a name once and never again: that is how two attempts of a task
-agree. Locations where this cannot be had are refused:
+A folder must be able to create a file only if it does not exist: this is how two attempts of a task
+agree. Locations without this are refused:
 
-- `hdfs:`: PyArrow deletes an existing target and renames again, so the second attempt would win.
-- Other object stores: PyArrow offers no conditional write for any of them. For S3 it is made by
-  boto3, and checked with the server before the first use.
+- `hdfs:`: PyArrow replaces an existing file, so the second attempt would win.
+- Object stores other than S3: PyArrow has no conditional write. For S3 boto3 has one; it is checked
+  with the server before the first use.
 """
 
 import errno
@@ -23,9 +23,9 @@ from dovemq.pipeline.durable import PARTIAL, lock_of, publish_first, write_durab
 from dovemq.pipeline.source.errors import OptionRefused, StagingBusy, StagingUnfit
 
 CONFLICTS_MAX: Final = 10
-"""How often a conditional write of S3 is repeated when another one runs at the same time."""
+"""The most repetitions of a conditional write to S3 that conflicts with another."""
 CLAIM_SECONDS_MAX: Final = 2.0
-"""Between two signs of life of whoever holds a place on S3."""
+"""The interval in which the holder of an S3 folder renews its claim."""
 _LOCKS_MAX: Final = 60
 _LOCK_SECONDS: Final = 0.5
 _WATCHES_MAX: Final = 3
@@ -39,37 +39,38 @@ Pause = Callable[[float], None]
 
 
 class StagingFolder(Protocol):
-    """A write is whole and durable when it returns, and every later read sees it."""
+    """A folder whose writes are complete and durable when they return, and visible to later
+    reads."""
 
     location: str
 
     def names(self) -> list[str]: ...
 
     def read(self, name: str) -> pa.Buffer | None:
-        """None: there is nothing of that name."""
+        """Returns None if there is no such name."""
 
     def write(self, name: str, content: Content) -> None:
-        """Replaces what has that name."""
+        """Writes a file, replacing an existing one."""
 
     def publish(self, name: str, content: Content) -> bool:
-        """Writes only if there is nothing of that name. False: another was first."""
+        """Writes a file unless it exists. Returns False if another was first."""
 
     def remove(self, name: str) -> None: ...
 
     def claim(self) -> None:
         """Makes this process the only one that plans and settles here, or raises StagingBusy.
 
-        Waits a little: the process of a query that was stopped may outlive the query.
+        Waits a little, because the process of a stopped query may live longer than the query.
         """
 
     def keep_claim(self) -> None:
-        """A sign of life, at least every CLAIM_SECONDS_MAX; StagingBusy: the claim was lost."""
+        """Renews the claim, at least every CLAIM_SECONDS_MAX; raises StagingBusy if it was lost."""
 
     def close(self) -> None: ...
 
 
 def staging_folder(location: str) -> StagingFolder:
-    """An absolute path, `file:`, `s3:` or `s3a:`."""
+    """Opens an absolute path, or a `file:`, `s3:` or `s3a:` URI."""
     parts = urlsplit(location)
     if parts.scheme in ("s3", "s3a"):
         return S3StagingFolder(f"s3://{parts.netloc}{parts.path}")
@@ -123,7 +124,7 @@ class LocalStagingFolder:
         (self._folder / name).unlink(missing_ok=True)
 
     def claim(self) -> None:
-        """A lock, which ends with the process."""
+        """Takes a lock, which ends with the process."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for _ in range(_LOCKS_MAX):
             self._lock = lock_of(self._folder)
@@ -133,7 +134,7 @@ class LocalStagingFolder:
         raise StagingBusy(self.location)
 
     def keep_claim(self) -> None:
-        """The lock needs no sign of life."""
+        """A lock needs no renewal."""
 
     def close(self) -> None:
         if self._lock is not None:
@@ -142,7 +143,7 @@ class LocalStagingFolder:
 
 
 class S3StagingFolder:
-    """A prefix of a bucket, by boto3, which finds its own endpoint and keys."""
+    """A prefix of a bucket; boto3 finds its endpoint and keys."""
 
     def __init__(self, location: str, pause: Pause = time.sleep) -> None:
         self.location = location
@@ -197,8 +198,10 @@ class S3StagingFolder:
         self.client.delete_object(**self._key(name))
 
     def claim(self) -> None:
-        """The newest claim counts. A holder is taken for dead when it gives no sign of life; if
-        it lives after all, it finds that it has lost its claim."""
+        """Takes a claim newer than all others.
+
+        A holder that does not renew its claim counts as dead; if it lives, it finds its claim lost.
+        """
         for _ in range(_WATCHES_MAX):
             older = self._claims()
             number = int(older[-1].removeprefix(_CLAIM)) + 1 if older else 1

@@ -1,8 +1,8 @@
-"""The driver's side of a stream: promises epochs, keeps the leases of staged messages, settles.
+"""The driver's side of a stream: promises epochs, extends leases of staged messages, settles.
 
-Tasks receive (`slots.py`); this reads what they staged. Every request may be repeated. A message
-whose receipts no longer settle it is owed: when a task receives it again it is not handed on, and
-it is settled with that epoch.
+Tasks receive messages (`slots.py`); this reads what they staged. Every request may be repeated. A
+message that its receipts no longer settle is owed: when a task receives it again, it is not handed
+to Spark again, and is settled with that epoch.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ from dovemq.pipeline.source.staging import Promise, Staging
 from dovemq.sqs.shapes import BatchResponse
 
 REQUESTS_MAX: Final = 16
-"""Settles or extensions at the same time."""
+"""The most concurrent settles or extensions."""
 SETTLE_ROUNDS_MAX: Final = 3
 LOOK_SECONDS: Final = 0.25
-"""Between two looks at an empty queue."""
+"""The pause between two checks of an empty queue."""
 _VISIBLE: Final = "ApproximateNumberOfMessages"
 
 
@@ -60,13 +60,14 @@ class Keeper:
         self.staging.check(promise)
 
     async def allow_present(self) -> None:
-        """From now on no more is promised than what is visible now."""
+        """Limits all further promises to the messages that are visible now."""
         self._allowed = await self._look()
 
     async def offer(self, start: Promise, count_max: int) -> Promise:
-        """What follows `start`, or `start` itself; everything up to `start` is settled first.
+        """Settles everything up to `start`, and returns the next promise, or `start` if there is
+        none.
 
-        Slots that are filled already are offered again: their query did not live to read them.
+        Slots that are filled already are offered again, because their query has not read them.
         """
         self.check(start)
         await self.finish(start)
@@ -79,12 +80,12 @@ class Keeper:
         if count_max < 1 or not await self._wait_for_messages():
             return start
         self._promised = epoch
-        # A task for few messages would wait for more.
+        # More tasks than needed would wait for more messages.
         needed = math.ceil(min(count_max, self._visible) / limits.RECEIVE_COUNT.most)
         return Promise(start.staging, epoch, min(self._pace.receivers, needed), count_max)
 
     async def finish_staged(self) -> bool:
-        """What a drain has staged, if it has staged anything."""
+        """Settles what a drain has staged. Returns False if nothing was staged."""
         epoch = self.staging.epoch
         if not epoch.refresh():
             return False
@@ -106,31 +107,32 @@ class Keeper:
         self._totals = counts | {"settled": counts["settled"] + len(settled)}
         if self._allowed is not None and self._promised == end.epoch:
             staged = sum(entry.rows - len(entry.repeated) for entry in entries)
-            # Others may hold what is counted as visible: without this the run would not end.
+            # Other clients may hold messages that count as visible; without this the run would not
+            # end.
             self._allowed = self._allowed - staged if staged else 0
 
     async def beat(self) -> int:
-        """Extends the leases of everything staged; how many still had one."""
+        """Extends the leases of all staged messages, and returns how many were extended."""
         self.staging.epoch.refresh()
         receipts = [receipt for _, receipt in self.staging.epoch.receipts]
         kept = await asyncio.gather(*(self._extend(part) for part in batches(receipts, len)))
         return sum(kept)
 
     async def keep_leases(self) -> None:
-        """Until it is cancelled. A beat that fails, for any reason, is followed by another."""
+        """Extends leases until it is cancelled, also after failures."""
         while True:
             await self._pause(self._pace.heartbeat_seconds)
             try:
                 await self.beat()
             except Exception:
-                # The leases may end: their messages come back, and are known.
+                # If the leases end, the messages come back and are recognised.
                 continue
 
     async def report(self) -> dict[str, int | None]:
-        """Counts since this process began; shown in the progress of the query.
+        """Returns counts since the start of this process, for the progress of the query.
 
-        Spark asks when it plans a batch, and then nothing is staged: the age is that of the last
-        batch when it was settled.
+        Spark asks when it plans a batch, when nothing is staged: the age is that of the last batch
+        when it was settled.
         """
         self.staging.epoch.refresh()
         return {**self._counts(), "visible": self._visible, "oldestStagedSeconds": self._age()}
@@ -159,7 +161,7 @@ class Keeper:
         return self._visible
 
     async def _wait_for_messages(self) -> bool:
-        """A run that ends with what is there does not wait."""
+        """A run over the available messages does not wait."""
         seconds = 0 if self._allowed is not None else self._pace.wait_seconds
         for _ in range(math.ceil(seconds / LOOK_SECONDS)):
             if await self._look():
@@ -168,7 +170,7 @@ class Keeper:
         return await self._look() > 0
 
     async def _settle(self, receipts: Sequence[tuple[str, str]]) -> frozenset[str]:
-        """The ids of those that stay in the queue: none of their receipts settled them."""
+        """Settles messages, and returns the ids of those that none of their receipts settled."""
         settled: set[str] = set()
         left = list(receipts)
         for _ in range(SETTLE_ROUNDS_MAX):

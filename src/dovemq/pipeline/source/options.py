@@ -1,6 +1,6 @@
-"""What the format `dovemq` is given: its options, then the environment, then defaults.
+"""Options of the format `dovemq`, with the environment and defaults behind them.
 
-Unknown names are refused, since a misspelt limit would be no limit.
+Unknown names are refused, because a misspelt limit would be no limit.
 """
 
 import os
@@ -22,7 +22,7 @@ from dovemq.pipeline.source.staging import SLOTS_MAX
 PEEK: Final = "peek"
 DRAIN: Final = "drain"
 MESSAGES: Final = Range(1, 100_000)
-"""Of an epoch: below what a queue lets be leased at once."""
+"""Messages of an epoch: fewer than can be leased from a queue at once."""
 BYTES: Final = Range(1 << 20, 1 << 30)
 LEASE_SECONDS: Final = Range(1, limits.LEASE_MS.most // limits.SECOND_MS)
 CONCURRENT: Final = Range(1, 32)
@@ -36,13 +36,13 @@ OPTIONS: Final = (
     *("mode", "maxMessages", "readers"),
     *("groupId", "senders"),
 )
-"""What each means and its default: docs/how-to/spark-queues.md."""
+"""docs/how-to/spark-queues.md describes each option and its default."""
 _OF_SPARK: Final = frozenset({"path", "checkpointlocation", "queryname"})
 _KNOWN: Final = frozenset(name.lower() for name in OPTIONS) | _OF_SPARK
 
 
 class ReceiveOptions(Struct, frozen=True):
-    """How much is received, and how it is kept."""
+    """How many messages are received, and how long they are leased."""
 
     count_max: int = 10_000
     bytes_max: int = 64 << 20
@@ -138,7 +138,7 @@ def _whole(options: Mapping[str, str], name: str, default: int, allowed: Range) 
 def _credentials(
     options: Mapping[str, str], environment: Mapping[str, str]
 ) -> tuple[AccessKey | None, str | None]:
-    """Both parts come from one place: a key of one and a secret of the other do not fit."""
+    """Takes both parts of the key from the options, or both from the environment."""
     for place, names in (
         (options, ("accessKeyId", "secretAccessKey", "sessionToken")),
         (environment, ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")),
@@ -159,7 +159,7 @@ def _origin(queue: str) -> str:
 
 
 def _next_port(url: str) -> str:
-    """Where the admin API listens by default."""
+    """Returns the default URL of the admin API."""
     try:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)

@@ -1,7 +1,7 @@
-"""What lies in a queue, read by several tasks: each has a range of sequence numbers.
+"""Reads the messages in a queue with several tasks, each for a range of sequence numbers.
 
-The admin API gives messages in order of sequence after a given one. The greatest sequence is
-found by halving, so that the server needs to know nothing of ranges.
+The admin API returns messages after a given sequence number. The greatest one is found by
+bisection, so the server needs no ranges.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ _COUNTS: Final = ("visible", "leased", "delayed")
 
 
 class SequenceRange(NamedTuple):
-    """Messages after one sequence up to and with another, and how many of them at most."""
+    """Messages after `after` up to and including `last`, at most `count_max` of them."""
 
     after: int
     last: int
@@ -51,14 +51,15 @@ def _peeking(server: QueueServer) -> Iterator["Peeking"]:
 
 
 class Peeking:
-    """`queue` is `account/name`, as the server calls it."""
+    """Reads a queue, named `account/name` as on the server."""
 
     def __init__(self, admin: BlockingAdminClient, queue: str) -> None:
         self._admin = admin
         self._account, _, self._name = queue.partition("/")
 
     def spans(self, count_max: int, readers: int) -> list[SequenceRange]:
-        """Where the queue holds more than `count_max`, each task reads its share."""
+        """Divides the queue into ranges; if it holds more than `count_max`, each task reads its
+        share."""
         counts = self._admin.queue(self._account, self._name)["counts"]
         total = sum(int(counts[name]) for name in _COUNTS)
         readers = min(readers, -(-total // PEEK_COUNT.most))
@@ -86,7 +87,7 @@ class Peeking:
             after = int(page["next"])
 
     def _greatest(self) -> int:
-        """The sequence of the last message, or a little more than it."""
+        """Returns the sequence number of the last message, or a little more."""
         least, most = 0, (1 << _SEQUENCE_BITS) - 1
         for _ in range(_SEQUENCE_BITS):
             middle = (least + most) // 2

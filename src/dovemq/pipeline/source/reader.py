@@ -1,6 +1,6 @@
-"""Queues read by Spark: as a stream, as what lies in them, and as a part that is taken away.
+"""Readers of queues for Spark: as a stream, as a view of the queue, and as a drained part.
 
-Spark plans in a process beside the driver, and reads in executors. A reader goes to both, with
+Spark plans in a process beside the driver, and reads in executors. A reader is sent to both, with
 the key.
 """
 
@@ -28,7 +28,8 @@ Offset = dict[str, Any]
 
 
 class SlotPart(InputPartition):
-    """Spark makes a plain InputPartition where none was planned; nothing is read for it."""
+    """One slot. For a plain InputPartition, which Spark makes if none was planned, nothing is
+    read."""
 
     def __init__(self, slot: Slot) -> None:
         self.slot = slot
@@ -80,7 +81,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._driver.run(self._driver.keeper.report())
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
-        # A batch that is run again comes here first, and its leases must be kept from now on.
+        # A repeated batch starts here, and its leases must be extended from now on.
         self._driver.keeper.check(_promise(end))
         return [SlotPart(slot) for slot in _promise(end).shares()] if start != end else []
 
@@ -114,7 +115,7 @@ class DrainReader(DataSourceReader):
 
 
 class PeekReader(DataSourceReader):
-    """What lies in the queue, received or not, by the admin API."""
+    """The messages in the queue, leased or not, read through the admin API."""
 
     def __init__(
         self, server: QueueServer, count_max: int, readers: int, columns: list[str]

@@ -1,4 +1,4 @@
-"""Rows as messages to be sent: which columns count, and what each becomes."""
+"""Turns rows into messages to send."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -33,7 +33,7 @@ _WHOLE: Final = (ByteType, ShortType, IntegerType, LongType)
 
 
 def check_schema(schema: StructType) -> None:
-    """Columns of read messages that cannot be sent are let pass; others are a mistake."""
+    """Checks the columns. Columns of read messages that cannot be sent are ignored."""
     names = schema.fieldNames()
     if len(set(names) & set(BODIES)) != 1:
         raise ColumnsRefused("one column body, or value, must hold the bodies", names)
@@ -59,7 +59,7 @@ def _fits(name: str, found: DataType) -> bool:
 
 
 class Identity:
-    """Deduplication ids by place: the same row of a repeated task has the same one."""
+    """Deduplication ids by position: a repeated task gives the same row the same id."""
 
     def __init__(self, run: str, partition: int) -> None:
         self._prefix = f"{run}/{partition}"
@@ -71,7 +71,7 @@ class Identity:
 def entries(
     batch: pa.RecordBatch, first_row: int, group_id: str | None, identity: Identity | None
 ) -> Iterator[SendEntry]:
-    """Named by their row in the partition; with an `identity` for FIFO queues alone."""
+    """Yields messages, identified by their row in the partition; `identity` is for FIFO queues."""
     names = [name for name in batch.schema.names if name in SENT]
     columns = [batch.column(name).to_pylist() for name in names]
     for row, values in enumerate(zip(*columns, strict=True), first_row):

@@ -1,4 +1,4 @@
-"""The server of a queue: where it is, which key it is asked with, how its failures are named."""
+"""The server of a queue: its address, its key, and errors that name it."""
 
 import contextlib
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from dovemq.pipeline.source.errors import QueueFailed
 
 
 class QueueServer(Struct, frozen=True):
-    """No text of it shows a secret."""
+    """A queue and its server. Its text form has no secret."""
 
     queue: str
     endpoint_url: str
@@ -45,7 +45,7 @@ class QueueServer(Struct, frozen=True):
 
     @contextlib.contextmanager
     def naming(self, url: str | None = None) -> Iterator[None]:
-        """Errors of requests name the queue and where it was asked for."""
+        """Turns client errors into errors that name the queue and its URL."""
         try:
             yield
         except ClientError as error:
@@ -70,5 +70,5 @@ async def queue_url(client: SqsClient, queue: str) -> str:
 
 
 def queue_key(url: str) -> str:
-    """Account and name: the host of a URL may change."""
+    """Returns account and name, because the host of a URL may change."""
     return urlsplit(url).path.strip("/")

@@ -1,9 +1,9 @@
-"""One slot of an epoch, filled and read by a task in an executor.
+"""Fills and reads one slot of an epoch, in a task of an executor.
 
-A slot that is filled is read from its file, whoever filled it. Else the task receives its share,
-and publishes it before it hands on the first row. A task that was run again, or twice at the same
-time, therefore gives the same rows. What a task received and could not publish it gives back to
-the queue; if it cannot even do that, the messages come back when their leases end.
+A filled slot is read from its file, whichever attempt filled it. Otherwise the task receives its
+share and publishes it before it returns the first row. So a task that runs again, or twice at the
+same time, returns the same rows. Received messages that cannot be published are released to the
+queue; if that fails, they come back when their leases end.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from dovemq.pipeline.source.staging import Epoch, Received, Slot, StagedEntry, o
 from dovemq.sqs.shapes import ReceivedMessage
 
 ROWS_MAX: Final = 1_000
-"""Of a record batch."""
+"""The most rows of a record batch."""
 GATHER_SECONDS_MAX: Final = 10.0
 _SENT: Final = "SentTimestamp"
 
@@ -60,7 +60,7 @@ class SlotFiller:
         self._pause = pause
 
     async def filled(self, slot: Slot) -> StagedEntry:
-        """The slot's entry, of this attempt or of another one."""
+        """Returns the entry of the slot, from this attempt or another one."""
         epoch = Epoch(self._place, slot.epoch)
         owed = owed_in(self._place, slot)
         entry = epoch.entry_of(slot.number)
@@ -71,8 +71,8 @@ class SlotFiller:
         try:
             await self._receive(url, harvest)
             entry = epoch.publish(slot.number, harvest.received(), owed)
-            # An epoch is marked as settled before its files are removed. So an entry that took
-            # the place of a removed one is noticed here.
+            # An epoch is marked as settled before its files are removed, so this check finds an
+            # entry that took the place of a removed one.
             owed_in(self._place, slot)
         finally:
             if entry is None:
@@ -82,9 +82,9 @@ class SlotFiller:
         return entry
 
     async def _receive(self, url: str, harvest: "SlotContent") -> None:
-        """Only the first receive waits, and asks again when it fails.
+        """Receives messages. Only the first receive waits, and is repeated if it fails.
 
-        What was received before a failure is kept; the failure will be met again.
+        Messages received before a failure are kept.
         """
         seconds = min(GATHER_SECONDS_MAX, self._pace.lease_seconds / 2)
         deadline = asyncio.get_running_loop().time() + seconds
@@ -95,7 +95,7 @@ class SlotFiller:
             )
 
     async def _draw_on(self, url: str, harvest: "SlotContent", deadline: float) -> None:
-        """Until the queue is empty, or enough is there, or it took long enough."""
+        """Receives until the queue is empty, enough is there, or the time is over."""
         now = asyncio.get_running_loop().time
         with contextlib.suppress(ClientError):
             while now() < deadline and await self._draw(url, harvest, 0):
@@ -119,14 +119,15 @@ class SlotFiller:
         return bool(messages)
 
     async def _release(self, url: str, harvest: "SlotContent") -> None:
-        """The messages are visible at once; best effort, since their leases end anyway."""
+        """Makes the messages visible again; failures are ignored, because their leases end
+        anyway."""
         for part in batches(harvest.receipts, len):
             with contextlib.suppress(ClientError):
                 await self._client.extend_batch(url, part, 0)
 
 
 class SlotContent:
-    """What an attempt has received so far, as a file in memory."""
+    """The messages that an attempt has received so far, as a file in memory."""
 
     def __init__(self, wish: Wish, count_max: int, bytes_max: int) -> None:
         self.receipts: list[str] = []

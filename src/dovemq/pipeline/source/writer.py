@@ -1,8 +1,7 @@
-"""Rows written to a queue, in batches and as a stream.
+"""Writes rows to a queue, in batches and as a stream.
 
-A task that is run again sends again. On a FIFO queue its rows carry the deduplication ids of the
-first time, so nothing is in the queue twice; on a standard queue it may be. What a failed task
-sent stays sent.
+A task that runs again sends again. On a FIFO queue its rows have the same deduplication ids, so no
+message is in the queue twice; on a standard queue it may be. Messages of a failed task stay sent.
 """
 
 import asyncio
@@ -50,7 +49,7 @@ class Written(WriterCommitMessage):
 
 
 class BatchWriter(DataSourceArrowWriter):
-    """`run` is chosen once, so that a task that is run again has the same."""
+    """`run` is chosen once, so that a repeated task has the same deduplication ids."""
 
     def __init__(self, sink: QueueSink, run: str) -> None:
         self._sink = sink
@@ -72,9 +71,9 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
 
 class QueueSender:
-    """Sends what one task writes, over `senders` lanes of one batch at a time.
+    """Sends the rows of one task over `senders` lanes, each with one batch at a time.
 
-    A group has one lane, so that its order is kept.
+    A group uses one lane, so that its order is kept.
     """
 
     def __init__(self, client: SqsClient, queue: str, senders: int, partition: int) -> None:
@@ -97,13 +96,13 @@ class QueueSender:
         lanes: list[list[SendEntry]] = [[] for _ in range(self._senders)]
         for row, entry in enumerate(messages):
             group = entry.message_group_id
-            # Tens in turn, so that few rows are one batch.
+            # Lanes take ten rows in turn, so that few rows make one batch.
             place = row // limits.BATCH_COUNT.most if group is None else zlib.crc32(group.encode())
             lanes[place % self._senders].append(entry)
         return lanes
 
     async def _send_lane(self, lane: Sequence[SendEntry]) -> list[tuple[str | None, str]]:
-        """Which rows were refused, and why; the first refusal ends it."""
+        """Returns the refused rows with reasons; the first refusal ends the lane."""
         for part in batches(lane, _bytes):
             refused = await self._send_batch(part)
             if refused:

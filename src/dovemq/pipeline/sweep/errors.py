@@ -1,10 +1,10 @@
-"""What stops a sweep, beside what it asks.
+"""Errors of a sweep.
 
 PipelineError
 ├── LedgerOfAnother    the folder holds another sweep
 ├── LedgerTaken        another process works in the folder
-├── LedgerUnreadable   a file of the folder is not what was written
-└── ReplicationFailed  a model cannot be run as it was asked for, or Spark gave up
+├── LedgerUnreadable   a file of the folder cannot be read
+└── ReplicationFailed  a model cannot be run, or Spark failed
 """
 
 from pathlib import Path
@@ -24,18 +24,18 @@ class LedgerOfAnother(PipelineError):
 
 class LedgerTaken(PipelineError):
     def __init__(self, folder: Path) -> None:
-        super().__init__(f"{folder}: another process sweeps there; wait for it, or end it")
+        super().__init__(f"{folder}: another sweep uses this folder; wait for it, or end it")
         self.folder = folder
 
 
 class LedgerUnreadable(PipelineError):
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path} cannot be read ({reason}): remove it, and its rows are run again")
+        super().__init__(f"{path} cannot be read ({reason}): remove it to run its rows again")
         self.path = path
         self.reason = reason
 
 
 class ReplicationFailed(PipelineError):
     def __init__(self, reason: str) -> None:
-        super().__init__(f"a replication failed; those that are done are kept. {reason}")
+        super().__init__(f"a replication failed; finished ones are kept. {reason}")
         self.reason = reason

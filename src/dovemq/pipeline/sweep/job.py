@@ -1,4 +1,4 @@
-"""A sweep from its first replication to its results, begun or taken up again."""
+"""Runs a sweep from its first replication to its results, or continues one."""
 
 import math
 from collections.abc import Callable
@@ -22,7 +22,7 @@ Clock: TypeAlias = Callable[[], float]
 
 @dataclass(slots=True)
 class SweepProgress:
-    """How far a sweep is, for whoever looks on. `known` grows while figures are not known well."""
+    """The progress of a sweep. `known` grows until the intervals are narrow enough."""
 
     done: int = 0
     known: int = 0
@@ -30,7 +30,7 @@ class SweepProgress:
 
 
 class BatchSizer:
-    """How many rows to run before the next are kept, so that it takes about so many seconds."""
+    """Chooses how many rows to run between two saves, so that this takes about `seconds`."""
 
     def __init__(self, clock: Clock, seconds: float = KEEP_SECONDS) -> None:
         self._clock = clock
@@ -43,7 +43,7 @@ class BatchSizer:
         return int(self._rows)
 
     def end(self, rows: int) -> None:
-        """Rows may differ in cost, so it changes by steps."""
+        """Adapts in steps, because rows differ in cost."""
         taken = max(self._clock() - self._begun, 1e-9)
         wanted = rows * self._seconds / taken
         lowest, highest = self._rows / _GROWTH_MAX, self._rows * _GROWTH_MAX
@@ -51,7 +51,7 @@ class BatchSizer:
 
 
 def take_up(sweep: Sweep, ledger: SweepLedger) -> Findings:
-    """What is known already."""
+    """Returns the findings that are saved already."""
     findings = Findings(sweep)
     _add(findings, ledger.rows())
     return findings
@@ -65,7 +65,7 @@ def run_sweep(
     standing: SweepProgress,
     stopping: Event | None = None,
 ) -> None:
-    """Once `stopping` is set no more rows are run, and it returns: what was run is kept."""
+    """Runs the sweep. Setting `stopping` makes it return soon; finished rows are kept."""
     stopping = stopping or Event()
     standing.done = findings.done
     while asked := findings.asked():

@@ -1,12 +1,12 @@
-"""The folder of a sweep: which one it is, and the replications that are done.
+"""The folder of a sweep: its definition, and the finished replications.
 
-    manifest.json           what the sweep asks; another sweep is refused
-    parts/*.parquet         finished replications, as they came in
-    replications.parquet    all of them in order, once the sweep has ended; the parts go
+    manifest.json           the definition of the sweep; another sweep is refused
+    parts/*.parquet         finished replications, in the order they finished
+    replications.parquet    all of them in order, once the sweep has ended, instead of the parts
     results.parquet, .csv   the figures of each configuration
 
-A file has its name only when it is whole and on disk. A process that is killed loses what it had
-not kept yet, and nothing else.
+A file has its name only when it is complete and on disk. A process that is killed loses only the
+replications that were not saved yet.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ class SweepLedger:
         self._kept = len(self._part_files())
 
     def rows(self) -> pa.Table:
-        """All that was kept, in order."""
+        """Returns all saved rows in order."""
         files = [self._all] if self._all.exists() else self._part_files()
         tables = [_read(file) for file in files]
         return pa.concat_tables([ROWS.empty_table(), *tables]).sort_by(_ORDER)
@@ -56,7 +56,7 @@ class SweepLedger:
         write_durably(path, lambda to: parquet.write_table(rows.cast(ROWS), to))
 
     def publish(self, results: pa.Table) -> list[Path]:
-        """The files that people read; made anew whenever the sweep has ended."""
+        """Writes the result files, replacing older ones."""
         rows = self.rows()
         paths = [self.folder / "results.parquet", self.folder / "results.csv", self._all]
         write_durably(paths[0], lambda to: parquet.write_table(results, to))
@@ -72,7 +72,7 @@ class SweepLedger:
 
 @contextlib.contextmanager
 def opened_ledger(folder: Path, identity: Mapping[str, Any]) -> Iterator[SweepLedger]:
-    """Begun, or taken up where it was left; nobody else may work in the folder meanwhile."""
+    """Opens or continues a sweep, and locks its folder."""
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder, LedgerTaken(folder)):
         _check_manifest(folder, {"format": FORMAT, **identity})

@@ -9,7 +9,7 @@ from dovemq.models.sweeping import Findings, Sweep
 
 
 def results(sweep: Sweep, findings: Findings) -> pa.Table:
-    """What is not known, because the configuration is unstable or nothing was seen, is null."""
+    """Unknown values, of unstable configurations or without observations, are null."""
     rows = [_row(sweep, findings, number) for number in range(len(sweep.points))]
     names = list(rows[0])
     return pa.table({name: _column(name, [row[name] for row in rows]) for name in names})
@@ -34,7 +34,7 @@ def _known(value: float) -> float | None:
 
 
 def _column(name: str, values: list[Any]) -> pa.Array:
-    """An axis may mix numbers and text; a figure that nobody knows is still a number."""
+    """An axis may mix numbers and text; a column of unknown figures is still numeric."""
     kinds = {type(value) for value in values if value is not None}
     if name == "stable":
         return pa.array(values, pa.bool_())

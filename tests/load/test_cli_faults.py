@@ -60,7 +60,7 @@ def test_server_that_is_not_ours_is_not_killed(
     spec.write_text("[server]\nkill_mttf_seconds = 5\n")
     url = "http://127.0.0.1:1"
     assert main(["faults", "run", str(spec), "--endpoint-url", url]) == 1
-    assert "a server of their own" in capsys.readouterr().err
+    assert "a server that this run starts" in capsys.readouterr().err
 
 
 def test_missing_compiler_is_told_with_a_remedy(

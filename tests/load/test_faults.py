@@ -43,7 +43,7 @@ def first(courses: Courses, name: str, count: int = 1_000) -> list[Decision | No
         ({"network": {"cut": 1.5}}, "network.cut"),
         ({"clock": {"skew_ms": 700_000}}, "clock.skew_ms"),
         ({"network": {"cut": 0.6, "delay": 0.6}}, "add up to more than 1"),
-        ({"disk": {"power_cut": True}}, "[server] asks for none"),
+        ({"disk": {"power_cut": True}}, "power_cut needs kills"),
         ({"weather": {}}, "weather"),
     ],
 )

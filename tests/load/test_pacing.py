@@ -122,7 +122,7 @@ def test_outage_that_does_not_end_is_given_up_with_the_last_reason() -> None:
             for number in range(100):
                 await outage.failed(ConnectionError(f"cut {number}"))
 
-        with pytest.raises(GaveUp, match="no success for 3 seconds; at last: cut 8"):
+        with pytest.raises(GaveUp, match="no success for 3 seconds; last error: cut 8"):
             await fail()
         assert 2 * SECOND_US <= now_us() - began_us <= 4 * SECOND_US
 

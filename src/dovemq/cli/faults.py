@@ -42,7 +42,7 @@ def add(commands: Commands) -> None:
     parser = add_group(
         commands,
         "faults",
-        "make things fail under load, and see that no message is lost",
+        "inject faults under load, and check that no message is lost",
         "dovemq faults run storm.toml --messages 10000",
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True)
@@ -54,31 +54,34 @@ def _add_run(actions: Commands) -> None:
         actions,
         "run",
         _run,
-        "a load run under the faults of a file; all options of `load run` but --trace",
+        "run a load under the faults of a file; takes the options of `load run` except --trace",
         "dovemq faults run storm.toml --messages 10000 --send-batch 10 --log storm.log",
     )
     parser.add_argument(
-        "spec", nargs="?", type=existing_file, metavar="SPEC", help="what may fail, as TOML"
+        "spec", nargs="?", type=existing_file, metavar="SPEC", help="TOML file of the faults"
     )
     parser.add_argument(
-        "--log", type=_new_file, metavar="FILE", help="write what failed and when, to a new file"
+        "--log", type=_new_file, metavar="FILE", help="new file for a log of the faults"
     )
     parser.add_argument(
         "--replay",
         type=existing_file,
         metavar="LOG",
-        help="take the decisions of an earlier run's log instead of drawing them",
+        help="log of an earlier run, whose faults are repeated",
     )
     parser.add_argument(
         "--server",
         dest="place",
         type=new_directory,
         metavar="DIR",
-        help="keep data and log of the server that the run starts, in a new directory; "
-        "it starts one unless --endpoint-url, --port or --data names another",
+        help="new directory for data and log of the server; the run starts a server unless "
+        "--endpoint-url, --port or --data names one",
     )
     parser.add_argument(
-        "--journal", type=new_directory, metavar="DIR", help="keep the journals in a new directory"
+        "--journal",
+        type=new_directory,
+        metavar="DIR",
+        help="new directory of the journals, which are kept",
     )
     add_options(parser)
     add_rules(parser)
@@ -94,7 +97,7 @@ def _new_file(text: str) -> Path:
 
 def _run(args: argparse.Namespace) -> int:
     if (args.spec is None) == (args.replay is None):
-        raise WrongUse("name either a file of faults or, by --replay, the log of an earlier run")
+        raise WrongUse("name either a file of faults or, with --replay, the log of an earlier run")
     with missing_extra():
         from dovemq.load.plan import PlanInvalid
     try:

@@ -8,7 +8,7 @@ def add(commands: Commands) -> None:
     parser = add_group(
         commands,
         "load",
-        "drive a queue service, and account for every message",
+        "drive a queue service and account for every message",
         "dovemq load run --senders 8 --receivers 8 --messages 1000",
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True)

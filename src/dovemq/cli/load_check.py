@@ -23,11 +23,15 @@ def add(actions: Commands) -> None:
         actions,
         "check",
         _check,
-        "account for every message from the journals of senders and receivers",
+        "account for every message of a run from its journals",
         "dovemq load check ./journals --allow collided",
     )
     parser.add_argument(
-        "journals", nargs="+", type=_place, metavar="DIR", help="directory of journals, or a file"
+        "journals",
+        nargs="+",
+        type=_place,
+        metavar="DIR",
+        help="directory of journals, or one journal",
     )
     add_rules(parser)
     parser.add_argument(
@@ -35,7 +39,7 @@ def add(actions: Commands) -> None:
         type=count,
         default=2_000_000,
         metavar="N",
-        help="rows in memory at a time, at about 200 bytes each (default: %(default)s)",
+        help="most rows in memory, at about 200 bytes each (default: %(default)s)",
     )
 
 
@@ -44,28 +48,28 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--in-order",
         action="store_true",
-        help="each sender's messages must come in order, as they must on FIFO queues",
+        help="require the order of each sender's messages also on standard queues",
     )
     parser.add_argument(
         "--allow",
         action="append",
         default=[],
         choices=FAULTS,
-        help="count such messages, but do not fail for them; may be repeated",
+        help="violation that is counted and does not fail the check; may be repeated",
     )
     parser.add_argument(
         "--clock-skew",
         type=number,
         default=0,
         metavar="MS",
-        help="how far the clocks of the clients may be apart (default: %(default)s)",
+        help="largest difference between the clocks of clients (default: %(default)s)",
     )
     parser.add_argument(
         "--histories",
         type=number,
         default=10,
         metavar="N",
-        help="tell so many messages of each fault with all that was seen (default: %(default)s)",
+        help="messages of each violation to print with their history (default: %(default)s)",
     )
 
 
@@ -78,14 +82,14 @@ class _Reader:
 
     def read(self, rows: int) -> None:
         if self.stopped:
-            raise InterruptedError("nobody waits for the check any more")
+            raise InterruptedError("the check was cancelled")
         self.rows += rows
 
 
 def _place(text: str) -> Path:
     path = Path(text)
     if not path.exists():
-        raise argparse.ArgumentTypeError(f"{text!r} does not exist")
+        raise argparse.ArgumentTypeError(f"{text!r} does not exist; name a directory of journals")
     return path
 
 

@@ -60,19 +60,22 @@ def add(actions: Commands) -> None:
         actions,
         "run",
         _run,
-        "send and receive messages, measure it, and account for every one",
+        "send and receive messages, measure rates and times, and account for every message",
         "dovemq load run --senders 8 --receivers 8 --messages 1000",
     )
     add_options(parser)
     parser.add_argument(
-        "--journal", type=new_directory, metavar="DIR", help="keep the journals in a new directory"
+        "--journal",
+        type=new_directory,
+        metavar="DIR",
+        help="new directory of the journals, which are kept",
     )
     parser.add_argument(
         "--trace",
         dest="traces",
         type=location,
         metavar="PLACE",
-        help="directory or URI for a lifecycle trace",
+        help="directory or URI of a lifecycle trace of the run",
     )
     add_rules(parser)
     add_target(parser)
@@ -180,7 +183,7 @@ def print_result(result: "LoadResult") -> None:
     if result.failure is not None:
         print(f"\nended early: {result.failure}")
     elif result.interrupted:
-        print("\ninterrupted: what has not come is not held against the service")
+        print("\ninterrupted: missing messages do not count as lost")
 
 
 def _counts(each: "Repetition") -> Iterator[tuple[str, object]]:
@@ -190,6 +193,6 @@ def _counts(each: "Repetition") -> Iterator[tuple[str, object]]:
     if each.misses:
         yield "empty receives", each.misses
     if each.foreign:
-        yield "messages of others", each.foreign
+        yield "foreign messages", each.foreign
     for what, times in each.failures.items():
         yield f"failed {what}", times

@@ -37,17 +37,22 @@ def add(commands: Commands) -> None:
         commands,
         "capacity",
         _run,
-        "the fewest partitions and consumers, by cost, that keep a latency at each load",
+        "find the cheapest partitions and consumers that keep a latency at each load",
         "dovemq pipeline capacity --arrival-rate 300 --service-rate 10 --partition-rate 120 "
         "--partitions 1:8 --consumers 32:64:4 --load 0.5,1,1.5 --target 0.2 --level 0.95",
     )
     _add_queue(parser)
     add = parser.add_argument
     add("--target", type=real, required=True, metavar="SECONDS", help="latency to keep")
-    add("--level", type=real, metavar="P", help="a quantile, such as 0.95 (default: the mean)")
-    add("--partition-cost", type=real, default=1.0, metavar="COST", help="default: 1")
-    add("--consumer-cost", type=real, default=1.0, metavar="COST", help="default: 1")
-    add("--plot", type=picture, metavar="FILE", help="latency as heat maps: .png, .svg or .pdf")
+    add(
+        "--level",
+        type=real,
+        metavar="P",
+        help="quantile of the latency, such as 0.95 (default: the mean)",
+    )
+    add("--partition-cost", type=real, default=1.0, metavar="COST", help="cost of one (default: 1)")
+    add("--consumer-cost", type=real, default=1.0, metavar="COST", help="cost of one (default: 1)")
+    add("--plot", type=picture, metavar="FILE", help="heat maps of the latency: .png, .svg or .pdf")
     add(
         "--method",
         choices=("analytic", "kernel"),
@@ -56,12 +61,20 @@ def add(commands: Commands) -> None:
     )
     group = parser.add_argument_group("simulation", "For --method kernel.")
     group.add_argument(
-        "--half-width", type=real, default=0.02, metavar="SHARE", help="default: 0.02"
+        "--half-width",
+        type=real,
+        default=0.02,
+        metavar="SHARE",
+        help="relative half-width of the intervals (default: 0.02)",
     )
     group.add_argument(
-        "--replications-max", type=number, default=200, metavar="N", help="default: 200"
+        "--replications-max",
+        type=number,
+        default=200,
+        metavar="N",
+        help="most replications (default: 200)",
     )
-    group.add_argument("--seed", type=number, default=0, help="default: 0")
+    group.add_argument("--seed", type=number, default=0, help="random seed (default: 0)")
     add_keeping(group, "default: nothing is kept")
     add_spark(parser)
 
@@ -72,22 +85,38 @@ def _add_queue(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         type=existing_file,
         metavar="PLAN.toml",
-        help="rates of a topic, as pipeline calibrate writes them; flags come before them",
+        help="TOML file with the rates of a topic, as from pipeline calibrate; flags override it",
     )
     add = parser.add_argument
-    add("--topic", metavar="NAME", help="of the file (default: its only one)")
-    add("--arrival-rate", type=real, metavar="RATE", help="messages per second, at load 1")
-    add("--service-rate", type=real, metavar="RATE", help="of one consumer, per second")
-    add("--arrival-scv", type=real, metavar="C2", help="default: 1")
-    add("--service-scv", type=real, metavar="C2", help="default: 1")
+    add("--topic", metavar="NAME", help="topic of the file (default: its only one)")
+    add("--arrival-rate", type=real, metavar="RATE", help="messages per second at load 1")
+    add("--service-rate", type=real, metavar="RATE", help="messages per second of one consumer")
+    add(
+        "--arrival-scv",
+        type=real,
+        metavar="C2",
+        help="squared coefficient of variation (default: 1)",
+    )
+    add(
+        "--service-scv",
+        type=real,
+        metavar="C2",
+        help="squared coefficient of variation (default: 1)",
+    )
     add(
         "--partition-rate",
         type=real,
         metavar="RATE",
-        help="messages per second that one partition passes on (default: any number)",
+        help="messages per second of one partition (default: no limit)",
     )
-    add("--partitions", type=whole_axis, required=True, metavar="LIST", help="1,2,4 or 1:8")
-    add("--consumers", type=whole_axis, required=True, metavar="LIST", help="in all; 8:64:8")
+    add(
+        "--partitions",
+        type=whole_axis,
+        required=True,
+        metavar="LIST",
+        help="numbers, as 1,2,4 or 1:8",
+    )
+    add("--consumers", type=whole_axis, required=True, metavar="LIST", help="totals, as 8:64:8")
     add("--load", type=axis, default=[1.0], metavar="LIST", help="factors of the arrival rate")
 
 

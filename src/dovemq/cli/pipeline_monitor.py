@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dovemq.cli.command import OK, Commands, WrongUse, add_command, add_target, count, duration_ms
 from dovemq.cli.ending import ended_by_signals, set_by_interruption
 from dovemq.cli.output import print_json, print_table, time_text
-from dovemq.cli.pipeline_options import (
-    add_spark,
-    local_directory,
-    pipeline_job,
-    spark_plan,
-)
+from dovemq.cli.pipeline_options import add_spark, local_directory, pipeline_job, spark_plan
 from dovemq.cli.target import Target, find_target
 from dovemq.client.errors import ClientError, Refused
 from dovemq.pipeline.places import local_path
@@ -33,14 +28,7 @@ _PUBLISHED: Final = (
     "out_of_order",
     "displacement",
 )
-_COLUMNS: Final = (
-    "messages",
-    "received",
-    "duplicates",
-    "absent",
-    "open",
-    "out_of_order",
-)
+_COLUMNS: Final = ("messages", "received", "duplicates", "absent", "open", "out_of_order")
 
 
 def add(kinds: Commands) -> None:
@@ -48,18 +36,18 @@ def add(kinds: Commands) -> None:
         kinds,
         "monitor",
         _run,
-        "watch what queues lose, repeat and reorder, while their traces grow",
+        "watch loss, duplicates and order of queues while their traces grow",
         "dovemq pipeline monitor ./trace --out ./watched --publish",
     )
     parser.add_argument(
-        "traces", metavar="TRACES", help="directory of a trace, or a URI that Spark knows"
+        "traces", metavar="TRACES", help="directory of a trace, or a URI that Spark can read"
     )
     parser.add_argument(
         "--out",
         type=local_directory,
         required=True,
         metavar="DIR",
-        help="figures, state and checkpoint; a monitor that is started again goes on there",
+        help="directory of figures, state and checkpoint, from which a monitor continues",
     )
     _add_bounds(parser)
     when = parser.add_mutually_exclusive_group()
@@ -68,11 +56,15 @@ def add(kinds: Commands) -> None:
         type=duration_ms,
         default=10_000,
         metavar="TIME",
-        help="look for new files that often, until Ctrl-C (default: 10s)",
+        help="interval of looking for new files, until Ctrl-C (default: 10s)",
     )
-    when.add_argument("--available-now", action="store_true", help="take what is there, and end")
+    when.add_argument(
+        "--available-now", action="store_true", help="read the files that exist, and end"
+    )
     parser.add_argument(
-        "--publish", action="store_true", help="tell the admin API of the server after each batch"
+        "--publish",
+        action="store_true",
+        help="send the figures to the admin API of the server after each batch",
     )
     add_spark(parser)
     add_target(parser)
@@ -80,15 +72,15 @@ def add(kinds: Commands) -> None:
 
 def _add_bounds(parser: argparse.ArgumentParser) -> None:
     for name, default, text in (
-        ("--late", "60s", "how long rows are waited for that other files may still bring"),
-        ("--horizon", "15m", "a message that was not received for so long is lost"),
+        ("--late", "60s", "wait for rows that later files may bring"),
+        ("--horizon", "15m", "time after which a message that was not received is lost"),
     ):
         help_text = f"{text} (default: {default})"
         parser.add_argument(
             name, type=duration_ms, default=duration_ms(default), metavar="TIME", help=help_text
         )
     for name, number, text in (
-        ("--messages-max", 1_000_000, "most messages of a queue to remember"),
+        ("--messages-max", 1_000_000, "most remembered messages of a queue"),
         ("--files-max", 8, "most files of a batch"),
     ):
         help_text = f"{text} (default: %(default)s)"
@@ -143,7 +135,7 @@ def _teller(args: argparse.Namespace, target: Target | None) -> "Callable[[Batch
 
 def _print_batch(batch: "Batch") -> None:
     newest = max((row["last_us"] for row in batch.figures), default=0)
-    bad = f", {batch.quarantined} of them bad" if batch.quarantined else ""
+    bad = f", {batch.quarantined} of them invalid" if batch.quarantined else ""
     print(f"\nbatch {batch.number}: {batch.rows} rows{bad}; up to {time_text(newest // 1_000)}")
     heads = [name.upper().replace("_", " ") for name in ("queue", *_COLUMNS, "displacement")]
     print_table(heads, [_cells(row) for row in batch.figures])

@@ -23,18 +23,18 @@ def add(commands: Commands) -> None:
         commands,
         "sweep",
         _run,
-        "configurations × replications of a model over Spark: each figure with its interval",
+        "replicate the configurations of a model with Spark; figures have intervals",
         "dovemq pipeline sweep sweep.toml --out found --plot found.svg",
     )
     parser.add_argument(
         "file",
         type=existing_file,
         metavar="SPEC.toml",
-        help="model, grid, measures, run and replications",
+        help="TOML file of model, grid, measures, run and replications",
     )
     add_keeping(parser, "default: the name of the file with -sweep")
     parser.add_argument(
-        "--plot", type=picture, metavar="FILE", help="draw the measures as .png, .svg or .pdf"
+        "--plot", type=picture, metavar="FILE", help="picture of the measures: .png, .svg or .pdf"
     )
     add_spark(parser)
 

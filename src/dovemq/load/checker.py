@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dovemq.core import limits
 from dovemq.load.histories import Histories, MessageKey
-from dovemq.load.journals import JournalHeader, RequestOutcome
+from dovemq.load.journals import RECEIVE, SEND, JournalHeader, RequestOutcome
 from dovemq.load.judgement import (
     Cause,
     MessageVerdict,
@@ -38,37 +38,13 @@ ROWS_MAX: Final = 2_000_000
 """The most rows in memory, at about 200 bytes each."""
 HISTORIES_MAX: Final = 10
 
-SENDS: Final = np.dtype(
-    [
-        ("queue", "<u4"),
-        ("sender", "<u4"),
-        ("send_seq", "<i8"),
-        ("sent_us", "<i8"),
-        ("outcome", "u1"),
-        ("body_crc32", "<u4"),
-        ("message_id", "S36"),
-        ("answered_us", "<i8"),
-    ]
-)
-"""The columns of `SendRecord`."""
+SENDS: Final = np.dtype([(name, SEND[name]) for name in SendRecord.__struct_fields__])
 RECEIVES: Final = np.dtype(
     [
-        ("queue", "<u4"),
-        ("sender", "<u4"),
-        ("send_seq", "<i8"),
-        ("received_us", "<i8"),
-        ("place", "<i8"),
-        ("outcome", "u1"),
-        ("body_crc32", "<u4"),
-        ("message_id", "S36"),
-        ("receiver", "<u4"),
-        ("receive_count", "<u4"),
-        ("asked_us", "<i8"),
-        ("lease_until_us", "<i8"),
-        ("settled_us", "<i8"),
+        (name, np.int64 if name == "place" else RECEIVE[name])
+        for name in ReceiveRecord.__struct_fields__
     ]
 )
-"""The columns of `ReceiveRecord`."""
 
 
 class Rules(Struct, frozen=True):

@@ -71,7 +71,7 @@ class Undisturbed:
 
 class ProcessUnknown(DoveError):
     def __init__(self, pid: int) -> None:
-        super().__init__(f"there is no process {pid} here whose CPU could be told")
+        super().__init__(f"there is no process {pid} on this machine whose CPU time can be read")
 
 
 def tree_cpu_seconds(root: int) -> float:

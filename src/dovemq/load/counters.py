@@ -1,25 +1,22 @@
-"""Counts and response times of the clients of one process.
+"""Counts, response times and news of the clients of one process.
 
-The journals record each message. This module has what rates, response times and the end of a run
-are computed from.
+The journals record each message. Rates, response times and the end of a run are computed from this.
+`PendingMessages` decides when receivers may stop; the checker judges the run.
 """
 
-from collections import Counter
+from msgspec import Struct, field
 
-from msgspec import Struct
-
-from dovemq.load.timings import Packed, Timings
+from dovemq.load.timings import Timings
 
 
-class Activity:
+class Activity(Struct):
     """Requests of one kind. Requests before `counts_from_us` are left out of rates and times."""
 
-    def __init__(self) -> None:
-        self.counts_from_us = 0
-        self.messages = 0
-        self.messages_counted = 0
-        self.last_us = 0
-        self.timings = Timings()
+    counts_from_us: int = 0
+    messages: int = 0
+    messages_counted: int = 0
+    last_us: int = 0
+    timings: Timings = field(default_factory=Timings)
 
     def done(self, messages: int, from_us: int, now_us: int) -> None:
         self.messages += messages
@@ -28,22 +25,25 @@ class Activity:
             self.messages_counted += messages
             self.timings.add(now_us - from_us)
 
-    def tallied(self) -> "ActivityTally":
-        return ActivityTally(
-            self.messages,
-            self.messages_counted,
-            self.counts_from_us,
-            self.last_us,
-            self.timings.packed(),
-        )
 
+class WorkerTally(Struct):
+    """The totals of a worker.
 
-class ActivityTally(Struct, frozen=True):
-    messages: int
-    messages_counted: int
-    counts_from_us: int
-    last_us: int
-    timings: Packed
+    `misses` counts receives without a message, `foreign` messages that are not of this run.
+    """
+
+    sends: Activity = field(default_factory=Activity)
+    receives: Activity = field(default_factory=Activity)
+    settles: Activity = field(default_factory=Activity)
+    misses: int = 0
+    quits: int = 0
+    foreign: int = 0
+    corrupted: int = 0
+    failures: dict[str, int] = {}
+    cpu_seconds: float = 0.0
+
+    def count_failure(self, failure: str) -> None:
+        self.failures[failure] = self.failures.get(failure, 0) + 1
 
 
 class WorkerNews(Struct, frozen=True):
@@ -63,34 +63,12 @@ class WorkerNews(Struct, frozen=True):
     failure: str | None
 
 
-class WorkerTally(Struct, frozen=True):
-    """The totals of a worker at the end of a run.
-
-    `misses` counts receives without a message, `foreign` messages that are not of this run.
-    """
-
-    sends: ActivityTally
-    receives: ActivityTally
-    settles: ActivityTally
-    misses: int
-    quits: int
-    foreign: int
-    corrupted: int
-    failures: dict[str, int]
-    cpu_seconds: float
-
-
 class WorkerCounters:
+    """The tally so far, and the news since they were last asked for."""
+
     def __init__(self, worker: int) -> None:
         self._worker = worker
-        self.sends = Activity()
-        self.receives = Activity()
-        self.settles = Activity()
-        self.misses = 0
-        self.quits = 0
-        self.foreign = 0
-        self.corrupted = 0
-        self.failures: Counter[str] = Counter()
+        self.tally = WorkerTally()
         self.acknowledged: list[str] = []
         self.received: list[str] = []
         self.settled: list[str] = []
@@ -99,7 +77,7 @@ class WorkerCounters:
 
     def failed(self, what: str, error: Exception, now_us: int) -> None:
         code = getattr(error, "code", None) or type(error).__name__
-        self.failures[f"{what}: {code}"] += 1
+        self.tally.count_failure(f"{what}: {code}")
         self.eventful_us = now_us
 
     def news(self, *, sending: bool) -> WorkerNews:
@@ -108,8 +86,8 @@ class WorkerCounters:
             self.acknowledged,
             self.received,
             self.settled,
-            self.sends.messages,
-            self.settles.messages,
+            self.tally.sends.messages,
+            self.tally.settles.messages,
             sending,
             self.eventful_us,
             self.failure,
@@ -117,15 +95,57 @@ class WorkerCounters:
         self.acknowledged, self.received, self.settled = [], [], []
         return news
 
-    def tally(self, cpu_seconds: float) -> WorkerTally:
-        return WorkerTally(
-            self.sends.tallied(),
-            self.receives.tallied(),
-            self.settles.tallied(),
-            self.misses,
-            self.quits,
-            self.foreign,
-            self.corrupted,
-            dict(self.failures),
-            cpu_seconds,
-        )
+
+class PendingMessages:
+    """Holds the ids of messages that are under way, from the news of all workers.
+
+    Ids and not numbers: a repeated send may make two messages, and both are awaited.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self._missing: set[str] = set()
+        """Acknowledged, and not received yet."""
+        self._early: set[str] = set()
+        """Received, and not acknowledged yet."""
+        self._open: set[str] = set()
+        """Received, and not settled with an acknowledgement: they may be received again."""
+        self._sending = [True] * workers
+        self._sent_counts = [0] * workers
+        self._settled_counts = [0] * workers
+        self.eventful_us = 0
+        self.failure: str | None = None
+
+    def add(self, news: WorkerNews) -> None:
+        received = set(news.received)
+        self._missing.update(news.acknowledged)
+        self._early |= received
+        found = self._missing & self._early
+        self._missing -= found
+        self._early -= found
+        self._open |= received
+        self._open.difference_update(news.settled)
+        self._sending[news.worker] = news.sending
+        self._sent_counts[news.worker] = news.sent_count
+        self._settled_counts[news.worker] = news.settled_count
+        self.eventful_us = max(self.eventful_us, news.eventful_us)
+        self.failure = self.failure or news.failure
+
+    @property
+    def sending(self) -> bool:
+        return any(self._sending)
+
+    @property
+    def sent(self) -> int:
+        return sum(self._sent_counts)
+
+    @property
+    def settled(self) -> int:
+        return sum(self._settled_counts)
+
+    @property
+    def missing(self) -> int:
+        return len(self._missing)
+
+    @property
+    def open(self) -> int:
+        return len(self._open)

@@ -20,7 +20,7 @@ END_SECONDS_MAX: Final = 30.0
 
 class WorkerLost(DoveError):
     def __init__(self, number: int, code: int | None) -> None:
-        super().__init__(f"process {number} of the load ended before its time (exit code {code})")
+        super().__init__(f"process {number} of the load ended early (exit code {code})")
 
 
 class Crew(Protocol):

@@ -31,10 +31,7 @@ class Decay(Struct, frozen=True):
 
 
 def draw_decay(
-    directory: Path,
-    rng: random.Random,
-    kinds: Sequence[Kind] = KINDS,
-    files: Sequence[str] = FILES,
+    directory: Path, rng: random.Random, kinds: Sequence[Kind] = KINDS, files: Sequence[str] = FILES
 ) -> Decay | None:
     """Draws a damage; every byte of the files is equally likely. Returns None if they are empty."""
     sizes = {name: _size(directory / name) for name in files}

@@ -12,7 +12,6 @@ import enum
 import hashlib
 import struct
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Literal, Self
 
 import msgspec
@@ -128,12 +127,7 @@ class _Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __len__(self) -> int:
@@ -159,18 +153,7 @@ class SenderJournal(_Journal):
         """Records a send before it is made; a repeated send has its own row."""
         slot = chunk, at = self._rows.new()
         _SEND_ROW.pack_into(
-            chunk,
-            at,
-            0,
-            _UNKNOWN,
-            queue,
-            sender,
-            body_crc32,
-            send_seq,
-            now_us,
-            0,
-            b"",
-            size,
+            chunk, at, 0, _UNKNOWN, queue, sender, body_crc32, send_seq, now_us, 0, b"", size
         )
         chunk[at] = _WRITTEN
         return slot

@@ -13,7 +13,7 @@ PAUSE_MS_MAX: Final = 1_000
 
 class GaveUp(DoveError):
     def __init__(self, seconds: float, last: str) -> None:
-        super().__init__(f"no success for {seconds:.0f} seconds; at last: {last}")
+        super().__init__(f"no success for {seconds:.0f} seconds; last error: {last}")
 
 
 class Outage:

@@ -136,7 +136,7 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
         _must(
             not (self.fifo and self.resend) or self.send_batch == 1,
             "send_batch",
-            "1 on FIFO queues with resend: what a batch left out would come late",
+            "1 on FIFO queues with resend: a repeated part of a batch would be out of order",
         )
         clients = self.applications * max(self.senders, self.receivers)
         _must(self.processes <= clients, "processes", "at most as many as clients")

@@ -105,10 +105,10 @@ def _opened(path: Path) -> tuple[JournalHeader, int]:
         with path.open("rb") as file:
             start = file.read(len(MAGIC) + HEAD_LENGTH.size)
             if not start.startswith(MAGIC) or len(start) < len(MAGIC) + HEAD_LENGTH.size:
-                raise JournalUnreadable(path, "it does not start as one")
+                raise JournalUnreadable(path, "it has no journal header")
             (length,) = HEAD_LENGTH.unpack(start[len(MAGIC) :])
             if length > _HEAD_BYTES_MAX:
-                raise JournalUnreadable(path, "its head is too long")
+                raise JournalUnreadable(path, "its header is too long")
             return msgspec.json.decode(file.read(length), type=JournalHeader), head_bytes(length)
     except OSError as error:
         raise JournalUnreadable(path, error.strerror or str(error)) from None

@@ -72,7 +72,7 @@ class Receiver(Thread):
             return
         self.outage.over()
         if not messages:
-            self.counters.misses += 1
+            self.counters.tally.misses += 1
             return
         self.busy = True
         try:
@@ -83,9 +83,9 @@ class Receiver(Thread):
     async def _take(self, messages: Sequence[ReceivedMessage], from_us: int, asked_us: int) -> None:
         now_us = self.counters.eventful_us = self.now_us()
         told = [self._tell(each, asked_us, now_us) for each in messages]
-        self.counters.receives.done(len(messages), from_us, now_us)
+        self.counters.tally.receives.done(len(messages), from_us, now_us)
         if self._quits(self.number):
-            self.counters.quits += 1
+            self.counters.tally.quits += 1
             await self.client.close()
             self.client = self.new_client()
             return
@@ -104,10 +104,10 @@ class Receiver(Thread):
         body = message.body
         label = label_of(body)
         if label is None or label.run != self._run_name:
-            self.counters.foreign += 1
+            self.counters.tally.foreign += 1
             return None
         if not is_intact(body):
-            self.counters.corrupted += 1
+            self.counters.tally.corrupted += 1
         slot = self._journal.received(
             label.sender // self.plan.senders,
             self.number,
@@ -145,7 +145,7 @@ class Receiver(Thread):
                 self.counters.settled.append(message.message_id)
             elif failed[place].sender_fault:
                 self._journal.settle_refused(slot, now_us)
-        self.counters.settles.done(len(ours) - len(failed), asked_us, now_us)
+        self.counters.tally.settles.done(len(ours) - len(failed), asked_us, now_us)
 
     async def _failed_settles(
         self, messages: Sequence[ReceivedMessage]
@@ -156,7 +156,7 @@ class Receiver(Thread):
             return {}
         answer = await self.client.settle_batch(self._queue_url, receipts)
         for entry in answer.failed:
-            self.counters.failures[f"settle: {entry.code}"] += 1
+            self.counters.tally.count_failure(f"settle: {entry.code}")
         return {int(entry.id): entry for entry in answer.failed}
 
     def _pause_seconds(self) -> float:

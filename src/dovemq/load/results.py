@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from dovemq.load.counters import ActivityTally, WorkerTally
+from dovemq.load.counters import Activity, WorkerTally
 from dovemq.load.report import CheckReport
 from dovemq.load.timings import Times, joined
 
@@ -88,7 +88,7 @@ class LoadResult(Struct, frozen=True):
         return {name: figure([row[name] for row in rows]) for name in names}
 
 
-def measured(tallies: Sequence[ActivityTally]) -> RequestStatistics:
+def measured(tallies: Sequence[Activity]) -> RequestStatistics:
     from_us = max(tally.counts_from_us for tally in tallies)
     last_us = max(tally.last_us for tally in tallies)
     counted = sum(tally.messages_counted for tally in tallies)

@@ -13,10 +13,9 @@ from dovemq.core.locations import Location
 from dovemq.core.ports import Clock
 from dovemq.load.checker import STRICT, Rules, check
 from dovemq.load.costs import ProcessUnknown, tree_cpu_seconds
-from dovemq.load.counters import WorkerTally
+from dovemq.load.counters import PendingMessages, WorkerTally
 from dovemq.load.crew import Crew, LocalCrew, ProcessCrew
 from dovemq.load.judgement import Violation
-from dovemq.load.pending import PendingMessages
 from dovemq.load.plan import LoadPlan, Phases, PlanInvalid
 from dovemq.load.queues import RunQueues
 from dovemq.load.reading import open_journals

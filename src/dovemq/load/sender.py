@@ -141,7 +141,7 @@ class Sender(Thread):
                 for slot in slots:
                     self._journal.refused(slot, self.now_us())
             return drafts, failure
-        self.counters.sends.done(len(drafts) - len(left), from_us, self.now_us())
+        self.counters.tally.sends.done(len(drafts) - len(left), from_us, self.now_us())
         return left, error
 
     async def _send_one(self, draft: PreparedMessage) -> SendMessageResponse:

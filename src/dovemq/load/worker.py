@@ -68,12 +68,13 @@ class Worker:
         self._cpu_then = time.process_time()
 
     def send(self, starts_us: int) -> None:
-        self._counters.sends.counts_from_us = starts_us + self._warm_up_us
+        self._counters.tally.sends.counts_from_us = starts_us + self._warm_up_us
         for thread in self._senders:
             thread.start(starts_us)
 
     def receive(self, starts_us: int) -> None:
-        for activity in (self._counters.receives, self._counters.settles):
+        tally = self._counters.tally
+        for activity in (tally.receives, tally.settles):
             activity.counts_from_us = starts_us + self._warm_up_us
         for thread in self._receivers:
             thread.start(starts_us)
@@ -93,7 +94,9 @@ class Worker:
             self._receives.close()
         for thread in threads:
             thread.must_be_well()
-        return self._counters.tally(time.process_time() - self._cpu_then)
+        tally = self._counters.tally
+        tally.cpu_seconds = time.process_time() - self._cpu_then
+        return tally
 
 
 async def serve() -> None:

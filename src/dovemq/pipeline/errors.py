@@ -24,7 +24,7 @@ class JavaUnfit(PipelineError):
     def __init__(self, found: str, versions: Sequence[int]) -> None:
         needed = " or ".join(map(str, versions))
         super().__init__(
-            f"Spark needs Java {needed}, and {found}: install openjdk-{versions[0]}-jre-headless "
+            f"Spark needs Java {needed}, but {found}: install openjdk-{versions[0]}-jre-headless "
             "(Debian, Ubuntu) or another JDK of that version, or name one by JAVA_HOME"
         )
         self.found = found
@@ -34,8 +34,9 @@ class JavaUnfit(PipelineError):
 class PythonUnset(PipelineError):
     def __init__(self, chosen: str, running: str) -> None:
         super().__init__(
-            f"Spark would run {chosen}, and this program runs {running}: set PYSPARK_PYTHON before "
-            "the session begins to a Python with dovemq[spark] on the driver and all executors"
+            f"Spark would run {chosen}, and this program runs {running}: before the session "
+            "starts, set PYSPARK_PYTHON to a Python with dovemq[spark] on the driver and all "
+            "executors"
         )
 
 
@@ -48,8 +49,8 @@ class SparkMissing(PipelineError):
 class StorageFailed(PipelineError):
     def __init__(self, places: Sequence[str], reason: str) -> None:
         super().__init__(
-            f"Spark cannot use {', '.join(places)}: {reason}; docs/how-to/spark-cluster.md tells "
-            "what it needs for HDFS and S3"
+            f"Spark cannot use {', '.join(places)}: {reason}; docs/how-to/spark-cluster.md "
+            "describes what it needs for HDFS and S3"
         )
         self.places = tuple(places)
 

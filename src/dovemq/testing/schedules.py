@@ -101,12 +101,7 @@ class Schedule:
     """One run: a service over the store, its clients, and their journals."""
 
     def __init__(
-        self,
-        seed: int,
-        nature: Nature,
-        workload: Workload,
-        new_store: NewStore,
-        clock: VirtualLoop,
+        self, seed: int, nature: Nature, workload: Workload, new_store: NewStore, clock: VirtualLoop
     ) -> None:
         self._rng = random.Random(seed)
         self._clock = clock

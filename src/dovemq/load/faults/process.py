@@ -71,10 +71,7 @@ class ServerProcess:
             self.kill()
             raise StartFailed(f"dovemq serve did not start:\n{self.log_tail()}")
         self._announcement = msgspec.json.decode(line, type=Announcement)
-        self._ports = (
-            self.endpoint_url.rpartition(":")[2],
-            self.admin_url.rpartition(":")[2],
-        )
+        self._ports = (self.endpoint_url.rpartition(":")[2], self.admin_url.rpartition(":")[2])
         return self
 
     def stop(self, seconds_max: float = STOP_SECONDS_MAX) -> int:

@@ -208,7 +208,7 @@ class _Loaded:
 def _check(spec: FaultSpec, plan: LoadPlan, stage: Stage) -> None:
     if stage.endpoint is not None and spec.needs_server:
         raise FaultsImpossible(
-            "faults of [server], [disk] and [clock] need a server of their own: name none"
+            "faults of [server], [disk] and [clock] need a server that this run starts: name none"
         )
     if plan.processes > 1 and spec.client.quit:
         raise FaultsImpossible("receivers that quit need --processes 1")

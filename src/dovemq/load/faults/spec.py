@@ -24,7 +24,7 @@ Offset = Annotated[int, Meta(ge=0, le=CLOCK_MS_MAX)]
 
 class FaultSpecInvalid(DoveError):
     def __init__(self, place: str, found: str) -> None:
-        super().__init__(f"{place}: {found}; docs/how-to/faults.md lists what may be set")
+        super().__init__(f"{place}: {found}; docs/how-to/faults.md lists the settings")
 
 
 class _Table(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -133,5 +133,5 @@ def parse_spec(document: Mapping[str, Any], place: str) -> FaultSpec:
     if spec.network.total > 1:
         raise FaultSpecInvalid(place, "the chances of [network] add up to more than 1")
     if spec.disk.power_cut and not spec.server.kill_mttf_seconds:
-        raise FaultSpecInvalid(place, "power_cut says what a kill does, and [server] asks for none")
+        raise FaultSpecInvalid(place, "power_cut needs kills: set kill_mttf_seconds in [server]")
     return spec

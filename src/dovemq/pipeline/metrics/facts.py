@@ -99,11 +99,7 @@ def _of_order(order: DataFrame) -> DataFrame:
 
 
 def _fact(
-    measure: str,
-    condition: str,
-    window: str = "window",
-    value: str | None = None,
-    count: str = "1",
+    measure: str, condition: str, window: str = "window", value: str | None = None, count: str = "1"
 ) -> "Column":
     """Returns a fact for rows that meet the condition; `value` is an exact time."""
     total = "0L" if value is None else "total" if value == "value" else value

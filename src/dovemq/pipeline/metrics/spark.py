@@ -46,10 +46,7 @@ def measured(events: "DataFrame", window_us: int) -> Iterator[Tables]:
 
 
 def metrics_spark(
-    session: "SparkSession",
-    places: Sequence[str],
-    window_us: int,
-    output: Output | None = None,
+    session: "SparkSession", places: Sequence[str], window_us: int, output: Output | None = None
 ) -> MetricsReport:
     """Measures all traces in and below the places, and writes the tables."""
 

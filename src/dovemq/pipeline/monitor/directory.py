@@ -62,7 +62,7 @@ class MonitorDirectory:
         except msgspec.DecodeError:
             raise PlaceUnfit(self.directory, f"{file.name} cannot be read") from None
         if begun != terms:
-            raise PlaceUnfit(self.directory, f"it was begun with {_told(begun)}")
+            raise PlaceUnfit(self.directory, f"it was started with {_terms_text(begun)}")
 
     def state(self, batch: int) -> Path:
         return self._states / f"{batch:09d}"
@@ -100,9 +100,9 @@ class MonitorDirectory:
             file.unlink()
 
 
-def _told(terms: Terms) -> str:
+def _terms_text(terms: Terms) -> str:
     bounds = terms.bounds
     return (
-        f"the traces of {terms.traces}, rows waited for {bounds.late_us / 1e6:g} s, a horizon of "
-        f"{bounds.horizon_us / 1e6:g} s and {bounds.messages_max} messages at most"
+        f"the traces of {terms.traces}, --late {bounds.late_us / 1e6:g}s, --horizon "
+        f"{bounds.horizon_us / 1e6:g}s and --messages-max {bounds.messages_max}"
     )

@@ -87,7 +87,7 @@ class Monitor:
     def _step(self, batch: "DataFrame", number: int) -> None:
         with self._one_batch:
             if self._stopping:
-                raise MonitorFailed("it was told to")
+                raise MonitorFailed("it was stopped")
             self._take(batch, number)
 
     def _take(self, batch: "DataFrame", number: int) -> None:

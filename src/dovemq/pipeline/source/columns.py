@@ -109,10 +109,7 @@ def peeked_batch(documents: Sequence[Mapping[str, Any]], region: str) -> pa.Reco
 
 def _received_attributes(attributes: Mapping[str, AttributeValue]) -> list[tuple[str, Any]]:
     return [
-        (
-            name,
-            {"type": each.data_type, "value": each.string_value, "binary": each.binary_value},
-        )
+        (name, {"type": each.data_type, "value": each.string_value, "binary": each.binary_value})
         for name, each in attributes.items()
     ]
 

@@ -11,11 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
-    ReadLimit,
-    ReadMaxRows,
-    SupportsTriggerAvailableNow,
-)
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from dovemq.pipeline.source.driver import Driver
 from dovemq.pipeline.source.options import MESSAGES, ReceiveOptions

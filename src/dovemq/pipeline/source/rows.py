@@ -20,14 +20,7 @@ from dovemq.pipeline.source.errors import ColumnsRefused
 from dovemq.sqs.shapes import AttributeValue, SendEntry
 
 BODIES: Final = ("body", "value")
-SENT: Final = (
-    *BODIES,
-    "attributes",
-    "group_id",
-    "deduplication_id",
-    "delay_seconds",
-    "trace",
-)
+SENT: Final = (*BODIES, "attributes", "group_id", "deduplication_id", "delay_seconds", "trace")
 _TRACE: Final = "AWSTraceHeader"
 _WHOLE: Final = (ByteType, ShortType, IntegerType, LongType)
 

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovemq.load.checker import Rules, check
-from dovemq.load.judgement import Cause, Slack, Violation
+from dovemq.load.judgement import Cause, CheckReport, Slack, Violation
 from dovemq.load.reading import open_journals
-from dovemq.load.report import CheckReport
 from tests.load import fake_run
 from tests.load.fake_run import FakeRun, Send
 from tests.load.plain_checker import plainly_checked

@@ -13,9 +13,9 @@ from dovemq.core.queue import Queue, QueueKey, QueueSettings
 from dovemq.load.checker import Rules
 from dovemq.load.judgement import Violation
 from dovemq.stores.memory import MemoryPartition
+from dovemq.testing.clock import Stuck, VirtualLoop, run_virtually
 from dovemq.testing.nasty import CALM, AnswerLost, NastyStore, Nature, natures
 from dovemq.testing.schedules import EXACT, Workload, new_memory_store, play
-from dovemq.testing.virtual import Stuck, VirtualLoop, run_virtually
 from tests.contract import bugs
 
 SCHEDULES = int(os.environ.get("DOVETEST_SCHEDULES", "20"))

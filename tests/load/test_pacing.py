@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from dovemq.load.outage import PAUSE_MS_MAX, GaveUp, Outage
-from dovemq.load.pacing import TIMER_US_MAX, ClosedPace, OpenPace
+from dovemq.load.pacing import PAUSE_MS_MAX, TIMER_US_MAX, ClosedPace, GaveUp, OpenPace, Outage
 from dovemq.load.plan import ArrivalPattern
-from dovemq.testing.virtual import VirtualLoop, run_virtually
+from dovemq.testing.clock import VirtualLoop, run_virtually
 
 SECOND_US = 1_000_000
 TURN_US = 10

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dovemq.pipeline.errors import JavaUnfit
-from dovemq.pipeline.java import check_java
-from dovemq.pipeline.session import SparkPlan, spark_session
+from dovemq.pipeline.session import SparkPlan, check_java, spark_session
 from dovemq.testing.hadoop_jars import JarsMissing, hdfs_jars, s3a_jars
 from dovemq.testing.local_hdfs import LocalHdfs
 from dovemq.testing.local_s3 import LocalS3

@@ -8,10 +8,9 @@ from threading import Event
 import pyarrow as pa
 
 from dovemq.models.sweeping import Findings, Sweep, read_sweep
-from dovemq.pipeline.sweep.job import BatchSizer, SweepProgress, run_sweep, take_up
+from dovemq.pipeline.sweep.job import BatchSizer, SweepProgress, results, run_sweep, take_up
 from dovemq.pipeline.sweep.ledger import opened_ledger
 from dovemq.pipeline.sweep.replicating import Replicate, replicated
-from dovemq.pipeline.sweep.table import results
 
 TEXT = """
 model = "queue"

@@ -16,8 +16,7 @@ import pytest
 
 from dovemq.cli import main
 from dovemq.client.sync import BlockingAdminClient, BlockingSqsClient
-from dovemq.pipeline.monitor.directory import MonitorDirectory, Terms
-from dovemq.pipeline.monitor.errors import PlaceTaken, PlaceUnfit
+from dovemq.pipeline.monitor.directory import MonitorDirectory, PlaceTaken, PlaceUnfit, Terms
 from dovemq.pipeline.monitor.watch import Bounds
 from dovemq.testing.local_server import LocalServer
 from tests.pipeline.watching import SECOND_US, expected, found, history, write_trace, write_traces

@@ -10,7 +10,7 @@ import pytest
 
 from dovemq.models.consistency import clean_cuts, order_of, ranks
 from dovemq.pipeline.metrics.order import order
-from dovemq.pipeline.metrics.runs import runs
+from dovemq.pipeline.metrics.order_kernel import runs
 from tests.pipeline.plain_metrics import displacement, longest_in_order
 
 if TYPE_CHECKING:

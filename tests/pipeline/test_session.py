@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dovemq.pipeline.errors import JavaUnfit
-from dovemq.pipeline.java import check_java
-from dovemq.pipeline.shipping import pack
+from dovemq.pipeline.session import check_java, pack
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,7 +69,7 @@ def _in_archive(program: str, archive: Path) -> str:
 def test_a_package_inside_an_archive_can_be_sent_on(tmp_path: Path) -> None:
     archive = pack(tmp_path)
     (tmp_path / "again").mkdir()
-    program = "import pathlib, sys; from dovemq.pipeline.shipping import pack; "
+    program = "import pathlib, sys; from dovemq.pipeline.session import pack; "
     _in_archive(program + f"pack(pathlib.Path({str(tmp_path / 'again')!r}))", archive)
     again = zipfile.ZipFile(tmp_path / "again" / "dovemq.zip")
     assert again.namelist() == zipfile.ZipFile(archive).namelist()

@@ -18,8 +18,7 @@ import pytest
 from dovemq.models.analytic import Vma, mmc, vma
 from dovemq.models.petri import write_net
 from dovemq.models.sweeping import Findings, read_sweep
-from dovemq.pipeline.sweep.errors import ReplicationFailed
-from dovemq.pipeline.sweep.ledger import ROWS
+from dovemq.pipeline.sweep.ledger import ROWS, ReplicationFailed
 from dovemq.pipeline.sweep.replicating import ASKED, on_spark, replications
 from dovemq.testing.spark_cluster import SparkCluster
 from tests.models.petri.queueing import station

@@ -11,9 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dovemq.pipeline.sweep.errors import LedgerOfAnother, LedgerTaken, LedgerUnreadable
 from dovemq.pipeline.sweep.job import KEEP_SECONDS, ROWS_FIRST, BatchSizer, SweepProgress
-from dovemq.pipeline.sweep.ledger import opened_ledger
+from dovemq.pipeline.sweep.ledger import (
+    LedgerOfAnother,
+    LedgerTaken,
+    LedgerUnreadable,
+    opened_ledger,
+)
 from dovemq.pipeline.sweep.replicating import Replicate
 from tests.pipeline.sweeping import TEXT, contents, here, run_in, sweep_of
 

@@ -13,7 +13,7 @@ from dovemq.cli.target import Target, find_target, resolved_settings
 from dovemq.client.errors import ClientError, Refused
 from dovemq.core.errors import DoveError
 from dovemq.pipeline.errors import JavaUnfit, SparkMissing
-from dovemq.pipeline.java import check_java
+from dovemq.pipeline.session import check_java
 from dovemq.settings import FILE_FLAG, Resolved, all_settings
 
 

@@ -12,7 +12,7 @@ from dovemq.cli.output import Progress, print_json, print_pairs
 
 if TYPE_CHECKING:
     from dovemq.load.checker import Rules
-    from dovemq.load.report import CheckReport
+    from dovemq.load.judgement import CheckReport
 
 FAULTS: Final = ("lost", "corrupted", "strange", "returned", "collided", "doubled", "named", "late")
 _EXTRA: Final = "this command needs numpy: pip install 'dovemq[models]'"

@@ -91,7 +91,7 @@ def _nothing_common(found: Sequence["Calibration"]) -> str:
 
 
 async def _observed(args: argparse.Namespace, periods: Sequence[list[str]]) -> list["Observed"]:
-    from dovemq.pipeline.calibration.engines import observed
+    from dovemq.pipeline.engines import observed
 
     done: list[Observed] = []
     async with Progress(lambda: f"{len(done)} of {len(periods)} periods read"):

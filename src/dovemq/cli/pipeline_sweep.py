@@ -42,7 +42,7 @@ def add(commands: Commands) -> None:
 def _run(args: argparse.Namespace) -> int:
     with pipeline_job() as ending:
         from dovemq.models.sweeping import read_sweep
-        from dovemq.pipeline.sweep.table import results
+        from dovemq.pipeline.sweep.job import results
 
         sweep = read_sweep(read_toml(args.file), lambda name: _beside(args.file, name))
         folder = args.out or Path(f"{args.file.stem}-sweep")

@@ -40,9 +40,8 @@ def swept(
     args: argparse.Namespace, sweep: "Sweep", folder: Path, ending: Ending, *, kept: bool = True
 ) -> "tuple[Findings, list[Path]]":
     """The figures and the files that hold them. Spark is started only if something is left."""
-    from dovemq.pipeline.sweep.job import SweepProgress, take_up
+    from dovemq.pipeline.sweep.job import SweepProgress, results, take_up
     from dovemq.pipeline.sweep.ledger import opened_ledger
-    from dovemq.pipeline.sweep.table import results
 
     with opened_ledger(folder, sweep.identity()) as ledger:
         findings = take_up(sweep, ledger)

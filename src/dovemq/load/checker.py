@@ -20,8 +20,10 @@ from dovemq.load.histories import Histories, MessageKey
 from dovemq.load.journals import RECEIVE, SEND, JournalHeader, RequestOutcome
 from dovemq.load.judgement import (
     Cause,
+    CheckReport,
     MessageVerdict,
     ReceiveRecord,
+    RequestCounts,
     SendRecord,
     Slack,
     Violation,
@@ -29,7 +31,6 @@ from dovemq.load.judgement import (
 )
 from dovemq.load.ordering import FIRST_RECEIVE, Ordering, Ranks
 from dovemq.load.reading import BLOCK_ROWS, Rows, Source
-from dovemq.load.report import CheckReport, RequestCounts
 from dovemq.load.sieve import KEY, MessageGroups, grouped, plain
 from dovemq.load.sorting import Sorter, in_ranges
 from dovemq.models.consistency import Consistency

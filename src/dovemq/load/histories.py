@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dovemq.load.journals import RequestOutcome
-from dovemq.load.judgement import Violation
+from dovemq.load.judgement import Culprit, Violation
 from dovemq.load.reading import Rows, Source
-from dovemq.load.report import Culprit
 
 
 class MessageKey(NamedTuple):

@@ -1,4 +1,4 @@
-"""Judges one message by everything that its senders and receivers saw.
+"""Judges one message by everything that its senders and receivers saw; the report of a check.
 
 Only certain violations count. A request whose answer was lost may have been done or not, and a
 lease may have started at any time between request and answer; the reading that is best for the
@@ -6,7 +6,7 @@ service is used.
 """
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -181,3 +181,50 @@ def _cause(delivery: ReceiveRecord, earlier: Sequence[ReceiveRecord], slack: Sla
     if any(known_us < each.lease_until_us for each in earlier):
         return Cause.COLLIDED
     return Cause.TIMED_OUT
+
+
+class RequestCounts(Struct, frozen=True):
+    """The outcomes of sends, or of settles, as far as their clients know."""
+
+    acknowledged: int
+    refused: int
+    unknown: int
+
+
+class Culprit(Struct, frozen=True):
+    """A message that violates the rules, and everything that was seen of it."""
+
+    faults: tuple[Violation, ...]
+    queue: str
+    sender: int
+    send_seq: int
+    history: tuple[str, ...]
+
+
+class CheckReport(Struct, frozen=True):
+    """The account of all messages of a run.
+
+    `messages` were acknowledged, or received without an acknowledgement. `in_doubt` were neither
+    acknowledged nor received, and are not counted. `received` counts messages, `receives` all
+    receives. `left` were received and not settled with an acknowledgement. `late` were first
+    received after a later message of their stream, whether order was required or not. `faults`
+    counts messages; a message may have several.
+    """
+
+    sends: RequestCounts
+    settles: RequestCounts
+    messages: int
+    in_doubt: int
+    receives: int
+    received: int
+    left: int
+    late: int
+    duplicates: Mapping[Cause, int]
+    faults: Mapping[Violation, int]
+    allowed: tuple[Violation, ...]
+    rates: Mapping[str, float]
+    culprits: tuple[Culprit, ...]
+
+    @property
+    def failed(self) -> bool:
+        return any(count for fault, count in self.faults.items() if fault not in self.allowed)

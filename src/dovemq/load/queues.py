@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dovemq.client import ClientError, SqsClient, Unreachable
-from dovemq.load.outage import GaveUp, Outage
+from dovemq.load.pacing import GaveUp, Outage
 from dovemq.load.plan import LoadPlan
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from dovemq.load.counters import Activity, WorkerTally
-from dovemq.load.report import CheckReport
+from dovemq.load.judgement import CheckReport
 from dovemq.load.timings import Times, joined
 
 CONFIDENCE: Final = 0.95

@@ -15,12 +15,11 @@ from dovemq.load.checker import STRICT, Rules, check
 from dovemq.load.costs import ProcessUnknown, tree_cpu_seconds
 from dovemq.load.counters import PendingMessages, WorkerTally
 from dovemq.load.crew import Crew, LocalCrew, ProcessCrew
-from dovemq.load.judgement import Violation
+from dovemq.load.judgement import CheckReport, Violation
 from dovemq.load.plan import LoadPlan, Phases, PlanInvalid
 from dovemq.load.queues import RunQueues
 from dovemq.load.reading import open_journals
 from dovemq.load.receiver import Quits
-from dovemq.load.report import CheckReport
 from dovemq.load.results import LoadResult, Repetition, repetition
 from dovemq.load.threads import Share
 from dovemq.load.worker import NEWS_SECONDS

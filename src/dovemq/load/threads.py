@@ -12,7 +12,7 @@ from msgspec import Struct
 from dovemq.client import ClientError, Refused, SqsClient
 from dovemq.client.errors import Unconnected
 from dovemq.load.counters import WorkerCounters
-from dovemq.load.outage import GaveUp, Outage
+from dovemq.load.pacing import GaveUp, Outage
 from dovemq.load.plan import LoadPlan
 
 _SERVER_ERROR: Final = 500

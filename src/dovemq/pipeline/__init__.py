@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from dovemq.pipeline.calibration.spark import observations
     from dovemq.pipeline.events import EVENT_SCHEMA, quarantine, read_events, valid_events
-    from dovemq.pipeline.metrics.messages import messages
+    from dovemq.pipeline.metrics.messages import messages, requests
     from dovemq.pipeline.metrics.order import order
-    from dovemq.pipeline.metrics.requests import requests
     from dovemq.pipeline.metrics.spark import measured
 
 __all__ = [
@@ -44,7 +43,7 @@ _MODULES: Final = {
     "order": "metrics.order",
     "quarantine": "events",
     "read_events": "events",
-    "requests": "metrics.requests",
+    "requests": "metrics.messages",
     "valid_events": "events",
 }
 

@@ -22,8 +22,7 @@ from dovemq.pipeline.source import options
 from dovemq.pipeline.source.columns import SCHEMA, check_columns
 from dovemq.pipeline.source.errors import OptionRefused
 from dovemq.pipeline.source.reader import DrainReader, PeekReader, ReadPlan, StreamReader
-from dovemq.pipeline.source.rows import check_schema
-from dovemq.pipeline.source.writer import BatchWriter, QueueSink, StreamWriter
+from dovemq.pipeline.source.writer import BatchWriter, QueueSink, StreamWriter, check_schema
 
 FORMAT = "dovemq"
 

@@ -1,23 +1,89 @@
-"""Starts a Spark session on this machine, or on a cluster that gets this package sent."""
+"""Starts a Spark session on this machine, or on a cluster that gets this package sent.
+
+Checks the version of Java first. Executors that have not installed this package unpack it from an
+archive, because data files and compiled kernels need real files; their Python needs the libraries
+of the extra.
+"""
 
 import contextlib
 import importlib.util
 import os
+import re
 import shutil
+import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dovemq.pipeline.errors import PythonUnset, SparkMissing
-from dovemq.pipeline.java import check_java
-from dovemq.pipeline.shipping import UNPACKED, pack
+from dovemq.pipeline.errors import JavaUnfit, PythonUnset, SparkMissing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+VERSIONS: Final = (17, 21)
+ASK_SECONDS_MAX: Final = 60
+_VERSION: Final = re.compile(r'version "(?:1\.)?(\d+)')
+
+
+def check_java(environment: Mapping[str, str] = os.environ) -> Path:
+    """Returns the Java program that Spark will start: that of JAVA_HOME, or the first of the
+    path."""
+    program = _program(environment)
+    try:
+        asked = subprocess.run(
+            [program, "-version"], capture_output=True, text=True, timeout=ASK_SECONDS_MAX
+        )
+    except OSError as error:
+        raise JavaUnfit(f"{program} cannot be run ({error.strerror})", VERSIONS) from None
+    except subprocess.TimeoutExpired:
+        raise JavaUnfit(f"{program} does not answer", VERSIONS) from None
+    version = _VERSION.search(asked.stderr + asked.stdout)
+    if version is None:
+        raise JavaUnfit(f"{program} does not tell its version", VERSIONS)
+    if int(version[1]) not in VERSIONS:
+        raise JavaUnfit(f"{program} is Java {version[1]}", VERSIONS)
+    return program
+
+
+def _program(environment: Mapping[str, str]) -> Path:
+    home = environment.get("JAVA_HOME")
+    if home:
+        return Path(home) / "bin" / "java"
+    found = shutil.which("java", path=environment.get("PATH"))
+    if found is None:
+        raise JavaUnfit("no java is found", VERSIONS)
+    return Path(found)
+
+
+PACKAGE: Final = "dovemq"
+UNPACKED: Final = "dovemq-sent"
+"""The folder in the working directory of an executor."""
+_MADE_BY_INTERPRETER: Final = "__pycache__"
+
+
+def pack(folder: Path) -> Path:
+    """Works for an installed package, for sources, and for a package inside an archive."""
+    archive = folder / "dovemq.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
+        for name, file in _files(resources.files(PACKAGE), PACKAGE):
+            packed.writestr(name, file.read_bytes())
+    return archive
+
+
+def _files(folder: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        path = f"{name}/{entry.name}"
+        if entry.is_file():
+            yield path, entry
+        elif entry.name != _MADE_BY_INTERPRETER:
+            yield from _files(entry, path)
+
 
 LOCAL: Final = "local[*]"
 _LOG_SETTINGS: Final = "log4j2.properties"

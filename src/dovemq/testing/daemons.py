@@ -1,5 +1,6 @@
 """Starts a program as a process, waits for it, and ends it with all its children."""
 
+import abc
 import contextlib
 import os
 import re
@@ -8,7 +9,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 START_SECONDS_MAX: Final = 120.0
 STOP_SECONDS_MAX: Final = 30.0
@@ -18,6 +19,39 @@ LOG_CHARACTERS_SHOWN: Final = 4_000
 
 class DaemonFailed(RuntimeError):
     """A process did not start; the text ends with its log."""
+
+
+class LocalService(abc.ABC):
+    """A service on 127.0.0.1 that `with` starts and stops; its log is in the directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.daemon: Daemon | None = None
+
+    def start(self) -> Self:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        try:
+            self.launch()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    @abc.abstractmethod
+    def launch(self) -> None:
+        """Starts the daemon, and returns once it is ready."""
+
+    def stop(self) -> None:
+        if self.daemon is not None:
+            self.daemon.ask_to_end()
+            self.daemon.end()
+            self.daemon = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
 
 
 class Daemon:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from dovemq.testing.daemons import Daemon
+from dovemq.testing.daemons import Daemon, LocalService
 
 HOST: Final = "127.0.0.1"
 REGION: Final = "us-east-1"
@@ -19,40 +19,33 @@ ACCESS_KEY: Final = "testing"
 _LISTENS: Final = re.compile(r"Running on http://127\.0\.0\.1:(\d+)")
 
 
-class LocalS3:
+class LocalS3(LocalService):
     """`with LocalS3(directory) as s3:` then `s3.uri("trace")`; the log is in the directory.
 
     `env` has the keys for programs.
     """
 
     def __init__(self, directory: Path, bucket: str = "dovemq") -> None:
+        super().__init__(directory)
         self.bucket = bucket
-        self._directory = directory
-        self._daemon: Daemon | None = None
         self._port = ""
 
-    def start(self) -> "LocalS3":
-        self._directory.mkdir(parents=True, exist_ok=True)
+    def launch(self) -> None:
         command = (sys.executable, "-m", "moto.server", "-H", HOST, "-p", "0")
-        self._daemon = Daemon(command, os.environ, self._directory / "s3.log")
-        try:
-            self._port = self._daemon.await_line(_LISTENS)[1]
-            self.files.create_dir(self.bucket)
-        except BaseException:
-            self.stop()
-            raise
-        return self
+        self.daemon = Daemon(command, os.environ, self.directory / "s3.log")
+        self._port = self.daemon.await_line(_LISTENS)[1]
+        self.files.create_dir(self.bucket)
 
     def stop(self) -> None:
-        """Stops the server; all objects are lost."""
-        if self._daemon is not None:
-            self._daemon.kill()
-            self._daemon = None
+        """Stops the server, also a frozen one; all objects are lost."""
+        if self.daemon is not None:
+            self.daemon.kill()
+            self.daemon = None
 
     def freeze(self) -> None:
         """Stops answering; connections are still accepted."""
-        assert self._daemon is not None, "the server is not running"
-        self._daemon.process.send_signal(signal.SIGSTOP)
+        assert self.daemon is not None, "the server is not running"
+        self.daemon.process.send_signal(signal.SIGSTOP)
 
     @property
     def endpoint(self) -> str:
@@ -102,9 +95,3 @@ class LocalS3:
             endpoint_override=self.endpoint,
             allow_bucket_creation=True,
         )
-
-    def __enter__(self) -> "LocalS3":
-        return self.start()
-
-    def __exit__(self, *error: object) -> None:
-        self.stop()

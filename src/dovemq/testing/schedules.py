@@ -19,15 +19,14 @@ from dovemq.core.sending import new_draft
 from dovemq.load.checker import Rules, check
 from dovemq.load.contents import Label, crc32, label_of, new_body
 from dovemq.load.journals import ReceiverJournal, SenderJournal
-from dovemq.load.judgement import Slack
+from dovemq.load.judgement import CheckReport, Slack
 from dovemq.load.reading import Kept
-from dovemq.load.report import CheckReport
 from dovemq.load.rows import Slot
 from dovemq.service import Service, build_service
 from dovemq.service.attempts import Delivery
 from dovemq.stores.memory import MemoryStore
+from dovemq.testing.clock import VirtualLoop, run_virtually
 from dovemq.testing.nasty import CALM, NastyStore, Nature
-from dovemq.testing.virtual import VirtualLoop, run_virtually
 
 RUN: Final = "schedule"
 ACCOUNT: Final = "000000000000"

@@ -16,8 +16,13 @@ from pyspark.sql.types import (
 
 from dovemq.client import SqsClient
 from dovemq.pipeline.source.errors import ColumnsRefused, RowsRefused
-from dovemq.pipeline.source.rows import Identity, check_schema, entries
-from dovemq.pipeline.source.writer import SEND_ROUNDS_MAX, QueueSender
+from dovemq.pipeline.source.writer import (
+    SEND_ROUNDS_MAX,
+    Identity,
+    QueueSender,
+    check_schema,
+    entries,
+)
 from dovemq.sqs.shapes import (
     AttributeValue,
     FailedEntry,

@@ -4,7 +4,6 @@
     duck        the observations with DuckDB (SQL in the files beside it)
     spark       the observations with Spark (`transforms` has the DataFrames)
     parameters  parameters with intervals, for each queue
-    engines     the choice of the engine
     model_file  a file that `dovemq model` and `dovemq plan` read
 
 Nothing is imported here, so that each engine can be used without the other.

@@ -8,11 +8,9 @@ import duckdb
 
 from dovemq.models.calibration.samples import BITS, PER_DOUBLING, TIME_US_MAX
 from dovemq.pipeline.calibration.observed import SLICES, Observed
-from dovemq.pipeline.damage import damage_named
 from dovemq.pipeline.errors import TracesMissing
 from dovemq.pipeline.rules import MOMENT, VALID
-from dovemq.pipeline.statements import statement
-from dovemq.pipeline.traces import Traces, find_traces
+from dovemq.pipeline.traces import Traces, damage_named, find_traces, statement
 
 _BOUNDS: Final = {"time_us_max": TIME_US_MAX, "per_doubling": PER_DOUBLING, "bits": BITS}
 _EVENTS: Final = (

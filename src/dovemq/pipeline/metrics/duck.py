@@ -17,15 +17,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dovemq.models.consistency import order_of, ranks
-from dovemq.pipeline.damage import damage_named
-from dovemq.pipeline.metrics.columns import COUNTERS, FIGURES, KINDS, RATES, WINDOW_FIGURES
-from dovemq.pipeline.metrics.digits import shortened_sql
+from dovemq.pipeline.metrics.columns import (
+    COUNTERS,
+    FIGURES,
+    KINDS,
+    RATES,
+    WINDOW_FIGURES,
+    shortened_sql,
+)
+from dovemq.pipeline.metrics.order_kernel import runs
 from dovemq.pipeline.metrics.report import DAY, QUEUES_MAX, TABLES, WINDOWS_MAX, MetricsReport
-from dovemq.pipeline.metrics.runs import runs
 from dovemq.pipeline.places import path_here
 from dovemq.pipeline.rules import MOMENT, REASON, VALID
-from dovemq.pipeline.statements import statement
-from dovemq.pipeline.traces import EVENT_SCHEMA, Traces, find_traces
+from dovemq.pipeline.traces import EVENT_SCHEMA, Traces, damage_named, find_traces, statement
 
 MEMORY: Final = "2GB"
 _BATCH_ROWS: Final = 131_072

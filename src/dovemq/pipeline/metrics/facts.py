@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from dovemq.pipeline.metrics.columns import KINDS
-from dovemq.pipeline.metrics.digits import shortened_sql
+from dovemq.pipeline.metrics.columns import KINDS, shortened_sql
 from dovemq.pipeline.metrics.order import ORDER
 
 if TYPE_CHECKING:

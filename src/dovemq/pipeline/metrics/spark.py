@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import functions as F
 
-from dovemq.pipeline.events import quarantine
+from dovemq.pipeline.events import quarantine, with_events
 from dovemq.pipeline.metrics.facts import facts, valid_rows
 from dovemq.pipeline.metrics.figures import Tables, figures, tables_of
-from dovemq.pipeline.metrics.messages import messages
+from dovemq.pipeline.metrics.messages import messages, requests
 from dovemq.pipeline.metrics.order import order
 from dovemq.pipeline.metrics.report import DAY, QUEUES_MAX, TABLES, WINDOWS_MAX, MetricsReport
-from dovemq.pipeline.metrics.requests import requests
 from dovemq.pipeline.places import joined
-from dovemq.pipeline.reading import with_events
 from dovemq.pipeline.traces import Refusal
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 watch.py      the bounded state of one queue, from rows to figures
 memory.py     the remembered messages
 streams.py    the order of each sender's messages
-steps.py      one micro-batch: new states of all queues
 directory.py  the directory of a monitor, from which it continues
 job.py        the query
 """

@@ -16,9 +16,31 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dovemq.pipeline.durable import locked, write_durably
-from dovemq.pipeline.monitor.errors import PlaceTaken, PlaceUnfit
+from dovemq.pipeline.errors import PipelineError
 from dovemq.pipeline.monitor.figures import TABLE
 from dovemq.pipeline.monitor.watch import Bounds
+
+
+class PlaceTaken(PipelineError):
+    def __init__(self, directory: Path) -> None:
+        super().__init__(
+            f"{directory} is used by another monitor: stop it, or name another by --out"
+        )
+        self.directory = directory
+
+
+class PlaceUnfit(PipelineError):
+    def __init__(self, directory: Path, found: str) -> None:
+        super().__init__(f"{directory}: {found}; start in another directory, named by --out")
+        self.directory = directory
+        self.found = found
+
+
+class MonitorFailed(PipelineError):
+    def __init__(self, found: str) -> None:
+        super().__init__(f"the monitor has stopped: {found}; start it again to continue")
+        self.found = found
+
 
 STATES_KEPT: Final = 2
 """The last state and the one before: Spark may repeat the last batch."""

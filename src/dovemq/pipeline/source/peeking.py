@@ -14,7 +14,7 @@ import pyarrow as pa
 from dovemq.client import BlockingAdminClient
 from dovemq.core.limits import PEEK_COUNT
 from dovemq.pipeline.source.columns import peeked_batch
-from dovemq.pipeline.source.servers import QueueServer, queue_key, queue_url
+from dovemq.pipeline.source.options import QueueServer, queue_key, queue_url
 
 _SEQUENCE_BITS: Final = 63
 _COUNTS: Final = ("visible", "leased", "delayed")

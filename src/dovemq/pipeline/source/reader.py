@@ -1,24 +1,84 @@
 """Readers of queues for Spark: as a stream, as a view of the queue, and as a drained part.
 
-Spark plans in a process beside the driver, and reads in executors. A reader is sent to both, with
-the key.
+Spark plans in a process beside the driver, where `Driver` runs a keeper, and reads in executors. A
+reader is sent to both, with the key.
 """
 
-from collections.abc import Iterator, Sequence
+import asyncio
+import contextlib
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from dovemq.pipeline.source.driver import Driver
-from dovemq.pipeline.source.options import MESSAGES, ReceiveOptions
+from dovemq.client.sqs import SqsClient
+from dovemq.pipeline.source.folders import CLAIM_SECONDS_MAX, StagingFolder, staging_folder
+from dovemq.pipeline.source.keeping import Keeper
+from dovemq.pipeline.source.options import (
+    MESSAGES,
+    QueueServer,
+    ReceiveOptions,
+    queue_key,
+    queue_url,
+)
 from dovemq.pipeline.source.peeking import SequenceRange, peeked, spans
-from dovemq.pipeline.source.servers import QueueServer
 from dovemq.pipeline.source.slots import read_slot
-from dovemq.pipeline.source.staging import Promise, Slot
+from dovemq.pipeline.source.staging import Promise, Slot, Staging
+from dovemq.service.clock import SystemClock
+
+T = TypeVar("T")
+
+
+class Driver:
+    """Spark ends the process without notice, so nothing relies on `close`."""
+
+    def __init__(self, server: QueueServer, location: str, pace: ReceiveOptions) -> None:
+        self._server = server
+        self._open = contextlib.ExitStack()
+        try:
+            place = staging_folder(location)
+            self._open.callback(place.close)
+            self._thread, client = self._open.enter_context(server.connected())
+            self.keeper = self.run(_keeper(server, client, place, pace))
+            self._beating = self.run(_started(self.keeper, place))
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        with self._server.naming():
+            return self._thread.run(work)
+
+    def close(self) -> None:
+        self._open.close()
+
+
+async def _keeper(
+    server: QueueServer, client: SqsClient, place: StagingFolder, pace: ReceiveOptions
+) -> Keeper:
+    url = await queue_url(client, server.queue)
+    staging = await asyncio.to_thread(Staging, place, queue_key(url))
+    return Keeper(client, url, staging, pace, SystemClock())
+
+
+async def _started(keeper: Keeper, place: StagingFolder) -> "list[asyncio.Task[None]]":
+    """Returns the tasks, because the loop keeps only weak references to them."""
+    return [asyncio.create_task(keeper.keep_leases()), asyncio.create_task(_keep_claim(place))]
+
+
+async def _keep_claim(place: StagingFolder) -> None:
+    """Renews the claim until it is cancelled; a lost claim is reported with the next batch."""
+    while True:
+        await asyncio.sleep(CLAIM_SECONDS_MAX)
+        try:
+            place.keep_claim()
+        except Exception:
+            continue
+
 
 Offset = dict[str, Any]
 

@@ -21,8 +21,7 @@ from dovemq.client.sqs import SqsClient
 from dovemq.core import limits
 from dovemq.pipeline.source.columns import Wish, received_batch
 from dovemq.pipeline.source.folders import StagingFolder, staging_folder
-from dovemq.pipeline.source.options import ReceiveOptions
-from dovemq.pipeline.source.servers import QueueServer, queue_url
+from dovemq.pipeline.source.options import QueueServer, ReceiveOptions, queue_url
 from dovemq.pipeline.source.staging import Epoch, Received, Slot, StagedEntry, owed_in
 from dovemq.sqs.shapes import ReceivedMessage
 

@@ -19,7 +19,37 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from dovemq.pipeline.durable import PARTIAL, locked, write_durably
-from dovemq.pipeline.sweep.errors import LedgerOfAnother, LedgerTaken, LedgerUnreadable
+from dovemq.pipeline.errors import PipelineError
+
+
+class LedgerOfAnother(PipelineError):
+    def __init__(self, folder: Path, differs: str) -> None:
+        super().__init__(
+            f"{folder} holds another sweep ({differs} differs): name another folder by --out, "
+            "or remove this one"
+        )
+        self.folder = folder
+        self.differs = differs
+
+
+class LedgerTaken(PipelineError):
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"{folder}: another sweep uses this folder; wait for it, or end it")
+        self.folder = folder
+
+
+class LedgerUnreadable(PipelineError):
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} cannot be read ({reason}): remove it to run its rows again")
+        self.path = path
+        self.reason = reason
+
+
+class ReplicationFailed(PipelineError):
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"a replication failed; finished ones are kept. {reason}")
+        self.reason = reason
+
 
 FORMAT: Final = 1
 ROWS: Final = pa.schema(

@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from dovemq.models.errors import ModelError, SweepInvalid
 from dovemq.models.sweeping import Sweep
-from dovemq.pipeline.sweep.errors import ReplicationFailed
-from dovemq.pipeline.sweep.ledger import ROWS
+from dovemq.pipeline.sweep.ledger import ROWS, ReplicationFailed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

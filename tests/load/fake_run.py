@@ -1,7 +1,7 @@
-"""A made-up load run of a correct service, and hands that do something wrong to it.
+"""A synthetic load run of a correct service, and functions that plant one violation each.
 
-Everything that may rightly happen happens: answers are lost, sends repeated or given up, leases
-end before the settle, settles go unanswered.
+The run has all legitimate events: lost answers, repeated or abandoned sends, leases that end before
+the settle, and settles without an answer.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from dovemq.load.reading import Kept
 RUN: Final = "fake"
 LEASE_US: Final = 10_000_000
 STEP_US: Final = 1_000
-"""From one message of the run to the next."""
+"""The time between two messages of the run."""
 ANSWER_US: Final = 300
 
 
@@ -52,7 +52,7 @@ class Receive:
 
 
 class FakeRun:
-    """`trouble` is the chance of each thing that may rightly go wrong."""
+    """`trouble` is the probability of each legitimate failure."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class FakeRun:
         return self.rng.choice(troubles) if self.rng.random() < self._trouble else usual
 
     def quiet(self) -> list[Send]:
-        """Sends of messages that were sent once, received once and settled."""
+        """Returns sends of messages that were sent once, received once and settled."""
         sent = [(each.queue, each.sender, each.send_seq) for each in self.sends]
         received = [id(each.send) for each in self.receives]
         settled = {
@@ -136,7 +136,7 @@ class FakeRun:
         return next(each for each in self.receives if each.send is send)
 
     def journals(self, folder: Path | None = None) -> list[Kept]:
-        """Written as clients would; in `folder` too, if there is one."""
+        """Writes journals as clients would; also to `folder`, if there is one."""
         paths = [folder and folder / f"{name}{SUFFIX}" for name in ("senders", "receivers")]
         with (
             SenderJournal(RUN, self.queues, paths[0]) as senders,
@@ -189,7 +189,7 @@ def corrupt(run: FakeRun) -> Send:
 
 
 def invent(run: FakeRun) -> Send:
-    """A message under a number that no sender has used."""
+    """Adds a received message with a number that no sender has used."""
     model = run.rng.choice(run.quiet())
     stranger = dataclasses.replace(model, send_seq=10_000, message_id="nobody-sent-this")
     run.receives.append(dataclasses.replace(run.receive_of(model), send=stranger))
@@ -205,7 +205,7 @@ def give_back(run: FakeRun) -> Send:
 
 
 def collide(run: FakeRun) -> Send:
-    """Two receivers get it by requests that were under way together."""
+    """Delivers a message to two receivers whose requests overlap."""
     victim = run.rng.choice(run.quiet())
     first = run.receive_of(victim)
     run.receives.append(dataclasses.replace(first, receiver=9, asked_us=first.asked_us + 100))
@@ -221,7 +221,7 @@ def double(run: FakeRun) -> Send:
 
 
 def swap(run: FakeRun) -> Send:
-    """Two neighbours of a stream change places; the earlier one then comes late."""
+    """Swaps two neighbours of a stream, so that the earlier one is late."""
     quiet = run.quiet()
     victim, later = run.rng.choice(
         [

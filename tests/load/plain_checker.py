@@ -1,4 +1,4 @@
-"""The checker's counts by a plain reading of its rules: dicts, and every message judged."""
+"""The counts of the checker by a plain implementation: dicts, and every message judged."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence

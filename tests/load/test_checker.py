@@ -1,4 +1,4 @@
-"""The checker is silent on a correct run and names what a wrong one did."""
+"""The checker finds nothing in a correct run, and names the messages of a wrong one."""
 
 import tracemalloc
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def faults_of(report: CheckReport) -> dict[Violation, int]:
 
 
 def orderly(seed: int, **options: int) -> FakeRun:
-    """Answers may be lost, but nothing is sent twice, so that order is certain."""
+    """Answers may be lost, but nothing is sent twice, so that the order is certain."""
     return FakeRun(seed, trouble=0.0, **options)  # type: ignore[arg-type]
 
 
@@ -61,7 +61,7 @@ def test_planted_fault_is_found_and_its_message_named(fault: Violation, rows_max
 
 @pytest.mark.parametrize("fault", [each for each in PLANTED if each is not Violation.LATE])
 @pytest.mark.parametrize("seed", range(5))
-def test_planted_fault_is_found_among_what_may_rightly_happen(fault: Violation, seed: int) -> None:
+def test_planted_fault_is_found_among_legitimate_events(fault: Violation, seed: int) -> None:
     run = FakeRun(seed, messages=300, trouble=0.2)
     PLANTED[fault](run)
     assert faults_of(check(run.journals())) == {fault: 1}
@@ -74,7 +74,7 @@ def test_allowed_fault_is_counted_and_does_not_fail() -> None:
     assert (faults_of(report), report.failed) == ({Violation.COLLIDED: 1}, False)
 
 
-def test_order_is_asked_of_fifo_queues_without_being_told_to() -> None:
+def test_order_is_always_required_of_fifo_queues() -> None:
     run = orderly(3, queues=("jobs.fifo", "jobs"))  # type: ignore[arg-type]
     victims = [fake_run.swap(run) for _ in range(12)]
     report = check(run.journals())
@@ -83,7 +83,7 @@ def test_order_is_asked_of_fifo_queues_without_being_told_to() -> None:
     assert {culprit.queue for culprit in report.culprits} == {"jobs.fifo"}
 
 
-def test_history_tells_what_each_client_saw() -> None:
+def test_history_contains_what_each_client_saw() -> None:
     run = orderly(5)
     victim = fake_run.give_back(run)
     (culprit,) = check(run.journals()).culprits
@@ -94,7 +94,7 @@ def test_history_tells_what_each_client_saw() -> None:
     assert culprit.history[0].startswith("+0.000000 s  sent 100 bytes")
 
 
-def test_only_the_first_culprits_are_told_with_their_histories() -> None:
+def test_only_the_first_violating_messages_have_histories() -> None:
     run = orderly(5)
     for _ in range(6):
         fake_run.lose(run)
@@ -113,7 +113,7 @@ def test_return_within_the_skew_of_the_clocks_is_not_held_against_the_service() 
 
 @settings(deadline=None)
 @given(seed=st.integers(0, 10_000), rows_max=st.sampled_from([9, 60, 5_000]))
-def test_checker_says_what_a_plain_reading_of_the_rules_says(seed: int, rows_max: int) -> None:
+def test_checker_agrees_with_a_plain_implementation_of_the_rules(seed: int, rows_max: int) -> None:
     run = FakeRun(seed, messages=40, senders=2, trouble=0.4)
     for plant in PLANTED.values():
         if run.rng.random() < 0.5 and len(run.quiet()) > 20:
@@ -124,7 +124,7 @@ def test_checker_says_what_a_plain_reading_of_the_rules_says(seed: int, rows_max
     assert {name: getattr(found, name) for name in expected} == expected
 
 
-def test_check_is_ended_by_whoever_watches_it() -> None:
+def test_check_ends_when_its_progress_callback_raises() -> None:
     def stop(rows: int) -> None:
         raise InterruptedError
 

@@ -1,4 +1,4 @@
-"""`dovemq load check`: what it prints and how it ends."""
+"""Output and exit codes of `dovemq load check`."""
 
 import json
 import sys
@@ -91,7 +91,7 @@ def test_missing_library_is_named_with_the_extra_that_brings_it(
     assert "dovemq[models]" in check(code=2)
 
 
-def test_options_say_what_the_checker_knows() -> None:
+def test_options_match_the_violations_of_the_checker() -> None:
     assert set(FAULTS) == {fault.value for fault in Violation}
     parsed = {"rows_max": checker.ROWS_MAX, "histories": checker.HISTORIES_MAX}
     args = vars(build_parser().parse_args(["load", "check", "."]))

@@ -1,4 +1,4 @@
-"""What goes wrong, and when: specs, courses of decisions, the log and its replay."""
+"""Fault files, courses of decisions, the log and its replay."""
 
 import itertools
 from collections import Counter
@@ -47,7 +47,7 @@ def first(courses: Courses, name: str, count: int = 1_000) -> list[Decision | No
         ({"weather": {}}, "weather"),
     ],
 )
-def test_spec_that_makes_no_sense_is_refused_with_its_place(
+def test_invalid_fault_file_is_refused_with_the_invalid_key(
     document: dict[str, dict[str, float]], told: str
 ) -> None:
     with pytest.raises(FaultSpecInvalid, match=r"storm\.toml") as refused:
@@ -135,7 +135,7 @@ def test_log_of_a_run_is_replayed_to_the_same_decisions(tmp_path: Path) -> None:
     assert set(first(replayed, decisions.KILL, 300)[200:]) == {None}
 
 
-def test_log_counts_what_took_effect(tmp_path: Path) -> None:
+def test_log_counts_faults_with_an_effect(tmp_path: Path) -> None:
     with FaultLog(FaultLogHeader(ALL, 1)) as log:
         for number in range(4):
             log.note("full", number, Decision(Mishap.FULL), fired=number > 0)

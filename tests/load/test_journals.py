@@ -67,7 +67,7 @@ def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert (rows[0]["sent_us"], rows[0]["bytes"]) == (1_000, 4)
 
 
-def test_receive_is_told_with_its_lease_and_what_became_of_its_settle() -> None:
+def test_receive_is_recorded_with_its_lease_and_settle() -> None:
     journal = ReceiverJournal("run", QUEUES)
     slots = [
         journal.received(1, 9, 2, number, "m-1", 7, 10, 2, 1_000, 1_300, 30_000)
@@ -128,7 +128,7 @@ def test_torn_tail_is_passed_over(tmp_path: Path, cut: int) -> None:
     assert rows["send_seq"].tolist() == list(range(9))
 
 
-def test_row_whose_writing_was_cut_short_is_passed_over(tmp_path: Path) -> None:
+def test_incomplete_row_is_skipped(tmp_path: Path) -> None:
     path = path_in(tmp_path)
     with SenderJournal("run", QUEUES, path) as journal:
         journal.sending(0, 0, 1, 0, 0, 1)

@@ -1,4 +1,4 @@
-"""What is held against a service for one message, and what is not."""
+"""The violations of one message, and what is not a violation."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def received(
     outcome: RequestOutcome | None = None,
     **changes: Any,
 ) -> ReceiveRecord:
-    """Answered after 10 µs, leased for 30 s, settled when told."""
+    """A receive that is answered after 10 µs, leased for 30 s, and settled at the given time."""
     if outcome is None:
         outcome = RequestOutcome.NONE if settled_us is None else RequestOutcome.ACKNOWLEDGED
     given = {
@@ -63,11 +63,11 @@ def judged(
     return set(judgement.faults), judgement.causes
 
 
-def test_message_that_came_once_is_without_fault() -> None:
+def test_message_received_once_violates_nothing() -> None:
     assert judged([sent()], [received(500, settled_us=900)]) == (set(), ())
 
 
-def test_acknowledged_message_that_never_came_is_lost() -> None:
+def test_acknowledged_message_that_was_never_received_is_lost() -> None:
     assert judged([sent()], []) == ({Violation.LOST}, ())
 
 
@@ -76,11 +76,11 @@ def test_message_that_was_not_acknowledged_may_stay_away(outcome: RequestOutcome
     assert judged([sent(outcome)], []) == (set(), ())
 
 
-def test_message_whose_send_was_not_answered_may_come() -> None:
+def test_message_whose_send_was_not_answered_may_be_received() -> None:
     assert judged([sent(RequestOutcome.UNKNOWN)], [received(500)]) == (set(), ())
 
 
-def test_acknowledged_copy_is_lost_though_an_unanswered_one_came() -> None:
+def test_acknowledged_copy_is_lost_though_an_unanswered_one_was_received() -> None:
     attempts = [sent(RequestOutcome.UNKNOWN), sent(message_id=b"m2")]
     assert judged(attempts, [received(500)])[0] == {Violation.LOST}
 
@@ -137,7 +137,7 @@ def test_message_may_come_again_when_its_lease_has_ended() -> None:
     assert judged([sent()], deliveries) == (set(), (Cause.TIMED_OUT,))
 
 
-def test_message_that_comes_while_it_is_leased_has_collided() -> None:
+def test_message_received_during_another_lease_has_collided() -> None:
     early = received(500 + LEASE_US - 11)
     assert judged([sent()], [received(500), early]) == ({Violation.COLLIDED}, (Cause.COLLIDED,))
 
@@ -147,7 +147,7 @@ def test_lease_may_begin_with_the_millisecond_in_which_it_was_asked() -> None:
     assert judged([sent()], [received(500), early], Slack())[0] == set()
 
 
-def test_message_that_comes_after_its_acknowledged_settle_is_returned() -> None:
+def test_message_received_after_its_acknowledged_settle_is_returned() -> None:
     deliveries = [received(500, settled_us=900), received(901)]
     assert judged([sent()], deliveries) == ({Violation.RETURNED}, (Cause.RETURNED,))
 
@@ -180,7 +180,7 @@ def named(
     return set(judge(attempts, deliveries, EXACT, named=frozenset(ids)).faults)
 
 
-def test_loss_that_the_service_names_is_told_apart() -> None:
+def test_loss_that_the_service_reports_is_counted_as_named() -> None:
     assert named([sent()], [], b"m1") == {Violation.NAMED}
     assert named([sent()], [], b"m2") == {Violation.LOST}
 
@@ -191,7 +191,7 @@ def test_loss_of_another_copy_than_the_named_one_is_a_loss() -> None:
     assert named(attempts, [received(500)], b"m2") == {Violation.NAMED}
 
 
-def test_return_that_the_service_names_is_told_apart() -> None:
+def test_return_that_the_service_reports_is_counted_as_named() -> None:
     deliveries = [received(500, settled_us=900), received(2_000)]
     assert named([sent()], deliveries, b"m1") == {Violation.NAMED}
     assert named([sent()], deliveries, b"m2") == {Violation.RETURNED}

@@ -1,4 +1,4 @@
-"""Response times, medians and their intervals, what is still missing, and CPU of processes."""
+"""Response times, medians and intervals, pending messages, and CPU times."""
 
 import itertools
 import math
@@ -53,7 +53,7 @@ def test_times_of_several_processes_add_up_to_those_of_one() -> None:
     assert joined(timings_of(part) for part in parts).times() == whole.times()
 
 
-def test_times_tell_count_mean_and_greatest_exactly() -> None:
+def test_count_mean_and_greatest_of_times_are_exact() -> None:
     times = timings_of([1_000, 2_000, 6_000]).times()
     assert (times.count, times.mean, times.greatest) == (3, 3.0, 6.0)
     assert times.p50 == pytest.approx(2.0, rel=0.01)
@@ -71,7 +71,7 @@ def test_interval_of_a_median_is_least_and_greatest_when_values_are_few() -> Non
 
 
 @pytest.mark.parametrize("count", [6, 9, 20, 51])
-def test_interval_of_a_median_holds_the_true_one_as_often_as_it_says(count: int) -> None:
+def test_interval_of_a_median_has_the_stated_confidence(count: int) -> None:
     rng = random.Random(count)
     rounds = 2_000
     holds = 0
@@ -107,7 +107,7 @@ def news(worker: int = 0, *, sending: bool = False, **ids: list[str]) -> WorkerN
     return counters.news(sending=sending)
 
 
-def test_message_is_missing_from_its_acknowledgement_until_it_comes() -> None:
+def test_message_is_missing_from_its_acknowledgement_until_it_is_received() -> None:
     account = PendingMessages(1)
     account.add(news(acknowledged=["a", "b", "c"]))
     account.add(news(received=["b", "c"], settled=["c"]))
@@ -116,7 +116,7 @@ def test_message_is_missing_from_its_acknowledgement_until_it_comes() -> None:
     assert (account.missing, account.open) == (0, 0)
 
 
-def test_message_may_come_before_its_acknowledgement_is_heard_of() -> None:
+def test_message_may_be_received_before_its_acknowledgement() -> None:
     account = PendingMessages(2)
     account.add(news(1, received=["g"], settled=["g"]))
     account.add(news(0, acknowledged=["g"]))
@@ -139,7 +139,7 @@ def test_cpu_of_a_process_grows_and_a_stranger_is_refused() -> None:
         tree_cpu_seconds(999_999_999)
 
 
-def test_what_other_machines_took_is_a_share_of_the_time_of_all_processors() -> None:
+def test_stolen_time_is_a_share_of_the_time_of_all_processors() -> None:
     assert ProcessorTime(15, 1_200).stolen_since(ProcessorTime(5, 1_000)) == 0.05
     assert ProcessorTime(5, 1_000).stolen_since(ProcessorTime(5, 1_000)) == 0.0
     now = ProcessorTime.now()

@@ -1,4 +1,4 @@
-"""The service over a store that does the worst a store may, seed by seed."""
+"""The service over a store that does the worst that a store may, for many seeds."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ from dovemq.testing.schedules import EXACT, Workload, new_memory_store, play
 from tests.contract import bugs
 
 SCHEDULES = int(os.environ.get("DOVETEST_SCHEDULES", "20"))
-"""For each workload and nature."""
+"""The number of schedules for each workload and nature."""
 
 WORKLOADS = {
     "plain": Workload(),
@@ -52,11 +52,11 @@ PLANTED: dict[type[MemoryPartition], tuple[Violation, Nature, Workload]] = {
 
 
 def allowed(nature: Nature, workload: Workload) -> frozenset[Violation]:
-    """What the ports let happen.
+    """Returns the violations that the ports allow.
 
-    A crash forgets leases. A move to the dead-letter queue takes two calls: a settle between them
-    by a receiver whose lease has ended is too late for the copy, and a move that is repeated may
-    find the first copy received and settled.
+    A crash loses leases. A move to the dead-letter queue takes two calls: a settle between them by
+    a receiver whose lease has ended is too late for the copy, and a repeated move may find the
+    first copy received and settled.
     """
     faults: set[Violation] = set()
     if nature.crash:
@@ -177,7 +177,7 @@ def test_hours_pass_at_once_in_virtual_time() -> None:
     assert loop.now_ms() == before_ms + 36_000_000
 
 
-def test_wait_that_never_ends_is_told() -> None:
+def test_endless_wait_is_reported() -> None:
     loop = VirtualLoop()
 
     async def waits() -> None:

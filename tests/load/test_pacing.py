@@ -1,4 +1,4 @@
-"""When clients ask: pauses, open loops, and patience with a service that fails."""
+"""Times of requests: pauses, open loops, and waits while the service fails."""
 
 import asyncio
 import itertools
@@ -66,7 +66,7 @@ async def test_punctual_client_does_not_wait_for_a_whole_millisecond(
     time_us = 0
 
     async def sleep(seconds: float) -> None:
-        """As a loop does it: a turn, or until the next whole millisecond."""
+        """Sleeps as an event loop does: one turn, or until the next whole millisecond."""
         nonlocal time_us
         time_us += TURN_US if not seconds else 1_000 * math.ceil(1_000 * seconds)
 

@@ -1,4 +1,4 @@
-"""What a plan may say, and the messages that it makes."""
+"""Valid and invalid plans, and the bodies of messages."""
 
 import random
 from typing import Any
@@ -32,7 +32,7 @@ ENDPOINT = Endpoint("http://127.0.0.1:9324", AccessKey("AKIA", "hush-hush", ""))
     ],
     ids=str,
 )
-def test_plan_that_makes_no_sense_is_refused(fields: dict[str, Any], text: str) -> None:
+def test_invalid_plan_is_refused(fields: dict[str, Any], text: str) -> None:
     with pytest.raises(PlanInvalid, match=text):
         LoadPlan(endpoint=ENDPOINT, **{"name": "run", **fields})
 
@@ -55,7 +55,7 @@ def test_pauses_that_are_drawn_may_be_long() -> None:
     assert drawn.between_receives_ms == 2_000
 
 
-def test_queue_names_tell_run_repetition_and_application() -> None:
+def test_queue_names_contain_run_repetition_and_application() -> None:
     plan = LoadPlan(endpoint=ENDPOINT, name="run", fifo=True)
     assert plan.queue_name(2, 0) == "run-2-0.fifo"
 

@@ -1,4 +1,4 @@
-"""A service that is wrong once in ten thousand messages is found out; a correct one is not."""
+"""A service that fails once in ten thousand messages is detected; a correct one passes."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ TEN_THOUSAND = Workload(
     neglect=0.0,
     drain_ms_max=200_000,
 )
-"""One receiver, so that the order of sending is the order to be expected."""
+"""One receiver, so that messages are expected in the order of sending."""
 
 
 def checked(
@@ -34,7 +34,7 @@ def checked(
     folder: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> tuple[int, dict[str, int]]:
-    """The exit code of the command, and the faults that it tells."""
+    """Returns the exit code of the command, and the violations that it reports."""
     played = play(SEED, CALM, TEN_THOUSAND, lambda rng: planted.PlantedStore(wrong, rng))
     for number, journal in enumerate(played.journals):
         content = head_of(journal.heading) + journal.rows.tobytes()

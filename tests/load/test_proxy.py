@@ -1,4 +1,4 @@
-"""The proxy against a small server: what each mishap does to a request and its answer."""
+"""The proxy against a small server: the effect of each fault on a request and its answer."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ _MESSAGE_BYTES: Final = 65_536
 
 
 class Echo:
-    """Answers every whole request and keeps all that it was sent."""
+    """Answers every complete request and keeps all received bytes."""
 
     def __init__(self) -> None:
         self.requests = 0
@@ -58,7 +58,7 @@ class Way:
             writer.close()
 
     async def exchanged(self, count: int = 1, request: bytes = REQUEST) -> bytes:
-        """What comes back of so many exchanges on one connection; it may end before."""
+        """Returns the answers of `count` exchanges on one connection, which may end early."""
         got = b""
         async with self.connected() as (reader, writer):
             for _ in range(count):
@@ -91,12 +91,12 @@ async def way(*decided: Decision | None) -> AsyncIterator[Way]:
 
 
 def seed_of(*, in_answer: bool) -> int:
-    """Decides whether a cut or a delay meets the answer."""
+    """Decides whether a cut or a delay affects the answer."""
     return {True: 1, False: 0}[in_answer]
 
 
 async def after(*decided: Decision | None, count: int = 1) -> tuple[bytes, int, dict[Mishap, int]]:
-    """The bytes that came back, the requests that arrived, and what fired."""
+    """Returns the received bytes, the number of requests that arrived, and the faults."""
     async with way(*decided) as made:
         got = await made.exchanged(count)
         await asyncio.sleep(0)
@@ -126,7 +126,7 @@ async def test_decision_is_for_its_exchange_alone() -> None:
     )
 
 
-async def test_cut_request_arrives_by_half() -> None:
+async def test_half_of_a_cut_request_arrives() -> None:
     async with way(Decision(Mishap.CUT, seed=seed_of(in_answer=False))) as made:
         got = await made.exchanged()
         await made.echo.left.wait()
@@ -135,7 +135,7 @@ async def test_cut_request_arrives_by_half() -> None:
     assert made.log.fired == {Mishap.CUT: 1}
 
 
-async def test_cut_answer_comes_by_half() -> None:
+async def test_half_of_a_cut_answer_arrives() -> None:
     decided = Decision(Mishap.CUT, seed=seed_of(in_answer=True))
     assert await after(decided) == (ANSWER[: len(ANSWER) // 2], 1, {Mishap.CUT: 1})
 

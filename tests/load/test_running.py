@@ -1,4 +1,4 @@
-"""A load run as a whole, on a service that does what a test says."""
+"""A complete load run, on a service that fails as a test says."""
 
 import asyncio
 from pathlib import Path
@@ -134,14 +134,14 @@ async def test_settle_without_an_answer_leaves_no_doubt_about_the_message() -> N
     assert report.received == MESSAGES
 
 
-async def test_receive_whose_answer_was_lost_comes_again_after_its_lease() -> None:
+async def test_messages_of_a_lost_answer_are_received_after_their_lease() -> None:
     decide = once("receivemessage", Mishap.UNANSWERED, 3)
     result, _ = await ran(decide, phases=Phases.APART, lease_seconds=1)
     assert not result.failed
     assert only(result).report.received == MESSAGES
 
 
-async def test_receiver_that_quits_starts_anew_and_its_messages_come_again() -> None:
+async def test_receiver_that_quits_starts_again_and_its_messages_are_redelivered() -> None:
     asked: list[int] = []
 
     def second(receiver: int) -> bool:
@@ -157,7 +157,7 @@ async def test_receiver_that_quits_starts_anew_and_its_messages_come_again() -> 
 
 
 async def test_quitting_by_chance_goes_by_the_seed() -> None:
-    # Of one receiver, which asks at least eight times.
+    # One receiver needs at least eight receives.
     result, _ = await ran(
         quit_probability=0.3, receivers=1, receive_batch=5, seed=1, lease_seconds=1
     )
@@ -186,7 +186,7 @@ async def test_service_that_goes_away_ends_the_run_with_the_reason() -> None:
     assert result.failed
     assert result.failure is not None
     assert "no success for" in result.failure
-    # What had been acknowledged may still be in the queue.
+    # Acknowledged messages may still be in the queue.
     assert not only(result).report.failed
 
 
@@ -198,7 +198,7 @@ async def test_queue_that_cannot_be_made_is_an_error() -> None:
         await run(plan(nobody))
 
 
-async def test_queue_that_cannot_be_removed_is_told_and_costs_nothing_else() -> None:
+async def test_queue_that_cannot_be_removed_is_reported_and_fails_nothing_else() -> None:
     result, service = await ran(
         lambda asked, _: Mishap.FAILED if asked == "deletequeue" else Mishap.NONE
     )
@@ -207,7 +207,7 @@ async def test_queue_that_cannot_be_removed_is_told_and_costs_nothing_else() -> 
     assert service.asked["deletequeue"] == 1
 
 
-async def test_stopped_run_tells_what_was_done_and_blames_nobody() -> None:
+async def test_stopped_run_reports_what_was_done_without_violations() -> None:
     stop, live = asyncio.Event(), Live()
     async with serving() as (service, endpoint):
         slow = plan(endpoint, send_pause_ms=5, phases=Phases.APART, messages=10_000)

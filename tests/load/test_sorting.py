@@ -1,4 +1,4 @@
-"""Sorting and joining of more rows than may be held."""
+"""Sorting and joining of more rows than memory may hold."""
 
 import tempfile
 from typing import IO

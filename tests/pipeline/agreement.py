@@ -1,4 +1,4 @@
-"""Whether tables say what the definitions say: counts equal, floats to 1e-9."""
+"""Compares tables with the definitions: counts are equal, floats agree to 1e-9."""
 
 import math
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ def _agree(found: Any, wanted: Any) -> bool:
 
 
 def assert_by_definition(found: MetricsReport, rows: list[Row], window_us: int) -> None:
-    """The whole of the tables, on a trace of which all rows are good."""
+    """Compares all tables, for a trace with valid rows only."""
     queues = plain_metrics.by_queue(rows, window_us)
     windows = plain_metrics.by_window(rows, window_us)
     assert found.by_queue["queue"].to_pylist() == list(queues)

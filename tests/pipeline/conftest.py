@@ -58,7 +58,7 @@ def spark(java: None) -> "Iterator[SparkSession]":
 
 @pytest.fixture(scope="session")
 def s3_jars() -> list[Path]:
-    """For `LocalS3.spark_settings`, where a test starts a Spark of its own."""
+    """Jars for `LocalS3.spark_settings`, for tests that start their own Spark."""
     return _fetched(s3a_jars)
 
 
@@ -79,7 +79,7 @@ def hdfs(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 def _s3_classes() -> dict[str, str]:
-    """Java looks for classes in what it was started with, so the jars cannot be given later."""
+    """Java finds only classes that it was started with, so the jars cannot be added later."""
     if not STORAGE:
         return {}
     try:
@@ -101,7 +101,7 @@ def _fetched(fetch: Callable[[Path], list[Path]]) -> list[Path]:
 
 
 def _use(session: "SparkSession", settings: Mapping[str, str]) -> None:
-    """Hadoop's settings may change while a session runs."""
+    """Hadoop settings may change while a session runs."""
     for name, value in settings.items():
         if name.startswith("spark.hadoop."):
             session.conf.set(name.removeprefix("spark.hadoop."), value)

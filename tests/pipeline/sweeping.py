@@ -1,4 +1,4 @@
-"""A sweep for the tests of its pipeline, and ways to run it."""
+"""A sweep for tests, and ways to run it."""
 
 import tomllib
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def run_in(
     standing: SweepProgress | None = None,
     stopping: Event | None = None,
 ) -> Findings:
-    """Results are published only if it was not stopped."""
+    """Publishes results only if the sweep was not stopped."""
     with opened_ledger(folder, sweep.identity()) as ledger:
         findings = take_up(sweep, ledger)
         run_sweep(

@@ -1,4 +1,4 @@
-"""`dovemq pipeline metrics` as it is called, on DuckDB."""
+"""The command `dovemq pipeline metrics`, with DuckDB."""
 
 import json
 from pathlib import Path
@@ -47,7 +47,7 @@ def test_tables_and_pictures_are_written(trace: Path, tmp_path: Path) -> None:
     assert pq.read_table(out / "metrics_by_queue").num_rows == 2
 
 
-def test_bad_rows_are_told_and_fail_a_strict_run(
+def test_invalid_rows_are_reported_and_fail_a_strict_run(
     trace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = traces.bad(ROWS)

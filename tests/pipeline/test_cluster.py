@@ -1,4 +1,4 @@
-"""A real standalone cluster: the same figures, also when a worker is killed; nothing is left."""
+"""A real standalone cluster gives the same figures, also when a worker is killed."""
 
 import json
 import signal
@@ -30,7 +30,7 @@ def test_a_cluster_gives_the_same_figures_also_when_a_worker_is_killed_half_way(
 
 
 def processes_in(directory: Path) -> list[str]:
-    """Whatever has its working directory there: master, workers, executors."""
+    """Returns processes with that working directory: master, workers, executors."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -63,7 +63,7 @@ def ended(part: int, executor: str, launched_ms: int, reason: str = "Success") -
     return json.dumps({"Event": "SparkListenerTaskEnd", **task, **reasons})
 
 
-def test_the_event_log_tells_what_was_done_again(tmp_path: Path) -> None:
+def test_event_log_shows_repeated_work(tmp_path: Path) -> None:
     lines = [
         json.dumps({"Event": "SparkListenerLogStart"}),
         ended(0, "7", 50),

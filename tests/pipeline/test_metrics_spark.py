@@ -1,4 +1,4 @@
-"""Spark against DuckDB and against the definitions, on traces that hold many cases."""
+"""Spark against DuckDB and the definitions, on traces with many cases."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,13 +23,13 @@ PARTS = 5
 
 
 def written(rows: list[traces.Row], folder: Path) -> str:
-    """In several files, so that rows of a message and of a request are found apart."""
+    """Writes several files, so that rows of a message and of a request are apart."""
     for part in range(PARTS):
         traces.write(rows[part::PARTS], folder / f"{part}.parquet")
     return str(folder)
 
 
-def test_spark_gives_what_the_definitions_and_duckdb_give(
+def test_spark_agrees_with_the_definitions_and_duckdb(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
     rows = traces.made(20, queues=8, messages=80)

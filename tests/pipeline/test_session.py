@@ -42,7 +42,7 @@ def test_another_java_is_refused_with_what_to_install(
     assert "openjdk-17-jre-headless" in str(refused.value)
 
 
-def test_a_missing_java_is_told(tmp_path: Path) -> None:
+def test_missing_java_is_reported(tmp_path: Path) -> None:
     with pytest.raises(JavaUnfit, match="no java is found"):
         check_java({"PATH": str(tmp_path)})
     with pytest.raises(JavaUnfit, match="cannot be run"):
@@ -58,7 +58,7 @@ def test_workers_run_the_interpreter_of_the_session(spark: "SparkSession") -> No
 
 
 def _in_archive(program: str, archive: Path) -> str:
-    """What a program prints that has the package from an archive alone, and no place to write."""
+    """Runs a program with the package from an archive alone, and returns its output."""
     environment = {"PYTHONPATH": str(archive), "HOME": "/nonexistent"}
     command = [sys.executable, "-c", program]
     return subprocess.run(

@@ -1,4 +1,4 @@
-"""Spark on a real S3 server and a real HDFS; a trace that the service writes there."""
+"""Spark with a real S3 server and a real HDFS, and a trace that the service writes there."""
 
 import os
 import re

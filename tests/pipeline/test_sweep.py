@@ -1,5 +1,4 @@
-"""Sweeps over Spark: the same rows however they are split, intervals that hold the truth, and a
-process that is killed half-way."""
+"""Sweeps with Spark: the same rows however they are split, correct intervals, and a kill."""
 
 import math
 import os
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 SCALE = int(os.environ.get("DOVETEST_SWEEP", "1"))
 CONFIDENCE = 0.95
 CHANCE_MIN = 0.001
-"""That so few or so many intervals hold the truth, if each does with its confidence."""
+"""The least probability of the number of intervals that contain the truth."""
 KILL_AFTER_PARTS = 2
 WAIT_SECONDS_MAX = 900
 
@@ -109,7 +108,7 @@ def test_a_sweep_over_spark_gives_the_bytes_of_one_in_this_process(
     assert contents(tmp_path / "spark") == contents(tmp_path / "here")
 
 
-def test_a_model_that_fails_is_told_by_its_configuration(
+def test_model_that_fails_is_reported_with_its_configuration(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
     net = write_net(station(1, "exponential(rate)", "exponential(1.0)", rate=1.0))
@@ -119,7 +118,7 @@ def test_a_model_that_fails_is_told_by_its_configuration(
 
 
 def _chances(count: int) -> list[float]:
-    """Of each number of intervals that hold the truth."""
+    """Returns the probability of each number of intervals that contain the truth."""
     return [
         math.comb(count, held) * CONFIDENCE**held * (1 - CONFIDENCE) ** (count - held)
         for held in range(count + 1)
@@ -135,7 +134,7 @@ def _check_coverage(held: Sequence[bool]) -> None:
 def _held(
     findings: Findings, points: Sequence[Any], exact: Callable[..., Sequence[float]]
 ) -> list[list[bool]]:
-    """By measure, over the stable configurations."""
+    """Returns the results by measure, over the stable configurations."""
     found = [
         [
             estimate.holds(value)
@@ -173,7 +172,7 @@ def test_intervals_hold_the_exact_value_as_often_as_they_claim(
     random: int,
     seed: int,
 ) -> None:
-    """Of the first measures, which are random in every configuration."""
+    """Checks the first measures, which are random in every configuration."""
     sweep = sweep_of(text.format(seed=seed))
     findings = run_in(tmp_path, sweep, on_spark(spark, sweep))
     held = _held(findings, sweep.points, exact)
@@ -188,7 +187,7 @@ def _command(spec: Path, folder: Path, *more: str) -> list[str]:
 
 
 def _killed_half_way(spec: Path, folder: Path) -> None:
-    """Ends the process, with the Java that it started, by SIGKILL once some parts are kept."""
+    """Kills the process and its Java once some parts are kept."""
     with subprocess.Popen(
         _command(spec, folder, "--keep-seconds", "0.01", "--master", "local[2]"),
         stdout=subprocess.DEVNULL,

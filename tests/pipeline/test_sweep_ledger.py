@@ -1,4 +1,4 @@
-"""What a sweep keeps on disk, and how it goes on, without Spark."""
+"""The files of a sweep, and how it continues, without Spark."""
 
 import csv
 import itertools
@@ -44,7 +44,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_results_tell_each_configuration_with_its_interval(whole: Path) -> None:
+def test_results_have_an_interval_for_each_configuration(whole: Path) -> None:
     table = pq.read_table(whole / "results.parquet").to_pylist()
     assert [(row["arrival_rate"], row["consumers"]) for row in table[:2]] == [(0.5, 1), (0.5, 2)]
     unstable = table[6]
@@ -103,7 +103,7 @@ class Ticks:
 
 
 @pytest.mark.parametrize("slices", [1, 2])
-def test_a_sweep_that_is_stopped_between_two_slices_keeps_what_it_ran_and_goes_on(
+def test_sweep_that_is_stopped_between_two_slices_continues(
     tmp_path: Path, whole: Path, slices: int
 ) -> None:
     sweep, stopping, standing = sweep_of(), Event(), SweepProgress()
@@ -150,7 +150,7 @@ def test_the_folder_of_another_sweep_is_refused(tmp_path: Path) -> None:
     assert contents(tmp_path) == before
 
 
-def test_a_sweep_begun_by_other_code_is_not_gone_on_with(tmp_path: Path) -> None:
+def test_sweep_started_by_other_code_is_not_continued(tmp_path: Path) -> None:
     sweep = sweep_of()
     with opened_ledger(tmp_path, {**sweep.identity(), "code of the models": "another"}):
         pass

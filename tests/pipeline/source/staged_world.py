@@ -1,4 +1,4 @@
-"""A fake queue, a staging location, and what Spark's driver and tasks do with them."""
+"""A fake queue, a staging folder, and the actions of Spark's driver and tasks."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -46,7 +46,7 @@ class World:
         self._staging: Staging | None = None
 
     def start(self) -> Keeper:
-        """As a process beside the driver would that finds what an earlier one has left."""
+        """Starts a keeper as a new process beside the driver would."""
         self.end()
         self._staging = Staging(self.new_place(), QUEUE)
         return Keeper(self.client(), QUEUE, self._staging, self.pace, ManualClock(), no_pause)
@@ -60,7 +60,7 @@ class World:
         return FakeClient(self.queue, lambda: self.interfere())
 
     async def read(self, slot: Slot, columns: Sequence[str] = ("message_id",)) -> list[str]:
-        """One attempt of a task."""
+        """Runs one attempt of a task."""
         place = self.new_place()
         filling = SlotFiller(self.client(), QUEUE, place, self.pace, columns, no_pause)
         entry = await filling.filled(slot)
@@ -71,6 +71,6 @@ class World:
         ]
 
     async def read_all(self, promise: Promise) -> list[str]:
-        """All tasks of a batch at the same time."""
+        """Runs all tasks of a batch at the same time."""
         found = await asyncio.gather(*(self.read(slot) for slot in promise.shares()))
         return sorted(message_id for part in found for message_id in part)

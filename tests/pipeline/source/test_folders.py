@@ -1,4 +1,4 @@
-"""What every place of staged messages promises, on a local file system and on S3."""
+"""The guarantees of every staging folder, on a local file system and on S3."""
 
 import builtins
 import errno
@@ -54,7 +54,7 @@ def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> NewPlace:
     return lambda: staging_folder(location)
 
 
-def test_what_is_written_is_read_listed_and_removed(new_place: NewPlace) -> None:
+def test_written_files_are_read_listed_and_removed(new_place: NewPlace) -> None:
     place, other = new_place(), new_place()
     assert place.read("a") is None
     place.write("a", b"one")
@@ -113,7 +113,7 @@ def test_a_second_query_on_s3_is_refused_while_the_first_gives_signs_of_life(buc
 
 
 def test_a_query_on_s3_takes_over_from_one_that_was_killed(bucket: str) -> None:
-    """One that lives after all finds out, also when its successor has ended."""
+    """The older query, if it is still alive, notices, also after its successor has ended."""
     older, later = S3StagingFolder(bucket), S3StagingFolder(bucket, lambda seconds: None)
     older.claim()
     later.claim()
@@ -131,7 +131,7 @@ def test_a_query_on_s3_takes_over_from_one_that_was_killed(bucket: str) -> None:
 
 
 class Forgetful(S3StagingFolder):
-    """As some servers do that know S3's words."""
+    """Replaces existing objects, as some S3 servers do."""
 
     def publish(self, name: str, content: Any) -> bool:
         self.write(name, content)

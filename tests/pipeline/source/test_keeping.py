@@ -1,4 +1,4 @@
-"""Epochs on a queue that redelivers, with processes that end anywhere."""
+"""Epochs on a queue that redelivers, with processes that end at any time."""
 
 import asyncio
 import contextlib
@@ -44,7 +44,7 @@ def world(new_world: NewWorld) -> World:
     return new_world()
 
 
-async def test_epochs_hold_what_the_limit_lets_in_and_are_settled_when_the_next_is_planned(
+async def test_epochs_respect_the_limit_and_are_settled_when_the_next_is_planned(
     world: World,
 ) -> None:
     world.queue.send(*"abcdefghijklmno")
@@ -100,7 +100,7 @@ async def test_a_logged_promise_keeps_its_slots_when_options_change(new_world: N
     assert world.queue.messages == {}
 
 
-async def test_slots_that_nobody_read_are_offered_again_with_all_their_rows(
+async def test_slots_that_were_not_read_are_offered_again_with_all_rows(
     new_world: NewWorld,
 ) -> None:
     world = new_world(pace=ReceiveOptions(wait_seconds=0, receivers=3))
@@ -189,7 +189,7 @@ async def test_a_heartbeat_that_fails_is_followed_by_another(world: World) -> No
     assert len(beats) == 3
 
 
-async def test_what_arrives_after_available_now_began_is_left_for_another_time(
+async def test_message_sent_after_available_now_started_is_left_for_later(
     world: World,
 ) -> None:
     world.queue.send("a", "b", "c")
@@ -235,7 +235,7 @@ async def test_a_checkpoint_of_another_staging_location_is_refused(world: World)
         await keeper.offer(Promise("other", 0), 10)
 
 
-async def test_the_report_counts_what_became_of_messages(new_world: NewWorld) -> None:
+async def test_report_counts_outcomes_of_messages(new_world: NewWorld) -> None:
     world = new_world(fifo=True)
     world.queue.send("a", "b")
 
@@ -260,8 +260,8 @@ async def test_the_report_counts_what_became_of_messages(new_world: NewWorld) ->
 
 
 class Engine:
-    """Spark's part: its logs of offsets and commits, tasks that are run again or twice, a sink
-    that keeps a batch once."""
+    """Spark's part: logs of offsets and commits, tasks that run again or twice, and a sink that
+    keeps a batch once."""
 
     def __init__(self, world: World, rng: random.Random) -> None:
         self.world = world
@@ -271,7 +271,7 @@ class Engine:
         self._rng = rng
 
     async def run(self, point: Callable[[], None]) -> None:
-        """Until the queue is empty; `point` may end the process."""
+        """Runs until the queue is empty; `point` may end the process."""
         keeper = self.world.start()
         self.committed = self.committed or keeper.settled
         if self.planned is not None and self.planned != self.committed:
@@ -308,7 +308,7 @@ class Engine:
 
 @pytest.mark.parametrize("fifo", [False, True], ids=["standard", "fifo"])
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_whatever_happens_every_message_is_in_one_batch_and_the_queue_ends_empty(
+async def test_every_message_is_in_one_batch_and_the_queue_ends_empty(
     new_world: NewWorld, seed: int, fifo: bool
 ) -> None:
     rng = random.Random(seed)

@@ -26,7 +26,7 @@ ENVIRONMENT = {
 
 
 def _options(**given: str) -> Any:
-    """As Spark hands them over."""
+    """Returns options as Spark passes them."""
     return CaseInsensitiveDict(given)
 
 
@@ -78,7 +78,7 @@ def test_a_url_of_a_queue_names_its_server() -> None:
         ({"queue": "orders", "endpointUrl": "http://h:99999999"}, "is not a URL"),
     ],
 )
-def test_what_is_missing_is_told(given: dict[str, str], told: str) -> None:
+def test_missing_options_are_reported(given: dict[str, str], told: str) -> None:
     with pytest.raises(OptionRefused, match=told):
         server_of(_options(**given), {})
 
@@ -120,7 +120,7 @@ def test_the_option_of_an_earlier_form_is_refused() -> None:
         check_names(_options(partitions="2"))
 
 
-def test_a_batch_read_peeks_unless_it_is_told_to_drain() -> None:
+def test_batch_read_peeks_by_default() -> None:
     assert mode_of(_options()) == "peek"
     assert mode_of(_options(mode="DRAIN")) == "drain"
     with pytest.raises(OptionRefused, match="peek or drain"):

@@ -1,4 +1,4 @@
-"""Rows to messages, and messages to a queue that refuses some."""
+"""Turns rows into messages, and sends them to a queue that refuses some."""
 
 from collections.abc import Sequence
 
@@ -102,7 +102,7 @@ def test_attributes_are_texts_or_keep_their_type() -> None:
 
 
 class Judge(SqsClient):
-    """Fails what is told to fail: for ever, or once."""
+    """Refuses some messages always, and fails others once."""
 
     def __init__(self, refused: Sequence[str] = (), failing: Sequence[str] = ()) -> None:
         self.sent: list[list[str]] = []
@@ -152,7 +152,7 @@ async def test_batches_are_of_ten_and_of_a_mebibyte() -> None:
     assert [len(batch) for batch in judge.sent] == [10, 10, 6, 1]
 
 
-async def test_what_failed_at_the_server_is_sent_again_alone() -> None:
+async def test_only_messages_that_failed_at_the_server_are_sent_again() -> None:
     judge = Judge(failing=["b", "b"])
     await _send(judge, "a", "b", "c")
     assert judge.sent == [["a", "b", "c"], ["b"], ["b"]]
@@ -165,7 +165,7 @@ async def test_a_task_fails_with_the_rows_that_were_refused_and_not_their_bodies
     assert "bad body" not in str(refused.value)
 
 
-async def test_what_never_stops_to_fail_is_refused_in_the_end() -> None:
+async def test_message_that_always_fails_is_refused_in_the_end() -> None:
     judge = Judge(failing=["a"] * 100)
     with pytest.raises(RowsRefused, match="InternalError"):
         await _send(judge, "a")

@@ -139,7 +139,7 @@ async def test_a_task_that_ends_after_it_published_is_run_again_on_the_same_rows
     assert await world.read(slot) == list("abc")
 
 
-async def test_what_was_received_before_a_failure_is_kept(world: World) -> None:
+async def test_messages_received_before_a_failure_are_kept(world: World) -> None:
     world.queue.send(*map(str, range(30)))
 
     def refuse() -> None:
@@ -189,7 +189,7 @@ async def test_a_message_is_read_once_when_another_task_publishes_it_in_the_last
 
 
 def _read_elsewhere(world: World, slot: Slot) -> list[str]:
-    """In a thread, since this one runs a loop."""
+    """Reads in a thread, because this one runs a loop."""
     found: list[str] = []
     thread = threading.Thread(target=lambda: found.extend(run(world.read(slot))))
     thread.start()
@@ -235,7 +235,7 @@ async def test_a_task_of_a_settled_epoch_is_refused_before_it_receives(world: Wo
     assert _visible(world) == ["b"]
 
 
-async def test_a_task_that_publishes_after_its_epoch_was_settled_hands_nothing_on(
+async def test_task_that_publishes_after_its_epoch_was_settled_returns_no_row(
     world: World,
 ) -> None:
     world.queue.send("a")

@@ -96,7 +96,7 @@ def test_a_slot_is_filled_once(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.arrow"))) == 1
 
 
-def test_rows_that_were_staged_before_or_are_owed_are_not_handed_on(tmp_path: Path) -> None:
+def test_rows_that_were_staged_before_or_are_owed_are_not_returned(tmp_path: Path) -> None:
     place = LocalStagingFolder(tmp_path)
     _fill(place, 1, 0, "a", "b")
     entry = _fill(place, 1, 1, "c", "b", "c", "d", "e", owed="d")

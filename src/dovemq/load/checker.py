@@ -118,7 +118,7 @@ class _Check:
             self._progress(0)
         order = ordering.result()
         for key in ordering.first_late:
-            self._histories.blame(key, [Violation.LATE])
+            self._histories.add(key, [Violation.LATE])
         self._faults[Violation.LATE] += ordering.late_promised
         return self._report(order, ordering.late)
 
@@ -185,7 +185,7 @@ class _Check:
         self._count("spoiled", judgement.stored and bool(deliveries) and not judgement.intact)
         if judgement.faults:
             key = MessageKey(row.queue, row.sender, row.send_seq)
-            self._histories.blame(key, judgement.faults)
+            self._histories.add(key, judgement.faults)
         return judgement
 
     def _promised(self, queue: int) -> bool:

@@ -63,25 +63,25 @@ class ProcessCrew:
         """Starts the workers and waits until they take commands."""
         crew = cls([await _Child.start(share) for share in shares])
         for child in crew._children:
-            await child.heard()
+            await child.first_news()
         return crew
 
     def send(self, starts_us: int) -> None:
-        self._order(WorkerCommand("send", starts_us))
+        self._command(WorkerCommand("send", starts_us))
 
     def receive(self, starts_us: int) -> None:
-        self._order(WorkerCommand("receive", starts_us))
+        self._command(WorkerCommand("receive", starts_us))
 
     def news(self) -> Sequence[WorkerNews]:
-        return [news for child in self._children for news in child.taken_news()]
+        return [news for child in self._children for news in child.take_news()]
 
     async def stop(self) -> Sequence[WorkerTally]:
-        self._order(WorkerCommand("stop"))
+        self._command(WorkerCommand("stop"))
         return [await child.tally() for child in self._children]
 
-    def _order(self, order: WorkerCommand) -> None:
+    def _command(self, command: WorkerCommand) -> None:
         for child in self._children:
-            child.order(order)
+            child.command(command)
 
 
 class _Child:
@@ -89,7 +89,7 @@ class _Child:
         self._number = number
         self._process = process
         self._news: list[WorkerNews] = []
-        self._speaks = asyncio.Event()
+        self._has_news = asyncio.Event()
         self._listening = asyncio.get_running_loop().create_task(self._listen())
 
     @classmethod
@@ -108,18 +108,18 @@ class _Child:
         child._write(msgspec.json.encode(share))
         return child
 
-    def order(self, order: WorkerCommand) -> None:
-        self._write(msgspec.json.encode(order))
+    def command(self, command: WorkerCommand) -> None:
+        self._write(msgspec.json.encode(command))
 
-    def taken_news(self) -> list[WorkerNews]:
+    def take_news(self) -> list[WorkerNews]:
         news, self._news = self._news, []
         if self._listening.done():
             self._listening.result()
         return news
 
-    async def heard(self) -> None:
+    async def first_news(self) -> None:
         """Waits for the first news of the worker, or for its end."""
-        await self._speaks.wait()
+        await self._has_news.wait()
 
     async def tally(self) -> WorkerTally:
         try:
@@ -134,14 +134,14 @@ class _Child:
     async def _listen(self) -> WorkerTally:
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
-            told = msgspec.json.decode(line, type=WorkerOutput)
-            if told.news is not None:
-                self._news.append(told.news)
-                self._speaks.set()
-            if told.tally is not None:
+            output = msgspec.json.decode(line, type=WorkerOutput)
+            if output.news is not None:
+                self._news.append(output.news)
+                self._has_news.set()
+            if output.tally is not None:
                 await self._process.wait()
-                return told.tally
-        self._speaks.set()
+                return output.tally
+        self._has_news.set()
         raise WorkerLost(self._number, await self._process.wait())
 
     def _write(self, line: bytes) -> None:

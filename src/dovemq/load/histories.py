@@ -26,12 +26,12 @@ class Histories:
     def __init__(self, count_max: int) -> None:
         self._count_max = count_max
         self._faults: dict[MessageKey, set[Violation]] = {}
-        self._told: dict[Violation, int] = {}
+        self._counts: dict[Violation, int] = {}
 
-    def blame(self, key: MessageKey, faults: Iterable[Violation]) -> None:
+    def add(self, key: MessageKey, faults: Iterable[Violation]) -> None:
         for fault in faults:
-            if self._told.get(fault, 0) < self._count_max:
-                self._told[fault] = self._told.get(fault, 0) + 1
+            if self._counts.get(fault, 0) < self._count_max:
+                self._counts[fault] = self._counts.get(fault, 0) + 1
                 self._faults.setdefault(key, set()).add(fault)
 
     def culprits(
@@ -39,12 +39,12 @@ class Histories:
     ) -> tuple[Culprit, ...]:
         events: dict[MessageKey, list[tuple[int, str]]] = {key: [] for key in self._faults}
         for journal in journals if self._faults else ():
-            tell = _told_send if journal.heading.kind == "sender" else _told_receive
+            events_of = _send_events if journal.heading.kind == "sender" else _receive_events
             for rows in journal.blocks():
                 for row in _chosen(rows, self._faults.keys()):
                     key = MessageKey(*(int(row[name]) for name in MessageKey._fields))
                     if key in events:
-                        events[key].extend(tell(row))
+                        events[key].extend(events_of(row))
         return tuple(
             Culprit(
                 tuple(fault for fault in Violation if fault in self._faults[key]),
@@ -66,24 +66,24 @@ def _chosen(rows: Rows, keys: Iterable[MessageKey]) -> Rows:
     return rows[mask]
 
 
-def _told_send(row: Any) -> list[tuple[int, str]]:
+def _send_events(row: Any) -> list[tuple[int, str]]:
     size, checksum = int(row["bytes"]), int(row["body_crc32"])
-    told = [(int(row["sent_us"]), f"sent {size} bytes, checksum {checksum:08x}")]
+    events = [(int(row["sent_us"]), f"sent {size} bytes, checksum {checksum:08x}")]
     outcome = RequestOutcome(int(row["outcome"]))
     if outcome is RequestOutcome.ACKNOWLEDGED:
-        told.append((int(row["answered_us"]), f"acknowledged as {_message_id(row)}"))
+        events.append((int(row["answered_us"]), f"acknowledged as {_message_id(row)}"))
     elif outcome is RequestOutcome.REFUSED:
-        told.append((int(row["answered_us"]), "refused"))
+        events.append((int(row["answered_us"]), "refused"))
     else:
-        told.append((int(row["sent_us"]), "no answer to this send"))
-    return told
+        events.append((int(row["sent_us"]), "no answer to this send"))
+    return events
 
 
-def _told_receive(row: Any) -> list[tuple[int, str]]:
+def _receive_events(row: Any) -> list[tuple[int, str]]:
     who = f"receiver {row['receiver']}"
     asked_us, received_us = int(row["asked_us"]), int(row["received_us"])
     lease_us = int(row["lease_until_us"]) - asked_us
-    told = [
+    events = [
         (asked_us, f"{who} asks"),
         (
             received_us,
@@ -93,10 +93,10 @@ def _told_receive(row: Any) -> list[tuple[int, str]]:
     ]
     outcome = RequestOutcome(int(row["outcome"]))
     if outcome is RequestOutcome.UNKNOWN:
-        told.append((int(row["settled_us"]), f"{who} settles, no answer"))
+        events.append((int(row["settled_us"]), f"{who} settles, no answer"))
     elif outcome is not RequestOutcome.NONE:
-        told.append((int(row["settled_us"]), f"{who}: settle {outcome.name.lower()}"))
-    return told
+        events.append((int(row["settled_us"]), f"{who}: settle {outcome.name.lower()}"))
+    return events
 
 
 def _message_id(row: Any) -> str:

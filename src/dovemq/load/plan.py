@@ -168,7 +168,7 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
         return self.applications * self.receivers
 
     @property
-    def hurries(self) -> bool:
+    def sends_at_once(self) -> bool:
         """Tells whether a sender sends its next message as soon as the last one is answered."""
         return self.send_batch == 1 and self.send_rate is None and not self.send_pause_ms
 

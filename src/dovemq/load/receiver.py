@@ -82,7 +82,7 @@ class Receiver(Thread):
 
     async def _take(self, messages: Sequence[ReceivedMessage], from_us: int, asked_us: int) -> None:
         now_us = self.counters.eventful_us = self.now_us()
-        told = [self._tell(each, asked_us, now_us) for each in messages]
+        slots = [self._record(each, asked_us, now_us) for each in messages]
         self.counters.tally.receives.done(len(messages), from_us, now_us)
         if self._quits(self.number):
             self.counters.tally.quits += 1
@@ -93,13 +93,13 @@ class Receiver(Thread):
             await asyncio.sleep(self._pause_seconds())
         ours = [
             (message, slot)
-            for message, slot in zip(messages, told, strict=True)
+            for message, slot in zip(messages, slots, strict=True)
             if slot is not None
         ]
         if ours:
             await self._settle(ours)
 
-    def _tell(self, message: ReceivedMessage, asked_us: int, now_us: int) -> Slot | None:
+    def _record(self, message: ReceivedMessage, asked_us: int, now_us: int) -> Slot | None:
         """Writes the row of a message of this run; returns None for other messages."""
         body = message.body
         label = label_of(body)

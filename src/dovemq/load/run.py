@@ -51,8 +51,8 @@ class Live:
         self._looked_us = 0
         self._then = (0, 0)
 
-    def look(self, account: PendingMessages, now_us: int) -> None:
-        self.sent, self.settled, self.missing = account.sent, account.settled, account.missing
+    def look(self, pending: PendingMessages, now_us: int) -> None:
+        self.sent, self.settled, self.missing = pending.sent, pending.settled, pending.missing
         seconds = (now_us - self._looked_us) / 1e6
         if seconds >= 1:
             sent, settled = self._then
@@ -121,7 +121,7 @@ class _Part:
         monotonic_us = shared_clock(0)
         self._offset_us = 1_000 * clock.now_ms() - monotonic_us()
         self._now_us: Callable[[], int] = shared_clock(self._offset_us)
-        self._account = PendingMessages(plan.processes)
+        self._pending = PendingMessages(plan.processes)
         self._began_us = self._now_us()
         self._queues = RunQueues(plan, number, self._now_us)
         self._queue_labels: list[str] = []
@@ -145,9 +145,9 @@ class _Part:
             finally:
                 tallies = await crew.stop()
             for news in crew.news():
-                self._account.add(news)
+                self._pending.add(news)
             cpu_seconds = self._cpu_since(cpu_then)
-        self.failure = self._account.failure
+        self.failure = self._pending.failure
         self._live.phase = "checking"
         if named is not None:
             rules = replace(rules, named=await named())
@@ -166,8 +166,8 @@ class _Part:
 
     async def _work(self, crew: Crew, stop: asyncio.Event) -> int:
         """Works until nothing more is expected, and returns the start time."""
-        account, live = self._account, self._live
-        starts_us = account.eventful_us = self._now_us() + 1_000 * START_MS
+        pending, live = self._pending, self._live
+        starts_us = pending.eventful_us = self._now_us() + 1_000 * START_MS
         crew.send(starts_us)
         receiving = self._plan.phases is Phases.TOGETHER
         if receiving:
@@ -175,15 +175,15 @@ class _Part:
         live.phase = "sending and receiving" if receiving else "sending"
         while not await _is_set(stop, NEWS_SECONDS):
             for news in crew.news():
-                account.add(news)
-            live.look(account, self._now_us())
-            if account.failure is not None:
+                pending.add(news)
+            live.look(pending, self._now_us())
+            if pending.failure is not None:
                 break
-            if account.sending:
+            if pending.sending:
                 continue
             if not receiving:
                 receiving = True
-                account.eventful_us = self._now_us()
+                pending.eventful_us = self._now_us()
                 crew.receive(self._now_us() + 1_000 * START_MS)
             live.phase = RECEIVING
             if self._is_over():
@@ -192,12 +192,12 @@ class _Part:
 
     def _is_over(self) -> bool:
         """Tells whether nothing more is expected."""
-        plan, account = self._plan, self._account
-        idle_ms = (self._now_us() - account.eventful_us) // 1_000
-        if account.missing:
+        plan, pending = self._plan, self._pending
+        idle_ms = (self._now_us() - pending.eventful_us) // 1_000
+        if pending.missing:
             return idle_ms >= plan.drain_ms
         # Messages that are not settled may be received again when their leases end.
-        again_ms = plan.lease_ms + plan.between_receives_ms if account.open else 0
+        again_ms = plan.lease_ms + plan.between_receives_ms if pending.open else 0
         return idle_ms >= again_ms + plan.linger_ms
 
     def trace(self, location: Location) -> None:

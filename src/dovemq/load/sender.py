@@ -67,7 +67,7 @@ class Sender(Thread):
                 last_seq = min(last_seq, plan.messages)
             drafts = self._drafts(next_seq, last_seq)
             next_seq = last_seq + 1
-            if plan.hurries and (plan.messages is None or next_seq <= plan.messages):
+            if plan.sends_at_once and (plan.messages is None or next_seq <= plan.messages):
                 # Runs while the request is on its way.
                 asyncio.get_running_loop().call_soon(self._prepare, next_seq)
             await self._send(drafts, from_us)

@@ -91,7 +91,7 @@ class Thread(abc.ABC):
             await asyncio.wait([self._task])
         await self.client.close()
 
-    def must_be_well(self) -> None:
+    def raise_failure(self) -> None:
         """Raises the error that ended the thread, unless it was a failure of the service."""
         if self._task is not None and self.done and not self._task.cancelled():
             self._task.result()

@@ -93,7 +93,7 @@ class Worker:
             self._sends.close()
             self._receives.close()
         for thread in threads:
-            thread.must_be_well()
+            thread.raise_failure()
         tally = self._counters.tally
         tally.cpu_seconds = time.process_time() - self._cpu_then
         return tally
@@ -106,31 +106,31 @@ async def serve() -> None:
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     worker = Worker(msgspec.json.decode(await reader.readline(), type=Share))
     calm_collector()
-    telling = loop.create_task(_tell(worker))
+    reporting = loop.create_task(_report_news(worker))
     try:
         while line := await reader.readline():
-            order = msgspec.json.decode(line, type=WorkerCommand)
-            if order.what == "send":
-                worker.send(order.starts_us)
-            elif order.what == "receive":
-                worker.receive(order.starts_us)
+            command = msgspec.json.decode(line, type=WorkerCommand)
+            if command.what == "send":
+                worker.send(command.starts_us)
+            elif command.what == "receive":
+                worker.receive(command.starts_us)
             else:
                 break
     finally:
-        telling.cancel()
+        reporting.cancel()
         tally = await worker.stop()
     _write(WorkerOutput(worker.news()))
     _write(WorkerOutput(tally=tally))
 
 
-async def _tell(worker: Worker) -> None:
+async def _report_news(worker: Worker) -> None:
     while True:
         await asyncio.sleep(NEWS_SECONDS)
         _write(WorkerOutput(worker.news()))
 
 
-def _write(told: WorkerOutput) -> None:
-    sys.stdout.buffer.write(msgspec.json.encode(told) + b"\n")
+def _write(output: WorkerOutput) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(output) + b"\n")
     sys.stdout.buffer.flush()
 
 

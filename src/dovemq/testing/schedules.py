@@ -204,11 +204,11 @@ class Schedule:
                 deliveries = await self._received(queue, quits)
             except (UnavailableError, TimeoutError):
                 continue
-            told = [self._tell(receiver, each, asked_us) for each in deliveries]
+            slots = [self._record(receiver, each, asked_us) for each in deliveries]
             neglected = self._sending and self._rng.random() < self._workload.neglect
             if deliveries and not neglected:
                 await self._pause(self._drawn(self._workload.work_ms_max))
-                await self._settle(queue, deliveries, told)
+                await self._settle(queue, deliveries, slots)
 
     async def _received(self, queue: Queue, quits: bool) -> list[Delivery]:
         workload = self._workload
@@ -220,7 +220,7 @@ class Schedule:
         async with asyncio.timeout(self._drawn(30) / 1_000):
             return await receive
 
-    def _tell(self, receiver: int, delivery: Delivery, asked_us: int) -> Slot:
+    def _record(self, receiver: int, delivery: Delivery, asked_us: int) -> Slot:
         message = delivery.lease.message
         label = label_of(message.body)
         assert label is not None, "a message of another kind is in the queue"
@@ -239,18 +239,18 @@ class Schedule:
         )
 
     async def _settle(
-        self, queue: Queue, deliveries: Sequence[Delivery], told: Sequence[Slot]
+        self, queue: Queue, deliveries: Sequence[Delivery], slots: Sequence[Slot]
     ) -> None:
-        for slot in told:
+        for slot in slots:
             self._receives.settling(slot, self._now_us())
         receipts = [delivery.receipt for delivery in deliveries]
         try:
             answers = await self._service.messages.settle(queue, receipts)
         except UnavailableError:
             return
-        for slot, refusal in zip(told, answers, strict=True):
-            tell = self._receives.settle_refused if refusal else self._receives.settled
-            tell(slot, self._now_us())
+        for slot, refusal in zip(slots, answers, strict=True):
+            record = self._receives.settle_refused if refusal else self._receives.settled
+            record(slot, self._now_us())
 
     async def _pause(self, ms: int) -> None:
         await asyncio.sleep(ms / 1_000)

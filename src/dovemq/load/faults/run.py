@@ -277,11 +277,11 @@ async def _named(admin: AdminClient) -> frozenset[bytes]:
             if attempt + 1 == NAMED_ATTEMPTS_MAX:
                 raise
             await asyncio.sleep(NAMED_AGAIN_SECONDS)
-    told = (each for report in document["reports"] for each in _told(report))
-    return frozenset(kept_id(each["message_id"]) for each in told if each["message_id"])
+    reported = (each for report in document["reports"] for each in _reported(report))
+    return frozenset(kept_id(each["message_id"]) for each in reported if each["message_id"])
 
 
-def _told(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _reported(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [*report["lost"], *report["returned"]]
 
 

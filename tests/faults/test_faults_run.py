@@ -156,7 +156,7 @@ def test_server_of_others_goes_through_faults_of_network_and_clients(tmp_path: P
 @pytest.mark.parametrize(
     ("document", "fields", "endpoint", "told"),
     [
-        ({"server": KILLS}, {}, NOWHERE, "a server of their own"),
+        ({"server": KILLS}, {}, NOWHERE, "a server that this run starts"),
         ({"client": {"quit": 0.1}}, {"processes": 2}, None, "--processes 1"),
         ({"network": NETWORK}, {}, Endpoint("https://127.0.0.1:1"), "http://"),
     ],

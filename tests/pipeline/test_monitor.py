@@ -178,7 +178,7 @@ def test_directory_is_for_one_monitor_with_the_same_terms(tmp_path: Path) -> Non
     with other.held(terms):
         pass
     wider = msgspec.structs.replace(BOUNDS, horizon_us=61 * SECOND_US)
-    with pytest.raises(PlaceUnfit, match="horizon of 60 s"), place.held(Terms("traces", wider)):
+    with pytest.raises(PlaceUnfit, match="--horizon 60s"), place.held(Terms("traces", wider)):
         pass
 
 

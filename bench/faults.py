@@ -25,11 +25,11 @@ from bench.fault_cells import AREAS, FIRED_MIN, MESSAGES, Cell, cells
 from bench.tables import Row, parser_of, show
 from dovemq.core.access import AccessKey
 from dovemq.load.faults.decisions import Drawn
-from dovemq.load.faults.fault_log import FaultLog, Heading
+from dovemq.load.faults.fault_log import FaultLog, FaultLogHeader
 from dovemq.load.faults.process import Announcement
-from dovemq.load.faults.run import Outcome, Stage, run
-from dovemq.load.faults.spec import Spec, parse_spec
-from dovemq.load.plan import Endpoint, Plan
+from dovemq.load.faults.run import FaultRunResult, Stage, run
+from dovemq.load.faults.spec import FaultSpec, parse_spec
+from dovemq.load.plan import Endpoint, LoadPlan
 from dovemq.system.key_file import key_path, read_key
 
 RESULTS: Final = Path(__file__).with_name("faults.jsonl")
@@ -81,7 +81,7 @@ async def measured(cell: Cell, *, quick: bool, seed: int = SEED) -> Result:
     load = {**cell.load}
     if quick and "send_rate" in load:
         load["send_rate"] = QUICK_MESSAGES / 8
-    plan = Plan(
+    plan = LoadPlan(
         endpoint=NOWHERE,
         name="faults",
         seed=seed,
@@ -93,13 +93,13 @@ async def measured(cell: Cell, *, quick: bool, seed: int = SEED) -> Result:
         **load,
     )
     begun = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder, FaultLog(Heading(spec, seed)) as log:
+    with tempfile.TemporaryDirectory() as folder, FaultLog(FaultLogHeader(spec, seed)) as log:
         stage = Stage(Path(folder) / "server", key_of, log, journals=Path(folder) / "journals")
         outcome = await run(spec, Drawn(spec, seed), plan, stage)
     return result_of(cell, outcome, time.monotonic() - begun, seed)
 
 
-def hasty(spec: Spec) -> Spec:
+def hasty(spec: FaultSpec) -> FaultSpec:
     return replace(
         spec,
         server=_hastened(spec.server),
@@ -120,7 +120,7 @@ def key_of(announced: Announcement) -> AccessKey:
     return read_key(key_path(Path(announced.data)), announced.account)
 
 
-def result_of(cell: Cell, outcome: Outcome, seconds: float, seed: int) -> Result:
+def result_of(cell: Cell, outcome: FaultRunResult, seconds: float, seed: int) -> Result:
     (repetition,) = outcome.result.repetitions
     report = repetition.report
     return Result(

@@ -33,7 +33,7 @@ from bench.generated import generated
 from bench.tables import Row, parser_of, show
 from dovemq.load.costs import tree_cpu_seconds
 from dovemq.pipeline.metrics.duck import metrics_duckdb
-from dovemq.pipeline.metrics.report import Report
+from dovemq.pipeline.metrics.report import MetricsReport
 from dovemq.pipeline.metrics.spark import metrics_spark
 from dovemq.pipeline.session import SparkPlan, spark_session
 from dovemq.testing.spark_cluster import SparkCluster
@@ -62,7 +62,7 @@ def trace_of(events: int) -> Path:
     return folder
 
 
-def digest(found: Report) -> str:
+def digest(found: MetricsReport) -> str:
     """A hash of all tables, with floats to ten digits."""
     tables = [table.to_pylist() for table in (found.by_queue, found.by_window, found.overall)]
     rounded = [
@@ -113,7 +113,7 @@ def measure(where: str, folder: Path) -> dict[str, Any]:
 def _measured(work: Any) -> dict[str, Any]:
     me = os.getpid()
     cpu, wall = tree_cpu_seconds(me), time.monotonic()
-    found: Report = work()
+    found: MetricsReport = work()
     cpu = tree_cpu_seconds(me) - cpu
     return {
         "events": found.rows,

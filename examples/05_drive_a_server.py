@@ -11,15 +11,15 @@ import asyncio
 import os
 
 from dovemq.core.access import AccessKey
-from dovemq.load.judgement import Fault
-from dovemq.load.plan import Endpoint, Plan
+from dovemq.load.judgement import Violation
+from dovemq.load.plan import Endpoint, LoadPlan
 from dovemq.load.run import run
 
 
 def main() -> None:
     env = os.environ
     key = AccessKey(env["AWS_ACCESS_KEY_ID"], env["AWS_SECRET_ACCESS_KEY"], account="")
-    plan = Plan(
+    plan = LoadPlan(
         endpoint=Endpoint(env["AWS_ENDPOINT_URL_SQS"], key, env["AWS_REGION"]),
         name="example",
         senders=4,
@@ -31,7 +31,7 @@ def main() -> None:
     duplicates = sum(report.duplicates.values())
     print(
         f"sent {report.sends.acknowledged}, received {report.received}, "
-        f"lost {report.faults[Fault.LOST]}, duplicates {duplicates}"
+        f"lost {report.faults[Violation.LOST]}, duplicates {duplicates}"
     )
 
 

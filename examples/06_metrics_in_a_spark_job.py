@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 from dovemq import pipeline
 from dovemq.core.access import AccessKey
 from dovemq.core.locations import parse_location
-from dovemq.load.plan import Endpoint, Plan
+from dovemq.load.plan import Endpoint, LoadPlan
 from dovemq.load.run import run
 
 
@@ -28,7 +28,7 @@ def write_trace(place: str) -> None:
     env = os.environ
     key = AccessKey(env["AWS_ACCESS_KEY_ID"], env["AWS_SECRET_ACCESS_KEY"], account="")
     endpoint = Endpoint(env["AWS_ENDPOINT_URL_SQS"], key, env["AWS_REGION"])
-    plan = Plan(endpoint=endpoint, name="orders", senders=4, receivers=2, messages=20)
+    plan = LoadPlan(endpoint=endpoint, name="orders", senders=4, receivers=2, messages=20)
     asyncio.run(run(plan, traces=parse_location(place)))
 
 

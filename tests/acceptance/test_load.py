@@ -158,7 +158,7 @@ def test_wrong_use_is_distinguished_from_failure(server: LocalServer) -> None:
     env = environment(**server.env)
     for args, code, text in (
         (["--send-batch", "11"], 2, "send_batch must be 1 to 10"),
-        (["--send-rate", "0"], 2, "0 is too little"),
+        (["--send-rate", "0"], 2, "'0' is not a number above 0"),
         (["--endpoint-url", "http://127.0.0.1:1"], 1, "is the server running?"),
     ):
         done = subprocess.run([*RUN, *args], env=env, capture_output=True, text=True)

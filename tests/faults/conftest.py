@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dovemq.load.faults.powercut import Disk
+from dovemq.load.faults.powercut import PowerCutDisk
 from dovemq.load.faults.shim import build_shim
 
 
@@ -14,5 +14,5 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def disk(tmp_path: Path, shim: Path) -> Disk:
-    return Disk(tmp_path, shim)
+def disk(tmp_path: Path, shim: Path) -> PowerCutDisk:
+    return PowerCutDisk(tmp_path, shim)

@@ -11,7 +11,7 @@ import pytest
 
 from dovemq.client import BlockingAdminClient, SqsClient
 from dovemq.client.errors import Refused
-from dovemq.load.faults.powercut import Disk
+from dovemq.load.faults.powercut import PowerCutDisk
 from dovemq.sqs.shapes import SendMessageRequest
 from dovemq.testing.local_server import LocalServer, StartFailed
 from tests.faults.traffic import PLAIN, client_of
@@ -34,7 +34,7 @@ def server(tmp_path: Path) -> Iterator[LocalServer]:
 
 
 @pytest.fixture
-def struck(disk: Disk) -> Iterator[LocalServer]:
+def struck(disk: PowerCutDisk) -> Iterator[LocalServer]:
     """A server whose disk can be made to fail."""
     made = LocalServer(disk.root, env=disk.environment(), log=disk.root.with_name("log"))
     yield made
@@ -82,7 +82,9 @@ def test_second_server_on_a_directory_is_refused_and_the_first_goes_on(
     assert asyncio.run(all_received(server)) == ["before"]
 
 
-def test_read_only_directory_is_named_and_left_alone(disk: Disk, struck: LocalServer) -> None:
+def test_read_only_directory_is_named_and_left_alone(
+    disk: PowerCutDisk, struck: LocalServer
+) -> None:
     struck.start()
     asyncio.run(filled(struck, ["kept"]))
     struck.stop()
@@ -181,7 +183,7 @@ async def resumed(client: SqsClient) -> bool:
     return False
 
 
-async def live_through_a_full_disk(server: LocalServer, disk: Disk) -> None:
+async def live_through_a_full_disk(server: LocalServer, disk: PowerCutDisk) -> None:
     async with client_of(server) as client:
         await client.create_queue(PLAIN, {}, {})
         for number in range(5):
@@ -202,13 +204,13 @@ async def live_through_a_full_disk(server: LocalServer, disk: Disk) -> None:
 
 
 def test_full_disk_refuses_sends_and_takes_settles_until_space_returns(
-    disk: Disk, struck: LocalServer
+    disk: PowerCutDisk, struck: LocalServer
 ) -> None:
     struck.start()
     asyncio.run(live_through_a_full_disk(struck, disk))
 
 
-async def fail_syncs(server: LocalServer, disk: Disk) -> list[int]:
+async def fail_syncs(server: LocalServer, disk: PowerCutDisk) -> list[int]:
     """Statuses of sends during and after the failure."""
     async with client_of(server) as client:
         await client.create_queue(PLAIN, {}, {})
@@ -223,7 +225,7 @@ async def fail_syncs(server: LocalServer, disk: Disk) -> list[int]:
 
 
 def test_failed_sync_answers_503_until_restart_and_loses_nothing_acknowledged(
-    disk: Disk, struck: LocalServer
+    disk: PowerCutDisk, struck: LocalServer
 ) -> None:
     struck.start()
     assert asyncio.run(fail_syncs(struck, disk)) == [503, 503, 503]

@@ -14,11 +14,11 @@ import pytest
 from dovemq.cli import main
 from dovemq.core.access import AccessKey
 from dovemq.load.faults.decisions import Courses, Decision, Drawn, Replayed
-from dovemq.load.faults.fault_log import FaultLog, Heading, read_log
+from dovemq.load.faults.fault_log import FaultLog, FaultLogHeader, read_log
 from dovemq.load.faults.process import Announcement, StartFailed
-from dovemq.load.faults.run import FaultsImpossible, Outcome, Stage, run
-from dovemq.load.faults.spec import Spec, parse_spec
-from dovemq.load.plan import Endpoint, Plan
+from dovemq.load.faults.run import FaultRunResult, FaultsImpossible, Stage, run
+from dovemq.load.faults.spec import FaultSpec, parse_spec
+from dovemq.load.plan import Endpoint, LoadPlan
 from dovemq.system.key_file import key_path, read_key
 from dovemq.testing.local_server import LocalServer
 
@@ -67,8 +67,8 @@ def key_of(announced: Announcement) -> AccessKey:
     return read_key(key_path(Path(announced.data)), announced.account)
 
 
-def plan(**fields: Any) -> Plan:
-    return Plan(
+def plan(**fields: Any) -> LoadPlan:
+    return LoadPlan(
         **{
             "endpoint": NOWHERE,
             "name": "faults",
@@ -85,18 +85,18 @@ def plan(**fields: Any) -> Plan:
 
 
 def outcome_of(
-    spec: Spec,
+    spec: FaultSpec,
     place: Path,
-    planned: Plan,
+    planned: LoadPlan,
     courses: Courses | None = None,
     endpoint: Endpoint | None = None,
-) -> Outcome:
-    with FaultLog(Heading(spec, SEED), place / "faults.log") as log:
+) -> FaultRunResult:
+    with FaultLog(FaultLogHeader(spec, SEED), place / "faults.log") as log:
         stage = Stage(place / "server", key_of, log, endpoint)
         return asyncio.run(run(spec, courses or Few(Drawn(spec, SEED)), planned, stage))
 
 
-def check_all_came(outcome: Outcome) -> None:
+def check_all_came(outcome: FaultRunResult) -> None:
     (repetition,) = outcome.result.repetitions
     assert repetition.report.culprits == () or not outcome.failed
     assert not outcome.failed
@@ -130,7 +130,7 @@ def test_log_of_a_run_brings_about_the_same_faults_again(tmp_path: Path) -> None
     assert again["kill"]
 
 
-def is_noticed(spec: Spec, place: Path) -> bool:
+def is_noticed(spec: FaultSpec, place: Path) -> bool:
     try:
         return outcome_of(spec, place, plan()).failed
     except StartFailed:
@@ -156,7 +156,7 @@ def test_server_of_others_goes_through_faults_of_network_and_clients(tmp_path: P
 @pytest.mark.parametrize(
     ("document", "fields", "endpoint", "told"),
     [
-        ({"server": KILLS}, {}, NOWHERE, "a server of their own"),
+        ({"server": KILLS}, {}, NOWHERE, "a server that this run starts"),
         ({"client": {"quit": 0.1}}, {"processes": 2}, None, "--processes 1"),
         ({"network": NETWORK}, {}, Endpoint("https://127.0.0.1:1"), "http://"),
     ],

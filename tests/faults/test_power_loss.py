@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from dovemq.core.errors import DoveError
-from dovemq.load.faults.powercut import Damage, Disk
+from dovemq.load.faults.powercut import Damage, PowerCutDisk
 from tests.faults.inspection import broken_promises
 from tests.faults.ledger import Ledger
 from tests.faults.power_driver import later_release
@@ -58,7 +58,7 @@ _MIGRATING_LIVES: Final = (
 
 
 class Round:
-    def __init__(self, disk: Disk, seed: int, *, lie: bool = False) -> None:
+    def __init__(self, disk: PowerCutDisk, seed: int, *, lie: bool = False) -> None:
         self.ledger = Ledger()
         self._disk = disk
         self._rng = random.Random(seed)
@@ -87,7 +87,7 @@ class Round:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_power_loss_breaks_no_promise(disk: Disk, seed: int) -> None:
+def test_power_loss_breaks_no_promise(disk: PowerCutDisk, seed: int) -> None:
     played = Round(disk, seed)
     for life in _LIVES:
         played.live(life)
@@ -100,7 +100,7 @@ def test_power_loss_in_the_middle_of_checkpoints_breaks_no_promise(
     """Only a checkpoint writes to the database itself; the log takes all else."""
     struck = 0
     for seed in range(_ATTEMPTS_MAX):
-        played = Round(Disk(tmp_path / str(seed), shim), seed)
+        played = Round(PowerCutDisk(tmp_path / str(seed), shim), seed)
         damage = played.live(Life(_STEPS, _LIFE_OPERATIONS))
         if _DATABASE in damage.unsynced_files and played.ledger.sent_count:
             struck += 1
@@ -111,7 +111,7 @@ def test_power_loss_in_the_middle_of_checkpoints_breaks_no_promise(
 
 
 @pytest.mark.parametrize("seed", MIGRATION_SEEDS)
-def test_power_loss_during_migration_breaks_no_promise(disk: Disk, seed: int) -> None:
+def test_power_loss_during_migration_breaks_no_promise(disk: PowerCutDisk, seed: int) -> None:
     played = Round(disk, seed)
     for life in _MIGRATING_LIVES:
         played.live(life)
@@ -119,7 +119,7 @@ def test_power_loss_during_migration_breaks_no_promise(disk: Disk, seed: int) ->
         assert played.broken_promises() == []
 
 
-def findings_when_syncs_lie(disk: Disk, seed: int) -> list[str]:
+def findings_when_syncs_lie(disk: PowerCutDisk, seed: int) -> list[str]:
     played = Round(disk, seed, lie=True)
     try:
         for life in _LIVES:
@@ -130,5 +130,7 @@ def findings_when_syncs_lie(disk: Disk, seed: int) -> list[str]:
 
 
 def test_power_loss_is_noticed_when_syncs_lie(tmp_path: Path, shim: Path) -> None:
-    findings = (findings_when_syncs_lie(Disk(tmp_path / str(seed), shim), seed) for seed in LYING)
+    findings = (
+        findings_when_syncs_lie(PowerCutDisk(tmp_path / str(seed), shim), seed) for seed in LYING
+    )
     assert any(findings)

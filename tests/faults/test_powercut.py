@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from dovemq.load.faults.powercut import SECTOR_BYTES, Damage, Disk, Effects
+from dovemq.load.faults.powercut import SECTOR_BYTES, Damage, Effects, PowerCutDisk
 from dovemq.load.faults.shim import SkewedClock
 
 _SEEDS = 40
@@ -27,25 +27,25 @@ def sync(name):
 _DIE = "\nos.kill(os.getpid(), 9)\n"
 
 
-def run(disk: Disk, script: str, **options: int | bool) -> None:
+def run(disk: PowerCutDisk, script: str, **options: int | bool) -> None:
     environment = {**os.environ, **disk.environment(**options)}  # type: ignore[arg-type]
     command = [sys.executable, "-S", "-c", _PRELUDE + script + _DIE, str(disk.root)]
     died = subprocess.run(command, env=environment, check=False)
     assert died.returncode == -signal.SIGKILL
 
 
-def fates(tmp_path: Path, shim: Path, script: str, **options: int | bool) -> list[Disk]:
-    """One script under power cuts, for many seeds."""
+def fates(tmp_path: Path, shim: Path, script: str, **options: int | bool) -> list[PowerCutDisk]:
+    """The same script, struck under many seeds."""
     disks = []
     for seed in range(_SEEDS):
-        disk = Disk(tmp_path / str(seed), shim)
+        disk = PowerCutDisk(tmp_path / str(seed), shim)
         run(disk, script, **options)
         disk.strike(random.Random(seed))
         disks.append(disk)
     return disks
 
 
-def contents(disk: Disk, name: str) -> bytes | None:
+def contents(disk: PowerCutDisk, name: str) -> bytes | None:
     path = disk.root / name
     return path.read_bytes() if path.exists() else None
 
@@ -104,13 +104,15 @@ def test_sync_that_lies_keeps_nothing_safe(tmp_path: Path, shim: Path) -> None:
     assert None in found
 
 
-def test_process_dies_at_the_operation_asked_for(disk: Disk) -> None:
+def test_process_dies_at_the_operation_asked_for(disk: PowerCutDisk) -> None:
     run(disk, "write('a', b'1'); write('a', b'2'); write('a', b'3')", cut_at=3)
     assert contents(disk, "a") == b"2"
     assert disk.operations() == 3
 
 
-def test_failing_sync_and_full_disk_can_be_switched_while_the_process_runs(disk: Disk) -> None:
+def test_failing_sync_and_full_disk_can_be_switched_while_the_process_runs(
+    disk: PowerCutDisk,
+) -> None:
     disk.switch("fail-sync", on=True)
     disk.switch("full", on=True)
     script = """
@@ -126,7 +128,7 @@ os.write(os.open('../found', os.O_WRONLY | os.O_CREAT), ' '.join(map(str, found)
     assert (disk.root.parent / "found").read_text() == "ENOSPC EIO"
 
 
-def test_strike_tells_which_files_were_at_risk(disk: Disk) -> None:
+def test_strike_tells_which_files_were_at_risk(disk: PowerCutDisk) -> None:
     run(disk, "os.fsync(write('a', b'x')); write('b', b'x')")
     damage = disk.strike(random.Random(1))
     assert isinstance(damage, Damage)
@@ -142,7 +144,7 @@ write('a', b'n' * 512)
 """
     found = set()
     for seed in range(10):
-        disk = Disk(tmp_path / str(seed), shim)
+        disk = PowerCutDisk(tmp_path / str(seed), shim)
         run(disk, script)
         assert (tmp_path / str(seed) / "journal" / "journal").stat().st_size < 9 << 20
         disk.strike(random.Random(seed))
@@ -150,7 +152,7 @@ write('a', b'n' * 512)
     assert found == {b"s" * 65536, b"n" * 512 + b"s" * 65024}
 
 
-def test_effects_of_switches_are_counted_over_processes(disk: Disk) -> None:
+def test_effects_of_switches_are_counted_over_processes(disk: PowerCutDisk) -> None:
     script = """
 file = os.open('a', os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
 for act in (lambda: os.write(file, b'x'), lambda: os.fsync(file)):

@@ -1,7 +1,7 @@
-"""A made-up load run of a correct service, and hands that do something wrong to it.
+"""A synthetic load run of a correct service, and functions that plant one violation each.
 
-Everything that may rightly happen happens: answers are lost, sends repeated or given up, leases
-end before the settle, settles go unanswered.
+The run has all legitimate events: lost answers, repeated or abandoned sends, leases that end before
+the settle, and settles without an answer.
 """
 
 import dataclasses
@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from dovemq.load.journals import SUFFIX, Outcome, ReceiverJournal, SenderJournal
+from dovemq.load.journals import SUFFIX, ReceiverJournal, RequestOutcome, SenderJournal
 from dovemq.load.reading import Kept
 
 RUN: Final = "fake"
 LEASE_US: Final = 10_000_000
 STEP_US: Final = 1_000
-"""From one message of the run to the next."""
+"""The time between two messages of the run."""
 ANSWER_US: Final = 300
 
 
@@ -28,7 +28,7 @@ class Send:
     send_seq: int
     crc: int
     sent_us: int
-    outcome: Outcome
+    outcome: RequestOutcome
     message_id: str
     stored: bool
 
@@ -39,7 +39,7 @@ class Receive:
     receiver: int
     count: int
     asked_us: int
-    settle: Outcome
+    settle: RequestOutcome
     crc: int
 
     @property
@@ -52,7 +52,7 @@ class Receive:
 
 
 class FakeRun:
-    """`trouble` is the chance of each thing that may rightly go wrong."""
+    """`trouble` is the probability of each legitimate failure."""
 
     def __init__(
         self,
@@ -82,9 +82,11 @@ class FakeRun:
     def _send(self, queue: int, sender: int, send_seq: int, now_us: int) -> None:
         crc = self.rng.getrandbits(32)
         for attempt in range(3):
-            outcome = self._drawn((Outcome.UNKNOWN, Outcome.REFUSED), Outcome.ACKNOWLEDGED)
-            stored = outcome is Outcome.ACKNOWLEDGED or (
-                outcome is Outcome.UNKNOWN and self.rng.random() < 0.5
+            outcome = self._drawn(
+                (RequestOutcome.UNKNOWN, RequestOutcome.REFUSED), RequestOutcome.ACKNOWLEDGED
+            )
+            stored = outcome is RequestOutcome.ACKNOWLEDGED or (
+                outcome is RequestOutcome.UNKNOWN and self.rng.random() < 0.5
             )
             self._ids += 1
             sent_us = now_us + attempt
@@ -93,35 +95,38 @@ class FakeRun:
             self.sends.append(send)
             if stored:
                 self.receives.extend(self._received(send, now_us + 50 * STEP_US + attempt))
-            if outcome is Outcome.ACKNOWLEDGED or self.rng.random() < 0.3:
+            if outcome is RequestOutcome.ACKNOWLEDGED or self.rng.random() < 0.3:
                 return
 
     def _received(self, send: Send, asked_us: int) -> Iterator[Receive]:
         for count in range(1, 5):
             receiver = self.rng.randrange(self._receivers)
             settle = self._drawn(
-                (Outcome.UNKNOWN, Outcome.REFUSED, Outcome.NONE), Outcome.ACKNOWLEDGED
+                (RequestOutcome.UNKNOWN, RequestOutcome.REFUSED, RequestOutcome.NONE),
+                RequestOutcome.ACKNOWLEDGED,
             )
             yield Receive(send, receiver, count, asked_us, settle, send.crc)
-            gone = settle is Outcome.ACKNOWLEDGED or (
-                settle is Outcome.UNKNOWN and self.rng.random() < 0.5
+            gone = settle is RequestOutcome.ACKNOWLEDGED or (
+                settle is RequestOutcome.UNKNOWN and self.rng.random() < 0.5
             )
             if gone:
                 return
             asked_us += LEASE_US + self.rng.randrange(1, 5) * STEP_US
 
-    def _drawn(self, troubles: tuple[Outcome, ...], usual: Outcome) -> Outcome:
+    def _drawn(self, troubles: tuple[RequestOutcome, ...], usual: RequestOutcome) -> RequestOutcome:
         return self.rng.choice(troubles) if self.rng.random() < self._trouble else usual
 
     def quiet(self) -> list[Send]:
-        """Sends of messages that were sent once, received once and settled."""
+        """Returns sends of messages that were sent once, received once and settled."""
         sent = [(each.queue, each.sender, each.send_seq) for each in self.sends]
         received = [id(each.send) for each in self.receives]
-        settled = {id(each.send) for each in self.receives if each.settle is Outcome.ACKNOWLEDGED}
+        settled = {
+            id(each.send) for each in self.receives if each.settle is RequestOutcome.ACKNOWLEDGED
+        }
         return [
             each
             for each, key in zip(self.sends, sent, strict=True)
-            if each.outcome is Outcome.ACKNOWLEDGED
+            if each.outcome is RequestOutcome.ACKNOWLEDGED
             and sent.count(key) == 1
             and received.count(id(each)) == 1
             and id(each) in settled
@@ -131,7 +136,7 @@ class FakeRun:
         return next(each for each in self.receives if each.send is send)
 
     def journals(self, folder: Path | None = None) -> list[Kept]:
-        """Written as clients would; in `folder` too, if there is one."""
+        """Writes journals as clients would; also to `folder`, if there is one."""
         paths = [folder and folder / f"{name}{SUFFIX}" for name in ("senders", "receivers")]
         with (
             SenderJournal(RUN, self.queues, paths[0]) as senders,
@@ -145,9 +150,9 @@ class FakeRun:
             slot = senders.sending(
                 send.queue, send.sender, send.send_seq, send.crc, 100, send.sent_us
             )
-            if send.outcome is Outcome.ACKNOWLEDGED:
+            if send.outcome is RequestOutcome.ACKNOWLEDGED:
                 senders.acknowledged(slot, send.message_id, send.sent_us + ANSWER_US)
-            elif send.outcome is Outcome.REFUSED:
+            elif send.outcome is RequestOutcome.REFUSED:
                 senders.refused(slot, send.sent_us + ANSWER_US)
         for each in self.receives:
             slot = receivers.received(
@@ -163,11 +168,11 @@ class FakeRun:
                 each.received_us,
                 LEASE_US,
             )
-            if each.settle is not Outcome.NONE:
+            if each.settle is not RequestOutcome.NONE:
                 receivers.settling(slot, each.received_us + 1)
-            if each.settle is Outcome.ACKNOWLEDGED:
+            if each.settle is RequestOutcome.ACKNOWLEDGED:
                 receivers.settled(slot, each.settled_us)
-            elif each.settle is Outcome.REFUSED:
+            elif each.settle is RequestOutcome.REFUSED:
                 receivers.settle_refused(slot, each.settled_us)
 
 
@@ -184,7 +189,7 @@ def corrupt(run: FakeRun) -> Send:
 
 
 def invent(run: FakeRun) -> Send:
-    """A message under a number that no sender has used."""
+    """Adds a received message with a number that no sender has used."""
     model = run.rng.choice(run.quiet())
     stranger = dataclasses.replace(model, send_seq=10_000, message_id="nobody-sent-this")
     run.receives.append(dataclasses.replace(run.receive_of(model), send=stranger))
@@ -200,7 +205,7 @@ def give_back(run: FakeRun) -> Send:
 
 
 def collide(run: FakeRun) -> Send:
-    """Two receivers get it by requests that were under way together."""
+    """Delivers a message to two receivers whose requests overlap."""
     victim = run.rng.choice(run.quiet())
     first = run.receive_of(victim)
     run.receives.append(dataclasses.replace(first, receiver=9, asked_us=first.asked_us + 100))
@@ -216,7 +221,7 @@ def double(run: FakeRun) -> Send:
 
 
 def swap(run: FakeRun) -> Send:
-    """Two neighbours of a stream change places; the earlier one then comes late."""
+    """Swaps two neighbours of a stream, so that the earlier one is late."""
     quiet = run.quiet()
     victim, later = run.rng.choice(
         [

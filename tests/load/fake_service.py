@@ -1,4 +1,4 @@
-"""An SQS endpoint in a few lines, wrong when a test says so. It checks no signature."""
+"""A small SQS endpoint that fails when a test says so. It checks no signature."""
 
 import asyncio
 import contextlib
@@ -13,25 +13,25 @@ import msgspec
 from dovemq.load.plan import Endpoint
 
 EMPTY_SECONDS: Final = 0.005
-"""An empty receive takes so long, else receivers would do nothing but ask."""
+"""The duration of an empty receive, so that receivers do not poll without a pause."""
 
 
 class Mishap(enum.Enum):
     NONE = 0
     DROPPED = 1
-    """The connection is cut, nothing is done."""
+    """The connection is cut and nothing is done."""
     UNANSWERED = 2
-    """Done, and the connection is cut."""
+    """The request is done and the connection is cut."""
     FAILED = 3
-    """Done, and answered with 503."""
+    """The request is done and answered with 503."""
     LIED = 4
-    """Not done, and answered as if it were."""
+    """The request is not done and answered as if it were."""
     LEFT_OUT = 5
-    """A batch of which one entry has no answer."""
+    """One entry of a batch has no answer."""
 
 
 Decide = Callable[[str, int], Mishap]
-"""By operation, and how often it has been asked."""
+"""Decides by the operation and its number."""
 
 
 class Stored:
@@ -53,7 +53,7 @@ class FakeService:
         self._conversations: set[asyncio.Task[Any]] = set()
 
     async def ended(self) -> None:
-        """Until the last client has left."""
+        """Waits until the last client has gone."""
         await asyncio.gather(*self._conversations)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -103,6 +103,10 @@ class FakeService:
     def _deletequeue(self, asked: dict[str, Any]) -> dict[str, Any]:
         del self.queues[asked["QueueUrl"]]
         return {}
+
+    def put(self, url: str, body: str) -> None:
+        """Puts a message into a queue, as another client would."""
+        self._sendmessage({"QueueUrl": url, "MessageBody": body})
 
     def _sendmessage(self, asked: dict[str, Any]) -> dict[str, Any]:
         message = Stored(f"message-{next(self._ids)}", asked["MessageBody"])

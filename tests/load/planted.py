@@ -1,4 +1,4 @@
-"""Stores in memory that are wrong once in ten thousand messages. The name of a class says how."""
+"""Stores in memory that fail once in ten thousand messages, as the class name says."""
 
 import itertools
 import random
@@ -49,7 +49,7 @@ class DoublesOne(WrongOnce):
 
 
 class StoresOneTwice(WrongOnce):
-    """Under the same message id."""
+    """Stores a message twice under the same message id."""
 
     def _send(self, draft: Draft, now_ms: int) -> Sent | Duplicate:
         if self._is_wrong():

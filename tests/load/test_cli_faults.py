@@ -1,4 +1,4 @@
-"""`dovemq faults run` where nothing can be run: each wrong use is told with its remedy."""
+"""`dovemq faults run` reports each wrong use with a remedy."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def test_neither_or_both_of_spec_and_replay_is_wrong_use(
         ("[network]\nsharks = 1\n", "sharks"),
     ],
 )
-def test_spec_that_makes_no_sense_is_told_in_a_line(
+def test_invalid_fault_file_is_reported_in_one_line(
     spec: Path, text: str, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spec.write_text(text)
@@ -60,10 +60,10 @@ def test_server_that_is_not_ours_is_not_killed(
     spec.write_text("[server]\nkill_mttf_seconds = 5\n")
     url = "http://127.0.0.1:1"
     assert main(["faults", "run", str(spec), "--endpoint-url", url]) == 1
-    assert "a server of their own" in capsys.readouterr().err
+    assert "a server that this run starts" in capsys.readouterr().err
 
 
-def test_missing_compiler_is_told_with_a_remedy(
+def test_missing_compiler_is_reported_with_a_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

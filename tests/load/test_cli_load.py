@@ -1,4 +1,4 @@
-"""`dovemq load check`: what it prints and how it ends."""
+"""Output and exit codes of `dovemq load check`."""
 
 import json
 import sys
@@ -10,7 +10,7 @@ import pytest
 from dovemq.cli import build_parser, main
 from dovemq.cli.load_check import FAULTS
 from dovemq.load import checker
-from dovemq.load.judgement import Fault
+from dovemq.load.judgement import Violation
 from tests.load import fake_run
 from tests.load.fake_run import FakeRun
 
@@ -91,8 +91,8 @@ def test_missing_library_is_named_with_the_extra_that_brings_it(
     assert "make setup EXTRAS=models" in check(code=2)
 
 
-def test_options_say_what_the_checker_knows() -> None:
-    assert set(FAULTS) == {fault.value for fault in Fault}
+def test_options_match_the_violations_of_the_checker() -> None:
+    assert set(FAULTS) == {fault.value for fault in Violation}
     parsed = {"rows_max": checker.ROWS_MAX, "histories": checker.HISTORIES_MAX}
     args = vars(build_parser().parse_args(["load", "check", "."]))
     assert {name: args[name] for name in parsed} == parsed

@@ -13,8 +13,8 @@ from dovemq.load.journals import (
     RECEIVE,
     SEND,
     SUFFIX,
-    Outcome,
     ReceiverJournal,
+    RequestOutcome,
     SenderJournal,
 )
 from dovemq.load.reading import (
@@ -55,7 +55,11 @@ def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     file = JournalFile(path_in(tmp_path))
     (rows,) = file.blocks()
     assert (file.heading.run, file.heading.queues, rows.dtype) == ("run", QUEUES, SEND)
-    assert rows["outcome"].tolist() == [Outcome.ACKNOWLEDGED, Outcome.REFUSED, Outcome.UNKNOWN]
+    assert rows["outcome"].tolist() == [
+        RequestOutcome.ACKNOWLEDGED,
+        RequestOutcome.REFUSED,
+        RequestOutcome.UNKNOWN,
+    ]
     assert rows["answered_us"].tolist() == [1_500, 1_600, 0]
     assert rows["message_id"].tolist() == [b"m-1", b"", b""]
     told = {name: rows[0][name].item() for name in ("queue", "sender", "send_seq", "body_crc32")}
@@ -63,7 +67,7 @@ def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert (rows[0]["sent_us"], rows[0]["bytes"]) == (1_000, 4)
 
 
-def test_receive_is_told_with_its_lease_and_what_became_of_its_settle() -> None:
+def test_receive_is_recorded_with_its_lease_and_settle() -> None:
     journal = ReceiverJournal("run", QUEUES)
     slots = [
         journal.received(1, 9, 2, number, "m-1", 7, 10, 2, 1_000, 1_300, 30_000)
@@ -77,10 +81,10 @@ def test_receive_is_told_with_its_lease_and_what_became_of_its_settle() -> None:
     rows = journal.array()
     assert rows.dtype == RECEIVE
     assert rows["outcome"].tolist() == [
-        Outcome.NONE,
-        Outcome.UNKNOWN,
-        Outcome.ACKNOWLEDGED,
-        Outcome.REFUSED,
+        RequestOutcome.NONE,
+        RequestOutcome.UNKNOWN,
+        RequestOutcome.ACKNOWLEDGED,
+        RequestOutcome.REFUSED,
     ]
     assert rows["settled_us"].tolist() == [0, 2_000, 2_500, 2_600]
     assert rows["lease_until_us"].tolist() == [1_000, 31_000, 31_000, 31_000]
@@ -108,7 +112,9 @@ def test_killed_client_leaves_every_row_it_wrote(tmp_path: Path) -> None:
     assert done.returncode == -signal.SIGKILL
     rows = [row for block in JournalFile(path).blocks() for row in block]
     assert [row["send_seq"] for row in rows] == list(range(1, 1_001))
-    assert [row["outcome"] for row in rows] == [Outcome.ACKNOWLEDGED] * 999 + [Outcome.UNKNOWN]
+    assert [row["outcome"] for row in rows] == [RequestOutcome.ACKNOWLEDGED] * 999 + [
+        RequestOutcome.UNKNOWN
+    ]
 
 
 @pytest.mark.parametrize("cut", [1, SEND.itemsize - 1])
@@ -122,7 +128,7 @@ def test_torn_tail_is_passed_over(tmp_path: Path, cut: int) -> None:
     assert rows["send_seq"].tolist() == list(range(9))
 
 
-def test_row_whose_writing_was_cut_short_is_passed_over(tmp_path: Path) -> None:
+def test_incomplete_row_is_skipped(tmp_path: Path) -> None:
     path = path_in(tmp_path)
     with SenderJournal("run", QUEUES, path) as journal:
         journal.sending(0, 0, 1, 0, 0, 1)

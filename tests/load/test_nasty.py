@@ -1,4 +1,4 @@
-"""The service over a store that does the worst a store may, seed by seed."""
+"""The service over a store that does the worst that a store may, for many seeds."""
 
 import asyncio
 import os
@@ -11,15 +11,15 @@ import pytest
 from dovemq.core.commands import Ask, Draft
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
 from dovemq.load.checker import Rules
-from dovemq.load.judgement import Fault
+from dovemq.load.judgement import Violation
 from dovemq.stores.memory import MemoryPartition
+from dovemq.testing.clock import Stuck, VirtualLoop, run_virtually
 from dovemq.testing.nasty import CALM, AnswerLost, NastyStore, Nature, natures
 from dovemq.testing.schedules import EXACT, Workload, new_memory_store, play
-from dovemq.testing.virtual import Stuck, VirtualLoop, run_virtually
 from tests.contract import bugs
 
 SCHEDULES = int(os.environ.get("DOVETEST_SCHEDULES", "20"))
-"""For each workload and nature."""
+"""The number of schedules for each workload and nature."""
 
 WORKLOADS = {
     "plain": Workload(),
@@ -37,32 +37,32 @@ ROUGH = Nature(
     pause_ms_max=500,
 )
 HASTY: dict[str, Any] = {"drain_ms_max": 3_000}
-PLANTED: dict[type[MemoryPartition], tuple[Fault, Nature, Workload]] = {
-    bugs.LeaseHidesNothing: (Fault.COLLIDED, ROUGH, Workload(**HASTY)),
+PLANTED: dict[type[MemoryPartition], tuple[Violation, Nature, Workload]] = {
+    bugs.LeaseHidesNothing: (Violation.COLLIDED, ROUGH, Workload(**HASTY)),
     bugs.LeaseEndsOneMillisecondEarly: (
-        Fault.COLLIDED,
+        Violation.COLLIDED,
         CALM,
         Workload(wait_ms=1_000, neglect=0.3, **HASTY),
     ),
-    bugs.SettleForgets: (Fault.RETURNED, ROUGH, Workload(**HASTY)),
-    bugs.DuplicatesGetNewIds: (Fault.LOST, ROUGH, Workload(fifo=True, **HASTY)),
-    bugs.SettleForgetsTheDeduplicationId: (Fault.DOUBLED, ROUGH, Workload(fifo=True, **HASTY)),
-    bugs.GroupsAreNotLocked: (Fault.LATE, ROUGH, Workload(fifo=True, receivers=3, **HASTY)),
+    bugs.SettleForgets: (Violation.RETURNED, ROUGH, Workload(**HASTY)),
+    bugs.DuplicatesGetNewIds: (Violation.LOST, ROUGH, Workload(fifo=True, **HASTY)),
+    bugs.SettleForgetsTheDeduplicationId: (Violation.DOUBLED, ROUGH, Workload(fifo=True, **HASTY)),
+    bugs.GroupsAreNotLocked: (Violation.LATE, ROUGH, Workload(fifo=True, receivers=3, **HASTY)),
 }
 
 
-def allowed(nature: Nature, workload: Workload) -> frozenset[Fault]:
-    """What the ports let happen.
+def allowed(nature: Nature, workload: Workload) -> frozenset[Violation]:
+    """Returns the violations that the ports allow.
 
-    A crash forgets leases. A move to the dead-letter queue takes two calls: a settle between them
-    by a receiver whose lease has ended is too late for the copy, and a move that is repeated may
-    find the first copy received and settled.
+    A crash loses leases. A move to the dead-letter queue takes two calls: a settle between them by
+    a receiver whose lease has ended is too late for the copy, and a repeated move may find the
+    first copy received and settled.
     """
-    faults: set[Fault] = set()
+    faults: set[Violation] = set()
     if nature.crash:
-        faults.add(Fault.COLLIDED)
+        faults.add(Violation.COLLIDED)
     if workload.receives_max is not None and nature.delay_ms_max:
-        faults.add(Fault.RETURNED)
+        faults.add(Violation.RETURNED)
     return frozenset(faults)
 
 
@@ -89,7 +89,7 @@ def test_nothing_is_lost_whatever_the_store_does(nature: Nature, workload: Workl
 @pytest.mark.parametrize("bug", PLANTED, ids=lambda bug: bug.__name__)
 def test_planted_bug_of_a_store_is_found(bug: type[MemoryPartition]) -> None:
     fault, nature, workload = PLANTED[bug]
-    found: Counter[Fault] = Counter()
+    found: Counter[Violation] = Counter()
     for seed in range(10):
         played = play(seed, nature, workload, lambda rng: bugs.BuggyStore(bug, rng))
         found.update(played.report(Rules(slack=EXACT)).faults)
@@ -177,7 +177,7 @@ def test_hours_pass_at_once_in_virtual_time() -> None:
     assert loop.now_ms() == before_ms + 36_000_000
 
 
-def test_wait_that_never_ends_is_told() -> None:
+def test_endless_wait_is_reported() -> None:
     loop = VirtualLoop()
 
     async def waits() -> None:

@@ -1,4 +1,4 @@
-"""When clients ask: pauses, open loops, and patience with a service that fails."""
+"""Times of requests: pauses, open loops, and waits while the service fails."""
 
 import asyncio
 import itertools
@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from dovemq.load.outage import PAUSE_MS_MAX, GaveUp, Outage
-from dovemq.load.pacing import TIMER_US_MAX, ClosedPace, OpenPace
-from dovemq.load.plan import Arrivals
-from dovemq.testing.virtual import VirtualLoop, run_virtually
+from dovemq.load.pacing import PAUSE_MS_MAX, TIMER_US_MAX, ClosedPace, GaveUp, OpenPace, Outage
+from dovemq.load.plan import ArrivalPattern
+from dovemq.testing.clock import VirtualLoop, run_virtually
 
 SECOND_US = 1_000_000
 TURN_US = 10
@@ -35,7 +34,7 @@ def test_closed_pace_pauses_between_requests_and_not_before_the_first() -> None:
 
 def test_constant_arrivals_come_at_one_interval_from_a_drawn_start() -> None:
     async def work(now_us: Callable[[], int]) -> None:
-        pace = OpenPace(10_000, Arrivals.CONSTANT, now_us(), random.Random(1), now_us)
+        pace = OpenPace(10_000, ArrivalPattern.CONSTANT, now_us(), random.Random(1), now_us)
         began_us = now_us()
         times = [await pace.next_us() for _ in range(100)]
         gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
@@ -48,7 +47,7 @@ def test_constant_arrivals_come_at_one_interval_from_a_drawn_start() -> None:
 
 def test_poisson_arrivals_have_the_mean_and_the_spread_of_their_law() -> None:
     async def work(now_us: Callable[[], int]) -> None:
-        pace = OpenPace(10_000, Arrivals.POISSON, now_us(), random.Random(1), now_us)
+        pace = OpenPace(10_000, ArrivalPattern.POISSON, now_us(), random.Random(1), now_us)
         times = [await pace.next_us() for _ in range(4_000)]
         gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
         mean = sum(gaps) / len(gaps)
@@ -61,31 +60,29 @@ def test_poisson_arrivals_have_the_mean_and_the_spread_of_their_law() -> None:
 
 
 @pytest.mark.parametrize(("punctual", "late_us_max"), [(False, TIMER_US_MAX), (True, TURN_US)])
-def test_punctual_client_does_not_wait_for_a_whole_millisecond(
+async def test_punctual_client_does_not_wait_for_a_whole_millisecond(
     punctual: bool, late_us_max: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     time_us = 0
 
     async def sleep(seconds: float) -> None:
-        """As a loop does it: a turn, or until the next whole millisecond."""
+        """Sleeps as an event loop does: one turn, or until the next whole millisecond."""
         nonlocal time_us
         time_us += TURN_US if not seconds else 1_000 * math.ceil(1_000 * seconds)
 
     monkeypatch.setattr(asyncio, "sleep", sleep)
     pace = OpenPace(
-        9_777, Arrivals.CONSTANT, 0, random.Random(1), lambda: time_us, punctual=punctual
+        9_777, ArrivalPattern.CONSTANT, 0, random.Random(1), lambda: time_us, punctual=punctual
     )
 
-    async def late() -> list[int]:
-        first_us = await pace.next_us()
-        return [await pace.next_us() - first_us - 9_777 * number for number in range(1, 100)]
-
-    assert 0 < max(map(abs, asyncio.run(late()))) <= late_us_max
+    first_us = await pace.next_us()
+    late = [await pace.next_us() - first_us - 9_777 * number for number in range(1, 100)]
+    assert 0 < max(map(abs, late)) <= late_us_max
 
 
 def test_late_client_asks_at_once_and_its_waiting_counts() -> None:
     async def work(now_us: Callable[[], int]) -> None:
-        pace = OpenPace(10_000, Arrivals.CONSTANT, now_us(), random.Random(1), now_us)
+        pace = OpenPace(10_000, ArrivalPattern.CONSTANT, now_us(), random.Random(1), now_us)
         first_us = await pace.next_us()
         await asyncio.sleep(1)
         asked_us = now_us()
@@ -124,7 +121,7 @@ def test_outage_that_does_not_end_is_given_up_with_the_last_reason() -> None:
             for number in range(100):
                 await outage.failed(ConnectionError(f"cut {number}"))
 
-        with pytest.raises(GaveUp, match="no success for 3 seconds; at last: cut 8"):
+        with pytest.raises(GaveUp, match="no success for 3 seconds; last error: cut 8"):
             await fail()
         assert 2 * SECOND_US <= now_us() - began_us <= 4 * SECOND_US
 

@@ -1,4 +1,4 @@
-"""What a plan may say, and the messages that it makes."""
+"""Valid and invalid plans, and the bodies of messages."""
 
 import random
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from dovemq.core.access import AccessKey
 from dovemq.load.contents import Filler, Label, crc32, is_intact, label_of
-from dovemq.load.plan import BODY_BYTES_MIN, Endpoint, Pauses, Plan, PlanInvalid
+from dovemq.load.plan import BODY_BYTES_MIN, Endpoint, LoadPlan, Pauses, PlanInvalid
 
 ENDPOINT = Endpoint("http://127.0.0.1:9324", AccessKey("AKIA", "hush-hush", ""))
 
@@ -32,31 +32,31 @@ ENDPOINT = Endpoint("http://127.0.0.1:9324", AccessKey("AKIA", "hush-hush", ""))
     ],
     ids=str,
 )
-def test_plan_that_makes_no_sense_is_refused(fields: dict[str, Any], text: str) -> None:
+def test_invalid_plan_is_refused(fields: dict[str, Any], text: str) -> None:
     with pytest.raises(PlanInvalid, match=text):
-        Plan(endpoint=ENDPOINT, **{"name": "run", **fields})
+        LoadPlan(endpoint=ENDPOINT, **{"name": "run", **fields})
 
 
 def test_plan_shows_no_secret() -> None:
-    assert "hush-hush" not in repr(Plan(endpoint=ENDPOINT, name="run"))
+    assert "hush-hush" not in repr(LoadPlan(endpoint=ENDPOINT, name="run"))
 
 
 def test_slow_receivers_are_waited_for() -> None:
-    quick = Plan(endpoint=ENDPOINT, name="run", lease_seconds=10)
-    slow = Plan(endpoint=ENDPOINT, name="run", lease_seconds=10, receive_pause_ms=60_000)
-    rare = Plan(endpoint=ENDPOINT, name="run", lease_seconds=10, receive_rate=0.5)
+    quick = LoadPlan(endpoint=ENDPOINT, name="run", lease_seconds=10)
+    slow = LoadPlan(endpoint=ENDPOINT, name="run", lease_seconds=10, receive_pause_ms=60_000)
+    rare = LoadPlan(endpoint=ENDPOINT, name="run", lease_seconds=10, receive_rate=0.5)
     assert (quick.drain_ms, slow.drain_ms, rare.drain_ms) == (25_000, 85_000, 65_000)
 
 
 def test_pauses_that_are_drawn_may_be_long() -> None:
-    drawn = Plan(
+    drawn = LoadPlan(
         endpoint=ENDPOINT, name="run", receive_pause_ms=100, receive_pauses=Pauses.EXPONENTIAL
     )
     assert drawn.between_receives_ms == 2_000
 
 
-def test_queue_names_tell_run_repetition_and_application() -> None:
-    plan = Plan(endpoint=ENDPOINT, name="run", fifo=True)
+def test_queue_names_contain_run_repetition_and_application() -> None:
+    plan = LoadPlan(endpoint=ENDPOINT, name="run", fifo=True)
     assert plan.queue_name(2, 0) == "run-2-0.fifo"
 
 

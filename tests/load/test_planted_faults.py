@@ -1,4 +1,4 @@
-"""A service that is wrong once in ten thousand messages is found out; a correct one is not."""
+"""A service that fails once in ten thousand messages is detected; a correct one passes."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from dovemq.cli import main
 from dovemq.load.journals import SUFFIX, head_of
-from dovemq.load.judgement import Fault
+from dovemq.load.judgement import Violation
 from dovemq.stores.memory import MemoryPartition
 from dovemq.testing.nasty import CALM
 from dovemq.testing.schedules import Workload, play
@@ -26,7 +26,7 @@ TEN_THOUSAND = Workload(
     neglect=0.0,
     drain_ms_max=200_000,
 )
-"""One receiver, so that the order of sending is the order to be expected."""
+"""One receiver, so that messages are expected in the order of sending."""
 
 
 def checked(
@@ -34,7 +34,7 @@ def checked(
     folder: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> tuple[int, dict[str, int]]:
-    """The exit code of the command, and the faults that it tells."""
+    """Returns the exit code of the command, and the violations that it reports."""
     played = play(SEED, CALM, TEN_THOUSAND, lambda rng: planted.PlantedStore(wrong, rng))
     for number, journal in enumerate(played.journals):
         content = head_of(journal.heading) + journal.rows.tobytes()
@@ -49,18 +49,18 @@ def checked(
 @pytest.mark.parametrize(
     ("wrong", "fault"),
     [
-        (planted.LosesOne, Fault.LOST),
-        (planted.DoublesOne, Fault.DOUBLED),
-        (planted.StoresOneTwice, Fault.COLLIDED),
-        (planted.SwapsTwo, Fault.LATE),
-        (planted.ReturnsASettledOne, Fault.RETURNED),
-        (planted.SpoilsOne, Fault.CORRUPTED),
+        (planted.LosesOne, Violation.LOST),
+        (planted.DoublesOne, Violation.DOUBLED),
+        (planted.StoresOneTwice, Violation.COLLIDED),
+        (planted.SwapsTwo, Violation.LATE),
+        (planted.ReturnsASettledOne, Violation.RETURNED),
+        (planted.SpoilsOne, Violation.CORRUPTED),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_planted_fault_is_found_and_named(
     wrong: type[MemoryPartition],
-    fault: Fault,
+    fault: Violation,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -1,4 +1,4 @@
-"""The proxy against a small server: what each mishap does to a request and its answer."""
+"""The proxy against a small server: the effect of each fault on a request and its answer."""
 
 import asyncio
 import contextlib
@@ -8,9 +8,9 @@ from typing import Final
 import pytest
 
 from dovemq.load.faults.decisions import Decision, Mishap
-from dovemq.load.faults.fault_log import FaultLog, Heading
+from dovemq.load.faults.fault_log import FaultLog, FaultLogHeader
 from dovemq.load.faults.proxy import HOST, Proxy
-from dovemq.load.faults.spec import Spec
+from dovemq.load.faults.spec import FaultSpec
 
 REQUEST: Final = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"
 ANSWER: Final = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -18,7 +18,7 @@ _MESSAGE_BYTES: Final = 65_536
 
 
 class Echo:
-    """Answers every whole request and keeps all that it was sent."""
+    """Answers every complete request and keeps all received bytes."""
 
     def __init__(self) -> None:
         self.requests = 0
@@ -58,7 +58,7 @@ class Way:
             writer.close()
 
     async def exchanged(self, count: int = 1, request: bytes = REQUEST) -> bytes:
-        """What comes back of so many exchanges on one connection; it may end before."""
+        """Returns the answers of `count` exchanges on one connection, which may end early."""
         got = b""
         async with self.connected() as (reader, writer):
             for _ in range(count):
@@ -80,7 +80,7 @@ def course(*decided: Decision | None) -> Iterator[Decision | None]:
 async def way(*decided: Decision | None) -> AsyncIterator[Way]:
     echo = Echo()
     server = await asyncio.start_server(echo.serve, HOST, 0)
-    log = FaultLog(Heading(Spec(), 0))
+    log = FaultLog(FaultLogHeader(FaultSpec(), 0))
     proxy = Proxy(HOST, server.sockets[0].getsockname()[1], course(*decided), log)
     try:
         yield Way(await proxy.start(), echo, log)
@@ -91,113 +91,91 @@ async def way(*decided: Decision | None) -> AsyncIterator[Way]:
 
 
 def seed_of(*, in_answer: bool) -> int:
-    """Decides whether a cut or a delay meets the answer."""
+    """Decides whether a cut or a delay affects the answer."""
     return {True: 1, False: 0}[in_answer]
 
 
 async def after(*decided: Decision | None, count: int = 1) -> tuple[bytes, int, dict[Mishap, int]]:
-    """The bytes that came back, the requests that arrived, and what fired."""
+    """Returns the received bytes, the number of requests that arrived, and the faults."""
     async with way(*decided) as made:
         got = await made.exchanged(count)
         await asyncio.sleep(0)
         return got, made.echo.requests, dict(made.log.fired)
 
 
-def test_undisturbed_exchanges_pass_unchanged_on_one_connection() -> None:
-    assert asyncio.run(after(count=3)) == (3 * ANSWER, 3, {})
+async def test_undisturbed_exchanges_pass_unchanged_on_one_connection() -> None:
+    assert await after(count=3) == (3 * ANSWER, 3, {})
 
 
-def test_dropped_request_never_arrives() -> None:
+async def test_dropped_request_never_arrives() -> None:
     decided = Decision(Mishap.DROP_REQUEST)
-    assert asyncio.run(after(decided)) == (b"", 0, {Mishap.DROP_REQUEST: 1})
+    assert await after(decided) == (b"", 0, {Mishap.DROP_REQUEST: 1})
 
 
-def test_dropped_answer_is_lost_after_the_request_was_done() -> None:
+async def test_dropped_answer_is_lost_after_the_request_was_done() -> None:
     decided = Decision(Mishap.DROP_RESPONSE)
-    assert asyncio.run(after(decided)) == (b"", 1, {Mishap.DROP_RESPONSE: 1})
+    assert await after(decided) == (b"", 1, {Mishap.DROP_RESPONSE: 1})
 
 
-def test_decision_is_for_its_exchange_alone() -> None:
+async def test_decision_is_for_its_exchange_alone() -> None:
     decided = Decision(Mishap.DROP_RESPONSE)
-    assert asyncio.run(after(None, None, decided, count=4)) == (
+    assert await after(None, None, decided, count=4) == (
         2 * ANSWER,
         3,
         {Mishap.DROP_RESPONSE: 1},
     )
 
 
-async def cut_request() -> tuple[bytes, Way]:
+async def test_half_of_a_cut_request_arrives() -> None:
     async with way(Decision(Mishap.CUT, seed=seed_of(in_answer=False))) as made:
         got = await made.exchanged()
         await made.echo.left.wait()
-        return got, made
-
-
-def test_cut_request_arrives_by_half() -> None:
-    got, made = asyncio.run(cut_request())
     assert (got, made.echo.requests) == (b"", 0)
     assert made.echo.seen == REQUEST[: len(REQUEST) // 2]
     assert made.log.fired == {Mishap.CUT: 1}
 
 
-def test_cut_answer_comes_by_half() -> None:
+async def test_half_of_a_cut_answer_arrives() -> None:
     decided = Decision(Mishap.CUT, seed=seed_of(in_answer=True))
-    assert asyncio.run(after(decided)) == (ANSWER[: len(ANSWER) // 2], 1, {Mishap.CUT: 1})
+    assert await after(decided) == (ANSWER[: len(ANSWER) // 2], 1, {Mishap.CUT: 1})
 
 
 @pytest.mark.parametrize("in_answer", [False, True])
-def test_delayed_exchange_is_whole_and_the_next_one_too(in_answer: bool) -> None:
+async def test_delayed_exchange_is_whole_and_the_next_one_too(in_answer: bool) -> None:
     decided = Decision(Mishap.DELAY, for_ms=5, seed=seed_of(in_answer=in_answer))
-    assert asyncio.run(after(decided, count=2)) == (2 * ANSWER, 2, {Mishap.DELAY: 1})
+    assert await after(decided, count=2) == (2 * ANSWER, 2, {Mishap.DELAY: 1})
 
 
-async def left_early() -> Way:
+async def test_delayed_request_arrives_although_its_client_has_left() -> None:
     async with way(Decision(Mishap.DELAY, for_ms=20, seed=seed_of(in_answer=False))) as made:
         async with made.connected() as (_, writer):
             writer.write(REQUEST)
             await writer.drain()
         await made.echo.left.wait()
-        return made
+    assert made.echo.requests == 1
 
 
-def test_delayed_request_arrives_although_its_client_has_left() -> None:
-    assert asyncio.run(left_early()).echo.requests == 1
-
-
-async def in_pieces() -> tuple[bytes, int]:
+async def test_request_that_comes_in_pieces_is_dropped_whole() -> None:
     async with way(Decision(Mishap.DROP_REQUEST)) as made, made.connected() as (reader, writer):
         for at in range(0, len(REQUEST), 7):
             writer.write(REQUEST[at : at + 7])
             await writer.drain()
             await asyncio.sleep(0)
-        return await reader.read(), made.echo.requests
+        assert await reader.read() == b""
+    assert made.echo.requests == 0
 
 
-def test_request_that_comes_in_pieces_is_dropped_whole() -> None:
-    assert asyncio.run(in_pieces()) == (b"", 0)
-
-
-async def without_server() -> bytes:
-    proxy = Proxy(HOST, 1, course(), FaultLog(Heading(Spec(), 0)))
-    made = Way(await proxy.start(), Echo(), FaultLog(Heading(Spec(), 0)))
+async def test_client_is_cut_off_while_there_is_no_server() -> None:
+    proxy = Proxy(HOST, 1, course(), FaultLog(FaultLogHeader(FaultSpec(), 0)))
+    made = Way(await proxy.start(), Echo(), FaultLog(FaultLogHeader(FaultSpec(), 0)))
     try:
         with contextlib.suppress(ConnectionError):
-            return await made.exchanged()
-        return b""
+            assert await made.exchanged() == b""
     finally:
         await proxy.close()
 
 
-def test_client_is_cut_off_while_there_is_no_server() -> None:
-    assert asyncio.run(without_server()) == b""
-
-
-async def speak_nonsense() -> bytes:
+async def test_request_that_is_not_http_is_cut_off() -> None:
     async with way() as made:
         with contextlib.suppress(ConnectionError):
-            return await made.exchanged(request=b"\x00\x01\r\n\r\n")
-        return b""
-
-
-def test_what_is_not_http_is_cut_off() -> None:
-    assert asyncio.run(speak_nonsense()) == b""
+            assert await made.exchanged(request=b"\x00\x01\r\n\r\n") == b""

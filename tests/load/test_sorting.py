@@ -1,4 +1,4 @@
-"""Sorting and joining of more rows than may be held."""
+"""Sorting and joining of more rows than memory may hold."""
 
 import tempfile
 from typing import IO
@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dovemq.load.sorting import Cursor, Sorter, joined
+from dovemq.load.sorting import Sorter, in_ranges
 
 PAIR = np.dtype([("major", "<i8"), ("minor", "<i8")])
 KEYS = ("major", "minor")
@@ -26,8 +26,17 @@ def sorter_of(rows: list[tuple[int, int]], rows_max: int) -> Sorter:
 def test_rows_come_out_in_order_however_few_may_be_held(
     rows: list[tuple[int, int]], rows_max: int
 ) -> None:
-    blocks = list(sorter_of(rows, rows_max).blocks())
-    assert [tuple(row) for block in blocks for row in block.tolist()] == sorted(rows)
+    ranges = list(in_ranges([sorter_of(rows, rows_max)], KEYS, rows_max))
+    assert [tuple(row) for (part,) in ranges for row in part.tolist()] == sorted(rows)
+
+
+@settings(deadline=None)
+@given(order=st.permutations(range(200)), rows_max=st.integers(1, 300))
+def test_range_of_unequal_keys_is_no_longer_than_allowed(order: list[int], rows_max: int) -> None:
+    sorter = sorter_of([(number, 0) for number in order], rows_max)
+    runs = len(order) // max(1, rows_max // 2) + 1
+    longest = max(len(part) for (part,) in in_ranges([sorter], KEYS, rows_max))
+    assert longest <= max(rows_max, 2 * runs)
 
 
 @settings(deadline=None)
@@ -35,12 +44,10 @@ def test_rows_come_out_in_order_however_few_may_be_held(
 def test_joined_parts_hold_all_rows_of_a_key(
     lefts: list[tuple[int, int]], rights: list[tuple[int, int]], rows_max: int
 ) -> None:
-    cursors = (
-        Cursor(sorter_of(rows, rows_max).blocks(), PAIR, ["major"]) for rows in (lefts, rights)
-    )
+    sorters = [sorter_of(rows, rows_max) for rows in (lefts, rights)]
     found: tuple[list[tuple[int, int]], ...] = ([], [])
     ended: set[int] = set()
-    for parts in joined(*cursors):
+    for parts in in_ranges(sorters, ["major"], rows_max):
         keys = {int(key) for part in parts for key in part["major"]}
         assert not keys & ended
         ended |= keys
@@ -55,12 +62,12 @@ def test_no_file_is_opened_while_memory_is_enough() -> None:
 
     sorter = Sorter(PAIR, KEYS, 100, open_file)
     sorter.add(np.array([(2, 0), (1, 0)], PAIR))
-    assert [row["major"] for block in sorter.blocks() for row in block] == [1, 2]
+    assert [row["major"] for (part,) in in_ranges([sorter], KEYS, 100) for row in part] == [1, 2]
 
 
 def test_file_is_closed_when_all_rows_were_read() -> None:
     with tempfile.TemporaryFile() as file:
         sorter = Sorter(PAIR, KEYS, 4, lambda: file)
         sorter.add(np.array([(n, 0) for n in range(20, 0, -1)], PAIR))
-        assert sum(map(len, sorter.blocks())) == 20
+        assert sum(len(part) for (part,) in in_ranges([sorter], KEYS, 4)) == 20
         assert file.closed

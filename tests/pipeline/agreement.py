@@ -1,10 +1,10 @@
-"""Whether tables say what the definitions say: counts equal, floats to 1e-9."""
+"""Compares tables with the definitions: counts are equal, floats agree to 1e-9."""
 
 import math
 from collections.abc import Mapping
 from typing import Any
 
-from dovemq.pipeline.metrics.report import Report
+from dovemq.pipeline.metrics.report import MetricsReport
 from tests.pipeline import plain_metrics
 from tests.pipeline.traces import Row
 
@@ -26,8 +26,8 @@ def _agree(found: Any, wanted: Any) -> bool:
     return bool(found == wanted)
 
 
-def assert_by_definition(found: Report, rows: list[Row], window_us: int) -> None:
-    """The whole of the tables, on a trace of which all rows are good."""
+def assert_by_definition(found: MetricsReport, rows: list[Row], window_us: int) -> None:
+    """Compares all tables, for a trace with valid rows only."""
     queues = plain_metrics.by_queue(rows, window_us)
     windows = plain_metrics.by_window(rows, window_us)
     assert found.by_queue["queue"].to_pylist() == list(queues)
@@ -42,7 +42,7 @@ def assert_by_definition(found: Report, rows: list[Row], window_us: int) -> None
     assert not differences(row, plain_metrics.overall(rows, window_us))
 
 
-def assert_same(found: Report, other: Report) -> None:
+def assert_same(found: MetricsReport, other: MetricsReport) -> None:
     for table in ("by_queue", "by_window", "overall"):
         pairs = zip(
             getattr(found, table).to_pylist(), getattr(other, table).to_pylist(), strict=True

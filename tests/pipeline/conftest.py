@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dovemq.pipeline.errors import JavaUnfit
-from dovemq.pipeline.java import check_java
-from dovemq.pipeline.session import SparkPlan, spark_session
+from dovemq.pipeline.session import SparkPlan, check_java, spark_session
 from dovemq.testing.hadoop_jars import JarsMissing, hdfs_jars, s3a_jars
 from dovemq.testing.local_hdfs import LocalHdfs
 from dovemq.testing.local_s3 import LocalS3
@@ -24,11 +23,20 @@ if TYPE_CHECKING:
 
 STORAGE = os.environ.get("DOVETEST_STORAGE") == "1"
 JARS = Path(__file__).resolve().parents[2] / ".cache" / "jars"
+TEST_SECONDS_MAX = 900
 QUICK_START = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.shuffle.partitions": "3",
     "spark.default.parallelism": "3",
 }
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Gives every test here time for a Spark session on a busy machine."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(TEST_SECONDS_MAX))
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +58,7 @@ def spark(java: None) -> "Iterator[SparkSession]":
 
 @pytest.fixture(scope="session")
 def s3_jars() -> list[Path]:
-    """For `LocalS3.spark_settings`, where a test starts a Spark of its own."""
+    """Jars for `LocalS3.spark_settings`, for tests that start their own Spark."""
     return _fetched(s3a_jars)
 
 
@@ -71,7 +79,7 @@ def hdfs(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 def _s3_classes() -> dict[str, str]:
-    """Java looks for classes in what it was started with, so the jars cannot be given later."""
+    """Java finds only classes that it was started with, so the jars cannot be added later."""
     if not STORAGE:
         return {}
     try:
@@ -93,7 +101,7 @@ def _fetched(fetch: Callable[[Path], list[Path]]) -> list[Path]:
 
 
 def _use(session: "SparkSession", settings: Mapping[str, str]) -> None:
-    """Hadoop's settings may change while a session runs."""
+    """Hadoop settings may change while a session runs."""
     for name, value in settings.items():
         if name.startswith("spark.hadoop."):
             session.conf.set(name.removeprefix("spark.hadoop."), value)

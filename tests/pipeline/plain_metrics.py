@@ -1,4 +1,4 @@
-"""The figures straight from their definitions: lists and loops, nothing of the product."""
+"""The figures directly from their definitions, with lists and loops and without the product."""
 
 import itertools
 from bisect import bisect_left
@@ -81,7 +81,7 @@ def _request_figures(rows: Sequence[Row], window_us: int) -> Figures:
     for row in rows:
         if row["event"] in _KINDS:
             answered = row["ot_us"] if row["ot_us"] is not None else _moment(row)
-            # A request whose rows are in two windows counts in both.
+            # A request with rows in two windows counts in both.
             names = (row["event"], row["queue"], row["front_end"], row["client"])
             key = (*names, answered, _moment(row) // window_us)
             requests[key].append(row["latency_us"])
@@ -212,7 +212,7 @@ def _number_figures(
     if window is not None:
         start_us = max(first_us, window * window_us)
         end_us = min(last_us, (window + 1) * window_us)
-        # What happens at the end of a window is in the next one.
+        # An event at the end of a window belongs to the next one.
         within_us = min(last_us, (window + 1) * window_us - 1)
     area_us, number_last = 0, 0
     for queue in queues:
@@ -249,7 +249,7 @@ def _before(rows: Sequence[Row], steps: Sequence[tuple[int, int]], window_us: in
 
 
 def _balance(steps: Sequence[tuple[int, int]], until_us: int) -> int:
-    """Of all steps up to and with this microsecond."""
+    """Sums all steps up to and including this microsecond."""
     return sum(step for _, step in steps[: bisect_left(steps, (until_us + 1, -1))])
 
 

@@ -1,4 +1,4 @@
-"""Traces of a queue that never was: arrivals, services and failures drawn with known parameters."""
+"""Simulated traces: arrivals, services and failures drawn with known parameters."""
 
 import heapq
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class World:
-    """Seconds. Each job type has arrivals of its own; a failed delivery is worked on as well."""
+    """Times in seconds. Each job type has its own arrivals; a failed delivery takes work as
+    well."""
 
     arrivals: Mapping[str | None, Distribution]
     service: Distribution
@@ -42,7 +43,7 @@ def drawn(distribution: Distribution, count: int, rng: np.random.Generator) -> F
 
 
 def simulated_trace(world: World, seed: int, queue: str = QUEUE) -> Any:
-    """A table with the schema of a trace, its rows in no order."""
+    """Returns a table with the schema of a trace and unsorted rows."""
     rng = np.random.default_rng(seed)
     rows: list[dict[str, Any]] = []
     waiting: list[tuple[int, int, int, str | None]] = []
@@ -50,7 +51,7 @@ def simulated_trace(world: World, seed: int, queue: str = QUEUE) -> Any:
         times = np.cumsum(drawn(arrivals, world.messages, rng))
         waiting += [(int(1e6 * time), 1, at, job) for at, time in enumerate(times)]
     if len(world.arrivals) > 1:
-        # A stream that has ended would thin the others out.
+        # A stream that has ended would reduce the load of the others.
         least = min(max(each[0] for each in waiting if each[3] == job) for job in world.arrivals)
         waiting = [each for each in waiting if each[0] <= least]
     rows += [_sent(*each) for each in waiting]
@@ -75,7 +76,7 @@ def simulated_trace(world: World, seed: int, queue: str = QUEUE) -> Any:
 
 
 def trace_of(rows: Sequence[Mapping[str, Any]], queue: str = QUEUE) -> Any:
-    """Of a front end that nobody else asks, so that its clients are its own."""
+    """Returns rows of a front end with its own clients."""
     whole = {"queue": queue, "partition": 0, "front_end": queue}
     columns = {
         field.name: pa.repeat(whole[field.name], len(rows)).cast(_plain(field.type))
@@ -136,7 +137,7 @@ def _settled(end: int, count: int, at: int, job: str | None, consumer: int) -> d
 
 
 def front_end_trace(service: Distribution, utilisation: float, requests: int, seed: int) -> Any:
-    """Sends at a front end that does one after the other: Poisson arrivals, first come first."""
+    """Simulates sends at a front end that serves one after another, with Poisson arrivals."""
     rng = np.random.default_rng(seed)
     arrivals = np.cumsum(rng.exponential(service.mean / utilisation, requests))
     ends, free = [], 0.0

@@ -1,4 +1,4 @@
-"""A sweep for the tests of its pipeline, and ways to run it."""
+"""A sweep for tests, and ways to run it."""
 
 import tomllib
 from collections.abc import Callable
@@ -8,10 +8,9 @@ from threading import Event
 import pyarrow as pa
 
 from dovemq.models.sweeping import Sweep, SweepFindings, read_sweep
-from dovemq.pipeline.sweep.job import Pace, Standing, run_sweep, take_up
+from dovemq.pipeline.sweep.job import BatchSizer, SweepProgress, results, run_sweep, take_up
 from dovemq.pipeline.sweep.ledger import opened_ledger
 from dovemq.pipeline.sweep.replicating import Replicate, replicated
-from dovemq.pipeline.sweep.table import results
 
 TEXT = """
 model = "queue"
@@ -47,13 +46,15 @@ def run_in(
     sweep: Sweep,
     replicate: Replicate,
     clock: Callable[[], float] = lambda: 0.0,
-    standing: Standing | None = None,
+    standing: SweepProgress | None = None,
     stopping: Event | None = None,
 ) -> SweepFindings:
-    """Results are published only if it was not stopped."""
+    """Publishes results only if the sweep was not stopped."""
     with opened_ledger(folder, sweep.identity()) as ledger:
         findings = take_up(sweep, ledger)
-        run_sweep(findings, replicate, ledger, Pace(clock), standing or Standing(), stopping)
+        run_sweep(
+            findings, replicate, ledger, BatchSizer(clock), standing or SweepProgress(), stopping
+        )
         if stopping is None or not stopping.is_set():
             ledger.publish(results(sweep, findings))
         return findings

@@ -1,4 +1,4 @@
-"""Calibration of traces: engines agree, and what was put in comes out."""
+"""Calibration of traces: engines agree, and known parameters are found."""
 
 import functools
 import json
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,7 +19,7 @@ from dovemq.models.distributions import Deterministic, Exponential, by_moments
 from dovemq.models.estimates import Parameter
 from dovemq.models.planning import read_spec
 from dovemq.pipeline.calibration.duck import observe, observed_by_duckdb
-from dovemq.pipeline.calibration.model_file import Service, model_text
+from dovemq.pipeline.calibration.model_file import MessageService, mismatch, model_text
 from dovemq.pipeline.calibration.parameters import (
     Calibration,
     FrontEndParameters,
@@ -87,13 +88,13 @@ TRUTH = {
 
 @functools.cache
 def _hundred() -> tuple[QueueParameters, ...]:
-    """A queue for each seed."""
+    """One queue for each seed."""
     traces = (simulated_trace(WORLD, seed, f"000000000000/{seed}") for seed in range(SEEDS))
     return calibration_of(*traces).queues
 
 
 @pytest.mark.parametrize("name", TRUTH)
-def test_what_a_trace_was_simulated_with_lies_in_its_interval(name: str) -> None:
+def test_parameters_of_a_simulated_trace_are_in_their_intervals(name: str) -> None:
     held = [_parameters(queue)[name].holds(TRUTH[name]) for queue in _hundred()]
     assert len(held) == SEEDS
     assert sum(held) in RIGHT
@@ -117,7 +118,9 @@ def _hundred_front_ends() -> tuple[FrontEndParameters, ...]:
         ("service_time", FRONT_END_SERVICE.mean),
     ],
 )
-def test_what_a_front_end_was_simulated_with_lies_in_its_interval(name: str, truth: float) -> None:
+def test_parameters_of_a_simulated_front_end_are_in_their_intervals(
+    name: str, truth: float
+) -> None:
     found = [getattr(each, name) for each in _hundred_front_ends()]
     assert len(found) == SEEDS
     assert sum(known(each, name).holds(truth) for each in found) in RIGHT
@@ -125,7 +128,7 @@ def test_what_a_front_end_was_simulated_with_lies_in_its_interval(name: str, tru
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two queues in three files, with rows that are not to be believed."""
+    """Two queues in three files, with invalid rows."""
     folder = tmp_path_factory.mktemp("trace")
     pq.write_table(simulated_trace(WORLD, 1), folder / "a.parquet")
     other = World({None: by_moments(0.01, 0.3)}, Deterministic(0.02), consumers=3)
@@ -154,14 +157,14 @@ def test_both_engines_observe_exactly_the_same(spark: "SparkSession", place: Pat
     assert [each.file.rpartition("/")[2] for each in one.refused] == ["d.parquet"]
 
 
-def test_a_constant_service_is_told_as_such(place: Path) -> None:
+def test_constant_service_is_recognised(place: Path) -> None:
     other = calibrated(observed_by_duckdb([str(place)])).queues[1]
     assert other.queue == "000000000000/other.fifo"
     assert other.service_fits[0].name == "deterministic"
     assert known(other.service_scv, "scv").value == 0.0
 
 
-def test_a_model_file_says_what_was_calibrated(place: Path) -> None:
+def test_model_file_contains_the_calibration(place: Path) -> None:
     found = calibrated(observed_by_duckdb([str(place)]))
     text = tomllib.loads(model_text(found))
     spec = read_spec(text)
@@ -169,7 +172,7 @@ def test_a_model_file_says_what_was_calibrated(place: Path) -> None:
     orders = next(each for each in found.queues if each.queue == QUEUE)
     assert set(topics) == {QUEUE, "000000000000/other.fifo"}
     assert topics[QUEUE].consumers == WORLD.consumers
-    assert topics[QUEUE].service_rate == Service(orders).rate
+    assert topics[QUEUE].service_rate == MessageService(orders).rate
     jobs = {job.name: job for job in spec.problem.network.jobs}
     assert jobs[f"{QUEUE} letter"].arrival_rate == known(orders.jobs["letter"].rate, "rate").value
     kept = text["calibrated"]["topics"][QUEUE]["service_rate"]
@@ -177,9 +180,9 @@ def test_a_model_file_says_what_was_calibrated(place: Path) -> None:
 
 
 def test_work_that_is_done_again_is_work_of_the_message() -> None:
-    """Deliveries are geometric here, and the sum of so many services is known."""
+    """Deliveries are geometric, so the distribution of the sum of services is known."""
     found = calibration_of(simulated_trace(WORLD, 5)).queues[0]
-    service, tries = Service(found), 1 / (1 - FAILURES)
+    service, tries = MessageService(found), 1 / (1 - FAILURES)
     assert service.rate == pytest.approx(1 / 0.015 / tries, rel=0.1)
     assert service.scv == pytest.approx(0.4 / tries + FAILURES, rel=0.15)
 
@@ -188,7 +191,7 @@ Row = dict[str, Any]
 
 
 def _deliveries(*ends: tuple[str, int]) -> list[Row]:
-    """A message, its leases and how each went on, one a second."""
+    """Returns the events of one message, one per second."""
     rows: list[Row] = []
     for second, (event, count) in enumerate(ends):
         ts = BEGAN_US + 1_000_000 * second
@@ -218,7 +221,7 @@ def _deliveries(*ends: tuple[str, int]) -> list[Row]:
         ([("leased", 1), ("expired", 0)], 0, 0, 1),
         # Settled by the receipt of a delivery whose lease had ended.
         ([("leased", 1), ("leased", 2), ("settled", 1)], 0, 1, 1),
-        # Moved back from a dead-letter queue, and counted anew.
+        # Moved back from a dead-letter queue, and counted from 1 again.
         ([("leased", 1), ("redriven", 1), ("leased", 1), ("settled", 1)], 1, 1, 0),
     ],
 )
@@ -274,7 +277,7 @@ def test_the_command_writes_a_file_that_models_and_plans_read(
     assert json.loads(other)["results"][0]["sojourn_time"] < expected
 
 
-def test_the_command_tells_what_has_drifted(ask: Ask, tmp_path: Path) -> None:
+def test_command_reports_drift(ask: Ask, tmp_path: Path) -> None:
     for name, mean in (("then", 0.015), ("now", 0.018)):
         world = World({None: Exponential(0.01)}, Exponential(mean), consumers=4)
         pq.write_table(simulated_trace(world, len(name)), tmp_path / f"{name}.parquet")
@@ -285,7 +288,44 @@ def test_the_command_tells_what_has_drifted(ask: Ask, tmp_path: Path) -> None:
     assert "yes" in ask("pipeline", "calibrate", then, "--compare", now)
 
 
-def test_a_trace_that_tells_too_little_is_a_failure(ask: Ask, tmp_path: Path) -> None:
+def test_periods_without_a_common_queue_are_a_failure_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World({None: Exponential(0.01)}, Exponential(0.015), consumers=4)
+    table = simulated_trace(world, 3)
+    other = table.set_column(
+        table.schema.get_field_index("queue"), "queue", pa.array(["account/other"] * len(table))
+    )
+    for name, rows in (("then", table), ("now", other)):
+        pq.write_table(rows, tmp_path / f"{name}.parquet")
+    then, now = str(tmp_path / "then.parquet"), str(tmp_path / "now.parquet")
+    assert main(["pipeline", "calibrate", then, "--compare", now]) == 1
+    reason = capsys.readouterr().err
+    assert "no parameter in common" in reason
+    assert QUEUE in reason
+    assert "account/other" in reason
+
+
+def test_model_that_is_far_from_the_measured_mean_is_reported_with_a_likely_cause() -> None:
+    world = World({None: Exponential(0.01)}, Exponential(0.015), consumers=4)
+    (queue,) = calibration_of(simulated_trace(world, 3)).queues
+    assert queue.sojourn is not None
+    assert mismatch(queue, queue.sojourn * 1.2) is None
+    assert "independent" in str(mismatch(queue, queue.sojourn / 4))
+    batched = msgspec.structs.replace(queue, messages_per_lease=10.0)
+    assert "10.0 messages at a time" in str(mismatch(batched, queue.sojourn * 4))
+    assert "unstable" in str(mismatch(queue, None))
+
+
+def test_output_into_a_missing_directory_is_refused_before_the_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["pipeline", "calibrate", "nowhere", "--out", str(tmp_path / "no" / "model.toml")])
+    assert "there is no directory" in capsys.readouterr().err
+
+
+def test_trace_with_too_few_events_is_a_failure(ask: Ask, tmp_path: Path) -> None:
     rows = _deliveries(("sent", 0), ("leased", 1), ("settled", 1))
     pq.write_table(trace_of(rows), tmp_path / "short.parquet")
     text = ask("pipeline", "calibrate", tmp_path, "--out", tmp_path / "model.toml", code=1)

@@ -1,4 +1,4 @@
-"""`dovemq pipeline metrics` as it is called, on DuckDB."""
+"""The command `dovemq pipeline metrics`, with DuckDB."""
 
 import json
 from pathlib import Path
@@ -47,7 +47,7 @@ def test_tables_and_pictures_are_written(trace: Path, tmp_path: Path) -> None:
     assert pq.read_table(out / "metrics_by_queue").num_rows == 2
 
 
-def test_bad_rows_are_told_and_fail_a_strict_run(
+def test_invalid_rows_are_reported_and_fail_a_strict_run(
     trace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = traces.bad(ROWS)
@@ -71,6 +71,23 @@ def test_a_plot_without_a_place_is_wrong_use(
 def test_a_place_without_a_trace_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pipeline", "metrics", str(tmp_path)]) == 1
     assert "no trace" in capsys.readouterr().err
+
+
+def test_files_without_a_valid_row_fail_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "noise.parquet").write_bytes(b"no table")
+    assert main(["pipeline", "metrics", str(tmp_path)]) == 1
+    assert "no valid row of a trace" in capsys.readouterr().err
+
+
+def test_tables_below_a_file_are_refused_before_the_work(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit):
+        main(["pipeline", "metrics", str(trace), "--out", str(tmp_path / "file" / "tables")])
+    assert "is not a directory" in capsys.readouterr().err
 
 
 def test_spark_is_taken_for_long_traces(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:

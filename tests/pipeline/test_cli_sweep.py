@@ -1,4 +1,4 @@
-"""`dovemq pipeline sweep` and `capacity` on the session of the tests."""
+"""`dovemq pipeline sweep` and `capacity` with the Spark session of the tests."""
 
 import contextlib
 import json
@@ -76,7 +76,7 @@ def test_a_half_width_that_is_not_reached_fails(ask: Ask, tmp_path: Path) -> Non
     assert main(["pipeline", "sweep", str(other), "--out", str(tmp_path / "out")]) == 1
 
 
-def test_a_spec_that_makes_no_sense_is_wrong_use(ask: Ask, tmp_path: Path) -> None:
+def test_invalid_sweep_file_is_wrong_use(ask: Ask, tmp_path: Path) -> None:
     spec = tmp_path / "spec.toml"
     spec.write_text(TEXT.replace("sojourn_p95", "sojourn"))
     assert "'sojourn' is none of" in ask("sweep", spec, "--out", tmp_path / "out", code=2)

@@ -1,4 +1,4 @@
-"""The figures of DuckDB against their definitions; no Spark, so that many traces are tried."""
+"""The figures of DuckDB against their definitions, without Spark, on many traces."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ SEEDS = int(os.environ.get("DOVETEST_METRICS", "4"))
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_duckdb_gives_what_the_definitions_say(tmp_path: Path, seed: int) -> None:
+def test_duckdb_agrees_with_the_definitions(tmp_path: Path, seed: int) -> None:
     rows = traces.made(seed)
     half = len(rows) // 2
     traces.write(rows[:half], tmp_path / "a.parquet")
@@ -50,7 +50,7 @@ def test_the_rates_are_those_of_the_kernels(tmp_path: Path) -> None:
     assert {name: row[name] for name in kernels.rates} == kernels.rates
 
 
-def test_littles_law_holds_where_everything_that_came_has_gone(tmp_path: Path) -> None:
+def test_littles_law_holds_if_every_message_has_left(tmp_path: Path) -> None:
     maker = Maker(3)
     for number in range(50):
         at_us = START_US + 1_000 * number
@@ -132,7 +132,7 @@ def test_a_trace_without_any_good_row_has_empty_tables(tmp_path: Path) -> None:
     assert [found.by_queue.num_rows, found.by_window.num_rows, found.overall.num_rows] == [0, 0, 0]
 
 
-def test_a_directory_without_traces_is_told(tmp_path: Path) -> None:
+def test_directory_without_traces_is_reported(tmp_path: Path) -> None:
     with pytest.raises(TracesMissing, match=r"dovemq serve --trace"):
         metrics_duckdb([str(tmp_path)], WINDOW_US)
 

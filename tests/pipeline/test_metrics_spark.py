@@ -1,4 +1,4 @@
-"""Spark against DuckDB and against the definitions, on traces that hold many cases."""
+"""Spark against DuckDB and the definitions, on traces with many cases."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,13 +23,13 @@ PARTS = 5
 
 
 def written(rows: list[traces.Row], folder: Path) -> str:
-    """In several files, so that rows of a message and of a request are found apart."""
+    """Writes several files, so that rows of a message and of a request are apart."""
     for part in range(PARTS):
         traces.write(rows[part::PARTS], folder / f"{part}.parquet")
     return str(folder)
 
 
-def test_spark_gives_what_the_definitions_and_duckdb_give(
+def test_spark_agrees_with_the_definitions_and_duckdb(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
     rows = traces.made(20, queues=8, messages=80)
@@ -76,7 +76,7 @@ def test_the_examples_of_the_paper_come_out_of_spark(spark: "SparkSession", tmp_
     ]
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1_500)
 @pytest.mark.parametrize("storage", ["s3", "hdfs"])
 def test_figures_and_observations_are_the_same_on_other_storages(
     spark: "SparkSession", storage: str, request: pytest.FixtureRequest, tmp_path: Path

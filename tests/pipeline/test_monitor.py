@@ -1,4 +1,4 @@
-"""The monitor on Spark: figures of a growing trace, killed and started again."""
+"""The monitor on Spark: figures of a growing trace, also after a kill."""
 
 import contextlib
 import os
@@ -16,8 +16,7 @@ import pytest
 
 from dovemq.cli import main
 from dovemq.client.sync import BlockingAdminClient, BlockingSqsClient
-from dovemq.pipeline.monitor.errors import PlaceTaken, PlaceUnfit
-from dovemq.pipeline.monitor.place import Place, Terms
+from dovemq.pipeline.monitor.directory import MonitorDirectory, PlaceTaken, PlaceUnfit, Terms
 from dovemq.pipeline.monitor.watch import Bounds
 from dovemq.testing.local_server import LocalServer
 from tests.pipeline.watching import SECOND_US, expected, found, history, write_trace, write_traces
@@ -33,13 +32,13 @@ HISTORIES = {f"{ACCOUNT}/q{number}": history(number, messages=90) for number in 
 
 
 class Interruption(RuntimeError):
-    """Comes out of the middle of a batch."""
+    """Interrupts a batch."""
 
 
 def run_monitor(
-    spark: "SparkSession", traces: Path, place: Place, fail_at: int | None = None
+    spark: "SparkSession", traces: Path, place: MonitorDirectory, fail_at: int | None = None
 ) -> list["Batch"]:
-    """Over all that is there; the batches that it told of."""
+    """Reads all files, and returns the reported batches."""
     from dovemq.pipeline.monitor.job import Monitor
 
     told: list[Batch] = []
@@ -55,12 +54,12 @@ def run_monitor(
     return told
 
 
-def last_figures(place: Place) -> dict[str, dict[str, Any]]:
+def last_figures(place: MonitorDirectory) -> dict[str, dict[str, Any]]:
     newest = max((place.directory / "figures").glob("*.parquet"))
     return {row["queue"]: row for row in pq.read_table(newest).to_pylist()}
 
 
-def check_against_the_whole_trace(place: Place) -> None:
+def check_against_the_whole_trace(place: MonitorDirectory) -> None:
     figures = last_figures(place)
     assert {queue: found(row) for queue, row in figures.items()} == {
         queue: expected(rows) for queue, rows in HISTORIES.items()
@@ -73,11 +72,11 @@ def test_a_monitor_that_fails_goes_on_as_if_it_had_not(
 ) -> None:
     from pyspark.errors import StreamingQueryException
 
-    traces, place = tmp_path / "traces", Place(tmp_path / "out")
+    traces, place = tmp_path / "traces", MonitorDirectory(tmp_path / "out")
     write_traces(traces, HISTORIES, range(5))
     with pytest.raises(StreamingQueryException, match="Interruption"):
         run_monitor(spark, traces, place, fail_at=1)
-    # Killed between the state of a batch and its figures, and before its state was whole.
+    # Interrupted between the state of a batch and its figures, and before its state was complete.
     (place.state(1) / "_SUCCESS").unlink()
     assert [batch.number for batch in run_monitor(spark, traces, place)] == [1]
     write_traces(traces, HISTORIES, range(5, 10))
@@ -95,7 +94,7 @@ def test_a_monitor_that_is_stopped_ends_its_batch_first(
 ) -> None:
     from dovemq.pipeline.monitor.job import Monitor, await_end
 
-    traces, place = tmp_path / "traces", Place(tmp_path / "out")
+    traces, place = tmp_path / "traces", MonitorDirectory(tmp_path / "out")
     write_traces(traces, HISTORIES, range(10))
     stopping = threading.Event()
     told: list[int] = []
@@ -115,7 +114,7 @@ def test_a_monitor_that_is_stopped_ends_its_batch_first(
 def test_a_row_that_cannot_be_believed_is_counted_and_left_out(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
-    traces, place = tmp_path / "traces", Place(tmp_path / "out")
+    traces, place = tmp_path / "traces", MonitorDirectory(tmp_path / "out")
     write_trace(traces, 0, {f"{ACCOUNT}/q": history(1, messages=9), "": history(2, messages=3)})
     (batch,) = run_monitor(spark, traces, place)
     assert batch.quarantined == len(history(2, messages=3))
@@ -124,7 +123,7 @@ def test_a_row_that_cannot_be_believed_is_counted_and_left_out(
 
 @contextlib.contextmanager
 def command(*args: object, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """`dovemq` as a process group of its own, which nothing survives."""
+    """Runs `dovemq` as a process group that is killed at the end."""
     process = subprocess.Popen(
         [sys.executable, "-m", "dovemq", *map(str, args)],
         stdout=subprocess.PIPE,
@@ -146,10 +145,10 @@ def create_queue(server: LocalServer, name: str) -> None:
         client.create_queue(name, {}, {})
 
 
-def test_a_monitor_that_is_killed_goes_on_and_the_server_knows_what_it_told(
+def test_killed_monitor_continues_and_the_server_has_its_figures(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
-    traces, place = tmp_path / "traces", Place(tmp_path / "out")
+    traces, place = tmp_path / "traces", MonitorDirectory(tmp_path / "out")
     write_traces(traces, HISTORIES, range(4))
     args = ["--late", "5s", "--horizon", "60s", "--messages-max", 10_000, "--files-max", 1]
     quick = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -171,27 +170,27 @@ def test_a_monitor_that_is_killed_goes_on_and_the_server_knows_what_it_told(
     check_against_the_whole_trace(place)
 
 
-def test_a_place_is_for_one_monitor_on_the_terms_it_was_begun_with(tmp_path: Path) -> None:
+def test_directory_is_for_one_monitor_with_the_same_terms(tmp_path: Path) -> None:
     terms = Terms("traces", BOUNDS)
-    place, other = Place(tmp_path / "out"), Place(tmp_path / "out")
+    place, other = MonitorDirectory(tmp_path / "out"), MonitorDirectory(tmp_path / "out")
     with place.held(terms), pytest.raises(PlaceTaken, match="another monitor"), other.held(terms):
         pass
     with other.held(terms):
         pass
     wider = msgspec.structs.replace(BOUNDS, horizon_us=61 * SECOND_US)
-    with pytest.raises(PlaceUnfit, match="horizon of 60 s"), place.held(Terms("traces", wider)):
+    with pytest.raises(PlaceUnfit, match="--horizon 60s"), place.held(Terms("traces", wider)):
         pass
 
 
-def test_a_state_that_is_gone_is_told(tmp_path: Path) -> None:
-    place = Place(tmp_path)
+def test_missing_state_is_reported(tmp_path: Path) -> None:
+    place = MonitorDirectory(tmp_path)
     assert place.state_before(0) is None
     with pytest.raises(PlaceUnfit, match="state after batch 6 is gone"):
         place.state_before(7)
 
 
 @pytest.mark.parametrize("job", [["pipeline", "monitor", "."], ["dev", "spark", "up"]], ids=str)
-def test_a_missing_java_is_told_by_the_command(
+def test_command_reports_a_missing_java(
     job: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "none"))

@@ -1,4 +1,4 @@
-"""The order of streams in slices: exact, whichever way a stream is cut and whoever measures it."""
+"""The order of streams in slices is exact, however a stream is divided."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ import pytest
 
 from dovemq.models.consistency import clean_cuts, order_of, ranks
 from dovemq.pipeline.metrics.order import order
-from dovemq.pipeline.metrics.runs import runs
+from dovemq.pipeline.metrics.order_kernel import runs
 from tests.pipeline.plain_metrics import displacement, longest_in_order
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ FAR = 1 << 62
 
 
 def shuffled(count: int, reach: int, seed: int) -> list[int]:
-    """Numbers from 1 on, each taken at random among the first `reach` that are left."""
+    """Returns numbers from 1 on, each taken at random among the first `reach` that are left."""
     rng, left, found = random.Random(seed), list(range(1, count + 1)), []
     while left:
         found.append(left.pop(rng.randrange(min(reach, len(left)))))
@@ -59,21 +59,21 @@ def test_runs_are_found_across_batches() -> None:
 
 
 def streams() -> Iterator[tuple[str, list[int], list[int | None]]]:
-    """Names, numbers in the order of receiving, and times of the commits."""
+    """Yields names, numbers in the order of receiving, and times of the commits."""
     for reach in (1, 4, 400):
         numbers = shuffled(400, reach, reach)
         yield f"reach {reach}", numbers, [10 * number for number in numbers]
     twice = [1 + number // 2 for number in shuffled(400, 6, 9)]
     rng = random.Random(3)
     yield "renumbered", twice, [None if rng.random() < 0.1 else 7 * (n // 3) for n in twice]
-    # The two messages of one number are far apart, in different slices and windows.
+    # The two messages with one number are in different slices and windows.
     far = [*shuffled(300, 3, 5), 5]
     yield "renumbered far apart", far, [10 * at for at in range(len(far))]
     yield "one message", [8], [80]
 
 
 def rows_of(stream: tuple[str, list[int], list[int | None]]) -> Iterator[dict[str, Any]]:
-    """A hundred messages are received in a second, ten of them in the same microsecond."""
+    """A hundred messages are received per second, ten of them in the same microsecond."""
     name, numbers, sent = stream
     for place, (number, sent_us) in enumerate(zip(numbers, sent, strict=True)):
         yield {

@@ -1,4 +1,4 @@
-"""What Spark plans for each transform: scans of files, real columns, and nothing packed."""
+"""Spark's plans for each transform: scans of files, and real columns."""
 
 import contextlib
 import io
@@ -53,7 +53,7 @@ STAGES: dict[str, tuple[Transform, list[str]]] = {
 
 
 def plan_of(frame: "DataFrame") -> str:
-    """As `explain` prints it, with the numbers of columns taken away."""
+    """Returns the plan as `explain` prints it, without the numbers of columns."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         frame.explain("formatted")
@@ -74,7 +74,7 @@ def test_each_stage_scans_files_and_exchanges_real_columns(
         assert pushed is not None
         for part in ("IsNotNull(event)", "IsNotNull(queue)", "GreaterThanOrEqual(ts_us,"):
             assert part in pushed[1]
-        # Columns that nobody asked for are not read.
+        # Unused columns are not read.
         assert "job_id" not in scan
         assert "bytes:" not in scan
     partitioned = re.findall(r"hashpartitioning\(([^)]*), \d+\)", plan)

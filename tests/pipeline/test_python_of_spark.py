@@ -1,4 +1,4 @@
-"""Which Python a session's processes run."""
+"""The Python that a session's processes run."""
 
 import os
 import subprocess
@@ -69,7 +69,7 @@ def test_a_session_without_a_context_is_left_alone() -> None:
 
 
 def test_a_script_with_a_session_of_its_own_needs_no_variable(java: None, tmp_path: Path) -> None:
-    """With a path on which another python3 is first."""
+    """Another python3 is first on the path."""
     other = tmp_path / "python3"
     other.write_text("#!/bin/sh\nexit 1\n")
     other.chmod(0o755)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dovemq.pipeline.errors import JavaUnfit
-from dovemq.pipeline.java import check_java
-from dovemq.pipeline.shipping import pack
+from dovemq.pipeline.session import check_java, pack
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,7 +42,7 @@ def test_another_java_is_refused_with_what_to_install(
     assert "openjdk-17-jre-headless" in str(refused.value)
 
 
-def test_a_missing_java_is_told(tmp_path: Path) -> None:
+def test_missing_java_is_reported(tmp_path: Path) -> None:
     with pytest.raises(JavaUnfit, match="no java is found"):
         check_java({"PATH": str(tmp_path)})
     with pytest.raises(JavaUnfit, match="cannot be run"):
@@ -59,7 +58,7 @@ def test_workers_run_the_interpreter_of_the_session(spark: "SparkSession") -> No
 
 
 def _in_archive(program: str, archive: Path) -> str:
-    """What a program prints that has the package from an archive alone, and no place to write."""
+    """Runs a program with the package from an archive alone, and returns its output."""
     environment = {"PYTHONPATH": str(archive), "HOME": "/nonexistent"}
     command = [sys.executable, "-c", program]
     return subprocess.run(
@@ -70,7 +69,7 @@ def _in_archive(program: str, archive: Path) -> str:
 def test_a_package_inside_an_archive_can_be_sent_on(tmp_path: Path) -> None:
     archive = pack(tmp_path)
     (tmp_path / "again").mkdir()
-    program = "import pathlib, sys; from dovemq.pipeline.shipping import pack; "
+    program = "import pathlib, sys; from dovemq.pipeline.session import pack; "
     _in_archive(program + f"pack(pathlib.Path({str(tmp_path / 'again')!r}))", archive)
     again = zipfile.ZipFile(tmp_path / "again" / "dovemq.zip")
     assert again.namelist() == zipfile.ZipFile(archive).namelist()

@@ -1,4 +1,4 @@
-"""Spark on a real S3 server and a real HDFS; a trace that the service writes there."""
+"""Spark with a real S3 server and a real HDFS, and a trace that the service writes there."""
 
 import os
 import re
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MESSAGES = 30
 NEVER = re.compile("a line that is never written")
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1_500)
 
 
 @pytest.mark.parametrize("storage", ["s3", "hdfs"])

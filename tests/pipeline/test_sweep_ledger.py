@@ -1,4 +1,4 @@
-"""What a sweep keeps on disk, and how it goes on, without Spark."""
+"""The files of a sweep, and how it continues, without Spark."""
 
 import csv
 import itertools
@@ -11,9 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dovemq.pipeline.sweep.errors import LedgerOfAnother, LedgerTaken, LedgerUnreadable
-from dovemq.pipeline.sweep.job import KEEP_SECONDS, ROWS_FIRST, Pace, Standing
-from dovemq.pipeline.sweep.ledger import opened_ledger
+from dovemq.pipeline.sweep.job import KEEP_SECONDS, ROWS_FIRST, BatchSizer, SweepProgress
+from dovemq.pipeline.sweep.ledger import (
+    LedgerOfAnother,
+    LedgerTaken,
+    LedgerUnreadable,
+    opened_ledger,
+)
 from dovemq.pipeline.sweep.replicating import Replicate
 from tests.pipeline.sweeping import TEXT, contents, here, run_in, sweep_of
 
@@ -40,7 +44,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_results_tell_each_configuration_with_its_interval(whole: Path) -> None:
+def test_results_have_an_interval_for_each_configuration(whole: Path) -> None:
     table = pq.read_table(whole / "results.parquet").to_pylist()
     assert [(row["arrival_rate"], row["consumers"]) for row in table[:2]] == [(0.5, 1), (0.5, 2)]
     unstable = table[6]
@@ -78,7 +82,7 @@ def test_a_sweep_that_crashed_goes_on_to_the_same_bytes(
         run_in(tmp_path, sweep, _failing_after(here(sweep), slices), _slow_clock())
     assert len(list((tmp_path / "parts").iterdir())) == slices
     (tmp_path / "parts" / "000099.parquet.partial").write_bytes(b"half")
-    counted = Standing()
+    counted = SweepProgress()
     run_in(tmp_path, sweep, here(sweep), standing=counted)
     assert contents(tmp_path) == contents(whole)
     assert (
@@ -99,10 +103,10 @@ class Ticks:
 
 
 @pytest.mark.parametrize("slices", [1, 2])
-def test_a_sweep_that_is_stopped_between_two_slices_keeps_what_it_ran_and_goes_on(
+def test_sweep_that_is_stopped_between_two_slices_continues(
     tmp_path: Path, whole: Path, slices: int
 ) -> None:
-    sweep, stopping, standing = sweep_of(), Event(), Standing()
+    sweep, stopping, standing = sweep_of(), Event(), SweepProgress()
     left = itertools.count(slices - 1, -1)
 
     def replicate(rows: pa.Table) -> pa.Table:
@@ -146,7 +150,7 @@ def test_the_folder_of_another_sweep_is_refused(tmp_path: Path) -> None:
     assert contents(tmp_path) == before
 
 
-def test_a_sweep_begun_by_other_code_is_not_gone_on_with(tmp_path: Path) -> None:
+def test_sweep_started_by_other_code_is_not_continued(tmp_path: Path) -> None:
     sweep = sweep_of()
     with opened_ledger(tmp_path, {**sweep.identity(), "code of the models": "another"}):
         pass
@@ -181,7 +185,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 
 def test_slices_grow_until_one_takes_as_long_as_was_asked() -> None:
     times = iter([0.0, 1.0, 10.0, 14.0, 20.0, 60.0])
-    pace = Pace(lambda: next(times), seconds=10.0)
+    pace = BatchSizer(lambda: next(times), seconds=10.0)
     assert pace.begin() == ROWS_FIRST
     pace.end(ROWS_FIRST)
     assert pace.begin() == 4 * ROWS_FIRST

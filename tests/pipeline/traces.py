@@ -1,4 +1,4 @@
-"""Traces made by chance, with everything that a trace may hold, as rows and as Parquet files."""
+"""Random traces with everything that a trace may contain, as rows and as Parquet files."""
 
 import random
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ def write(rows: Sequence[Row], path: Path) -> Path:
 
 
 class Maker:
-    """Rows of one run. Times are whole multiples of `grain_us`, so that they often agree."""
+    """The rows of one run. Times are multiples of `grain_us`, so that they are often equal."""
 
     def __init__(self, seed: int, seconds: int = 5, grain_us: int = 20_000) -> None:
         self._rng = random.Random(seed)
@@ -89,7 +89,7 @@ class Maker:
 
 
 def made(seed: int, *, queues: int = 4, messages: int = 60) -> list[Row]:
-    """Every second queue is renumbered; rows are in no order."""
+    """Every second queue is renumbered; rows are unsorted."""
     maker = Maker(seed)
     for place in range(queues):
         maker.queue(f"account/q{place}", messages, 1 + place % 3, renumbered=place % 2 == 1)
@@ -112,7 +112,7 @@ def _numbered(seq: int) -> Row:
 
 
 def bad(rows: Sequence[Row]) -> dict[str, Row]:
-    """A bad row for each reason, made of good ones."""
+    """Returns an invalid row for each reason."""
     sent = next(row for row in rows if row["event"] == "sent")
     leased = next(row for row in rows if row["event"] == "leased")
     missed = next(row for row in rows if row["event"] == "missed")
@@ -141,7 +141,7 @@ def bad(rows: Sequence[Row]) -> dict[str, Row]:
 def rewrite(
     path: Path, target: Path, *, drop: str | None = None, to_text: str | None = None
 ) -> None:
-    """The same rows with a column left out, or of another type."""
+    """Writes the same rows without a column, or with another type."""
     table = pq.read_table(path)
     if drop is not None:
         table = table.drop_columns(drop)
@@ -152,7 +152,7 @@ def rewrite(
 
 
 def damage(path: Path) -> None:
-    """A page of message ids, behind a footer that is sound."""
+    """Damages a page of message ids behind an intact footer."""
     metadata = pq.ParquetFile(path).metadata
     place = next(
         column

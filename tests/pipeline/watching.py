@@ -1,4 +1,4 @@
-"""Queues that were watched, as rows: what tests of the monitor tell and expect."""
+"""Rows of queues for tests of the monitor, and the expected figures."""
 
 import os
 import random
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dovemq.models.consistency import Consistency
-from dovemq.pipeline.monitor.columns import LEASED, SENT, Rows
+from dovemq.pipeline.monitor.columns import LEASED, SENT, MonitoredRows
 from dovemq.telemetry.columns import SCHEMA
 from tests.models import oracle
 
@@ -41,12 +41,12 @@ def leased(at: int, seq: int, **more: Any) -> Row:
     return Row(at, LEASED, seq=seq, **{"receive_seq": at, **more})
 
 
-def columns(rows: Iterable[Row]) -> Rows:
+def columns(rows: Iterable[Row]) -> MonitoredRows:
     found = [list(column) for column in zip(*rows, strict=True)]
     if not found:
-        return Rows.none()
+        return MonitoredRows.none()
     at, kind, message, seq, sender, crc, front_end, receive_seq = found
-    return Rows(
+    return MonitoredRows(
         moment_us=np.array(at, np.int64),
         kind=np.array(kind, np.int64),
         message=np.array(message, np.int64),
@@ -59,7 +59,7 @@ def columns(rows: Iterable[Row]) -> Rows:
 
 
 def expected(rows: Sequence[Row]) -> Consistency:
-    """By the definitions, for a trace in which nothing is late and no message is silent long."""
+    """Computes by the definitions, for a trace without late rows and long silences."""
     total = Consistency()
     sums = {row.message: row.crc for row in rows if row.kind == SENT}
     leases = sorted(
@@ -79,7 +79,7 @@ def expected(rows: Sequence[Row]) -> Consistency:
 
 
 def found(figures: Mapping[str, Any]) -> Consistency:
-    """Of a queue's row; what is still open would be absent if the trace ended here."""
+    """Turns a row of figures into a consistency; open messages count as absent."""
     return Consistency(
         messages=figures["messages"],
         duplicates=figures["duplicates"],
@@ -92,7 +92,7 @@ def found(figures: Mapping[str, Any]) -> Consistency:
 
 
 def history(seed: int, messages: int = 60, senders: int = 3) -> list[Row]:
-    """A queue that loses, repeats, alters and reorders; moments are unique but for some ties."""
+    """A queue that loses, repeats, alters and reorders; times are unique except for some ties."""
     rng = random.Random(seed)
     rows: list[Row] = []
     for sender in range(senders):
@@ -109,7 +109,7 @@ def history(seed: int, messages: int = 60, senders: int = 3) -> list[Row]:
 
 
 def write_trace(folder: Path, number: int, rows: Mapping[str, Sequence[Row]]) -> None:
-    """One file of the trace, whole when it gets its name; `rows` by queue."""
+    """Writes one file of the trace, complete when it gets its name; `rows` are by queue."""
     found = [
         {
             "ts_us": START_US + row.at,
@@ -131,7 +131,7 @@ def write_trace(folder: Path, number: int, rows: Mapping[str, Sequence[Row]]) ->
     folder.mkdir(exist_ok=True)
     part = folder / f"{number}.partial"
     pq.write_table(pa.Table.from_pylist(found, SCHEMA), part)
-    # Spark takes files by their age, to the second at worst.
+    # Spark orders files by their age, to the second at worst.
     os.utime(part, (number, number))
     part.rename(folder / f"trace-{number:04d}.parquet")
 
@@ -139,7 +139,7 @@ def write_trace(folder: Path, number: int, rows: Mapping[str, Sequence[Row]]) ->
 def write_traces(
     folder: Path, histories: Mapping[str, Sequence[Row]], files: Sequence[int]
 ) -> None:
-    """Histories cut by time into ten files, of which these are written."""
+    """Divides histories by time into ten files, and writes some of them."""
     span = 1 + max(row.at for rows in histories.values() for row in rows) // 10
     for number in files:
         chosen = {

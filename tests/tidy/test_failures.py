@@ -7,7 +7,7 @@ from tests.tidy.sources import functions, sources
 
 BROAD = frozenset(("Exception", "BaseException"))
 MAY_CATCH_ALL: Mapping[str, str] = {
-    "src/dovemq/pipeline/source/driver.py": "the loop of a stream's claim",
+    "src/dovemq/pipeline/source/reader.py": "the loop of a stream's claim",
     "src/dovemq/pipeline/source/keeping.py": "the loop of a stream's heartbeat",
     "src/dovemq/server/admin.py": "the HTTP boundary of the admin API",
     "src/dovemq/server/connection.py": "the HTTP boundary",

@@ -27,7 +27,7 @@ EXTRAS: Mapping[str, frozenset[str]] = {
     "src/dovemq/pipeline/": frozenset(
         ("duckdb", "matplotlib", "numpy", "pandas", "py4j", "pyarrow", "pyspark", "scipy")
     ),
-    "src/dovemq/pipeline/source/places.py": frozenset(("boto3",)),
+    "src/dovemq/pipeline/source/folders.py": frozenset(("boto3",)),
     "src/dovemq/telemetry/columns.py": frozenset(("numpy", "pyarrow")),
     "src/dovemq/telemetry/files.py": frozenset(("pyarrow",)),
     "src/dovemq/telemetry/remote.py": frozenset(("pyarrow",)),

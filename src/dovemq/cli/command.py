@@ -229,6 +229,19 @@ def output_file(text: str) -> Path:
     raise argparse.ArgumentTypeError(found)
 
 
+def check_directory(path: Path) -> None:
+    """Checks that a directory can be written to, or created below one that can."""
+    existing = path.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    if not existing.is_dir():
+        raise argparse.ArgumentTypeError(f"'{existing}' is not a directory; name another place")
+    if not os.access(existing, os.W_OK):
+        raise argparse.ArgumentTypeError(
+            f"'{path}' cannot be written: permission denied; name another place"
+        )
+
+
 def location(text: str) -> Location:
     try:
         return parse_location(text)

@@ -1,4 +1,4 @@
-"""`dovemq dev …`: what developers start beside the service. No other command uses the test kit."""
+"""`dovemq dev …`: programs that developers run beside the service."""
 
 import argparse
 import contextlib
@@ -10,12 +10,15 @@ from pathlib import Path
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, add_group, count
 from dovemq.cli.interruption import ended_by_signals
 from dovemq.cli.output import print_json, print_pairs
-from dovemq.cli.pipelining import piping
+from dovemq.cli.pipeline_options import pipeline_job
 
 
 def add(commands: Commands) -> None:
     parser = add_group(
-        commands, "dev", "start what developers need beside the service", "dovemq dev spark up"
+        commands,
+        "dev",
+        "start programs that developers need beside the service",
+        "dovemq dev spark up",
     )
     kinds = parser.add_subparsers(metavar="KIND", required=True)
     spark = add_group(kinds, "spark", "a Spark cluster on this machine", "dovemq dev spark up")
@@ -27,31 +30,39 @@ def _add_spark_up(actions: Commands) -> None:
         actions,
         "up",
         _spark_up,
-        "run a master and workers until Ctrl-C or SIGTERM, open to all on this machine",
+        "run a Spark cluster until Ctrl-C or SIGTERM; every user of this machine can use it",
         "dovemq dev spark up --workers 2",
     )
     parser.add_argument(
-        "--workers", type=count, default=2, metavar="N", help="how many (default: %(default)s)"
+        "--workers",
+        type=count,
+        default=2,
+        metavar="N",
+        help="number of workers (default: %(default)s)",
     )
     parser.add_argument(
-        "--cores", type=count, default=1, metavar="N", help="of each worker (default: %(default)s)"
+        "--cores",
+        type=count,
+        default=1,
+        metavar="N",
+        help="cores of each worker (default: %(default)s)",
     )
     parser.add_argument(
         "--worker-memory",
         default="2g",
         metavar="SIZE",
-        help="what each worker can give to executors (default: %(default)s)",
+        help="memory of each worker for executors (default: %(default)s)",
     )
     parser.add_argument(
         "--directory",
         type=Path,
         metavar="DIR",
-        help="keep logs and work there (default: a temporary one, removed at the end)",
+        help="directory of logs and work files (default: a temporary one, removed at the end)",
     )
 
 
 def _spark_up(args: argparse.Namespace) -> int:
-    with piping():
+    with pipeline_job():
         from dovemq.testing.daemons import DaemonFailed
         from dovemq.testing.spark_cluster import SparkCluster
     try:
@@ -85,5 +96,5 @@ def _announce(args: argparse.Namespace, master_url: str, page_url: str, place: P
         print_json({**document, "workers": args.workers})
     else:
         print_pairs([("master", master_url), ("page", page_url), ("directory", place)])
-        print(f"for jobs, in another terminal:\n  dovemq pipeline … --master {master_url}")
+        print(f"to run a job in another terminal:\n  dovemq pipeline … --master {master_url}")
     sys.stdout.flush()

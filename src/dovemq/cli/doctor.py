@@ -15,7 +15,7 @@ from dovemq.client.errors import ClientError, Refused
 from dovemq.configuration import FILE_FLAG, Resolved
 from dovemq.core.errors import DoveError
 from dovemq.pipeline.errors import JavaUnfit
-from dovemq.pipeline.java import check_java
+from dovemq.pipeline.session import check_java
 from dovemq.settings import all_settings
 from dovemq.system.extras import extra_missing
 

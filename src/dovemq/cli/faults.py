@@ -1,4 +1,4 @@
-"""`dovemq faults run`: a load run in which network, clients, server, disk and clock fail."""
+"""`dovemq faults run`: a load run while network, clients, server, disk and clock fail."""
 
 import argparse
 import contextlib
@@ -18,10 +18,11 @@ from dovemq.cli.command import (
     add_group,
     add_target,
     existing_file,
+    output_file,
 )
 from dovemq.cli.load_check import add_rules, chosen_rules, missing_extra
 from dovemq.cli.load_options import add_options, plan_of
-from dovemq.cli.load_run import document, new_place, print_result, stop_on_interrupt
+from dovemq.cli.load_run import document, new_directory, print_result, stop_on_interrupt
 from dovemq.cli.output import Progress, print_json, print_pairs
 from dovemq.cli.target import find_target
 from dovemq.configuration import read_toml
@@ -31,17 +32,17 @@ from dovemq.system.key_file import key_path, read_key
 
 if TYPE_CHECKING:
     from dovemq.load.faults.decisions import Courses
-    from dovemq.load.faults.fault_log import Heading
+    from dovemq.load.faults.fault_log import FaultLogHeader
     from dovemq.load.faults.process import Announcement
-    from dovemq.load.faults.run import Outcome
-    from dovemq.load.plan import Plan
+    from dovemq.load.faults.run import FaultRunResult
+    from dovemq.load.plan import LoadPlan
 
 
 def add(commands: Commands) -> None:
     parser = add_group(
         commands,
         "faults",
-        "make things fail under load, and see that no message is lost",
+        "inject faults under load, and check that no message is lost",
         "dovemq faults run storm.toml --messages 10000",
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True)
@@ -53,31 +54,34 @@ def _add_run(actions: Commands) -> None:
         actions,
         "run",
         _run,
-        "a load run under the faults of a file; all options of `load run` but --trace",
+        "run a load under the faults of a file; takes the options of `load run` except --trace",
         "dovemq faults run storm.toml --messages 10000 --send-batch 10 --log storm.log",
     )
     parser.add_argument(
-        "spec", nargs="?", type=existing_file, metavar="SPEC", help="what may fail, as TOML"
+        "spec", nargs="?", type=existing_file, metavar="SPEC", help="TOML file of the faults"
     )
     parser.add_argument(
-        "--log", type=_new_file, metavar="FILE", help="write what failed and when, to a new file"
+        "--log", type=_new_file, metavar="FILE", help="new file for a log of the faults"
     )
     parser.add_argument(
         "--replay",
         type=existing_file,
         metavar="LOG",
-        help="take the decisions of an earlier run's log instead of drawing them",
+        help="log of an earlier run, whose faults are repeated",
     )
     parser.add_argument(
         "--server",
         dest="place",
-        type=new_place,
+        type=new_directory,
         metavar="DIR",
-        help="keep data and log of the server that the run starts, in a new directory; "
-        "it starts one unless --endpoint-url, --port or --data names another",
+        help="new directory for data and log of the server; the run starts a server unless "
+        "--endpoint-url, --port or --data names one",
     )
     parser.add_argument(
-        "--journal", type=new_place, metavar="DIR", help="keep the journals in a new directory"
+        "--journal",
+        type=new_directory,
+        metavar="DIR",
+        help="new directory of the journals, which are kept",
     )
     add_options(parser)
     add_rules(parser)
@@ -85,15 +89,15 @@ def _add_run(actions: Commands) -> None:
 
 
 def _new_file(text: str) -> Path:
-    path = Path(text)
-    if path.exists() or not path.parent.is_dir():
-        raise argparse.ArgumentTypeError(f"{text!r} exists, or its directory does not")
+    path = output_file(text)
+    if path.exists():
+        raise argparse.ArgumentTypeError(f"{text!r} exists; name a new file")
     return path
 
 
 def _run(args: argparse.Namespace) -> int:
     if (args.spec is None) == (args.replay is None):
-        raise WrongUse("name either a file of faults or, by --replay, the log of an earlier run")
+        raise WrongUse("name either a file of faults or, with --replay, the log of an earlier run")
     with missing_extra():
         from dovemq.load.plan import PlanInvalid
     try:
@@ -112,7 +116,7 @@ def _run(args: argparse.Namespace) -> int:
     return INTERRUPTED if outcome.result.interrupted else OK
 
 
-async def _ran(args: argparse.Namespace, plan: "Plan") -> "Outcome":
+async def _ran(args: argparse.Namespace, plan: "LoadPlan") -> "FaultRunResult":
     from dovemq.load.faults.fault_log import FaultLog
     from dovemq.load.faults.run import Stage, run
     from dovemq.load.run import Live
@@ -136,16 +140,16 @@ async def _ran(args: argparse.Namespace, plan: "Plan") -> "Outcome":
             return await run(heading.spec, courses, plan, stage, stop=stop, live=live)
 
 
-def _courses(args: argparse.Namespace) -> tuple["Heading", "Courses"]:
+def _courses(args: argparse.Namespace) -> tuple["FaultLogHeader", "Courses"]:
     from dovemq.load.faults.decisions import Drawn, Replayed
-    from dovemq.load.faults.fault_log import Heading, read_log
+    from dovemq.load.faults.fault_log import FaultLogHeader, read_log
     from dovemq.load.faults.spec import parse_spec
 
     if args.replay is not None:
         heading, logged = read_log(args.replay)
         return heading, Replayed(logged)
     spec = parse_spec(read_toml(args.spec, "name another file"), str(args.spec))
-    return Heading(spec, args.seed), Drawn(spec, args.seed)
+    return FaultLogHeader(spec, args.seed), Drawn(spec, args.seed)
 
 
 def _names_server(args: argparse.Namespace) -> bool:
@@ -156,7 +160,7 @@ def _key_of(announced: "Announcement") -> AccessKey:
     return read_key(key_path(Path(announced.data)), announced.account)
 
 
-def _document(outcome: "Outcome") -> dict[str, object]:
+def _document(outcome: "FaultRunResult") -> dict[str, object]:
     return {
         "endpoint_url": outcome.endpoint_url,
         "failed": outcome.failed,
@@ -166,7 +170,7 @@ def _document(outcome: "Outcome") -> dict[str, object]:
     }
 
 
-def _lines(outcome: "Outcome") -> list[tuple[str, object]]:
+def _lines(outcome: "FaultRunResult") -> list[tuple[str, object]]:
     fired = ", ".join(f"{count} {mishap}" for mishap, count in outcome.fired.items())
     lines: list[tuple[str, object]] = [("faults fired", fired or "none")]
     if outcome.starts:

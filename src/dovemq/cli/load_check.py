@@ -1,4 +1,4 @@
-"""`dovemq load check`: the account of what became of every message of a run."""
+"""`dovemq load check`: accounts for every message of a run from its journals."""
 
 import argparse
 import asyncio
@@ -13,7 +13,7 @@ from dovemq.system.extras import extra_missing
 
 if TYPE_CHECKING:
     from dovemq.load.checker import Rules
-    from dovemq.load.report import Report
+    from dovemq.load.judgement import CheckReport
 
 FAULTS: Final = ("lost", "corrupted", "strange", "returned", "collided", "doubled", "named", "late")
 
@@ -23,11 +23,15 @@ def add(actions: Commands) -> None:
         actions,
         "check",
         _check,
-        "account for every message from the journals of senders and receivers",
+        "account for every message of a run from its journals",
         "dovemq load check ./journals --allow collided",
     )
     parser.add_argument(
-        "journals", nargs="+", type=_place, metavar="DIR", help="directory of journals, or a file"
+        "journals",
+        nargs="+",
+        type=_place,
+        metavar="DIR",
+        help="directory of journals, or one journal",
     )
     add_rules(parser)
     parser.add_argument(
@@ -35,42 +39,42 @@ def add(actions: Commands) -> None:
         type=count,
         default=2_000_000,
         metavar="N",
-        help="rows in memory at a time, at about 200 bytes each (default: %(default)s)",
+        help="most rows in memory, at about 200 bytes each (default: %(default)s)",
     )
 
 
 def add_rules(parser: argparse.ArgumentParser) -> None:
-    """Options that say what is held against the service."""
+    """Adds the options that say what counts as a failure of the service."""
     parser.add_argument(
         "--in-order",
         action="store_true",
-        help="each sender's messages must come in order, as they must on FIFO queues",
+        help="require the order of each sender's messages also on standard queues",
     )
     parser.add_argument(
         "--allow",
         action="append",
         default=[],
         choices=FAULTS,
-        help="count such messages, but do not fail for them; may be repeated",
+        help="violation that is counted and does not fail the check; may be repeated",
     )
     parser.add_argument(
         "--clock-skew",
         type=number,
         default=0,
         metavar="MS",
-        help="how far the clocks of the clients may be apart (default: %(default)s)",
+        help="largest difference between the clocks of clients (default: %(default)s)",
     )
     parser.add_argument(
         "--histories",
         type=number,
         default=10,
         metavar="N",
-        help="tell so many messages of each fault with all that was seen (default: %(default)s)",
+        help="messages of each violation to print with their history (default: %(default)s)",
     )
 
 
 class _Reader:
-    """Counts what was read, and ends the thread that reads when nobody waits for it any more."""
+    """Counts the rows read, and ends the reading thread when the command ends."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -78,14 +82,14 @@ class _Reader:
 
     def read(self, rows: int) -> None:
         if self.stopped:
-            raise InterruptedError("nobody waits for the check any more")
+            raise InterruptedError("the check was cancelled")
         self.rows += rows
 
 
 def _place(text: str) -> Path:
     path = Path(text)
     if not path.exists():
-        raise argparse.ArgumentTypeError(f"{text!r} does not exist")
+        raise argparse.ArgumentTypeError(f"{text!r} does not exist; name a directory of journals")
     return path
 
 
@@ -101,7 +105,7 @@ def _check(args: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def missing_extra() -> Iterator[None]:
-    """Says what to install when a module is not there."""
+    """Reports which extra to install if a module is missing."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -113,15 +117,16 @@ def chosen_rules(args: argparse.Namespace) -> "Rules":
 
     return checker.Rules(
         in_order=args.in_order,
-        allowed=frozenset(map(judgement.Fault, args.allow)),
+        allowed=frozenset(map(judgement.Violation, args.allow)),
         slack=judgement.Slack(clock_us=1_000 * args.clock_skew),
         histories_max=args.histories,
     )
 
 
-async def _checked(args: argparse.Namespace) -> "Report":
+async def _checked(args: argparse.Namespace) -> "CheckReport":
     with missing_extra():
-        # Only now: no other command should wait for these, nor need them.
+        # Imported here, because other commands need neither these modules nor the time to load
+        # them.
         from dovemq.load import checker, reading
     reader = _Reader()
     async with Progress(lambda: f"{reader.rows} rows read"):
@@ -137,18 +142,18 @@ async def _checked(args: argparse.Namespace) -> "Report":
             reader.stopped = True
 
 
-def _as_dict(report: "Report") -> dict[str, object]:
+def _as_dict(report: "CheckReport") -> dict[str, object]:
     return {name: getattr(report, name) for name in report.__struct_fields__}
 
 
-def report_lines(report: "Report") -> Iterator[tuple[str, object]]:
+def report_lines(report: "CheckReport") -> Iterator[tuple[str, object]]:
     yield from request_lines(report)
     for name, rate in report.rates.items():
         yield name.replace("_", " "), f"{rate:.6g}"
     yield from fault_lines(report)
 
 
-def request_lines(report: "Report") -> Iterator[tuple[str, object]]:
+def request_lines(report: "CheckReport") -> Iterator[tuple[str, object]]:
     for what, requests in (("sends", report.sends), ("settles", report.settles)):
         yield (
             what,
@@ -161,14 +166,14 @@ def request_lines(report: "Report") -> Iterator[tuple[str, object]]:
     yield "duplicates", ", ".join(duplicates) or "none"
 
 
-def fault_lines(report: "Report") -> Iterator[tuple[str, object]]:
+def fault_lines(report: "CheckReport") -> Iterator[tuple[str, object]]:
     for fault, times in report.faults.items():
         if times:
             yield str(fault), f"{times} (allowed)" if fault in report.allowed else times
     yield "verdict", "failed" if report.failed else "every message is accounted for"
 
 
-def print_culprits(report: "Report") -> None:
+def print_culprits(report: "CheckReport") -> None:
     for culprit in report.culprits:
         print(
             f"\n{', '.join(culprit.faults)}: message {culprit.send_seq} of sender "

@@ -1,4 +1,4 @@
-"""`dovemq load run`: senders and receivers on any SQS endpoint, and the table of what came out."""
+"""`dovemq load run`: runs senders and receivers on any SQS endpoint, and prints the results."""
 
 import argparse
 import asyncio
@@ -18,6 +18,7 @@ from dovemq.cli.command import (
     WrongUse,
     add_command,
     add_target,
+    check_directory,
     location,
 )
 from dovemq.cli.load_check import (
@@ -37,8 +38,8 @@ from dovemq.system.collector import calm_collector
 from dovemq.system.extras import extra_missing
 
 if TYPE_CHECKING:
-    from dovemq.load.plan import Plan
-    from dovemq.load.results import Repetition, Result
+    from dovemq.load.plan import LoadPlan
+    from dovemq.load.results import LoadResult, Repetition
 
 _UNITS: Final = {
     "send rate": "messages/s",
@@ -50,7 +51,7 @@ _UNITS: Final = {
     "CPU": "µs per message",
     "displacement": "places",
 }
-"""By the whole name of a figure, or by its last word."""
+"""Units by the whole name of a figure, or by its last word."""
 _INTERRUPTIONS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -59,28 +60,33 @@ def add(actions: Commands) -> None:
         actions,
         "run",
         _run,
-        "send and receive messages, measure it, and account for every one",
+        "send and receive messages, measure rates and times, and account for every message",
         "dovemq load run --senders 8 --receivers 8 --messages 1000",
     )
     add_options(parser)
     parser.add_argument(
-        "--journal", type=new_place, metavar="DIR", help="keep the journals in a new directory"
+        "--journal",
+        type=new_directory,
+        metavar="DIR",
+        help="new directory of the journals, which are kept",
     )
     parser.add_argument(
         "--trace",
         dest="traces",
         type=location,
         metavar="PLACE",
-        help="directory or URI for a lifecycle trace",
+        help="directory or URI of a lifecycle trace of the run",
     )
     add_rules(parser)
     add_target(parser)
 
 
-def new_place(text: str) -> Path:
+def new_directory(text: str) -> Path:
+    """A directory that is empty, or that does not exist and can be created."""
     path = Path(text)
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise argparse.ArgumentTypeError(f"{text!r} exists and is no empty directory")
+    check_directory(path)
+    if path.exists() and any(path.iterdir()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not empty; name a new directory")
     return path
 
 
@@ -101,7 +107,7 @@ def _run(args: argparse.Namespace) -> int:
     return INTERRUPTED if result.interrupted else OK
 
 
-async def _ran(args: argparse.Namespace, plan: "Plan") -> "Result":
+async def _ran(args: argparse.Namespace, plan: "LoadPlan") -> "LoadResult":
     from dovemq.load.run import Live, run
 
     if args.traces is not None:
@@ -120,7 +126,7 @@ async def _ran(args: argparse.Namespace, plan: "Plan") -> "Result":
 
 
 def _check_traces(place: Location) -> None:
-    """Before the run, whose measurements would be lost with its trace."""
+    """Checks the place before the run, so that the measurements are not lost with the trace."""
     if importlib.util.find_spec("pyarrow") is None:
         raise WrongUse(f"--trace needs pyarrow; {extra_missing('trace')}")
     from dovemq.telemetry.remote import FolderUnusable, open_folder
@@ -137,7 +143,7 @@ def stop_on_interrupt() -> asyncio.Event:
 
     def interrupted() -> None:
         stop.set()
-        # Who asks twice does not want to wait for the table.
+        # A second interrupt ends the command at once.
         for number in _INTERRUPTIONS:
             loop.remove_signal_handler(number)
 
@@ -146,7 +152,7 @@ def stop_on_interrupt() -> asyncio.Event:
     return stop
 
 
-def document(plan: "Plan", result: "Result") -> dict[str, Any]:
+def document(plan: "LoadPlan", result: "LoadResult") -> dict[str, Any]:
     return {
         "run": result.run,
         "endpoint_url": plan.endpoint.url,
@@ -159,7 +165,7 @@ def document(plan: "Plan", result: "Result") -> dict[str, Any]:
     }
 
 
-def print_result(result: "Result") -> None:
+def print_result(result: "LoadResult") -> None:
     repeated = len(result.repetitions) > 1
     heads = ("FIGURE", "MEDIAN", "LOW", "HIGH", "UNIT") if repeated else ("FIGURE", "VALUE", "UNIT")
     rows = []
@@ -177,7 +183,7 @@ def print_result(result: "Result") -> None:
     if result.failure is not None:
         print(f"\nended early: {result.failure}")
     elif result.interrupted:
-        print("\ninterrupted: what has not come is not held against the service")
+        print("\ninterrupted: missing messages do not count as lost")
 
 
 def _counts(each: "Repetition") -> Iterator[tuple[str, object]]:
@@ -187,6 +193,6 @@ def _counts(each: "Repetition") -> Iterator[tuple[str, object]]:
     if each.misses:
         yield "empty receives", each.misses
     if each.foreign:
-        yield "messages of others", each.foreign
+        yield "foreign messages", each.foreign
     for what, times in each.failures.items():
         yield f"failed {what}", times

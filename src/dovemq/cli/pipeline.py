@@ -1,4 +1,4 @@
-"""`dovemq pipeline …`: jobs on traces and models, by Spark or on this machine alone."""
+"""`dovemq pipeline …`: jobs on traces and models, with Spark or on this machine."""
 
 from dovemq.cli import (
     pipeline_calibrate,
@@ -14,7 +14,7 @@ def add(commands: Commands) -> None:
     parser = add_group(
         commands,
         "pipeline",
-        "turn traces into figures and models, and sweep models, by Spark or on this machine",
+        "measure traces, calibrate models and sweep them, with Spark or on this machine",
         "dovemq pipeline metrics ./trace",
     )
     kinds = parser.add_subparsers(metavar="JOB", required=True)

@@ -1,17 +1,16 @@
-"""`dovemq pipeline calibrate`: traces to the parameters of models, with intervals and drift."""
+"""`dovemq pipeline calibrate`: model parameters from traces, with intervals and drift."""
 
 import argparse
 import asyncio
+import sys
 import tomllib
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import FAILED, OK, Commands, add_command
+from dovemq.cli.command import FAILED, OK, Commands, add_command, output_file
 from dovemq.cli.modelling import finite, real, shown
 from dovemq.cli.output import Progress, print_json, print_table
-from dovemq.cli.pipelining import add_spark, piping, spark_plan
-from dovemq.pipeline.engines import ENGINES
+from dovemq.cli.pipeline_options import add_engine, add_spark, pipeline_job, spark_plan
 
 if TYPE_CHECKING:
     from dovemq.models.calibration import DistributionFit, Drift
@@ -27,35 +26,36 @@ def add(commands: Commands) -> None:
         commands,
         "calibrate",
         _run,
-        "parameters of models from traces: rates, scv, failures, consumers; with intervals",
+        "estimate model parameters from traces: rates, scv, failures, consumers; with intervals",
         "dovemq pipeline calibrate ./traces --out model.toml && dovemq model network model.toml",
     )
     parser.add_argument(
         "traces", nargs="+", metavar="TRACES", help="directories, files or URIs of a trace"
     )
     parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="write a file for dovemq model and dovemq plan"
+        "--out",
+        type=output_file,
+        metavar="FILE",
+        help="model file for dovemq model and dovemq plan",
     )
     parser.add_argument(
         "--compare",
         nargs="+",
         metavar="TRACES",
-        help="traces of a later period, to report what has drifted since",
+        help="traces of a later period; reports which parameters have changed since",
     )
     parser.add_argument(
-        "--confidence", type=real, default=0.95, help="of the intervals (default: %(default)s)"
+        "--confidence",
+        type=real,
+        default=0.95,
+        help="confidence of the intervals (default: %(default)s)",
     )
-    parser.add_argument(
-        "--engine",
-        choices=ENGINES,
-        default="auto",
-        help="auto: DuckDB for local traces of up to 20,000,000 rows, else Spark",
-    )
+    add_engine(parser)
     add_spark(parser)
 
 
 def _run(args: argparse.Namespace) -> int:
-    with piping():
+    with pipeline_job():
         from dovemq.models.calibration import drift_of
         from dovemq.pipeline.calibration.model_file import left_out, model_text
         from dovemq.pipeline.calibration.parameters import calibrated
@@ -77,11 +77,22 @@ def _run(args: argparse.Namespace) -> int:
         _print(found[0], predicted, missing, drifts)
         if known and args.out is not None:
             print(f"\nwrote {args.out}")
+    if drifts is not None and not drifts:
+        print(f"dovemq: {_nothing_common(found)}", file=sys.stderr)
+        return FAILED
     return OK if known else FAILED
 
 
+def _nothing_common(found: Sequence["Calibration"]) -> str:
+    first, second = (", ".join(each.queue for each in part.queues) or "none" for part in found)
+    return (
+        "the two periods have no parameter in common, so there is no drift to report; queues of "
+        f"the first: {first}; of --compare: {second}"
+    )
+
+
 async def _observed(args: argparse.Namespace, periods: Sequence[list[str]]) -> list["Observed"]:
-    from dovemq.pipeline.calibration.engines import observed
+    from dovemq.pipeline.engines import observed
 
     done: list[Observed] = []
     async with Progress(lambda: f"{len(done)} of {len(periods)} periods read"):
@@ -93,7 +104,7 @@ async def _observed(args: argparse.Namespace, periods: Sequence[list[str]]) -> l
 
 
 def _predicted(text: str) -> dict[str, float | None]:
-    """The mean time of a message at each queue, as the closed form has it."""
+    """Returns the mean time of a message at each queue by the closed form."""
     from dovemq.models.analytic import network_measures
     from dovemq.models.planning import read_spec
 
@@ -136,6 +147,8 @@ def _document(
 
 
 def _queue(queue: "QueueParameters", predicted: float | None) -> dict[str, Any]:
+    from dovemq.pipeline.calibration.model_file import mismatch
+
     return {
         "queue": queue.queue,
         "seconds": queue.seconds,
@@ -158,6 +171,7 @@ def _queue(queue: "QueueParameters", predicted: float | None) -> dict[str, Any]:
         "waiting_s": queue.waiting,
         "sojourn_s": queue.sojourn,
         "predicted_sojourn_s": predicted,
+        "warning": mismatch(queue, predicted),
     }
 
 
@@ -178,12 +192,12 @@ def _as_dict(parameter: "Parameter | None") -> dict[str, float] | None:
 
 
 def _fits(found: Sequence["DistributionFit"]) -> list[dict[str, Any]]:
-    from dovemq.pipeline.calibration.model_file import told as in_words
+    from dovemq.pipeline.calibration.model_file import fit_text
 
     return [
         {
             "name": fit.name,
-            "distribution": in_words(fit),
+            "distribution": fit_text(fit),
             "aic": finite(fit.aic),
             "distance": fit.distance,
         }
@@ -231,7 +245,7 @@ def _print(
 
 
 def _print_queue(queue: "QueueParameters", predicted: float | None) -> None:
-    from dovemq.pipeline.calibration.model_file import told as in_words
+    from dovemq.pipeline.calibration.model_file import fit_text, mismatch
 
     print(f"queue {queue.queue}, {queue.seconds:.1f} s")
     rows = list(_named(queue))
@@ -241,13 +255,15 @@ def _print_queue(queue: "QueueParameters", predicted: float | None) -> None:
     _print_parameters(rows)
     for name, found in (("arrivals", queue.arrivals.fits), ("service", queue.service_fits)):
         if found:
-            print(f"{name}: {in_words(found[0])}, {found[0].distance:.1%} off at most")
+            print(f"{name}: {fit_text(found[0])}, {found[0].distance:.1%} off at most")
     batch = queue.messages_per_lease
     print(
         f"consumers: {queue.consumers} at a time, {queue.clients} in all"
         + (f", {batch:.2f} messages per lease" if batch is not None else "")
     )
     print(f"time in the queue, s: {shown(queue.sojourn)} measured, {shown(predicted)} by the model")
+    if warning := mismatch(queue, predicted):
+        print(f"warning: {warning}")
 
 
 def _print_parameters(rows: Sequence[tuple[str, "Parameter | None"]]) -> None:

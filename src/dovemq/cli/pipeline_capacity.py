@@ -1,4 +1,4 @@
-"""`dovemq pipeline capacity`: which partitions and consumers keep a latency, and the cheapest."""
+"""`dovemq pipeline capacity`: the cheapest partitions and consumers that keep a latency."""
 
 import argparse
 import contextlib
@@ -13,7 +13,7 @@ from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, exis
 from dovemq.cli.interruption import Interruption
 from dovemq.cli.modelling import picture, read_toml, real, reals
 from dovemq.cli.output import print_json
-from dovemq.cli.pipelining import add_spark, piping
+from dovemq.cli.pipeline_options import add_spark, pipeline_job
 from dovemq.cli.sweeping import add_keeping, swept
 from dovemq.models.errors import ModelError
 from dovemq.models.grids import spaced
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 _RATES: Final = ("arrival_rate", "service_rate", "arrival_scv", "service_scv", "partition_rate")
 _ARRIVALS: Final = (20_000, 1_000_000)
-"""Of a replication, at least and at most."""
+"""The least and the greatest number of arrivals of a replication."""
 _RELAXATIONS: Final = 100
-"""A replication lasts for so many times in which a queue of the target's length is forgotten."""
+"""The length of a replication, in relaxation times of a queue at the target latency."""
 _WARM_UP_SHARE: Final = 0.1
 _REPLICATIONS_MIN: Final = 10
 
@@ -37,17 +37,22 @@ def add(commands: Commands) -> None:
         commands,
         "capacity",
         _run,
-        "the fewest partitions and consumers, by cost, that keep a latency at each load",
+        "find the cheapest partitions and consumers that keep a latency at each load",
         "dovemq pipeline capacity --arrival-rate 300 --service-rate 10 --partition-rate 120 "
         "--partitions 1:8 --consumers 32:64:4 --load 0.5,1,1.5 --target 0.2 --level 0.95",
     )
     _add_queue(parser)
     add = parser.add_argument
     add("--target", type=real, required=True, metavar="SECONDS", help="latency to keep")
-    add("--level", type=real, metavar="P", help="a quantile, such as 0.95 (default: the mean)")
-    add("--partition-cost", type=real, default=1.0, metavar="COST", help="default: 1")
-    add("--consumer-cost", type=real, default=1.0, metavar="COST", help="default: 1")
-    add("--plot", type=picture, metavar="FILE", help="latency as heat maps: .png, .svg or .pdf")
+    add(
+        "--level",
+        type=real,
+        metavar="P",
+        help="quantile of the latency, such as 0.95 (default: the mean)",
+    )
+    add("--partition-cost", type=real, default=1.0, metavar="COST", help="cost of one (default: 1)")
+    add("--consumer-cost", type=real, default=1.0, metavar="COST", help="cost of one (default: 1)")
+    add("--plot", type=picture, metavar="FILE", help="heat maps of the latency: .png, .svg or .pdf")
     add(
         "--method",
         choices=("analytic", "kernel"),
@@ -56,12 +61,20 @@ def add(commands: Commands) -> None:
     )
     group = parser.add_argument_group("simulation", "For --method kernel.")
     group.add_argument(
-        "--half-width", type=real, default=0.02, metavar="SHARE", help="default: 0.02"
+        "--half-width",
+        type=real,
+        default=0.02,
+        metavar="SHARE",
+        help="relative half-width of the intervals (default: 0.02)",
     )
     group.add_argument(
-        "--replications-max", type=number, default=200, metavar="N", help="default: 200"
+        "--replications-max",
+        type=number,
+        default=200,
+        metavar="N",
+        help="most replications (default: 200)",
     )
-    group.add_argument("--seed", type=number, default=0, help="default: 0")
+    group.add_argument("--seed", type=number, default=0, help="random seed (default: 0)")
     add_keeping(group, "default: nothing is kept")
     add_spark(parser)
 
@@ -72,27 +85,43 @@ def _add_queue(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         type=existing_file,
         metavar="PLAN.toml",
-        help="rates of a topic, as pipeline calibrate writes them; flags come before them",
+        help="TOML file with the rates of a topic, as from pipeline calibrate; flags override it",
     )
     add = parser.add_argument
-    add("--topic", metavar="NAME", help="of the file (default: its only one)")
-    add("--arrival-rate", type=real, metavar="RATE", help="messages per second, at load 1")
-    add("--service-rate", type=real, metavar="RATE", help="of one consumer, per second")
-    add("--arrival-scv", type=real, metavar="C2", help="default: 1")
-    add("--service-scv", type=real, metavar="C2", help="default: 1")
+    add("--topic", metavar="NAME", help="topic of the file (default: its only one)")
+    add("--arrival-rate", type=real, metavar="RATE", help="messages per second at load 1")
+    add("--service-rate", type=real, metavar="RATE", help="messages per second of one consumer")
+    add(
+        "--arrival-scv",
+        type=real,
+        metavar="C2",
+        help="squared coefficient of variation (default: 1)",
+    )
+    add(
+        "--service-scv",
+        type=real,
+        metavar="C2",
+        help="squared coefficient of variation (default: 1)",
+    )
     add(
         "--partition-rate",
         type=real,
         metavar="RATE",
-        help="messages per second that one partition passes on (default: any number)",
+        help="messages per second of one partition (default: no limit)",
     )
-    add("--partitions", type=whole_axis, required=True, metavar="LIST", help="1,2,4 or 1:8")
-    add("--consumers", type=whole_axis, required=True, metavar="LIST", help="in all; 8:64:8")
+    add(
+        "--partitions",
+        type=whole_axis,
+        required=True,
+        metavar="LIST",
+        help="numbers, as 1,2,4 or 1:8",
+    )
+    add("--consumers", type=whole_axis, required=True, metavar="LIST", help="totals, as 8:64:8")
     add("--load", type=axis, default=[1.0], metavar="LIST", help="factors of the arrival rate")
 
 
 def axis(text: str) -> list[float]:
-    """`1,2.5` or `1:8:0.5`."""
+    """Reads `1,2.5` or `1:8:0.5`."""
     if ":" not in text:
         return reals(text)
     try:
@@ -109,7 +138,7 @@ def whole_axis(text: str) -> list[int]:
 
 
 def _run(args: argparse.Namespace) -> int:
-    with piping("spark" if args.method == "kernel" else "models") as ending:
+    with pipeline_job("spark" if args.method == "kernel" else "models") as ending:
         from dovemq.models.planning.capacity import (
             LatencyTarget,
             UnitPrices,
@@ -141,7 +170,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _queue(args: argparse.Namespace) -> "PartitionedQueue":
-    """With as many consumers as partitions, which the grid replaces."""
+    """Builds the queue with as many consumers as partitions; the grid replaces both."""
     from dovemq.models.planning.partitioned import PartitionedQueue
 
     given: dict[str, Any] = _from_file(args) if args.file is not None else {}
@@ -204,9 +233,10 @@ def _folder(args: argparse.Namespace) -> Iterator[Path]:
 
 
 def _horizon(asked: "Sequence[Candidate]", target: "LatencyTarget") -> float:
-    """Of M/M/1 the mean sojourn is T = 1/(μ(1−ρ)), and the start is forgotten in 4μT² or so.
+    """Returns the length of a replication.
 
-    What is slower than the target by far comes out too fast, and still too slow for the target.
+    The mean sojourn of M/M/1 is T = 1/(μ(1−ρ)), and its relaxation time about 4μT². A queue that is
+    much slower than the target is underestimated, but still slower than the target.
     """
     rate = max(each.queue.arrival_rate for each in asked)
     alone = max(each.queue.arrival_rate / each.queue.partitions for each in asked)

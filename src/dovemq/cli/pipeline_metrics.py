@@ -10,12 +10,18 @@ from typing import TYPE_CHECKING, Any, Final
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, duration_ms
 from dovemq.cli.modelling import plain, shown
 from dovemq.cli.output import Progress, print_json, print_pairs, print_table, time_text
-from dovemq.cli.pipelining import add_spark, piping, spark_plan
-from dovemq.pipeline.engines import ENGINES, engine_for
+from dovemq.cli.pipeline_options import (
+    add_engine,
+    add_spark,
+    output_place,
+    pipeline_job,
+    spark_plan,
+)
+from dovemq.pipeline.engines import engine_for
 from dovemq.pipeline.places import local_path
 
 if TYPE_CHECKING:
-    from dovemq.pipeline.metrics.report import Report
+    from dovemq.pipeline.metrics.report import MetricsReport
 
 _PARQUET: Final = "parquet"
 _QUEUES_SHOWN_MAX: Final = 12
@@ -31,14 +37,15 @@ def add(commands: Commands) -> None:
         commands,
         "metrics",
         _run,
-        "loss, duplicates, order, times and throughput of queues, from lifecycle traces",
+        "measure loss, duplicates, order, times and throughput of queues from lifecycle traces",
         "dovemq pipeline metrics ./trace --window 60s --out ./figures",
     )
     parser.add_argument(
         "traces",
         nargs="+",
         metavar="TRACE",
-        help="directory or file of a trace, or a URI that Spark knows, such as s3a://bucket/trace",
+        help="directory or file of a trace, or a URI that Spark can read, such as "
+        "s3a://bucket/trace",
     )
     parser.add_argument(
         "--window",
@@ -47,49 +54,52 @@ def add(commands: Commands) -> None:
         metavar="TIME",
         help="length of the windows (default: %(default)s)",
     )
+    add_engine(parser)
     parser.add_argument(
-        "--engine",
-        choices=ENGINES,
-        default="auto",
-        help="auto: DuckDB for local traces of up to 20,000,000 rows, else Spark",
+        "--out", type=output_place, metavar="PLACE", help="directory or URI of the tables"
     )
-    parser.add_argument("--out", metavar="PLACE", help="directory or URI to write the tables to")
     parser.add_argument(
         "--format",
         default=_PARQUET,
         metavar="NAME",
-        help="format of the tables: parquet, or another that the Spark session knows, such as "
-        "delta or iceberg (default: %(default)s)",
+        help="format of the tables: parquet, or another format of the Spark session, such as delta "
+        "or iceberg (default: %(default)s)",
     )
     parser.add_argument(
-        "--plot", action="store_true", help="pictures of the windows of each queue; needs --out"
+        "--plot",
+        action="store_true",
+        help="draw the windows of each queue as PNG files; needs a local --out",
     )
     parser.add_argument(
-        "--strict", action="store_true", help="exit code 1 if a row or a file was invalid"
+        "--strict", action="store_true", help="end with exit code 1 if a row or a file is invalid"
     )
     add_spark(parser)
 
 
 def _run(args: argparse.Namespace) -> int:
     if args.plot and (args.out is None or local_path(args.out) is None):
-        raise WrongUse("--plot writes beside the tables: name a local directory by --out")
+        raise WrongUse("--plot writes beside the tables; name a local directory by --out")
     if not args.window:
         raise WrongUse("--window must be at least 1s")
-    with piping():
+    with pipeline_job():
         found, files = asyncio.run(_found(args))
     if args.json:
         print_json(_document(found, files))
     else:
         _print(found, files)
+    if not found.rows:
+        places = ", ".join(args.traces)
+        print(f"dovemq: no valid row of a trace in {places}; nothing was measured", file=sys.stderr)
+        return FAILED
     return FAILED if args.strict and not found.sound else OK
 
 
-async def _found(args: argparse.Namespace) -> "tuple[Report, list[str]]":
-    async with Progress(lambda: "metrics are under way"):
+async def _found(args: argparse.Namespace) -> "tuple[MetricsReport, list[str]]":
+    async with Progress(lambda: "measuring"):
         return await asyncio.to_thread(_work, args)
 
 
-def _work(args: argparse.Namespace) -> "tuple[Report, list[str]]":
+def _work(args: argparse.Namespace) -> "tuple[MetricsReport, list[str]]":
     found = _measured(args)
     files = list(found.written)
     if args.plot:
@@ -101,7 +111,7 @@ def _work(args: argparse.Namespace) -> "tuple[Report, list[str]]":
     return found, files
 
 
-def _measured(args: argparse.Namespace) -> "Report":
+def _measured(args: argparse.Namespace) -> "MetricsReport":
     window_us = 1_000 * args.window
     engine = engine_for(args.engine, args.traces, args.out)
     if engine == "duckdb" and args.format == _PARQUET:
@@ -119,7 +129,7 @@ def _measured(args: argparse.Namespace) -> "Report":
         return metrics_spark(session, args.traces, window_us, output)
 
 
-def _document(found: "Report", files: list[str]) -> dict[str, Any]:
+def _document(found: "MetricsReport", files: list[str]) -> dict[str, Any]:
     return {
         "engine": found.engine,
         "rows": found.rows,
@@ -133,7 +143,7 @@ def _document(found: "Report", files: list[str]) -> dict[str, Any]:
     }
 
 
-def _print(found: "Report", files: list[str]) -> None:
+def _print(found: "MetricsReport", files: list[str]) -> None:
     print(f"{found.rows} rows by {found.engine}")
     queues = found.by_queue.to_pylist()
     shown_queues = queues[:_QUEUES_SHOWN_MAX]
@@ -168,14 +178,14 @@ def _print_windows(rows: list[dict[str, Any]]) -> None:
         print(f"… and {len(rows) - _WINDOWS_SHOWN_MAX} more windows: --out writes all of them")
 
 
-def _print_quarantine(found: "Report") -> None:
+def _print_quarantine(found: "MetricsReport") -> None:
     if found.sound:
         return
     print(f"\n{found.quarantined} invalid rows and {len(found.refused)} files were left out")
     print_pairs(_reasons(found))
 
 
-def _reasons(found: "Report") -> Iterator[tuple[str, object]]:
+def _reasons(found: "MetricsReport") -> Iterator[tuple[str, object]]:
     for reason, rows in sorted(found.reasons.items()):
         yield f"  {reason}", rows
     for each in found.refused:

@@ -1,4 +1,4 @@
-"""`dovemq pipeline monitor`: how consistent queues are, while their traces grow."""
+"""`dovemq pipeline monitor`: the consistency of queues while their traces grow."""
 
 import argparse
 import asyncio
@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dovemq.cli.command import OK, Commands, WrongUse, add_command, add_target, count, duration_ms
 from dovemq.cli.interruption import ended_by_signals, set_by_interruption
 from dovemq.cli.output import print_json, print_table, time_text
-from dovemq.cli.pipelining import (
-    add_spark,
-    local_directory,
-    piping,
-    spark_plan,
-)
+from dovemq.cli.pipeline_options import add_spark, local_directory, pipeline_job, spark_plan
 from dovemq.cli.target import Target, find_target
 from dovemq.client.errors import ClientError, Refused
 from dovemq.pipeline.places import local_path
@@ -33,15 +28,7 @@ _PUBLISHED: Final = (
     "out_of_order",
     "displacement",
 )
-_COLUMNS: Final = (
-    "messages",
-    "received",
-    "duplicates",
-    "absent",
-    "open",
-    "unordered",
-    "out_of_order",
-)
+_COLUMNS: Final = ("messages", "received", "duplicates", "absent", "open", "out_of_order")
 
 
 def add(kinds: Commands) -> None:
@@ -49,18 +36,18 @@ def add(kinds: Commands) -> None:
         kinds,
         "monitor",
         _run,
-        "watch what queues lose, repeat and reorder, while their traces grow",
+        "watch loss, duplicates and order of queues while their traces grow",
         "dovemq pipeline monitor ./trace --out ./watched --publish",
     )
     parser.add_argument(
-        "traces", metavar="TRACES", help="directory of a trace, or a URI that Spark knows"
+        "traces", metavar="TRACES", help="directory of a trace, or a URI that Spark can read"
     )
     parser.add_argument(
         "--out",
         type=local_directory,
         required=True,
         metavar="DIR",
-        help="figures, state and checkpoint; a monitor that is started again goes on there",
+        help="directory of figures, state and checkpoint, from which a monitor continues",
     )
     _add_bounds(parser)
     when = parser.add_mutually_exclusive_group()
@@ -69,11 +56,15 @@ def add(kinds: Commands) -> None:
         type=duration_ms,
         default=10_000,
         metavar="TIME",
-        help="look for new files that often, until Ctrl-C (default: 10s)",
+        help="interval of looking for new files, until Ctrl-C (default: 10s)",
     )
-    when.add_argument("--available-now", action="store_true", help="take what is there, and end")
+    when.add_argument(
+        "--available-now", action="store_true", help="read the files that exist, and end"
+    )
     parser.add_argument(
-        "--publish", action="store_true", help="tell the admin API of the server after each batch"
+        "--publish",
+        action="store_true",
+        help="send the figures to the admin API of the server after each batch",
     )
     add_spark(parser)
     add_target(parser)
@@ -81,15 +72,15 @@ def add(kinds: Commands) -> None:
 
 def _add_bounds(parser: argparse.ArgumentParser) -> None:
     for name, default, text in (
-        ("--late", "60s", "how long rows are waited for that other files may still bring"),
-        ("--horizon", "15m", "a message that was not received for so long is lost"),
+        ("--late", "60s", "wait for rows that later files may bring"),
+        ("--horizon", "15m", "time after which a message that was not received is lost"),
     ):
         help_text = f"{text} (default: {default})"
         parser.add_argument(
             name, type=duration_ms, default=duration_ms(default), metavar="TIME", help=help_text
         )
     for name, number, text in (
-        ("--messages-max", 1_000_000, "most messages of a queue to remember"),
+        ("--messages-max", 1_000_000, "most remembered messages of a queue"),
         ("--files-max", 8, "most files of a batch"),
     ):
         help_text = f"{text} (default: %(default)s)"
@@ -103,13 +94,13 @@ def _run(args: argparse.Namespace) -> int:
     if args.every < 1:
         raise WrongUse("--every must be at least 1s")
     target = find_target(args) if args.publish else None
-    with piping():
+    with pipeline_job():
+        from dovemq.pipeline.monitor.directory import MonitorDirectory, Terms
         from dovemq.pipeline.monitor.job import SETTINGS, Monitor, await_end
-        from dovemq.pipeline.monitor.place import Place, Terms
         from dovemq.pipeline.monitor.watch import Bounds
         from dovemq.pipeline.session import spark_session
 
-    place = Place(args.out.absolute())
+    place = MonitorDirectory(args.out.absolute())
     traces = args.traces if local is None else str(local.absolute())
     bounds = Bounds(args.late * _MS_US, args.horizon * _MS_US, args.messages_max)
     monitor = Monitor(traces, place, bounds, args.files_max, _teller(args, target))
@@ -119,7 +110,7 @@ def _run(args: argparse.Namespace) -> int:
         ended_by_signals(),
         place.held(Terms(traces, bounds)),
         spark_session(plan) as session,
-        # Only now: the session has a way of its own with Ctrl-C, which cuts batches short.
+        # Installed after the session, which has its own handler of Ctrl-C that interrupts batches.
         set_by_interruption() as stopping,
     ):
         await_end(monitor.start(session, every_seconds), monitor, stopping)
@@ -144,25 +135,45 @@ def _teller(args: argparse.Namespace, target: Target | None) -> "Callable[[Batch
 
 def _print_batch(batch: "Batch") -> None:
     newest = max((row["last_us"] for row in batch.figures), default=0)
-    bad = f", {batch.quarantined} of them bad" if batch.quarantined else ""
+    bad = f", {batch.quarantined} of them invalid" if batch.quarantined else ""
     print(f"\nbatch {batch.number}: {batch.rows} rows{bad}; up to {time_text(newest // 1_000)}")
-    rows = [
-        (row["queue"], *(row[name] for name in _COLUMNS), f"{row['average_displacement']:.3g}")
-        for row in batch.figures
-    ]
     heads = [name.upper().replace("_", " ") for name in ("queue", *_COLUMNS, "displacement")]
-    print_table(heads, rows)
+    print_table(heads, [_cells(row) for row in batch.figures])
+    for row in batch.figures:
+        if row["unordered"]:
+            print(f"{row['queue']}: {order_note(row)}")
+
+
+def _cells(row: Mapping[str, Any]) -> list[object]:
+    cells = [row["queue"], *(row[name] for name in _COLUMNS), f"{row['average_displacement']:.3g}"]
+    if row["unordered"] and not row["ordered"]:
+        cells[-2:] = ["-", "-"]
+    return cells
+
+
+def order_note(row: Mapping[str, Any]) -> str:
+    """Says of how many messages the order is not judged, and why."""
+    if row["renumbered"]:
+        reason = (
+            "several programs number their messages under one sender; give each sender an account "
+            "of its own, or number all of them together in the attribute dovemq.seq"
+        )
+    elif row["late"]:
+        reason = f"{row['late']} rows came later than --late; use a longer one"
+    else:
+        reason = "their numbers were given up or used twice; a longer --horizon may help"
+    return f"order not judged for {row['unordered']} of {row['received']} messages: {reason}"
 
 
 async def _publish(target: Target, figures: Sequence[Mapping[str, Any]]) -> None:
-    """What the server does not take is told again after the next batch, so nothing waits for it."""
+    """Sends figures to the server; what it refuses is sent again after the next batch."""
     async with target.admin() as client:
         for row in figures:
             account, _, name = row["queue"].partition("/")
             try:
                 await client.report_consistency(account, name, _measurement(row))
             except Refused as error:
-                # Nobody asks for the figures of a queue that is gone.
+                # The queue was removed.
                 if error.code == "QueueMissing":
                     continue
                 print(f"dovemq: {row['queue']} is not published: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`dovemq pipeline sweep`: many configurations of a model, replicated over Spark."""
+"""`dovemq pipeline sweep`: replicates many configurations of a model with Spark."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, existing_file
 from dovemq.cli.modelling import FILE_BYTES_MAX, picture, read_toml, shown
 from dovemq.cli.output import print_json, print_table
-from dovemq.cli.pipelining import add_spark, piping
+from dovemq.cli.pipeline_options import add_spark, pipeline_job
 from dovemq.cli.sweeping import add_keeping, swept
 
 if TYPE_CHECKING:
@@ -23,26 +23,26 @@ def add(commands: Commands) -> None:
         commands,
         "sweep",
         _run,
-        "configurations × replications of a model over Spark: each figure with its interval",
+        "replicate the configurations of a model with Spark; figures have intervals",
         "dovemq pipeline sweep sweep.toml --out found --plot found.svg",
     )
     parser.add_argument(
         "file",
         type=existing_file,
         metavar="SPEC.toml",
-        help="model, grid, measures, run and replications",
+        help="TOML file of model, grid, measures, run and replications",
     )
     add_keeping(parser, "default: the name of the file with -sweep")
     parser.add_argument(
-        "--plot", type=picture, metavar="FILE", help="draw the measures as .png, .svg or .pdf"
+        "--plot", type=picture, metavar="FILE", help="picture of the measures: .png, .svg or .pdf"
     )
     add_spark(parser)
 
 
 def _run(args: argparse.Namespace) -> int:
-    with piping() as ending:
+    with pipeline_job() as ending:
         from dovemq.models.sweeping import read_sweep
-        from dovemq.pipeline.sweep.table import results
+        from dovemq.pipeline.sweep.job import results
 
         sweep = read_sweep(read_toml(args.file), lambda name: _beside(args.file, name))
         folder = args.out or Path(f"{args.file.stem}-sweep")
@@ -68,9 +68,10 @@ def _beside(file: Path, name: str) -> str:
 
 
 def panels(sweep: "Sweep", rows: Sequence[Mapping[str, Any]]) -> "list[Panel]":
-    """One per measure, over the first axis of numbers; a curve for each point of the others.
+    """Makes a panel for each measure, over the first numeric axis, with a curve for each other
+    point.
 
-    Where they are too many to be told apart the title says so.
+    The title says if there are too many curves to show.
     """
     from dovemq.experiments.figure import Panel
 

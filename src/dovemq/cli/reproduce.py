@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, count, number
 from dovemq.cli.interruption import START_OVER
 from dovemq.cli.output import print_json, print_table, working
-from dovemq.cli.pipelining import piping
+from dovemq.cli.pipeline_options import pipeline_job
 
 if TYPE_CHECKING:
     from dovemq.experiments.figure import Figure
@@ -62,7 +62,7 @@ def add(commands: Commands) -> None:
 def _run(args: argparse.Namespace) -> int:
     # `loop` reads traces; the other figures need models alone.
     extra = "spark" if {"all", "loop"} & set(args.ids) else "models"
-    with piping(extra) as ending:
+    with pipeline_job(extra) as ending:
         from dovemq.experiments.catalogue import EXPERIMENTS
 
         if args.ids == ["list"]:

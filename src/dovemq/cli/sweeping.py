@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 from dovemq.cli.interruption import START_OVER, Interruption
 from dovemq.cli.modelling import real
 from dovemq.cli.output import working
-from dovemq.cli.pipelining import local_directory, spark_plan
+from dovemq.cli.pipeline_options import local_directory, spark_plan
 
 if TYPE_CHECKING:
     from dovemq.models.sweeping import Sweep, SweepFindings
-    from dovemq.pipeline.sweep.job import Standing
-    from dovemq.pipeline.sweep.ledger import Ledger
+    from dovemq.pipeline.sweep.job import SweepProgress
+    from dovemq.pipeline.sweep.ledger import SweepLedger
 
 _BAR_CHARACTERS: Final = 30
 
@@ -45,20 +45,19 @@ def swept(
     kept: bool = True,
 ) -> "tuple[SweepFindings, list[Path]]":
     """Returns the figures and their files. Spark starts only if replications are left to run."""
-    from dovemq.pipeline.sweep.job import Standing, take_up
+    from dovemq.pipeline.sweep.job import SweepProgress, results, take_up
     from dovemq.pipeline.sweep.ledger import opened_ledger
-    from dovemq.pipeline.sweep.table import results
 
     with opened_ledger(folder, sweep.identity()) as ledger:
         findings = take_up(sweep, ledger)
         if asked := findings.asked():
-            standing = Standing(findings.done, findings.done + len(asked))
+            standing = SweepProgress(findings.done, findings.done + len(asked))
             ending.advice = lambda: _how_to_go_on(standing, folder if kept else None)
             _run_on_spark(args, sweep, findings, ledger, standing)
         return findings, ledger.publish(results(sweep, findings))
 
 
-def _how_to_go_on(standing: "Standing", folder: Path | None) -> str:
+def _how_to_go_on(standing: "SweepProgress", folder: Path | None) -> str:
     if folder is None:
         return f"nothing is kept without --out DIR; {START_OVER}"
     return (
@@ -71,11 +70,11 @@ def _run_on_spark(
     args: argparse.Namespace,
     sweep: "Sweep",
     findings: "SweepFindings",
-    ledger: "Ledger",
-    standing: "Standing",
+    ledger: "SweepLedger",
+    standing: "SweepProgress",
 ) -> None:
     from dovemq.pipeline.session import spark_session
-    from dovemq.pipeline.sweep.job import Pace, run_sweep
+    from dovemq.pipeline.sweep.job import BatchSizer, run_sweep
     from dovemq.pipeline.sweep.replicating import on_spark
 
     sessions: list[Any] = []
@@ -85,7 +84,7 @@ def _run_on_spark(
         with spark_session(spark_plan(args)) as session:
             sessions.append(session)
             try:
-                pace = Pace(time.monotonic, args.keep_seconds)
+                pace = BatchSizer(time.monotonic, args.keep_seconds)
                 run_sweep(findings, on_spark(session, sweep), ledger, pace, standing, stopping)
             finally:
                 sessions.clear()
@@ -93,7 +92,7 @@ def _run_on_spark(
     working(lambda: _text(standing, sessions), work, stopping.set)
 
 
-def _text(standing: "Standing", sessions: list[Any]) -> str:
+def _text(standing: "SweepProgress", sessions: list[Any]) -> str:
     from dovemq.pipeline.sweep.replicating import share_done
 
     if not sessions:

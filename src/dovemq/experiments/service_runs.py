@@ -12,8 +12,8 @@ from typing import Any, Final, TypeVar
 from dovemq.core.locations import Location, parse_location
 from dovemq.load.costs import tree_cpu_seconds
 from dovemq.load.faults.process import ServerProcess
-from dovemq.load.plan import Endpoint, Phases, Plan
-from dovemq.load.results import Result
+from dovemq.load.plan import Endpoint, LoadPlan, Phases
+from dovemq.load.results import LoadResult
 from dovemq.load.run import RECEIVING, Live, run
 from dovemq.pipeline.calibration.periods import Traced
 
@@ -61,10 +61,13 @@ class LoadedService:
         self._run(name, _send_alone, {**fields, "phases": Phases.APART})
 
     def _run(
-        self, name: str, act: Callable[..., Coroutine[Any, Any, Result]], fields: Mapping[str, Any]
+        self,
+        name: str,
+        act: Callable[..., Coroutine[Any, Any, LoadResult]],
+        fields: Mapping[str, Any],
     ) -> None:
         self._wait_until_idle()
-        plan = Plan(endpoint=Endpoint(self._process.endpoint_url), name=name, **fields)
+        plan = LoadPlan(endpoint=Endpoint(self._process.endpoint_url), name=name, **fields)
         with tempfile.TemporaryDirectory(dir=self._folder) as journals:
             traces = parse_location(str(self._seen / name))
             result = asyncio.run(act(plan, journals=Path(journals), traces=traces))
@@ -91,7 +94,7 @@ def wait_until_idle(cpu_seconds: Callable[[], float], sleep: Callable[[float], N
             return
 
 
-async def _send_alone(plan: Plan, *, journals: Path, traces: Location) -> Result:
+async def _send_alone(plan: LoadPlan, *, journals: Path, traces: Location) -> LoadResult:
     live, stop = Live(), asyncio.Event()
     doing = run(plan, live=live, stop=stop, journals=journals, traces=traces)
     running = asyncio.ensure_future(doing)

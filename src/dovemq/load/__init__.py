@@ -1,5 +1,5 @@
-"""Load on a queue service, and the account of what became of every message.
+"""Drives a queue service with senders and receivers, and accounts for every message.
 
-Speaks to a service as any client does and believes nothing but what clients themselves saw: their
-journals. Needs the extra `models`.
+It uses the public SQS API as any client does. The verdict relies only on the journals of the
+clients, never on what the server reports. Needs the extra `models`.
 """

@@ -1,8 +1,8 @@
-"""The checker: accounts for every message of a run from its journals alone.
+"""The checker: accounts for every message of a run, from its journals alone.
 
-The server is never asked. Rows of both kinds are sorted by message and gone through side by side;
-first receives, numbered by their rank, are then sorted by time and measured for order. Nothing
-of this needs more memory than `rows_max` rows, unless one message has more.
+Sends and receives are sorted by message and compared. First receives get a rank in their stream,
+are sorted by time, and measured for order. Memory holds at most `rows_max` rows, unless one message
+has more.
 """
 
 import itertools
@@ -17,62 +17,48 @@ from numpy.typing import NDArray
 
 from dovemq.core import limits
 from dovemq.load.histories import Histories, MessageKey
-from dovemq.load.journals import Heading, Outcome
-from dovemq.load.judgement import Attempt, Cause, Delivery, Fault, Judgement, Slack, judge
+from dovemq.load.journals import RECEIVE, SEND, JournalHeader, RequestOutcome
+from dovemq.load.judgement import (
+    Cause,
+    CheckReport,
+    MessageVerdict,
+    ReceiveRecord,
+    RequestCounts,
+    SendRecord,
+    Slack,
+    Violation,
+    judge,
+)
 from dovemq.load.ordering import FIRST_RECEIVE, Ordering, Ranks
 from dovemq.load.reading import BLOCK_ROWS, Rows, Source
-from dovemq.load.report import Report, Requests
-from dovemq.load.sieve import KEY, Groups, grouped, plain
-from dovemq.load.sorting import Cursor, Sorter, joined
+from dovemq.load.sieve import KEY, MessageGroups, grouped, plain
+from dovemq.load.sorting import Sorter, in_ranges
 from dovemq.models.consistency import Consistency
 
 ROWS_MAX: Final = 2_000_000
-"""Rows in memory at a time, at about 200 bytes each."""
+"""The most rows in memory, at about 200 bytes each."""
 HISTORIES_MAX: Final = 10
 
-SENDS: Final = np.dtype(
-    [
-        ("queue", "<u4"),
-        ("sender", "<u4"),
-        ("send_seq", "<i8"),
-        ("sent_us", "<i8"),
-        ("outcome", "u1"),
-        ("body_crc32", "<u4"),
-        ("message_id", "S36"),
-        ("answered_us", "<i8"),
-    ]
-)
-"""The columns of `Attempt`."""
+SENDS: Final = np.dtype([(name, SEND[name]) for name in SendRecord.__struct_fields__])
 RECEIVES: Final = np.dtype(
     [
-        ("queue", "<u4"),
-        ("sender", "<u4"),
-        ("send_seq", "<i8"),
-        ("received_us", "<i8"),
-        ("place", "<i8"),
-        ("outcome", "u1"),
-        ("body_crc32", "<u4"),
-        ("message_id", "S36"),
-        ("receiver", "<u4"),
-        ("receive_count", "<u4"),
-        ("asked_us", "<i8"),
-        ("lease_until_us", "<i8"),
-        ("settled_us", "<i8"),
+        (name, np.int64 if name == "place" else RECEIVE[name])
+        for name in ReceiveRecord.__struct_fields__
     ]
 )
-"""The columns of `Delivery`."""
 
 
 class Rules(Struct, frozen=True):
-    """What is asked of the service.
+    """The requirements that a service is checked against.
 
-    `in_order`: on every queue; FIFO queues are always asked for it. `allowed` faults are counted
-    and told, and are no failure. `histories_max`: how many culprits are told with their history.
-    `named`: ids of messages that the service has told to be lost or returned, as journals keep ids.
+    `in_order` requires order on every queue; FIFO queues are always required to keep it. Violations
+    in `allowed` are counted and reported, but do not fail the check. `histories_max` is the number
+    of messages whose history is reported, for each violation. `named` has the ids of messages that
+    the service itself has reported as lost or returned, in the form of `kept_id`.
     """
 
     in_order: bool = False
-    allowed: frozenset[Fault] = frozenset()
+    allowed: frozenset[Violation] = frozenset()
     slack: Slack = Slack()
     histories_max: int = HISTORIES_MAX
     named: frozenset[bytes] = frozenset()
@@ -88,10 +74,12 @@ def check(
     rows_max: int = ROWS_MAX,
     open_file: Callable[[], IO[bytes]] = tempfile.TemporaryFile,
     progress: Callable[[int], None] = lambda rows: None,
-) -> Report:
-    """`open_file` gives room for what memory does not hold.
+) -> CheckReport:
+    """Checks the journals of one run.
 
-    `progress` hears of rows read, and often of none; what it raises ends the check.
+    `open_file` opens a temporary file for rows that memory does not hold. `progress` is called
+    often, with the number of rows read since the last call; an exception that it raises ends the
+    check.
     """
     return _Check(journals, rules, rows_max, open_file, progress).run()
 
@@ -108,9 +96,7 @@ class _Check:
         self._journals = journals
         self._rules = rules
         self._progress = progress
-        # Three sorters are never full at once: the third fills as the other two empty.
-        third = max(1, rows_max // 3)
-        self._block_rows = min(third, BLOCK_ROWS)
+        self._third = third = max(1, rows_max // 3)
         self._sends = Sorter(SENDS, (*KEY, "sent_us"), third, open_file)
         self._receives = Sorter(RECEIVES, (*KEY, "received_us", "place"), third, open_file)
         self._firsts = Sorter(FIRST_RECEIVE, Ordering.KEYS, third, open_file)
@@ -118,31 +104,29 @@ class _Check:
         self._counts: Counter[str] = Counter()
         self._outcomes: dict[str, Counter[int]] = {"sender": Counter(), "receiver": Counter()}
         self._causes: Counter[Cause] = Counter()
-        self._faults: Counter[Fault] = Counter()
+        self._faults: Counter[Violation] = Counter()
         self._histories = Histories(rules.histories_max)
 
-    def run(self) -> Report:
+    def run(self) -> CheckReport:
         self._read()
-        sends = Cursor(self._sends.blocks(), SENDS, KEY)
-        receives = Cursor(self._receives.blocks(), RECEIVES, KEY)
-        for sent, received in joined(sends, receives):
+        for sent, received in in_ranges((self._sends, self._receives), KEY, self._third):
             self._account(sent, received)
             self._progress(0)
         ordering = Ordering(self._promised)
-        for block in self._firsts.blocks():
+        for (block,) in in_ranges((self._firsts,), Ordering.KEYS, self._third):
             ordering.add(block)
             self._progress(0)
         order = ordering.result()
         for key in ordering.first_late:
-            self._histories.blame(key, [Fault.LATE])
-        self._faults[Fault.LATE] += ordering.late_promised
+            self._histories.add(key, [Violation.LATE])
+        self._faults[Violation.LATE] += ordering.late_promised
         return self._report(order, ordering.late)
 
     def _read(self) -> None:
         place = 0
         for journal in self._journals:
             kind = journal.heading.kind
-            for rows in journal.blocks(self._block_rows):
+            for rows in journal.blocks(min(self._third, BLOCK_ROWS)):
                 self._outcomes[kind].update(_tally(rows["outcome"]))
                 if kind == "sender":
                     self._sends.add(_columns(rows, SENDS))
@@ -159,30 +143,32 @@ class _Check:
         self._count("receives", len(receives))
         self._count("received", np.count_nonzero(groups.receives))
         settled = np.zeros(len(is_plain), np.bool_)
-        settled[groups.of_receives[receives["outcome"] == Outcome.ACKNOWLEDGED]] = True
+        settled[groups.of_receives[receives["outcome"] == RequestOutcome.ACKNOWLEDGED]] = True
         self._count("left", np.count_nonzero((groups.receives > 0) & ~settled))
         came = is_plain & (groups.receives > 0)
         self._count("messages", np.count_nonzero(came))
         refused = np.zeros(len(is_plain), np.bool_)
-        refused[groups.of_sends[sends["outcome"] == Outcome.REFUSED]] = True
+        refused[groups.of_sends[sends["outcome"] == RequestOutcome.REFUSED]] = True
         self._count("in_doubt", np.count_nonzero(is_plain & ~came & ~refused))
         strange = self._judge_others(sends, receives, groups, is_plain)
         self._firsts.add(self._ranks.first_receives(receives, groups.of_receives, strange))
 
     def _judge_others(
-        self, sends: Rows, receives: Rows, groups: Groups, is_plain: NDArray[np.bool_]
+        self, sends: Rows, receives: Rows, groups: MessageGroups, is_plain: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
-        """Judge what the sieve has left; answers which messages nobody sent."""
+        """Judges the messages that the sieve has left, and marks those that nobody sent."""
         strange = np.zeros(len(is_plain), np.bool_)
-        attempts = _by_message(sends, groups.of_sends, ~is_plain, Attempt)
-        deliveries = _by_message(receives, groups.of_receives, ~is_plain, Delivery)
+        attempts = _by_message(sends, groups.of_sends, ~is_plain, SendRecord)
+        deliveries = _by_message(receives, groups.of_receives, ~is_plain, ReceiveRecord)
         for number in np.flatnonzero(~is_plain).tolist():
             judgement = self._judge(attempts.get(number, ()), deliveries.get(number, ()))
-            strange[number] = Fault.STRANGE in judgement.faults
+            strange[number] = Violation.STRANGE in judgement.faults
         return strange
 
-    def _judge(self, attempts: Sequence[Attempt], deliveries: Sequence[Delivery]) -> Judgement:
-        row: Attempt | Delivery = attempts[0] if attempts else deliveries[0]
+    def _judge(
+        self, attempts: Sequence[SendRecord], deliveries: Sequence[ReceiveRecord]
+    ) -> MessageVerdict:
+        row: SendRecord | ReceiveRecord = attempts[0] if attempts else deliveries[0]
         judgement = judge(
             attempts,
             deliveries,
@@ -193,13 +179,13 @@ class _Check:
         self._causes.update(judgement.causes)
         self._faults.update(judgement.faults)
         self._count("messages", judgement.stored)
-        refused = all(attempt.outcome == Outcome.REFUSED for attempt in attempts)
+        refused = all(attempt.outcome == RequestOutcome.REFUSED for attempt in attempts)
         self._count("in_doubt", not judgement.stored and not refused)
         self._count("absent", judgement.stored and not deliveries)
         self._count("spoiled", judgement.stored and bool(deliveries) and not judgement.intact)
         if judgement.faults:
             key = MessageKey(row.queue, row.sender, row.send_seq)
-            self._histories.blame(key, judgement.faults)
+            self._histories.add(key, judgement.faults)
         return judgement
 
     def _promised(self, queue: int) -> bool:
@@ -213,13 +199,13 @@ class _Check:
         return names[queue] if queue < len(names) else str(queue)
 
     @property
-    def _heading(self) -> Heading:
+    def _heading(self) -> JournalHeader:
         return self._journals[0].heading
 
     def _count(self, name: str, count: Any) -> None:
         self._counts[name] += int(count)
 
-    def _report(self, order: Consistency, late: int) -> Report:
+    def _report(self, order: Consistency, late: int) -> CheckReport:
         counts = self._counts
         consistency = order + Consistency(
             messages=counts["messages"],
@@ -227,7 +213,7 @@ class _Check:
             absent=counts["absent"],
             corrupted=counts["spoiled"],
         )
-        return Report(
+        return CheckReport(
             sends=_requests(self._outcomes["sender"]),
             settles=_requests(self._outcomes["receiver"]),
             messages=counts["messages"],
@@ -237,21 +223,23 @@ class _Check:
             left=counts["left"],
             late=late,
             duplicates={cause: self._causes[cause] for cause in Cause},
-            faults={fault: self._faults[fault] for fault in Fault},
-            allowed=tuple(fault for fault in Fault if fault in self._rules.allowed),
+            faults={fault: self._faults[fault] for fault in Violation},
+            allowed=tuple(fault for fault in Violation if fault in self._rules.allowed),
             rates=consistency.rates,
             culprits=self._histories.culprits(self._journals, self._queue_name),
         )
 
 
-def _requests(outcomes: Counter[int]) -> Requests:
-    return Requests(
-        outcomes[Outcome.ACKNOWLEDGED], outcomes[Outcome.REFUSED], outcomes[Outcome.UNKNOWN]
+def _requests(outcomes: Counter[int]) -> RequestCounts:
+    return RequestCounts(
+        outcomes[RequestOutcome.ACKNOWLEDGED],
+        outcomes[RequestOutcome.REFUSED],
+        outcomes[RequestOutcome.UNKNOWN],
     )
 
 
 def _tally(column: NDArray[Any]) -> dict[int, int]:
-    return dict(enumerate(np.bincount(column, minlength=len(Outcome)).tolist()))
+    return dict(enumerate(np.bincount(column, minlength=len(RequestOutcome)).tolist()))
 
 
 def _columns(rows: Rows, dtype: np.dtype[Any]) -> Rows:
@@ -265,7 +253,7 @@ def _columns(rows: Rows, dtype: np.dtype[Any]) -> Rows:
 def _by_message(
     rows: Rows, numbers: NDArray[np.intp], chosen: NDArray[np.bool_], row: Callable[..., Any]
 ) -> dict[int, list[Any]]:
-    """Rows of the chosen messages, as values; they stand in the order of their messages."""
+    """Groups the rows of the chosen messages, which are sorted by message, into records."""
     mask = chosen[numbers]
     pairs: Iterable[tuple[int, Any]] = zip(numbers[mask].tolist(), rows[mask].tolist(), strict=True)
     groups: Iterator[tuple[int, Iterator[tuple[int, Any]]]] = itertools.groupby(

@@ -1,7 +1,6 @@
-"""What a message of a load run carries: who sent it as which number, and random filler.
+"""The body of a message of a load run: a label, a checksum and random filler.
 
-Label and checksum stand at the head of the body, so that they go through any SQS endpoint and a
-receiver needs no other word about a message.
+Label and checksum are at the start of the body, so they pass through any SQS endpoint.
 """
 
 import base64
@@ -15,11 +14,11 @@ _SEPARATOR: Final = ":"
 _FIELD: Final = "."
 _CHECKSUM_LENGTH: Final = 8
 STARTS_MIN: Final = 65_536
-"""How many different pieces there are at least."""
+"""The least number of different filler texts."""
 
 
 class Label(Struct, frozen=True):
-    """`run` names the load run and holds neither period nor colon."""
+    """Identifies a message. `run` is the name of the load run, without period and colon."""
 
     run: str
     sender: int
@@ -32,8 +31,10 @@ def new_body(label: Label, filler: str) -> str:
 
 
 class Filler:
-    """Random text for bodies of up to `size` bytes: pieces of one long text, since drawing each
-    anew would cost a sender as much as signing it."""
+    """Random text for bodies of up to `size` bytes.
+
+    A filler is a piece of one long text: drawing each anew would cost as much as signing it.
+    """
 
     def __init__(self, size: int, rng: random.Random) -> None:
         self._rng = rng
@@ -41,7 +42,7 @@ class Filler:
         self._text = base64.b64encode(rng.randbytes(self._starts + size))
 
     def body(self, label: Label, size: int) -> tuple[str, int]:
-        """Of that many bytes, if the label leaves room for any filler; and its checksum."""
+        """Returns a body of `size` bytes, or longer if the label needs it, and its checksum."""
         begin = f"{label.run}.{label.sender}.{label.send_seq}."
         room = max(0, size - len(begin) - len(_SEPARATOR) - _CHECKSUM_LENGTH)
         start = int(self._rng.random() * self._starts)
@@ -52,7 +53,7 @@ class Filler:
 
 
 def label_of(body: str) -> Label | None:
-    """None when the body was not made here, or its head did not survive."""
+    """Returns None if the body was not made here, or its start is damaged."""
     head, separator, _ = body.partition(_SEPARATOR)
     fields = head.split(_FIELD)
     if not separator or len(fields) != 4 or not (fields[1].isdecimal() and fields[2].isdecimal()):
@@ -61,7 +62,7 @@ def label_of(body: str) -> Label | None:
 
 
 def is_intact(body: str) -> bool:
-    """Whether the filler is the one that was sent, as far as a checksum tells."""
+    """Tells whether the filler matches the checksum in the body."""
     head, _, filler = body.partition(_SEPARATOR)
     return head.endswith(f"{_FIELD}{crc32(filler):08x}")
 

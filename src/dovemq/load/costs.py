@@ -8,18 +8,19 @@ from typing import Final
 from dovemq.core.errors import DoveError
 
 _CPU_CLOCK: Final = 2
-"""Of a whole process, all its threads, ended ones included."""
+"""The clock of a whole process, with all its threads, also those that have ended."""
 _CHILDREN_USER: Final = 13
 _CHILDREN_SYSTEM: Final = 14
 
 
 class ProcessUnknown(DoveError):
     def __init__(self, pid: int) -> None:
-        super().__init__(f"there is no process {pid} here whose CPU could be told")
+        super().__init__(f"there is no process {pid} on this machine whose CPU time can be read")
 
 
 def tree_cpu_seconds(root: int) -> float:
-    """A child that ends meanwhile counts with its parent's."""
+    """Returns the CPU time of a process and its children. Ended children count with their
+    parent."""
     total, pids = 0.0, [root]
     for pid in pids:
         try:
@@ -33,8 +34,8 @@ def tree_cpu_seconds(root: int) -> float:
 
 
 def _ended_seconds(pid: int) -> float:
-    """Of children that have ended and were waited for."""
-    # The name in parentheses may hold anything; what follows it is fixed.
+    """Returns the CPU time of children that have ended and were waited for."""
+    # The command name in parentheses may contain anything; the fields after it are fixed.
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     ticks = int(fields[_CHILDREN_USER]) + int(fields[_CHILDREN_SYSTEM])
     return ticks / os.sysconf("SC_CLK_TCK")

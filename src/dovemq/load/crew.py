@@ -1,4 +1,4 @@
-"""All workers of a repetition: one in this process, or several in processes of their own."""
+"""The workers of a repetition: one in this process, or several in their own processes."""
 
 import asyncio
 import contextlib
@@ -10,17 +10,17 @@ import msgspec
 
 from dovemq.core.errors import DoveError
 from dovemq.load import worker
-from dovemq.load.books import News, Tally
+from dovemq.load.counters import WorkerNews, WorkerTally
 from dovemq.load.receiver import Quits
 from dovemq.load.threads import Share
-from dovemq.load.worker import LINE_BYTES_MAX, Order, Told, Worker
+from dovemq.load.worker import LINE_BYTES_MAX, Worker, WorkerCommand, WorkerOutput
 
 END_SECONDS_MAX: Final = 30.0
 
 
 class WorkerLost(DoveError):
     def __init__(self, number: int, code: int | None) -> None:
-        super().__init__(f"process {number} of the load ended before its time (exit code {code})")
+        super().__init__(f"process {number} of the load ended early (exit code {code})")
 
 
 class Crew(Protocol):
@@ -28,12 +28,12 @@ class Crew(Protocol):
 
     def receive(self, starts_us: int) -> None: ...
 
-    def news(self) -> Sequence[News]:
-        """What has been heard since the last time; nothing, perhaps."""
+    def news(self) -> Sequence[WorkerNews]:
+        """Returns the news since the last call."""
         ...
 
-    async def stop(self) -> Sequence[Tally]:
-        """After this there may be one more news of each worker."""
+    async def stop(self) -> Sequence[WorkerTally]:
+        """Stops the workers. Afterwards each may have one more news."""
         ...
 
 
@@ -47,10 +47,10 @@ class LocalCrew:
     def receive(self, starts_us: int) -> None:
         self._worker.receive(starts_us)
 
-    def news(self) -> Sequence[News]:
+    def news(self) -> Sequence[WorkerNews]:
         return [self._worker.news()]
 
-    async def stop(self) -> Sequence[Tally]:
+    async def stop(self) -> Sequence[WorkerTally]:
         return [await self._worker.stop()]
 
 
@@ -60,36 +60,36 @@ class ProcessCrew:
 
     @classmethod
     async def start(cls, shares: Sequence[Share]) -> "ProcessCrew":
-        """Its workers are ready to take orders."""
+        """Starts the workers and waits until they take commands."""
         crew = cls([await _Child.start(share) for share in shares])
         for child in crew._children:
-            await child.heard()
+            await child.first_news()
         return crew
 
     def send(self, starts_us: int) -> None:
-        self._order(Order("send", starts_us))
+        self._command(WorkerCommand("send", starts_us))
 
     def receive(self, starts_us: int) -> None:
-        self._order(Order("receive", starts_us))
+        self._command(WorkerCommand("receive", starts_us))
 
-    def news(self) -> Sequence[News]:
-        return [news for child in self._children for news in child.taken_news()]
+    def news(self) -> Sequence[WorkerNews]:
+        return [news for child in self._children for news in child.take_news()]
 
-    async def stop(self) -> Sequence[Tally]:
-        self._order(Order("stop"))
+    async def stop(self) -> Sequence[WorkerTally]:
+        self._command(WorkerCommand("stop"))
         return [await child.tally() for child in self._children]
 
-    def _order(self, order: Order) -> None:
+    def _command(self, command: WorkerCommand) -> None:
         for child in self._children:
-            child.order(order)
+            child.command(command)
 
 
 class _Child:
     def __init__(self, number: int, process: asyncio.subprocess.Process) -> None:
         self._number = number
         self._process = process
-        self._news: list[News] = []
-        self._speaks = asyncio.Event()
+        self._news: list[WorkerNews] = []
+        self._has_news = asyncio.Event()
         self._listening = asyncio.get_running_loop().create_task(self._listen())
 
     @classmethod
@@ -101,27 +101,27 @@ class _Child:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             limit=LINE_BYTES_MAX,
-            # A terminal interrupts all processes of a session; when to stop is decided by one.
+            # Ctrl-C reaches all processes of a session; only the main process decides when to stop.
             start_new_session=True,
         )
         child = cls(share.number, process)
         child._write(msgspec.json.encode(share))
         return child
 
-    def order(self, order: Order) -> None:
-        self._write(msgspec.json.encode(order))
+    def command(self, command: WorkerCommand) -> None:
+        self._write(msgspec.json.encode(command))
 
-    def taken_news(self) -> list[News]:
+    def take_news(self) -> list[WorkerNews]:
         news, self._news = self._news, []
         if self._listening.done():
             self._listening.result()
         return news
 
-    async def heard(self) -> None:
-        """Until its first news, or its end."""
-        await self._speaks.wait()
+    async def first_news(self) -> None:
+        """Waits for the first news of the worker, or for its end."""
+        await self._has_news.wait()
 
-    async def tally(self) -> Tally:
+    async def tally(self) -> WorkerTally:
         try:
             async with asyncio.timeout(END_SECONDS_MAX):
                 return await self._listening
@@ -131,17 +131,17 @@ class _Child:
                     self._process.kill()
             await self._process.wait()
 
-    async def _listen(self) -> Tally:
+    async def _listen(self) -> WorkerTally:
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
-            told = msgspec.json.decode(line, type=Told)
-            if told.news is not None:
-                self._news.append(told.news)
-                self._speaks.set()
-            if told.tally is not None:
+            output = msgspec.json.decode(line, type=WorkerOutput)
+            if output.news is not None:
+                self._news.append(output.news)
+                self._has_news.set()
+            if output.tally is not None:
                 await self._process.wait()
-                return told.tally
-        self._speaks.set()
+                return output.tally
+        self._has_news.set()
         raise WorkerLost(self._number, await self._process.wait())
 
     def _write(self, line: bytes) -> None:

@@ -1,6 +1,6 @@
-"""What a disk may do to files at rest: flip a bit, lose a stretch, cut the end.
+"""Damage of a disk to files at rest: a flipped bit, a zeroed block, a cut end.
 
-Works on the files of a data directory whose server is down, and knows nothing of what they mean.
+Works on the files of a data directory whose server is down.
 """
 
 import os
@@ -12,7 +12,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 STRETCH_BYTES: Final = 4_096
-"""What a disk loses at once, at a multiple of it."""
+"""The size of a block that a disk loses at once."""
 
 Kind = Literal["flip", "zero", "cut"]
 
@@ -21,7 +21,8 @@ FILES: Final = ("dovemq.db", "dovemq.db-wal")
 
 
 class Decay(Struct, frozen=True):
-    """`offset` is the byte that was hit, the first byte lost, or the length that was left."""
+    """One damage. `offset` is the byte that is changed, the first byte that is zeroed, or the new
+    length."""
 
     kind: Kind
     file: str
@@ -30,12 +31,9 @@ class Decay(Struct, frozen=True):
 
 
 def draw_decay(
-    directory: Path,
-    rng: random.Random,
-    kinds: Sequence[Kind] = KINDS,
-    files: Sequence[str] = FILES,
+    directory: Path, rng: random.Random, kinds: Sequence[Kind] = KINDS, files: Sequence[str] = FILES
 ) -> Decay | None:
-    """Each byte of the files is as likely as any other; None when there is none."""
+    """Draws a damage; every byte of the files is equally likely. Returns None if they are empty."""
     sizes = {name: _size(directory / name) for name in files}
     total = sum(sizes.values())
     if not total:

@@ -1,7 +1,7 @@
-"""The histories of the first messages that were not treated as they must be.
+"""The histories of the first messages that violate the rules.
 
-Names are noted on the way, and the journals are read once more for their rows at the end: nothing
-is kept of the messages that nobody will ask about.
+Only the keys of these messages are remembered. At the end the journals are read once more for their
+rows.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dovemq.load.journals import Outcome
-from dovemq.load.judgement import Fault
+from dovemq.load.journals import RequestOutcome
+from dovemq.load.judgement import Culprit, Violation
 from dovemq.load.reading import Rows, Source
-from dovemq.load.report import Culprit
 
 
 class MessageKey(NamedTuple):
@@ -22,17 +21,17 @@ class MessageKey(NamedTuple):
 
 
 class Histories:
-    """Remembers up to `count_max` messages for each fault, so that a rare one is told too."""
+    """Remembers up to `count_max` messages for each violation, so that rare ones are included."""
 
     def __init__(self, count_max: int) -> None:
         self._count_max = count_max
-        self._faults: dict[MessageKey, set[Fault]] = {}
-        self._told: dict[Fault, int] = {}
+        self._faults: dict[MessageKey, set[Violation]] = {}
+        self._counts: dict[Violation, int] = {}
 
-    def blame(self, key: MessageKey, faults: Iterable[Fault]) -> None:
+    def add(self, key: MessageKey, faults: Iterable[Violation]) -> None:
         for fault in faults:
-            if self._told.get(fault, 0) < self._count_max:
-                self._told[fault] = self._told.get(fault, 0) + 1
+            if self._counts.get(fault, 0) < self._count_max:
+                self._counts[fault] = self._counts.get(fault, 0) + 1
                 self._faults.setdefault(key, set()).add(fault)
 
     def culprits(
@@ -40,15 +39,15 @@ class Histories:
     ) -> tuple[Culprit, ...]:
         events: dict[MessageKey, list[tuple[int, str]]] = {key: [] for key in self._faults}
         for journal in journals if self._faults else ():
-            tell = _told_send if journal.heading.kind == "sender" else _told_receive
+            events_of = _send_events if journal.heading.kind == "sender" else _receive_events
             for rows in journal.blocks():
                 for row in _chosen(rows, self._faults.keys()):
                     key = MessageKey(*(int(row[name]) for name in MessageKey._fields))
                     if key in events:
-                        events[key].extend(tell(row))
+                        events[key].extend(events_of(row))
         return tuple(
             Culprit(
-                tuple(fault for fault in Fault if fault in self._faults[key]),
+                tuple(fault for fault in Violation if fault in self._faults[key]),
                 queue_name(key.queue),
                 key.sender,
                 key.send_seq,
@@ -59,7 +58,7 @@ class Histories:
 
 
 def _chosen(rows: Rows, keys: Iterable[MessageKey]) -> Rows:
-    """Rows that may be of these messages."""
+    """Returns the rows that may belong to these messages."""
     columns = [list(column) for column in zip(*keys, strict=True)]
     mask = np.ones(len(rows), np.bool_)
     for name, values in zip(MessageKey._fields, columns, strict=True):
@@ -67,24 +66,24 @@ def _chosen(rows: Rows, keys: Iterable[MessageKey]) -> Rows:
     return rows[mask]
 
 
-def _told_send(row: Any) -> list[tuple[int, str]]:
+def _send_events(row: Any) -> list[tuple[int, str]]:
     size, checksum = int(row["bytes"]), int(row["body_crc32"])
-    told = [(int(row["sent_us"]), f"sent {size} bytes, checksum {checksum:08x}")]
-    outcome = Outcome(int(row["outcome"]))
-    if outcome is Outcome.ACKNOWLEDGED:
-        told.append((int(row["answered_us"]), f"acknowledged as {_message_id(row)}"))
-    elif outcome is Outcome.REFUSED:
-        told.append((int(row["answered_us"]), "refused"))
+    events = [(int(row["sent_us"]), f"sent {size} bytes, checksum {checksum:08x}")]
+    outcome = RequestOutcome(int(row["outcome"]))
+    if outcome is RequestOutcome.ACKNOWLEDGED:
+        events.append((int(row["answered_us"]), f"acknowledged as {_message_id(row)}"))
+    elif outcome is RequestOutcome.REFUSED:
+        events.append((int(row["answered_us"]), "refused"))
     else:
-        told.append((int(row["sent_us"]), "no answer to this send"))
-    return told
+        events.append((int(row["sent_us"]), "no answer to this send"))
+    return events
 
 
-def _told_receive(row: Any) -> list[tuple[int, str]]:
+def _receive_events(row: Any) -> list[tuple[int, str]]:
     who = f"receiver {row['receiver']}"
     asked_us, received_us = int(row["asked_us"]), int(row["received_us"])
     lease_us = int(row["lease_until_us"]) - asked_us
-    told = [
+    events = [
         (asked_us, f"{who} asks"),
         (
             received_us,
@@ -92,12 +91,12 @@ def _told_receive(row: Any) -> list[tuple[int, str]]:
             f"{lease_us / 1e6:.3f} s, checksum {int(row['body_crc32']):08x}",
         ),
     ]
-    outcome = Outcome(int(row["outcome"]))
-    if outcome is Outcome.UNKNOWN:
-        told.append((int(row["settled_us"]), f"{who} settles, no answer"))
-    elif outcome is not Outcome.NONE:
-        told.append((int(row["settled_us"]), f"{who}: settle {outcome.name.lower()}"))
-    return told
+    outcome = RequestOutcome(int(row["outcome"]))
+    if outcome is RequestOutcome.UNKNOWN:
+        events.append((int(row["settled_us"]), f"{who} settles, no answer"))
+    elif outcome is not RequestOutcome.NONE:
+        events.append((int(row["settled_us"]), f"{who}: settle {outcome.name.lower()}"))
+    return events
 
 
 def _message_id(row: Any) -> str:
@@ -105,6 +104,6 @@ def _message_id(row: Any) -> str:
 
 
 def _lines(events: list[tuple[int, str]]) -> tuple[str, ...]:
-    """In order of time, counted from the first."""
+    """Formats the events in order of time, relative to the first."""
     ordered = sorted(events, key=lambda event: event[0])
     return tuple(f"{(at_us - ordered[0][0]) / 1e6:+.6f} s  {what}" for at_us, what in ordered)

@@ -1,53 +1,52 @@
-"""Journals: what senders and receivers themselves saw, one row per message sent or received.
+"""Journals: what senders and receivers saw, as one row for each message sent or received.
 
-A row is written before the request that it tells of, so that a client which is killed leaves no
-request untold; the answer is filled in when it comes. A row whose answer never came stays as it
-was: done or not done, nobody knows. Columns that the lifecycle trace has too bear its names.
+A row is written before its request, so that a client that is killed leaves no request without a
+row. The answer is filled in when it arrives; a row without an answer may have been done or not.
+Columns that the lifecycle trace has too have the same names.
 
-Queues, senders and receivers are numbers that the run has given them. Times are microseconds of
-one clock that all clients of the run share.
+Queues, senders and receivers are numbers within the run. Times are microseconds of one clock that
+all clients of the run share.
 """
 
 import enum
 import hashlib
 import struct
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Literal, Self
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 
-from dovemq.load.rows import CHUNK_ROWS, MEMORY_CHUNK_ROWS, MappedFile, Rows, Slot
+from dovemq.load.rows import CHUNK_ROWS, MEMORY_CHUNK_ROWS, JournalRows, MappedFile, Slot
 
 SUFFIX: Final = ".journal"
 MAGIC: Final = b"dovemq journal 1"
 HEAD_STEP_BYTES: Final = 65_536
-"""The head fills whole steps: a mapping must start at a page, however large pages are."""
+"""The header is padded to a multiple of this, because a mapping must start at a page boundary."""
 MESSAGE_ID_BYTES: Final = 36
-"""The length of a UUID. A longer id is kept as its digest, which tells ids apart as well."""
+"""The length of a UUID. A longer id is kept as its digest."""
 HEAD_LENGTH: Final = struct.Struct("<I")
 
 _WRITTEN: Final = 1
 _OUTCOME_AT: Final = 1
-"""The byte after the mark: written last, it makes an answer count."""
+"""The byte after the mark. It is written last, so that an answer is complete when it counts."""
 
 
-class Outcome(enum.IntEnum):
-    """What became of a request, as far as its client knows."""
+class RequestOutcome(enum.IntEnum):
+    """The result of a request, as far as its client knows."""
 
     NONE = 0
-    """It was not made: a message that was received and not settled."""
+    """The request was not made: the message was received and not settled."""
     ACKNOWLEDGED = 1
     REFUSED = 2
-    """Certainly not done."""
+    """The request was certainly not done."""
     UNKNOWN = 3
-    """Done or not done: the answer was lost, or is still to come."""
+    """The request was done or not: its answer was lost, or is still to come."""
 
 
-class Heading(Struct, frozen=True):
-    """The head of a journal. A queue's number is its place in `queues`."""
+class JournalHeader(Struct, frozen=True):
+    """The header of a journal. The number of a queue is its position in `queues`."""
 
     kind: Literal["sender", "receiver"]
     run: str
@@ -69,7 +68,7 @@ SEND: Final = np.dtype(
         ("bytes", "<u4"),
     ]
 )
-"""`answered_us` is 0 and `message_id` empty until the answer comes."""
+"""`answered_us` is 0 and `message_id` is empty until the answer arrives."""
 
 RECEIVE: Final = np.dtype(
     [
@@ -90,17 +89,17 @@ RECEIVE: Final = np.dtype(
         ("bytes", "<u4"),
     ]
 )
-"""`asked_us`: when the receive was asked. `lease_until_us`: before then nobody else may get the
-message. `outcome` is that of the settle, `settled_us` when it was answered, or asked while it is
-not."""
+"""`asked_us` is when the receive was requested. Until `lease_until_us` no other client may get the
+message. `outcome` is that of the settle; `settled_us` is when it was answered, or requested while
+there is no answer."""
 
 DTYPES: Final = {"sender": SEND, "receiver": RECEIVE}
 
-_NONE: Final = int(Outcome.NONE)
-_ACKNOWLEDGED: Final = int(Outcome.ACKNOWLEDGED)
-_REFUSED: Final = int(Outcome.REFUSED)
-_UNKNOWN: Final = int(Outcome.UNKNOWN)
-"""Plain numbers: a member of an enumeration costs as much to pack as the rest of a row."""
+_NONE: Final = int(RequestOutcome.NONE)
+_ACKNOWLEDGED: Final = int(RequestOutcome.ACKNOWLEDGED)
+_REFUSED: Final = int(RequestOutcome.REFUSED)
+_UNKNOWN: Final = int(RequestOutcome.UNKNOWN)
+"""Plain integers: an enumeration member costs as much to pack as the rest of a row."""
 
 _SEND_ROW: Final = struct.Struct(f"<BBxxIIIqqq{MESSAGE_ID_BYTES}sI")
 _SEND_ANSWER: Final = struct.Struct(f"<q{MESSAGE_ID_BYTES}s")
@@ -112,28 +111,23 @@ _SETTLED_AT: Final = 56
 
 
 class _Journal:
-    """A journal in a new file, or in memory when it is given no path."""
+    """A journal in a new file, or in memory if there is no path."""
 
-    def __init__(self, heading: Heading, path: Path | None) -> None:
+    def __init__(self, heading: JournalHeader, path: Path | None) -> None:
         self.heading = heading
         self._dtype = DTYPES[heading.kind]
         self._file = MappedFile(path, head_of(heading)) if path else None
         row_bytes = self._dtype.itemsize
         self._rows = (
-            Rows(row_bytes, CHUNK_ROWS, self._file.new_chunk)
+            JournalRows(row_bytes, CHUNK_ROWS, self._file.new_chunk)
             if self._file
-            else Rows(row_bytes, MEMORY_CHUNK_ROWS, bytearray)
+            else JournalRows(row_bytes, MEMORY_CHUNK_ROWS, bytearray)
         )
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __len__(self) -> int:
@@ -144,33 +138,22 @@ class _Journal:
             self._file.close(len(self) * self._dtype.itemsize)
 
     def array(self) -> np.ndarray[tuple[int], np.dtype[np.void]]:
-        """A copy of the rows so far."""
+        """Returns a copy of the rows so far."""
         parts = [np.frombuffer(bytes(chunk), self._dtype) for chunk in self._rows.chunks]
         return np.concatenate(parts)[: len(self)] if parts else np.empty(0, self._dtype)
 
 
 class SenderJournal(_Journal):
     def __init__(self, run: str, queues: tuple[str, ...], path: Path | None = None) -> None:
-        super().__init__(Heading("sender", run, queues), path)
+        super().__init__(JournalHeader("sender", run, queues), path)
 
     def sending(
         self, queue: int, sender: int, send_seq: int, body_crc32: int, size: int, now_us: int
     ) -> Slot:
-        """A send is about to be made; a repeated one is a row of its own."""
+        """Records a send before it is made; a repeated send has its own row."""
         slot = chunk, at = self._rows.new()
         _SEND_ROW.pack_into(
-            chunk,
-            at,
-            0,
-            _UNKNOWN,
-            queue,
-            sender,
-            body_crc32,
-            send_seq,
-            now_us,
-            0,
-            b"",
-            size,
+            chunk, at, 0, _UNKNOWN, queue, sender, body_crc32, send_seq, now_us, 0, b"", size
         )
         chunk[at] = _WRITTEN
         return slot
@@ -181,13 +164,13 @@ class SenderJournal(_Journal):
         chunk[at + _OUTCOME_AT] = _ACKNOWLEDGED
 
     def refused(self, slot: Slot, now_us: int) -> None:
-        """The service said that it has not taken the message."""
+        """Records that the service refused the message."""
         _finish(slot, _SEND_ANSWER_AT, now_us, _REFUSED)
 
 
 class ReceiverJournal(_Journal):
     def __init__(self, run: str, queues: tuple[str, ...], path: Path | None = None) -> None:
-        super().__init__(Heading("receiver", run, queues), path)
+        super().__init__(JournalHeader("receiver", run, queues), path)
 
     def received(
         self,
@@ -203,9 +186,9 @@ class ReceiverJournal(_Journal):
         received_us: int,
         lease_us: int,
     ) -> Slot:
-        """A message has come; to be told before anything is done with it.
+        """Records a received message, before anything is done with it.
 
-        `queue` is the one that it was sent to. The lease began after the receive was asked.
+        `queue` is the queue that it was sent to. The lease starts after the receive was requested.
         """
         slot = chunk, at = self._rows.new()
         _RECEIVE_ROW.pack_into(
@@ -230,15 +213,15 @@ class ReceiverJournal(_Journal):
         return slot
 
     def leased_until(self, slot: Slot, until_us: int) -> None:
-        """The lease was changed, and ends then at the earliest.
+        """Records a changed lease, which ends at `until_us` at the earliest.
 
-        To shorten a lease tell it before asking; to prolong it, after the answer.
+        Record a shorter lease before the request, a longer one after the answer.
         """
         chunk, at = slot
         _TIME.pack_into(chunk, at + _LEASE_UNTIL_AT, until_us)
 
     def settling(self, slot: Slot, now_us: int) -> None:
-        """A settle is about to be asked."""
+        """Records a settle before it is requested."""
         _finish(slot, _SETTLED_AT, now_us, _UNKNOWN)
 
     def settled(self, slot: Slot, now_us: int) -> None:
@@ -261,12 +244,12 @@ def kept_id(message_id: str) -> bytes:
     return hashlib.blake2b(encoded, digest_size=MESSAGE_ID_BYTES // 2).hexdigest().encode()
 
 
-def head_of(heading: Heading) -> bytes:
+def head_of(heading: JournalHeader) -> bytes:
     text = msgspec.json.encode(heading)
     return (MAGIC + HEAD_LENGTH.pack(len(text)) + text).ljust(head_bytes(len(text)), b"\0")
 
 
 def head_bytes(text_bytes: int) -> int:
-    """Where the rows begin after a heading of that length."""
+    """Returns the offset of the rows after a header of that length."""
     used = len(MAGIC) + HEAD_LENGTH.size + text_bytes
     return -(-used // HEAD_STEP_BYTES) * HEAD_STEP_BYTES

@@ -1,7 +1,7 @@
-"""The order in which messages first came, measured stream by stream in bounded memory.
+"""Measures the order of first receives, stream by stream, in bounded memory.
 
-The rank of a message among those received of its stream is known before its time of receiving is
-looked at, so a stream has no gaps here and the kernels hold no more than its disorder.
+Ranks are assigned before the rows are sorted by time, so a stream has no gaps, and the kernels hold
+only its disorder.
 """
 
 from collections.abc import Callable
@@ -25,13 +25,13 @@ FIRST_RECEIVE: Final = np.dtype(
     ]
 )
 LATE_NAMED_MAX: Final = 100
-"""Late messages that are remembered by name."""
+"""The most late messages that are remembered by key."""
 
 _NO_STREAM: Final = (-1, -1)
 
 
 class Ranks:
-    """Numbers the received messages of each stream, which come in order of their key."""
+    """Numbers the received messages of each stream, in order of their key."""
 
     def __init__(self) -> None:
         self._stream = _NO_STREAM
@@ -40,7 +40,10 @@ class Ranks:
     def first_receives(
         self, receives: Rows, messages: NDArray[np.intp], left_out: NDArray[np.bool_]
     ) -> Rows:
-        """`receives` by key, then time; `messages` numbers their message, `left_out` is by it."""
+        """Returns the first receive of each message, without the messages in `left_out`.
+
+        `receives` are sorted by key and time; `messages` has the number of the message of each row.
+        """
         first = np.ones(len(receives), np.bool_)
         first[1:] = messages[1:] != messages[:-1]
         chosen = receives[first & ~left_out[messages]]
@@ -55,7 +58,7 @@ class Ranks:
 
 
 class Ordering:
-    """First receives by stream, then time; one stream is open at a time."""
+    """Measures first receives that are sorted by stream and time."""
 
     KEYS: Final = ("queue", "sender", "received_us", "place")
 
@@ -100,7 +103,7 @@ class Ordering:
 
 
 def _streams(rows: Rows) -> list[tuple[tuple[int, int], slice]]:
-    """Each stream with its rows, which stand together."""
+    """Returns each stream with the slice of its rows, which are adjacent."""
     if not len(rows):
         return []
     queues, senders = rows["queue"], rows["sender"]

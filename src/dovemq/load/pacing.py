@@ -1,7 +1,8 @@
-"""When a client asks next, and from which moment its response time counts.
+"""The time of each request of a client, and the moment from which its response time counts.
 
-In a closed loop that is when it asks. In an open loop requests have a time whatever the service
-does: a client that is late asks at once, and the waiting counts.
+In a closed loop both are when the client sends the request. In an open loop requests have due times
+that do not depend on the service: a late client sends at once, and its delay counts. While the
+service fails a client waits longer each time, until it gives up.
 """
 
 import asyncio
@@ -9,15 +10,16 @@ import random
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from dovemq.load.plan import Arrivals
+from dovemq.core.errors import DoveError
+from dovemq.load.plan import ArrivalPattern
 
 TIMER_US_MAX: Final = 1_000
-"""Timers of the loop go by whole milliseconds: what they are late is not the service's."""
+"""Timers of the event loop have a resolution of a millisecond; their delay is not the service's."""
 
 
-class Pace(Protocol):
+class RequestPace(Protocol):
     async def next_us(self) -> int:
-        """Waits for the time of the next request; answers from when it counts."""
+        """Waits until the next request is due, and returns the time from which it counts."""
         ...
 
 
@@ -35,16 +37,16 @@ class ClosedPace:
 
 
 class OpenPace:
-    """`interval_us` is the mean; `begins_us` the earliest time of the first request.
+    """Paces requests at a mean interval, from `begins_us` on.
 
-    `punctual`: the last moment before a request is spent looking at the clock, which takes all of
-    a processor.
+    `punctual`: the client watches the clock during the last moment before a request, which uses a
+    whole processor.
     """
 
     def __init__(
         self,
         interval_us: float,
-        arrivals: Arrivals,
+        arrivals: ArrivalPattern,
         begins_us: float,
         rng: random.Random,
         now_us: Callable[[], int],
@@ -53,10 +55,10 @@ class OpenPace:
     ) -> None:
         self._interval_us = interval_us
         self._spin_us = 2 * TIMER_US_MAX if punctual else 0
-        self._drawn = arrivals is Arrivals.POISSON
+        self._drawn = arrivals is ArrivalPattern.POISSON
         self._rng = rng
         self._now_us = now_us
-        # The first ones of many clients must not come all at once.
+        # Spreads the first requests of many clients.
         self._due_us = begins_us + interval_us * rng.random() * (not self._drawn)
 
     async def next_us(self) -> int:
@@ -72,3 +74,38 @@ class OpenPace:
         while self._spin_us and self._now_us() < due_us:
             await asyncio.sleep(0)
         return max(due_us, min(self._now_us(), due_us + TIMER_US_MAX))
+
+
+PAUSE_MS_MIN: Final = 20
+PAUSE_MS_MAX: Final = 1_000
+
+
+class GaveUp(DoveError):
+    def __init__(self, seconds: float, last: str) -> None:
+        super().__init__(f"no success for {seconds:.0f} seconds; last error: {last}")
+
+
+class Outage:
+    """The consecutive failures of one client."""
+
+    def __init__(self, ms_max: int, rng: random.Random, now_us: Callable[[], int]) -> None:
+        self._us_max = 1_000 * ms_max
+        self._rng = rng
+        self._now_us = now_us
+        self._began_us: int | None = None
+        self._pause_ms = PAUSE_MS_MIN
+
+    def over(self) -> None:
+        self._began_us = None
+        self._pause_ms = PAUSE_MS_MIN
+
+    async def failed(self, error: Exception) -> None:
+        now_us = self._now_us()
+        if self._began_us is None:
+            self._began_us = now_us
+        lasted_us = now_us - self._began_us
+        if lasted_us >= self._us_max:
+            raise GaveUp(lasted_us / 1e6, str(error))
+        pause_ms = self._pause_ms * (0.5 + self._rng.random() / 2)
+        self._pause_ms = min(2 * self._pause_ms, PAUSE_MS_MAX)
+        await asyncio.sleep(pause_ms / 1_000)

@@ -1,4 +1,4 @@
-"""What a load run shall do: the paper's parameters, and those that it did not need."""
+"""The parameters of a load run."""
 
 import enum
 from collections.abc import Mapping
@@ -11,13 +11,13 @@ from dovemq.core.access import AccessKey
 from dovemq.core.errors import DoveError
 
 BODY_BYTES_MIN: Final = 64
-"""Room for the label at the head of a body."""
+"""Room for the label at the start of a body."""
 ATTRIBUTE_BYTES_MAX: Final = 64
-"""Room for the number that a message carries as an attribute."""
+"""Room for the sequence number that a message carries as an attribute."""
 NAME_LENGTH_MAX: Final = 24
 DRAIN_SPARE_MS: Final = 5_000
 INTERVALS_MAX: Final = 20
-"""Of what is drawn: hardly one in a billion is longer than so many times the mean."""
+"""Random intervals are longer than so many times their mean less than once in a billion."""
 
 _NO_ATTRIBUTES: Final[Mapping[str, str]] = {}
 
@@ -25,10 +25,10 @@ _NO_ATTRIBUTES: Final[Mapping[str, str]] = {}
 class Phases(enum.StrEnum):
     TOGETHER = "together"
     APART = "apart"
-    """Receivers begin when the last sender has ended, as in the paper."""
+    """Receivers start when the last sender has ended."""
 
 
-class Arrivals(enum.StrEnum):
+class ArrivalPattern(enum.StrEnum):
     POISSON = "poisson"
     CONSTANT = "constant"
 
@@ -39,11 +39,11 @@ class Pauses(enum.StrEnum):
 
 
 class PlanInvalid(DoveError):
-    """The text says which field, and what it may be."""
+    """A field is invalid; the text names the field and its valid values."""
 
 
 class Endpoint(Struct, frozen=True):
-    """A service, and how to get in. Without a key requests go out unsigned."""
+    """A service and its credentials. Requests are unsigned if there is no key."""
 
     url: str
     key: AccessKey | None = None
@@ -51,24 +51,22 @@ class Endpoint(Struct, frozen=True):
     ca_bundle: str | None = None
 
 
-class Plan(Struct, frozen=True, kw_only=True):
-    """`applications` (q) each have a queue, `senders` (T_send) and `receivers` (T_recv).
+class LoadPlan(Struct, frozen=True, kw_only=True):
+    """Parameters of a run with `applications` queues, each with its own `senders` and `receivers`.
 
-    A sender or receiver is a coroutine with a connection of its own: the paper's thread. Each
-    sender sends `messages` (m), or sends until `seconds_max`. `setup` is where queues are made and
-    removed, if not at the endpoint. `send_rate` and `receive_rate` are messages and requests per
-    second of all clients together; with a rate there is no pause. `punctual`: requests of a rate go
-    out at their very time, which keeps a processor busy, and not at whole milliseconds.
-    `receive_pauses`: whether work on what was received takes `receive_pause_ms` each time, or on
-    average.
+    A sender or receiver is a coroutine with one connection. Each sender sends `messages` messages,
+    or sends until `seconds_max`. Queues are created and removed at `setup`, or at the endpoint.
+    `send_rate` and `receive_rate` are messages and requests per second of all clients together;
+    with a rate there is no pause. `punctual` requests go out at their exact time, at the cost of a
+    processor. `receive_pauses`: the work on received messages takes `receive_pause_ms` each time,
+    or on average.
 
-    `resend`: a send that was refused or whose outcome is unknown is made once more. `plain`:
-    messages go without attribute and receivers ask for none, as a client that only moves bodies.
-    `answer_ms_max`: then an answer counts as lost. `outage_ms_max`: a client that had no success
-    for so long gives up, and the run ends. `drain_ms_max`: what was acknowledged and has not come
-    is no longer waited for when nothing else has come for so long. `linger_ms`: receivers go on
-    for so long after everything has come. `warm_up_ms` at the start of each phase are left out of
-    rates and times. `server_pid`: the service's process on this machine, whose CPU is told.
+    `resend`: a send that was refused or has no answer is repeated. `plain`: messages have no
+    attributes, and receivers request none. After `answer_ms_max` an answer counts as lost. After
+    `outage_ms_max` without success a client gives up, and the run ends. After `drain_ms_max`
+    without any event the run stops waiting for missing messages. Receivers continue for `linger_ms`
+    after everything was received. Rates and times leave out `warm_up_ms` at the start of each
+    phase. `server_pid` is the server's process on this machine, whose CPU time is measured.
     """
 
     endpoint: Endpoint
@@ -91,7 +89,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     phases: Phases = Phases.TOGETHER
     send_rate: float | None = None
     receive_rate: float | None = None
-    arrivals: Arrivals = Arrivals.POISSON
+    arrivals: ArrivalPattern = ArrivalPattern.POISSON
     punctual: bool = False
     fifo: bool = False
     queue_attributes: Mapping[str, str] = _NO_ATTRIBUTES
@@ -138,7 +136,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         _must(
             not (self.fifo and self.resend) or self.send_batch == 1,
             "send_batch",
-            "1 on FIFO queues with resend: what a batch left out would come late",
+            "1 on FIFO queues with resend: a repeated part of a batch would be out of order",
         )
         clients = self.applications * max(self.senders, self.receivers)
         _must(self.processes <= clients, "processes", "at most as many as clients")
@@ -151,7 +149,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def between_receives_ms(self) -> int:
-        """For so long it may be by plan that nobody asks for a message."""
+        """Returns how long the plan may leave a queue without a receive."""
         intervals_ms = INTERVALS_MAX * 1_000 / self.receive_rate if self.receive_rate else 0
         drawn = self.receive_pauses is Pauses.EXPONENTIAL
         pauses = INTERVALS_MAX if drawn else 1
@@ -170,8 +168,8 @@ class Plan(Struct, frozen=True, kw_only=True):
         return self.applications * self.receivers
 
     @property
-    def hurries(self) -> bool:
-        """A sender's next message goes out at once when the last one is answered."""
+    def sends_at_once(self) -> bool:
+        """Tells whether a sender sends its next message as soon as the last one is answered."""
         return self.send_batch == 1 and self.send_rate is None and not self.send_pause_ms
 
     def run_name(self, repetition: int) -> str:

@@ -1,18 +1,18 @@
-"""The queues of one repetition: made before it, removed after it, whatever came between."""
+"""The queues of one repetition: created before it and removed after it."""
 
 import random
 from collections.abc import Callable
 from pathlib import Path
 
 from dovemq.client import ClientError, SqsClient, Unreachable
-from dovemq.load.outage import GaveUp, Outage
-from dovemq.load.plan import Plan
+from dovemq.load.pacing import GaveUp, Outage
+from dovemq.load.plan import LoadPlan
 
 
 class RunQueues:
-    """`async with` gives the addresses. `leftovers` are those that could not be removed."""
+    """`async with` returns the queue URLs. `leftovers` are the queues that could not be removed."""
 
-    def __init__(self, plan: Plan, repetition: int, now_us: Callable[[], int]) -> None:
+    def __init__(self, plan: LoadPlan, repetition: int, now_us: Callable[[], int]) -> None:
         self._plan = plan
         self._repetition = repetition
         self._now_us = now_us
@@ -43,7 +43,7 @@ class RunQueues:
                     self.leftovers.append(url)
 
     async def _created(self, name: str) -> str:
-        """A server that is away is waited for, unless the run has only begun."""
+        """Waits for a server that is down, except at the start of a run."""
         plan, outage = self._plan, self._outage()
         attributes = {"VisibilityTimeout": str(plan.lease_seconds), **plan.queue_attributes}
         if plan.fifo:
@@ -57,7 +57,7 @@ class RunQueues:
                 await outage.failed(error)
 
     async def _removed(self, url: str) -> bool:
-        """A queue that cannot be removed must not cost the result of the run."""
+        """Tells whether the queue was removed; a failure must not lose the result of the run."""
         outage = self._outage()
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Journals of a run as they are found on disk, also those of clients that were killed."""
+"""Reads the journals of a run from disk, also those of clients that were killed."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from dovemq.load.journals import (
     HEAD_STEP_BYTES,
     MAGIC,
     SUFFIX,
-    Heading,
+    JournalHeader,
     head_bytes,
 )
 
@@ -46,10 +46,10 @@ class JournalsMissing(DoveError):
 
 
 class Source(Protocol):
-    """One journal: its heading, and its rows in the order in which they were written."""
+    """One journal: its header, and its rows in the order in which they were written."""
 
     @property
-    def heading(self) -> Heading: ...
+    def heading(self) -> JournalHeader: ...
 
     def blocks(self, rows_max: int = BLOCK_ROWS) -> Iterator[Rows]: ...
 
@@ -57,7 +57,7 @@ class Source(Protocol):
 class Kept(Struct, frozen=True):
     """A journal in memory."""
 
-    heading: Heading
+    heading: JournalHeader
     rows: Any
 
     def blocks(self, rows_max: int = BLOCK_ROWS) -> Iterator[Rows]:
@@ -66,7 +66,7 @@ class Kept(Struct, frozen=True):
 
 
 class JournalFile:
-    """A journal on disk. Rows that were never finished, at its end, are passed over."""
+    """A journal on disk. Incomplete rows at its end are skipped."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -83,7 +83,7 @@ class JournalFile:
 
 
 def open_journals(places: Iterable[Path]) -> list[JournalFile]:
-    """The journals of one run: files, or all of a directory; in the order of their names."""
+    """Opens the journals of one run: files, or all journals of directories, in order of name."""
     given = list(places)
     paths: list[Path] = []
     for place in given:
@@ -100,16 +100,16 @@ def open_journals(places: Iterable[Path]) -> list[JournalFile]:
     return journals
 
 
-def _opened(path: Path) -> tuple[Heading, int]:
+def _opened(path: Path) -> tuple[JournalHeader, int]:
     try:
         with path.open("rb") as file:
             start = file.read(len(MAGIC) + HEAD_LENGTH.size)
             if not start.startswith(MAGIC) or len(start) < len(MAGIC) + HEAD_LENGTH.size:
-                raise JournalUnreadable(path, "it does not start as one")
+                raise JournalUnreadable(path, "it has no journal header")
             (length,) = HEAD_LENGTH.unpack(start[len(MAGIC) :])
             if length > _HEAD_BYTES_MAX:
-                raise JournalUnreadable(path, "its head is too long")
-            return msgspec.json.decode(file.read(length), type=Heading), head_bytes(length)
+                raise JournalUnreadable(path, "its header is too long")
+            return msgspec.json.decode(file.read(length), type=JournalHeader), head_bytes(length)
     except OSError as error:
         raise JournalUnreadable(path, error.strerror or str(error)) from None
     except msgspec.DecodeError as error:

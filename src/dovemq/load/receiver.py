@@ -1,7 +1,7 @@
-"""The receiver program: receive, tell the journal, work for a while, settle, and again.
+"""A receiver: receives, writes its journal, works for a while, settles, and repeats.
 
-It may quit in the middle, as a program that crashes would: what it had received comes back when
-the lease ends, and it starts anew over another connection.
+It may quit after a receive, as a program that crashes does. Its messages are received again when
+their leases end, and it continues with a new connection.
 """
 
 import asyncio
@@ -9,17 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from dovemq.client import ClientError
-from dovemq.load.books import Books
 from dovemq.load.contents import crc32, is_intact, label_of
+from dovemq.load.counters import WorkerCounters
 from dovemq.load.journals import ReceiverJournal
-from dovemq.load.pacing import ClosedPace, OpenPace, Pace
+from dovemq.load.pacing import ClosedPace, OpenPace, RequestPace
 from dovemq.load.plan import Pauses
 from dovemq.load.rows import Slot
 from dovemq.load.threads import Share, Thread, is_certain
 from dovemq.sqs.shapes import FailedEntry, ReceivedMessage
 
 Quits = Callable[[int], bool]
-"""Asked after each receive that brought something, with the receiver's number."""
+"""Called with the number of the receiver after each receive with messages; True makes it quit."""
 
 _COUNT: Final = "ApproximateReceiveCount"
 _NOTHING: Final = ()
@@ -31,11 +31,11 @@ class Receiver(Thread):
         share: Share,
         number: int,
         journal: ReceiverJournal,
-        books: Books,
+        counters: WorkerCounters,
         now_us: Callable[[], int],
         quits: Quits | None = None,
     ) -> None:
-        super().__init__(share, "receiver", number, books, now_us)
+        super().__init__(share, "receiver", number, counters, now_us)
         self._run_name = share.run
         self._queue_url = share.queue_urls[number // self.plan.receivers]
         self._journal = journal
@@ -47,7 +47,7 @@ class Receiver(Thread):
         while not self.stopping:
             await self._cycle(await pace.next_us())
 
-    def _pace(self, starts_us: int) -> Pace:
+    def _pace(self, starts_us: int) -> RequestPace:
         plan = self.plan
         if plan.receive_rate is None:
             return ClosedPace(0, self.now_us)
@@ -67,12 +67,12 @@ class Receiver(Thread):
                 attribute_names=_NOTHING,
             )
         except ClientError as error:
-            self.books.failed("receive", error, self.now_us())
+            self.counters.failed("receive", error, self.now_us())
             await self.outage.failed(error)
             return
         self.outage.over()
         if not messages:
-            self.books.misses += 1
+            self.counters.tally.misses += 1
             return
         self.busy = True
         try:
@@ -81,11 +81,11 @@ class Receiver(Thread):
             self.busy = False
 
     async def _take(self, messages: Sequence[ReceivedMessage], from_us: int, asked_us: int) -> None:
-        now_us = self.books.eventful_us = self.now_us()
-        told = [self._tell(each, asked_us, now_us) for each in messages]
-        self.books.receives.done(len(messages), from_us, now_us)
+        now_us = self.counters.eventful_us = self.now_us()
+        slots = [self._record(each, asked_us, now_us) for each in messages]
+        self.counters.tally.receives.done(len(messages), from_us, now_us)
         if self._quits(self.number):
-            self.books.quits += 1
+            self.counters.tally.quits += 1
             await self.client.close()
             self.client = self.new_client()
             return
@@ -93,21 +93,21 @@ class Receiver(Thread):
             await asyncio.sleep(self._pause_seconds())
         ours = [
             (message, slot)
-            for message, slot in zip(messages, told, strict=True)
+            for message, slot in zip(messages, slots, strict=True)
             if slot is not None
         ]
         if ours:
             await self._settle(ours)
 
-    def _tell(self, message: ReceivedMessage, asked_us: int, now_us: int) -> Slot | None:
-        """The row of a message of this run."""
+    def _record(self, message: ReceivedMessage, asked_us: int, now_us: int) -> Slot | None:
+        """Writes the row of a message of this run; returns None for other messages."""
         body = message.body
         label = label_of(body)
         if label is None or label.run != self._run_name:
-            self.books.foreign += 1
+            self.counters.tally.foreign += 1
             return None
         if not is_intact(body):
-            self.books.corrupted += 1
+            self.counters.tally.corrupted += 1
         slot = self._journal.received(
             label.sender // self.plan.senders,
             self.number,
@@ -121,7 +121,7 @@ class Receiver(Thread):
             now_us,
             1_000 * self.plan.lease_ms,
         )
-        self.books.received.append(message.message_id)
+        self.counters.received.append(message.message_id)
         return slot
 
     async def _settle(self, ours: Sequence[tuple[ReceivedMessage, Slot]]) -> None:
@@ -131,21 +131,21 @@ class Receiver(Thread):
         try:
             failed = await self._failed_settles([message for message, _ in ours])
         except ClientError as error:
-            # If it was not done, the message comes again.
+            # If the settle was not done, the message is received again.
             if is_certain(error):
                 for _, slot in ours:
                     self._journal.settle_refused(slot, self.now_us())
-            self.books.failed("settle", error, self.now_us())
+            self.counters.failed("settle", error, self.now_us())
             await self.outage.failed(error)
             return
-        now_us = self.books.eventful_us = self.now_us()
+        now_us = self.counters.eventful_us = self.now_us()
         for place, (message, slot) in enumerate(ours):
             if place not in failed:
                 self._journal.settled(slot, now_us)
-                self.books.settled.append(message.message_id)
+                self.counters.settled.append(message.message_id)
             elif failed[place].sender_fault:
                 self._journal.settle_refused(slot, now_us)
-        self.books.settles.done(len(ours) - len(failed), asked_us, now_us)
+        self.counters.tally.settles.done(len(ours) - len(failed), asked_us, now_us)
 
     async def _failed_settles(
         self, messages: Sequence[ReceivedMessage]
@@ -156,7 +156,7 @@ class Receiver(Thread):
             return {}
         answer = await self.client.settle_batch(self._queue_url, receipts)
         for entry in answer.failed:
-            self.books.failures[f"settle: {entry.code}"] += 1
+            self.counters.tally.count_failure(f"settle: {entry.code}")
         return {int(entry.id): entry for entry in answer.failed}
 
     def _pause_seconds(self) -> float:

@@ -1,4 +1,4 @@
-"""What a load run measured: one value per repetition, and medians over them."""
+"""The measurements of a load run: one value per repetition, and their medians."""
 
 import math
 import statistics
@@ -8,15 +8,15 @@ from typing import Final
 
 from msgspec import Struct
 
-from dovemq.load.books import ActivityTally, Tally
-from dovemq.load.report import Report
+from dovemq.load.counters import Activity, WorkerTally
+from dovemq.load.judgement import CheckReport
 from dovemq.load.timings import Times, joined
 
 CONFIDENCE: Final = 0.95
 
 
-class Measured(Struct, frozen=True):
-    """Requests of one kind: messages acknowledged in all, per second, and response times."""
+class RequestStatistics(Struct, frozen=True):
+    """Requests of one kind: messages acknowledged in all and per second, and response times."""
 
     messages: int
     rate: float
@@ -24,27 +24,28 @@ class Measured(Struct, frozen=True):
 
 
 class Repetition(Struct, frozen=True):
-    """`seconds` from the first start to the last settle. `misses`: receives without a message.
+    """The measurements of one repetition.
 
-    `foreign`: messages of others in the queues. CPU is of everything from start to end; that of
-    the server is None where no process was named.
+    `seconds` is the time from the first start to the last settle. `misses` counts receives without
+    a message, `foreign` messages that are not of this run. CPU times cover the whole repetition;
+    that of the server is None if no process was named.
     """
 
     seconds: float
-    sends: Measured
-    receives: Measured
-    settles: Measured
+    sends: RequestStatistics
+    receives: RequestStatistics
+    settles: RequestStatistics
     misses: int
     quits: int
     foreign: int
     failures: dict[str, int]
     own_cpu_seconds: float
     server_cpu_seconds: float | None
-    report: Report
+    report: CheckReport
 
     @property
     def own_cpu_us(self) -> float:
-        """Per message that was settled."""
+        """CPU time of the clients for each settled message."""
         return 1e6 * self.own_cpu_seconds / max(1, self.settles.messages)
 
     @property
@@ -54,19 +55,20 @@ class Repetition(Struct, frozen=True):
         return 1e6 * self.server_cpu_seconds / max(1, self.settles.messages)
 
 
-class Figure(Struct, frozen=True):
-    """A median, and an interval that holds the true one with 95 % where there are values enough;
-    with fewer than six it is least and greatest."""
+class MedianInterval(Struct, frozen=True):
+    """A median and its 95 % interval; with fewer than six values, the least and the greatest."""
 
     median: float
     low: float
     high: float
 
 
-class Result(Struct, frozen=True):
-    """`interrupted`: somebody stopped it. `failure`: why clients gave up. In both cases messages
-    that have not come are not held against the service. `leftovers`: queues that could not be
-    removed."""
+class LoadResult(Struct, frozen=True):
+    """The result of a run.
+
+    `interrupted`: the run was stopped. `failure`: why clients gave up. In both cases missing
+    messages are no violation. `leftovers` are queues that could not be removed.
+    """
 
     run: str
     repetitions: tuple[Repetition, ...]
@@ -79,25 +81,28 @@ class Result(Struct, frozen=True):
         return self.failure is not None or any(each.report.failed for each in self.repetitions)
 
     @property
-    def figures(self) -> dict[str, Figure]:
-        """Under the names of the table; none without a repetition."""
+    def figures(self) -> dict[str, MedianInterval]:
+        """Returns the figures of the table by name; none if there is no repetition."""
         rows = [_row(each) for each in self.repetitions]
         names = [name for name in rows[0] if all(name in row for row in rows)] if rows else []
         return {name: figure([row[name] for row in rows]) for name in names}
 
 
-def measured(tallies: Sequence[ActivityTally]) -> Measured:
+def measured(tallies: Sequence[Activity]) -> RequestStatistics:
     from_us = max(tally.counts_from_us for tally in tallies)
     last_us = max(tally.last_us for tally in tallies)
     counted = sum(tally.messages_counted for tally in tallies)
     seconds = (last_us - from_us) / 1e6
     rate = counted / seconds if counted and seconds > 0 else 0.0
     times = joined(tally.timings for tally in tallies).times()
-    return Measured(sum(tally.messages for tally in tallies), round(rate, 3), times)
+    return RequestStatistics(sum(tally.messages for tally in tallies), round(rate, 3), times)
 
 
 def repetition(
-    tallies: Sequence[Tally], seconds: float, server_cpu_seconds: float | None, report: Report
+    tallies: Sequence[WorkerTally],
+    seconds: float,
+    server_cpu_seconds: float | None,
+    report: CheckReport,
 ) -> Repetition:
     failures: Counter[str] = Counter()
     for tally in tallies:
@@ -117,17 +122,17 @@ def repetition(
     )
 
 
-def figure(values: Sequence[float]) -> Figure:
+def figure(values: Sequence[float]) -> MedianInterval:
     ordered = sorted(values)
     outside = _outside(len(ordered))
-    return Figure(statistics.median(ordered), ordered[outside], ordered[-1 - outside])
+    return MedianInterval(statistics.median(ordered), ordered[outside], ordered[-1 - outside])
 
 
 def _outside(count: int) -> int:
-    """How many of the least, and of the greatest, the interval of a median may leave out."""
+    """Returns how many values at each end the interval of a median leaves out."""
     outside, tail = 0, 0.5**count
     while outside < count // 2:
-        # The median is as likely above as below each value: a sum of binomial chances.
+        # The median is equally likely above and below each value: a sum of binomial probabilities.
         tail += math.comb(count, outside + 1) * 0.5**count
         if 2 * tail > 1 - CONFIDENCE:
             break

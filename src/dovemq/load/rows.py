@@ -1,8 +1,7 @@
-"""Where the rows of a journal stand: in a mapped file, or in memory.
+"""Storage of the rows of a journal: a mapped file, or memory.
 
-A mapped file keeps every row that was written when the process is killed, without a system call
-per row: the kernel holds the pages. Power loss is not guarded against; a journal outlives its
-writer, not its machine.
+A mapped file keeps every written row when the process is killed, without a system call per row,
+because the kernel holds the pages. A power loss may lose rows.
 """
 
 import mmap
@@ -12,16 +11,17 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 CHUNK_ROWS: Final = 65_536
-"""As many as the bytes of the largest pages, so that chunks of any row size end with a page."""
+"""The number of bytes of the largest pages, so that chunks of any row size end at a page boundary.
+"""
 MEMORY_CHUNK_ROWS: Final = 256
 
 Buffer: TypeAlias = bytearray | mmap.mmap
 Slot: TypeAlias = tuple[Buffer, int]
-"""One row: a chunk and the offset in it."""
+"""The position of a row: a chunk and an offset in it."""
 
 
-class Rows:
-    """Rows of one size, given out one after another. Chunks stay until the journal is closed."""
+class JournalRows:
+    """Allocates rows of one size, one after another. Chunks stay until the journal is closed."""
 
     def __init__(self, row_bytes: int, chunk_rows: int, new_chunk: Callable[[int], Buffer]) -> None:
         self._row_bytes = row_bytes
@@ -47,7 +47,7 @@ class Rows:
 
 
 class MappedFile:
-    """A new file that grows by mapped chunks after its head."""
+    """A new file that grows by mapped chunks after its header."""
 
     def __init__(self, path: Path, head: bytes) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
@@ -58,7 +58,7 @@ class MappedFile:
     def new_chunk(self, size: int) -> mmap.mmap:
         os.truncate(self._descriptor, self._size + size)
         if hasattr(os, "posix_fallocate"):
-            # Space that is not there must fail here and not as a signal at some later row.
+            # A full disk must fail here, and not as a signal at a later write to the mapping.
             os.posix_fallocate(self._descriptor, self._size, size)
         chunk = mmap.mmap(self._descriptor, size, offset=self._size)
         self._size += size
@@ -66,7 +66,7 @@ class MappedFile:
         return chunk
 
     def close(self, used_bytes: int) -> None:
-        """Give back what follows the rows in use. Idempotent."""
+        """Truncates the file after the used rows. Idempotent."""
         if self._descriptor < 0:
             return
         for chunk in self._chunks:

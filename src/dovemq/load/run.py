@@ -1,7 +1,4 @@
-"""A load run: queues made, senders and receivers at work, every message accounted for at the end.
-
-Owns the order of things and nothing of what a client does.
-"""
+"""A load run: creates queues, runs senders and receivers, and checks every message at the end."""
 
 import asyncio
 import contextlib
@@ -14,36 +11,34 @@ from msgspec.structs import replace
 
 from dovemq.core.locations import Location
 from dovemq.core.ports import Clock
-from dovemq.load.account import Account
-from dovemq.load.books import Tally
 from dovemq.load.checker import STRICT, Rules, check
 from dovemq.load.costs import ProcessUnknown, tree_cpu_seconds
+from dovemq.load.counters import PendingMessages, WorkerTally
 from dovemq.load.crew import Crew, LocalCrew, ProcessCrew
-from dovemq.load.judgement import Fault
-from dovemq.load.plan import Phases, Plan, PlanInvalid
+from dovemq.load.judgement import CheckReport, Violation
+from dovemq.load.plan import LoadPlan, Phases, PlanInvalid
 from dovemq.load.queues import RunQueues
 from dovemq.load.reading import open_journals
 from dovemq.load.receiver import Quits
-from dovemq.load.report import Report
-from dovemq.load.results import Repetition, Result, repetition
+from dovemq.load.results import LoadResult, Repetition, repetition
 from dovemq.load.threads import Share
 from dovemq.load.worker import NEWS_SECONDS
 from dovemq.load.worker import clock as shared_clock
 from dovemq.system.clock import SystemClock
 
 START_MS: Final = 50
-"""From the order to the start, so that all processes start together."""
+"""The delay between the command and the start, so that all processes start together."""
 STARTING: Final = "starting"
-"""The phase in which there are no queues yet."""
+"""The phase before the queues exist."""
 RECEIVING: Final = "receiving"
-"""The phase in which everything has been sent."""
+"""The phase after everything has been sent."""
 
 
 Named = Callable[[], Awaitable[frozenset[bytes]]]
 
 
 class Live:
-    """How far a run is, for whoever looks at it meanwhile. Rates are those of the last second."""
+    """The progress of a run. Rates are those of the last second."""
 
     def __init__(self) -> None:
         self.phase = STARTING
@@ -56,8 +51,8 @@ class Live:
         self._looked_us = 0
         self._then = (0, 0)
 
-    def look(self, account: Account, now_us: int) -> None:
-        self.sent, self.settled, self.missing = account.sent, account.settled, account.missing
+    def look(self, pending: PendingMessages, now_us: int) -> None:
+        self.sent, self.settled, self.missing = pending.sent, pending.settled, pending.missing
         seconds = (now_us - self._looked_us) / 1e6
         if seconds >= 1:
             sent, settled = self._then
@@ -74,7 +69,7 @@ class Live:
 
 
 async def run(
-    plan: Plan,
+    plan: LoadPlan,
     *,
     journals: Path | None = None,
     traces: Location | None = None,
@@ -84,13 +79,14 @@ async def run(
     stop: asyncio.Event | None = None,
     live: Live | None = None,
     clock: Clock | None = None,
-) -> Result:
-    """`journals` is a directory that is kept, with one of its own for each repetition; `traces`
-    is where the run is written as lifecycle trace (needs the extra `trace`).
+) -> LoadResult:
+    """Runs the load and returns its measurements and checks.
 
-    `quits` decides for receivers of this process, so there must be no other. `named` is asked at
-    the end for messages that the service has told to be lost. When `stop` is set the run ends
-    soon, and its result tells what was done.
+    The journals of each repetition are kept in a directory below `journals`; the run is written as
+    a lifecycle trace to `traces`, which needs the extra `trace`. `quits` decides for receivers of
+    this process, so it needs a plan with one process. `named` returns the messages that the service
+    has reported as lost; it is called at the end. Setting `stop` ends the run soon, with a result
+    of what was done.
     """
     if quits is not None and plan.processes > 1:
         raise PlanInvalid("processes must be 1 where a function decides who quits")
@@ -111,13 +107,13 @@ async def run(
             failure = part.failure
             if stop.is_set() or failure:
                 break
-    return Result(plan.name, tuple(done), stop.is_set(), failure, tuple(leftovers))
+    return LoadResult(plan.name, tuple(done), stop.is_set(), failure, tuple(leftovers))
 
 
 class _Part:
     """One repetition."""
 
-    def __init__(self, plan: Plan, number: int, folder: Path, clock: Clock, live: Live) -> None:
+    def __init__(self, plan: LoadPlan, number: int, folder: Path, clock: Clock, live: Live) -> None:
         self._plan = plan
         self._number = number
         self._folder = folder
@@ -125,7 +121,7 @@ class _Part:
         monotonic_us = shared_clock(0)
         self._offset_us = 1_000 * clock.now_ms() - monotonic_us()
         self._now_us: Callable[[], int] = shared_clock(self._offset_us)
-        self._account = Account(plan.processes)
+        self._pending = PendingMessages(plan.processes)
         self._began_us = self._now_us()
         self._queues = RunQueues(plan, number, self._now_us)
         self._queue_labels: list[str] = []
@@ -140,7 +136,7 @@ class _Part:
     ) -> Repetition:
         self._folder.mkdir(parents=True)
         async with self._queues as urls:
-            # `account/name`, the end of every queue's address.
+            # `account/name`, the end of every queue URL.
             self._queue_labels = ["/".join(url.split("/")[-2:]) for url in urls]
             crew = await self._crew(urls, quits)
             try:
@@ -149,9 +145,9 @@ class _Part:
             finally:
                 tallies = await crew.stop()
             for news in crew.news():
-                self._account.add(news)
+                self._pending.add(news)
             cpu_seconds = self._cpu_since(cpu_then)
-        self.failure = self._account.failure
+        self.failure = self._pending.failure
         self._live.phase = "checking"
         if named is not None:
             rules = replace(rules, named=await named())
@@ -169,9 +165,9 @@ class _Part:
         return await ProcessCrew.start(shares)
 
     async def _work(self, crew: Crew, stop: asyncio.Event) -> int:
-        """Until everything has come, or nothing more is to be expected; answers the start."""
-        account, live = self._account, self._live
-        starts_us = account.eventful_us = self._now_us() + 1_000 * START_MS
+        """Works until nothing more is expected, and returns the start time."""
+        pending, live = self._pending, self._live
+        starts_us = pending.eventful_us = self._now_us() + 1_000 * START_MS
         crew.send(starts_us)
         receiving = self._plan.phases is Phases.TOGETHER
         if receiving:
@@ -179,15 +175,15 @@ class _Part:
         live.phase = "sending and receiving" if receiving else "sending"
         while not await _is_set(stop, NEWS_SECONDS):
             for news in crew.news():
-                account.add(news)
-            live.look(account, self._now_us())
-            if account.failure is not None:
+                pending.add(news)
+            live.look(pending, self._now_us())
+            if pending.failure is not None:
                 break
-            if account.sending:
+            if pending.sending:
                 continue
             if not receiving:
                 receiving = True
-                account.eventful_us = self._now_us()
+                pending.eventful_us = self._now_us()
                 crew.receive(self._now_us() + 1_000 * START_MS)
             live.phase = RECEIVING
             if self._is_over():
@@ -195,17 +191,17 @@ class _Part:
         return starts_us
 
     def _is_over(self) -> bool:
-        """Whether nothing more has to come, or would."""
-        plan, account = self._plan, self._account
-        idle_ms = (self._now_us() - account.eventful_us) // 1_000
-        if account.missing:
+        """Tells whether nothing more is expected."""
+        plan, pending = self._plan, self._pending
+        idle_ms = (self._now_us() - pending.eventful_us) // 1_000
+        if pending.missing:
             return idle_ms >= plan.drain_ms
-        # What was not settled may come again when its lease ends, and is seen then.
-        again_ms = plan.lease_ms + plan.between_receives_ms if account.open else 0
+        # Messages that are not settled may be received again when their leases end.
+        again_ms = plan.lease_ms + plan.between_receives_ms if pending.open else 0
         return idle_ms >= again_ms + plan.linger_ms
 
     def trace(self, location: Location) -> None:
-        # Only here: who wants no trace needs no Arrow.
+        # Imported here, because a run without a trace does not need Arrow.
         from dovemq.load.traces import write_trace
         from dovemq.telemetry.remote import open_folder
 
@@ -213,9 +209,9 @@ class _Part:
         journals = open_journals([self._folder])
         write_trace(journals, self._queue_labels, run, self._began_us, open_folder(location))
 
-    async def _checked(self, rules: Rules, *, cut: bool) -> Report:
+    async def _checked(self, rules: Rules, *, cut: bool) -> CheckReport:
         if cut:
-            rules = replace(rules, allowed=rules.allowed | {Fault.LOST})
+            rules = replace(rules, allowed=rules.allowed | {Violation.LOST})
         return await asyncio.to_thread(check, open_journals([self._folder]), rules)
 
     def _server_cpu_seconds(self) -> float | None:
@@ -223,14 +219,14 @@ class _Part:
         return None if pid is None else tree_cpu_seconds(pid)
 
     def _cpu_since(self, then: float | None) -> float | None:
-        """None also where the server has ended meanwhile: that is no reason to fail now."""
+        """Returns None also if the server has ended, which is no reason to fail the run."""
         with contextlib.suppress(ProcessUnknown):
             now = self._server_cpu_seconds()
             return None if now is None or then is None else now - then
         return None
 
 
-def _last_us(tallies: Sequence[Tally], starts_us: int) -> int:
+def _last_us(tallies: Sequence[WorkerTally], starts_us: int) -> int:
     return max(starts_us, *(max(each.sends.last_us, each.settles.last_us) for each in tallies))
 
 

@@ -1,7 +1,7 @@
-"""The sender program: numbered messages of random bytes, each told to the journal before it goes.
+"""A sender: sends numbered messages with random bodies, and writes its journal before each send.
 
-A send that fails is not forgotten: refused or unknown, as the journal says; with `resend` it is
-made once more under the same number, as a row of its own.
+A send that fails stays in the journal as refused or unknown. With `resend` it is repeated under the
+same number, in a new row.
 """
 
 import asyncio
@@ -11,28 +11,28 @@ from typing import Final
 from msgspec import Struct
 
 from dovemq.client import AnswerMalformed, ClientError, Refused
-from dovemq.load.books import Books
 from dovemq.load.contents import Filler, Label
+from dovemq.load.counters import WorkerCounters
 from dovemq.load.journals import SenderJournal
-from dovemq.load.pacing import ClosedPace, OpenPace, Pace
+from dovemq.load.pacing import ClosedPace, OpenPace, RequestPace
 from dovemq.load.rows import Slot
 from dovemq.load.threads import Share, Thread, is_certain
 from dovemq.sqs.shapes import AttributeValue, SendEntry, SendMessageRequest, SendMessageResponse
 
 SEQUENCE_ATTRIBUTE: Final = "dovemq.seq"
-"""The lifecycle trace of a server takes a sender's number from there."""
+"""The message attribute from which a server's lifecycle trace takes the sequence number."""
 
 
-class Draft(Struct, frozen=True):
+class PreparedMessage(Struct, frozen=True):
     send_seq: int
     body: str
     body_crc32: int
 
 
-class Ready(Struct, frozen=True):
+class SignedMessage(Struct, frozen=True):
     """The next message of a closed loop, with its signed request."""
 
-    draft: Draft
+    draft: PreparedMessage
     request: bytes
 
 
@@ -42,16 +42,16 @@ class Sender(Thread):
         share: Share,
         number: int,
         journal: SenderJournal,
-        books: Books,
+        counters: WorkerCounters,
         now_us: Callable[[], int],
     ) -> None:
-        super().__init__(share, "sender", number, books, now_us)
+        super().__init__(share, "sender", number, counters, now_us)
         self._run_name = share.run
         self._queue = number // self.plan.senders
         self._queue_url = share.queue_urls[self._queue]
         self._journal = journal
         self._filler = Filler(self.plan.body_bytes, self.rng)
-        self._ready: Ready | None = None
+        self._ready: SignedMessage | None = None
 
     async def work(self, starts_us: int) -> None:
         plan = self.plan
@@ -67,23 +67,24 @@ class Sender(Thread):
                 last_seq = min(last_seq, plan.messages)
             drafts = self._drafts(next_seq, last_seq)
             next_seq = last_seq + 1
-            if plan.hurries and (plan.messages is None or next_seq <= plan.messages):
-                # Runs when the request is on its way.
+            if plan.sends_at_once and (plan.messages is None or next_seq <= plan.messages):
+                # Runs while the request is on its way.
                 asyncio.get_running_loop().call_soon(self._prepare, next_seq)
             await self._send(drafts, from_us)
 
-    def _drafts(self, first_seq: int, last_seq: int) -> list[Draft]:
+    def _drafts(self, first_seq: int, last_seq: int) -> list[PreparedMessage]:
         if self._ready is not None:
             return [self._ready.draft]
         return [self._draft(each) for each in range(first_seq, last_seq + 1)]
 
     def _prepare(self, send_seq: int) -> None:
-        """A client whose own work stood between an answer and the next send would be met by a
-        server that has less to do at a time."""
+        """Prepares the next message, so that the client's own work does not delay its send."""
         draft = self._draft(send_seq)
-        self._ready = Ready(draft, self.client.signed_send(self._queue_url, self._request(draft)))
+        self._ready = SignedMessage(
+            draft, self.client.signed_send(self._queue_url, self._request(draft))
+        )
 
-    def _pace(self, starts_us: int) -> Pace:
+    def _pace(self, starts_us: int) -> RequestPace:
         plan = self.plan
         if plan.send_rate is None:
             return ClosedPace(plan.send_pause_ms, self.now_us)
@@ -92,12 +93,12 @@ class Sender(Thread):
             interval_us, plan.arrivals, starts_us, self.rng, self.now_us, punctual=plan.punctual
         )
 
-    def _draft(self, send_seq: int) -> Draft:
+    def _draft(self, send_seq: int) -> PreparedMessage:
         label = Label(self._run_name, self.number, send_seq)
-        return Draft(send_seq, *self._filler.body(label, self.plan.body_bytes))
+        return PreparedMessage(send_seq, *self._filler.body(label, self.plan.body_bytes))
 
-    async def _send(self, drafts: Sequence[Draft], from_us: int) -> None:
-        """Until all are acknowledged, if sends are repeated; the outage bounds it."""
+    async def _send(self, drafts: Sequence[PreparedMessage], from_us: int) -> None:
+        """Sends until all are acknowledged, if sends are repeated; the outage bounds the time."""
         while drafts:
             self.busy = True
             try:
@@ -107,8 +108,8 @@ class Sender(Thread):
             if error is None:
                 self.outage.over()
                 continue
-            self.books.failed("send", error, self.now_us())
-            # Its signature may be old when the service is back.
+            self.counters.failed("send", error, self.now_us())
+            # The signature may have expired when the service is back.
             self._ready = None
             if self.stopping:
                 return
@@ -117,9 +118,9 @@ class Sender(Thread):
                 return
 
     async def _attempt(
-        self, drafts: Sequence[Draft], from_us: int
-    ) -> tuple[Sequence[Draft], ClientError | None]:
-        """Those that were not acknowledged, and why."""
+        self, drafts: Sequence[PreparedMessage], from_us: int
+    ) -> tuple[Sequence[PreparedMessage], ClientError | None]:
+        """Returns the messages that were not acknowledged, and the error."""
         now_us = self.now_us()
         slots = [
             self._journal.sending(
@@ -131,7 +132,7 @@ class Sender(Thread):
             if self.plan.send_batch == 1:
                 sent = await self._send_one(drafts[0])
                 self._acknowledged(slots[0], sent.message_id)
-                left: Sequence[Draft] = ()
+                left: Sequence[PreparedMessage] = ()
                 error: ClientError | None = None
             else:
                 left, error = await self._send_batch(drafts, slots)
@@ -140,18 +141,18 @@ class Sender(Thread):
                 for slot in slots:
                     self._journal.refused(slot, self.now_us())
             return drafts, failure
-        self.books.sends.done(len(drafts) - len(left), from_us, self.now_us())
+        self.counters.tally.sends.done(len(drafts) - len(left), from_us, self.now_us())
         return left, error
 
-    async def _send_one(self, draft: Draft) -> SendMessageResponse:
+    async def _send_one(self, draft: PreparedMessage) -> SendMessageResponse:
         if self._ready is not None and self._ready.draft is draft:
             request, self._ready = self._ready.request, None
             return await self.client.send_signed(request)
         return await self.client.send(self._queue_url, self._request(draft))
 
     async def _send_batch(
-        self, drafts: Sequence[Draft], slots: Sequence[Slot]
-    ) -> tuple[Sequence[Draft], ClientError | None]:
+        self, drafts: Sequence[PreparedMessage], slots: Sequence[Slot]
+    ) -> tuple[Sequence[PreparedMessage], ClientError | None]:
         entries = [self._entry(place, draft) for place, draft in enumerate(drafts)]
         answer = await self.client.send_batch(self._queue_url, entries)
         left = dict(enumerate(drafts))
@@ -169,11 +170,11 @@ class Sender(Thread):
         return list(left.values()), error
 
     def _acknowledged(self, slot: Slot, message_id: str) -> None:
-        now_us = self.books.eventful_us = self.now_us()
+        now_us = self.counters.eventful_us = self.now_us()
         self._journal.acknowledged(slot, message_id, now_us)
-        self.books.acknowledged.append(message_id)
+        self.counters.acknowledged.append(message_id)
 
-    def _request(self, draft: Draft) -> SendMessageRequest:
+    def _request(self, draft: PreparedMessage) -> SendMessageRequest:
         return SendMessageRequest(
             draft.body,
             message_attributes=self._attributes(draft),
@@ -181,7 +182,7 @@ class Sender(Thread):
             message_group_id=self._group,
         )
 
-    def _entry(self, place: int, draft: Draft) -> SendEntry:
+    def _entry(self, place: int, draft: PreparedMessage) -> SendEntry:
         return SendEntry(
             draft.body,
             message_attributes=self._attributes(draft),
@@ -190,12 +191,12 @@ class Sender(Thread):
             id=str(place),
         )
 
-    def _attributes(self, draft: Draft) -> dict[str, AttributeValue] | None:
+    def _attributes(self, draft: PreparedMessage) -> dict[str, AttributeValue] | None:
         if self.plan.plain:
             return None
         return {SEQUENCE_ATTRIBUTE: AttributeValue("Number", str(draft.send_seq))}
 
-    def _deduplication_id(self, draft: Draft) -> str | None:
+    def _deduplication_id(self, draft: PreparedMessage) -> str | None:
         if not self.plan.fifo:
             return None
         return f"{self._run_name}-{self.number}-{draft.send_seq}"

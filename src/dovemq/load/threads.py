@@ -1,4 +1,4 @@
-"""A thread of the paper's programs: a coroutine with one connection, and how it is stopped."""
+"""The common part of senders and receivers: a coroutine with one connection, and its end."""
 
 import abc
 import asyncio
@@ -11,21 +11,21 @@ from msgspec import Struct
 
 from dovemq.client import ClientError, Refused, SqsClient
 from dovemq.client.errors import Unconnected
-from dovemq.load.books import Books
-from dovemq.load.outage import GaveUp, Outage
-from dovemq.load.plan import Plan
+from dovemq.load.counters import WorkerCounters
+from dovemq.load.pacing import GaveUp, Outage
+from dovemq.load.plan import LoadPlan
 
 _SERVER_ERROR: Final = 500
 
 
 class Share(Struct, frozen=True):
-    """One process's part of a repetition.
+    """The part of a repetition that one process runs.
 
-    Threads are dealt to processes in turn. `journals` is a directory. `clock_offset_us` makes
-    microseconds since 1970 of the machine's monotonic clock, which all its processes share.
+    Threads are assigned to processes in turn. `journals` is a directory. `clock_offset_us` turns
+    the machine's monotonic clock, which all processes share, into microseconds since 1970.
     """
 
-    plan: Plan
+    plan: LoadPlan
     repetition: int
     number: int
     queue_urls: tuple[str, ...]
@@ -46,21 +46,26 @@ class Share(Struct, frozen=True):
 
 
 class Thread(abc.ABC):
-    """Connects at its first request, and anew after a connection has broken."""
+    """Connects at its first request, and again after a connection has broken."""
 
     def __init__(
-        self, share: Share, kind: str, number: int, books: Books, now_us: Callable[[], int]
+        self,
+        share: Share,
+        kind: str,
+        number: int,
+        counters: WorkerCounters,
+        now_us: Callable[[], int],
     ) -> None:
         self.plan = share.plan
         self.number = number
-        self.books = books
+        self.counters = counters
         self.now_us = now_us
         self.rng = share.rng(kind, number)
         self.outage = Outage(self.plan.outage_ms_max, self.rng, now_us)
         self.client = self.new_client()
         self.stopping = False
         self.busy = False
-        """A request is under way whose answer is worth waiting for."""
+        """A request is under way whose answer must be awaited."""
         self._task: asyncio.Task[None] | None = None
 
     def start(self, starts_us: int) -> None:
@@ -69,25 +74,25 @@ class Thread(abc.ABC):
 
     @property
     def done(self) -> bool:
-        """Not one that is still to be started."""
+        """Returns False also for a thread that is not started yet."""
         return self._task is not None and self._task.done()
 
     def stop(self) -> None:
-        """What it is at is finished, unless that is only waiting."""
+        """Stops the thread. A send or settle that is under way is finished; a wait is cancelled."""
         self.stopping = True
         if self._task is not None and not self.busy:
             self._task.cancel()
 
     async def ended(self, seconds_max: float) -> None:
-        """Cut short after that time."""
+        """Waits for the end of the thread, and cancels it after `seconds_max`."""
         if self._task is not None:
             await asyncio.wait([self._task], timeout=seconds_max)
             self._task.cancel()
             await asyncio.wait([self._task])
         await self.client.close()
 
-    def must_be_well(self) -> None:
-        """Raises what it ended of, if that was no failure of the service."""
+    def raise_failure(self) -> None:
+        """Raises the error that ended the thread, unless it was a failure of the service."""
         if self._task is not None and self.done and not self._task.cancelled():
             self._task.result()
 
@@ -99,7 +104,7 @@ class Thread(abc.ABC):
             region=endpoint.region,
             connections_max=1,
             ca_bundle=Path(endpoint.ca_bundle) if endpoint.ca_bundle else None,
-            # What is asked once more must be known to whoever keeps the journal.
+            # The journal must record every attempt, so the client repeats nothing by itself.
             attempts_max=1,
             answer_seconds_max=self.plan.answer_ms_max / 1_000,
         )
@@ -109,19 +114,19 @@ class Thread(abc.ABC):
         try:
             await self.work(starts_us)
         except GaveUp as error:
-            self.books.failure = self.books.failure or str(error)
+            self.counters.failure = self.counters.failure or str(error)
 
     def _note_end(self, task: asyncio.Task[None]) -> None:
-        """The run must not wait for a thread that has broken down."""
+        """Ends the run if a thread fails; otherwise the run would wait for it."""
         if not task.cancelled() and (error := task.exception()) is not None:
-            self.books.failure = self.books.failure or f"{type(error).__name__} in a client"
+            self.counters.failure = self.counters.failure or f"{type(error).__name__} in a client"
 
     @abc.abstractmethod
     async def work(self, starts_us: int) -> None: ...
 
 
 def is_certain(error: ClientError) -> bool:
-    """Whether what was asked was certainly not done; a server that fails may have done it."""
+    """Tells whether the request was certainly not done. A server that fails may have done it."""
     if isinstance(error, Refused):
         return error.status < _SERVER_ERROR
     return isinstance(error, Unconnected)

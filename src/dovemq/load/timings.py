@@ -1,20 +1,21 @@
-"""Response times of any number of requests in little room, and their quantiles.
+"""Response times of any number of requests in bounded memory, and their quantiles.
 
-Times fall into steps of at most 1.6 %, so a quantile is right to half of that; greatest, sum and
-count are exact. What several processes measured is added up.
+Times fall into steps of at most 1.6 %, so a quantile is exact to half a step. Maximum, sum and
+count are exact. The timings of several processes can be added up.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
 
 STEP_BITS: Final = 6
-"""A doubling has 64 steps; below 128 µs each microsecond is one."""
+"""A doubling has 64 steps; below 128 µs each microsecond is a step."""
 
 
 class Times(Struct, frozen=True):
-    """In milliseconds."""
+    """Response times in milliseconds."""
 
     count: int
     mean: float
@@ -24,59 +25,46 @@ class Times(Struct, frozen=True):
     greatest: float
 
 
-class Timings:
-    def __init__(self) -> None:
-        self._steps: dict[int, int] = {}
-        self._sum_us = 0
-        self._most_us = 0
+class Timings(Struct):
+    """The number of requests in each step."""
 
-    def add(self, time_us: int) -> None:
-        step = _step(time_us)
-        self._steps[step] = self._steps.get(step, 0) + 1
-        self._sum_us += time_us
-        if time_us > self._most_us:
-            self._most_us = time_us
-
-    def __len__(self) -> int:
-        return sum(self._steps.values())
-
-    def quantile_us(self, share: float) -> float:
-        """0 where nothing was measured."""
-        wanted = share * len(self)
-        passed = 0
-        for step in sorted(self._steps):
-            passed += self._steps[step]
-            if passed >= wanted:
-                return min(_middle_us(step), float(self._most_us))
-        return 0.0
-
-    def times(self) -> Times:
-        count = len(self)
-        mean_us = self._sum_us / count if count else 0.0
-        quantiles = (self.quantile_us(share) for share in (0.5, 0.95, 0.99))
-        p50, p95, p99 = (round(each / 1e3, 3) for each in quantiles)
-        return Times(count, round(mean_us / 1e3, 3), p50, p95, p99, self._most_us / 1e3)
-
-    def packed(self) -> "Packed":
-        return Packed(sorted(self._steps.items()), self._sum_us, self._most_us)
-
-
-class Packed(Struct, frozen=True):
-    """Timings on their way from one process to another."""
-
-    steps: list[tuple[int, int]] = []
+    steps: dict[int, int] = {}
     sum_us: int = 0
     most_us: int = 0
 
+    def add(self, time_us: int) -> None:
+        step = _step(time_us)
+        self.steps[step] = self.steps.get(step, 0) + 1
+        self.sum_us += time_us
+        if time_us > self.most_us:
+            self.most_us = time_us
 
-def joined(parts: Iterable[Packed]) -> Timings:
-    whole = Timings()
+    def quantile_us(self, share: float) -> float:
+        """Returns 0 if nothing was measured."""
+        wanted = share * sum(self.steps.values())
+        passed = 0
+        for step in sorted(self.steps):
+            passed += self.steps[step]
+            if passed >= wanted:
+                return min(_middle_us(step), float(self.most_us))
+        return 0.0
+
+    def times(self) -> Times:
+        count = sum(self.steps.values())
+        mean_us = self.sum_us / count if count else 0.0
+        quantiles = (self.quantile_us(share) for share in (0.5, 0.95, 0.99))
+        p50, p95, p99 = (round(each / 1e3, 3) for each in quantiles)
+        return Times(count, round(mean_us / 1e3, 3), p50, p95, p99, self.most_us / 1e3)
+
+
+def joined(parts: Iterable[Timings]) -> Timings:
+    steps: Counter[int] = Counter()
+    sum_us = most_us = 0
     for part in parts:
-        for step, count in part.steps:
-            whole._steps[step] = whole._steps.get(step, 0) + count
-        whole._sum_us += part.sum_us
-        whole._most_us = max(whole._most_us, part.most_us)
-    return whole
+        steps.update(part.steps)
+        sum_us += part.sum_us
+        most_us = max(most_us, part.most_us)
+    return Timings(dict(steps), sum_us, most_us)
 
 
 def _step(time_us: int) -> int:

@@ -1,15 +1,15 @@
-"""A load run as lifecycle trace: the product's schema, filled from the journals of clients.
+"""Writes a load run as a lifecycle trace, from the journals of its clients.
 
-What the service alone knows is not there: no misses, no expiry. `sender` is the number of the
-sender, so that `send_seq` numbers its messages one by one; `client` the thread that asked; times
-are those of the client, and `latency_us` is its response time. A send or settle whose answer was
-lost has no row.
+Events that only the service knows are missing: misses and expiry. `sender` is the number of the
+sender, so that `send_seq` numbers its messages one by one; `client` is the sender or receiver.
+Times are the client's, and `latency_us` is its response time. A send or settle without an answer
+has no row.
 """
 
 from collections.abc import Sequence
 from typing import Any, Final
 
-from dovemq.load.journals import Outcome
+from dovemq.load.journals import RequestOutcome
 from dovemq.load.reading import Rows, Source
 from dovemq.telemetry.columns import TraceOrigin
 from dovemq.telemetry.files import RotationLimits, TraceFiles
@@ -20,14 +20,14 @@ from dovemq.telemetry.schema import TraceEvent
 FILE_ROWS_MAX: Final = 2_000_000
 BLOCK_ROWS: Final = 20_000
 _NO_BOUND: Final = 1 << 62
-"""Files of a run are not removed for new ones."""
+"""The trace of a run has no size limit."""
 _US_NS: Final = 1_000
 
 
 def write_trace(
     journals: Sequence[Source], queues: Sequence[str], run: str, began_us: int, folder: Folder
 ) -> int:
-    """Answers the number of rows. `queues` are the trace's names of the run's queues."""
+    """Writes the trace and returns the number of rows. `queues` are the names of the queues."""
     rotation = RotationLimits(FILE_ROWS_MAX, float("inf"), _NO_BOUND)
     files = TraceFiles(folder, TraceOrigin(run, 0), rotation, lambda: began_us * _US_NS)
     rows_total, leased = 0, 0
@@ -49,7 +49,7 @@ def write_trace(
 
 
 def _add_sent(lane: Lane, rows: Rows, queues: Sequence[str]) -> None:
-    for row in _values(rows[rows["outcome"] == Outcome.ACKNOWLEDGED]):
+    for row in _values(rows[rows["outcome"] == RequestOutcome.ACKNOWLEDGED]):
         _add_message(lane, row)
         sender = row["sender"]
         _end_row(
@@ -78,10 +78,10 @@ def _add_leased(lane: Lane, rows: Rows, queues: Sequence[str], leased: int) -> N
 
 
 def _add_settled(lane: Lane, rows: Rows, queues: Sequence[str]) -> None:
-    for row in _values(rows[rows["outcome"] == Outcome.ACKNOWLEDGED]):
+    for row in _values(rows[rows["outcome"] == RequestOutcome.ACKNOWLEDGED]):
         _add_message(lane, row)
         lane.counts.append(row["receive_count"])
-        # When the settle was asked is overwritten by when it was answered.
+        # The journal replaces the time of the settle request by that of its answer.
         _end_row(lane, queues[row["queue"]], row["settled_us"], f"receiver {row['receiver']}")
 
 

@@ -1,8 +1,7 @@
-"""The senders and receivers of one process, and that process's conversation with the run.
+"""The senders and receivers of one process, and its communication with the run.
 
-As a program of its own it reads its share and then orders, a line of JSON each, from standard
-input, and tells news and at last its tally on standard output: no key shows in a list of
-processes.
+As a program it reads its share and then commands from standard input, and writes news and finally
+its tally to standard output, one JSON document per line. So no key shows in the list of processes.
 """
 
 import asyncio
@@ -16,7 +15,7 @@ import msgspec
 import uvloop
 from msgspec import Struct
 
-from dovemq.load.books import Books, News, Tally
+from dovemq.load.counters import WorkerCounters, WorkerNews, WorkerTally
 from dovemq.load.journals import SUFFIX, ReceiverJournal, SenderJournal
 from dovemq.load.receiver import Quits, Receiver
 from dovemq.load.sender import Sender
@@ -28,18 +27,18 @@ STOP_SECONDS_MAX: Final = 2.0
 LINE_BYTES_MAX: Final = 64 << 20
 
 
-class Order(Struct, frozen=True):
+class WorkerCommand(Struct, frozen=True):
     """`send` and `receive` start the threads of that kind at `starts_us`; `stop` ends all."""
 
     what: Literal["send", "receive", "stop"]
     starts_us: int = 0
 
 
-class Told(Struct, frozen=True):
-    """A line of a worker: news, or the tally and nothing after it."""
+class WorkerOutput(Struct, frozen=True):
+    """One line of output: news, or the tally as the last line."""
 
-    news: News | None = None
-    tally: Tally | None = None
+    news: WorkerNews | None = None
+    tally: WorkerTally | None = None
 
 
 def clock(offset_us: int) -> Callable[[], int]:
@@ -51,7 +50,7 @@ class Worker:
     def __init__(self, share: Share, quits: Quits | None = None) -> None:
         plan = share.plan
         self._warm_up_us = 1_000 * plan.warm_up_ms
-        self._books = Books(share.number)
+        self._counters = WorkerCounters(share.number)
         names, folder = share.queue_names, Path(share.journals)
         self._sends = SenderJournal(share.run, names, folder / f"{share.number}-senders{SUFFIX}")
         self._receives = ReceiverJournal(
@@ -59,31 +58,32 @@ class Worker:
         )
         now_us = clock(share.clock_offset_us)
         self._senders: list[Thread] = [
-            Sender(share, number, self._sends, self._books, now_us)
+            Sender(share, number, self._sends, self._counters, now_us)
             for number in range(share.number, plan.senders_total, plan.processes)
         ]
         self._receivers: list[Thread] = [
-            Receiver(share, number, self._receives, self._books, now_us, quits)
+            Receiver(share, number, self._receives, self._counters, now_us, quits)
             for number in range(share.number, plan.receivers_total, plan.processes)
         ]
         self._cpu_then = time.process_time()
 
     def send(self, starts_us: int) -> None:
-        self._books.sends.counts_from_us = starts_us + self._warm_up_us
+        self._counters.tally.sends.counts_from_us = starts_us + self._warm_up_us
         for thread in self._senders:
             thread.start(starts_us)
 
     def receive(self, starts_us: int) -> None:
-        for activity in (self._books.receives, self._books.settles):
+        tally = self._counters.tally
+        for activity in (tally.receives, tally.settles):
             activity.counts_from_us = starts_us + self._warm_up_us
         for thread in self._receivers:
             thread.start(starts_us)
 
-    def news(self) -> News:
-        return self._books.news(sending=not all(thread.done for thread in self._senders))
+    def news(self) -> WorkerNews:
+        return self._counters.news(sending=not all(thread.done for thread in self._senders))
 
-    async def stop(self) -> Tally:
-        """Idempotent but for the tally's time."""
+    async def stop(self) -> WorkerTally:
+        """Stops all threads and returns the tally. A second call only changes the CPU time."""
         threads = [*self._senders, *self._receivers]
         for thread in threads:
             thread.stop()
@@ -93,42 +93,44 @@ class Worker:
             self._sends.close()
             self._receives.close()
         for thread in threads:
-            thread.must_be_well()
-        return self._books.tally(time.process_time() - self._cpu_then)
+            thread.raise_failure()
+        tally = self._counters.tally
+        tally.cpu_seconds = time.process_time() - self._cpu_then
+        return tally
 
 
 async def serve() -> None:
-    """One share from beginning to end, also when whoever gave it goes away."""
+    """Runs one share to its end, also if the parent process ends."""
     reader = asyncio.StreamReader(limit=LINE_BYTES_MAX)
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     worker = Worker(msgspec.json.decode(await reader.readline(), type=Share))
     calm_collector()
-    telling = loop.create_task(_tell(worker))
+    reporting = loop.create_task(_report_news(worker))
     try:
         while line := await reader.readline():
-            order = msgspec.json.decode(line, type=Order)
-            if order.what == "send":
-                worker.send(order.starts_us)
-            elif order.what == "receive":
-                worker.receive(order.starts_us)
+            command = msgspec.json.decode(line, type=WorkerCommand)
+            if command.what == "send":
+                worker.send(command.starts_us)
+            elif command.what == "receive":
+                worker.receive(command.starts_us)
             else:
                 break
     finally:
-        telling.cancel()
+        reporting.cancel()
         tally = await worker.stop()
-    _write(Told(worker.news()))
-    _write(Told(tally=tally))
+    _write(WorkerOutput(worker.news()))
+    _write(WorkerOutput(tally=tally))
 
 
-async def _tell(worker: Worker) -> None:
+async def _report_news(worker: Worker) -> None:
     while True:
         await asyncio.sleep(NEWS_SECONDS)
-        _write(Told(worker.news()))
+        _write(WorkerOutput(worker.news()))
 
 
-def _write(told: Told) -> None:
-    sys.stdout.buffer.write(msgspec.json.encode(told) + b"\n")
+def _write(output: WorkerOutput) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(output) + b"\n")
     sys.stdout.buffer.flush()
 
 

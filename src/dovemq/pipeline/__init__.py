@@ -1,6 +1,6 @@
-"""The data pipeline: lifecycle traces to figures, figures to models, models swept, queues as data.
+"""The data pipeline: measures traces, calibrates and sweeps models, and reads queues as data.
 
-Transforms take a DataFrame of events and give DataFrames, inside any Spark job:
+Transforms take a DataFrame of events and return DataFrames, inside any Spark job:
 
     from dovemq import pipeline
 
@@ -9,8 +9,8 @@ Transforms take a DataFrame of events and give DataFrames, inside any Spark job:
     with pipeline.measured(events, window_us=60_000_000) as tables:
         tables.by_queue.write.saveAsTable("queue_metrics")
 
-Only files and the public APIs are read and written. Names are loaded when they are first used, so
-that the parts without Spark can be used without it.
+The pipeline uses only files and the public APIs. Names are imported at their first use, so that the
+parts without Spark work without it.
 """
 
 import importlib
@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from dovemq.pipeline.calibration.spark import observations
     from dovemq.pipeline.events import EVENT_SCHEMA, quarantine, read_events, valid_events
-    from dovemq.pipeline.metrics.messages import messages
+    from dovemq.pipeline.metrics.messages import messages, requests
     from dovemq.pipeline.metrics.order import order
-    from dovemq.pipeline.metrics.requests import requests
     from dovemq.pipeline.metrics.spark import measured
 
 __all__ = [
@@ -44,7 +43,7 @@ _MODULES: Final = {
     "order": "metrics.order",
     "quarantine": "events",
     "read_events": "events",
-    "requests": "metrics.requests",
+    "requests": "metrics.messages",
     "valid_events": "events",
 }
 

@@ -1,6 +1,6 @@
-"""The format `dovemq` of Spark: `register(spark)`, then `spark.readStream.format("dovemq")`.
+"""The Spark format `dovemq`: `register(spark)`, then `spark.readStream.format("dovemq")`.
 
-Only the composition: options in, readers and writers out.
+Turns options into readers and writers.
 """
 
 import secrets
@@ -21,9 +21,8 @@ from dovemq.pipeline.session import use_this_python
 from dovemq.pipeline.source import options
 from dovemq.pipeline.source.columns import SCHEMA, check_columns
 from dovemq.pipeline.source.errors import OptionRefused
-from dovemq.pipeline.source.reader import DrainReader, PeekReader, Plan, StreamReader
-from dovemq.pipeline.source.rows import check_schema
-from dovemq.pipeline.source.writer import BatchWriter, Sink, StreamWriter
+from dovemq.pipeline.source.reader import DrainReader, PeekReader, ReadPlan, StreamReader
+from dovemq.pipeline.source.writer import BatchWriter, QueueSink, StreamWriter, check_schema
 
 FORMAT = "dovemq"
 
@@ -52,7 +51,7 @@ class DoveDataSource(DataSource):
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
         return StreamWriter(self._sink(schema, overwrite))
 
-    def _sink(self, schema: StructType, overwrite: bool) -> Sink:
+    def _sink(self, schema: StructType, overwrite: bool) -> QueueSink:
         options.check_names(self.options)
         check_schema(schema)
         if overwrite:
@@ -61,7 +60,7 @@ class DoveDataSource(DataSource):
         group_id = self.options.get("groupId")
         if server.fifo and group_id is None and "group_id" not in schema.fieldNames():
             raise OptionRefused("groupId", "or a column group_id is needed by a FIFO queue")
-        return Sink(server, group_id, options.senders_of(self.options))
+        return QueueSink(server, group_id, options.senders_of(self.options))
 
     def _checked(self, names: list[str]) -> list[str]:
         options.check_names(self.options)
@@ -75,15 +74,16 @@ def register(spark: SparkSession) -> None:
 
 
 def settle(**given: str) -> int:
-    """Settles what a drain has staged, once its rows are safe; 0 if nothing was staged, else 1.
+    """Settles the messages that a drain has staged, once its rows are safe.
 
-    Takes the options of the read. Without it the next drain reads the same messages again.
+    Takes the options of the read. Returns 1, or 0 if nothing was staged. Without this call the next
+    drain reads the same messages again.
     """
     options.check_names(given)
     with closing(_plan(given, []).driver()) as driver:
         return int(driver.run(driver.keeper.finish_staged()))
 
 
-def _plan(given: Mapping[str, str], columns: list[str]) -> Plan:
+def _plan(given: Mapping[str, str], columns: list[str]) -> ReadPlan:
     server, location = options.server_of(given), options.staging_of(given)
-    return Plan(server, location, options.pace_of(given), columns)
+    return ReadPlan(server, location, options.pace_of(given), columns)

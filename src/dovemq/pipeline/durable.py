@@ -1,4 +1,4 @@
-"""Files that are there whole, and on disk, or not at all; folders that one process works in."""
+"""Files that are complete and on disk or do not exist, and folders locked by one process."""
 
 import contextlib
 import fcntl
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 PARTIAL: Final = ".partial"
-"""Ends the name of a file that is being written; whoever finds one after a crash removes it."""
+"""The suffix of a file that is being written; such files are removed after a crash."""
 
 
 def write_durably(path: Path, write: Callable[[Path], object]) -> None:
@@ -18,22 +18,22 @@ def write_durably(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def publish(partial: Path, path: Path) -> None:
-    """What was written gets its name; one that was there is replaced."""
+    """Gives a written file its name, replacing an existing one."""
     _sync(partial)
     partial.replace(path)
     _sync(path.parent)
 
 
 def publish_first(partial: Path, path: Path) -> bool:
-    """The file gets its name unless that exists; False: another file was first.
+    """Gives a file its name unless that exists. Returns False if another file was first.
 
-    The partial file is removed in either case. Needs hard links.
+    Removes the partial file in either case. Needs hard links.
     """
     try:
         _sync(partial)
         with contextlib.suppress(FileExistsError):
             os.link(partial, path)
-        # A file server may repeat a link whose answer was lost: then the existing file is ours.
+        # A file server may repeat a link whose answer was lost; then the existing file is ours.
         won = path.exists() and path.samefile(partial)
     finally:
         partial.unlink()
@@ -42,7 +42,7 @@ def publish_first(partial: Path, path: Path) -> bool:
 
 
 def lock_of(folder: Path) -> int | None:
-    """A descriptor that holds the folder until it is closed; None while another process does."""
+    """Returns a descriptor that locks the folder until it is closed, or None if it is locked."""
     lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -54,7 +54,7 @@ def lock_of(folder: Path) -> int | None:
 
 @contextlib.contextmanager
 def locked(folder: Path, taken: Exception) -> Iterator[None]:
-    """The folder is this process's meanwhile; `taken` is raised while it is another's."""
+    """Locks the folder for this process; raises `taken` if another process has it."""
     lock = lock_of(folder)
     if lock is None:
         raise taken

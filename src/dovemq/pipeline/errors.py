@@ -1,14 +1,14 @@
-"""What stops a job of the pipeline.
+"""Errors of the pipeline.
 
 PipelineError
 ├── EventColumnsMissing  a DataFrame without the columns of a trace
 ├── JavaUnfit            no Java that Spark can run on
-├── PlaceRemote          DuckDB was asked for a place on another storage
+├── PlaceRemote          DuckDB cannot use a place on another storage
 ├── PythonUnset          Spark would run a Python that may lack this package
 ├── SparkMissing         the extra is not installed
 ├── StorageFailed        Spark cannot use the storage of a place
 ├── TraceDamaged         a file of a trace that cannot be read to its end
-└── TracesMissing        no trace where one was looked for
+└── TracesMissing        a place without a trace
 """
 
 from collections.abc import Sequence
@@ -18,14 +18,14 @@ from dovemq.system.extras import extra_missing
 
 
 class PipelineError(DoveError):
-    """The root; never raised itself."""
+    """The base of all errors of the pipeline; never raised itself."""
 
 
 class JavaUnfit(PipelineError):
     def __init__(self, found: str, versions: Sequence[int]) -> None:
         needed = " or ".join(map(str, versions))
         super().__init__(
-            f"Spark needs Java {needed}, and {found}: install openjdk-{versions[0]}-jre-headless "
+            f"Spark needs Java {needed}, but {found}: install openjdk-{versions[0]}-jre-headless "
             "(Debian, Ubuntu) or another JDK of that version, or name one by JAVA_HOME"
         )
         self.found = found
@@ -35,8 +35,9 @@ class JavaUnfit(PipelineError):
 class PythonUnset(PipelineError):
     def __init__(self, chosen: str, running: str) -> None:
         super().__init__(
-            f"Spark would run {chosen}, and this program runs {running}: set PYSPARK_PYTHON before "
-            "the session begins to a Python with dovemq[spark] on the driver and all executors"
+            f"Spark would run {chosen}, and this program runs {running}: before the session "
+            "starts, set PYSPARK_PYTHON to a Python with dovemq[spark] on the driver and all "
+            "executors"
         )
 
 
@@ -49,14 +50,14 @@ class SparkMissing(PipelineError):
 class StorageFailed(PipelineError):
     def __init__(self, places: Sequence[str], reason: str) -> None:
         super().__init__(
-            f"Spark cannot use {', '.join(places)}: {reason}; docs/how-to/spark-cluster.md tells "
-            "what it needs for HDFS and S3"
+            f"Spark cannot use {', '.join(places)}: {reason}; docs/how-to/spark-cluster.md "
+            "describes what it needs for HDFS and S3"
         )
         self.places = tuple(places)
 
 
 class TraceDamaged(PipelineError):
-    """`file` is a path or a URI."""
+    """A file cannot be read to its end; `file` is a path or a URI."""
 
     def __init__(self, file: str, reason: str) -> None:
         super().__init__(f"{file} is damaged: {reason}; move it away to read the other files")

@@ -1,4 +1,4 @@
-"""Places of traces and tables: URIs that Spark knows, and paths of this machine."""
+"""Places of traces and tables: URIs for Spark, and paths on this machine."""
 
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -7,12 +7,12 @@ from dovemq.pipeline.errors import PlaceRemote
 
 
 def uri_of(place: str) -> str:
-    """A place with a scheme stays as it is; a plain path is one of this machine."""
+    """Returns the URI of a place; a path without a scheme is on this machine."""
     return place if _scheme(place) else Path(place).absolute().as_uri()
 
 
 def local_path(place: str) -> Path | None:
-    """The path on this machine; None for a place on another storage."""
+    """Returns the path on this machine, or None for a place on another storage."""
     scheme = _scheme(place)
     if not scheme:
         return Path(place)
@@ -21,7 +21,7 @@ def local_path(place: str) -> Path | None:
 
 
 def path_here(place: str) -> Path:
-    """The path on this machine, for what can be read and written only there."""
+    """Returns the path on this machine, and raises PlaceRemote if there is none."""
     path = local_path(place)
     if path is None:
         raise PlaceRemote(place)
@@ -33,7 +33,7 @@ def joined(place: str, name: str) -> str:
 
 
 def _scheme(place: str) -> str:
-    """Empty for a path, also for one with a colon in a later part."""
+    """Returns an empty text for a path, also for one with a colon in a later part."""
     head, found, _ = place.partition(":")
     is_scheme = found and head[:1].isalpha() and head.replace("+", "").replace("-", "").isalnum()
     return head.lower() if is_scheme and place[len(head) + 1 :].startswith("/") else ""

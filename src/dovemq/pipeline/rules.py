@@ -1,7 +1,6 @@
-"""Which rows of a trace are valid: conditions in SQL that Spark and DuckDB both understand.
+"""The rules for valid rows of a trace, as SQL conditions for Spark and DuckDB.
 
-A row must have what the trace promises and no more. A settle whose message id is no longer known
-has no id, and is valid.
+A settle whose message id is no longer known has no id, and is valid.
 """
 
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from typing import Final
 from dovemq.telemetry.schema import TraceEvent
 
 TIME_US_MAX: Final = 4_102_444_800_000_000
-"""The year 2100: times in another unit than microseconds lie beyond it, or near zero."""
+"""The year 2100: times in another unit than microseconds are beyond it, or near zero."""
 TIME_US_MIN: Final = 946_684_800_000_000
 """The year 2000."""
 SEQ_MIN: Final = 1
@@ -21,9 +20,9 @@ _WITH_BODY: Final = "event IN ('sent', 'leased')"
 
 
 def _rules() -> Iterator[tuple[str, str]]:
-    """Each condition that a valid row meets, with the reason to refuse one that does not.
+    """Yields each condition of a valid row, with the reason to refuse a row that does not meet it.
 
-    Only the first condition that fails counts, so a later one may rely on those before it.
+    Only the first failing condition counts, so a later one may rely on those before it.
     """
     for name in ("event", "queue", "front_end", "ts_us"):
         yield f"{name} IS NOT NULL", f"{name} is null"
@@ -47,6 +46,6 @@ VALID: Final = " AND ".join(f"({condition})" for condition, _ in _rules())
 REASON: Final = " ".join(
     ["CASE", *(f"WHEN NOT ({condition}) THEN '{reason}'" for condition, reason in _rules()), "END"]
 )
-"""Why a row is invalid; null for a valid one."""
+"""The reason why a row is invalid; null for a valid one."""
 MOMENT: Final = "CASE event WHEN 'sent' THEN at_us WHEN 'leased' THEN it_us ELSE ts_us END"
-"""When the event happened to the message."""
+"""The time at which the event happened to the message."""

@@ -1,23 +1,89 @@
-"""A Spark session: on this machine, or on a cluster that gets the package from here."""
+"""Starts a Spark session on this machine, or on a cluster that gets this package sent.
+
+Checks the version of Java first. Executors that have not installed this package unpack it from an
+archive, because data files and compiled kernels need real files; their Python needs the libraries
+of the extra.
+"""
 
 import contextlib
 import importlib.util
 import os
+import re
 import shutil
+import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dovemq.pipeline.errors import PythonUnset, SparkMissing
-from dovemq.pipeline.java import check_java
-from dovemq.pipeline.shipping import UNPACKED, pack
+from dovemq.pipeline.errors import JavaUnfit, PythonUnset, SparkMissing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+VERSIONS: Final = (17, 21)
+ASK_SECONDS_MAX: Final = 60
+_VERSION: Final = re.compile(r'version "(?:1\.)?(\d+)')
+
+
+def check_java(environment: Mapping[str, str] = os.environ) -> Path:
+    """Returns the Java program that Spark will start: that of JAVA_HOME, or the first of the
+    path."""
+    program = _program(environment)
+    try:
+        asked = subprocess.run(
+            [program, "-version"], capture_output=True, text=True, timeout=ASK_SECONDS_MAX
+        )
+    except OSError as error:
+        raise JavaUnfit(f"{program} cannot be run ({error.strerror})", VERSIONS) from None
+    except subprocess.TimeoutExpired:
+        raise JavaUnfit(f"{program} does not answer", VERSIONS) from None
+    version = _VERSION.search(asked.stderr + asked.stdout)
+    if version is None:
+        raise JavaUnfit(f"{program} does not tell its version", VERSIONS)
+    if int(version[1]) not in VERSIONS:
+        raise JavaUnfit(f"{program} is Java {version[1]}", VERSIONS)
+    return program
+
+
+def _program(environment: Mapping[str, str]) -> Path:
+    home = environment.get("JAVA_HOME")
+    if home:
+        return Path(home) / "bin" / "java"
+    found = shutil.which("java", path=environment.get("PATH"))
+    if found is None:
+        raise JavaUnfit("no java is found", VERSIONS)
+    return Path(found)
+
+
+PACKAGE: Final = "dovemq"
+UNPACKED: Final = "dovemq-sent"
+"""The folder in the working directory of an executor."""
+_MADE_BY_INTERPRETER: Final = "__pycache__"
+
+
+def pack(folder: Path) -> Path:
+    """Works for an installed package, for sources, and for a package inside an archive."""
+    archive = folder / "dovemq.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
+        for name, file in _files(resources.files(PACKAGE), PACKAGE):
+            packed.writestr(name, file.read_bytes())
+    return archive
+
+
+def _files(folder: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        path = f"{name}/{entry.name}"
+        if entry.is_file():
+            yield path, entry
+        elif entry.name != _MADE_BY_INTERPRETER:
+            yield from _files(entry, path)
+
 
 LOCAL: Final = "local[*]"
 _LOG_SETTINGS: Final = "log4j2.properties"
@@ -29,11 +95,11 @@ _PYTHON_PATH: Final = "spark.executorEnv.PYTHONPATH"
 
 @dataclass(frozen=True, slots=True)
 class SparkPlan:
-    """Where a session runs, and with what.
+    """The master and settings of a session.
 
-    `master` is a master of Spark, or the URL of a Spark Connect server (`sc://host:port`), which
-    has its own memory and settings. `memory` is that of the driver on a local master, else of each
-    executor. `more` are settings by Spark's own names; those that are lists are added.
+    `master` is a Spark master, or the URL of a Spark Connect server (`sc://host:port`), which has
+    its own memory and settings. `memory` is that of the driver on a local master, else of each
+    executor. `more` are Spark settings by name; Java options and the Python path are appended.
     """
 
     master: str = LOCAL
@@ -52,7 +118,7 @@ class SparkPlan:
 
 @contextlib.contextmanager
 def spark_session(plan: SparkPlan) -> Iterator["SparkSession"]:
-    """One at a time in a process; stopped at the end, with all that it kept on disk."""
+    """Starts a session, one at a time in a process, and stops it with its temporary files."""
     if not plan.remote:
         check_java()
     if importlib.util.find_spec("pyspark") is None:
@@ -66,7 +132,7 @@ def spark_session(plan: SparkPlan) -> Iterator["SparkSession"]:
 
 
 def _started(plan: SparkPlan, folder: Path) -> "SparkSession":
-    """With this package sent along, unless its Python processes run here."""
+    """Sends this package to the executors, unless they are on this machine."""
     from pyspark.sql import SparkSession
 
     if plan.remote:
@@ -86,11 +152,11 @@ def _started(plan: SparkPlan, folder: Path) -> "SparkSession":
 
 
 def use_this_python(session: "SparkSession") -> None:
-    """Python processes of that session run this interpreter, unless PYSPARK_PYTHON names one.
+    """Makes Python processes of the session run this interpreter, unless PYSPARK_PYTHON is set.
 
-    Spark's default is the first `python3` of the path, which need not have this package. On a
-    cluster this interpreter may not exist, so the choice is the caller's. A Spark Connect server
-    takes the PYSPARK_PYTHON of its own environment; nothing can be set from here.
+    Spark's default is the first `python3` of the path, which may lack this package. On a cluster
+    this interpreter may not exist, so the caller must choose. A Spark Connect server uses the
+    PYSPARK_PYTHON of its own environment.
     """
     context = getattr(session, "sparkContext", None)
     if context is None or _PYTHON in os.environ:
@@ -102,14 +168,14 @@ def use_this_python(session: "SparkSession") -> None:
 
 
 def _prepare_environment() -> None:
-    """Else Spark's Python workers run another interpreter, and a host name's address is taken."""
+    """Makes Spark use this interpreter and the loopback address."""
     os.environ[_PYTHON] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", _THIS_MACHINE)
 
 
 def _settings(plan: SparkPlan, folder: Path) -> dict[str, str]:
-    # Copied, since Java does not look into the archive that this package may be in.
+    # Java cannot read a file inside the archive that this package may be in.
     log_settings = folder / _LOG_SETTINGS
     log_settings.write_bytes(resources.files(__package__).joinpath(_LOG_SETTINGS).read_bytes())
     memory = "spark.driver.memory" if plan.local else "spark.executor.memory"
@@ -131,7 +197,7 @@ def _settings(plan: SparkPlan, folder: Path) -> dict[str, str]:
     if _JAVA_OPTIONS in plan.more:
         settings[_JAVA_OPTIONS] = f"{own} {plan.more[_JAVA_OPTIONS]}"
     if not plan.local:
-        # Relative: each executor has a working directory of its own, which its Python shares.
+        # A relative path: each executor has its own working directory, which its Python shares.
         paths = (UNPACKED, plan.more.get(_PYTHON_PATH))
         settings[_PYTHON_PATH] = os.pathsep.join(filter(None, paths))
     return settings

@@ -1,4 +1,4 @@
-"""How to stop what Spark does for this process, from another thread and at any moment."""
+"""Stops the work of Spark for this process, from any thread and at any time."""
 
 import contextlib
 import os
@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Final
 
 _SPARK_SHELL: Final = "pyspark-shell"
-"""In the command line of the Java process that PySpark starts."""
+"""Part of the command line of the Java process that PySpark starts."""
 
 
 def stop_spark(*, kill: bool) -> None:
-    """Cancel its jobs. While it is starting there is nothing to cancel: its Java process ends.
+    """Cancels Spark's jobs, or ends its Java process while it is starting or if `kill` is set.
 
-    It may be called often, also where Spark was never used. With `kill` the Java process is killed.
+    It may be called often, also if Spark was never used.
     """
     if "pyspark" not in sys.modules:
         return
@@ -30,19 +30,19 @@ def stop_spark(*, kill: bool) -> None:
             if _SPARK_SHELL in command:
                 send(pid, signal.SIGKILL if kill else signal.SIGTERM)
     elif context is not None:
-        # It may be stopped at this very moment.
+        # The session may be stopping at the same time.
         with contextlib.suppress(Py4JError, AttributeError, OSError):
             context.cancelAllJobs()
 
 
 def send(pid: int, number: signal.Signals) -> None:
-    """Does nothing if the process is gone."""
+    """Sends a signal; does nothing if the process is gone."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
 
 
 def children() -> Iterator[tuple[int, str]]:
-    """Processes that this one has started, with their commands; none where there is no /proc."""
+    """Yields the child processes with their commands; none if there is no /proc."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             parent = stat.read_text(errors="replace").rpartition(")")[2].split()[1]

@@ -1,6 +1,13 @@
-"""The files of a trace on this machine, for DuckDB: which are read, and why others are refused."""
+"""Finds the files of a trace on this machine for DuckDB, and names damaged files.
 
+Also reads the SQL statements of the DuckDB engines.
+"""
+
+import contextlib
+import functools
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
@@ -8,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
 
-from dovemq.pipeline.errors import TracesMissing
+from dovemq.pipeline.errors import StorageFailed, TraceDamaged, TracesMissing
 from dovemq.pipeline.places import path_here
 from dovemq.telemetry.schema import COLUMNS, Form
 
@@ -26,7 +33,7 @@ def wrong_type(column: str) -> str:
 
 
 class Refusal(Struct, frozen=True):
-    """A file that is not read at all; `file` is its URI."""
+    """A file that is not read; `file` is its URI."""
 
     file: str
     reason: str
@@ -43,7 +50,7 @@ class Traces(Struct, frozen=True):
 
 
 def find_traces(places: Sequence[str]) -> Traces:
-    """Files, and all Parquet files in and below directories, each once."""
+    """Finds files, and all Parquet files in and below directories, each once."""
     found = list(dict.fromkeys(path.resolve() for path in _paths(places)))
     if not found:
         raise TracesMissing(places)
@@ -67,7 +74,7 @@ def _paths(places: Iterable[str]) -> Iterator[Path]:
 
 
 def _look(path: Path) -> int | Refusal:
-    """The number of its rows, as the footer has it; a column that is missing is null."""
+    """Returns the number of rows from the footer, or why the file is refused."""
     try:
         with pq.ParquetFile(path) as file:
             rows, schema = file.metadata.num_rows, file.schema_arrow
@@ -81,7 +88,94 @@ def _look(path: Path) -> int | Refusal:
 
 
 def _is_of(found: Any, form: Form) -> bool:
-    """A trace that Spark has written again has integers of another size."""
+    """A trace that Spark has rewritten has integers of another size."""
     if pa.types.is_dictionary(found):
         found = found.value_type
     return found in _TEXTS if form in ("label", "text") else bool(pa.types.is_integer(found))
+
+
+_FILE: Final = re.compile(r"Encountered error while reading file (\S+?)\.?\s")
+_COLUMN: Final = re.compile(r"mismatches when reading Parquet column \[([^\]]*)\]")
+_STORAGE: Final = re.compile(
+    r"(No FileSystem for scheme.*|Class \S+FileSystem not found|\S*(?:ConnectException|"
+    r"UnknownHostException|AccessDeniedException|NoAuthWithAWSException|UnknownStoreException).*)"
+)
+_NOT_PARQUET: Final = "is not a Parquet file"
+
+
+class FileRefused(Exception):
+    """Spark met a file that is not a trace; the others can be read without it."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.reason)
+        self.refusal = refusal
+
+
+@contextlib.contextmanager
+def spark_damage_named(places: Sequence[str]) -> Iterator[None]:
+    """Wraps work of Spark, whose errors contain the name of the file."""
+    try:
+        yield
+    except Exception as error:
+        named = _named(str(error), places)
+        if named is not None:
+            raise named from error
+        raise
+
+
+@contextlib.contextmanager
+def storage_named(places: Sequence[str]) -> Iterator[None]:
+    """Wraps the first access to the files."""
+    try:
+        yield
+    except Exception as error:
+        if reason := _STORAGE.search(str(error)):
+            raise StorageFailed(places, reason[1]) from error
+        raise
+
+
+def _named(text: str, places: Sequence[str]) -> Exception | None:
+    if "PATH_NOT_FOUND" in text:
+        return TracesMissing(places)
+    file = _FILE.search(text)
+    if file is None:
+        return None
+    if column := _COLUMN.search(text):
+        return FileRefused(Refusal(file[1], wrong_type(column[1])))
+    if _NOT_PARQUET in text:
+        return FileRefused(Refusal(file[1], NOT_PARQUET))
+    return TraceDamaged(file[1], "Spark cannot read one of its pages")
+
+
+@contextlib.contextmanager
+def damage_named(traces: Traces) -> Iterator[None]:
+    """Wraps work of DuckDB, whose errors seldom name the file; after an error each file is read
+    again."""
+    try:
+        yield
+    except Exception as error:
+        for path in traces.files:
+            if (reason := _damage(path)) is not None:
+                raise TraceDamaged(path.as_uri(), reason) from error
+        raise
+
+
+def _damage(path: Path) -> str | None:
+    try:
+        with pq.ParquetFile(path) as opened:
+            for group in range(opened.num_row_groups):
+                opened.read_row_group(group)
+    except (pa.ArrowException, OSError) as error:
+        return str(error).splitlines()[0]
+    return None
+
+
+def statement(package: str, name: str, **expressions: object) -> str:
+    """Returns the text of the file with `{names}` filled in."""
+    return _text(package, name).format(**expressions)
+
+
+@functools.cache
+def _text(package: str, name: str) -> str:
+    """Also works if the package is in an archive."""
+    return resources.files(package).joinpath(f"{name}.sql").read_text()

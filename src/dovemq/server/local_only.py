@@ -7,10 +7,10 @@ there too. Such a request names the host of the page's own site (which an attack
 
 from http import HTTPStatus
 
+from dovemq.configuration import is_loopback
 from dovemq.http import HttpRequest, HttpResponse, is_host
 from dovemq.server.answers import refusal
 from dovemq.server.traffic import Handle, StreamedResponse
-from dovemq.configuration import is_loopback
 
 
 def local_only(handle: Handle) -> Handle:

@@ -1,1 +1,1 @@
-"""The public kit for tests: a clock to turn by hand and a server to run against."""
+"""The public test kit: a manual clock, and a server for tests."""

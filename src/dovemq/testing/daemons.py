@@ -1,5 +1,6 @@
-"""A program as a process of its own that a test starts, waits for and ends without leftovers."""
+"""Starts a program as a process, waits for it, and ends it with all its children."""
 
+import abc
 import contextlib
 import os
 import re
@@ -8,7 +9,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 START_SECONDS_MAX: Final = 120.0
 STOP_SECONDS_MAX: Final = 30.0
@@ -17,14 +18,44 @@ LOG_CHARACTERS_SHOWN: Final = 4_000
 
 
 class DaemonFailed(RuntimeError):
-    """A process did not get as far as it must; the text ends with its log."""
+    """A process did not start; the text ends with its log."""
+
+
+class LocalService(abc.ABC):
+    """A service on 127.0.0.1 that `with` starts and stops; its log is in the directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.daemon: Daemon | None = None
+
+    def start(self) -> Self:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        try:
+            self.launch()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    @abc.abstractmethod
+    def launch(self) -> None:
+        """Starts the daemon, and returns once it is ready."""
+
+    def stop(self) -> None:
+        if self.daemon is not None:
+            self.daemon.ask_to_end()
+            self.daemon.end()
+            self.daemon = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
 
 
 class Daemon:
-    """One process and those that it starts: they share its process group.
-
-    It works in the directory of its log.
-    """
+    """A process and its children, in a process group, started in the directory of its log."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
         self._log = log
@@ -56,7 +87,7 @@ class Daemon:
             self.process.terminate()
 
     def end(self) -> None:
-        """Wait for a process that was asked to end; what is left of its group is killed."""
+        """Waits for a process that was asked to end, and kills what is left of its group."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(STOP_SECONDS_MAX)
         self.kill()

@@ -1,4 +1,4 @@
-"""Jars of Hadoop that Spark's package does not have, in its version: fetched once, by Maven."""
+"""Fetches Hadoop jars that are not part of PySpark, once, with Maven."""
 
 import contextlib
 import fcntl
@@ -14,23 +14,23 @@ from dovemq.pipeline.errors import SparkMissing
 
 FETCH_SECONDS_MAX: Final = 900
 AWS_SDK: Final = "2.35.4"
-"""The one that hadoop-aws 3.5.0 asks for. Its bundle of all services has 686 MB; the parts that
-are needed for S3 have 15, without what Spark has already."""
+"""The version that hadoop-aws 3.5.0 needs. Its bundle of all services has 686 MB; the parts for
+S3 have 15 MB without what Spark has."""
 JUNIT: Final = "5.11.4"
-"""Hadoop's mini cluster asserts with it and does not bring it along."""
+"""A dependency of Hadoop's mini cluster that it does not include."""
 _TEXT_SHOWN_MAX: Final = 500
 _VERSION: Final = re.compile(r"hadoop-client-api-(.+)\.jar\Z")
 
 Dependency = tuple[str, str, str, tuple[str, ...]]
-"""Group, artifact, version, and the groups (or group:artifact) not to be taken along."""
+"""Group, artifact, version, and the groups (or group:artifact) to leave out."""
 
 
 class JarsMissing(RuntimeError):
-    """They are neither in the cache nor to be had; the text says what is missing."""
+    """The jars cannot be fetched; the text names what is missing."""
 
 
 def hdfs_jars(cache: Path) -> list[Path]:
-    """For `LocalHdfs`; 57 MB."""
+    """Returns the jars of `LocalHdfs` (57 MB)."""
     version = hadoop_version()
     mini: Dependency = ("org.apache.hadoop", "hadoop-client-minicluster", version, ("*",))
     junit: Dependency = ("org.junit.jupiter", "junit-jupiter-api", JUNIT, ())
@@ -38,7 +38,7 @@ def hdfs_jars(cache: Path) -> list[Path]:
 
 
 def s3a_jars(cache: Path) -> list[Path]:
-    """For `s3a://` in Spark; 15 MB. What Spark has itself is left out: two versions would mix."""
+    """Returns the jars for `s3a://` in Spark (15 MB), without those that Spark has."""
     version = hadoop_version()
     spark_has = ("io.netty", "org.slf4j", "commons-codec", "commons-logging")
     hadoop: Dependency = (
@@ -51,7 +51,7 @@ def s3a_jars(cache: Path) -> list[Path]:
 
 
 def spark_jars() -> Path:
-    """The directory of the jars in Spark's own package."""
+    """Returns the directory of PySpark's own jars."""
     found = importlib.util.find_spec("pyspark")
     if found is None or found.origin is None:
         raise SparkMissing("pyspark")
@@ -76,7 +76,7 @@ def _jars(folder: Path, dependencies: Sequence[Dependency]) -> list[Path]:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Another process may fetch the same jars; it is waited for."""
+    """Waits for another process that fetches the same jars."""
     with path.open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -1,6 +1,6 @@
-"""A real S3 server on 127.0.0.1 for tests: moto's, in a process of its own, with one bucket.
+"""A real S3 server on 127.0.0.1 for tests: moto's, as a process, with one bucket.
 
-What is written there is kept in memory and is gone when the server stops. It checks no keys.
+Objects are kept in memory until the server stops. Keys are not checked.
 """
 
 import os
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from dovemq.testing.daemons import Daemon
+from dovemq.testing.daemons import Daemon, LocalService
 
 HOST: Final = "127.0.0.1"
 REGION: Final = "us-east-1"
@@ -19,40 +19,33 @@ ACCESS_KEY: Final = "testing"
 _LISTENS: Final = re.compile(r"Running on http://127\.0\.0\.1:(\d+)")
 
 
-class LocalS3:
+class LocalS3(LocalService):
     """`with LocalS3(directory) as s3:` then `s3.uri("trace")`; the log is in the directory.
 
-    Programs find their keys in `env`.
+    `env` has the keys for programs.
     """
 
     def __init__(self, directory: Path, bucket: str = "dovemq") -> None:
+        super().__init__(directory)
         self.bucket = bucket
-        self._directory = directory
-        self._daemon: Daemon | None = None
         self._port = ""
 
-    def start(self) -> "LocalS3":
-        self._directory.mkdir(parents=True, exist_ok=True)
+    def launch(self) -> None:
         command = (sys.executable, "-m", "moto.server", "-H", HOST, "-p", "0")
-        self._daemon = Daemon(command, os.environ, self._directory / "s3.log")
-        try:
-            self._port = self._daemon.await_line(_LISTENS)[1]
-            self.files.create_dir(self.bucket)
-        except BaseException:
-            self.stop()
-            raise
-        return self
+        self.daemon = Daemon(command, os.environ, self.directory / "s3.log")
+        self._port = self.daemon.await_line(_LISTENS)[1]
+        self.files.create_dir(self.bucket)
 
     def stop(self) -> None:
-        """The port is refused from now on, and all objects are gone."""
-        if self._daemon is not None:
-            self._daemon.kill()
-            self._daemon = None
+        """Stops the server, also a frozen one; all objects are lost."""
+        if self.daemon is not None:
+            self.daemon.kill()
+            self.daemon = None
 
     def freeze(self) -> None:
-        """Connections are accepted from now on, and never answered."""
-        assert self._daemon is not None, "the server is not running"
-        self._daemon.process.send_signal(signal.SIGSTOP)
+        """Stops answering; connections are still accepted."""
+        assert self.daemon is not None, "the server is not running"
+        self.daemon.process.send_signal(signal.SIGSTOP)
 
     @property
     def endpoint(self) -> str:
@@ -60,7 +53,8 @@ class LocalS3:
 
     @property
     def env(self) -> dict[str, str]:
-        """For programs that use AWS's libraries; without the last they look for a cloud."""
+        """The environment of programs that use AWS libraries; the last entry disables the
+        metadata service."""
         return {
             "AWS_ACCESS_KEY_ID": ACCESS_KEY,
             "AWS_SECRET_ACCESS_KEY": ACCESS_KEY,
@@ -68,7 +62,7 @@ class LocalS3:
         }
 
     def uri(self, prefix: str) -> str:
-        """As Arrow and `dovemq serve --trace` take it."""
+        """Returns a URI for Arrow and `dovemq serve --trace`."""
         options = f"endpoint_override={self.endpoint}&scheme=http&region={REGION}"
         return f"s3://{self.bucket}/{prefix}?{options}"
 
@@ -90,7 +84,7 @@ class LocalS3:
 
     @property
     def files(self) -> Any:
-        """The whole server as a file system of Arrow; paths begin with the bucket."""
+        """The server as an Arrow file system; paths start with the bucket."""
         from pyarrow.fs import S3FileSystem
 
         return S3FileSystem(
@@ -101,9 +95,3 @@ class LocalS3:
             endpoint_override=self.endpoint,
             allow_bucket_creation=True,
         )
-
-    def __enter__(self) -> "LocalS3":
-        return self.start()
-
-    def __exit__(self, *error: object) -> None:
-        self.stop()

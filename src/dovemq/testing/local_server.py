@@ -1,7 +1,6 @@
-"""A real `dovemq serve` process on free ports, for tests that need one.
+"""A real `dovemq serve` process on free ports, for tests.
 
-Owns the process alone: its data directory is given and stays. Readiness is the line of JSON that
-the server prints once it listens; nothing sleeps.
+The data directory is given, and stays. The server is ready when it prints its line of JSON.
 """
 
 from typing import Any
@@ -18,7 +17,7 @@ class LocalServer(ServerProcess):
 
     @property
     def access_key(self) -> AccessKey:
-        """The root key of its data directory."""
+        """The root key of the data directory."""
         return read_key(key_path(self.data), self.announced.account)
 
     @property
@@ -34,7 +33,7 @@ class LocalServer(ServerProcess):
 
     @property
     def env(self) -> dict[str, str]:
-        """What `dovemq env` exports, and the admin API, which here is not on the next port."""
+        """The variables of `dovemq env`, and the URL of the admin API."""
         key = self.access_key
         return {
             "AWS_ENDPOINT_URL_DOVEMQ": self.admin_url,

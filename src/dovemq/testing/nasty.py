@@ -1,8 +1,8 @@
-"""A store that does, under a seed, whatever a store may: the worst that `core/ports.py` allows.
+"""A store that does, from a seed, the worst that `core/ports.py` allows.
 
-Wraps another store. Calls are late and overtake each other, requests and replies are lost,
-messages become visible later than they were sent and in another order, the store stands still,
-leases are forgotten. It invents nothing: what it answers, the store inside has done.
+It wraps another store. Calls are delayed and reordered, requests and replies are lost, messages
+become visible late, the store pauses, leases are lost. It never answers what the inner store has
+not done.
 """
 
 import asyncio
@@ -35,18 +35,17 @@ T = TypeVar("T")
 
 
 class AnswerLost(UnavailableError):
-    """The caller hears nothing more; the call was done, or it was not."""
+    """The answer was lost; the call was done or not."""
 
     def __init__(self) -> None:
         super().__init__("no answer from the store")
 
 
 class Nature(Struct, frozen=True):
-    """How nasty a store is: chances per call, and times in milliseconds.
+    """The faults of a store: probabilities per call, and times in milliseconds.
 
-    `delay_ms_max`: before and after each call. `late_ms_max`: until a message is visible.
-    `pause`: the whole store stands still for up to `pause_ms_max`. `crash`: all leases are
-    forgotten, as a killed process would, and the call is lost.
+    `delay_ms_max`: before and after each call. `late_ms_max`: until a message is visible. `pause`:
+    the whole store stops for up to `pause_ms_max`. `crash`: all leases and the call are lost.
     """
 
     request_lost: float = 0.0
@@ -62,13 +61,13 @@ CALM = Nature()
 
 
 class NastyStore:
-    """`nature` may be changed at any time: a store that is calm lets a run come to its end."""
+    """`nature` may be changed at any time; a calm store lets a run end."""
 
     def __init__(self, store: Store, nature: Nature, rng: random.Random, clock: Clock) -> None:
         self.receipt_key = store.receipt_key
         self.nature = nature
         self.deeds: dict[str, int] = {}
-        """How often each nasty thing was done."""
+        """How often each fault happened."""
         self._store = store
         self._rng = rng
         self._clock = clock
@@ -103,7 +102,7 @@ class NastyStore:
         return self._clock.now_ms()
 
     async def arrive(self) -> None:
-        """The way of a request to the store."""
+        """Delays or loses a request on its way to the store."""
         nature = self.nature
         await _wait(self.up_to(nature.delay_ms_max))
         loop = asyncio.get_running_loop()
@@ -119,14 +118,15 @@ class NastyStore:
             raise AnswerLost()
 
     async def answer(self) -> None:
-        """The way of a reply from the store."""
+        """Delays or loses a reply."""
         await _wait(self.up_to(self.nature.delay_ms_max))
         if self.happens("reply lost", self.nature.reply_lost):
             raise AnswerLost()
 
 
 class NastyPartition:
-    """The time of a call is that of its arrival, not that of the asking: it may have been late."""
+    """A call has the time of its arrival at the store, which may be later than that of its
+    request."""
 
     def __init__(self, store: NastyStore, inner: Partition) -> None:
         self.inner = inner
@@ -182,7 +182,7 @@ class NastyPartition:
         return self.inner.watch(wake)
 
     async def forget_leases(self) -> None:
-        """What was leased is visible again; its receives stay counted."""
+        """Makes leased messages visible again; their receive counts stay."""
         held, self._leases = list(self._leases.values()), {}
         await self.inner.extend([(receipt, 0) for receipt in held], self._store.now_ms())
 
@@ -203,7 +203,7 @@ async def _wait(ms: int) -> None:
 
 
 def natures() -> dict[str, Nature]:
-    """Natures worth meeting, each by itself and all together."""
+    """Returns natures for tests, each fault alone and all together."""
     alone: dict[str, dict[str, Any]] = {
         "slow": {"delay_ms_max": 40},
         "lost requests": {"request_lost": 0.2, "delay_ms_max": 5},

@@ -1,4 +1,4 @@
-"""The pytest plugin: `dovemq_server`, a server of one's own for the tests of a program."""
+"""The pytest plugin: `dovemq_server`, a server for the tests of a program."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 def dovemq_server(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[LocalServer]":
     """A real server on free ports with an empty data directory, for the whole session.
 
-    `boto3.client("sqs", **dovemq_server.boto3_kwargs)` talks to it; `dovemq_server.env` is for
-    processes. Tests that share it should name their queues apart.
+    `boto3.client("sqs", **dovemq_server.boto3_kwargs)` connects to it; `dovemq_server.env` is for
+    processes. Tests that share it should use different queue names.
     """
-    # Only now: a session that does not ask for a server does not pay for it.
+    # Imported here, so that only sessions with a server pay for it.
     from dovemq.testing.local_server import LocalServer
 
     with LocalServer(tmp_path_factory.mktemp("dovemq") / "data") as server:

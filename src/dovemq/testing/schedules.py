@@ -1,7 +1,6 @@
-"""Schedules: senders and receivers on a service over a nasty store, and the account of it all.
+"""Schedules: senders and receivers on a service over a nasty store, judged by the checker.
 
-One seed is one schedule: who waits how long, what is lost, what is repeated. Clients keep journals
-in memory, and the checker of `dovemq load` judges them. Time is virtual.
+A seed decides all delays, losses and repetitions. Clients keep journals in memory. Time is virtual.
 """
 
 import asyncio
@@ -20,21 +19,20 @@ from dovemq.core.sending import new_draft
 from dovemq.load.checker import Rules, check
 from dovemq.load.contents import Label, crc32, label_of, new_body
 from dovemq.load.journals import ReceiverJournal, SenderJournal
-from dovemq.load.judgement import Slack
+from dovemq.load.judgement import CheckReport, Slack
 from dovemq.load.reading import Kept
-from dovemq.load.report import Report
 from dovemq.load.rows import Slot
 from dovemq.service import Service, build_service
 from dovemq.service.attempts import Delivery
 from dovemq.stores.memory import MemoryStore
+from dovemq.testing.clock import VirtualLoop, run_virtually
 from dovemq.testing.nasty import CALM, NastyStore, Nature
-from dovemq.testing.virtual import VirtualLoop, run_virtually
 
 RUN: Final = "schedule"
 ACCOUNT: Final = "000000000000"
 BUSY_MS_MAX: Final = 5
 IDLE_MS_MAX: Final = 50
-"""Pauses of a receiver before it asks again."""
+"""The longest pauses of a receiver before its next request."""
 MS_US: Final = 1_000
 EXACT: Final = Slack(lease_us=0)
 """Virtual time is exact to the millisecond, and there is one clock."""
@@ -43,13 +41,13 @@ NewStore = Callable[[random.Random], Store]
 
 
 class Workload(Struct, frozen=True):
-    """What clients do. Times are milliseconds; each pause is drawn up to its maximum.
+    """The work of the clients. Times are milliseconds; pauses are random up to their maximum.
 
-    `repeats_max`: how often a send of unknown outcome is repeated before it is given up.
-    `neglect`: the chance that a receiver forgets what it received. `quits`: the chance that it
-    goes away in the middle of a receive. `receives_max` gives the queue a dead-letter queue,
-    which is received from too. `drain_ms_max`: how long receivers go on after the last send if
-    the queue does not get empty before; longer than an exhausted message is hidden.
+    `repeats_max`: how often a send without an answer is repeated. `neglect`: the probability that a
+    receiver does not settle what it received. `quits`: the probability that it cancels a receive.
+    `receives_max` adds a dead-letter queue, which is received from too. `drain_ms_max`: how long
+    receivers continue after the last send while the queue is not empty; longer than an exhausted
+    message is hidden.
     """
 
     senders: int = 2
@@ -74,12 +72,12 @@ class Workload(Struct, frozen=True):
 
 
 class Played(Struct, frozen=True):
-    """What clients saw, and how often the store was nasty."""
+    """The journals of the clients, and the number of faults by kind."""
 
     journals: tuple[Kept, Kept]
     deeds: dict[str, int]
 
-    def report(self, rules: Rules) -> Report:
+    def report(self, rules: Rules) -> CheckReport:
         return check(self.journals, rules)
 
 
@@ -102,12 +100,7 @@ class Schedule:
     """One run: a service over the store, its clients, and their journals."""
 
     def __init__(
-        self,
-        seed: int,
-        nature: Nature,
-        workload: Workload,
-        new_store: NewStore,
-        clock: VirtualLoop,
+        self, seed: int, nature: Nature, workload: Workload, new_store: NewStore, clock: VirtualLoop
     ) -> None:
         self._rng = random.Random(seed)
         self._clock = clock
@@ -160,7 +153,7 @@ class Schedule:
         return [await self._service.queues.create(key, changes, {}), *queues]
 
     async def _drained(self, queues: Sequence[Queue]) -> None:
-        """Until the store inside is empty, or the time is over."""
+        """Waits until the inner store is empty, or the time is over."""
         until_ms = self._clock.now_ms() + self._workload.drain_ms_max
         while self._clock.now_ms() < until_ms:
             await self._pause(self._workload.lease_ms)
@@ -179,7 +172,7 @@ class Schedule:
             await self._pause(self._drawn(self._workload.send_pause_ms_max))
 
     async def _send(self, queue: Queue, sender: int, send_seq: int, body: str) -> bool:
-        """Whether an answer came."""
+        """Tells whether there was an answer."""
         draft = new_draft(
             queue,
             message_id=self._new_id(),
@@ -202,7 +195,8 @@ class Schedule:
     async def _receive_all(self, queues: Sequence[Queue], receiver: int) -> None:
         deliveries: Sequence[Delivery] = ()
         for queue in itertools.cycle(queues):
-            # The asking must be later than the answer before it: the checker goes by the clock.
+            # The request must be later than the last answer, because the checker compares their
+            # times.
             await self._pause(1 + self._drawn(BUSY_MS_MAX if deliveries else IDLE_MS_MAX))
             quits = self._sending and self._rng.random() < self._workload.quits
             asked_us = self._now_us()
@@ -210,11 +204,11 @@ class Schedule:
                 deliveries = await self._received(queue, quits)
             except (UnavailableError, TimeoutError):
                 continue
-            told = [self._tell(receiver, each, asked_us) for each in deliveries]
+            slots = [self._record(receiver, each, asked_us) for each in deliveries]
             neglected = self._sending and self._rng.random() < self._workload.neglect
             if deliveries and not neglected:
                 await self._pause(self._drawn(self._workload.work_ms_max))
-                await self._settle(queue, deliveries, told)
+                await self._settle(queue, deliveries, slots)
 
     async def _received(self, queue: Queue, quits: bool) -> list[Delivery]:
         workload = self._workload
@@ -226,7 +220,7 @@ class Schedule:
         async with asyncio.timeout(self._drawn(30) / 1_000):
             return await receive
 
-    def _tell(self, receiver: int, delivery: Delivery, asked_us: int) -> Slot:
+    def _record(self, receiver: int, delivery: Delivery, asked_us: int) -> Slot:
         message = delivery.lease.message
         label = label_of(message.body)
         assert label is not None, "a message of another kind is in the queue"
@@ -245,18 +239,18 @@ class Schedule:
         )
 
     async def _settle(
-        self, queue: Queue, deliveries: Sequence[Delivery], told: Sequence[Slot]
+        self, queue: Queue, deliveries: Sequence[Delivery], slots: Sequence[Slot]
     ) -> None:
-        for slot in told:
+        for slot in slots:
             self._receives.settling(slot, self._now_us())
         receipts = [delivery.receipt for delivery in deliveries]
         try:
             answers = await self._service.messages.settle(queue, receipts)
         except UnavailableError:
             return
-        for slot, refusal in zip(told, answers, strict=True):
-            tell = self._receives.settle_refused if refusal else self._receives.settled
-            tell(slot, self._now_us())
+        for slot, refusal in zip(slots, answers, strict=True):
+            record = self._receives.settle_refused if refusal else self._receives.settled
+            record(slot, self._now_us())
 
     async def _pause(self, ms: int) -> None:
         await asyncio.sleep(ms / 1_000)

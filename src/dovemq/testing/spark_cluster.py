@@ -1,18 +1,17 @@
-"""A real standalone Spark cluster on this machine, from the installed package alone.
+"""A real standalone Spark cluster on this machine, from the installed PySpark alone.
 
-A master and its workers, each a process of its own on a free port of 127.0.0.1; what they write
-lies in one directory. Whoever is on this machine can use it: it is for tests and trials.
+A master and its workers are processes on free ports of 127.0.0.1, with all files in one directory.
+Everybody on this machine can use it: it is for tests and trials.
 """
 
-import importlib.util
 import os
 import re
 from pathlib import Path
 from typing import Final
 
-from dovemq.pipeline.errors import SparkMissing
-from dovemq.pipeline.java import check_java
-from dovemq.testing.daemons import Daemon
+from dovemq.pipeline.session import check_java
+from dovemq.testing.daemons import Daemon, LocalService
+from dovemq.testing.hadoop_jars import spark_jars
 
 HOST: Final = "127.0.0.1"
 _PACKAGE: Final = "org.apache.spark.deploy"
@@ -25,64 +24,51 @@ _LAUNCHED: Final = re.compile(r"Launching executor (\S+)/(\d+) on worker worker-
 _QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
-class SparkCluster:
+class SparkCluster(LocalService):
     """`with SparkCluster(directory) as cluster:` then `cluster.master_url`.
 
-    `memory` and `cores` are what each worker has to give to executors. At the end no process of
-    it is left, executors among them.
+    `memory` and `cores` are those of each worker. At the end no process is left, executors
+    included.
     """
 
     def __init__(
         self, directory: Path, workers: int = 2, cores: int = 1, memory: str = "1g"
     ) -> None:
-        self.directory = directory
+        super().__init__(directory)
         self._count = workers
         self._offer = ("--cores", str(cores), "--memory", memory)
-        self._master: Daemon | None = None
         self._workers: list[Daemon] = []
 
-    def start(self) -> "SparkCluster":
+    def launch(self) -> None:
         check_java()
-        try:
-            self._master = self._started("Master", "master", "--port", "0")
-            for pattern in (_MASTER_URL, _MASTER_PAGE, _LEADS):
-                self._master.await_line(pattern)
-            for number in range(self._count):
-                place = self.directory / f"worker-{number}"
-                self._workers.append(
-                    self._started(
-                        "Worker",
-                        place.name,
-                        *self._offer,
-                        *("--work-dir", str(place)),
-                        self.master_url,
-                    )
-                )
-            for worker in self._workers:
-                worker.await_line(_REGISTERED)
-        except BaseException:
-            self.stop()
-            raise
-        return self
+        self.daemon = self._started("Master", "master", "--port", "0")
+        for pattern in (_MASTER_URL, _MASTER_PAGE, _LEADS):
+            self.daemon.await_line(pattern)
+        for number in range(self._count):
+            work = self.directory / f"worker-{number}"
+            offer = (*self._offer, "--work-dir", str(work), self.master_url)
+            self._workers.append(self._started("Worker", work.name, *offer))
+        for worker in self._workers:
+            worker.await_line(_REGISTERED)
 
     def stop(self) -> None:
-        daemons = [*self._workers, *([self._master] if self._master else [])]
-        self._workers, self._master = [], None
+        daemons = [*self._workers, *([self.daemon] if self.daemon else [])]
+        self._workers, self.daemon = [], None
         for daemon in daemons:
             daemon.ask_to_end()
         for daemon in daemons:
             daemon.end()
 
     def wait(self) -> int:
-        """Until the master ends; its exit code."""
+        """Waits until the master ends, and returns its exit code."""
         return self._lead.process.wait()
 
     def kill_worker(self, number: int) -> None:
-        """SIGKILL, to its executors too: as if its machine had lost power."""
+        """Kills a worker and its executors, as a power loss of its machine would."""
         self._workers[number].kill()
 
     def worker_of(self, application: str, executor: str) -> int:
-        """The number of the worker on which that executor was started."""
+        """Returns the number of the worker that runs an executor."""
         ports = [int(worker.await_line(_WORKER_PORT)[1]) for worker in self._workers]
         for name, number, port in _LAUNCHED.findall(self._lead.log_text()):
             if (name, number) == (application, executor):
@@ -95,17 +81,16 @@ class SparkCluster:
 
     @property
     def page_url(self) -> str:
-        """The master's own page for browsers."""
+        """The web page of the master."""
         return self._lead.await_line(_MASTER_PAGE)[1]
 
     @property
     def _lead(self) -> Daemon:
-        assert self._master is not None, "the cluster is not running"
-        return self._master
+        assert self.daemon is not None, "the cluster is not running"
+        return self.daemon
 
     def _started(self, kind: str, name: str, *args: str) -> Daemon:
-        home = _spark_home()
-        self.directory.mkdir(parents=True, exist_ok=True)
+        home = spark_jars().parent
         settings = self.directory / "conf"
         settings.mkdir(exist_ok=True)
         environment = {
@@ -127,16 +112,3 @@ class SparkCluster:
             "0",
         )
         return Daemon((*command, *args), environment, self.directory / f"{name}.log")
-
-    def __enter__(self) -> "SparkCluster":
-        return self.start()
-
-    def __exit__(self, *error: object) -> None:
-        self.stop()
-
-
-def _spark_home() -> Path:
-    found = importlib.util.find_spec("pyspark")
-    if found is None or found.origin is None:
-        raise SparkMissing("pyspark")
-    return Path(found.origin).parent

@@ -1,4 +1,4 @@
-"""A queue in memory behind the client's methods, with leases in a time that tests turn."""
+"""A queue in memory behind the client's methods, with leases in a time that tests advance."""
 
 import asyncio
 import random
@@ -14,7 +14,7 @@ class Crash(BaseException):
 
 
 class FakeQueue:
-    """FIFO queues refuse the receipts of leases that have ended; standard ones take them."""
+    """FIFO queues refuse receipts of leases that have ended; standard queues accept them."""
 
     def __init__(self, *, fifo: bool = False) -> None:
         self.fifo = fifo
@@ -54,7 +54,7 @@ class FakeQueue:
         return True
 
     def holds(self, receipt: str) -> bool:
-        """Whether it is that of the lease which lasts now."""
+        """Tells whether the receipt is that of the current lease."""
         message_id, _, number = receipt.partition("#")
         until, count = self.messages.get(message_id, (0.0, 0))
         return until > self.now and count == int(number)
@@ -67,7 +67,7 @@ def no_interference() -> None:
 class FakeClient(SqsClient):
     """`interfere` is called before and after each request takes effect.
 
-    A client whose process ended asks nothing more.
+    A client whose process has ended sends no request.
     """
 
     def __init__(self, queue: FakeQueue, interfere: Callable[[], None] = no_interference) -> None:
@@ -125,7 +125,7 @@ def _answer(done: Sequence[bool]) -> BatchResponse:
 
 
 class Trouble:
-    """At random: the process ends, an answer is lost, or time passes until leases end."""
+    """Random faults: the process ends, an answer is lost, or leases end."""
 
     def __init__(self, queue: FakeQueue, rng: random.Random, lease_seconds: float) -> None:
         self._queue = queue

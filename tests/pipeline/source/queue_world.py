@@ -1,4 +1,4 @@
-"""A server and its queues, and the processes that work on them."""
+"""A server with queues, and the processes that use them."""
 
 import asyncio
 import os
@@ -40,7 +40,7 @@ class QueueWorld:
         return bodies
 
     def bodies(self, queue: str) -> list[str]:
-        """What lies in it, without receiving it."""
+        """Returns the bodies in the queue without receiving them."""
         found: list[str] = []
         after = 0
         account = self.server.announced.account
@@ -81,7 +81,7 @@ def _entry(queue: str, body: str) -> SendEntry:
 
 
 def kill_source_process() -> bool:
-    """The one beside the driver that receives; whether there was one."""
+    """Kills the receiving process beside the driver; tells whether there was one."""
     found = processes_of(os.getpid(), b"python_streaming_source_runner")
     for pid in found:
         os.kill(pid, signal.SIGKILL)
@@ -89,7 +89,7 @@ def kill_source_process() -> bool:
 
 
 def processes_of(root: int, word: bytes) -> list[int]:
-    """Those below `root` with that word in their command."""
+    """Returns the processes below `root` with that word in their command."""
     return [pid for pid in _descendants(root) if word in _command(pid)]
 
 

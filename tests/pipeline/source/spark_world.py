@@ -41,7 +41,8 @@ class SparkWorld(QueueWorld):
         sink: Sink,
         disturb: Callable[[StreamingQuery], None] = lambda query: None,
     ) -> int:
-        """Until the queue is empty; how often the query failed and was started again."""
+        """Runs until the queue is empty, and returns how often the query failed and was
+        restarted."""
         failures = 0
         query = sink(rows(), self.folder / "checkpoint")
         for _ in range(BREATHS_MAX):

@@ -1,19 +1,21 @@
-"""A fake queue, a staging location, and what Spark's driver and tasks do with them."""
+"""A fake queue, a staging folder, and the actions of Spark's driver and tasks."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dovemq.pipeline.source.folders import LocalStagingFolder, StagingFolder
 from dovemq.pipeline.source.keeping import Keeper
-from dovemq.pipeline.source.options import Pace
-from dovemq.pipeline.source.places import LocalPlace, Place
-from dovemq.pipeline.source.slots import Filling
+from dovemq.pipeline.source.options import ReceiveOptions
+from dovemq.pipeline.source.slots import SlotFiller
 from dovemq.pipeline.source.staging import Epoch, Promise, Slot, Staging
 from dovemq.testing.clock import ManualClock
 from tests.pipeline.source.fake_queue import FakeClient, FakeQueue
 
-PACE = Pace(lease_seconds=30, heartbeat_seconds=10, wait_seconds=0, receivers=2, receives=2)
+PACE = ReceiveOptions(
+    lease_seconds=30, heartbeat_seconds=10, wait_seconds=0, receivers=2, receives=2
+)
 QUEUE = "http://queue/000000000000/orders"
 
 T = TypeVar("T")
@@ -33,18 +35,18 @@ class World:
         folder: Path,
         *,
         fifo: bool = False,
-        pace: Pace = PACE,
-        place: Callable[[], Place] | None = None,
+        pace: ReceiveOptions = PACE,
+        place: Callable[[], StagingFolder] | None = None,
     ) -> None:
         self.queue = FakeQueue(fifo=fifo)
         self.folder = folder
         self.interfere: Callable[[], None] = lambda: None
         self.pace = pace
-        self.new_place = place or (lambda: LocalPlace(folder))
+        self.new_place = place or (lambda: LocalStagingFolder(folder))
         self._staging: Staging | None = None
 
     def start(self) -> Keeper:
-        """As a process beside the driver would that finds what an earlier one has left."""
+        """Starts a keeper as a new process beside the driver would."""
         self.end()
         self._staging = Staging(self.new_place(), QUEUE)
         return Keeper(self.client(), QUEUE, self._staging, self.pace, ManualClock(), no_pause)
@@ -58,9 +60,9 @@ class World:
         return FakeClient(self.queue, lambda: self.interfere())
 
     async def read(self, slot: Slot, columns: Sequence[str] = ("message_id",)) -> list[str]:
-        """One attempt of a task."""
+        """Runs one attempt of a task."""
         place = self.new_place()
-        filling = Filling(self.client(), QUEUE, place, self.pace, columns, no_pause)
+        filling = SlotFiller(self.client(), QUEUE, place, self.pace, columns, no_pause)
         entry = await filling.filled(slot)
         return [
             value
@@ -69,6 +71,6 @@ class World:
         ]
 
     async def read_all(self, promise: Promise) -> list[str]:
-        """All tasks of a batch at the same time."""
+        """Runs all tasks of a batch at the same time."""
         found = await asyncio.gather(*(self.read(slot) for slot in promise.shares()))
         return sorted(message_id for part in found for message_id in part)

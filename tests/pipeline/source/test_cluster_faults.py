@@ -24,11 +24,11 @@ ROUNDS = 1 if COUNT < 10_000 else 3
 LOOK_SECONDS = 0.2
 LOOKS_MAX = 10_000
 
-pytestmark = pytest.mark.timeout(600 + COUNT // 50)
+pytestmark = pytest.mark.timeout(1_500 + COUNT // 50)
 
 
 class Program:
-    """The driver: a process that is killed with all that it started, and started again."""
+    """The driver: a process that is killed with all its children, and started again."""
 
     def __init__(self, settings: Settings, log: Path) -> None:
         self._settings = msgspec.json.encode(settings)
@@ -65,7 +65,7 @@ class Program:
 
 
 def _kill_executor() -> None:
-    """The master has another one started."""
+    """Kills an executor; the master starts another one."""
     executors = processes_of(os.getpid(), b"CoarseGrainedExecutorBackend")
     assert executors, "no executor runs"
     os.kill(executors[-1], signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Queues read and written by a real Spark from a real server."""
+"""Queues of a real server, read and written by a real Spark."""
 
 import io
 import json
@@ -17,7 +17,7 @@ from dovemq.sqs.shapes import AttributeValue, SendMessageRequest
 from tests.pipeline.source.queue_world import FIFO
 from tests.pipeline.source.spark_world import SparkWorld
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(1_500)
 
 GUIDE = Path(__file__).parents[3] / "docs/how-to/spark-queues.md"
 ATTRIBUTES = {
@@ -77,7 +77,7 @@ def test_messages_pass_a_stream_with_all_that_they_have(world: SparkWorld) -> No
     assert message.attributes["MessageDeduplicationId"].endswith("/0/0/0")
 
 
-def test_available_now_reads_what_is_there_in_batches_of_the_limit(world: SparkWorld) -> None:
+def test_available_now_reads_all_messages_in_batches_of_the_limit(world: SparkWorld) -> None:
     queue = world.new_queue()
     sent = world.fill(queue, 250)
     seen: list[list[str]] = []
@@ -116,7 +116,7 @@ def test_the_progress_of_a_stream_counts_its_messages(world: SparkWorld) -> None
 
 
 def _last_words(error: BaseException) -> str:
-    """Of what Spark shows before the plan of a stream."""
+    """Returns the end of Spark's message, before the plan of a stream."""
     text = str(error).partition("=== Streaming Query ===")[0].partition("JVM stacktrace")[0]
     return text[-600:]
 
@@ -192,7 +192,7 @@ def test_a_batch_that_is_written_again_doubles_nothing_on_a_fifo_queue(world: Sp
         ({"body": "se\x01cret body", "group_id": "g"}, {}, "partition 0: row 0: Invalid"),
     ],
 )
-def test_what_cannot_be_written_is_told_without_a_body(
+def test_refused_rows_are_reported_without_a_body(
     world: SparkWorld, columns: dict[str, str], options: dict[str, str], told: str
 ) -> None:
     queue = world.new_queue(fifo=True)

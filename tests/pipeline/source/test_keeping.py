@@ -1,4 +1,4 @@
-"""Epochs on a queue that redelivers, with processes that end anywhere."""
+"""Epochs on a queue that redelivers, with processes that end at any time."""
 
 import asyncio
 import contextlib
@@ -12,13 +12,13 @@ import pytest
 
 from dovemq.client import ClientError, Unreachable
 from dovemq.pipeline.source.errors import StagingStrange
+from dovemq.pipeline.source.folders import LocalStagingFolder
 from dovemq.pipeline.source.keeping import Keeper
-from dovemq.pipeline.source.options import Pace
-from dovemq.pipeline.source.places import LocalPlace
+from dovemq.pipeline.source.options import ReceiveOptions
 from dovemq.pipeline.source.staging import Promise, Slot, Staging
 from dovemq.testing.clock import START_MS, ManualClock
 from tests.pipeline.source.fake_queue import Crash, FakeClient, Trouble
-from tests.pipeline.source.staged_world import PACE, QUEUE, World, no_pause, run
+from tests.pipeline.source.staged_world import PACE, QUEUE, World, no_pause
 
 SEEDS = range(int(os.environ.get("DOVETEST_SCHEDULES", "30")))
 ATTEMPTS = 3
@@ -44,37 +44,31 @@ def world(new_world: NewWorld) -> World:
     return new_world()
 
 
-def test_epochs_hold_what_the_limit_lets_in_and_are_settled_when_the_next_is_planned(
+async def test_epochs_respect_the_limit_and_are_settled_when_the_next_is_planned(
     world: World,
 ) -> None:
     world.queue.send(*"abcdefghijklmno")
 
-    async def work() -> None:
-        keeper = world.start()
-        first = await keeper.offer(keeper.settled, 12)
-        assert (first.epoch, first.slots, first.count) == (1, 2, 12)
-        assert await world.read_all(first) == list("abcdefghijkl")
-        second = await keeper.offer(first, 12)
-        assert (second.epoch, second.slots) == (2, 1)
-        assert list(world.queue.messages) == list("mno")
-        assert await world.read_all(second) == list("mno")
-        assert await keeper.offer(second, 12) == second
-        assert world.queue.messages == {}
-
-    run(work())
+    keeper = world.start()
+    first = await keeper.offer(keeper.settled, 12)
+    assert (first.epoch, first.slots, first.count) == (1, 2, 12)
+    assert await world.read_all(first) == list("abcdefghijkl")
+    second = await keeper.offer(first, 12)
+    assert (second.epoch, second.slots) == (2, 1)
+    assert list(world.queue.messages) == list("mno")
+    assert await world.read_all(second) == list("mno")
+    assert await keeper.offer(second, 12) == second
+    assert world.queue.messages == {}
     assert sorted(os.listdir(world.folder)) == ["lock", "state.json"]
 
 
-def test_an_empty_queue_promises_nothing(world: World) -> None:
-    async def work() -> None:
-        keeper = world.start()
-        assert await keeper.offer(keeper.settled, 12) == keeper.settled
-
-    run(work())
+async def test_an_empty_queue_promises_nothing(world: World) -> None:
+    keeper = world.start()
+    assert await keeper.offer(keeper.settled, 12) == keeper.settled
 
 
-def test_an_empty_queue_is_looked_at_until_the_wait_is_over(new_world: NewWorld) -> None:
-    world = new_world(pace=Pace(wait_seconds=2))
+async def test_an_empty_queue_is_looked_at_until_the_wait_is_over(new_world: NewWorld) -> None:
+    world = new_world(pace=ReceiveOptions(wait_seconds=2))
     pauses = []
 
     async def pause(seconds: float) -> None:
@@ -82,111 +76,97 @@ def test_an_empty_queue_is_looked_at_until_the_wait_is_over(new_world: NewWorld)
         if len(pauses) == 5:
             world.queue.send("a")
 
-    async def work() -> None:
-        staging = Staging(LocalPlace(world.folder), QUEUE)
-        keeper = Keeper(world.client(), QUEUE, staging, world.pace, ManualClock(), pause)
-        assert (await keeper.offer(keeper.settled, 12)).epoch == 1
-        staging.close()
-
-    run(work())
+    staging = Staging(LocalStagingFolder(world.folder), QUEUE)
+    keeper = Keeper(world.client(), QUEUE, staging, world.pace, ManualClock(), pause)
+    assert (await keeper.offer(keeper.settled, 12)).epoch == 1
+    staging.close()
     assert len(pauses) == 5
 
 
-def test_a_logged_promise_keeps_its_slots_when_options_change(new_world: NewWorld) -> None:
+async def test_a_logged_promise_keeps_its_slots_when_options_change(new_world: NewWorld) -> None:
     world = new_world()
     world.queue.send(*map(str, range(40)))
 
-    async def work() -> None:
-        keeper = world.start()
-        promise = await keeper.offer(keeper.settled, 40)
-        first = await world.read(promise.shares()[0])
-        world.pace = Pace(wait_seconds=0, receivers=7, count_max=3)
-        again = world.start()
-        again.check(promise)
-        assert len(promise.shares()) == 2
-        assert len(await world.read_all(promise)) == 40
-        assert await world.read(promise.shares()[0]) == first
-        assert await again.offer(promise, 3) == promise
-
-    run(work())
+    keeper = world.start()
+    promise = await keeper.offer(keeper.settled, 40)
+    first = await world.read(promise.shares()[0])
+    world.pace = ReceiveOptions(wait_seconds=0, receivers=7, count_max=3)
+    again = world.start()
+    again.check(promise)
+    assert len(promise.shares()) == 2
+    assert len(await world.read_all(promise)) == 40
+    assert await world.read(promise.shares()[0]) == first
+    assert await again.offer(promise, 3) == promise
     assert world.queue.messages == {}
 
 
-def test_slots_that_nobody_read_are_offered_again_with_all_their_rows(new_world: NewWorld) -> None:
-    world = new_world(pace=Pace(wait_seconds=0, receivers=3))
+async def test_slots_that_were_not_read_are_offered_again_with_all_rows(
+    new_world: NewWorld,
+) -> None:
+    world = new_world(pace=ReceiveOptions(wait_seconds=0, receivers=3))
     world.queue.send(*map(str, range(30)))
 
-    async def work() -> None:
-        keeper = world.start()
-        before = await keeper.offer(keeper.settled, 30)
-        staged = await world.read_all(before)
-        world.pace = Pace(wait_seconds=0, receivers=1)
-        again = world.start()
-        promise = await again.offer(again.settled, 30)
-        assert (promise.epoch, promise.slots) == (1, 3)
-        assert await world.read_all(promise) == staged
-
-    run(work())
+    keeper = world.start()
+    before = await keeper.offer(keeper.settled, 30)
+    staged = await world.read_all(before)
+    world.pace = ReceiveOptions(wait_seconds=0, receivers=1)
+    again = world.start()
+    promise = await again.offer(again.settled, 30)
+    assert (promise.epoch, promise.slots) == (1, 3)
+    assert await world.read_all(promise) == staged
 
 
-def test_a_message_whose_receipt_is_refused_is_owed_and_not_read_twice(
+async def test_a_message_whose_receipt_is_refused_is_owed_and_not_read_twice(
     new_world: NewWorld,
 ) -> None:
     world = new_world(fifo=True)
     world.queue.send("a", "b")
 
-    async def work() -> None:
-        keeper = world.start()
-        first = await keeper.offer(keeper.settled, 10)
-        assert await world.read_all(first) == ["a", "b"]
-        world.queue.now += 31
-        world.queue.send("c")
-        second = await keeper.offer(first, 10)
-        assert list(world.queue.messages) == ["a", "b", "c"]
-        again = world.start()
-        assert await world.read_all(second) == ["c"]
-        assert await again.offer(second, 10) == second
-
-    run(work())
+    keeper = world.start()
+    first = await keeper.offer(keeper.settled, 10)
+    assert await world.read_all(first) == ["a", "b"]
+    world.queue.now += 31
+    world.queue.send("c")
+    second = await keeper.offer(first, 10)
+    assert list(world.queue.messages) == ["a", "b", "c"]
+    again = world.start()
+    assert await world.read_all(second) == ["c"]
+    assert await again.offer(second, 10) == second
     assert world.queue.messages == {}
     assert b'"owed":[]' in (world.folder / "state.json").read_bytes()
 
 
-def test_a_message_that_two_tasks_of_an_epoch_receive_is_read_once(new_world: NewWorld) -> None:
+async def test_a_message_that_two_tasks_of_an_epoch_receive_is_read_once(
+    new_world: NewWorld,
+) -> None:
     world = new_world(fifo=True)
     world.queue.send(*map(str, range(20)))
 
-    async def work() -> None:
-        keeper = world.start()
-        promise = await keeper.offer(keeper.settled, 40)
-        first, second = promise.shares()
-        staged = await world.read(first)
-        assert len(staged) == 20
-        world.queue.now += 31
-        assert await world.read(second) == []
-        assert await keeper.offer(promise, 40) == promise
-
-    run(work())
+    keeper = world.start()
+    promise = await keeper.offer(keeper.settled, 40)
+    first, second = promise.shares()
+    staged = await world.read(first)
+    assert len(staged) == 20
+    world.queue.now += 31
+    assert await world.read(second) == []
+    assert await keeper.offer(promise, 40) == promise
     assert world.queue.messages == {}
 
 
-def test_a_heartbeat_keeps_what_is_staged_hidden(world: World) -> None:
+async def test_a_heartbeat_keeps_what_is_staged_hidden(world: World) -> None:
     world.queue.send(*map(str, range(25)))
 
-    async def work() -> None:
-        keeper = world.start()
-        await world.read_all(await keeper.offer(keeper.settled, 100))
-        for _ in range(5):
-            world.queue.now += 20
-            assert await keeper.beat() == 25
-        assert world.queue.lease(10, 30) == []
-        world.queue.now += 31
-        assert await keeper.beat() == 0
-
-    run(work())
+    keeper = world.start()
+    await world.read_all(await keeper.offer(keeper.settled, 100))
+    for _ in range(5):
+        world.queue.now += 20
+        assert await keeper.beat() == 25
+    assert world.queue.lease(10, 30) == []
+    world.queue.now += 31
+    assert await keeper.beat() == 0
 
 
-def test_a_heartbeat_that_fails_is_followed_by_another(world: World) -> None:
+async def test_a_heartbeat_that_fails_is_followed_by_another(world: World) -> None:
     world.queue.send("a")
     beats = []
 
@@ -199,105 +179,89 @@ def test_a_heartbeat_that_fails_is_followed_by_another(world: World) -> None:
                 raise asyncio.CancelledError
             return await super().extend_batch(*args, **more)
 
-    async def work() -> None:
-        staging = Staging(LocalPlace(world.folder), QUEUE)
-        client = Failing(world.queue)
-        keeper = Keeper(client, QUEUE, staging, PACE, ManualClock(), no_pause)
-        await world.read_all(await keeper.offer(keeper.settled, 10))
-        with pytest.raises(asyncio.CancelledError):
-            await keeper.keep_leases()
-        staging.close()
-
-    run(work())
+    staging = Staging(LocalStagingFolder(world.folder), QUEUE)
+    client = Failing(world.queue)
+    keeper = Keeper(client, QUEUE, staging, PACE, ManualClock(), no_pause)
+    await world.read_all(await keeper.offer(keeper.settled, 10))
+    with pytest.raises(asyncio.CancelledError):
+        await keeper.keep_leases()
+    staging.close()
     assert len(beats) == 3
 
 
-def test_what_arrives_after_available_now_began_is_left_for_another_time(world: World) -> None:
+async def test_message_sent_after_available_now_started_is_left_for_later(
+    world: World,
+) -> None:
     world.queue.send("a", "b", "c")
 
-    async def work() -> None:
-        keeper = world.start()
-        await keeper.allow_present()
-        world.queue.send("d", "e")
-        first = await keeper.offer(keeper.settled, 2)
-        assert await world.read_all(first) == ["a", "b"]
-        second = await keeper.offer(first, 2)
-        assert await world.read_all(second) == ["c"]
-        assert await keeper.offer(second, 2) == second
-
-    run(work())
+    keeper = world.start()
+    await keeper.allow_present()
+    world.queue.send("d", "e")
+    first = await keeper.offer(keeper.settled, 2)
+    assert await world.read_all(first) == ["a", "b"]
+    second = await keeper.offer(first, 2)
+    assert await world.read_all(second) == ["c"]
+    assert await keeper.offer(second, 2) == second
     assert list(world.queue.messages) == ["d", "e"]
 
 
-def test_available_now_ends_when_others_take_what_was_visible(world: World) -> None:
+async def test_available_now_ends_when_others_take_what_was_visible(world: World) -> None:
     world.queue.send("a")
 
-    async def work() -> None:
-        keeper = world.start()
-        await keeper.allow_present()
-        promise = await keeper.offer(keeper.settled, 2)
-        world.queue.lease(1, 30)
-        assert await world.read_all(promise) == []
-        world.queue.now += 31
-        assert await keeper.offer(promise, 2) == promise
-
-    run(work())
+    keeper = world.start()
+    await keeper.allow_present()
+    promise = await keeper.offer(keeper.settled, 2)
+    world.queue.lease(1, 30)
+    assert await world.read_all(promise) == []
+    world.queue.now += 31
+    assert await keeper.offer(promise, 2) == promise
     assert list(world.queue.messages) == ["a"]
 
 
 @pytest.mark.parametrize("epoch", [0, 3])
-def test_a_checkpoint_of_another_time_is_refused(world: World, epoch: int) -> None:
+async def test_a_checkpoint_of_another_time_is_refused(world: World, epoch: int) -> None:
     world.queue.send("a")
 
-    async def work() -> None:
-        keeper = world.start()
-        promise = await keeper.offer(keeper.settled, 10)
-        await keeper.finish(promise)
-        with pytest.raises(StagingStrange, match=f"the checkpoint is at {epoch}"):
-            await keeper.offer(Promise(promise.staging, epoch), 10)
-
-    run(work())
+    keeper = world.start()
+    promise = await keeper.offer(keeper.settled, 10)
+    await keeper.finish(promise)
+    with pytest.raises(StagingStrange, match=f"the checkpoint is at {epoch}"):
+        await keeper.offer(Promise(promise.staging, epoch), 10)
 
 
-def test_a_checkpoint_of_another_staging_location_is_refused(world: World) -> None:
-    async def work() -> None:
-        keeper = world.start()
-        with pytest.raises(StagingStrange, match="belongs to another one"):
-            await keeper.offer(Promise("other", 0), 10)
-
-    run(work())
+async def test_a_checkpoint_of_another_staging_location_is_refused(world: World) -> None:
+    keeper = world.start()
+    with pytest.raises(StagingStrange, match="belongs to another one"):
+        await keeper.offer(Promise("other", 0), 10)
 
 
-def test_the_report_counts_what_became_of_messages(new_world: NewWorld) -> None:
+async def test_report_counts_outcomes_of_messages(new_world: NewWorld) -> None:
     world = new_world(fifo=True)
     world.queue.send("a", "b")
 
-    async def work() -> None:
-        keeper = world.start()
-        first = await keeper.offer(keeper.settled, 10)
-        await world.read_all(first)
-        told = await keeper.report()
-        age = told.pop("oldestStagedSeconds")
-        assert age == (START_MS - 7) // 1_000
-        assert told == {"received": 2, "staged": 2, "settled": 0, "visible": 2}
-        world.queue.now += 31
-        second = await keeper.offer(first, 10)
-        await world.read_all(second)
-        await keeper.offer(second, 10)
-        assert await keeper.report() == {
-            "received": 4,
-            "staged": 2,
-            "settled": 2,
-            "visible": 0,
-            "oldestStagedSeconds": age,
-        }
-
-    run(work())
+    keeper = world.start()
+    first = await keeper.offer(keeper.settled, 10)
+    await world.read_all(first)
+    told = await keeper.report()
+    age = told.pop("oldestStagedSeconds")
+    assert age == (START_MS - 7) // 1_000
+    assert told == {"received": 2, "staged": 2, "settled": 0, "visible": 2}
+    world.queue.now += 31
+    second = await keeper.offer(first, 10)
+    await world.read_all(second)
+    await keeper.offer(second, 10)
+    assert await keeper.report() == {
+        "received": 4,
+        "staged": 2,
+        "settled": 2,
+        "visible": 0,
+        "oldestStagedSeconds": age,
+    }
 
 
 class Engine:
-    """Spark's part: its logs of offsets and commits, tasks that are run again or twice, a sink
-    that keeps a batch once."""
+    """Spark's part: logs of offsets and commits, tasks that run again or twice, and a sink that
+    keeps a batch once."""
 
     def __init__(self, world: World, rng: random.Random) -> None:
         self.world = world
@@ -307,7 +271,7 @@ class Engine:
         self._rng = rng
 
     async def run(self, point: Callable[[], None]) -> None:
-        """Until the queue is empty; `point` may end the process."""
+        """Runs until the queue is empty; `point` may end the process."""
         keeper = self.world.start()
         self.committed = self.committed or keeper.settled
         if self.planned is not None and self.planned != self.committed:
@@ -344,7 +308,7 @@ class Engine:
 
 @pytest.mark.parametrize("fifo", [False, True], ids=["standard", "fifo"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_whatever_happens_every_message_is_in_one_batch_and_the_queue_ends_empty(
+async def test_every_message_is_in_one_batch_and_the_queue_ends_empty(
     new_world: NewWorld, seed: int, fifo: bool
 ) -> None:
     rng = random.Random(seed)
@@ -355,18 +319,15 @@ def test_whatever_happens_every_message_is_in_one_batch_and_the_queue_ends_empty
     trouble = Trouble(world.queue, rng, PACE.lease_seconds)
     world.interfere = trouble
 
-    async def work() -> None:
-        for life in range(300):
-            trouble.over = life > 150
-            try:
-                await engine.run(trouble)
-            except (Crash, ClientError):
-                continue
-            world.queue.now += PACE.lease_seconds
-            if not world.queue.messages:
-                return
-
-    run(work())
+    for life in range(300):
+        trouble.over = life > 150
+        try:
+            await engine.run(trouble)
+        except (Crash, ClientError):
+            continue
+        world.queue.now += PACE.lease_seconds
+        if not world.queue.messages:
+            return
     assert world.queue.messages == {}
     read = [message_id for batch in engine.sink.values() for message_id in batch]
     assert sorted(read) == sorted(sent)

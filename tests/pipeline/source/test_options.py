@@ -7,7 +7,7 @@ from pyspark.sql.datasource import CaseInsensitiveDict
 from dovemq.pipeline.source.errors import OptionRefused
 from dovemq.pipeline.source.options import (
     OPTIONS,
-    Pace,
+    ReceiveOptions,
     check_names,
     mode_of,
     pace_of,
@@ -26,7 +26,7 @@ ENVIRONMENT = {
 
 
 def _options(**given: str) -> Any:
-    """As Spark hands them over."""
+    """Returns options as Spark passes them."""
     return CaseInsensitiveDict(given)
 
 
@@ -78,7 +78,7 @@ def test_a_url_of_a_queue_names_its_server() -> None:
         ({"queue": "orders", "endpointUrl": "http://h:99999999"}, "is not a URL"),
     ],
 )
-def test_what_is_missing_is_told(given: dict[str, str], told: str) -> None:
+def test_missing_options_are_reported(given: dict[str, str], told: str) -> None:
     with pytest.raises(OptionRefused, match=told):
         server_of(_options(**given), {})
 
@@ -98,7 +98,7 @@ def test_numbers_are_checked_without_being_shown() -> None:
 
 def test_heartbeats_come_three_times_in_a_lease() -> None:
     pace = pace_of(_options(leaseSeconds="30", receivers="3"))
-    assert pace == Pace(lease_seconds=30, heartbeat_seconds=10, receivers=3)
+    assert pace == ReceiveOptions(lease_seconds=30, heartbeat_seconds=10, receivers=3)
     assert pace_of(_options(heartbeatSeconds="7")).heartbeat_seconds == 7
 
 
@@ -120,7 +120,7 @@ def test_the_option_of_an_earlier_form_is_refused() -> None:
         check_names(_options(partitions="2"))
 
 
-def test_a_batch_read_peeks_unless_it_is_told_to_drain() -> None:
+def test_batch_read_peeks_by_default() -> None:
     assert mode_of(_options()) == "peek"
     assert mode_of(_options(mode="DRAIN")) == "drain"
     with pytest.raises(OptionRefused, match="peek or drain"):

@@ -1,4 +1,4 @@
-"""Ranges of a queue's messages, on an admin API in memory."""
+"""Ranges of messages, on an admin API in memory."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ HUGE = 2**63 - 1
 
 
 class FakeAdmin(BlockingAdminClient):
-    """A queue whose messages have those sequences; pages end early, as those of large messages."""
+    """A queue with these sequence numbers; pages end early, as with large messages."""
 
     def __init__(self, sequences: list[int], page_max: int = 300) -> None:
         self.sequences = sorted(sequences)

@@ -1,6 +1,5 @@
-"""Rows to messages, and messages to a queue that refuses some."""
+"""Turns rows into messages, and sends them to a queue that refuses some."""
 
-import asyncio
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -17,8 +16,13 @@ from pyspark.sql.types import (
 
 from dovemq.client import SqsClient
 from dovemq.pipeline.source.errors import ColumnsRefused, RowsRefused
-from dovemq.pipeline.source.rows import Identity, check_schema, entries
-from dovemq.pipeline.source.writer import SEND_ROUNDS_MAX, Sending
+from dovemq.pipeline.source.writer import (
+    SEND_ROUNDS_MAX,
+    Identity,
+    QueueSender,
+    check_schema,
+    entries,
+)
 from dovemq.sqs.shapes import (
     AttributeValue,
     FailedEntry,
@@ -98,7 +102,7 @@ def test_attributes_are_texts_or_keep_their_type() -> None:
 
 
 class Judge(SqsClient):
-    """Fails what is told to fail: for ever, or once."""
+    """Refuses some messages always, and fails others once."""
 
     def __init__(self, refused: Sequence[str] = (), failing: Sequence[str] = ()) -> None:
         self.sent: list[list[str]] = []
@@ -123,18 +127,18 @@ class Judge(SqsClient):
         return answer
 
 
-def _send(judge: Judge, *bodies: str | None) -> None:
+async def _send(judge: Judge, *bodies: str | None) -> None:
     messages = [SendEntry(id=str(row), message_body=body) for row, body in enumerate(bodies)]
-    asyncio.run(Sending(judge, "orders", 1, 5).send(messages))
+    await QueueSender(judge, "orders", 1, 5).send(messages)
 
 
-def test_groups_are_sent_side_by_side_and_each_in_its_order() -> None:
+async def test_groups_are_sent_side_by_side_and_each_in_its_order() -> None:
     judge = Judge()
     messages = [
         SendEntry(id=str(row), message_body=f"{row % 5} {row}", message_group_id=f"g{row % 5}")
         for row in range(200)
     ]
-    asyncio.run(Sending(judge, "orders.fifo", 4, 0).send(messages))
+    await QueueSender(judge, "orders.fifo", 4, 0).send(messages)
     sent = [body for batch in judge.sent for body in batch]
     for group in range(5):
         of_group = [body for body in sent if body.startswith(f"{group} ")]
@@ -142,34 +146,34 @@ def test_groups_are_sent_side_by_side_and_each_in_its_order() -> None:
     assert len(judge.sent) < 30
 
 
-def test_batches_are_of_ten_and_of_a_mebibyte() -> None:
+async def test_batches_are_of_ten_and_of_a_mebibyte() -> None:
     judge = Judge()
-    _send(judge, *("x" * 10 for _ in range(25)), "y" * 700_000, "z" * 700_000)
+    await _send(judge, *("x" * 10 for _ in range(25)), "y" * 700_000, "z" * 700_000)
     assert [len(batch) for batch in judge.sent] == [10, 10, 6, 1]
 
 
-def test_what_failed_at_the_server_is_sent_again_alone() -> None:
+async def test_only_messages_that_failed_at_the_server_are_sent_again() -> None:
     judge = Judge(failing=["b", "b"])
-    _send(judge, "a", "b", "c")
+    await _send(judge, "a", "b", "c")
     assert judge.sent == [["a", "b", "c"], ["b"], ["b"]]
 
 
-def test_a_task_fails_with_the_rows_that_were_refused_and_not_their_bodies() -> None:
+async def test_a_task_fails_with_the_rows_that_were_refused_and_not_their_bodies() -> None:
     with pytest.raises(RowsRefused) as refused:
-        _send(Judge(refused=["bad body"]), "a", "bad body")
+        await _send(Judge(refused=["bad body"]), "a", "bad body")
     assert "partition 5: row 1: Invalid: characters" in str(refused.value)
     assert "bad body" not in str(refused.value)
 
 
-def test_what_never_stops_to_fail_is_refused_in_the_end() -> None:
+async def test_message_that_always_fails_is_refused_in_the_end() -> None:
     judge = Judge(failing=["a"] * 100)
     with pytest.raises(RowsRefused, match="InternalError"):
-        _send(judge, "a")
+        await _send(judge, "a")
     assert len(judge.sent) == SEND_ROUNDS_MAX
 
 
-def test_rows_without_a_body_are_refused_before_any_is_sent() -> None:
+async def test_rows_without_a_body_are_refused_before_any_is_sent() -> None:
     judge = Judge()
     with pytest.raises(RowsRefused, match=r"row 1: it has no body.*and 2 more"):
-        _send(judge, "a", *[None] * 7)
+        await _send(judge, "a", *[None] * 7)
     assert judge.sent == []

@@ -7,9 +7,17 @@ import pytest
 from dovemq.pipeline.source import columns
 from dovemq.pipeline.source.columns import Wish
 from dovemq.pipeline.source.errors import StagingBusy, StagingStrange, StagingUnfit
-from dovemq.pipeline.source.places import LocalPlace
-from dovemq.pipeline.source.slots import Harvest
-from dovemq.pipeline.source.staging import Entry, Epoch, Promise, Received, Staging, State, owed_in
+from dovemq.pipeline.source.folders import LocalStagingFolder
+from dovemq.pipeline.source.slots import SlotContent
+from dovemq.pipeline.source.staging import (
+    Epoch,
+    Promise,
+    Received,
+    StagedEntry,
+    Staging,
+    State,
+    owed_in,
+)
 from dovemq.sqs.shapes import AttributeValue, ReceivedMessage
 
 QUEUE = "000000000000/orders"
@@ -17,18 +25,20 @@ NOTHING: frozenset[str] = frozenset()
 
 
 def _received(*message_ids: str, asked: list[str] = columns.SCHEMA.names) -> Received:
-    harvest = Harvest(Wish.of(asked), 100, 1_000)
+    harvest = SlotContent(Wish.of(asked), 100, 1_000)
     harvest.take(
         [ReceivedMessage(each, f"{each}#1", "", f"body of {each}") for each in message_ids], 100
     )
     return harvest.received()
 
 
-def _fill(place: LocalPlace, epoch: int, slot: int, *ids: str, owed: str = "") -> Entry | None:
+def _fill(
+    place: LocalStagingFolder, epoch: int, slot: int, *ids: str, owed: str = ""
+) -> StagedEntry | None:
     return Epoch(place, epoch).publish(slot, _received(*ids), frozenset(owed))
 
 
-def _ids(place: LocalPlace, epoch: int, slot: int) -> list[str]:
+def _ids(place: LocalStagingFolder, epoch: int, slot: int) -> list[str]:
     log = Epoch(place, epoch)
     entry = log.entry_of(slot)
     assert entry is not None
@@ -69,7 +79,7 @@ def test_the_shares_of_a_promise_add_up_to_its_count() -> None:
 
 
 def test_slots_are_read_as_they_were_filled(tmp_path: Path) -> None:
-    place = LocalPlace(tmp_path)
+    place = LocalStagingFolder(tmp_path)
     _fill(place, 1, 1, "a", "b")
     _fill(place, 1, 0, "c")
     assert _ids(place, 1, 1) == ["a", "b"]
@@ -79,15 +89,15 @@ def test_slots_are_read_as_they_were_filled(tmp_path: Path) -> None:
 
 
 def test_a_slot_is_filled_once(tmp_path: Path) -> None:
-    place = LocalPlace(tmp_path)
+    place = LocalStagingFolder(tmp_path)
     assert _fill(place, 1, 0, "a") is not None
     assert _fill(place, 1, 0, "b") is None
     assert _ids(place, 1, 0) == ["a"]
     assert len(list(tmp_path.glob("*.arrow"))) == 1
 
 
-def test_rows_that_were_staged_before_or_are_owed_are_not_handed_on(tmp_path: Path) -> None:
-    place = LocalPlace(tmp_path)
+def test_rows_that_were_staged_before_or_are_owed_are_not_returned(tmp_path: Path) -> None:
+    place = LocalStagingFolder(tmp_path)
     _fill(place, 1, 0, "a", "b")
     entry = _fill(place, 1, 1, "c", "b", "c", "d", "e", owed="d")
     assert entry is not None
@@ -96,7 +106,7 @@ def test_rows_that_were_staged_before_or_are_owed_are_not_handed_on(tmp_path: Pa
 
 
 def test_receipts_of_repeated_rows_are_known_too(tmp_path: Path) -> None:
-    place = LocalPlace(tmp_path)
+    place = LocalStagingFolder(tmp_path)
     _fill(place, 1, 0, "a")
     _fill(place, 1, 1, "a", "b")
     log = Epoch(place, 1)
@@ -108,7 +118,7 @@ def test_receipts_of_repeated_rows_are_known_too(tmp_path: Path) -> None:
 
 
 def test_rows_are_read_without_their_receipts_in_the_asked_columns(tmp_path: Path) -> None:
-    place = LocalPlace(tmp_path)
+    place = LocalStagingFolder(tmp_path)
     entry = _fill(place, 1, 0, "a")
     assert entry is not None
     (batch,) = Epoch(place, 1).read(entry, ["body", "message_id"])
@@ -123,13 +133,13 @@ def test_a_file_holds_the_asked_columns_alone() -> None:
 
 
 def test_a_settled_epoch_leaves_nothing_but_the_state(tmp_path: Path) -> None:
-    staged = Staging(LocalPlace(tmp_path), QUEUE)
-    _fill(LocalPlace(tmp_path), 1, 0, "a", "b")
+    staged = Staging(LocalStagingFolder(tmp_path), QUEUE)
+    _fill(LocalStagingFolder(tmp_path), 1, 0, "a", "b")
     (tmp_path / "000000000001-001.json.0a.partial").touch()
     staged.finish(frozenset({"a"}), frozenset({"b"}))
     assert sorted(os.listdir(tmp_path)) == ["lock", "state.json"]
     staged.close()
-    again = Staging(LocalPlace(tmp_path), QUEUE)
+    again = Staging(LocalStagingFolder(tmp_path), QUEUE)
     assert again.state == State(QUEUE, staged.state.staging, 1, frozenset({"b"}))
     assert again.epoch.number == 2
     again.finish(frozenset({"b"}), NOTHING)
@@ -138,45 +148,45 @@ def test_a_settled_epoch_leaves_nothing_but_the_state(tmp_path: Path) -> None:
 
 
 def test_files_of_settled_epochs_are_removed_and_those_of_later_ones_kept(tmp_path: Path) -> None:
-    staged = Staging(LocalPlace(tmp_path), QUEUE)
+    staged = Staging(LocalStagingFolder(tmp_path), QUEUE)
     staged.finish(NOTHING, NOTHING)
     staged.close()
-    _fill(LocalPlace(tmp_path), 1, 0, "late")
-    _fill(LocalPlace(tmp_path), 2, 0, "a")
+    _fill(LocalStagingFolder(tmp_path), 1, 0, "late")
+    _fill(LocalStagingFolder(tmp_path), 2, 0, "a")
     (tmp_path / "000000000002-001.json.0a.partial").touch()
-    again = Staging(LocalPlace(tmp_path), QUEUE)
+    again = Staging(LocalStagingFolder(tmp_path), QUEUE)
     assert {name[:12] for name in os.listdir(tmp_path) if name[0] == "0"} == {"000000000002"}
     assert (tmp_path / "000000000002-001.json.0a.partial").exists()
     again.close()
 
 
 def test_a_second_process_is_refused_until_the_first_has_ended(tmp_path: Path) -> None:
-    first = Staging(LocalPlace(tmp_path), QUEUE)
+    first = Staging(LocalStagingFolder(tmp_path), QUEUE)
     with pytest.raises(StagingBusy, match="stagingLocation of its own"):
-        Staging(LocalPlace(tmp_path, lambda seconds: None), QUEUE)
-    Staging(LocalPlace(tmp_path, lambda seconds: first.close()), QUEUE).close()
+        Staging(LocalStagingFolder(tmp_path, lambda seconds: None), QUEUE)
+    Staging(LocalStagingFolder(tmp_path, lambda seconds: first.close()), QUEUE).close()
 
 
 def test_the_place_of_another_queue_is_refused_and_its_lock_let_go(tmp_path: Path) -> None:
-    Staging(LocalPlace(tmp_path), QUEUE).close()
+    Staging(LocalStagingFolder(tmp_path), QUEUE).close()
     with pytest.raises(StagingStrange, match="holds messages of 000000000000/orders"):
-        Staging(LocalPlace(tmp_path), "000000000000/others")
+        Staging(LocalStagingFolder(tmp_path), "000000000000/others")
     (tmp_path / "state.json").write_bytes(b"{")
     with pytest.raises(StagingStrange, match="cannot be read"):
-        Staging(LocalPlace(tmp_path), QUEUE)
+        Staging(LocalStagingFolder(tmp_path), QUEUE)
     (tmp_path / "state.json").unlink()
-    Staging(LocalPlace(tmp_path), QUEUE).close()
+    Staging(LocalStagingFolder(tmp_path), QUEUE).close()
 
 
 def test_a_task_of_another_staging_location_is_refused(tmp_path: Path) -> None:
     (slot,) = Promise("other", 1, 1, 10).shares()
     with pytest.raises(StagingUnfit, match="driver and executors must see the same files"):
-        owed_in(LocalPlace(tmp_path), slot)
-    Staging(LocalPlace(tmp_path), QUEUE).close()
+        owed_in(LocalStagingFolder(tmp_path), slot)
+    Staging(LocalStagingFolder(tmp_path), QUEUE).close()
     with pytest.raises(StagingStrange, match="the task belongs to another one"):
-        owed_in(LocalPlace(tmp_path), slot)
+        owed_in(LocalStagingFolder(tmp_path), slot)
 
 
 def test_a_new_place_is_for_its_owner_alone(tmp_path: Path) -> None:
-    Staging(LocalPlace(tmp_path / "new"), QUEUE).close()
+    Staging(LocalStagingFolder(tmp_path / "new"), QUEUE).close()
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700

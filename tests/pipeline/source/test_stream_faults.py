@@ -1,4 +1,4 @@
-"""Streams that are broken on purpose lose nothing, double nothing, and leave an empty queue."""
+"""Broken streams lose nothing, duplicate nothing, and leave an empty queue."""
 
 import os
 import signal
@@ -19,11 +19,11 @@ COUNT = int(os.environ.get("DOVETEST_STREAM", "2000"))
 BATCH = str(COUNT // 10)
 LEASE_SECONDS = 1 + COUNT // 10_000
 
-pytestmark = pytest.mark.timeout(300 + COUNT // 50)
+pytestmark = pytest.mark.timeout(1_500 + COUNT // 50)
 
 
 def _changed(rows: DataFrame) -> DataFrame:
-    """Each message in a group of its own, so that a FIFO queue takes them all."""
+    """Gives each message its own group, so that a FIFO queue delivers them all."""
     changed = sf.concat(sf.lit("new "), "body").alias("body")
     return rows.select(changed, sf.col("message_id").alias("group_id"))
 
@@ -78,7 +78,7 @@ def test_the_process_of_a_task_is_killed_in_the_midst_of_its_rows(world: SparkWo
 
 
 def _into_files(folder: Path, trouble: "Trouble") -> Sink:
-    """Keyed by the batch: one that is written again replaces what it wrote before."""
+    """Writes files keyed by the batch: a repeated batch replaces its files."""
 
     def keep(batch: DataFrame, number: int) -> None:
         target = folder / f"batch={number}"
@@ -94,14 +94,14 @@ def _into_files(folder: Path, trouble: "Trouble") -> Sink:
 
 class Trouble:
     def before(self, number: int) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def after(self, number: int) -> None:
-        """Nothing."""
+        """Does nothing."""
 
 
 class Failing(Trouble):
-    """Twice, when the batch is written already."""
+    """Fails twice, after the batch was written."""
 
     def __init__(self) -> None:
         self.left = 2
@@ -113,7 +113,7 @@ class Failing(Trouble):
 
 
 class Slow(Trouble):
-    """Longer than the leases last."""
+    """Waits longer than the leases last."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

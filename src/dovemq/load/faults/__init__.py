@@ -1,5 +1,4 @@
-"""Faults brought about on purpose, under a seed: of the network, clients, server, disk and clock.
+"""Injects faults of the network, clients, server, disk and clock, drawn from a seed.
 
-Nothing here judges what came of them: that is the checker's part. Nothing but Linux is known to
-let a disk and a clock be replaced under a process.
+The checker judges their effects. Faults of disk and clock need Linux.
 """

@@ -1,8 +1,8 @@
-"""What goes wrong next: drawn from a seed, or taken from the log of an earlier run.
+"""Decides which fault happens next: drawn from a seed, or read from the log of an earlier run.
 
-Each kind of trouble has a course of its own, a sequence of decisions that does not depend on what
-the others do: the n-th exchange meets the same fate in every run of a seed, whatever the server is
-doing then. Which request is the n-th is up to the machine.
+Each kind of fault has its own course, a sequence of decisions that does not depend on the other
+courses: the n-th exchange has the same fault in every run with the same seed. Which request is the
+n-th depends on the machine.
 """
 
 import enum
@@ -13,14 +13,14 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from dovemq.load.faults.spec import Clock, Network, Spec
+from dovemq.load.faults.spec import ClockFaults, FaultSpec, NetworkFaults
 
 _SECOND_MS: Final = 1_000
 _SEED_BITS: Final = 48
 
 NETWORK: Final = "network"
 CLIENT: Final = "client"
-"""One course for each receiver: `client/3`."""
+"""Each receiver has its own course, such as `client/3`."""
 KILL: Final = "kill"
 PAUSE: Final = "pause"
 FAIL_SYNC: Final = "fail_sync"
@@ -47,9 +47,10 @@ class Mishap(enum.StrEnum):
 
 
 class Decision(Struct, frozen=True, omit_defaults=True):
-    """`after_ms`: since the last of its course ended. `offset_ms`: of the clock.
+    """One fault. `after_ms` counts from the end of the last fault of its course.
 
-    `seed` decides what the mishap leaves open, such as which sectors a power cut undoes.
+    `offset_ms` is that of the clock. `seed` decides details, such as which sectors a power cut
+    undoes.
     """
 
     mishap: Mishap
@@ -61,11 +62,12 @@ class Decision(Struct, frozen=True, omit_defaults=True):
 
 class Courses(Protocol):
     def course(self, name: str) -> Iterator[Decision | None]:
-        """Without end. None: this time nothing goes wrong; of a course in time: never again."""
+        """Returns endless decisions. None is no fault this time; in a course in time, no fault
+        any more."""
 
 
 class Drawn:
-    def __init__(self, spec: Spec, seed: int) -> None:
+    def __init__(self, spec: FaultSpec, seed: int) -> None:
         self._spec = spec
         self._seed = seed
 
@@ -100,7 +102,7 @@ class Drawn:
 
 
 class Replayed:
-    """Decisions by course and place in it, as a log tells them."""
+    """Decisions of a log, by course and position."""
 
     def __init__(self, logged: Mapping[str, Mapping[int, Decision]]) -> None:
         self._logged = logged
@@ -111,7 +113,7 @@ class Replayed:
 
 
 class Fading:
-    """Courses that can be ended: from then on nothing goes wrong."""
+    """Courses that can be ended; afterwards they have no faults."""
 
     def __init__(self, courses: Courses) -> None:
         self._courses = courses
@@ -124,7 +126,7 @@ class Fading:
         return (None if self._over else decision for decision in self._courses.course(name))
 
 
-def _exchanges(network: Network, rng: random.Random) -> Iterator[Decision | None]:
+def _exchanges(network: NetworkFaults, rng: random.Random) -> Iterator[Decision | None]:
     bounds = list(itertools.accumulate((network.drop_request, network.drop_response, network.cut)))
     mishaps = (Mishap.DROP_REQUEST, Mishap.DROP_RESPONSE, Mishap.CUT)
     while True:
@@ -160,7 +162,7 @@ def _skews(bound_ms: int, rng: random.Random) -> Iterator[Decision | None]:
     yield from itertools.repeat(None)
 
 
-def _jumps(clock: Clock, rng: random.Random) -> Iterator[Decision | None]:
+def _jumps(clock: ClockFaults, rng: random.Random) -> Iterator[Decision | None]:
     while mean_seconds := clock.jump_mttf_seconds:
         after_ms = round(_SECOND_MS * rng.expovariate(1 / mean_seconds))
         offset_ms = rng.randint(-clock.jump_ms, clock.jump_ms)

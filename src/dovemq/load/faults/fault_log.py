@@ -1,6 +1,7 @@
-"""The log of a run's mishaps: when each came, in which course, as what decision.
+"""The log of the faults of a run: time, course, decision and effect.
 
-One JSON document a line, the spec at the head. Reads such a log back, for a replay.
+It has one JSON document per line, with the fault specification first, and can be read back for a
+replay.
 """
 
 import time
@@ -13,20 +14,20 @@ import msgspec
 from msgspec import Struct
 
 from dovemq.load.faults.decisions import Decision, Mishap
-from dovemq.load.faults.spec import Spec, SpecInvalid
+from dovemq.load.faults.spec import FaultSpec, FaultSpecInvalid
 
 LINE_BYTES_MAX: Final = 65_536
 
 
-class Heading(Struct, frozen=True):
-    spec: Spec
+class FaultLogHeader(Struct, frozen=True):
+    spec: FaultSpec
     seed: int
 
 
-class Entry(Struct, frozen=True):
-    """`number`: its place in the course, counted from 0. `effect`: what came of it, in words.
+class FaultLogEntry(Struct, frozen=True):
+    """One fault. `number` is its position in the course, from 0; `effect` describes what it did.
 
-    `fired` is false of a mishap that met nothing: syncs that would have failed, had there been any.
+    `fired` is false if the fault had no effect, such as failing syncs when there was no sync.
     """
 
     at_ms: int
@@ -38,11 +39,11 @@ class Entry(Struct, frozen=True):
 
 
 class FaultLog:
-    """In a new file, or only counted when it is given no path."""
+    """Writes to a new file, or only counts if there is no path."""
 
     def __init__(
         self,
-        heading: Heading,
+        heading: FaultLogHeader,
         path: Path | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -65,27 +66,27 @@ class FaultLog:
     ) -> None:
         self.fired[decision.mishap] += fired
         at_ms = round(1_000 * (self._monotonic() - self._start))
-        self._write(Entry(at_ms, course, number, decision, effect, fired))
+        self._write(FaultLogEntry(at_ms, course, number, decision, effect, fired))
 
-    def _write(self, value: Heading | Entry) -> None:
+    def _write(self, value: FaultLogHeader | FaultLogEntry) -> None:
         if self._file:
             self._file.write(self._encode(value) + b"\n")
             self._file.flush()
 
 
-def read_log(path: Path) -> tuple[Heading, Mapping[str, Mapping[int, Decision]]]:
-    """A last line that was cut short is passed over."""
+def read_log(path: Path) -> tuple[FaultLogHeader, Mapping[str, Mapping[int, Decision]]]:
+    """Reads a log; an incomplete last line is skipped."""
     logged: dict[str, dict[int, Decision]] = {}
-    decode = msgspec.json.Decoder(Entry).decode
+    decode = msgspec.json.Decoder(FaultLogEntry).decode
     try:
         with path.open("rb") as file:
-            heading = msgspec.json.decode(file.readline(LINE_BYTES_MAX), type=Heading)
+            heading = msgspec.json.decode(file.readline(LINE_BYTES_MAX), type=FaultLogHeader)
             for line in file:
                 if line.endswith(b"\n"):
                     entry = decode(line)
                     logged.setdefault(entry.course, {})[entry.number] = entry.decision
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SpecInvalid(str(path), f"not a log of faults ({error})") from None
+        raise FaultSpecInvalid(str(path), f"not a log of faults ({error})") from None
     except OSError as error:
-        raise SpecInvalid(str(path), error.strerror or str(error)) from None
+        raise FaultSpecInvalid(str(path), error.strerror or str(error)) from None
     return heading, logged

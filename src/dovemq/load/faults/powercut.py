@@ -1,9 +1,9 @@
-"""A power cut for a real process: leaves its files as a disk might.
+"""Simulates a power cut for a real process: leaves its files as a disk might.
 
-The shim writes through and journals what is not synced yet. `strike` reads
-that journal after the process has died and picks, by a seed, one of the states that the disk
-could have been in: each unsynced sector holds any of the contents it had since its last sync,
-each file any of its sizes, and each unsynced create, unlink or rename is kept or undone.
+The shim records what is written and not synced yet. After the process has died, `strike` reads that
+record and picks, by a seed, one of the possible states of the disk: each unsynced sector has any of
+the contents since its last sync, each file any of its sizes, and each unsynced create, unlink or
+rename is kept or undone.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ _RECORDS: Final = "journal"
 _GARBAGE_BYTES: Final = 32 * 1024
 
 
-class Record(NamedTuple):
+class DiskRecord(NamedTuple):
     kind: bytes
     inode: int
     first: int
@@ -35,24 +35,24 @@ class Record(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """What a strike did, and what was going on when the power went."""
+    """The effect of a power cut."""
 
     sectors_unsynced: int
     sectors_undone: int
     names_undone: int
     unsynced_files: frozenset[str]
-    """Names of the files that held unsynced sectors."""
+    """Names of the files with unsynced sectors."""
 
 
 class Effects(NamedTuple):
-    """What came of the switches, over all processes so far."""
+    """Failed syncs and refused writes of all processes so far."""
 
     syncs_failed: int
     writes_refused: int
 
 
-class Disk:
-    """A directory on a disk whose power can be cut, once per process that writes to it."""
+class PowerCutDisk:
+    """A directory on a disk whose power can be cut, once for each process that writes to it."""
 
     def __init__(self, place: Path, shim: Path) -> None:
         self.root = (place / "data").resolve()
@@ -82,7 +82,7 @@ class Disk:
             path.unlink(missing_ok=True)
 
     def forget(self) -> None:
-        """Start a new journal: all that is on the disk now counts as synced."""
+        """Starts a new record: everything on the disk now counts as synced."""
         for path in (self._journal / _RECORDS, *self._journal.glob("kept-*")):
             path.unlink(missing_ok=True)
 
@@ -93,17 +93,17 @@ class Disk:
             return Effects(0, 0)
 
     def operations(self) -> int:
-        """How many operations of the last process a cut could have struck at.
+        """Returns the number of operations of the last process at which a cut could have happened.
 
-        Only of a short life: a journal that starts anew forgets them.
+        A record that was started anew in the meantime does not have them all.
         """
         return sum(record.kind == b"." for record in self._records())
 
     def strike(self, rng: random.Random) -> Damage:
-        """The process has died: turn the files into what the disk might hold."""
+        """Turns the files of a dead process into a possible state of the disk."""
         unsynced = _unsynced(self._records())
         sectors, undone = 0, 0
-        by_inode: dict[int, list[Record]] = {}
+        by_inode: dict[int, list[DiskRecord]] = {}
         for record in unsynced:
             if record.kind in b"WZ":
                 by_inode.setdefault(record.inode, []).append(record)
@@ -119,24 +119,24 @@ class Disk:
         self.forget()
         return Damage(sectors, undone, named, frozenset(path.name for path in at_risk.values()))
 
-    def _records(self) -> Iterator[Record]:
+    def _records(self) -> Iterator[DiskRecord]:
         with contextlib.suppress(FileNotFoundError):
             yield from _parse((self._journal / _RECORDS).read_bytes())
 
 
-def _parse(data: bytes) -> Iterator[Record]:
+def _parse(data: bytes) -> Iterator[DiskRecord]:
     position = 0
     while position + _RECORD.size <= len(data):
         kind, inode, first, second, length = _RECORD.unpack_from(data, position)
         start = position + _RECORD.size
         if start + length > len(data):
             return
-        yield Record(kind, inode, first, second, data[start : start + length], position)
+        yield DiskRecord(kind, inode, first, second, data[start : start + length], position)
         position = start + length
 
 
-def _unsynced(records: Iterator[Record]) -> list[Record]:
-    """Contents are synced with their file, names with their directory."""
+def _unsynced(records: Iterator[DiskRecord]) -> list[DiskRecord]:
+    """Returns unsynced records: contents are synced with their file, names with their directory."""
     kept = list(records)
     synced: dict[int, int] = {}
     for record in kept:
@@ -156,7 +156,7 @@ def _paths_by_inode(*directories: Path) -> dict[int, Path]:
     }
 
 
-def _undo_contents(path: Path, records: list[Record], rng: random.Random) -> tuple[int, int]:
+def _undo_contents(path: Path, records: list[DiskRecord], rng: random.Random) -> tuple[int, int]:
     sectors: dict[int, list[bytes]] = {}
     sizes: list[int] = []
     for record in records:
@@ -178,10 +178,10 @@ def _undo_contents(path: Path, records: list[Record], rng: random.Random) -> tup
     return len(sectors), undone
 
 
-def _undo_names(records: list[Record], rng: random.Random, journal: Path) -> int:
-    """An undone operation takes along the later ones on the same names; the newest goes first."""
+def _undo_names(records: list[DiskRecord], rng: random.Random, journal: Path) -> int:
+    """Undoes random operations on names, and all later ones on the same names, newest first."""
     touched: set[Path] = set()
-    undone: list[Record] = []
+    undone: list[DiskRecord] = []
     for record in records:
         if rng.random() < 0.5 or not touched.isdisjoint(record.paths):
             touched.update(record.paths)
@@ -191,7 +191,7 @@ def _undo_names(records: list[Record], rng: random.Random, journal: Path) -> int
     return len(undone)
 
 
-def _undo_name(record: Record, journal: Path) -> None:
+def _undo_name(record: DiskRecord, journal: Path) -> None:
     kept = journal / f"kept-{record.second}"
     if record.kind == b"C":
         path = record.paths[0]
@@ -210,7 +210,7 @@ def _undo_name(record: Record, journal: Path) -> None:
 
 
 def _garble_shared_memory(root: Path, rng: random.Random) -> None:
-    """SQLite rebuilds its -shm file after a crash, whatever the crash left of it."""
+    """Damages the -shm files, which SQLite rebuilds after a crash."""
     for path in root.rglob("*-shm"):
         fate = rng.randrange(3)
         if fate == 0:

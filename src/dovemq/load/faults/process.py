@@ -1,4 +1,4 @@
-"""`dovemq serve` as a child process that may be stopped, killed, and started again."""
+"""Runs `dovemq serve` as a child process that can be stopped, killed and started again."""
 
 import os
 import selectors
@@ -18,7 +18,7 @@ LOG_CHARACTERS_SHOWN: Final = 4_000
 
 
 class StartFailed(RuntimeError):
-    """The server did not get as far as listening; the text ends with its log."""
+    """The server did not start to listen; the text ends with its log."""
 
 
 class Announcement(Struct, frozen=True):
@@ -32,7 +32,7 @@ class Announcement(Struct, frozen=True):
 
 
 class ServerProcess:
-    """After the first start the ports stay the same over a restart, as clients expect it."""
+    """A server process. After the first start its ports stay the same."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class ServerProcess:
         command: Sequence[str] = (sys.executable, "-m", "dovemq"),
         ports: tuple[int, int] = (0, 0),
     ) -> None:
-        """`ports`: of the SQS endpoint and of the admin API; 0 is any that is free."""
+        """`ports` are those of the SQS endpoint and the admin API; 0 is any free port."""
         self.data = data
         self.log = log or data.with_name(data.name + ".log")
         self._args = tuple(args)
@@ -71,19 +71,16 @@ class ServerProcess:
             self.kill()
             raise StartFailed(f"dovemq serve did not start:\n{self.log_tail()}")
         self._announcement = msgspec.json.decode(line, type=Announcement)
-        self._ports = (
-            self.endpoint_url.rpartition(":")[2],
-            self.admin_url.rpartition(":")[2],
-        )
+        self._ports = (self.endpoint_url.rpartition(":")[2], self.admin_url.rpartition(":")[2])
         return self
 
     def stop(self, seconds_max: float = STOP_SECONDS_MAX) -> int:
-        """SIGTERM, then the exit code once it has drained."""
+        """Sends SIGTERM and returns the exit code."""
         self.signal(signal.SIGTERM)
         return self.wait(seconds_max)
 
     def kill(self) -> None:
-        """SIGKILL: as a crash of the process would."""
+        """Sends SIGKILL, which has the effect of a crash."""
         if self._process is not None:
             self._process.kill()
             self.wait()
@@ -93,7 +90,7 @@ class ServerProcess:
         self._process.send_signal(number)
 
     def wait(self, seconds_max: float = STOP_SECONDS_MAX) -> int:
-        """The exit code; a server that does not end in time is killed."""
+        """Returns the exit code; a server that does not end in time is killed."""
         process = self._process
         assert process is not None, "the server is not running"
         try:
@@ -137,7 +134,7 @@ class ServerProcess:
         return self._announcement
 
     def _environment(self) -> dict[str, str]:
-        """The caller's, without settings that were meant for another server."""
+        """Returns the caller's environment without settings for another server."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("DOVEMQ_")}
         return {**kept, **self._env}
 
@@ -148,5 +145,5 @@ class ServerProcess:
             selector.register(process.stdout, selectors.EVENT_READ)
             if not selector.select(START_SECONDS_MAX):
                 return b""
-        # The line is written at once, so a readable stream holds all of it or has ended.
+        # The line is written at once, so a readable stream has all of it or has ended.
         return process.stdout.readline()

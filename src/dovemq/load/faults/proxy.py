@@ -1,8 +1,8 @@
-"""A proxy on the loopback interface that loses, delays and cuts what goes through it.
+"""A proxy on the loopback interface that drops, delays and cuts exchanges.
 
-Knows HTTP only as far as to tell where a request or an answer ends; bytes pass unchanged. One
-decision is taken for each exchange, when its request begins. Each client's connection has one of
-its own to the server and one exchange at a time, which bounds what is held back.
+It parses HTTP only to find the end of requests and answers; bytes pass unchanged. Each exchange has
+one decision, taken when its request starts. Each client connection has its own connection to the
+server and one exchange at a time, which bounds the memory.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ class Proxy:
     def __init__(
         self, host: str, port: int, course: Iterator[Decision | None], log: FaultLog
     ) -> None:
-        """`host` and `port` are the server's."""
+        """`host` and `port` are those of the server."""
         self.server = (host, port)
         self._course = course
         self._log = log
@@ -36,7 +36,7 @@ class Proxy:
         self._listener: asyncio.Server | None = None
 
     async def start(self) -> str:
-        """The URL for clients."""
+        """Starts to listen and returns the URL for clients."""
         loop = asyncio.get_running_loop()
         self._listener = await loop.create_server(lambda: _Link(self), HOST, 0, backlog=BACKLOG)
         port = self._listener.sockets[0].getsockname()[1]
@@ -51,7 +51,7 @@ class Proxy:
         await asyncio.gather(*self._openings, return_exceptions=True)
         for link in list(self._links):
             link.cut()
-        # Lets the loop forget the closed transports before it is closed itself.
+        # Lets the loop release the closed transports before it is closed.
         await asyncio.sleep(0)
 
     def decide(self) -> tuple[int, Decision | None]:
@@ -77,7 +77,7 @@ class Proxy:
 
 
 class _Exchange:
-    """One request and its answer, and what is to become of them."""
+    """One request with its answer, and its fault."""
 
     def __init__(self, number: int, decision: Decision | None) -> None:
         self.number = number
@@ -85,15 +85,15 @@ class _Exchange:
         self.mishap = decision.mishap if decision else None
         rng = random.Random(decision.seed) if decision else None
         self.in_answer = bool(rng and rng.random() < 0.5)
-        """Of a cut or a delay: whether it meets the answer or the request."""
+        """A cut or a delay affects the answer, or else the request."""
         self.held: list[bytes] = []
         self.due = False
-        """It is held back whole, until its time comes."""
+        """The message is complete, and held back until its time."""
         self.answered = False
 
 
 class _Messages:
-    """Tells where messages begin and end, in whatever pieces they come."""
+    """Finds the start and end of HTTP messages in a stream of bytes."""
 
     def __init__(self, parser: type) -> None:
         self._parser = parser(self)
@@ -112,7 +112,7 @@ class _Messages:
 
 
 class _Link(asyncio.Protocol):
-    """The connection of a client, together with the one to the server that answers it."""
+    """A client connection, with the connection to the server behind it."""
 
     def __init__(self, proxy: Proxy) -> None:
         self._proxy = proxy
@@ -185,7 +185,7 @@ class _Link(asyncio.Protocol):
             self._client = None
 
     def server_left(self) -> None:
-        """What the client is owed is still written, as a kernel would."""
+        """Closes the connection after all pending bytes are written, as a kernel does."""
         self._proxy.forget(self)
         if self._client is not None:
             self._client.close()
@@ -200,7 +200,7 @@ class _Link(asyncio.Protocol):
             self.cut()
 
     def _strike(self) -> None:
-        """What was let through is to arrive before the connection breaks."""
+        """Breaks the connection after the bytes that were let through have arrived."""
         self._note()
         self._struck = True
         self._upstream.close()
@@ -208,7 +208,7 @@ class _Link(asyncio.Protocol):
 
     @property
     def _request_is_under_way(self) -> bool:
-        """One that was held back arrives, even if nobody waits for its answer any more."""
+        """A request that was held back arrives, even if its client has gone."""
         exchange = self._exchange
         return exchange.due and not exchange.in_answer and not exchange.answered
 
@@ -239,7 +239,7 @@ class _Link(asyncio.Protocol):
 
 
 class _Upstream(asyncio.Protocol):
-    """The connection to the server; keeps what comes before it is made."""
+    """The connection to the server; keeps bytes until it is established."""
 
     def __init__(self, link: _Link) -> None:
         self._link = link

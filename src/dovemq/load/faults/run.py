@@ -1,7 +1,7 @@
-"""A load run under faults: who is put between its clients and the server, and what came of it.
+"""Runs a load while network, clients, server, disk and clock fail.
 
-Owns the order of things: a server, a proxy before it, clients that may quit, trouble from when the
-queues are there until all messages are accounted for.
+Starts a server and a proxy, injects faults from the creation of the queues until every message is
+accounted for, and verifies the store afterwards.
 """
 
 import asyncio
@@ -24,38 +24,38 @@ from dovemq.load.faults.fault_log import FaultLog
 from dovemq.load.faults.process import Announcement
 from dovemq.load.faults.proxy import Proxy
 from dovemq.load.faults.server import TroubledServer
-from dovemq.load.faults.spec import Spec
+from dovemq.load.faults.spec import FaultSpec
 from dovemq.load.journals import kept_id
-from dovemq.load.judgement import Fault
-from dovemq.load.plan import DRAIN_SPARE_MS, Endpoint, Plan
+from dovemq.load.judgement import Violation
+from dovemq.load.plan import DRAIN_SPARE_MS, Endpoint, LoadPlan
 from dovemq.load.receiver import Quits
-from dovemq.load.results import Result
+from dovemq.load.results import LoadResult
 from dovemq.load.run import RECEIVING, STARTING, Live
 from dovemq.load.run import run as run_load
 
 ANSWER_MS: Final = 5_000
-"""Beyond the longest wait of a receive: then an answer counts as lost."""
+"""An answer counts as lost after the longest wait of a receive and this time."""
 OUTAGE_MS_MIN: Final = 60_000
 STARTED_POLL_SECONDS: Final = 0.01
 FADE_POLL_SECONDS: Final = 0.2
 NAMED_ATTEMPTS_MAX: Final = 100
 NAMED_AGAIN_SECONDS: Final = 0.2
 EVIDENCE: Final = "damage/"
-"""How a verification begins a line about what was found at an earlier start."""
+"""The start of a line of a verification about damage found at an earlier start."""
 
 
 class FaultsImpossible(DoveError):
-    """The text says what the faults asked for would need."""
+    """The faults need something that is not there; the text names it."""
 
 
-class Outcome(Struct, frozen=True):
-    """`fired`: how often each mishap took effect. `starts`: of the server, if it was ours.
+class FaultRunResult(Struct, frozen=True):
+    """The result of a run. `fired` counts the faults with an effect, `starts` those of our server.
 
-    `findings` is what a verification of the store found afterwards.
+    `findings` are those of a verification of the store afterwards.
     """
 
     endpoint_url: str
-    result: Result
+    result: LoadResult
     fired: Mapping[str, int]
     starts: int
     findings: tuple[str, ...]
@@ -66,11 +66,10 @@ class Outcome(Struct, frozen=True):
 
 
 class Stage(Struct, frozen=True):
-    """Where a run takes place.
+    """The server, log and journals of a run.
 
-    `endpoint` is somebody else's server; without one a server is started in `place`, whose key
-    `key_of` then reads. `log` tells what happened, `journals` what the clients saw. `rules` hold
-    but for leases that end early, where the faults are such that they must.
+    `endpoint` is a server that exists; without one a server is started in `place`, and `key_of`
+    reads its key. `rules` are relaxed for early ends of leases that the faults cause.
     """
 
     place: Path
@@ -82,15 +81,15 @@ class Stage(Struct, frozen=True):
 
 
 async def run(
-    spec: Spec,
+    spec: FaultSpec,
     courses: Courses,
-    plan: Plan,
+    plan: LoadPlan,
     stage: Stage,
     *,
     stop: asyncio.Event | None = None,
     live: Live | None = None,
-) -> Outcome:
-    """`plan` names any endpoint: it is replaced by that of the stage."""
+) -> FaultRunResult:
+    """Runs the load; the endpoint of `plan` is replaced by that of the stage."""
     _check(spec, plan, stage)
     courses = Fading(courses)
     async with contextlib.AsyncExitStack() as ending:
@@ -111,7 +110,7 @@ async def run(
         plan = _tolerant(plan, spec, reached, endpoint, ours=server is not None)
         loaded = _Loaded(spec, courses, plan, stage, stop or asyncio.Event(), live or Live())
         if server is None:
-            return Outcome(endpoint.url, await loaded.run(), _fired(stage.log), 0, ())
+            return FaultRunResult(endpoint.url, await loaded.run(), _fired(stage.log), 0, ())
         admin = AdminClient(
             server.process.announced.admin_url, endpoint.key, region=endpoint.region
         )
@@ -119,17 +118,17 @@ async def run(
         result = await loaded.beside(server, admin)
         await server.calm()
         findings = await _findings(admin)
-        return Outcome(endpoint.url, result, _fired(stage.log), server.starts, findings)
+        return FaultRunResult(endpoint.url, result, _fired(stage.log), server.starts, findings)
 
 
 class _Loaded:
-    """The load, and the trouble of its server beside it."""
+    """The load, and the faults of its server beside it."""
 
     def __init__(
         self,
-        spec: Spec,
+        spec: FaultSpec,
         courses: Fading,
-        plan: Plan,
+        plan: LoadPlan,
         stage: Stage,
         stop: asyncio.Event,
         live: Live,
@@ -145,7 +144,7 @@ class _Loaded:
 
     async def run(
         self, server: TroubledServer | None = None, admin: AdminClient | None = None
-    ) -> Result:
+    ) -> LoadResult:
         named = None
         if admin is not None and self._spec.disk.flip_mttf_seconds:
             named = functools.partial(_named, admin)
@@ -163,7 +162,7 @@ class _Loaded:
         finally:
             fading.cancel()
 
-    async def beside(self, server: TroubledServer, admin: AdminClient) -> Result:
+    async def beside(self, server: TroubledServer, admin: AdminClient) -> LoadResult:
         trouble = asyncio.create_task(self._trouble(server))
         load = asyncio.create_task(self.run(server, admin))
         try:
@@ -183,10 +182,11 @@ class _Loaded:
         return result
 
     async def _fade(self, server: TroubledServer | None) -> None:
-        """When nothing comes any more, what is missing gets a calm in which to come.
+        """Ends the faults when no message arrives any more, so that missing messages can still
+        come.
 
-        Else a run that has lost a message would never end: as long as requests fail, there is
-        hope.
+        Otherwise a run with a lost message would never end, because failing requests count as
+        events.
         """
         now = asyncio.get_running_loop().time
         stalled_seconds = (2 * self._plan.lease_ms + self._spec.clock_ms_max) / 1_000
@@ -205,10 +205,10 @@ class _Loaded:
         await server.trouble()
 
 
-def _check(spec: Spec, plan: Plan, stage: Stage) -> None:
+def _check(spec: FaultSpec, plan: LoadPlan, stage: Stage) -> None:
     if stage.endpoint is not None and spec.needs_server:
         raise FaultsImpossible(
-            "faults of [server], [disk] and [clock] need a server of their own: name none"
+            "faults of [server], [disk] and [clock] need a server that this run starts: name none"
         )
     if plan.processes > 1 and spec.client.quit:
         raise FaultsImpossible("receivers that quit need --processes 1")
@@ -218,8 +218,10 @@ def _check(spec: Spec, plan: Plan, stage: Stage) -> None:
         raise FaultsImpossible("faults of [network] need an http:// address")
 
 
-def _tolerant(plan: Plan, spec: Spec, reached: Endpoint, direct: Endpoint, *, ours: bool) -> Plan:
-    """The plan of clients that live through all this: they repeat, and they wait."""
+def _tolerant(
+    plan: LoadPlan, spec: FaultSpec, reached: Endpoint, direct: Endpoint, *, ours: bool
+) -> LoadPlan:
+    """Returns the plan of clients that repeat requests and wait for the server."""
     answer_ms = min(plan.answer_ms_max, 1_000 * plan.wait_seconds + ANSWER_MS)
     patience_ms = spec.clock_ms_max + spec.downtime_ms_max + answer_ms
     drain_ms = 2 * plan.lease_ms + DRAIN_SPARE_MS + patience_ms
@@ -235,16 +237,13 @@ def _tolerant(plan: Plan, spec: Spec, reached: Endpoint, direct: Endpoint, *, ou
     )
 
 
-def _lenient(rules: Rules, spec: Spec) -> Rules:
-    """A server that dies may forget a young lease, and a clock that jumps ends leases early.
-
-    What is on a damaged page may be lost, if it is named.
-    """
+def _lenient(rules: Rules, spec: FaultSpec) -> Rules:
+    """Allows lost leases of a server that dies, and reported losses of a damaged disk."""
     allowed = set(rules.allowed)
     if spec.needs_server:
-        allowed.add(Fault.COLLIDED)
+        allowed.add(Violation.COLLIDED)
     if spec.disk.flip_mttf_seconds:
-        allowed.add(Fault.NAMED)
+        allowed.add(Violation.NAMED)
     return replace(rules, allowed=frozenset(allowed))
 
 
@@ -269,7 +268,7 @@ def _proxy(endpoint: Endpoint, courses: Courses, log: FaultLog) -> Proxy:
 
 
 async def _named(admin: AdminClient) -> frozenset[bytes]:
-    """Ids that the store gave up when it was rebuilt; asked until the server is back."""
+    """Returns the ids that the store reported as lost, once the server is back."""
     for attempt in range(NAMED_ATTEMPTS_MAX):
         try:
             document = await admin.damage()
@@ -278,16 +277,16 @@ async def _named(admin: AdminClient) -> frozenset[bytes]:
             if attempt + 1 == NAMED_ATTEMPTS_MAX:
                 raise
             await asyncio.sleep(NAMED_AGAIN_SECONDS)
-    told = (each for report in document["reports"] for each in _told(report))
-    return frozenset(kept_id(each["message_id"]) for each in told if each["message_id"])
+    reported = (each for report in document["reports"] for each in _reported(report))
+    return frozenset(kept_id(each["message_id"]) for each in reported if each["message_id"])
 
 
-def _told(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _reported(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [*report["lost"], *report["returned"]]
 
 
 async def _findings(admin: AdminClient) -> tuple[str, ...]:
-    """Without damage that was mended: what that cost is judged by the checker."""
+    """Verifies the store. Repaired damage is left out, because the checker judges its effect."""
     findings = (await admin.verify())["findings"]
     return tuple(each for each in findings if not each.startswith(EVIDENCE))
 

@@ -1,8 +1,8 @@
-"""A server of one's own that is killed, paused, and lives on a bad disk by a wrong clock.
+"""A server that is killed and paused, with a failing disk and a wrong clock.
 
-Each course of trouble is followed by a task of its own. Those that end the process or stop it take
-turns; a full disk and a wrong clock may come on top of any other. The server is always brought
-back, and every mishap is noted with what came of it. A server that ends by itself is an error.
+Each course of faults has its own task. Faults that end or stop the process take turns; a full disk
+and a wrong clock may overlap with others. The server is always started again, and every fault is
+logged with its effect. A server that ends by itself is an error.
 """
 
 import asyncio
@@ -19,24 +19,24 @@ from dovemq.load.decay import apply_decay, draw_decay
 from dovemq.load.faults import decisions
 from dovemq.load.faults.decisions import Courses, Decision, Mishap
 from dovemq.load.faults.fault_log import FaultLog
-from dovemq.load.faults.powercut import Disk, Effects
+from dovemq.load.faults.powercut import Effects, PowerCutDisk
 from dovemq.load.faults.process import ServerProcess, StartFailed
 from dovemq.load.faults.shim import SkewedClock, build_shim
-from dovemq.load.faults.spec import Spec
+from dovemq.load.faults.spec import FaultSpec
 
 DATA: Final = "data"
 SYNC_US: Final = 1_000
-"""A sync takes its time, so that a power cut finds something unsynced."""
+"""Syncs are slow, so that a power cut finds unsynced sectors."""
 START_ATTEMPTS_MAX: Final = 60
-"""While the disk is full when the server is to come back."""
+"""Attempts to start the server while its disk is full."""
 START_AGAIN_SECONDS: Final = 0.5
 PORTS: Final = range(20_000, 30_000)
-"""Below those that a kernel gives to clients: one of them might take a port while it is free."""
+"""Ports below the range of client ports, so that no client takes one while the server is down."""
 _PORT_ATTEMPTS_MAX: Final = 100
 
 
 class ServerEnded(DoveError):
-    """The server ended though nobody had killed it; the text ends with its log."""
+    """The server ended without being killed; the text ends with its log."""
 
     def __init__(self, log_tail: str) -> None:
         super().__init__(f"the server ended by itself:\n{log_tail}")
@@ -51,12 +51,12 @@ _Act = Callable[[Decision], Awaitable[Effect]]
 
 
 class TroubledServer:
-    """`place` holds the data directory and all that is needed to ruin it."""
+    """A server and its faults; `place` has the data directory and everything for the faults."""
 
-    def __init__(self, place: Path, spec: Spec, courses: Courses, log: FaultLog) -> None:
+    def __init__(self, place: Path, spec: FaultSpec, courses: Courses, log: FaultLog) -> None:
         self._courses = courses
         self._log = log
-        self._disk: Disk | None = None
+        self._disk: PowerCutDisk | None = None
         self._clock: SkewedClock | None = None
         self._skews = enumerate(courses.course(decisions.SKEW))
         self._full = False
@@ -68,7 +68,7 @@ class TroubledServer:
         if spec.needs_disk or spec.needs_clock:
             shim = build_shim(place)
             if spec.needs_disk:
-                self._disk = Disk(place, shim)
+                self._disk = PowerCutDisk(place, shim)
                 environment |= self._disk.environment(lie=spec.disk.sync_lies, sync_us=SYNC_US)
             if spec.needs_clock:
                 self._clock = SkewedClock(place, shim)
@@ -89,7 +89,7 @@ class TroubledServer:
             starting = asyncio.ensure_future(asyncio.to_thread(self.process.start))
             self._starting = starting
             try:
-                # A thread cannot be cancelled: `close` must wait for it, or a server would be left.
+                # A thread cannot be cancelled: `close` must wait for it, or the server would stay.
                 await asyncio.shield(starting)
                 break
             except StartFailed:
@@ -99,15 +99,15 @@ class TroubledServer:
         self.starts += 1
 
     async def trouble(self) -> None:
-        """Until `calm`, or until every course has come to its end."""
+        """Injects faults until `end_trouble`, or until every course has ended."""
         await asyncio.gather(*(self._follow(name, act) for name, act in self._acts()))
 
     def end_trouble(self) -> None:
-        """`trouble` returns once the server is back from what it is going through."""
+        """Makes `trouble` return once the server has recovered from the current fault."""
         self._over.set()
 
     async def calm(self) -> None:
-        """After the trouble: a sound disk and the right time; restarted where that takes it."""
+        """Restores disk and clock after the faults; restarts the server if necessary."""
         self._check_running()
         if self._clock is not None or self._disk is not None:
             await self._kill()
@@ -171,7 +171,7 @@ class TroubledServer:
         return Effect()
 
     async def _unsynced(self, decision: Decision) -> Effect:
-        """Syncs fail for a while; then the power goes, and with it what was not synced."""
+        """Makes syncs fail for a while, then cuts the power."""
         failed = await self._switched("fail-sync", decision)
         self._check_running()
         undone = await self._cut_power(decision)
@@ -201,7 +201,7 @@ class TroubledServer:
         return Effect()
 
     async def _switched(self, name: str, decision: Decision) -> Effects:
-        """What came of a switch that was on for as long as the decision says."""
+        """Turns a switch on for the time of the decision, and returns its effects."""
         assert self._disk is not None
         before = self._disk.effects()
         self._disk.switch(name, on=True)
@@ -213,7 +213,7 @@ class TroubledServer:
         )
 
     async def _kill(self) -> None:
-        """What the system still holds in memory outlives the process."""
+        """Kills the process; unsynced data stays, because the system still has it in memory."""
         await asyncio.to_thread(self.process.kill)
         if self._disk is not None:
             self._disk.forget()
@@ -230,7 +230,7 @@ class TroubledServer:
 
 
 def free_ports() -> tuple[int, int]:
-    """Others than those of another run, which may be free just now while its server is down."""
+    """Returns two free ports, chosen by process id so that concurrent runs differ."""
     rng = random.Random(os.getpid())
     found: list[int] = []
     for _ in range(_PORT_ATTEMPTS_MAX):

@@ -1,7 +1,6 @@
-"""The library that is loaded before libc into a server whose disk or clock is to fail.
+"""Builds the library that is loaded before libc into a server whose disk or clock fails.
 
-Compiled where it is used, by the machine's own C compiler: a binary for every machine would have
-to be trusted, and most users never need one.
+The machine's own C compiler builds it when it is needed, so no binary has to be trusted.
 """
 
 import os
@@ -49,7 +48,7 @@ def build_shim(directory: Path) -> Path:
 
 
 class SkewedClock:
-    """How far the wall clock of a process is off, while it runs."""
+    """Sets the offset of a process's wall clock while it runs."""
 
     def __init__(self, place: Path, shim: Path) -> None:
         self._file = (place / "skew").resolve()
@@ -60,7 +59,7 @@ class SkewedClock:
         return {"LD_PRELOAD": str(self._shim), "SKEW_FILE": str(self._file)}
 
     def set(self, offset_ms: int) -> None:
-        """One write of eight bytes that the process has mapped: it sees all of it or nothing."""
+        """Writes eight bytes at once, so that the process sees the old or the new value."""
         descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             os.pwrite(descriptor, _OFFSET.pack(offset_ms * _MILLISECOND_NS), 0)

@@ -1,7 +1,7 @@
-"""What may go wrong in a run, how often and for how long: a TOML file as values.
+"""The faults of a run, their frequency and duration, as a TOML file gives them.
 
-Chances are per exchange (network) or per receive (client). What happens to the server is spread
-over time: the time to the next failure is exponential, the time it lasts is fixed.
+Probabilities are per exchange (network) or per receive (client). Faults of the server happen over
+time: the time to the next one is exponential, its duration is fixed.
 """
 
 from collections.abc import Mapping
@@ -13,26 +13,26 @@ from msgspec import Meta, Struct
 from dovemq.core.errors import DoveError
 
 CLOCK_MS_MAX: Final = 600_000
-"""Signatures are refused when the clocks of client and server are 15 minutes apart."""
+"""Signatures are refused if the clocks of client and server differ by 15 minutes."""
 
 Chance = Annotated[float, Meta(ge=0, le=1)]
 MeanSeconds = Annotated[float, Meta(ge=0)]
-"""Zero: never."""
+"""Zero is never."""
 Span = Annotated[int, Meta(ge=0, le=600_000)]
 Offset = Annotated[int, Meta(ge=0, le=CLOCK_MS_MAX)]
 
 
-class SpecInvalid(DoveError):
+class FaultSpecInvalid(DoveError):
     def __init__(self, place: str, found: str) -> None:
-        super().__init__(f"{place}: {found}; docs/how-to/faults.md lists what may be set")
+        super().__init__(f"{place}: {found}; docs/how-to/faults.md lists the settings")
 
 
 class _Table(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A table of the file."""
 
 
-class Network(_Table, frozen=True):
-    """A dropped request or answer also ends its connection, so that its client need not wait."""
+class NetworkFaults(_Table, frozen=True):
+    """Faults of the network. A dropped request or answer also closes its connection."""
 
     drop_request: Chance = 0.0
     drop_response: Chance = 0.0
@@ -45,26 +45,25 @@ class Network(_Table, frozen=True):
         return self.drop_request + self.drop_response + self.cut + self.delay
 
 
-class Client(_Table, frozen=True):
-    """`quit`: a receiver goes away with what it has received, and starts anew."""
+class ClientFaults(_Table, frozen=True):
+    """`quit`: a receiver stops with its received messages, and starts again."""
 
     quit: Chance = 0.0
 
 
-class Server(_Table, frozen=True):
+class ServerFaults(_Table, frozen=True):
     kill_mttf_seconds: MeanSeconds = 0.0
     kill_mttr_ms: Span = 1_000
     pause_mttf_seconds: MeanSeconds = 0.0
     pause_ms: Span = 1_000
 
 
-class Disk(_Table, frozen=True):
-    """`power_cut`: a kill also takes what was written and not synced.
+class DiskFaults(_Table, frozen=True):
+    """`power_cut`: a kill also loses what was written and not synced.
 
-    Syncs that fail are followed by a power cut: a server must not be restarted on what the
-    system still holds in memory and the disk does not. `sync_lies`: syncs do nothing and say that
-    they did; no service can live with that. A flip changes one bit of a file while the server is
-    down for it.
+    Failing syncs are followed by a power cut, because a server must not be restarted on data that
+    only the system's memory has. `sync_lies`: syncs do nothing and report success; no service can
+    survive that. A flip changes one bit of a file while the server is down.
     """
 
     power_cut: bool = False
@@ -76,20 +75,20 @@ class Disk(_Table, frozen=True):
     sync_lies: bool = False
 
 
-class Clock(_Table, frozen=True):
-    """Offsets are even within ± the bound: `skew_ms` from each start on, `jump_ms` at a jump."""
+class ClockFaults(_Table, frozen=True):
+    """Offsets are uniform within ± the bound: `skew_ms` from each start on, `jump_ms` at a jump."""
 
     skew_ms: Offset = 0
     jump_mttf_seconds: MeanSeconds = 0.0
     jump_ms: Offset = 5_000
 
 
-class Spec(_Table, frozen=True):
-    network: Network = Network()
-    client: Client = Client()
-    server: Server = Server()
-    disk: Disk = Disk()
-    clock: Clock = Clock()
+class FaultSpec(_Table, frozen=True):
+    network: NetworkFaults = NetworkFaults()
+    client: ClientFaults = ClientFaults()
+    server: ServerFaults = ServerFaults()
+    disk: DiskFaults = DiskFaults()
+    clock: ClockFaults = ClockFaults()
 
     @property
     def needs_disk(self) -> bool:
@@ -102,7 +101,7 @@ class Spec(_Table, frozen=True):
 
     @property
     def needs_server(self) -> bool:
-        """Only a server of one's own can be killed, paused, or given another disk or clock."""
+        """Only a server that we started can be killed, paused, or given another disk or clock."""
         server = self.server
         return bool(
             server.kill_mttf_seconds
@@ -114,24 +113,25 @@ class Spec(_Table, frozen=True):
 
     @property
     def clock_ms_max(self) -> int:
-        """How far two clocks of the run, or one clock at two times, may be apart."""
+        """Returns the largest difference between two clocks of the run, or of one clock at two
+        times."""
         jump_ms = self.clock.jump_ms if self.clock.jump_mttf_seconds else 0
         return 2 * max(self.clock.skew_ms, jump_ms)
 
     @property
     def downtime_ms_max(self) -> int:
-        """How long the server may be away, or take no message, at a time."""
+        """Returns how long the server may be down, or refuse messages, at a time."""
         server, disk = self.server, self.disk
         return max(server.kill_mttr_ms, server.pause_ms, disk.fail_sync_ms, disk.full_ms)
 
 
-def parse_spec(document: Mapping[str, Any], place: str) -> Spec:
+def parse_spec(document: Mapping[str, Any], place: str) -> FaultSpec:
     try:
-        spec = msgspec.convert(document, Spec)
+        spec = msgspec.convert(document, FaultSpec)
     except msgspec.ValidationError as error:
-        raise SpecInvalid(place, str(error)) from None
+        raise FaultSpecInvalid(place, str(error)) from None
     if spec.network.total > 1:
-        raise SpecInvalid(place, "the chances of [network] add up to more than 1")
+        raise FaultSpecInvalid(place, "the chances of [network] add up to more than 1")
     if spec.disk.power_cut and not spec.server.kill_mttf_seconds:
-        raise SpecInvalid(place, "power_cut says what a kill does, and [server] asks for none")
+        raise FaultSpecInvalid(place, "power_cut needs kills: set kill_mttf_seconds in [server]")
     return spec

@@ -1,4 +1,4 @@
-"""A trace observed by DuckDB, in this process."""
+"""Observes a trace with DuckDB, in this process."""
 
 import tempfile
 from collections.abc import Sequence
@@ -8,11 +8,9 @@ import duckdb
 
 from dovemq.models.calibration.samples import BITS, PER_DOUBLING, TIME_US_MAX
 from dovemq.pipeline.calibration.observed import SLICES, Observed
-from dovemq.pipeline.damage import damage_named
 from dovemq.pipeline.errors import TracesMissing
 from dovemq.pipeline.rules import MOMENT, VALID
-from dovemq.pipeline.statements import statement
-from dovemq.pipeline.traces import Traces, find_traces
+from dovemq.pipeline.traces import Traces, damage_named, find_traces, statement
 
 _BOUNDS: Final = {"time_us_max": TIME_US_MAX, "per_doubling": PER_DOUBLING, "bits": BITS}
 _EVENTS: Final = (
@@ -36,7 +34,7 @@ def observed_by_duckdb(places: Sequence[str]) -> Observed:
 
 
 def observe(connection: Any, source: Any, traces: Traces | None = None) -> Observed:
-    """`source` is a relation of a trace's rows."""
+    """`source` is a relation with the rows of a trace."""
     source.create_view("trace")
     columns = ", ".join(_EVENTS)
     connection.execute(f"CREATE VIEW events AS SELECT {columns} FROM trace WHERE {VALID}")

@@ -1,21 +1,28 @@
-"""A calibration as a file for `dovemq model` and `dovemq plan`: numbers first, intervals beside.
+"""Writes a calibration as a model file for `dovemq model` and `dovemq plan`.
 
-A topic is a queue. Its service is per message, with the work of repeated deliveries in it: what
-fails is done again by the same consumers, and the planner knows no failures. A job type that is
-seen at several queues makes one job at each.
+A topic is a queue. Its service is per message and includes repeated deliveries: the same consumers
+repeat the work that failed, and the planner has no failures. A job type that occurs at several
+queues makes one job at each.
 """
 
 import json
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from dovemq.models.calibration import DistributionFit, known
 from dovemq.models.distributions import Erlang, HyperExponential
 from dovemq.models.estimates import Parameter
 from dovemq.pipeline.calibration.parameters import Calibration, QueueParameters, Stream
 
+MISMATCH_RATIO_MAX: Final = 1.5
+"""A model whose mean time differs by more than this factor from the measured one is reported."""
+_BATCH_MIN: Final = 1.5
+_FAILURES_MIN: Final = 0.01
+_UTILISATION_MIN: Final = 0.9
 
-class Service:
-    """Of one message, over all its deliveries."""
+
+class MessageService:
+    """The service of one message, over all its deliveries."""
 
     def __init__(self, queue: QueueParameters) -> None:
         counts = queue.deliveries or (1,)
@@ -23,7 +30,7 @@ class Service:
         mean = sum((at + 1) * count for at, count in enumerate(counts)) / total
         square = sum((at + 1) ** 2 * count for at, count in enumerate(counts)) / total
         self.rate = known(queue.service_rate, "service_rate").value / mean
-        # Of a sum of so many services as there are deliveries.
+        # The scv of a sum of as many services as there are deliveries.
         scv = known(queue.service_scv, "service_scv").value
         self.scv = scv / mean + (square - mean**2) / mean**2
 
@@ -43,8 +50,55 @@ def model_text(calibration: Calibration) -> str:
 
 
 def left_out(calibration: Calibration) -> list[str]:
-    """Queues of which too little was observed for a topic."""
+    """Returns the queues for which too little was observed to make a topic."""
     return [each.queue for each in calibration.queues if not _is_known(each)]
+
+
+def mismatch(queue: QueueParameters, predicted: float | None) -> str | None:
+    """Explains why the model's mean time in the queue is far from the measured one.
+
+    Returns None if it is near, or if one of them is not known.
+    """
+    if not _is_known(queue) or not queue.sojourn:
+        return None
+    if predicted is None:
+        return f"the model is unstable: {_load(queue)}"
+    ratio = max(predicted / queue.sojourn, queue.sojourn / max(predicted, 1e-12))
+    if ratio <= MISMATCH_RATIO_MAX:
+        return None
+    relation = "longer" if predicted > queue.sojourn else "shorter"
+    return (
+        f"the model's mean time is {ratio:.1f} times {relation} than the measured one; likely "
+        f"cause: {_likely_cause(queue)}"
+    )
+
+
+def _likely_cause(queue: QueueParameters) -> str:
+    if queue.messages_per_lease is not None and queue.messages_per_lease >= _BATCH_MIN:
+        return (
+            f"consumers receive {queue.messages_per_lease:.1f} messages at a time, and the model "
+            "serves them one by one"
+        )
+    if queue.failure_probability and queue.failure_probability.value >= _FAILURES_MIN:
+        return (
+            f"{queue.failure_probability.value:.1%} of the deliveries fail, and the model has no "
+            "wait for the end of their leases"
+        )
+    if _utilisation(queue) >= _UTILISATION_MIN:
+        return f"{_load(queue)}; near saturation a mean needs a longer trace"
+    return (
+        "arrivals come in bursts, consumers pause between receives, or their number changes; the "
+        "model takes all of these as constant and independent"
+    )
+
+
+def _load(queue: QueueParameters) -> str:
+    return f"the arrivals take {_utilisation(queue):.0%} of what {queue.consumers} consumers serve"
+
+
+def _utilisation(queue: QueueParameters) -> float:
+    rate = sum(known(each.rate, "arrival_rate").value for each in _jobs(queue).values())
+    return rate / (MessageService(queue).rate * max(1, queue.consumers))
 
 
 def _is_known(queue: QueueParameters) -> bool:
@@ -52,13 +106,13 @@ def _is_known(queue: QueueParameters) -> bool:
 
 
 def _jobs(queue: QueueParameters) -> Mapping[str, Stream]:
-    """By the names of jobs; types of which too few were sent are left out."""
+    """Returns the streams by the name of their job, without those with too few messages."""
     named = {job: each for job, each in queue.jobs.items() if each.rate and each.scv}
     return {f"{queue.queue} {job}" if job else queue.queue: each for job, each in named.items()}
 
 
 def _topic(queue: QueueParameters) -> Iterator[str]:
-    service = Service(queue)
+    service = MessageService(queue)
     yield f"[topics.{_quoted(queue.queue)}]"
     yield f"service_rate = {service.rate!r}"
     yield f"service_scv = {service.scv!r}"
@@ -106,11 +160,11 @@ def _parameters(named: Mapping[str, Parameter | None]) -> Iterator[str]:
 
 def _distribution(found: tuple[DistributionFit, ...]) -> Iterator[str]:
     if found:
-        yield f"distribution = {_quoted(told(found[0]))}"
+        yield f"distribution = {_quoted(fit_text(found[0]))}"
 
 
-def told(fit: DistributionFit) -> str:
-    """As one would write it; times in seconds."""
+def fit_text(fit: DistributionFit) -> str:
+    """Describes a fitted distribution; times are in seconds."""
     match fit.distribution:
         case HyperExponential(shares=shares, means=means):
             pairs = zip(shares, means, strict=True)

@@ -1,4 +1,4 @@
-"""What an engine hands over of a trace: small tables, the same by every engine."""
+"""The observations of a trace: small tables that are the same from every engine."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -9,7 +9,7 @@ from msgspec import Struct
 from dovemq.pipeline.traces import Refusal
 
 SLICES: Final = 20
-"""Of a front end's time: neighbours in it depend on each other, slices hardly."""
+"""Slices of a front end's time. Neighbouring requests are correlated, slices hardly."""
 
 _TIMES: Final = pa.schema(
     [
@@ -59,18 +59,19 @@ SCHEMAS: Final[Mapping[str, Any]] = {
     "presences": _PRESENCES,
     "front_ends": _FRONT_ENDS,
 }
-"""By the names of the tables."""
+"""The schemas by table."""
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "times": ("kind", "place", "stream", "bin"),
     "outcomes": ("queue",),
     "presences": ("queue", "client"),
     "front_ends": ("front_end", "slice", "event"),
 }
-"""The columns that tell rows apart, and in whose order they come."""
+"""The columns that identify a row, and by which rows are sorted."""
 
 
 class Observed(Struct, frozen=True):
-    """`rows` were read, `quarantined` of them are invalid, `refused` files were not read."""
+    """The tables. `rows` were read, `quarantined` of them are invalid, `refused` files were not
+    read."""
 
     tables: Mapping[str, Any]
     rows: int
@@ -80,7 +81,7 @@ class Observed(Struct, frozen=True):
 
     @classmethod
     def of(cls, table: Callable[[str], Any], **told: Any) -> "Observed":
-        """`table` is asked for each by its name; rows may come in any order."""
+        """Collects the tables; their rows may be in any order."""
         tables = {}
         for name, schema in SCHEMAS.items():
             order = [(column, "ascending") for column in KEYS[name]]

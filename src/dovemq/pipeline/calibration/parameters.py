@@ -1,9 +1,9 @@
-"""From what was observed to the parameters of models, each with its interval.
+"""Turns observations into model parameters with intervals.
 
-A queue's consumers are the clients that get messages of it, and one serves at a time: its service
-is from a lease until it asks again, which is when it could take the next message. `work` is the
-part of it until the settle. A delivery failed if the message was leased again or redriven instead
-of being settled by its receipt; what was still open is not counted.
+The consumers of a queue are the clients that receive its messages, and each serves one message at a
+time. A service lasts from a lease until the next request of its consumer, who could then take the
+next message. `work` is the part until the settle. A delivery failed if the message was leased again
+or redriven instead of being settled; open deliveries are not counted.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,14 +28,14 @@ from dovemq.models.estimates import CONFIDENCE, Estimate, Parameter
 from dovemq.pipeline.calibration.observed import SLICES, Observed
 
 DELIVERIES_TOLD_MAX: Final = 20
-"""The last of the distribution stands for all beyond."""
+"""The last entry of the distribution stands for all further deliveries."""
 
 ANSWERED: Final = ("sent", "settled")
-"""What is answered as soon as it is done; a receive may have been parked."""
+"""Requests that are answered as soon as they are done; a receive may wait."""
 
 
 class Stream(Struct, frozen=True):
-    """Arrivals of a queue, or of one job type at it; None where too few were observed."""
+    """The arrivals of a queue, or of one job type; None if too few were observed."""
 
     rate: Parameter | None
     scv: Parameter | None
@@ -45,7 +45,7 @@ class Stream(Struct, frozen=True):
 class QueueParameters(Struct, frozen=True):
     """Rates per second, times in seconds. `deliveries[i]` messages ended with delivery i + 1.
 
-    `waiting` and `sojourn` are means as they were measured: what a model would predict.
+    `waiting` and `sojourn` are the measured means, which a model predicts.
     """
 
     queue: str
@@ -68,8 +68,8 @@ class QueueParameters(Struct, frozen=True):
 
 
 class FrontEndParameters(Struct, frozen=True):
-    """`utilisation` is the share of time in which it had a request in hand; `service_time` that
-    time per request; `latency` per kind of request."""
+    """`utilisation` is the share of time with a request in work, `service_time` that time per
+    request, and `latency` the response time by kind of request."""
 
     front_end: str
     seconds: float
@@ -86,7 +86,7 @@ class Calibration(Struct, frozen=True):
     confidence: float
 
     def named(self) -> dict[str, Parameter]:
-        """Every parameter by place and name, to compare two periods."""
+        """Returns all parameters by queue and name, to compare two periods."""
         return dict(self._named())
 
     def _named(self) -> Iterator[tuple[str, Parameter]]:
@@ -127,7 +127,7 @@ _NO_TIMES: Final = TimeSample.of_values([])
 
 
 def _samples(times: Any) -> _Samples:
-    """By kind and place, then by stream."""
+    """Groups the samples by kind and queue, then by stream."""
     found: dict[tuple[str, str], dict[str, TimeSample]] = {}
     keys = times.select(["kind", "place", "stream"]).to_pylist()
     columns = [times[name].to_numpy() for name in ("bin", "count", "sum_us", "independent")]
@@ -154,7 +154,7 @@ def _queue(
         return samples.get((kind, queue), {}).get("", _NO_TIMES)
 
     service, deliveries = sample("occupancy"), sample("deliveries")
-    # Who never got a message may be anybody.
+    # A client that never received a message need not be a consumer.
     served = presences.filter(pc.greater(presences["messages"], 0))
     ended = row["settled"] + row["failed"]
     return QueueParameters(
@@ -199,7 +199,7 @@ def _mean_seconds(sample: TimeSample) -> float | None:
 
 
 def _retries(deliveries: TimeSample, confidence: float) -> Parameter | None:
-    """The mean of what came after the first delivery."""
+    """Returns the mean number of deliveries after the first."""
     mean = mean_of(deliveries, confidence)
     if mean is None:
         return None
@@ -208,7 +208,7 @@ def _retries(deliveries: TimeSample, confidence: float) -> Parameter | None:
 
 
 def _distribution(deliveries: TimeSample) -> tuple[int, ...]:
-    """Bins of such small numbers hold one each."""
+    """Counts messages by delivery; bins of small numbers have one value each."""
     if not deliveries.size:
         return ()
     numbers = np.minimum(deliveries.bins, DELIVERIES_TOLD_MAX)
@@ -216,15 +216,15 @@ def _distribution(deliveries: TimeSample) -> tuple[int, ...]:
 
 
 def _most_together(presences: Any) -> int:
-    """So many clients were there at the same time: one that comes back under a new address is
-    not counted twice."""
+    """Returns the most clients at the same time, so that a client with a new address counts
+    once."""
     first, last = (np.sort(presences[name].to_numpy()) for name in ("first_us", "last_us"))
     gone = np.searchsorted(last, first, side="left")
     return int(np.max(np.arange(1, len(first) + 1) - gone, initial=0))
 
 
 def _front_end(name: str, table: Any, confidence: float) -> FrontEndParameters:
-    """By slices of its time, each of which gives one value."""
+    """Estimates by slices of time, each of which gives one value."""
     first_us, last_us = table["first_us"][0].as_py(), table["last_us"][0].as_py()
     slice_us = (last_us - first_us + 1) / SLICES
     requests, busy_us = (_per_slice(table, column) for column in ("requests", "busy_us"))

@@ -1,7 +1,4 @@
-"""Periods of one queue's trace, calibrated and measured.
-
-By DuckDB, in this process.
-"""
+"""Calibrates and measures periods of the trace of one queue, with DuckDB."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,19 +14,20 @@ from dovemq.pipeline.calibration.parameters import Calibration, calibrated
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From and until in µs since 1970."""
+    """A period in microseconds since 1970."""
 
     from_us: int
     until_us: int
 
     def split(self, share: float) -> "tuple[Period, Period]":
-        """The first of them is such a share of it."""
+        """Splits the period; the first part is the given share of it."""
         at_us = self.from_us + int(share * (self.until_us - self.from_us))
         return Period(self.from_us, at_us), Period(at_us, self.until_us)
 
 
 class Traced:
-    """`queue` is a pattern of SQL; `seen` a trace of the same messages by their clients."""
+    """A trace. `queue` is an SQL pattern; `seen` is a trace of the same messages by their
+    clients."""
 
     def __init__(self, directory: Path, queue: str, seen: Path) -> None:
         self._files = str(directory / "*.parquet")
@@ -37,7 +35,7 @@ class Traced:
         self._seen = str(seen / "*.parquet")
 
     def sending(self, warm_up_seconds: float) -> Period:
-        """From the first send and a warm-up on until the last."""
+        """Returns the period from the first send, after a warm-up, to the last send."""
         with duckdb.connect() as connection:
             rows = self._rows(connection).filter("event = 'sent'")
             ((first_us, last_us),) = rows.aggregate("min(at_us), max(at_us)").fetchall()
@@ -50,7 +48,7 @@ class Traced:
         return calibrated(observed, CONFIDENCE)
 
     def sojourn(self, period: Period) -> float:
-        """Mean seconds from commit to settle of what was sent in the period."""
+        """Returns the mean seconds from commit to settle of messages sent in the period."""
         inside = f"began_us BETWEEN {period.from_us} AND {period.until_us}"
         with duckdb.connect() as connection:
             times = self._rows(connection).aggregate(
@@ -62,7 +60,7 @@ class Traced:
         return float(mean_us) / 1e6
 
     def sends(self, period: Period) -> RequestTimes:
-        """Those of the period whose answers their clients have seen."""
+        """Returns the sends of the period whose answers the clients have seen."""
         within = f"event = 'sent' AND at_us BETWEEN {period.from_us} AND {period.until_us}"
         with duckdb.connect() as connection:
             seen = connection.read_parquet(self._seen).filter("event = 'sent'")

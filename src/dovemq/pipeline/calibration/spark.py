@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from dovemq.pipeline.calibration import transforms
 from dovemq.pipeline.calibration.observed import Observed
-from dovemq.pipeline.events import quarantine, valid_events
-from dovemq.pipeline.reading import with_events
+from dovemq.pipeline.events import quarantine, valid_events, with_events
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -1,10 +1,14 @@
-"""The figures of a queue: their names and their order, the same for every engine."""
+"""The names and the order of the figures of a queue, for every engine.
+
+Times are shortened to four digits, so that their distribution is a bounded table. A time below
+10 ms keeps its microseconds. Means use the exact times.
+"""
 
 from typing import Final, NamedTuple
 
 
 class Kind(NamedTuple):
-    """An event that answers a request, with the names of what is counted and timed of it."""
+    """An event that answers a request, with the names of its counts and times."""
 
     event: str
     time: str
@@ -19,7 +23,7 @@ KINDS: Final = (
     Kind("settled", "settle", "settles", "settled"),
 )
 TIMES: Final = (*(kind.time for kind in KINDS), "waiting", "sojourn")
-"""What is measured in microseconds, each with a mean and quantiles."""
+"""The measures in microseconds, each with a mean and quantiles."""
 PERCENTS: Final = (50, 95, 99)
 COUNTERS: Final = (
     *("sent", "receives", "received", "settled", "missed", "expired", "redriven", "unnamed"),
@@ -61,7 +65,7 @@ def _figures(prefix: str) -> tuple[str, ...]:
 FIGURES: Final = _figures("")
 """Figures of a queue, and of all queues together."""
 WINDOW_FIGURES: Final = _figures("window_")
-"""Figures of a window of a queue: order is that within the window."""
+"""Figures of a window of a queue; the order is that within the window."""
 RATES: Final = {
     "duplicates": "receives - received",
     "lost": "absent + corrupted",
@@ -78,4 +82,20 @@ RATES: Final = {
     "received_rate": "receives / nullif(seconds, 0)",
     "settled_rate": "settled / nullif(seconds, 0)",
 }
-"""What follows from counters and seconds, in SQL that Spark and DuckDB both understand."""
+"""Figures computed from counters and seconds, in SQL for Spark and DuckDB."""
+
+
+DIGITS: Final = 4
+_STEPS: Final = 13
+"""Four digits up to 10^17 µs, three thousand years."""
+
+
+def shortened_sql(name: str) -> str:
+    """Returns the SQL of the shortened expression, for Spark and DuckDB."""
+    time = f"({name})"
+    steps = [f"WHEN abs({time}) < {10**DIGITS} THEN {time}"]
+    for step in range(1, _STEPS):
+        steps.append(
+            f"WHEN abs({time}) < {10 ** (DIGITS + step)} THEN {time} - {time} % {10**step}"
+        )
+    return " ".join(["CASE", *steps, f"ELSE {time} - {time} % {10**_STEPS}", "END"])

@@ -1,8 +1,8 @@
-"""The figures by DuckDB, in this process: for traces that one machine is enough for.
+"""Computes the figures with DuckDB, in this process, for traces that fit one machine.
 
-SQL finds messages and requests, sorts first receives stream by stream, and makes the figures; the
-order of a stream is measured here. DuckDB keeps on disk what exceeds its memory; a stream is held
-whole while it is measured.
+SQL finds messages and requests, sorts first receives by stream, and computes the figures; the order
+of a stream is measured in Python. DuckDB spills to disk; a stream is held in memory while it is
+measured.
 """
 
 import contextlib
@@ -17,15 +17,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dovemq.models.consistency import order_of, ranks
-from dovemq.pipeline.damage import damage_named
-from dovemq.pipeline.metrics.columns import COUNTERS, FIGURES, KINDS, RATES, WINDOW_FIGURES
-from dovemq.pipeline.metrics.digits import shortened_sql
-from dovemq.pipeline.metrics.report import DAY, QUEUES_MAX, TABLES, WINDOWS_MAX, Report
-from dovemq.pipeline.metrics.runs import runs
+from dovemq.pipeline.metrics.columns import (
+    COUNTERS,
+    FIGURES,
+    KINDS,
+    RATES,
+    WINDOW_FIGURES,
+    shortened_sql,
+)
+from dovemq.pipeline.metrics.order_kernel import runs
+from dovemq.pipeline.metrics.report import DAY, QUEUES_MAX, TABLES, WINDOWS_MAX, MetricsReport
 from dovemq.pipeline.places import path_here
 from dovemq.pipeline.rules import MOMENT, REASON, VALID
-from dovemq.pipeline.statements import statement
-from dovemq.pipeline.traces import EVENT_SCHEMA, Traces, find_traces
+from dovemq.pipeline.traces import EVENT_SCHEMA, Traces, damage_named, find_traces, statement
 
 MEMORY: Final = "2GB"
 _BATCH_ROWS: Final = 131_072
@@ -45,8 +49,8 @@ _LEVELS: Final = (
 
 def metrics_duckdb(
     places: Sequence[str], window_us: int, out: str | None = None, memory: str = MEMORY
-) -> Report:
-    """`memory` is DuckDB's own. The tables are written below `out`, if it is given."""
+) -> MetricsReport:
+    """Measures the traces; `memory` limits DuckDB. The tables are written below `out`, if given."""
     traces = find_traces(places)
     folder = None if out is None else path_here(out)
     with damage_named(traces), _opened(traces, memory) as connection:
@@ -64,18 +68,20 @@ def metrics_duckdb(
         )
         ((rows,),) = connection.sql("SELECT coalesce(sum(rows), 0)::BIGINT FROM answers").fetchall()
         reasons = _reasons(connection) if rows < traces.rows else {}
-    return Report("duckdb", rows, reasons, traces.refused, by_queue, by_window, overall, written)
+    return MetricsReport(
+        "duckdb", rows, reasons, traces.refused, by_queue, by_window, overall, written
+    )
 
 
 @contextlib.contextmanager
 def _opened(traces: Traces, memory: str) -> Iterator[Any]:
-    """Valid rows are the view `events`, the others `quarantine`."""
+    """Opens the trace: valid rows are the view `events`, the others `quarantine`."""
     with tempfile.TemporaryDirectory(prefix="dovemq-duckdb-") as folder, duckdb.connect() as one:
         one.execute(f"SET memory_limit = '{memory}'")
         one.execute(f"SET temp_directory = '{folder}'")
         one.execute("SET preserve_insertion_order = false")
         one.register("kinds", pa.Table.from_pylist([kind._asdict() for kind in KINDS]))
-        # All columns are there, whichever of them the files have.
+        # Adds the columns that the files lack.
         named = EVENT_SCHEMA.append(pa.field("filename", pa.string()))
         one.register("no_rows", named.empty_table())
         source = "FROM no_rows"
@@ -98,7 +104,7 @@ def _orders(connection: Any, window_us: int) -> Iterator[dict[str, Any]]:
         numbers = stream["send_seq"].to_numpy()
         renumbered = len(np.unique(numbers)) < len(numbers)
         if renumbered:
-            # One number belongs to several messages: the order of the commits counts instead.
+            # One number belongs to several messages, so the order of the commits is used.
             stream = stream.filter(pc.is_valid(stream["sent_us"]))
             numbers = ranks(stream["sent_us"])
         yield {**key, "renumbered": renumbered, **_order(numbers)}
@@ -140,7 +146,7 @@ def _reasons(connection: Any) -> dict[str, int]:
 
 
 def _write(connection: Any, levels: Sequence[Any], traces: Traces, out: Path) -> tuple[str, ...]:
-    """In the layout of Spark: a folder for each table."""
+    """Writes a folder for each table, as Spark does."""
     folders = [out / name for name in TABLES]
     for folder in folders:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,9 @@
-"""Messages, requests and order to *facts*: a small table that all figures are made of.
+"""Turns messages, requests and order into *facts*, a small table that gives all figures.
 
-A fact is (queue, window, measure, value, count, total). A measure in `COUNTERS` is counted and has
-no value. A measure in `TIMES` is a distribution: `value` is a time of four digits, `count` how
-often it occurred, `total` the sum of the exact times. `window` is null where a fact belongs to the
-whole queue alone. `first_us` and `last_us` are when its events happened, where that is known.
+A fact is (queue, window, measure, value, count, total). A measure in `COUNTERS` has a count and no
+value. A measure in `TIMES` is a distribution: `value` is a time of four digits, `count` its
+frequency, `total` the sum of the exact times. `window` is null if a fact belongs to the whole queue
+only. `first_us` and `last_us` are the times of its events, if known.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from dovemq.pipeline.metrics.columns import KINDS
-from dovemq.pipeline.metrics.digits import shortened_sql
+from dovemq.pipeline.metrics.columns import KINDS, shortened_sql
 from dovemq.pipeline.metrics.order import ORDER
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ ARRIVED: Final = "arrived_us"
 GONE: Final = "gone_us"
 """Sums of the times, since the start of their window, at which messages came and left."""
 _ROWS: Final = "rows"
-"""All events, whatever they are."""
+"""The measure that counts all events."""
 _KEYS: Final = ("queue", "window", "measure", "value")
 
 
@@ -34,7 +33,7 @@ def facts(messages: DataFrame, requests: DataFrame, order: DataFrame, window_us:
 
 
 def valid_rows(facts: DataFrame) -> int:
-    """The number of valid rows of the trace."""
+    """Returns the number of valid rows of the trace."""
     counted = facts.where(f"measure = '{_ROWS}'").agg(F.sum("count")).first()
     return int(counted[0] or 0) if counted else 0
 
@@ -61,7 +60,7 @@ def _of_messages(messages: DataFrame, window_us: int) -> DataFrame:
 
 
 def _of_requests(requests: DataFrame) -> DataFrame:
-    """Requests of one queue, window and event with the same response time, taken together first."""
+    """First groups requests of one queue, window and event with the same response time."""
     answers = requests.groupBy(
         "queue", "window", "event", F.expr(shortened_sql("latency_us")).alias("value")
     ).agg(
@@ -99,13 +98,9 @@ def _of_order(order: DataFrame) -> DataFrame:
 
 
 def _fact(
-    measure: str,
-    condition: str,
-    window: str = "window",
-    value: str | None = None,
-    count: str = "1",
+    measure: str, condition: str, window: str = "window", value: str | None = None, count: str = "1"
 ) -> "Column":
-    """A fact of rows that meet the condition; `value` is an exact time."""
+    """Returns a fact for rows that meet the condition; `value` is an exact time."""
     total = "0L" if value is None else "total" if value == "value" else value
     shortened = "NULL" if value is None else value if value == "value" else shortened_sql(value)
     fields = {
@@ -120,7 +115,8 @@ def _fact(
 
 
 def _exploded(rows: DataFrame, each: "Sequence[Column]", times: Sequence[str] = ()) -> DataFrame:
-    """Each row once for each of its facts; `times` are the columns with first and last moment."""
+    """Yields each row once for each of its facts; `times` are the columns of first and last
+    time."""
     known = times or (F.lit(None).cast("bigint").alias(name) for name in ("first_us", "last_us"))
     found = rows.select("queue", *known, F.inline(F.array_compact(F.array(*each))))
     return found.select(*_KEYS, "count", "total", "first_us", "last_us")

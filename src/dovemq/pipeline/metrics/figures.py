@@ -1,7 +1,7 @@
-"""Facts to figures, at three levels: each window of a queue, each queue, all queues together.
+"""Turns facts into figures at three levels: each window of a queue, each queue, all queues.
 
-Sums are of integers, and a quantile is a member of its distribution, so nothing depends on the
-order in which rows arrive.
+Sums are of integers, and a quantile is a member of its distribution, so the result does not depend
+on the order of the rows.
 """
 
 from collections.abc import Iterator
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _EXACT: Final = "decimal(38, 0)"
-"""Products of messages and microseconds outgrow a long."""
+"""Products of messages and microseconds exceed a long."""
 
 
 class Tables(NamedTuple):
-    """Figures at three levels, and the facts that they are made of."""
+    """Figures at three levels, and the facts behind them."""
 
     by_queue: "DataFrame"
     by_window: "DataFrame"
@@ -37,20 +37,24 @@ class Tables(NamedTuple):
     facts: "DataFrame"
 
 
-class Level(NamedTuple):
-    """A level and the expressions of its key; a part that the level lacks is empty or −1."""
+class FigureLevel(NamedTuple):
+    """A level and the expressions of its key; a missing part is empty or −1."""
 
     level: str
     queue: str = "''"
     window: str = "-1L"
 
 
-_LEVELS: Final = (Level("window", "queue", "window"), Level("queue", "queue"), Level("overall"))
+_LEVELS: Final = (
+    FigureLevel("window", "queue", "window"),
+    FigureLevel("queue", "queue"),
+    FigureLevel("overall"),
+)
 _KEYS: Final = ("level", "queue", "window")
 
 
 def figures(facts: "DataFrame", window_us: int) -> "DataFrame":
-    """One row for each window, queue and overall; `tables_of` takes them apart."""
+    """Returns one row for each window, each queue and overall; `tables_of` separates them."""
     own = _at_levels(facts)
     spans = _spans(_flow(facts), window_us)
     known = spans.join(_counters(own), list(_KEYS), "left").join(_times(own), list(_KEYS), "left")
@@ -79,7 +83,7 @@ def tables_of(figures: "DataFrame", facts: "DataFrame") -> Tables:
 
 
 def _at_levels(facts: "DataFrame") -> "DataFrame":
-    """Each fact once for each level that it counts at."""
+    """Repeats each fact for each level at which it counts."""
     each = []
     for level, queue, window in _LEVELS:
         named = f"named_struct('level', '{level}', 'queue', {queue}, 'window', {window})"
@@ -98,7 +102,7 @@ def _counters(facts: "DataFrame") -> "DataFrame":
 
 
 def _times(facts: "DataFrame") -> "DataFrame":
-    """The mean of the exact times; a quantile is the k-th smallest of the shortened ones."""
+    """Means use the exact times; a quantile is the k-th smallest of the shortened ones."""
     distribution = (
         facts.where("value IS NOT NULL")
         .groupBy(*_KEYS, "measure", "value")
@@ -125,10 +129,10 @@ def _times(facts: "DataFrame") -> "DataFrame":
 
 
 def _flow(facts: "DataFrame") -> "DataFrame":
-    """Arrivals and departures of each window of each queue.
+    """Returns arrivals and departures of each window of each queue.
 
-    `before` is what was there before the trace began: the messages that were seen without a send,
-    or as many as keep the number in the queue from falling below zero.
+    `before` is the number of messages before the trace: those seen without a send, or as many as
+    keep the number in the queue from falling below zero.
     """
 
     def total(*measures: str) -> "Column":
@@ -161,9 +165,9 @@ def _flow(facts: "DataFrame") -> "DataFrame":
 
 
 def _spans(flow: "DataFrame", window_us: int) -> "DataFrame":
-    """From when to when, and `area_us`: the number in the queue, integrated over that time.
+    """Returns the time span, and `area_us`: the number in the queue, integrated over that time.
 
-    A window ends with the trace; each arrival counts from its time to the end, less what left.
+    A window ends with the trace. Each arrival counts from its time to the end, minus departures.
     """
     each = []
     for level, queue, window in _LEVELS:
@@ -199,13 +203,13 @@ def _spans(flow: "DataFrame", window_us: int) -> "DataFrame":
 
 
 def _span(level: str, window_us: int) -> dict[str, str]:
-    """`number` is what was in the queue at the start: of a window, or before the trace."""
+    """`number` is the number in the queue at the start of the window, or before the trace."""
     if level == "window":
         return {
             "from_us": f"greatest(window * {window_us}, began_us)",
             "to_us": f"least((window + 1) * {window_us}, ended_us)",
             "number": "before + balance - arrived + gone",
         }
-    # Each row of a queue has what was there before; it counts once.
+    # Each row of a queue has the number before the trace; it counts once.
     number = f"CASE WHEN place = 1 THEN before ELSE CAST(0 AS {_EXACT}) END"
     return {"from_us": "began_us", "to_us": "ended_us", "number": number}

@@ -1,10 +1,10 @@
-"""The order in which messages were first received, stream by stream, however large a stream is.
+"""Measures the order of first receives, stream by stream, for streams of any size.
 
     counts of each stream by second  →  slices of about SLICE_ROWS messages, with the extremes of
     what came before and after each  →  slices measured in parallel, between their clean cuts
-    →  what is left of each stream measured by one task  →  numbers or commits, whichever count
+    →  the rest of each stream measured by one task  →  numbers or commits, whichever apply
 
-A *stream* is what one sender sent to one queue. `order_kernel` says why this is exact.
+A *stream* is what one sender sent to one queue. `order_kernel` explains why this is exact.
 """
 
 from collections.abc import Iterator
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 SLICE_ROWS: Final = 20_000
-"""Small, so that the slices of one large stream spread evenly over tasks."""
+"""Small, so that the slices of a large stream spread evenly over tasks."""
 ORDER: Final = ("ordered", "out_of_order", "displacement")
 _BUCKET_US: Final = 1_000_000
 _VALUES: Final = ("send_seq", "sent_us")
 
 
 def order(messages: "DataFrame", window_us: int, slice_rows: int = SLICE_ROWS) -> "DataFrame":
-    """Figures of each stream, with `window` null, and of each window of it by itself.
+    """Returns the order of each stream, with `window` null, and of each window of it.
 
-    `renumbered`: the sender gave one number to several messages, so that the order of the commits
-    counts instead.
+    `renumbered`: the sender gave one number to several messages, so the order of the commits is
+    used.
     """
     use_this_python(messages.sparkSession)
     pieces = (
@@ -75,7 +75,7 @@ def _chosen() -> "Iterator[Column]":
 
 
 def _sliced(messages: "DataFrame", window_us: int, slice_rows: int) -> "DataFrame":
-    """Received messages with the number of their slice, and the extremes before and after it.
+    """Adds the number of the slice, and the extremes before and after it, to received messages.
 
     A slice is a part of a stream within one window; slices are numbered in order of time.
     """
@@ -96,7 +96,7 @@ def _sliced(messages: "DataFrame", window_us: int, slice_rows: int) -> "DataFram
     numbered = counted.withColumn("part", F.floor(rows_before / slice_rows)).withColumn(
         "slice", F.dense_rank().over(stream.orderBy("window", "part"))
     )
-    # A frame that reaches to the end is computed anew for each row; in descending order it is not.
+    # A frame up to the end is computed again for each row; in descending order it is not.
     earlier = stream.orderBy("slice").rangeBetween(Window.unboundedPreceding, -1)
     later = stream.orderBy(F.desc("slice")).rangeBetween(Window.unboundedPreceding, -1)
     bounded = numbered.select(

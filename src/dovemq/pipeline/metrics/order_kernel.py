@@ -1,18 +1,18 @@
-"""The order of streams, measured slice by slice: what Spark has no expression for.
+"""Measures the order of streams slice by slice, which Spark has no expression for.
 
 `measured_slices` runs on all slices in parallel. It measures the part between the first and the
-last clean cut of a slice, and hands on the rows outside of it. `measured_streams` measures those
-rows of a whole stream: what was left between clean cuts, put together in order, is again a
-sequence with clean cuts at the joints. A stream without clean cuts is handed on whole, and measured
-by one task, slice after slice. A clean cut of a stream is one of each window of it as well, so the
-same pieces give the figures of the windows.
+last clean cut of a slice, and passes on the rows outside of it. `measured_streams` measures those
+rows of a whole stream: joined in order, they are again a sequence with clean cuts at the joints. A
+stream without clean cuts is passed on whole, and measured by one task, slice after slice. A clean
+cut of a stream is also one of its windows, so the same pieces give the figures of the windows.
 
-Both take rows sorted by stream, slice and order of receiving. A stream is measured twice:
-`numbered`, by the sender's own numbers, and `committed`, by the times of the commits, which count
-where one number turns out to belong to several messages.
+Both take rows sorted by stream, slice and time of receiving. A stream is measured twice: by the
+sender's own numbers (`numbered`), and by the times of the commits (`committed`), which are used if
+one number belongs to several messages.
 """
 
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -28,7 +28,39 @@ from dovemq.models.consistency import (
     ranks,
 )
 from dovemq.models.consistency.columns import Integers
-from dovemq.pipeline.metrics.runs import runs
+
+
+def runs(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Any]:
+    """Yields a table for each run of rows that are equal in the columns `names`."""
+    waiting: list[Any] = []
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        edges = [0, *_changes(batch, names), batch.num_rows]
+        if waiting and not _continues(waiting[-1], batch, names):
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+        for start, end in itertools.pairwise(edges):
+            if waiting and start:
+                yield pa.Table.from_batches(waiting)
+                waiting = []
+            waiting.append(batch.slice(start, end - start))
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _changes(batch: Any, names: Sequence[str]) -> list[int]:
+    changes = np.zeros(batch.num_rows - 1, np.bool_)
+    for name in names:
+        column = batch.column(name)
+        changes |= pc.not_equal(column[1:], column[:-1]).to_numpy(zero_copy_only=False)
+    return [int(place) + 1 for place in np.flatnonzero(changes)]
+
+
+def _continues(before: Any, batch: Any, names: Sequence[str]) -> bool:
+    last = before.num_rows - 1
+    return all(before.column(name)[last] == batch.column(name)[0] for name in names)
+
 
 NUMBERED: Final = "numbered"
 COMMITTED: Final = "committed"
@@ -45,7 +77,7 @@ PIECES: Final = pa.schema(
     ]
 )
 """One row of counts for each slice and kind, with `place` −1, and one for each value that is
-handed on. `least_after` is the least value of all later slices."""
+passed on. `least_after` is the least value of all later slices."""
 STREAMS: Final = pa.schema(
     [
         *(("queue", _TEXT), ("sender", _TEXT), ("kind", _TEXT), ("window", _NUMBER)),
@@ -56,7 +88,8 @@ STREAMS: Final = pa.schema(
 
 
 def measured_slices(batches: Iterable[Any]) -> Iterator[Any]:
-    """Takes slices with `send_seq`, `sent_us`, and the extremes of both before and after each."""
+    """Takes slices with `send_seq` and `sent_us`, and the extremes of both before and after
+    each."""
     for rows in runs(batches, ("queue", "sender", "slice")):
         for kind in _VALUES:
             yield _measured_slice(rows, kind)
@@ -73,7 +106,7 @@ def _measured_slice(rows: Any, kind: str) -> Any:
     found = _order(values[first:last], kind)
     left = np.r_[0:first, last : len(values)]
     if kind == NUMBERED and (repeated := len(values) - len(np.unique(values))):
-        # The numbers of this stream do not count, so there is nothing to hand on.
+        # The numbers of this stream are not used, so there is nothing to pass on.
         found, left = Consistency(duplicates=repeated), left[:0]
     count = 1 + len(left)
     zeros = np.zeros(len(left), np.int64)
@@ -94,7 +127,7 @@ def _bound(rows: Any, name: str, otherwise: int) -> int:
 
 
 def measured_streams(batches: Iterable[Any]) -> Iterator[Any]:
-    """Takes rows of `PIECES`, gives rows of `STREAMS`."""
+    """Takes rows of `PIECES`, and yields rows of `STREAMS`."""
     stream: _Stream | None = None
     window: _Stream | None = None
     for rows in runs(batches, ("queue", "sender", "kind", "slice")):
@@ -115,10 +148,10 @@ def measured_streams(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 class _Stream:
-    """A stream, or a window of one, by one kind of values. `key` is the start of a row.
+    """A stream or a window, measured by one kind of values. `key` is the start of a row.
 
-    Numbers are forgotten once no smaller one can come: what is held is the disorder. Times of
-    commits may be equal, so they are ranked at the end: 8 bytes are held for each value.
+    Numbers are released once no smaller one can come, so memory holds the disorder. Times of
+    commits may be equal and are ranked at the end: they take 8 bytes each.
     """
 
     def __init__(self, key: tuple[Any, ...]) -> None:

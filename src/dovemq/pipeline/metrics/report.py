@@ -1,4 +1,4 @@
-"""What a run of metrics reports: small tables for people, and what was left out and why."""
+"""The report of metrics: small tables for people, and what was left out and why."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,18 +8,18 @@ from dovemq.pipeline.traces import Refusal
 
 QUEUES_MAX: Final = 1_000
 WINDOWS_MAX: Final = 10_000
-"""Rows of a report; the tables that are written have all of them."""
+"""The most rows of a report; the written tables have all rows."""
 TABLES: Final = ("metrics_by_queue", "metrics_by_window", "overall", "quarantine")
-"""Names of the tables that are written. Windows are partitioned by `DAY`."""
+"""The names of the written tables. Windows are partitioned by `DAY`."""
 DAY: Final = "day"
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """`by_queue`, `by_window` and `overall` are Arrow tables, in order of queue and time.
+class MetricsReport:
+    """`by_queue`, `by_window` and `overall` are Arrow tables, sorted by queue and time.
 
-    `rows` is the number of valid rows, `reasons` counts the invalid ones, `refused` are files that
-    were not read at all. `written` are the places of the tables.
+    `rows` counts the valid rows, `reasons` the invalid ones; `refused` files were not read.
+    `written` are the places of the tables.
     """
 
     engine: str
@@ -37,11 +37,11 @@ class Report:
 
     @property
     def sound(self) -> bool:
-        """No row and no file was left out."""
+        """Tells whether no row and no file was left out."""
         return not self.reasons and not self.refused
 
     @property
     def truncated(self) -> bool:
-        """There may be more queues or windows than the report holds."""
+        """Tells whether there may be more queues or windows than the report has."""
         rows: tuple[int, int] = (self.by_queue.num_rows, self.by_window.num_rows)
         return rows[0] >= QUEUES_MAX or rows[1] >= WINDOWS_MAX

@@ -1,4 +1,4 @@
-"""The figures by Spark: tables of any events, and the job that the command runs."""
+"""Computes the figures with Spark: for any events, and as the job of the command."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import functions as F
 
-from dovemq.pipeline.events import quarantine
+from dovemq.pipeline.events import quarantine, with_events
 from dovemq.pipeline.metrics.facts import facts, valid_rows
 from dovemq.pipeline.metrics.figures import Tables, figures, tables_of
-from dovemq.pipeline.metrics.messages import messages
+from dovemq.pipeline.metrics.messages import messages, requests
 from dovemq.pipeline.metrics.order import order
-from dovemq.pipeline.metrics.report import DAY, QUEUES_MAX, TABLES, WINDOWS_MAX, Report
-from dovemq.pipeline.metrics.requests import requests
+from dovemq.pipeline.metrics.report import DAY, QUEUES_MAX, TABLES, WINDOWS_MAX, MetricsReport
 from dovemq.pipeline.places import joined
-from dovemq.pipeline.reading import with_events
 from dovemq.pipeline.traces import Refusal
 
 if TYPE_CHECKING:
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Output(NamedTuple):
-    """Where tables go, and in which format that the session knows: parquet, delta, iceberg, …"""
+    """The place and format of the tables: parquet, delta, iceberg, or another of the session."""
 
     place: str
     format: str = "parquet"
@@ -30,9 +28,9 @@ class Output(NamedTuple):
 
 @contextlib.contextmanager
 def measured(events: "DataFrame", window_us: int) -> Iterator[Tables]:
-    """Tables of figures.
+    """Yields the tables of figures.
 
-    Nothing runs before a table is asked for; what the tables share is persisted until the end.
+    Nothing runs before a table is used; what the tables share is persisted until the end.
     """
     found = messages(events).drop("message_id").persist()
     shared = facts(found, requests(events, window_us), order(found, window_us), window_us)
@@ -46,18 +44,15 @@ def measured(events: "DataFrame", window_us: int) -> Iterator[Tables]:
 
 
 def metrics_spark(
-    session: "SparkSession",
-    places: Sequence[str],
-    window_us: int,
-    output: Output | None = None,
-) -> Report:
-    """The figures of all traces in and below the places, as a report and as tables."""
+    session: "SparkSession", places: Sequence[str], window_us: int, output: Output | None = None
+) -> MetricsReport:
+    """Measures all traces in and below the places, and writes the tables."""
 
-    def work(events: "DataFrame", all_rows: int, refused: tuple[Refusal, ...]) -> Report:
+    def work(events: "DataFrame", all_rows: int, refused: tuple[Refusal, ...]) -> MetricsReport:
         with measured(events, window_us) as found:
             rows, bad = valid_rows(found.facts), quarantine(events)
             by_window = found.by_window.orderBy("queue", "window_start_us").limit(WINDOWS_MAX)
-            return Report(
+            return MetricsReport(
                 "spark",
                 rows,
                 _reasons(bad) if rows < all_rows else {},

@@ -1,9 +1,8 @@
-"""Consistency of queues while their traces grow: Structured Streaming with a state of our own.
+"""Measures the consistency of queues while their traces grow, with Structured Streaming.
 
-watch.py      one queue: rows in, figures out; what it remembers is bounded
-memory.py     the messages that it remembers
+watch.py      the bounded state of one queue, from rows to figures
+memory.py     the remembered messages
 streams.py    the order of each sender's messages
-steps.py      one micro-batch: events and states to new states, all queues at once
-place.py      the directory that a monitor lives in, and goes on from
+directory.py  the directory of a monitor, from which it continues
 job.py        the query
 """

@@ -1,4 +1,4 @@
-"""Rows as columns of numpy that belong together, and their way into one blob and back."""
+"""Sets of NumPy columns of equal length, and their form as bytes."""
 
 import io
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ from dovemq.models.consistency.columns import Flags, Integers
 SENT: Final = 0
 LEASED: Final = 1
 UNKNOWN: Final = -1
-"""Instead of a checksum that is not there."""
+"""The value of a missing checksum."""
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
-    """Its fields are arrays of one length; the first field tells it."""
+class ColumnSet:
+    """Columns of equal length, as fields of a data class."""
 
     def __len__(self) -> int:
         return len(getattr(self, fields(self)[0].name))
@@ -43,7 +43,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows(Columns):
+class MonitoredRows(ColumnSet):
     """Sends and leases. `message` and `stream` are hashes of the message id and of the sender."""
 
     moment_us: Integers
@@ -55,16 +55,18 @@ class Rows(Columns):
     front_end: NDArray[np.str_] = field(metadata={"of": np.str_})
     receive_seq: Integers
 
-    def in_order(self) -> "Rows":
-        """As they happened: of one moment sends first, then by front end and its own count."""
+    def in_order(self) -> "MonitoredRows":
+        """Sorts by time; at the same time sends come first, then leases by front end and its
+        count."""
         return self.picked(
             np.lexsort((self.receive_seq, self.front_end, self.kind, self.moment_us))
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Messages(Columns):
-    """What is remembered of each message; `crc` is that of its send, until then of its lease."""
+class RememberedMessages(ColumnSet):
+    """The remembered messages; `crc` is the checksum of the send, or of the lease if it came
+    first."""
 
     message: Integers
     heard_us: Integers

@@ -1,4 +1,4 @@
-"""What a monitor tells of each queue after each batch: names, columns and rates."""
+"""The figures of a monitor for each queue and batch: names, columns and rates."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -8,9 +8,9 @@ import pyarrow as pa
 from dovemq.models.consistency import METRICS, Consistency
 
 COUNTS: Final[Mapping[str, str]] = {
-    "first_us": "when the first send or lease happened, µs since 1970 UTC",
-    "last_us": "when the newest one happened",
-    "watermark_us": "rows that happened up to then are not waited for any more",
+    "first_us": "time of the first send or lease, µs since 1970 UTC",
+    "last_us": "time of the newest send or lease",
+    "watermark_us": "time up to which rows are counted in order",
     "sent": "rows of sends",
     "messages": "messages sent",
     "receives": "rows of leases",
@@ -19,20 +19,21 @@ COUNTS: Final[Mapping[str, str]] = {
     "duplicates": "receives beyond the first of each message",
     "absent": "messages not received within the horizon after they were sent",
     "corrupted": "messages received, but never with the checksum they were sent with",
-    "unsent": "messages received, of which no send was heard within the horizon",
+    "unsent": "messages received without a send within the horizon",
     "open": "messages sent within the horizon and not received yet",
     "ordered": "messages that take part in the figures of order",
-    "unordered": "messages received that do not: late, overdue, or numbered twice",
+    "unordered": "messages received whose order is not judged",
+    "renumbered": "senders that gave one number to several messages",
     "out_of_order": "messages outside the longest increasing subsequence of their stream",
-    "displacement": "sum of distances between where a message came and where it belongs",
+    "displacement": "sum of the distances of messages from their place in order",
     "late": "rows that came after the watermark had passed them",
-    "forgotten": "messages that were not decided, since too many were remembered",
+    "forgotten": "messages forgotten too early, because too many were remembered",
     "remembered": "messages in memory",
-    "pending": "rows that wait for the watermark; the figures count them already",
+    "pending": "rows that wait for the watermark; the figures include them",
 }
 QUEUE: Final = "queue"
 KEPT: Final = "kept"
-"""The state of a watch, beside its figures."""
+"""The serialised state of a watch, beside its figures."""
 STATE: Final = pa.schema(
     [(QUEUE, pa.string()), *((name, pa.int64()) for name in COUNTS), (KEPT, pa.binary())]
 )
@@ -48,7 +49,7 @@ TABLE: Final = pa.schema(
 
 
 def with_rates(batch: int, counts: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of `TABLE` of a row of `STATE`."""
+    """Turns a row of `STATE` into a row of `TABLE`."""
     rates = Consistency(
         messages=counts["messages"],
         duplicates=counts["duplicates"],

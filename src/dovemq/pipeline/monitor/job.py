@@ -1,4 +1,7 @@
-"""The query: new files of a trace, batch by batch, to figures in a place and to who listens."""
+"""The streaming query: reads new files of a trace in batches and keeps figures of each.
+
+A batch turns its valid rows and the states of all queues into new states.
+"""
 
 import logging
 import threading
@@ -8,16 +11,17 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+import pyarrow as pa
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from dovemq.pipeline.events import EVENT_SCHEMA, valid_events
-from dovemq.pipeline.monitor.errors import MonitorFailed
-from dovemq.pipeline.monitor.figures import COUNTS, QUEUE, STATE, with_rates
-from dovemq.pipeline.monitor.place import Place
-from dovemq.pipeline.monitor.steps import advanced, heard
-from dovemq.pipeline.monitor.watch import Bounds
+from dovemq.pipeline.monitor.columns import LEASED, SENT, UNKNOWN, MonitoredRows
+from dovemq.pipeline.monitor.directory import MonitorDirectory, MonitorFailed
+from dovemq.pipeline.monitor.figures import COUNTS, KEPT, QUEUE, STATE, with_rates
+from dovemq.pipeline.monitor.watch import Bounds, QueueWatch
 from dovemq.pipeline.places import uri_of
 from dovemq.pipeline.rules import MOMENT, VALID
 
@@ -25,18 +29,74 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+_SETTLED: Final = 2
+_KINDS: Final = {"sent": SENT, "leased": LEASED, "settled": _SETTLED}
+
+
+def heard(events: "DataFrame") -> "DataFrame":
+    """Replaces ids and senders by hashes; front ends stay text, because they order ties."""
+    kind = F.create_map(*(F.lit(part) for pair in _KINDS.items() for part in pair))
+    none = F.lit(UNKNOWN).cast("long")
+    return events.where(F.col("event").isin(*_KINDS)).select(
+        QUEUE,
+        "moment_us",
+        kind[F.col("event")].cast("long").alias("kind"),
+        F.xxhash64("message_id").alias("message"),
+        F.xxhash64("sender").alias("stream"),
+        F.coalesce("send_seq", none).alias("seq"),
+        F.coalesce("body_crc32", none).alias("crc"),
+        "front_end",
+        F.coalesce("receive_seq", none).alias("receive_seq"),
+    )
+
+
+def advanced(
+    rows: "DataFrame", states: "DataFrame", bounds: Bounds, watermark_us: int
+) -> "DataFrame":
+    """Updates each queue, also those without new rows.
+
+    This runs in Python, because no Spark expression can update the state. The rows of a queue come
+    as one table.
+    """
+    grouped = rows.groupBy(QUEUE).cogroup(states.groupBy(QUEUE))
+    schema = from_arrow_schema(STATE)
+    return grouped.applyInArrow(_advance(bounds, watermark_us), schema).select(*STATE.names)
+
+
+def _advance(bounds: Bounds, watermark_us: int) -> Callable[[Any, Any], Any]:
+    def advance(rows: Any, states: Any) -> Any:
+        known = states.num_rows > 0
+        queue = (states if known else rows)[QUEUE][0].as_py()
+        watch = QueueWatch.resumed(states[KEPT][0].as_py(), bounds) if known else QueueWatch(bounds)
+        told, settled = _columns(rows)
+        watch.add(told, settled, watermark_us)
+        state = {QUEUE: queue, **watch.figures(), KEPT: watch.kept()}
+        return pa.Table.from_pylist([state], STATE)
+
+    return advance
+
+
+def _columns(rows: Any) -> tuple[MonitoredRows, int]:
+    """Returns the sends and leases, and the number of settles."""
+    arrays = {name: rows[name].to_numpy() for name in rows.column_names if name != QUEUE}
+    arrays["front_end"] = arrays["front_end"].astype(np.str_)
+    told = arrays["kind"] != _SETTLED
+    kept = {name: array[told] for name, array in arrays.items()}
+    return MonitoredRows.of(kept), int(np.count_nonzero(~told))
+
+
 LOOK_SECONDS: Final = 1
 SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.shuffle.partitions": "8",
-    # The server removes the oldest files of a trace, also such as a batch was to read.
+    # The server removes the oldest files of a trace, perhaps before a batch has read them.
     "spark.sql.files.ignoreMissingFiles": "true",
 }
-"""What a session for a monitor has, unless the user has said otherwise."""
+"""The Spark settings of a monitor; those of the user take precedence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One row per queue; rows of the batch, and how many of them are invalid."""
+    """The figures of a batch, one row per queue, with its number of rows and of invalid rows."""
 
     number: int
     rows: int
@@ -45,12 +105,15 @@ class Batch:
 
 
 class Monitor:
-    """`told` hears of each batch once its figures are kept, and may hear of one again."""
+    """The query and its handler. `told` is called after the figures of a batch are kept.
+
+    After a crash it may be called again for the same batch.
+    """
 
     def __init__(
         self,
         traces: str,
-        place: Place,
+        place: MonitorDirectory,
         bounds: Bounds,
         files_max: int,
         told: Callable[[Batch], None],
@@ -64,7 +127,7 @@ class Monitor:
         self._stopping = False
 
     def start(self, session: "SparkSession", every_seconds: float | None) -> "StreamingQuery":
-        """Every so often; None: once over all that is there, in as many batches as it takes."""
+        """Starts the query: every `every_seconds`, or once over all files if that is None."""
         stream = session.readStream.schema(EVENT_SCHEMA).option("pathGlobFilter", "*.parquet")
         events = stream.option("maxFilesPerTrigger", self._files_max).parquet(uri_of(self._traces))
         writer = events.writeStream.foreachBatch(self._step)
@@ -74,17 +137,17 @@ class Monitor:
         return writer.trigger(processingTime=f"{every_seconds} seconds").start()
 
     def stop(self, query: "StreamingQuery") -> None:
-        """After the batch that is under way, so that nobody is cut short in the middle of it."""
+        """Stops after the current batch."""
         with self._one_batch:
             self._stopping = True
-        # A batch that begins just now is refused, and is the first one of the next run.
+        # A batch that starts just now is refused, and is the first one of the next run.
         logging.getLogger("py4j").setLevel(logging.CRITICAL)
         query.stop()
 
     def _step(self, batch: "DataFrame", number: int) -> None:
         with self._one_batch:
             if self._stopping:
-                raise MonitorFailed("it was told to")
+                raise MonitorFailed("it was stopped")
             self._take(batch, number)
 
     def _take(self, batch: "DataFrame", number: int) -> None:
@@ -107,7 +170,7 @@ class Monitor:
 
 
 def await_end(query: "StreamingQuery", monitor: Monitor, stopping: threading.Event) -> None:
-    """Until it ends by itself, or `stopping` is set."""
+    """Waits until the query ends, or stops it when `stopping` is set."""
     try:
         while not query.awaitTermination(LOOK_SECONDS):
             if stopping.is_set():
@@ -118,14 +181,14 @@ def await_end(query: "StreamingQuery", monitor: Monitor, stopping: threading.Eve
 
 
 def _cause(text: str) -> str:
-    """The last line that names an error; Spark puts traces of calls around it."""
+    """Returns the last line that names an error, without Spark's stack traces."""
     lines = [line.strip() for line in text.splitlines()]
     named = [line for line in lines if "Error: " in line or "Exception: " in line]
     return (named or lines)[-1]
 
 
 def _summary() -> "Iterator[Column]":
-    """One pass before the batch itself: the place of the watermark, the number of bad rows."""
+    """Finds the newest event, and counts rows and invalid rows, in one pass."""
     bad = ~F.expr(VALID)
     yield F.count("*").alias("rows")
     yield F.count_if(bad).alias("quarantined")

@@ -1,8 +1,8 @@
-"""What becomes of messages: rows are told to those that are remembered, by message id.
+"""Updates the remembered messages with new rows, by message id.
 
-A message is forgotten when nothing was heard of it for a horizon. Then it is decided whether it
-was lost; should it be heard of again, it counts as another one. So nothing depends on how rows are
-cut into batches, as long as they come in order.
+A message is forgotten when no row of it came for a horizon. Then it is known whether it was lost; a
+later row counts as another message. So nothing depends on how rows are split into batches, as long
+as they are in order.
 """
 
 from collections import Counter
@@ -11,30 +11,32 @@ from dataclasses import dataclass
 import numpy as np
 
 from dovemq.models.consistency.columns import Flags, Integers
-from dovemq.pipeline.monitor.columns import LEASED, SENT, UNKNOWN, Messages, Rows
+from dovemq.pipeline.monitor.columns import LEASED, SENT, UNKNOWN, MonitoredRows, RememberedMessages
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """`firsts` marks the rows that are the first lease of a message."""
+class MemoryUpdate:
+    """The result of an update. `firsts` marks the rows that are the first lease of a message."""
 
-    messages: Messages
+    messages: RememberedMessages
     firsts: Flags
     counts: Counter[str]
 
 
-def tell(messages: Messages, rows: Rows, horizon_us: int, now_us: int) -> Told:
-    """`now_us`: everything up to then was told. Rows are in the order in which they happened."""
+def update(
+    messages: RememberedMessages, rows: MonitoredRows, horizon_us: int, now_us: int
+) -> MemoryUpdate:
+    """Applies rows in order of time; all rows up to `now_us` are known."""
     known = len(messages)
     ids = np.concatenate((messages.message, rows.message))
     times = np.concatenate((messages.heard_us, rows.moment_us))
-    # Stable, so that what is remembered comes before the rows of its message, in their order.
+    # The sort is stable: a remembered message comes before its rows, which stay in order.
     order = np.argsort(ids, kind="stable")
     ids, times = ids[order], times[order]
     begins = np.ones(len(ids), np.bool_)
     begins[1:] = (ids[1:] != ids[:-1]) | (times[1:] - times[:-1] > horizon_us)
     if not len(ids):
-        return Told(messages, np.empty(0, np.bool_), Counter())
+        return MemoryUpdate(messages, np.empty(0, np.bool_), Counter())
     lives = _Lives(messages, rows, order, np.flatnonzero(begins), known)
     firsts = np.zeros(len(rows), np.bool_)
     firsts[lives.first_leases()] = True
@@ -49,11 +51,11 @@ def tell(messages: Messages, rows: Rows, horizon_us: int, now_us: int) -> Told:
         messages=int(np.count_nonzero(after.sent) - np.count_nonzero(messages.sent)),
     )
     counts.update(fates(after.picked(~alive)))
-    return Told(after.picked(alive), firsts, counts)
+    return MemoryUpdate(after.picked(alive), firsts, counts)
 
 
-def fates(messages: Messages) -> Counter[str]:
-    """Of messages of which nothing more is heard."""
+def fates(messages: RememberedMessages) -> Counter[str]:
+    """Counts the outcomes of messages that are forgotten."""
     sent, received = messages.sent, messages.received
     return Counter(
         absent=int(np.count_nonzero(sent & ~received)),
@@ -63,10 +65,15 @@ def fates(messages: Messages) -> Counter[str]:
 
 
 class _Lives:
-    """The remembered messages and the rows, sorted by message; a life begins at each start."""
+    """The remembered messages and the rows, sorted by message; each start begins a message."""
 
     def __init__(
-        self, messages: Messages, rows: Rows, order: Integers, starts: Integers, known: int
+        self,
+        messages: RememberedMessages,
+        rows: MonitoredRows,
+        order: Integers,
+        starts: Integers,
+        known: int,
     ) -> None:
         self._messages = messages
         self._rows = rows
@@ -79,18 +86,18 @@ class _Lives:
         self._leased_here = kinds == LEASED
 
     def first_leases(self) -> Integers:
-        """The rows that are the first lease of a message that was not received before."""
+        """Returns the rows that are the first lease of a message that was not received before."""
         places = np.where(self._leased_here, np.arange(len(self._order)), len(self._order))
         found = np.minimum.reduceat(places, self._starts)
         found = found[(found < len(self._order)) & ~self._was("received")]
         return self._order[found] - self._known
 
-    def merged(self) -> Messages:
+    def merged(self) -> RememberedMessages:
         sent = self._was("sent") | np.logical_or.reduceat(self._sent_here, self._starts)
         received = self._was("received") | np.logical_or.reduceat(self._leased_here, self._starts)
         crc, intact = self._checksums()
         heard = np.concatenate((self._messages.heard_us, self._rows.moment_us))[self._order]
-        return Messages(
+        return RememberedMessages(
             self._of_start(self._messages.message, self._rows.message),
             np.maximum.reduceat(heard, self._starts),
             self._of_start(self._messages.stream, self._rows.stream),
@@ -102,7 +109,8 @@ class _Lives:
         )
 
     def _checksums(self) -> tuple[Integers, Flags]:
-        """That of the send if it is known, else of the first row; and whether a lease had it."""
+        """Returns the checksum of the send, or else of the first row, and whether a lease has
+        it."""
         all_sums = np.concatenate((self._messages.crc, self._rows.crc))[self._order]
         firsts = all_sums[self._starts]
         places = np.where(self._sent_here, np.arange(len(self._order)), len(self._order))
@@ -113,13 +121,13 @@ class _Lives:
         equal = (all_sums == np.repeat(wanted, sizes)) | (all_sums == UNKNOWN)
         equal |= np.repeat(wanted == UNKNOWN, sizes)
         intact = np.logical_or.reduceat(self._leased_here & equal, self._starts)
-        # A lease that came before its send has left its checksum, and only that.
+        # A lease that came before its send has left only its checksum.
         early = self._was("received") & ~self._was("sent")
         before = np.where(early, firsts == wanted, self._was("intact"))
         return wanted, intact | before
 
     def _was(self, flag: str) -> Flags:
-        """What was remembered at the start of each life; false without a memory."""
+        """Returns a remembered flag for each message; false if it is new."""
         found = np.zeros(len(self._starts), np.bool_)
         places = self._order[self._starts[self._remembered]]
         found[self._remembered] = getattr(self._messages, flag)[places]

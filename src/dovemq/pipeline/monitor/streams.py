@@ -1,8 +1,7 @@
-"""Order of what each sender sent to a queue, for as long as it is heard of.
+"""The order of the messages of each sender, while they are remembered.
 
-A message that is missing is given up when its stream goes on without it: when no older one of the
-stream is remembered. First leases that find their number given up, or taken by another message,
-are not ordered.
+A missing message is given up when no older one of its stream is remembered. First leases whose
+number was given up, or belongs to another message, are not ordered.
 """
 
 from collections.abc import Mapping
@@ -13,16 +12,16 @@ from numpy.typing import NDArray
 
 from dovemq.models.consistency import LOWEST_SEQ, Consistency, KeptOrder, OrderTally
 from dovemq.models.consistency.columns import Integers
-from dovemq.pipeline.monitor.columns import Messages
+from dovemq.pipeline.monitor.columns import RememberedMessages
 
 _ARRAYS: Final = ("open", "positions", "tails")
 
 
 class Streams:
-    """By the hash of their sender; `ended` is what came of those that are forgotten.
+    """Streams by the hash of their sender; `ended` sums up the forgotten ones.
 
-    A stream in which two remembered messages have one number is *renumbered*: several programs
-    count under one name. It has no order from then on.
+    A stream in which two remembered messages have the same number is *renumbered*: several programs
+    count under one name. From then on it has no order.
     """
 
     def __init__(self, ended: Consistency) -> None:
@@ -31,7 +30,7 @@ class Streams:
         self._tallies: dict[int, OrderTally] = {}
 
     def add(self, streams: Integers, seqs: Integers) -> None:
-        """First leases in the order in which they happened."""
+        """Adds first leases in order of time."""
         order = np.argsort(streams, kind="stable")
         names, starts = np.unique(streams[order], return_index=True)
         parts = np.split(seqs[order], starts)[1:]
@@ -40,8 +39,8 @@ class Streams:
                 self._tallies[name] = OrderTally(LOWEST_SEQ)
             self._tallies[name].add(part)
 
-    def keep(self, messages: Messages) -> None:
-        """Only what is remembered of these messages may still change."""
+    def keep(self, messages: RememberedMessages) -> None:
+        """Gives up the numbers that are older than every remembered message."""
         order = np.lexsort((messages.seq, messages.stream))
         streams, seqs = messages.stream[order], messages.seq[order]
         same = (streams[1:] == streams[:-1]) & (seqs[1:] == seqs[:-1])
@@ -57,7 +56,8 @@ class Streams:
             tally.give_up(lowest[stream])
 
     def result(self) -> Consistency:
-        """`duplicates` are first leases that are not ordered, in streams that have an order."""
+        """Returns the order; `duplicates` are unordered first leases in streams that have an
+        order."""
         counted = (
             tally.result()
             for stream, tally in self._tallies.items()

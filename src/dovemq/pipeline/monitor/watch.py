@@ -1,7 +1,7 @@
-"""One queue under watch: rows in the order of files, figures in the order of events.
+"""The state of one queue: takes rows in the order of files, and counts them in order of time.
 
-Rows wait until the watermark has passed them, so that they are told in the order in which they
-happened, however late a file comes. What comes later than that counts, but is not ordered.
+Rows wait until the watermark has passed them, so that they are counted in order however late a file
+is. Rows that are later than the watermark are counted, but not ordered.
 """
 
 from collections import Counter
@@ -12,8 +12,14 @@ import msgspec
 import numpy as np
 
 from dovemq.models.consistency import Consistency
-from dovemq.pipeline.monitor.columns import Messages, Rows, of_blob, prefixed, to_blob
-from dovemq.pipeline.monitor.memory import fates, tell
+from dovemq.pipeline.monitor.columns import (
+    MonitoredRows,
+    RememberedMessages,
+    of_blob,
+    prefixed,
+    to_blob,
+)
+from dovemq.pipeline.monitor.memory import fates, update
 from dovemq.pipeline.monitor.streams import Streams
 
 EVER_US: Final = 1 << 62
@@ -21,9 +27,9 @@ _NEVER_US: Final = -EVER_US
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """`late_us`: how long rows are waited for; `horizon_us`: how long a message may be silent.
+    """`late_us`: how long rows are awaited; `horizon_us`: how long a message without rows is kept.
 
-    Of a queue at most `messages_max` messages are remembered, and as many rows wait.
+    For each queue at most `messages_max` messages are remembered, and as many rows wait.
     """
 
     late_us: int
@@ -32,7 +38,7 @@ class Bounds(msgspec.Struct, frozen=True):
 
 
 class _Head(msgspec.Struct):
-    """What a watch keeps beside columns; up to `told_us` rows were told in their order."""
+    """The part of the state that is not columns; rows up to `told_us` were counted in order."""
 
     counts: dict[str, int] = {}
     first_us: int = EVER_US
@@ -41,17 +47,17 @@ class _Head(msgspec.Struct):
     ended: tuple[int, ...] = astuple(Consistency())
 
 
-class Watch:
+class QueueWatch:
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
         self._head = _Head()
         self._counts: Counter[str] = Counter()
-        self._pending = Rows.none()
-        self._messages = Messages.none()
+        self._pending = MonitoredRows.none()
+        self._messages = RememberedMessages.none()
         self._streams = Streams(Consistency())
 
-    def add(self, rows: Rows, settled: int, watermark_us: int) -> None:
-        """What new files say of the queue; the watermark may rise without any."""
+    def add(self, rows: MonitoredRows, settled: int, watermark_us: int) -> None:
+        """Adds the rows of new files; the watermark may rise without rows."""
         head = self._head
         self._counts["settled"] += settled
         if len(rows):
@@ -71,8 +77,8 @@ class Watch:
         self._streams.keep(self._messages)
 
     def figures(self) -> dict[str, int]:
-        """As if the trace ended here: rows that wait are told too, to a copy."""
-        ended = Watch.resumed(self.kept(), self._bounds)
+        """Returns the figures as if the trace ended here: waiting rows are counted in a copy."""
+        ended = QueueWatch.resumed(self.kept(), self._bounds)
         ended._tell(ended._pending, ordered=True)
         messages, order = ended._messages, ended._streams.result()
         counts = ended._counts + fates(messages)
@@ -94,6 +100,7 @@ class Watch:
             "open": open_now,
             "ordered": order.ordered,
             "unordered": counts["received"] - order.ordered,
+            "renumbered": len(ended._streams.renumbered),
             "out_of_order": order.out_of_order,
             "displacement": order.displacement,
             "late": counts["late"],
@@ -110,18 +117,19 @@ class Watch:
         return to_blob({"head": head, **pending, **messages, **self._streams.kept()})
 
     @classmethod
-    def resumed(cls, blob: bytes, bounds: Bounds) -> "Watch":
+    def resumed(cls, blob: bytes, bounds: Bounds) -> "QueueWatch":
         arrays = of_blob(blob)
         watch = cls(bounds)
         watch._head = head = msgspec.json.decode(arrays["head"].tobytes(), type=_Head)
         watch._counts = Counter(head.counts)
-        watch._pending = Rows.of(arrays, "pending.")
-        watch._messages = Messages.of(arrays, "messages.")
+        watch._pending = MonitoredRows.of(arrays, "pending.")
+        watch._messages = RememberedMessages.of(arrays, "messages.")
         watch._streams = Streams.resumed(arrays, Consistency(*head.ended))
         return watch
 
-    def _due(self, watermark_us: int) -> Rows:
-        """Rows that the watermark has passed, and those beyond what may wait."""
+    def _due(self, watermark_us: int) -> MonitoredRows:
+        """Returns the rows that the watermark has passed, and those beyond the bound of waiting
+        rows."""
         pending, most = self._pending, self._bounds.messages_max
         until_us = max(watermark_us, self._head.told_us)
         if len(pending) > most:
@@ -131,8 +139,8 @@ class Watch:
         self._pending = pending.picked(slice(due, None))
         return pending.picked(slice(due))
 
-    def _tell(self, rows: Rows, *, ordered: bool) -> None:
-        told = tell(self._messages, rows, self._bounds.horizon_us, self._head.told_us)
+    def _tell(self, rows: MonitoredRows, *, ordered: bool) -> None:
+        told = update(self._messages, rows, self._bounds.horizon_us, self._head.told_us)
         self._messages = told.messages
         self._counts.update(told.counts)
         if ordered:
@@ -140,14 +148,14 @@ class Watch:
             self._streams.add(firsts.stream, firsts.seq)
 
     def _forget_silent(self, now_us: int) -> None:
-        """Before anything else is told: a sender that was silent as long may count anew."""
-        told = tell(self._messages, Rows.none(), self._bounds.horizon_us, now_us)
+        """Forgets old messages first, because a sender that was silent may number from 1 again."""
+        told = update(self._messages, MonitoredRows.none(), self._bounds.horizon_us, now_us)
         self._messages = told.messages
         self._counts.update(told.counts)
         self._streams.keep(self._messages)
 
     def _forget_beyond(self, messages_max: int) -> None:
-        """Those heard of longest ago; what would have become of them is not known."""
+        """Forgets the oldest messages beyond the bound, whose outcome is not known."""
         excess = len(self._messages) - messages_max
         if excess <= 0:
             return

@@ -1,5 +1,5 @@
-"""Queues as Spark's data: read and written in batches and as streams.
+"""Queues as Spark data: read and written in batches and as streams.
 
-Received messages wait in files until Spark has finished them, and only then are they settled.
-Nothing is imported here, so that the files can be used without Spark.
+Received messages are staged in files, and settled after Spark has finished them. Nothing is
+imported here, so that the files can be used without Spark.
 """

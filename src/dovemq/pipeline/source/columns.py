@@ -1,6 +1,6 @@
-"""Messages as rows: the columns that Spark sees, and how a received or peeked message fills them.
+"""Messages as rows: the columns in Spark, filled from received or peeked messages.
 
-An attribute keeps its type, so that what is read can be written again unchanged.
+Attributes keep their types, so that what is read can be written again unchanged.
 """
 
 import base64
@@ -36,7 +36,7 @@ SCHEMA: Final = pa.schema(
 )
 MESSAGE_ID: Final = "message_id"
 RECEIPT: Final = pa.field("receipt", pa.string())
-"""Only in staged files."""
+"""This column is only in staged files."""
 _ATTRIBUTES: Final = "attributes"
 _SENT_MS: Final = "sent_ms"
 
@@ -60,10 +60,7 @@ def check_columns(names: Sequence[str]) -> None:
 
 
 class Wish(NamedTuple):
-    """The columns that a file of received messages holds, and what SQS is asked for them.
-
-    SQS chooses attributes by name; it cannot choose messages.
-    """
+    """The columns of a file of received messages, and the SQS attributes to request for them."""
 
     schema: pa.Schema
     names: list[str]
@@ -71,7 +68,7 @@ class Wish(NamedTuple):
 
     @classmethod
     def of(cls, columns: Sequence[str]) -> "Wish":
-        """Ids, receipts and times of sending are needed in any case."""
+        """Message ids, receipts and send times are always included."""
         held = [name for name in SCHEMA.names if name in {*columns, MESSAGE_ID, _SENT_MS}]
         return cls(
             pa.schema([*map(SCHEMA.field, held), RECEIPT]),
@@ -81,7 +78,7 @@ class Wish(NamedTuple):
 
 
 def received_batch(messages: Sequence[ReceivedMessage], schema: pa.Schema) -> pa.RecordBatch:
-    """With the receipts, as it is staged."""
+    """Turns messages into a batch with receipts, for staging."""
     columns: dict[str, list[Any]] = {
         MESSAGE_ID: [each.message_id for each in messages],
         "body": [each.body for each in messages],
@@ -98,7 +95,7 @@ def received_batch(messages: Sequence[ReceivedMessage], schema: pa.Schema) -> pa
 
 
 def peeked_batch(documents: Sequence[Mapping[str, Any]], region: str) -> pa.RecordBatch:
-    """Messages of the admin API have a sequence number in every queue."""
+    """Turns messages of the admin API into a batch; they always have a sequence number."""
     names = QueueNames(region)
     renamed = {"group_id": "group", "sequence_number": "sequence", "dead_letter_source": "source"}
     columns = {name: [each[renamed.get(name, name)] for each in documents] for name in SCHEMA.names}
@@ -112,10 +109,7 @@ def peeked_batch(documents: Sequence[Mapping[str, Any]], region: str) -> pa.Reco
 
 def _received_attributes(attributes: Mapping[str, AttributeValue]) -> list[tuple[str, Any]]:
     return [
-        (
-            name,
-            {"type": each.data_type, "value": each.string_value, "binary": each.binary_value},
-        )
+        (name, {"type": each.data_type, "value": each.string_value, "binary": each.binary_value})
         for name, each in attributes.items()
     ]
 

@@ -1,10 +1,10 @@
-"""What stops a read or a write of queues by Spark.
+"""Errors of reading and writing queues with Spark.
 
 PipelineError
 ├── OptionRefused     an option is missing, unknown, or has an invalid value
 ├── ColumnsRefused    a table that cannot be read from or written to a queue
 ├── QueueFailed       a request to the queue failed
-├── StagingBusy       another query has the staging location
+├── StagingBusy       another query uses the staging location
 ├── StagingStrange    it belongs to another queue or checkpoint
 ├── StagingUnfit      it cannot be used safely
 └── RowsRefused       the queue refused rows
@@ -20,7 +20,7 @@ _FORBIDDEN: Final = 403
 
 
 class OptionRefused(PipelineError):
-    """Without the value, which may be a secret."""
+    """An option is invalid. The text leaves out its value, which may be a secret."""
 
     def __init__(self, name: str, found: str) -> None:
         super().__init__(f"option {name} {found}")
@@ -33,7 +33,7 @@ class ColumnsRefused(PipelineError):
 
 
 class QueueFailed(PipelineError):
-    """One sentence, since Spark shows it at the end of traces of its own."""
+    """One sentence, because Spark shows it at the end of its stack traces."""
 
     def __init__(self, queue: str, endpoint_url: str, error: ClientError) -> None:
         super().__init__(f"queue {queue} at {endpoint_url} {_finding(error, endpoint_url)}")
@@ -53,7 +53,7 @@ class StagingStrange(PipelineError):
     def __init__(self, location: str, found: str) -> None:
         super().__init__(
             f"{location}: {found}; a stagingLocation belongs to one queue and one checkpoint: "
-            "use them together, or begin with new ones of both"
+            "use them together, or start with new ones of both"
         )
 
 
@@ -63,7 +63,7 @@ class StagingUnfit(PipelineError):
 
 
 class RowsRefused(PipelineError):
-    """`reasons` name rows by their place in the partition, and never hold a body."""
+    """`reasons` name rows by their number in the partition, and have no body."""
 
     def __init__(self, queue: str, partition: int, reasons: Sequence[str], more: int) -> None:
         others = f" and {more} more" if more else ""

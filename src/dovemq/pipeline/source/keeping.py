@@ -1,8 +1,8 @@
-"""The driver's side of a stream: promises epochs, keeps the leases of staged messages, settles.
+"""The driver's side of a stream: promises epochs, extends leases of staged messages, settles.
 
-Tasks receive (`slots.py`); this reads what they staged. Every request may be repeated. A message
-whose receipts no longer settle it is owed: when a task receives it again it is not handed on, and
-it is settled with that epoch.
+Tasks receive messages (`slots.py`); this reads what they staged. Every request may be repeated. A
+message that its receipts no longer settle is owed: when a task receives it again, it is not handed
+to Spark again, and is settled with that epoch.
 """
 
 import asyncio
@@ -15,15 +15,15 @@ from dovemq.client.retrying import Pause, retried
 from dovemq.client.sqs import SqsClient
 from dovemq.core import limits
 from dovemq.core.ports import Clock
-from dovemq.pipeline.source.options import Pace
+from dovemq.pipeline.source.options import ReceiveOptions
 from dovemq.pipeline.source.staging import Promise, Staging
 from dovemq.sqs.shapes import BatchResponse
 
 REQUESTS_MAX: Final = 16
-"""Settles or extensions at the same time."""
+"""The most concurrent settles or extensions."""
 SETTLE_ROUNDS_MAX: Final = 3
 LOOK_SECONDS: Final = 0.25
-"""Between two looks at an empty queue."""
+"""The pause between two checks of an empty queue."""
 _VISIBLE: Final = "ApproximateNumberOfMessages"
 
 
@@ -33,13 +33,13 @@ class Keeper:
         client: SqsClient,
         queue_url: str,
         staging: Staging,
-        pace: Pace,
+        pace: ReceiveOptions,
         clock: Clock,
         pause: Pause = asyncio.sleep,
     ) -> None:
         self._client = client
         self._queue_url = queue_url
-        self._staging = staging
+        self.staging = staging
         self._pace = pace
         self._clock = clock
         self._pause = pause
@@ -53,25 +53,26 @@ class Keeper:
     @property
     def settled(self) -> Promise:
         """The offset before everything that is not settled yet."""
-        state = self._staging.state
+        state = self.staging.state
         return Promise(state.staging, state.settled)
 
     def check(self, promise: Promise) -> None:
-        self._staging.check(promise)
+        self.staging.check(promise)
 
     async def allow_present(self) -> None:
-        """From now on no more is promised than what is visible now."""
+        """Limits all further promises to the messages that are visible now."""
         self._allowed = await self._look()
 
     async def offer(self, start: Promise, count_max: int) -> Promise:
-        """What follows `start`, or `start` itself; everything up to `start` is settled first.
+        """Settles everything up to `start`, and returns the next promise, or `start` if there is
+        none.
 
-        Slots that are filled already are offered again: their query did not live to read them.
+        Slots that are filled already are offered again, because their query has not read them.
         """
         self.check(start)
         await self.finish(start)
         epoch = start.epoch + 1
-        filled = [entry.slot + 1 for entry in self._staging.epoch.refresh()]
+        filled = [entry.slot + 1 for entry in self.staging.epoch.refresh()]
         if filled:
             return Promise(start.staging, epoch, max(filled), count_max)
         if self._allowed is not None:
@@ -79,22 +80,22 @@ class Keeper:
         if count_max < 1 or not await self._wait_for_messages():
             return start
         self._promised = epoch
-        # A task for few messages would wait for more.
+        # More tasks than needed would wait for more messages.
         needed = math.ceil(min(count_max, self._visible) / limits.RECEIVE_COUNT.most)
         return Promise(start.staging, epoch, min(self._pace.receivers, needed), count_max)
 
     async def finish_staged(self) -> bool:
-        """What a drain has staged, if it has staged anything."""
-        epoch = self._staging.epoch
+        """Settles what a drain has staged. Returns False if nothing was staged."""
+        epoch = self.staging.epoch
         if not epoch.refresh():
             return False
-        await self.finish(Promise(self._staging.state.staging, epoch.number))
+        await self.finish(Promise(self.staging.state.staging, epoch.number))
         return True
 
     async def finish(self, end: Promise) -> None:
         """Settles that epoch and removes its files."""
-        self._staging.place.keep_claim()
-        epoch = self._staging.epoch
+        self.staging.place.keep_claim()
+        epoch = self.staging.epoch
         if epoch.number != end.epoch:
             return
         entries = list(epoch.refresh())
@@ -102,48 +103,49 @@ class Keeper:
         left = await self._settle(receipts)
         settled = frozenset(message_id for message_id, _ in receipts) - left
         counts, self._last_age = self._counts(), self._age()
-        self._staging.finish(settled, left)
+        self.staging.finish(settled, left)
         self._totals = counts | {"settled": counts["settled"] + len(settled)}
         if self._allowed is not None and self._promised == end.epoch:
             staged = sum(entry.rows - len(entry.repeated) for entry in entries)
-            # Others may hold what is counted as visible: without this the run would not end.
+            # Other clients may hold messages that count as visible; without this the run would not
+            # end.
             self._allowed = self._allowed - staged if staged else 0
 
     async def beat(self) -> int:
-        """Extends the leases of everything staged; how many still had one."""
-        self._staging.epoch.refresh()
-        receipts = [receipt for _, receipt in self._staging.epoch.receipts]
+        """Extends the leases of all staged messages, and returns how many were extended."""
+        self.staging.epoch.refresh()
+        receipts = [receipt for _, receipt in self.staging.epoch.receipts]
         kept = await asyncio.gather(*(self._extend(part) for part in batches(receipts, len)))
         return sum(kept)
 
     async def keep_leases(self) -> None:
-        """Until it is cancelled. A beat that fails, for any reason, is followed by another."""
+        """Extends leases until it is cancelled, also after failures."""
         while True:
             await self._pause(self._pace.heartbeat_seconds)
             try:
                 await self.beat()
             except Exception:
-                # The leases may end: their messages come back, and are known.
+                # If the leases end, the messages come back and are recognised.
                 continue
 
     async def report(self) -> dict[str, int | None]:
-        """Counts since this process began; shown in the progress of the query.
+        """Returns counts since the start of this process, for the progress of the query.
 
-        Spark asks when it plans a batch, and then nothing is staged: the age is that of the last
-        batch when it was settled.
+        Spark asks when it plans a batch, when nothing is staged: the age is that of the last batch
+        when it was settled.
         """
-        self._staging.epoch.refresh()
+        self.staging.epoch.refresh()
         return {**self._counts(), "visible": self._visible, "oldestStagedSeconds": self._age()}
 
     def _age(self) -> int | None:
-        times = [entry.oldest_ms for entry in self._staging.epoch.entries]
+        times = [entry.oldest_ms for entry in self.staging.epoch.entries]
         sent = [sent_ms for sent_ms in times if sent_ms is not None]
         if not sent:
             return self._last_age
         return max(0, self._clock.now_ms() - min(sent)) // limits.SECOND_MS
 
     def _counts(self) -> dict[str, int]:
-        entries = self._staging.epoch.entries
+        entries = self.staging.epoch.entries
         received = sum(entry.rows for entry in entries)
         repeated = sum(len(entry.repeated) for entry in entries)
         totals = self._totals
@@ -159,7 +161,7 @@ class Keeper:
         return self._visible
 
     async def _wait_for_messages(self) -> bool:
-        """A run that ends with what is there does not wait."""
+        """A run over the available messages does not wait."""
         seconds = 0 if self._allowed is not None else self._pace.wait_seconds
         for _ in range(math.ceil(seconds / LOOK_SECONDS)):
             if await self._look():
@@ -168,7 +170,7 @@ class Keeper:
         return await self._look() > 0
 
     async def _settle(self, receipts: Sequence[tuple[str, str]]) -> frozenset[str]:
-        """The ids of those that stay in the queue: none of their receipts settled them."""
+        """Settles messages, and returns the ids of those that none of their receipts settled."""
         settled: set[str] = set()
         left = list(receipts)
         for _ in range(SETTLE_ROUNDS_MAX):

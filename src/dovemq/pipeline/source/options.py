@@ -1,28 +1,92 @@
-"""What the format `dovemq` is given: its options, then the environment, then defaults.
+"""Options of the format `dovemq`, with the environment and defaults behind them.
 
-Unknown names are refused, since a misspelt limit would be no limit.
+Unknown names are refused, because a misspelt limit would be no limit. `QueueServer` is the queue
+with its server, key and errors.
 """
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from dovemq.client import SqsClient
+from dovemq.client.blocking import LoopThread
+from dovemq.client.errors import ClientError
+from dovemq.client.retrying import retried
 from dovemq.core import limits
 from dovemq.core.access import AccessKey
 from dovemq.core.limits import Range
-from dovemq.pipeline.source.errors import OptionRefused
-from dovemq.pipeline.source.places import place_of
-from dovemq.pipeline.source.servers import Server
+from dovemq.pipeline.source.errors import OptionRefused, QueueFailed
+from dovemq.pipeline.source.folders import staging_folder
 from dovemq.pipeline.source.staging import SLOTS_MAX
+
+
+class QueueServer(Struct, frozen=True):
+    """A queue and its server. Its text form has no secret."""
+
+    queue: str
+    endpoint_url: str
+    admin_url: str
+    region: str
+    key: AccessKey | None = None
+    session_token: str | None = None
+    ca_bundle: Path | None = None
+
+    def __repr__(self) -> str:
+        return f"QueueServer({self.queue!r}, {self.endpoint_url!r})"
+
+    @property
+    def fifo(self) -> bool:
+        return self.queue.endswith(limits.FIFO_SUFFIX)
+
+    def sqs(self) -> SqsClient:
+        return SqsClient(
+            self.endpoint_url,
+            self.key,
+            region=self.region,
+            session_token=self.session_token,
+            ca_bundle=self.ca_bundle,
+        )
+
+    @contextlib.contextmanager
+    def naming(self, url: str | None = None) -> Iterator[None]:
+        """Turns client errors into errors that name the queue and its URL."""
+        try:
+            yield
+        except ClientError as error:
+            raise QueueFailed(self.queue, url or self.endpoint_url, error) from None
+
+    @contextlib.contextmanager
+    def connected(self) -> Iterator[tuple[LoopThread, SqsClient]]:
+        thread = LoopThread("dovemq-spark")
+        client = self.sqs()
+        try:
+            with self.naming():
+                yield thread, client
+        finally:
+            thread.run(client.close())
+            thread.close()
+
+
+async def queue_url(client: SqsClient, queue: str) -> str:
+    if urlsplit(queue).scheme in ("http", "https"):
+        return queue
+    return await retried(lambda: client.queue_url(queue))
+
+
+def queue_key(url: str) -> str:
+    """Returns account and name, because the host of a URL may change."""
+    return urlsplit(url).path.strip("/")
+
 
 PEEK: Final = "peek"
 DRAIN: Final = "drain"
 MESSAGES: Final = Range(1, 100_000)
-"""Of an epoch: below what a queue lets be leased at once."""
+"""Messages of an epoch: fewer than can be leased from a queue at once."""
 BYTES: Final = Range(1 << 20, 1 << 30)
 LEASE_SECONDS: Final = Range(1, limits.LEASE_MS.most // limits.SECOND_MS)
 CONCURRENT: Final = Range(1, 32)
@@ -36,13 +100,13 @@ OPTIONS: Final = (
     *("mode", "maxMessages", "readers"),
     *("groupId", "senders"),
 )
-"""What each means and its default: docs/how-to/spark-queues.md."""
+"""docs/how-to/spark-queues.md describes each option and its default."""
 _OF_SPARK: Final = frozenset({"path", "checkpointlocation", "queryname"})
 _KNOWN: Final = frozenset(name.lower() for name in OPTIONS) | _OF_SPARK
 
 
-class Pace(Struct, frozen=True):
-    """How much is received, and how it is kept."""
+class ReceiveOptions(Struct, frozen=True):
+    """How many messages are received, and how long they are leased."""
 
     count_max: int = 10_000
     bytes_max: int = 64 << 20
@@ -59,7 +123,9 @@ def check_names(options: Mapping[str, str]) -> None:
             raise OptionRefused(name, f"is not known; there are {', '.join(OPTIONS)}")
 
 
-def server_of(options: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> Server:
+def server_of(
+    options: Mapping[str, str], environment: Mapping[str, str] = os.environ
+) -> QueueServer:
     queue = options.get("queue") or options.get("path")
     if not queue:
         raise OptionRefused("queue", "is missing: the name or the URL of a queue")
@@ -68,7 +134,7 @@ def server_of(options: Mapping[str, str], environment: Mapping[str, str] = os.en
     admin = options.get("adminUrl") or environment.get("AWS_ENDPOINT_URL_DOVEMQ")
     bundle = options.get("caBundle") or environment.get("AWS_CA_BUNDLE")
     key, token = _credentials(options, environment)
-    return Server(
+    return QueueServer(
         queue,
         endpoint,
         admin or _next_port(endpoint),
@@ -79,9 +145,9 @@ def server_of(options: Mapping[str, str], environment: Mapping[str, str] = os.en
     )
 
 
-def pace_of(options: Mapping[str, str]) -> Pace:
+def pace_of(options: Mapping[str, str]) -> ReceiveOptions:
     lease = _whole(options, "leaseSeconds", 120, LEASE_SECONDS)
-    return Pace(
+    return ReceiveOptions(
         _whole(options, "maxMessagesPerBatch", 10_000, MESSAGES),
         _whole(options, "maxBytesPerBatch", 64 << 20, BYTES),
         lease,
@@ -97,7 +163,7 @@ def staging_of(options: Mapping[str, str]) -> str:
     if not location:
         found = "is missing: a directory, or s3://bucket/folder, that driver and executors see"
         raise OptionRefused("stagingLocation", found)
-    place_of(location).close()
+    staging_folder(location).close()
     return location
 
 
@@ -136,7 +202,7 @@ def _whole(options: Mapping[str, str], name: str, default: int, allowed: Range) 
 def _credentials(
     options: Mapping[str, str], environment: Mapping[str, str]
 ) -> tuple[AccessKey | None, str | None]:
-    """Both parts come from one place: a key of one and a secret of the other do not fit."""
+    """Takes both parts of the key from the options, or both from the environment."""
     for place, names in (
         (options, ("accessKeyId", "secretAccessKey", "sessionToken")),
         (environment, ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")),
@@ -157,7 +223,7 @@ def _origin(queue: str) -> str:
 
 
 def _next_port(url: str) -> str:
-    """Where the admin API listens by default."""
+    """Returns the default URL of the admin API."""
     try:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)

@@ -1,7 +1,7 @@
-"""What lies in a queue, read by several tasks: each has a range of sequence numbers.
+"""Reads the messages in a queue with several tasks, each for a range of sequence numbers.
 
-The admin API gives messages in order of sequence after a given one. The greatest sequence is
-found by halving, so that the server needs to know nothing of ranges.
+The admin API returns messages after a given sequence number. The greatest one is found by
+bisection, so the server needs no ranges.
 """
 
 import contextlib
@@ -14,33 +14,33 @@ import pyarrow as pa
 from dovemq.client import BlockingAdminClient
 from dovemq.core.limits import PEEK_COUNT
 from dovemq.pipeline.source.columns import peeked_batch
-from dovemq.pipeline.source.servers import Server, queue_key, queue_url
+from dovemq.pipeline.source.options import QueueServer, queue_key, queue_url
 
 _SEQUENCE_BITS: Final = 63
 _COUNTS: Final = ("visible", "leased", "delayed")
 
 
-class Span(NamedTuple):
-    """Messages after one sequence up to and with another, and how many of them at most."""
+class SequenceRange(NamedTuple):
+    """Messages after `after` up to and including `last`, at most `count_max` of them."""
 
     after: int
     last: int
     count_max: int
 
 
-def spans(server: Server, count_max: int, readers: int) -> list[Span]:
+def spans(server: QueueServer, count_max: int, readers: int) -> list[SequenceRange]:
     with _peeking(server) as peeking:
         return peeking.spans(count_max, readers)
 
 
-def peeked(server: Server, span: Span) -> Iterator[pa.RecordBatch]:
+def peeked(server: QueueServer, span: SequenceRange) -> Iterator[pa.RecordBatch]:
     with _peeking(server) as peeking:
         for documents in peeking.pages(span):
             yield peeked_batch(documents, server.region)
 
 
 @contextlib.contextmanager
-def _peeking(server: Server) -> Iterator["Peeking"]:
+def _peeking(server: QueueServer) -> Iterator["Peeking"]:
     with server.connected() as (thread, client):
         url = thread.run(queue_url(client, server.queue))
     admin = BlockingAdminClient(
@@ -51,28 +51,29 @@ def _peeking(server: Server) -> Iterator["Peeking"]:
 
 
 class Peeking:
-    """`queue` is `account/name`, as the server calls it."""
+    """Reads a queue, named `account/name` as on the server."""
 
     def __init__(self, admin: BlockingAdminClient, queue: str) -> None:
         self._admin = admin
         self._account, _, self._name = queue.partition("/")
 
-    def spans(self, count_max: int, readers: int) -> list[Span]:
-        """Where the queue holds more than `count_max`, each task reads its share."""
+    def spans(self, count_max: int, readers: int) -> list[SequenceRange]:
+        """Divides the queue into ranges; if it holds more than `count_max`, each task reads its
+        share."""
         counts = self._admin.queue(self._account, self._name)["counts"]
         total = sum(int(counts[name]) for name in _COUNTS)
         readers = min(readers, -(-total // PEEK_COUNT.most))
         if readers < 2:
-            return [Span(0, (1 << _SEQUENCE_BITS) - 1, count_max)]
+            return [SequenceRange(0, (1 << _SEQUENCE_BITS) - 1, count_max)]
         first, last = self._first_after(0) or 1, self._greatest()
         edges = [first - 1 + (last - first + 1) * each // readers for each in range(readers + 1)]
         shares = [(count_max + each) // readers for each in range(readers)]
         return [
-            Span(after, last, share if total > count_max else count_max)
+            SequenceRange(after, last, share if total > count_max else count_max)
             for (after, last), share in zip(itertools.pairwise(edges), shares, strict=True)
         ]
 
-    def pages(self, span: Span) -> Iterator[list[dict[str, Any]]]:
+    def pages(self, span: SequenceRange) -> Iterator[list[dict[str, Any]]]:
         left, after = span.count_max, span.after
         while left and after < span.last:
             count = min(left, PEEK_COUNT.most, span.last - after)
@@ -86,7 +87,7 @@ class Peeking:
             after = int(page["next"])
 
     def _greatest(self) -> int:
-        """The sequence of the last message, or a little more than it."""
+        """Returns the sequence number of the last message, or a little more."""
         least, most = 0, (1 << _SEQUENCE_BITS) - 1
         for _ in range(_SEQUENCE_BITS):
             middle = (least + most) // 2

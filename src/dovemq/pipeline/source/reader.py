@@ -1,48 +1,105 @@
-"""Queues read by Spark: as a stream, as what lies in them, and as a part that is taken away.
+"""Readers of queues for Spark: as a stream, as a view of the queue, and as a drained part.
 
-Spark plans in a process beside the driver, and reads in executors. A reader goes to both, with
-the key.
+Spark plans in a process beside the driver, where `Driver` runs a keeper, and reads in executors. A
+reader is sent to both, with the key.
 """
 
-from collections.abc import Iterator, Sequence
+import asyncio
+import contextlib
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
-    ReadLimit,
-    ReadMaxRows,
-    SupportsTriggerAvailableNow,
-)
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from dovemq.pipeline.source.driver import Driver
-from dovemq.pipeline.source.options import MESSAGES, Pace
-from dovemq.pipeline.source.peeking import Span, peeked, spans
-from dovemq.pipeline.source.servers import Server
+from dovemq.client.sqs import SqsClient
+from dovemq.pipeline.source.folders import CLAIM_SECONDS_MAX, StagingFolder, staging_folder
+from dovemq.pipeline.source.keeping import Keeper
+from dovemq.pipeline.source.options import (
+    MESSAGES,
+    QueueServer,
+    ReceiveOptions,
+    queue_key,
+    queue_url,
+)
+from dovemq.pipeline.source.peeking import SequenceRange, peeked, spans
 from dovemq.pipeline.source.slots import read_slot
-from dovemq.pipeline.source.staging import Promise, Slot
+from dovemq.pipeline.source.staging import Promise, Slot, Staging
+from dovemq.system.clock import SystemClock
+
+T = TypeVar("T")
+
+
+class Driver:
+    """Spark ends the process without notice, so nothing relies on `close`."""
+
+    def __init__(self, server: QueueServer, location: str, pace: ReceiveOptions) -> None:
+        self._server = server
+        self._open = contextlib.ExitStack()
+        try:
+            place = staging_folder(location)
+            self._open.callback(place.close)
+            self._thread, client = self._open.enter_context(server.connected())
+            self.keeper = self.run(_keeper(server, client, place, pace))
+            self._beating = self.run(_started(self.keeper, place))
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        with self._server.naming():
+            return self._thread.run(work)
+
+    def close(self) -> None:
+        self._open.close()
+
+
+async def _keeper(
+    server: QueueServer, client: SqsClient, place: StagingFolder, pace: ReceiveOptions
+) -> Keeper:
+    url = await queue_url(client, server.queue)
+    staging = await asyncio.to_thread(Staging, place, queue_key(url))
+    return Keeper(client, url, staging, pace, SystemClock())
+
+
+async def _started(keeper: Keeper, place: StagingFolder) -> "list[asyncio.Task[None]]":
+    """Returns the tasks, because the loop keeps only weak references to them."""
+    return [asyncio.create_task(keeper.keep_leases()), asyncio.create_task(_keep_claim(place))]
+
+
+async def _keep_claim(place: StagingFolder) -> None:
+    """Renews the claim until it is cancelled; a lost claim is reported with the next batch."""
+    while True:
+        await asyncio.sleep(CLAIM_SECONDS_MAX)
+        try:
+            place.keep_claim()
+        except Exception:
+            continue
+
 
 Offset = dict[str, Any]
 
 
 class SlotPart(InputPartition):
-    """Spark makes a plain InputPartition where none was planned; nothing is read for it."""
+    """One slot. For a plain InputPartition, which Spark makes if none was planned, nothing is
+    read."""
 
     def __init__(self, slot: Slot) -> None:
         self.slot = slot
 
 
 class SpanPart(InputPartition):
-    def __init__(self, span: Span) -> None:
+    def __init__(self, span: SequenceRange) -> None:
         self.span = span
 
 
-class Plan(NamedTuple):
-    server: Server
+class ReadPlan(NamedTuple):
+    server: QueueServer
     location: str
-    pace: Pace
+    pace: ReceiveOptions
     columns: list[str]
 
     def driver(self) -> Driver:
@@ -58,7 +115,7 @@ class Plan(NamedTuple):
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Spark calls it in one long-lived process beside the driver, except for `read`."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: ReadPlan) -> None:
         self._plan = plan
         self._running: Driver | None = None
 
@@ -80,7 +137,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._driver.run(self._driver.keeper.report())
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
-        # A batch that is run again comes here first, and its leases must be kept from now on.
+        # A repeated batch starts here, and its leases must be extended from now on.
         self._driver.keeper.check(_promise(end))
         return [SlotPart(slot) for slot in _promise(end).shares()] if start != end else []
 
@@ -100,7 +157,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 class DrainReader(DataSourceReader):
     """One epoch, the same until it is settled; planned once for a DataFrame."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: ReadPlan) -> None:
         self._plan = plan
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -114,9 +171,11 @@ class DrainReader(DataSourceReader):
 
 
 class PeekReader(DataSourceReader):
-    """What lies in the queue, received or not, by the admin API."""
+    """The messages in the queue, leased or not, read through the admin API."""
 
-    def __init__(self, server: Server, count_max: int, readers: int, columns: list[str]) -> None:
+    def __init__(
+        self, server: QueueServer, count_max: int, readers: int, columns: list[str]
+    ) -> None:
         self._server = server
         self._count_max = count_max
         self._readers = readers

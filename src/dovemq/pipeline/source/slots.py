@@ -1,9 +1,9 @@
-"""One slot of an epoch, filled and read by a task in an executor.
+"""Fills and reads one slot of an epoch, in a task of an executor.
 
-A slot that is filled is read from its file, whoever filled it. Else the task receives its share,
-and publishes it before it hands on the first row. A task that was run again, or twice at the same
-time, therefore gives the same rows. What a task received and could not publish it gives back to
-the queue; if it cannot even do that, the messages come back when their leases end.
+A filled slot is read from its file, whichever attempt filled it. Otherwise the task receives its
+share and publishes it before it returns the first row. So a task that runs again, or twice at the
+same time, returns the same rows. Received messages that cannot be published are released to the
+queue; if that fails, they come back when their leases end.
 """
 
 import asyncio
@@ -20,35 +20,34 @@ from dovemq.client.retrying import Pause, retried
 from dovemq.client.sqs import SqsClient
 from dovemq.core import limits
 from dovemq.pipeline.source.columns import Wish, received_batch
-from dovemq.pipeline.source.options import Pace
-from dovemq.pipeline.source.places import Place, place_of
-from dovemq.pipeline.source.servers import Server, queue_url
-from dovemq.pipeline.source.staging import Entry, Epoch, Received, Slot, owed_in
+from dovemq.pipeline.source.folders import StagingFolder, staging_folder
+from dovemq.pipeline.source.options import QueueServer, ReceiveOptions, queue_url
+from dovemq.pipeline.source.staging import Epoch, Received, Slot, StagedEntry, owed_in
 from dovemq.sqs.shapes import ReceivedMessage
 
 ROWS_MAX: Final = 1_000
-"""Of a record batch."""
+"""The most rows of a record batch."""
 GATHER_SECONDS_MAX: Final = 10.0
 _SENT: Final = "SentTimestamp"
 
 
 def read_slot(
-    server: Server, location: str, pace: Pace, slot: Slot, columns: Sequence[str]
+    server: QueueServer, location: str, pace: ReceiveOptions, slot: Slot, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    with contextlib.closing(place_of(location)) as place:
+    with contextlib.closing(staging_folder(location)) as place:
         with server.connected() as (thread, client):
-            filling = Filling(client, server.queue, place, pace, columns)
+            filling = SlotFiller(client, server.queue, place, pace, columns)
             entry = thread.run(filling.filled(slot))
         yield from Epoch(place, slot.epoch).read(entry, columns)
 
 
-class Filling:
+class SlotFiller:
     def __init__(
         self,
         client: SqsClient,
         queue: str,
-        place: Place,
-        pace: Pace,
+        place: StagingFolder,
+        pace: ReceiveOptions,
         columns: Sequence[str],
         pause: Pause = asyncio.sleep,
     ) -> None:
@@ -59,20 +58,20 @@ class Filling:
         self._wish = Wish.of(columns)
         self._pause = pause
 
-    async def filled(self, slot: Slot) -> Entry:
-        """The slot's entry, of this attempt or of another one."""
+    async def filled(self, slot: Slot) -> StagedEntry:
+        """Returns the entry of the slot, from this attempt or another one."""
         epoch = Epoch(self._place, slot.epoch)
         owed = owed_in(self._place, slot)
         entry = epoch.entry_of(slot.number)
         if entry is not None:
             return entry
         url = await queue_url(self._client, self._queue)
-        harvest = Harvest(self._wish, slot.count_max, self._pace.bytes_max // slot.slots)
+        harvest = SlotContent(self._wish, slot.count_max, self._pace.bytes_max // slot.slots)
         try:
             await self._receive(url, harvest)
             entry = epoch.publish(slot.number, harvest.received(), owed)
-            # An epoch is marked as settled before its files are removed. So an entry that took
-            # the place of a removed one is noticed here.
+            # An epoch is marked as settled before its files are removed, so this check finds an
+            # entry that took the place of a removed one.
             owed_in(self._place, slot)
         finally:
             if entry is None:
@@ -81,10 +80,10 @@ class Filling:
         assert entry is not None, "a slot that was filled stays filled"
         return entry
 
-    async def _receive(self, url: str, harvest: "Harvest") -> None:
-        """Only the first receive waits, and asks again when it fails.
+    async def _receive(self, url: str, harvest: "SlotContent") -> None:
+        """Receives messages. Only the first receive waits, and is repeated if it fails.
 
-        What was received before a failure is kept; the failure will be met again.
+        Messages received before a failure are kept.
         """
         seconds = min(GATHER_SECONDS_MAX, self._pace.lease_seconds / 2)
         deadline = asyncio.get_running_loop().time() + seconds
@@ -94,14 +93,14 @@ class Filling:
                 *(self._draw_on(url, harvest, deadline) for _ in range(self._pace.receives))
             )
 
-    async def _draw_on(self, url: str, harvest: "Harvest", deadline: float) -> None:
-        """Until the queue is empty, or enough is there, or it took long enough."""
+    async def _draw_on(self, url: str, harvest: "SlotContent", deadline: float) -> None:
+        """Receives until the queue is empty, enough is there, or the time is over."""
         now = asyncio.get_running_loop().time
         with contextlib.suppress(ClientError):
             while now() < deadline and await self._draw(url, harvest, 0):
                 pass
 
-    async def _draw(self, url: str, harvest: "Harvest", wait_seconds: int) -> bool:
+    async def _draw(self, url: str, harvest: "SlotContent", wait_seconds: int) -> bool:
         asked = harvest.reserve(limits.RECEIVE_COUNT.most)
         messages: list[ReceivedMessage] = []
         try:
@@ -118,15 +117,16 @@ class Filling:
             harvest.take(messages, asked)
         return bool(messages)
 
-    async def _release(self, url: str, harvest: "Harvest") -> None:
-        """The messages are visible at once; best effort, since their leases end anyway."""
+    async def _release(self, url: str, harvest: "SlotContent") -> None:
+        """Makes the messages visible again; failures are ignored, because their leases end
+        anyway."""
         for part in batches(harvest.receipts, len):
             with contextlib.suppress(ClientError):
                 await self._client.extend_batch(url, part, 0)
 
 
-class Harvest:
-    """What an attempt has received so far, as a file in memory."""
+class SlotContent:
+    """The messages that an attempt has received so far, as a file in memory."""
 
     def __init__(self, wish: Wish, count_max: int, bytes_max: int) -> None:
         self.receipts: list[str] = []

@@ -1,6 +1,6 @@
-"""Messages that were received and are not settled yet.
+"""The staging folder: messages that were received and are not settled yet.
 
-    state.json                  the queue, the last settled epoch, ids that are done but not settled
+    state.json                  the queue, the last settled epoch, the ids that are owed
     0…042-000.json              the first entry of epoch 42: a slot, its file, its repeated rows
     0…042-003-<attempt>.arrow   what one attempt to fill slot 3 of epoch 42 received
 
@@ -10,8 +10,8 @@ every attempt has read all entries before its own: it knows which slots are fill
 messages are staged. Without this order two tasks could stage one message at the same time, if its
 lease ended before the first of them had published it.
 
-Only one epoch is unfinished at a time: the one after the last settled. Files of settled epochs
-mean nothing, whoever wrote them and whenever. Knows no queue and no Spark.
+Only one epoch is unfinished at a time: the one after the last settled. Files of settled epochs are
+ignored. This module uses neither the queue nor Spark.
 """
 
 import secrets
@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 
 from dovemq.pipeline.source.columns import MESSAGE_ID, RECEIPT, SCHEMA
 from dovemq.pipeline.source.errors import StagingStrange, StagingUnfit
-from dovemq.pipeline.source.places import Place
+from dovemq.pipeline.source.folders import StagingFolder
 
 OWED_MAX: Final = 1_000_000
 SLOTS_MAX: Final = 256
@@ -33,7 +33,7 @@ _DIGITS: Final = 12
 
 
 class Promise(msgspec.Struct, frozen=True):
-    """What Spark logs as an offset: an epoch, and into how many slots its rows are received."""
+    """An offset in Spark's log: an epoch, and the number of slots that receive its rows."""
 
     staging: str
     epoch: int
@@ -41,7 +41,7 @@ class Promise(msgspec.Struct, frozen=True):
     count: int = 0
 
     def shares(self) -> list["Slot"]:
-        """A pure function: what was promised stays the same when options change."""
+        """Returns the slots. They depend on the promise alone, and not on options."""
         return [
             Slot(self.staging, self.epoch, number, self.slots, (self.count + number) // self.slots)
             for number in range(self.slots)
@@ -49,7 +49,7 @@ class Promise(msgspec.Struct, frozen=True):
 
 
 class Slot(NamedTuple):
-    """The work of one task: up to `count_max` rows of an epoch that has `slots` of them."""
+    """The work of one task: up to `count_max` rows of an epoch with `slots` slots."""
 
     staging: str
     epoch: int
@@ -59,10 +59,10 @@ class Slot(NamedTuple):
 
 
 class State(msgspec.Struct, frozen=True):
-    """`owed`: Spark is done with them, and their receipts did not settle them.
+    """The state of a staging folder, written only by the driver's process.
 
-    They come back to the queue, and are settled then instead of being read again. Written by the
-    driver's process alone, before an epoch is promised and after it is settled.
+    `owed` are messages that Spark has processed and whose receipts did not settle them. They come
+    back to the queue, and are settled then instead of being read again.
     """
 
     queue: str
@@ -71,8 +71,9 @@ class State(msgspec.Struct, frozen=True):
     owed: frozenset[str] = frozenset()
 
 
-class Entry(msgspec.Struct, frozen=True):
-    """`repeated` are rows of the file that are not handed on: staged before, or owed."""
+class StagedEntry(msgspec.Struct, frozen=True):
+    """A filled slot. `repeated` are rows of the file that are not returned: staged before, or
+    owed."""
 
     slot: int
     file: str
@@ -82,7 +83,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Received(NamedTuple):
-    """What one attempt received: a file in memory, and what its entry tells of it."""
+    """The messages that one attempt received, as a file in memory."""
 
     ids: list[str]
     content: pa.Buffer
@@ -92,38 +93,39 @@ class Received(NamedTuple):
 class Epoch:
     """The log of one epoch, as far as it was read."""
 
-    def __init__(self, place: Place, number: int) -> None:
+    def __init__(self, place: StagingFolder, number: int) -> None:
         self.number = number
-        self.entries: list[Entry] = []
+        self.entries: list[StagedEntry] = []
         self.receipts: list[tuple[str, str]] = []
-        """Message ids and receipts of all rows, repeated ones too."""
+        """Message ids and receipts of all rows, also the repeated ones."""
         self._place = place
 
-    def refresh(self) -> list[Entry]:
-        """All entries that are published by now."""
+    def refresh(self) -> list[StagedEntry]:
+        """Reads new entries, and returns all of them."""
         for _ in range(SLOTS_MAX):
             content = self._place.read(self._next_name())
             if content is None:
                 break
-            entry = msgspec.json.decode(content, type=Entry)
+            entry = msgspec.json.decode(content, type=StagedEntry)
             table = self._opened(entry).read_all().select([MESSAGE_ID, RECEIPT.name])
             self.receipts += zip(*(column.to_pylist() for column in table.columns), strict=True)
             self.entries.append(entry)
         return self.entries
 
-    def entry_of(self, slot: int) -> Entry | None:
-        """Reads no files of messages."""
+    def entry_of(self, slot: int) -> StagedEntry | None:
+        """Returns the entry of a slot without reading message files."""
         for number in range(SLOTS_MAX):
             content = self._place.read(self._name(number))
             if content is None:
                 return None
-            entry = msgspec.json.decode(content, type=Entry)
+            entry = msgspec.json.decode(content, type=StagedEntry)
             if entry.slot == slot:
                 return entry
         return None
 
-    def publish(self, slot: int, received: Received, owed: frozenset[str]) -> Entry | None:
-        """The slot is filled by this attempt. None: another attempt filled it first."""
+    def publish(self, slot: int, received: Received, owed: frozenset[str]) -> StagedEntry | None:
+        """Publishes what this attempt received. Returns None if another attempt filled the slot
+        first."""
         file = f"{self._epoch_name()}-{slot:03}-{secrets.token_hex(8)}.arrow"
         self._place.write(file, memoryview(received.content))
         ids = received.ids
@@ -132,13 +134,13 @@ class Epoch:
                 self._place.remove(file)
                 return None
             known = {message_id for message_id, _ in self.receipts} | owed
-            entry = Entry(slot, file, len(ids), _repeated(ids, known), received.oldest_ms)
+            entry = StagedEntry(slot, file, len(ids), _repeated(ids, known), received.oldest_ms)
             if self._place.publish(self._next_name(), msgspec.json.encode(entry)):
                 return entry
         raise StagingUnfit(self._place.location, "published files are not seen by other tasks")
 
-    def read(self, entry: Entry, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The rows that are handed on, in those columns."""
+    def read(self, entry: StagedEntry, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yields the rows of an entry in these columns, without repeated ones."""
         file = self._opened(entry)
         missing = set(columns).difference(file.schema.names)
         if missing:
@@ -157,7 +159,7 @@ class Epoch:
                 arrays = [kept.column(name) for name in columns]
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
-    def _opened(self, entry: Entry) -> "pa.ipc.RecordBatchFileReader":
+    def _opened(self, entry: StagedEntry) -> "pa.ipc.RecordBatchFileReader":
         content = self._place.read(entry.file)
         if content is None:
             raise StagingStrange(self._place.location, f"epoch {self.number} is settled")
@@ -174,9 +176,9 @@ class Epoch:
 
 
 class Staging:
-    """The side of the driver's process, which holds the claim until `close` or its end."""
+    """The driver's side of the folder; holds the claim until `close` or the end of the process."""
 
-    def __init__(self, place: Place, queue: str) -> None:
+    def __init__(self, place: StagingFolder, queue: str) -> None:
         self.place = place
         place.claim()
         try:
@@ -188,7 +190,8 @@ class Staging:
         self.epoch = Epoch(place, self.state.settled + 1)
 
     def check(self, promise: Promise) -> None:
-        """A promise of this location, of the unfinished epoch or of the one before."""
+        """Checks that a promise is of this folder, and of the unfinished epoch or the one
+        before."""
         settled = self.state.settled
         if promise.staging != self.state.staging:
             raise StagingStrange(self.place.location, "the checkpoint belongs to another one")
@@ -197,7 +200,8 @@ class Staging:
             raise StagingStrange(self.place.location, found)
 
     def finish(self, settled: frozenset[str], owed: frozenset[str]) -> None:
-        """The epoch is settled but for what is owed; its files go, and the next one begins."""
+        """Marks the epoch as settled except for what is owed, removes its files, and starts the
+        next."""
         kept = sorted((self.state.owed - settled) | owed)[:OWED_MAX]
         self.state = msgspec.structs.replace(
             self.state, settled=self.epoch.number, owed=frozenset(kept)
@@ -220,15 +224,19 @@ class Staging:
         return state
 
     def _remove_settled(self) -> None:
-        """Also what an attempt left that ended late or was killed."""
+        """Removes files of settled epochs, also those of attempts that ended late or were
+        killed."""
         for name in self.place.names():
             number = name[:_DIGITS]
             if number.isdigit() and int(number) <= self.state.settled:
                 self.place.remove(name)
 
 
-def owed_in(place: Place, slot: Slot) -> frozenset[str]:
-    """What the driver's process wrote before it promised the slot; refused if it is settled."""
+def owed_in(place: StagingFolder, slot: Slot) -> frozenset[str]:
+    """Returns the owed messages that were known when the slot was promised.
+
+    Raises StagingStrange if the epoch is settled.
+    """
     state = _read_state(place)
     if state is None:
         found = "a task finds no state.json there: driver and executors must see the same files"
@@ -240,7 +248,7 @@ def owed_in(place: Place, slot: Slot) -> frozenset[str]:
     return state.owed
 
 
-def _read_state(place: Place) -> State | None:
+def _read_state(place: StagingFolder) -> State | None:
     content = place.read(_STATE)
     if content is None:
         return None

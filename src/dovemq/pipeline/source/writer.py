@@ -1,16 +1,15 @@
-"""Rows written to a queue, in batches and as a stream.
+"""Writes rows to a queue, in batches and as a stream.
 
-A task that is run again sends again. On a FIFO queue its rows carry the deduplication ids of the
-first time, so nothing is in the queue twice; on a standard queue it may be. What a failed task
-sent stays sent.
+A task that runs again sends again. On a FIFO queue its rows have the same deduplication ids, so no
+message is in the queue twice; on a standard queue it may be. Messages of a failed task stay sent.
 """
 
 import asyncio
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 from msgspec import Struct
@@ -20,6 +19,16 @@ from pyspark.sql.datasource import (
     DataSourceStreamArrowWriter,
     WriterCommitMessage,
 )
+from pyspark.sql.types import (
+    ByteType,
+    DataType,
+    IntegerType,
+    LongType,
+    MapType,
+    ShortType,
+    StringType,
+    StructType,
+)
 
 from dovemq.client.batching import batches
 from dovemq.client.retrying import retried
@@ -27,19 +36,95 @@ from dovemq.client.sqs import SqsClient
 from dovemq.core import limits
 from dovemq.core.errors import InvariantError
 from dovemq.core.sending import message_bytes
-from dovemq.pipeline.source.errors import RowsRefused
-from dovemq.pipeline.source.rows import Identity, entries
-from dovemq.pipeline.source.servers import Server
+from dovemq.pipeline.source.columns import SCHEMA
+from dovemq.pipeline.source.errors import ColumnsRefused, RowsRefused
+from dovemq.pipeline.source.options import QueueServer
 from dovemq.sqs.actions.sending import wire_attributes
-from dovemq.sqs.shapes import SendEntry
+from dovemq.sqs.shapes import AttributeValue, SendEntry
+
+BODIES: Final = ("body", "value")
+SENT: Final = (*BODIES, "attributes", "group_id", "deduplication_id", "delay_seconds", "trace")
+_TRACE: Final = "AWSTraceHeader"
+_WHOLE: Final = (ByteType, ShortType, IntegerType, LongType)
+
+
+def check_schema(schema: StructType) -> None:
+    """Checks the columns. Columns of read messages that cannot be sent are ignored."""
+    names = schema.fieldNames()
+    if len(set(names) & set(BODIES)) != 1:
+        raise ColumnsRefused("one column body, or value, must hold the bodies", names)
+    for field in schema.fields:
+        if field.name not in SENT and field.name not in SCHEMA.names:
+            raise ColumnsRefused(f"column {field.name} cannot be sent", SENT)
+        if field.name in SENT and not _fits(field.name, field.dataType):
+            found = f"column {field.name} cannot be {field.dataType.simpleString()}"
+            raise ColumnsRefused(found, names)
+
+
+def _fits(name: str, found: DataType) -> bool:
+    if name == "delay_seconds":
+        return isinstance(found, _WHOLE)
+    if name != "attributes":
+        return isinstance(found, StringType)
+    if not isinstance(found, MapType) or not isinstance(found.keyType, StringType):
+        return False
+    value = found.valueType
+    if isinstance(value, StructType):
+        return value.fieldNames() == ["type", "value", "binary"]
+    return isinstance(value, StringType)
+
+
+class Identity:
+    """Deduplication ids by position: a repeated task gives the same row the same id."""
+
+    def __init__(self, run: str, partition: int) -> None:
+        self._prefix = f"{run}/{partition}"
+
+    def of(self, row: int) -> str:
+        return f"{self._prefix}/{row}"
+
+
+def entries(
+    batch: pa.RecordBatch, first_row: int, group_id: str | None, identity: Identity | None
+) -> Iterator[SendEntry]:
+    """Yields messages, identified by their row in the partition; `identity` is for FIFO queues."""
+    names = [name for name in batch.schema.names if name in SENT]
+    columns = [batch.column(name).to_pylist() for name in names]
+    for row, values in enumerate(zip(*columns, strict=True), first_row):
+        told = dict(zip(names, values, strict=True))
+        trace = told.get("trace")
+        yield SendEntry(
+            message_body=told.get("body") or told.get("value"),
+            delay_seconds=told.get("delay_seconds"),
+            message_attributes=_attributes(told.get("attributes")),
+            message_system_attributes=(
+                {_TRACE: AttributeValue("String", trace)} if trace else None
+            ),
+            message_deduplication_id=(
+                (told.get("deduplication_id") or identity.of(row)) if identity else None
+            ),
+            message_group_id=told.get("group_id") or group_id,
+            id=str(row),
+        )
+
+
+def _attributes(pairs: list[tuple[str, Any]] | None) -> dict[str, AttributeValue] | None:
+    return {name: _attribute(value) for name, value in pairs} if pairs else None
+
+
+def _attribute(value: str | Mapping[str, Any] | None) -> AttributeValue:
+    if value is None or isinstance(value, str):
+        return AttributeValue("String", value)
+    return AttributeValue(value["type"], value["value"], value["binary"])
+
 
 SEND_ROUNDS_MAX: Final = 5
 REASONS_MAX: Final = 5
 _NO_BODY: Final = "it has no body"
 
 
-class Sink(Struct, frozen=True):
-    server: Server
+class QueueSink(Struct, frozen=True):
+    server: QueueServer
     group_id: str | None
     senders: int
 
@@ -50,9 +135,9 @@ class Written(WriterCommitMessage):
 
 
 class BatchWriter(DataSourceArrowWriter):
-    """`run` is chosen once, so that a task that is run again has the same."""
+    """`run` is chosen once, so that a repeated task has the same deduplication ids."""
 
-    def __init__(self, sink: Sink, run: str) -> None:
+    def __init__(self, sink: QueueSink, run: str) -> None:
         self._sink = sink
         self._run = run
 
@@ -61,7 +146,7 @@ class BatchWriter(DataSourceArrowWriter):
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: QueueSink) -> None:
         self._sink = sink
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
@@ -71,10 +156,10 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return _write(self._sink, f"{query}/{batch}", iterator)
 
 
-class Sending:
-    """Sends what one task writes, over `senders` lanes of one batch at a time.
+class QueueSender:
+    """Sends the rows of one task over `senders` lanes, each with one batch at a time.
 
-    A group has one lane, so that its order is kept.
+    A group uses one lane, so that its order is kept.
     """
 
     def __init__(self, client: SqsClient, queue: str, senders: int, partition: int) -> None:
@@ -97,13 +182,13 @@ class Sending:
         lanes: list[list[SendEntry]] = [[] for _ in range(self._senders)]
         for row, entry in enumerate(messages):
             group = entry.message_group_id
-            # Tens in turn, so that few rows are one batch.
+            # Lanes take ten rows in turn, so that few rows make one batch.
             place = row // limits.BATCH_COUNT.most if group is None else zlib.crc32(group.encode())
             lanes[place % self._senders].append(entry)
         return lanes
 
     async def _send_lane(self, lane: Sequence[SendEntry]) -> list[tuple[str | None, str]]:
-        """Which rows were refused, and why; the first refusal ends it."""
+        """Returns the refused rows with reasons; the first refusal ends the lane."""
         for part in batches(lane, _bytes):
             refused = await self._send_batch(part)
             if refused:
@@ -121,13 +206,13 @@ class Sending:
         return list(refused.items())
 
 
-def _write(sink: Sink, run: str, iterator: Iterator[pa.RecordBatch]) -> Written:
+def _write(sink: QueueSink, run: str, iterator: Iterator[pa.RecordBatch]) -> Written:
     server = sink.server
     partition = _task().partitionId()
     identity = Identity(run, partition) if server.fifo else None
     rows = 0
     with server.connected() as (thread, client):
-        sending = Sending(client, server.queue, sink.senders, partition)
+        sending = QueueSender(client, server.queue, sink.senders, partition)
         for batch in iterator:
             thread.run(sending.send(list(entries(batch, rows, sink.group_id, identity))))
             rows += batch.num_rows

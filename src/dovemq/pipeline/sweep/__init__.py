@@ -1,1 +1,1 @@
-"""Sweeps of models over Spark: replications spread over executors, kept as they finish."""
+"""Sweeps models with Spark: replications are spread over executors and kept as they finish."""

@@ -1,15 +1,18 @@
-"""A sweep from its first replication to its results, begun or taken up again."""
+"""Runs a sweep from its first replication to its results, or continues one.
+
+The results are a table with one row per configuration, each figure with its interval.
+"""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
 from dovemq.models.sweeping import Sweep, SweepFindings
-from dovemq.pipeline.sweep.ledger import Ledger
+from dovemq.pipeline.sweep.ledger import SweepLedger
 from dovemq.pipeline.sweep.replicating import ASKED, Replicate
 
 KEEP_SECONDS: Final = 10.0
@@ -21,16 +24,16 @@ Clock: TypeAlias = Callable[[], float]
 
 
 @dataclass(slots=True)
-class Standing:
-    """How far a sweep is, for whoever looks on. `known` grows while figures are not known well."""
+class SweepProgress:
+    """The progress of a sweep. `known` grows until the intervals are narrow enough."""
 
     done: int = 0
     known: int = 0
     under_way: int = 0
 
 
-class Pace:
-    """How many rows to run before the next are kept, so that it takes about so many seconds."""
+class BatchSizer:
+    """Chooses how many rows to run between two saves, so that this takes about `seconds`."""
 
     def __init__(self, clock: Clock, seconds: float = KEEP_SECONDS) -> None:
         self._clock = clock
@@ -43,15 +46,15 @@ class Pace:
         return int(self._rows)
 
     def end(self, rows: int) -> None:
-        """Rows may differ in cost, so it changes by steps."""
+        """Adapts in steps, because rows differ in cost."""
         taken = max(self._clock() - self._begun, 1e-9)
         wanted = rows * self._seconds / taken
         lowest, highest = self._rows / _GROWTH_MAX, self._rows * _GROWTH_MAX
         self._rows = min(max(wanted, lowest, 1.0), highest, ROWS_MAX)
 
 
-def take_up(sweep: Sweep, ledger: Ledger) -> SweepFindings:
-    """What is known already."""
+def take_up(sweep: Sweep, ledger: SweepLedger) -> SweepFindings:
+    """Returns the findings that are saved already."""
     findings = SweepFindings(sweep)
     _add(findings, ledger.rows())
     return findings
@@ -60,12 +63,12 @@ def take_up(sweep: Sweep, ledger: Ledger) -> SweepFindings:
 def run_sweep(
     findings: SweepFindings,
     replicate: Replicate,
-    ledger: Ledger,
-    pace: Pace,
-    standing: Standing,
+    ledger: SweepLedger,
+    pace: BatchSizer,
+    standing: SweepProgress,
     stopping: Event | None = None,
 ) -> None:
-    """Once `stopping` is set no more rows are run, and it returns: what was run is kept."""
+    """Runs the sweep. Setting `stopping` makes it return soon; finished rows are kept."""
     stopping = stopping or Event()
     standing.done = findings.done
     while asked := findings.asked():
@@ -93,3 +96,40 @@ def _add(findings: SweepFindings, rows: pa.Table) -> None:
     columns = (rows.column(name).to_pylist() for name in rows.column_names)
     for configuration, replication, values in zip(*columns, strict=True):
         findings.add(configuration, replication, [math.nan if v is None else v for v in values])
+
+
+def results(sweep: Sweep, findings: SweepFindings) -> pa.Table:
+    """Unknown values, of unstable configurations or without observations, are null."""
+    rows = [_row(sweep, findings, number) for number in range(len(sweep.points))]
+    names = list(rows[0])
+    return pa.table({name: _column(name, [row[name] for row in rows]) for name in names})
+
+
+def _row(sweep: Sweep, findings: SweepFindings, number: int) -> dict[str, Any]:
+    row: dict[str, Any] = {"configuration": number}
+    row |= dict(zip(sweep.axes, sweep.points[number], strict=True))
+    row["seed"] = sweep.seed_of(number)
+    row["stable"] = findings.stable[number]
+    row["replications"] = findings.replications(number)
+    row["content"] = findings.content(number)
+    for measure, estimate in zip(sweep.question.measures, findings.estimates(number), strict=True):
+        row[measure] = _known(estimate.mean)
+        row[f"{measure}_low"] = _known(estimate.low)
+        row[f"{measure}_high"] = _known(estimate.high)
+    return row
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _column(name: str, values: list[Any]) -> pa.Array:
+    """An axis may mix numbers and text; a column of unknown figures is still numeric."""
+    kinds = {type(value) for value in values if value is not None}
+    if name == "stable":
+        return pa.array(values, pa.bool_())
+    if not kinds or kinds == {int, float}:
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    if len(kinds) > 1:
+        return pa.array([str(value) for value in values])
+    return pa.array(values)

@@ -1,12 +1,12 @@
-"""The folder of a sweep: which one it is, and the replications that are done.
+"""The folder of a sweep: its definition, and the finished replications.
 
-    manifest.json           what the sweep asks; another sweep is refused
-    parts/*.parquet         finished replications, as they came in
-    replications.parquet    all of them in order, once the sweep has ended; the parts go
+    manifest.json           the definition of the sweep; another sweep is refused
+    parts/*.parquet         finished replications, in the order they finished
+    replications.parquet    all of them in order, once the sweep has ended, instead of the parts
     results.parquet, .csv   the figures of each configuration
 
-A file has its name only when it is whole and on disk. A process that is killed loses what it had
-not kept yet, and nothing else.
+A file has its name only when it is complete and on disk. A process that is killed loses only the
+replications that were not saved yet.
 """
 
 import contextlib
@@ -19,7 +19,37 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from dovemq.pipeline.durable import PARTIAL, locked, write_durably
-from dovemq.pipeline.sweep.errors import LedgerOfAnother, LedgerTaken, LedgerUnreadable
+from dovemq.pipeline.errors import PipelineError
+
+
+class LedgerOfAnother(PipelineError):
+    def __init__(self, folder: Path, differs: str) -> None:
+        super().__init__(
+            f"{folder} holds another sweep ({differs} differs): name another folder by --out, "
+            "or remove this one"
+        )
+        self.folder = folder
+        self.differs = differs
+
+
+class LedgerTaken(PipelineError):
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"{folder}: another sweep uses this folder; wait for it, or end it")
+        self.folder = folder
+
+
+class LedgerUnreadable(PipelineError):
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} cannot be read ({reason}): remove it to run its rows again")
+        self.path = path
+        self.reason = reason
+
+
+class ReplicationFailed(PipelineError):
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"a replication failed; finished ones are kept. {reason}")
+        self.reason = reason
+
 
 FORMAT: Final = 1
 ROWS: Final = pa.schema(
@@ -32,7 +62,7 @@ ROWS: Final = pa.schema(
 _ORDER: Final = [("configuration", "ascending"), ("replication", "ascending")]
 
 
-class Ledger:
+class SweepLedger:
     """Made by `opened_ledger`; used by one thread."""
 
     def __init__(self, folder: Path) -> None:
@@ -45,7 +75,7 @@ class Ledger:
         self._kept = len(self._part_files())
 
     def rows(self) -> pa.Table:
-        """All that was kept, in order."""
+        """Returns all saved rows in order."""
         files = [self._all] if self._all.exists() else self._part_files()
         tables = [_read(file) for file in files]
         return pa.concat_tables([ROWS.empty_table(), *tables]).sort_by(_ORDER)
@@ -56,7 +86,7 @@ class Ledger:
         write_durably(path, lambda to: parquet.write_table(rows.cast(ROWS), to))
 
     def publish(self, results: pa.Table) -> list[Path]:
-        """The files that people read; made anew whenever the sweep has ended."""
+        """Writes the result files, replacing older ones."""
         rows = self.rows()
         paths = [self.folder / "results.parquet", self.folder / "results.csv", self._all]
         write_durably(paths[0], lambda to: parquet.write_table(results, to))
@@ -71,12 +101,12 @@ class Ledger:
 
 
 @contextlib.contextmanager
-def opened_ledger(folder: Path, identity: Mapping[str, Any]) -> Iterator[Ledger]:
-    """Begun, or taken up where it was left; nobody else may work in the folder meanwhile."""
+def opened_ledger(folder: Path, identity: Mapping[str, Any]) -> Iterator[SweepLedger]:
+    """Opens or continues a sweep, and locks its folder."""
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder, LedgerTaken(folder)):
         _check_manifest(folder, {"format": FORMAT, **identity})
-        yield Ledger(folder)
+        yield SweepLedger(folder)
 
 
 def _check_manifest(folder: Path, identity: Mapping[str, Any]) -> None:

@@ -1,7 +1,7 @@
-"""Replications as rows: which are asked for, and what each has told.
+"""Replications as rows.
 
-A row depends on the sweep and its own two numbers alone, so that partitions, batches, executors
-and the order of the work change nothing.
+A row depends only on the sweep and on its configuration and replication numbers, so that
+partitions, batches, executors and the order of the work change nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from dovemq.models.errors import ModelError, ModelSpecInvalid
 from dovemq.models.sweeping import Sweep
-from dovemq.pipeline.sweep.errors import ReplicationFailed
-from dovemq.pipeline.sweep.ledger import ROWS
+from dovemq.pipeline.sweep.ledger import ROWS, ReplicationFailed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 Replicate: TypeAlias = Callable[[pa.Table], pa.Table]
 ASKED: Final = pa.schema([ROWS.field("configuration"), ROWS.field("replication")])
 TASKS_PER_CORE: Final = 4
-"""Configurations differ in what they cost; the more tasks, the less the last one is waited for."""
+"""Configurations differ in cost; with more tasks the last one ends sooner."""
 _COLUMNS: Final = "configuration int, replication int, values array<double>"
 
 
@@ -40,15 +39,15 @@ def replicated(sweep: Sweep, asked: Iterable[Mapping[str, int]]) -> pa.RecordBat
 
 
 def replications(places: "DataFrame", asked: pa.Table, sweep: Sweep) -> "DataFrame":
-    """`places` are numbers (`id`) of rows that are asked for."""
+    """`places` are the numbers (`id`) of the rows in `asked`."""
 
     def replicate(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             if batch.num_rows:
                 yield replicated(sweep, asked.take(batch.column("id")).to_pylist())
 
-    # A loop over events cannot be said in SQL. In the kernel an arrival takes 0.3 µs, a row some
-    # milliseconds: what Spark adds to a row is less.
+    # A loop over events cannot be written in SQL. An arrival takes 0.3 µs in the kernel, a row some
+    # milliseconds, which is more than the overhead of Spark.
     rows = places.select("id").mapInArrow(replicate, _COLUMNS)
     return rows.select("configuration", "replication", "values")
 
@@ -58,14 +57,15 @@ def on_spark(session: "SparkSession", sweep: Sweep) -> Replicate:
 
     def replicate(rows: pa.Table) -> pa.Table:
         tasks = min(rows.num_rows, session.sparkContext.defaultParallelism * TASKS_PER_CORE)
-        # Neighbours cost alike: dealt out one by one, each task has some of every kind. A shuffle
-        # would cost more than the work of a short slice.
+        # Neighbours have similar costs: dealt out one by one, each task gets some of every kind. A
+        # shuffle would cost more than the work of a short slice.
         dealt = [place for task in range(tasks) for place in range(task, rows.num_rows, tasks)]
         places = session.range(0, rows.num_rows, 1, tasks)
         try:
             return replications(places, rows.take(dealt), sweep).toArrow()
         except PySparkException as error:
-            # Of an executor's failure the last line says what, those before it where in Spark.
+            # The last line of an executor's failure names the error; the lines before are from
+            # Spark.
             lines = [line for line in str(error).splitlines() if line.strip()]
             raise ReplicationFailed(lines[-1] if lines else type(error).__name__) from error
 
@@ -73,7 +73,7 @@ def on_spark(session: "SparkSession", sweep: Sweep) -> Replicate:
 
 
 def share_done(session: "SparkSession") -> float:
-    """Of the tasks that are under way now, for whoever looks on."""
+    """Returns the finished share of the current tasks."""
     tracker = session.sparkContext.statusTracker()
     stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
     tasks = sum(stage.numTasks for stage in stages if stage)

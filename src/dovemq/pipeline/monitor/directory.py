@@ -1,9 +1,8 @@
-"""The directory that a monitor lives in: what it was begun with, Spark's checkpoint, the state
-after each batch, and the figures.
+"""The directory of a monitor: its terms, Spark's checkpoint, the last states and the figures.
 
-The state after batch n is made of that after batch n - 1 and the rows of batch n alone, and Spark
-repeats a batch that it has begun with the same files. So a batch may be done again at any time,
-and whatever is killed goes on as if nothing had happened. All executors must see the directory.
+The state after batch n depends only on the state after batch n - 1 and the rows of batch n, and
+Spark repeats an unfinished batch with the same files. So a batch can be repeated at any time, and a
+monitor that was killed continues without a gap. All executors must see the directory.
 """
 
 import contextlib
@@ -17,26 +16,49 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dovemq.pipeline.durable import locked, write_durably
-from dovemq.pipeline.monitor.errors import PlaceTaken, PlaceUnfit
+from dovemq.pipeline.errors import PipelineError
 from dovemq.pipeline.monitor.figures import TABLE
 from dovemq.pipeline.monitor.watch import Bounds
 
+
+class PlaceTaken(PipelineError):
+    def __init__(self, directory: Path) -> None:
+        super().__init__(
+            f"{directory} is used by another monitor: stop it, or name another by --out"
+        )
+        self.directory = directory
+
+
+class PlaceUnfit(PipelineError):
+    def __init__(self, directory: Path, found: str) -> None:
+        super().__init__(f"{directory}: {found}; start in another directory, named by --out")
+        self.directory = directory
+        self.found = found
+
+
+class MonitorFailed(PipelineError):
+    def __init__(self, found: str) -> None:
+        super().__init__(f"the monitor has stopped: {found}; start it again to continue")
+        self.found = found
+
+
 STATES_KEPT: Final = 2
-"""The last one, and that which it was made of: Spark may repeat the last batch."""
+"""The last state and the one before: Spark may repeat the last batch."""
 FIGURES_MAX: Final = 10_000
-"""Files of figures, one for each batch; the oldest go."""
+"""Files of figures, one for each batch; the oldest are removed."""
 _DONE: Final = "_SUCCESS"
-"""What Spark writes last into a directory."""
+"""The file that Spark writes last into a directory."""
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """What must stay the same as long as a monitor lives; `traces` is where it reads."""
+    """The parameters that stay the same as long as the directory is used; `traces` is the
+    source."""
 
     traces: str
     bounds: Bounds
 
 
-class Place:
+class MonitorDirectory:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.checkpoint = directory / "checkpoint"
@@ -45,7 +67,7 @@ class Place:
 
     @contextlib.contextmanager
     def held(self, terms: Terms) -> Iterator[None]:
-        """By one process at a time, on the terms on which it was begun."""
+        """Locks the directory for one process, and checks that its terms are the same as before."""
         for folder in (self._states, self._figures):
             folder.mkdir(parents=True, exist_ok=True)
         with locked(self.directory, PlaceTaken(self.directory)):
@@ -62,7 +84,7 @@ class Place:
         except msgspec.DecodeError:
             raise PlaceUnfit(self.directory, f"{file.name} cannot be read") from None
         if begun != terms:
-            raise PlaceUnfit(self.directory, f"it was begun with {_told(begun)}")
+            raise PlaceUnfit(self.directory, f"it was started with {_terms_text(begun)}")
 
     def state(self, batch: int) -> Path:
         return self._states / f"{batch:09d}"
@@ -71,7 +93,7 @@ class Place:
         return (self.state(batch) / _DONE).exists()
 
     def state_before(self, batch: int) -> Path | None:
-        """None before the first batch."""
+        """Returns None before the first batch."""
         if batch == 0:
             return None
         if not self.has_state(batch - 1):
@@ -79,14 +101,14 @@ class Place:
         return self.state(batch - 1)
 
     def rows_of(self, state: Path | None, columns: Sequence[str]) -> list[dict[str, Any]]:
-        """One per queue; none before the first batch."""
+        """Returns one row per queue; none before the first batch."""
         if state is None:
             return []
         rows: list[dict[str, Any]] = pq.read_table(state, columns=list(columns)).to_pylist()
         return rows
 
     def write_figures(self, batch: int, rows: Sequence[dict[str, Any]]) -> None:
-        """Whole or not at all; once more is the same."""
+        """Writes a complete file or none; may be repeated."""
         table = pa.Table.from_pylist(list(rows), TABLE)
         path = self._figures / f"figures-{batch:09d}.parquet"
         write_durably(path, lambda to: pq.write_table(table, to))
@@ -100,9 +122,9 @@ class Place:
             file.unlink()
 
 
-def _told(terms: Terms) -> str:
+def _terms_text(terms: Terms) -> str:
     bounds = terms.bounds
     return (
-        f"the traces of {terms.traces}, rows waited for {bounds.late_us / 1e6:g} s, a horizon of "
-        f"{bounds.horizon_us / 1e6:g} s and {bounds.messages_max} messages at most"
+        f"the traces of {terms.traces}, --late {bounds.late_us / 1e6:g}s, --horizon "
+        f"{bounds.horizon_us / 1e6:g}s and --messages-max {bounds.messages_max}"
     )

@@ -1,4 +1,4 @@
-"""What every place of staged messages promises, on a local file system and on S3."""
+"""The guarantees of every staging folder, on a local file system and on S3."""
 
 import builtins
 import errno
@@ -12,11 +12,16 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from dovemq.pipeline.source.errors import OptionRefused, StagingBusy, StagingUnfit
-from dovemq.pipeline.source.options import Pace
-from dovemq.pipeline.source.places import LocalPlace, Place, S3Place, place_of
-from tests.pipeline.source.staged_world import World, run
+from dovemq.pipeline.source.folders import (
+    LocalStagingFolder,
+    S3StagingFolder,
+    StagingFolder,
+    staging_folder,
+)
+from dovemq.pipeline.source.options import ReceiveOptions
+from tests.pipeline.source.staged_world import World
 
-NewPlace = Callable[[], Place]
+NewPlace = Callable[[], StagingFolder]
 
 
 @pytest.fixture(scope="module")
@@ -44,12 +49,12 @@ def bucket(s3_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.fixture(params=["local", "s3"])
 def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> NewPlace:
     if request.param == "local":
-        return lambda: place_of(str(tmp_path))
+        return lambda: staging_folder(str(tmp_path))
     location = request.getfixturevalue("bucket")
-    return lambda: place_of(location)
+    return lambda: staging_folder(location)
 
 
-def test_what_is_written_is_read_listed_and_removed(new_place: NewPlace) -> None:
+def test_written_files_are_read_listed_and_removed(new_place: NewPlace) -> None:
     place, other = new_place(), new_place()
     assert place.read("a") is None
     place.write("a", b"one")
@@ -76,32 +81,29 @@ def test_a_name_is_published_once(new_place: NewPlace) -> None:
     assert place.names() == ["a"]
 
 
-def test_a_stream_of_epochs_runs_on_every_place(new_place: NewPlace, tmp_path: Path) -> None:
-    pace = Pace(wait_seconds=0, receivers=3, lease_seconds=30)
+async def test_a_stream_of_epochs_runs_on_every_place(new_place: NewPlace, tmp_path: Path) -> None:
+    pace = ReceiveOptions(wait_seconds=0, receivers=3, lease_seconds=30)
     world = World(tmp_path, fifo=True, pace=pace, place=new_place)
     world.queue.send(*map(str, range(100)))
 
-    async def work() -> None:
-        keeper = world.start()
-        first = await keeper.offer(keeper.settled, 60)
-        staged = await world.read_all(first)
-        assert len(set(staged)) == 60
-        world.queue.now += 31
-        second = await keeper.offer(first, 100)
-        rest = await world.read_all(second)
-        assert sorted(staged + rest) == sorted(map(str, range(100)))
-        assert await world.start().offer(second, 60) == second
-
-    run(work())
+    keeper = world.start()
+    first = await keeper.offer(keeper.settled, 60)
+    staged = await world.read_all(first)
+    assert len(set(staged)) == 60
+    world.queue.now += 31
+    second = await keeper.offer(first, 100)
+    rest = await world.read_all(second)
+    assert sorted(staged + rest) == sorted(map(str, range(100)))
+    assert await world.start().offer(second, 60) == second
     world.end()
     assert world.queue.messages == {}
     assert not [name for name in new_place().names() if name[0] == "0"]
 
 
 def test_a_second_query_on_s3_is_refused_while_the_first_gives_signs_of_life(bucket: str) -> None:
-    first = S3Place(bucket)
+    first = S3StagingFolder(bucket)
     first.claim()
-    second = S3Place(bucket, lambda seconds: first.keep_claim())
+    second = S3StagingFolder(bucket, lambda seconds: first.keep_claim())
     with pytest.raises(StagingBusy, match="used by another query"):
         second.claim()
     first.keep_claim()
@@ -111,8 +113,8 @@ def test_a_second_query_on_s3_is_refused_while_the_first_gives_signs_of_life(buc
 
 
 def test_a_query_on_s3_takes_over_from_one_that_was_killed(bucket: str) -> None:
-    """One that lives after all finds out, also when its successor has ended."""
-    older, later = S3Place(bucket), S3Place(bucket, lambda seconds: None)
+    """The older query, if it is still alive, notices, also after its successor has ended."""
+    older, later = S3StagingFolder(bucket), S3StagingFolder(bucket, lambda seconds: None)
     older.claim()
     later.claim()
     later.keep_claim()
@@ -121,15 +123,15 @@ def test_a_query_on_s3_takes_over_from_one_that_was_killed(bucket: str) -> None:
     later.close()
     with pytest.raises(StagingBusy):
         older.keep_claim()
-    newest = S3Place(bucket)
+    newest = S3StagingFolder(bucket)
     newest.claim()
     with pytest.raises(StagingBusy):
         older.keep_claim()
     assert newest.names() == ["claim-000000000003"]
 
 
-class Forgetful(S3Place):
-    """As some servers do that know S3's words."""
+class Forgetful(S3StagingFolder):
+    """Replaces existing objects, as some S3 servers do."""
 
     def publish(self, name: str, content: Any) -> bool:
         self.write(name, content)
@@ -144,16 +146,16 @@ def test_an_s3_server_that_replaces_what_exists_is_refused(bucket: str) -> None:
 def test_an_answer_that_s3_lost_does_not_lose_the_race(
     bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = S3Place(bucket)
-    put = place._s3.put_object
+    place = S3StagingFolder(bucket)
+    put = place.client.put_object
 
     def twice(**given: Any) -> Any:
         put(**given)
         return put(**given)
 
-    monkeypatch.setattr(place._s3, "put_object", twice)
+    monkeypatch.setattr(place.client, "put_object", twice)
     assert place.publish("a", b"one")
-    assert not S3Place(bucket).publish("a", b"two")
+    assert not S3StagingFolder(bucket).publish("a", b"two")
 
 
 def test_s3_without_boto3_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +168,7 @@ def test_s3_without_boto3_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(builtins, "__import__", without_boto3)
     with pytest.raises(StagingUnfit, match="S3 needs boto3 on the driver and all executors"):
-        place_of("s3a://bucket/folder")
+        staging_folder("s3a://bucket/folder")
 
 
 def test_a_link_whose_answer_was_lost_does_not_lose_the_race(
@@ -179,7 +181,7 @@ def test_a_link_whose_answer_was_lost_does_not_lose_the_race(
         link(source, target)
 
     monkeypatch.setattr(os, "link", twice)
-    assert LocalPlace(tmp_path).publish("a", b"one")
+    assert LocalStagingFolder(tmp_path).publish("a", b"one")
     assert os.listdir(tmp_path) == ["a"]
 
 
@@ -191,7 +193,7 @@ def test_a_file_system_without_hard_links_is_refused(
 
     monkeypatch.setattr(os, "link", refuse)
     with pytest.raises(StagingUnfit, match="a hard link failed"):
-        LocalPlace(tmp_path).publish("a", b"one")
+        LocalStagingFolder(tmp_path).publish("a", b"one")
     assert os.listdir(tmp_path) == []
 
 
@@ -205,10 +207,10 @@ def test_a_file_system_without_hard_links_is_refused(
 )
 def test_places_that_cannot_be_safe_are_refused_by_name(location: str, reason: str) -> None:
     with pytest.raises(OptionRefused, match=reason):
-        place_of(location)
+        staging_folder(location)
 
 
 def test_a_location_is_a_path_or_a_uri(bucket: str) -> None:
-    assert place_of("/mnt/a b").location == "/mnt/a b"
-    assert place_of("file:///mnt/a%20b").location == "/mnt/a b"
-    assert place_of("s3a://staging/x").location == "s3://staging/x"
+    assert staging_folder("/mnt/a b").location == "/mnt/a b"
+    assert staging_folder("file:///mnt/a%20b").location == "/mnt/a b"
+    assert staging_folder("s3a://staging/x").location == "s3://staging/x"

@@ -1,11 +1,11 @@
-"""Where staged messages are kept: one flat folder that the driver and all executors see.
+"""Folders of staged messages, which the driver and all executors see.
 
-A place must be able to publish a name once and never again: that is how two attempts of a task
-agree. Locations where this cannot be had are refused:
+A folder must be able to create a file only if it does not exist: this is how two attempts of a task
+agree. Locations without this are refused:
 
-- `hdfs:`: PyArrow deletes an existing target and renames again, so the second attempt would win.
-- Other object stores: PyArrow offers no conditional write for any of them. For S3 it is made by
-  boto3, and checked with the server before the first use.
+- `hdfs:`: PyArrow replaces an existing file, so the second attempt would win.
+- Object stores other than S3: PyArrow has no conditional write. For S3 boto3 has one; it is checked
+  with the server before the first use.
 """
 
 import errno
@@ -23,9 +23,9 @@ from dovemq.pipeline.durable import PARTIAL, lock_of, publish_first, write_durab
 from dovemq.pipeline.source.errors import OptionRefused, StagingBusy, StagingUnfit
 
 CONFLICTS_MAX: Final = 10
-"""How often a conditional write of S3 is repeated when another one runs at the same time."""
+"""The most repetitions of a conditional write to S3 that conflicts with another."""
 CLAIM_SECONDS_MAX: Final = 2.0
-"""Between two signs of life of whoever holds a place on S3."""
+"""The interval in which the holder of an S3 folder renews its claim."""
 _LOCKS_MAX: Final = 60
 _LOCK_SECONDS: Final = 0.5
 _WATCHES_MAX: Final = 3
@@ -38,41 +38,42 @@ Content = bytes | memoryview
 Pause = Callable[[float], None]
 
 
-class Place(Protocol):
-    """A write is whole and durable when it returns, and every later read sees it."""
+class StagingFolder(Protocol):
+    """A folder whose writes are complete and durable when they return, and visible to later
+    reads."""
 
     location: str
 
     def names(self) -> list[str]: ...
 
     def read(self, name: str) -> pa.Buffer | None:
-        """None: there is nothing of that name."""
+        """Returns None if there is no such name."""
 
     def write(self, name: str, content: Content) -> None:
-        """Replaces what has that name."""
+        """Writes a file, replacing an existing one."""
 
     def publish(self, name: str, content: Content) -> bool:
-        """Writes only if there is nothing of that name. False: another was first."""
+        """Writes a file unless it exists. Returns False if another was first."""
 
     def remove(self, name: str) -> None: ...
 
     def claim(self) -> None:
         """Makes this process the only one that plans and settles here, or raises StagingBusy.
 
-        Waits a little: the process of a query that was stopped may outlive the query.
+        Waits a little, because the process of a stopped query may live longer than the query.
         """
 
     def keep_claim(self) -> None:
-        """A sign of life, at least every CLAIM_SECONDS_MAX; StagingBusy: the claim was lost."""
+        """Renews the claim, at least every CLAIM_SECONDS_MAX; raises StagingBusy if it was lost."""
 
     def close(self) -> None: ...
 
 
-def place_of(location: str) -> Place:
-    """An absolute path, `file:`, `s3:` or `s3a:`."""
+def staging_folder(location: str) -> StagingFolder:
+    """Opens an absolute path, or a `file:`, `s3:` or `s3a:` URI."""
     parts = urlsplit(location)
     if parts.scheme in ("s3", "s3a"):
-        return S3Place(f"s3://{parts.netloc}{parts.path}")
+        return S3StagingFolder(f"s3://{parts.netloc}{parts.path}")
     if parts.scheme == "hdfs":
         found = "is on HDFS, where PyArrow replaces a file that exists instead of refusing"
     elif parts.scheme not in ("", "file"):
@@ -80,13 +81,13 @@ def place_of(location: str) -> Place:
     else:
         folder = Path(unquote(parts.path) if parts.scheme else location)
         if folder.is_absolute():
-            return LocalPlace(folder)
+            return LocalStagingFolder(folder)
         found = "is not an absolute path, and tasks run elsewhere"
     needed = "give an absolute path on a mounted file system, or s3://bucket/folder"
     raise OptionRefused("stagingLocation", f"{found}: {needed}")
 
 
-class LocalPlace:
+class LocalStagingFolder:
     """A directory of a local or mounted file system with hard links."""
 
     def __init__(self, folder: Path, pause: Pause = time.sleep) -> None:
@@ -123,7 +124,7 @@ class LocalPlace:
         (self._folder / name).unlink(missing_ok=True)
 
     def claim(self) -> None:
-        """A lock, which ends with the process."""
+        """Takes a lock, which ends with the process."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for _ in range(_LOCKS_MAX):
             self._lock = lock_of(self._folder)
@@ -133,7 +134,7 @@ class LocalPlace:
         raise StagingBusy(self.location)
 
     def keep_claim(self) -> None:
-        """The lock needs no sign of life."""
+        """A lock needs no renewal."""
 
     def close(self) -> None:
         if self._lock is not None:
@@ -141,8 +142,8 @@ class LocalPlace:
             self._lock = None
 
 
-class S3Place:
-    """A prefix of a bucket, by boto3, which finds its own endpoint and keys."""
+class S3StagingFolder:
+    """A prefix of a bucket; boto3 finds its endpoint and keys."""
 
     def __init__(self, location: str, pause: Pause = time.sleep) -> None:
         self.location = location
@@ -156,10 +157,10 @@ class S3Place:
         except ModuleNotFoundError:
             found = "S3 needs boto3 on the driver and all executors (pip install boto3)"
             raise StagingUnfit(location, found) from None
-        self._s3: Any = boto3.client("s3")
+        self.client: Any = boto3.client("s3")
 
     def names(self) -> list[str]:
-        pages = self._s3.get_paginator("list_objects_v2").paginate(
+        pages = self.client.get_paginator("list_objects_v2").paginate(
             Bucket=self._bucket, Prefix=self._prefix
         )
         found = [each["Key"] for page in pages for each in page.get("Contents", ())]
@@ -167,38 +168,40 @@ class S3Place:
 
     def read(self, name: str) -> pa.Buffer | None:
         try:
-            answer = self._s3.get_object(**self._key(name))
-        except self._s3.exceptions.NoSuchKey:
+            answer = self.client.get_object(**self._key(name))
+        except self.client.exceptions.NoSuchKey:
             return None
         return pa.py_buffer(answer["Body"].read())
 
     def write(self, name: str, content: Content) -> None:
-        self._s3.put_object(**self._key(name), Body=bytes(content))
+        self.client.put_object(**self._key(name), Body=bytes(content))
 
     def publish(self, name: str, content: Content) -> bool:
         attempt = {"attempt": secrets.token_hex(16)}
         for _ in range(CONFLICTS_MAX):
             try:
-                self._s3.put_object(
+                self.client.put_object(
                     **self._key(name), Body=bytes(content), IfNoneMatch="*", Metadata=attempt
                 )
-            except self._s3.exceptions.ClientError as error:
+            except self.client.exceptions.ClientError as error:
                 code = error.response["Error"]["Code"]
                 if code == "ConditionalRequestConflict":
                     continue
                 if code != "PreconditionFailed":
                     raise
                 # boto3 may have repeated a request whose answer was lost.
-                return bool(self._s3.head_object(**self._key(name))["Metadata"] == attempt)
+                return bool(self.client.head_object(**self._key(name))["Metadata"] == attempt)
             return True
         raise StagingUnfit(self.location, f"{name} had {CONFLICTS_MAX} conflicting writes")
 
     def remove(self, name: str) -> None:
-        self._s3.delete_object(**self._key(name))
+        self.client.delete_object(**self._key(name))
 
     def claim(self) -> None:
-        """The newest claim counts. A holder is taken for dead when it gives no sign of life; if
-        it lives after all, it finds that it has lost its claim."""
+        """Takes a claim newer than all others.
+
+        A holder that does not renew its claim counts as dead; if it lives, it finds its claim lost.
+        """
         for _ in range(_WATCHES_MAX):
             older = self._claims()
             number = int(older[-1].removeprefix(_CLAIM)) + 1 if older else 1
@@ -223,7 +226,7 @@ class S3Place:
         if self._claim is not None:
             self.write(self._claim, _RELEASED)
             self._claim = None
-        self._s3.close()
+        self.client.close()
 
     def _is_dead(self, claim: str) -> bool:
         before = self.read(claim)

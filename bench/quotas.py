@@ -51,7 +51,7 @@ class Phase(NamedTuple):
     flood: collections.Counter[str]
 
     def percentile(self, share: float) -> float:
-        """In milliseconds."""
+        """Milliseconds."""
         ordered = sorted(self.latencies)
         return 1_000 * ordered[min(int(len(ordered) * share), len(ordered) - 1)]
 

@@ -1,4 +1,4 @@
-"""What holds for the whole suite: who heeds signals, and what is printed at the end.
+"""Settings of the whole suite: signals, shared fixtures, and the summary at the end.
 
 The latter stands here and not beside the contract since the front process of a parallel run reads
 no other conftest.
@@ -25,7 +25,7 @@ def pytest_configure() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """How many sentences of the contract hold on each store."""
+    """Print how many sentences of the contract hold on each store."""
     tally: dict[str, Counter[str]] = {}
     for outcome in ("passed", "failed", "error"):
         for report in terminalreporter.stats.get(outcome, ()):

@@ -1,4 +1,4 @@
-"""Where each contestant's program comes from, and whether it is installed.
+"""The source of each contestant's program, and the check that it is installed.
 
 Packages of Debian go where Debian puts them; everything else goes into the cache directory, which
 git ignores. Versions that a registry would change under us are pinned here.
@@ -37,7 +37,7 @@ class Recipe(Struct, frozen=True):
     debian: tuple[str, ...] = ()
     """Packages that hold the programs."""
     modules: tuple[str, ...] = ()
-    """Of this Python: they come with the extra `test`."""
+    """Packages of this Python environment; the extra `test` brings them."""
     fetched: str = ""
     """A file of the cache that is there once it was fetched."""
     fetch: Callable[[Path], Sequence[Command]] = lambda cache: ()

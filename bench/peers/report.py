@@ -1,4 +1,4 @@
-"""From samples to medians, tables and verdicts. Measures nothing."""
+"""Turns samples into medians, tables and verdicts; measures nothing."""
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence

@@ -49,7 +49,7 @@ QUICK: Final = Pace(passes=1, cell_seconds=0.6, probe_seconds=0.3, fill_seconds=
 
 class Sample(Struct, frozen=True):
     number: int
-    """Of the pass."""
+    """The number of the pass."""
     contestant: str
     workload: str
     measured: Measured
@@ -159,7 +159,7 @@ class Bench:
                 self._fail(entry, workload, error)
 
     def _size(self, entry: Entry, workload: Workload) -> int:
-        """As many messages as a cell's time allows, and no more than the workload asks for."""
+        """The number of messages that fit into the time of a cell, at most that of the workload."""
         if workload.keeps_its_queue:
             return entry.sizes[DRAIN_SHALLOW]
         few = workload.messages // PROBE_GROWTH

@@ -1,4 +1,4 @@
-"""How each contestant's server is started: on the loopback, in a directory of its own.
+"""Starts the server of each contestant on loopback, in a directory of its own.
 
 Settings are the server's defaults, except for its address, its directory and a quiet log.
 """

@@ -16,7 +16,7 @@ class Workload(Struct, frozen=True):
     name: str
     title: str
     timed: str
-    """What p50 and p99 are of."""
+    """The quantity that p50 and p99 describe."""
     load: str
     """The load client's word for it."""
     messages: int

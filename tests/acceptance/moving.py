@@ -73,7 +73,7 @@ class Place:
 
 
 class Move:
-    """From one queue to another; `start` may be called again when it has ended."""
+    """A move from one queue to another; `start` may be called again after it has ended."""
 
     def __init__(
         self, old: Place, source: str, new: Place, target: str, options: Sequence[str] = ()

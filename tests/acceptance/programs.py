@@ -30,7 +30,7 @@ def program(name: str) -> str:
 
 
 def clean_environment(home: Path, **variables: str) -> dict[str, str]:
-    """What a new login would see: nothing of the developer's AWS or DoveMQ settings."""
+    """The environment of a new login, without the developer's AWS and DoveMQ settings."""
     kept = {
         name: value
         for name, value in os.environ.items()

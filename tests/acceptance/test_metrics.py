@@ -35,7 +35,7 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
 
 
 def report_consistency(server: LocalServer) -> None:
-    """As a monitor does."""
+    """Report measurements as a monitor does."""
     none = ("duplicates", "lost", "open", "out_of_order", "displacement")
     counts = {"messages": 1, "received": 1, "ordered": 1, **dict.fromkeys(none, 0)}
     period = {"source": "a test", "from_ms": 1_000, "to_ms": 2_000}
@@ -44,7 +44,7 @@ def report_consistency(server: LocalServer) -> None:
 
 
 def scrape(server: LocalServer, username: str, password: str) -> dict[str, Metric]:
-    """As Prometheus does it when its `basic_auth` is set."""
+    """Scrape as Prometheus does when its `basic_auth` is set."""
     shown = base64.b64encode(f"{username}:{password}".encode()).decode()
     headers = {"Authorization": f"Basic {shown}"}
     request = urllib.request.Request(f"{server.admin_url}/metrics", headers=headers)

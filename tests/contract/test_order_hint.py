@@ -9,7 +9,7 @@ DRAWS = 400
 
 
 async def _drawn_first(line: Line, draws: int = DRAWS) -> Counter[str]:
-    """How often each message is taken by a receive of one that is then taken back."""
+    """Count how often each message is taken, by receives of one message that are released again."""
     drawn: Counter[str] = Counter()
     for _ in range(draws):
         (lease,) = await line.take(1)

@@ -146,7 +146,7 @@ class Pair:
 
 
 class Ledger:
-    """Which messages must be in which queue, by message id, with the time of their send."""
+    """The messages that must be in each queue: the time of the send by message id."""
 
     def __init__(self) -> None:
         self._sent_ms: tuple[dict[str, int], dict[str, int]] = ({}, {})

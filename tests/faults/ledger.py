@@ -1,4 +1,4 @@
-"""What a client was promised, and whether a store that went through a crash keeps it.
+"""A client's record of acknowledged requests, and the check that a store kept them in a crash.
 
 A ledger is fed with lines that a client writes before and after each request, so that it knows
 for every message whether its send and its settle were asked for and whether they were answered.

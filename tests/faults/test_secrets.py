@@ -40,7 +40,7 @@ SHORT = 32
 
 class PrintingServer(LocalServer):
     def printed(self) -> bytes:
-        """What it printed after its first line."""
+        """The output after its first line."""
         assert self._process is not None
         assert self._process.stdout is not None
         os.set_blocking(self._process.stdout.fileno(), False)
@@ -180,7 +180,7 @@ class Attacked:
                 self.secrets[f"line {number} of a TLS key, {len(self.secrets)}"] = line
 
     def read_output(self) -> None:
-        """What it printed after its first line, and the secret of its store."""
+        """The output after its first line, and the secret of the store."""
         self.printed = self.server.printed()
         database = apsw.Connection(
             str(self.server.data / "dovemq.db"), flags=apsw.SQLITE_OPEN_READONLY

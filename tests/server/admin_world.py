@@ -64,7 +64,7 @@ class FakeCare:
 
 
 class World:
-    """With `root` requests are signed by the root account, unless they have another key."""
+    """If `root`, the root account signs requests, unless they have another key."""
 
     def __init__(
         self,

@@ -24,7 +24,7 @@ class Pair:
         self.renew()
 
     def renew(self) -> None:
-        """Of the same authority, with another serial number."""
+        """A certificate of the same authority, with another serial number."""
         leaf = self.authority.issue_cert("127.0.0.1", "localhost")
         self.certificate.write_bytes(b"".join(blob.bytes() for blob in leaf.cert_chain_pems))
         self.key.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What the admin API answers, over the memory store and a fake of what a durable one offers."""
+"""Answers of the admin API over the memory store, with a fake of a durable store's care."""
 
 import re
 from pathlib import Path

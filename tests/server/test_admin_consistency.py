@@ -1,4 +1,4 @@
-"""What a monitor tells of a queue over the admin API, and who can read it."""
+"""Measurements that a monitor reports over the admin API, and the roles that can read them."""
 
 from pathlib import Path
 from typing import Any

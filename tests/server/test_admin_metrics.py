@@ -47,7 +47,7 @@ class MeteredWorld(World):
         return response
 
     async def samples(self) -> dict[tuple[str, ...], float]:
-        """By name and values of labels."""
+        """Samples by name and label values."""
         text = (await self.metrics.text()).decode()
         return {
             (sample.name, *sample.labels.values()): sample.value

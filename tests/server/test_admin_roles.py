@@ -1,4 +1,4 @@
-"""Who may use which route of the admin API: every route, every role."""
+"""Roles and routes of the admin API: every route with every role."""
 
 import re
 from pathlib import Path

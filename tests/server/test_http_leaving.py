@@ -179,7 +179,7 @@ async def test_closing_cuts_off_what_is_left_and_takes_it_back() -> None:
 
 
 async def _connect_many(place: Serving, data: bytes) -> list[socket.socket]:
-    """In portions that the queue of a listening socket can hold."""
+    """Connect in portions that the queue of a listening socket can hold."""
     allow_connections(2 * MANY)
     clients: list[socket.socket] = []
     while len(clients) < MANY:

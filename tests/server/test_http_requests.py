@@ -1,4 +1,4 @@
-"""What is read from a socket reaches the handle as it was sent, and comes back in order."""
+"""Requests reach the application as they were sent, and answers come back in order."""
 
 import asyncio
 

@@ -10,7 +10,7 @@ import msgspec
 
 
 def _served(tmp_path: Path, *flags: str) -> tuple[Any, str]:
-    """What a server announces, and its log."""
+    """The announcement of a server, and its log."""
     data = ["--data", str(tmp_path / "data"), "--store", "memory://", "--port", "0"]
     with subprocess.Popen(
         [sys.executable, "-m", "dovemq", "serve", "--json", *data, *flags],

@@ -1,4 +1,4 @@
-"""Who the client is when a proxy stands between, and who is not believed."""
+"""The client's address, scheme and host behind trusted and untrusted proxies."""
 
 import ipaddress
 

@@ -84,7 +84,7 @@ class AccountWorld:
         self.accounts = self.service.accounts
 
     async def again(self, root: str = ROOT) -> Accounts:
-        """As another start of the service, or another front end, sees the accounts."""
+        """The accounts as another start of the service, or another front end, sees them."""
         accounts = Accounts(self.catalogue, self.clock, root, hasher=CHEAP)
         await accounts.load()
         return accounts

@@ -1,4 +1,4 @@
-"""How many bytes the queues of an account may hold."""
+"""The quota of bytes that the queues of an account may hold."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""How many queues an account may own."""
+"""The quota of queues that an account may own."""
 
 import asyncio
 

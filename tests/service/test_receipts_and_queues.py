@@ -1,4 +1,4 @@
-"""What the service adds to a store: receipts as text, attempts, bans, limits on extension."""
+"""The service's own rules: receipts as text, attempts, bans, limits on extension."""
 
 import asyncio
 

@@ -33,7 +33,7 @@ EXTRAS: Mapping[str, frozenset[str]] = {
     "src/dovemq/telemetry/remote.py": frozenset(("pyarrow",)),
     "src/dovemq/testing/local_s3.py": frozenset(("pyarrow",)),
 }
-"""What only modules that are imported on demand may need."""
+"""Packages of the extras, by the place of the modules that may import them."""
 
 
 def _outside_names(source: Source) -> set[str]:

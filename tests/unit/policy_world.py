@@ -1,4 +1,4 @@
-"""What the tests of policies share: accounts, a queue, statements and requests."""
+"""Accounts, a queue, statements and requests for the tests of policies."""
 
 import json
 from typing import Any

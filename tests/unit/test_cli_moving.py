@@ -156,7 +156,7 @@ def test_server_does_not_start_on_a_wrong_file(tmp_path: Path, text: str, expect
 def moved(
     server: LocalServer, *args: str, code: int = 0, variables: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """In a process of its own, since the command takes over the signals."""
+    """Runs in a process of its own, since the command handles the signals."""
     done = subprocess.run(
         [sys.executable, "-m", "dovemq", "move", *args],
         env={**os.environ, **server.env, **(variables or {})},

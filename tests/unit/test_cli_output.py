@@ -81,7 +81,7 @@ async def test_short_work_has_no_progress(stream: io.StringIO) -> None:
 
 
 class Stopped(Exception):
-    """What work fails with once it was asked to stop."""
+    """The failure of work that was asked to stop."""
 
 
 def test_interrupted_work_is_asked_to_stop_until_it_has_ended() -> None:

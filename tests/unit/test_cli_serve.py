@@ -1,4 +1,4 @@
-"""What `dovemq serve` prints: the command that a user can copy into another terminal."""
+"""The output of `dovemq serve`: commands that a user can copy into another terminal."""
 
 import sys
 from pathlib import Path

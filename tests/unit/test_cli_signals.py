@@ -15,7 +15,7 @@ from dovemq.cli.interruption import START_OVER, ended_by_signals, ended_soon, se
 
 @contextlib.contextmanager
 def ignored(number: signal.Signals) -> Iterator[None]:
-    """As by nohup, or in the background of a script."""
+    """Ignores a signal, as nohup does, or a shell for a script in the background."""
     before = signal.signal(number, signal.SIG_IGN)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Where bodies come from: the cache, or one read that also fetches what is next."""
+"""Bodies come from the cache, or from one read that also fetches the next messages."""
 
 import asyncio
 import threading

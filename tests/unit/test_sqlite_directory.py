@@ -1,4 +1,4 @@
-"""Which directories the store accepts, and what it says about the others."""
+"""The directories that the store accepts, and the errors for all others."""
 
 import asyncio
 import contextlib

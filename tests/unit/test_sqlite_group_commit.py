@@ -1,4 +1,4 @@
-"""What shares a commit, what waits for it, and what is never written."""
+"""Requests that share a commit, requests that wait for it, and changes never written."""
 
 import asyncio
 import threading

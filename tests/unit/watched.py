@@ -8,7 +8,7 @@ from dovemq.core.entry import Entry
 
 class Watched(Entry):
     looks: ClassVar[Counter[str]] = Counter()
-    """How often each attribute was read, over all entries."""
+    """The number of reads of each attribute, over all entries."""
 
     def __getattribute__(self, name: str) -> Any:
         Watched.looks[name] += 1

@@ -98,4 +98,4 @@ BATCH_ID_INVALID = batch(
     "It can be at most 80 letters long.",
 )
 TOKEN_REASON = "{} can only include alphanumeric and punctuation characters. 1 to 128 in length."
-"""To be completed with the parameter's name."""
+"""A text without the parameter's name, which is filled in."""

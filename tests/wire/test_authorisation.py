@@ -64,7 +64,7 @@ TO_ACCOUNTS: Mapping[str, tuple[tuple[int, str], tuple[int, str]]] = {
     "TagQueue": (DENIED, DENIED),
     "UntagQueue": (DENIED, DENIED),
 }
-"""What is answered to an account that was granted all that can be, and to any other."""
+"""The answers to an account with every grant, and to any other account."""
 
 TO_ALL: Mapping[str, tuple[int, str]] = {
     "owner": DONE,
@@ -76,7 +76,7 @@ TO_ALL: Mapping[str, tuple[int, str]] = {
     "tampered body": MISMATCH,
     "replay after 15 minutes": MISMATCH,
 }
-"""What is answered whatever the operation, to requests that would be the owner's."""
+"""The answer to every operation, for requests that would be the owner's."""
 
 WAYS = (*TO_ALL, "granted account", "other account")
 

@@ -1,4 +1,4 @@
-"""Which distribution is taken for what was drawn, and with which parameters."""
+"""The fitted distribution of drawn samples, and its parameters."""
 
 import numpy as np
 import pytest

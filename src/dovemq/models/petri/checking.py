@@ -8,7 +8,6 @@ It evaluates initial markings and nothing else.
 import ast
 import math
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -16,7 +15,7 @@ from dovemq.models.petri.bags import Bag, Conditional, Each, Some, bag_of
 from dovemq.models.petri.bindings import ComputedTake, SearchPlan, Take, planned
 from dovemq.models.petri.colours import Bool, Colour, Int, Real, one_value
 from dovemq.models.petri.declarations import Declared, declared, runtime_value
-from dovemq.models.petri.errors import ExpressionInvalid, NetInvalid, Where
+from dovemq.models.petri.errors import ExpressionInvalid, NetInvalid, Where, locating
 from dovemq.models.petri.expressions import conjuncts, names_in, parse
 from dovemq.models.petri.hierarchy import Flat, FlatTransition, flattened
 from dovemq.models.petri.inference import Scope, Typed, infer, require
@@ -127,15 +126,6 @@ def checked(net: Net | CheckedNet) -> CheckedNet:
     )
     _check_ports(net)
     return CheckedNet(net, known, places, transitions, flat.number_of)
-
-
-@contextmanager
-def locating(where: Where) -> Iterator[None]:
-    """Adds a location to the errors of expressions."""
-    try:
-        yield
-    except ExpressionInvalid as error:
-        raise NetInvalid(where, str(error)) from None
 
 
 def _place(net: Net, known: Declared, flat: Flat, number: int) -> CheckedPlace:

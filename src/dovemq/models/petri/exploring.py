@@ -23,7 +23,6 @@ from dovemq.models.petri.errors import NetInvalid
 from dovemq.models.petri.firing import levels_of
 from dovemq.models.petri.inference import Typed
 from dovemq.models.petri.searching import (
-    ObjectNames,
     binding_text,
     taken_values,
     write_bag,
@@ -127,7 +126,6 @@ class ExplorerWriter:
 
     def __init__(self, net: CheckedNet) -> None:
         self.code = Code(net.name)
-        self.names = ObjectNames()
         self._net = net
         self._view = _LocalView()
         self._shifts = shifts(net)
@@ -149,7 +147,7 @@ class ExplorerWriter:
                 kinds = "None" if self._net.places[place].counted else f"kinds_{place}[p{place}]"
                 code.line(f"b{place} = {kinds}")
             with code.restored():
-                write_search(code, transition, self._view, self.names)
+                write_search(code, transition, self._view)
                 self._effect(transition, places)
             memo = f"memo_{transition.number}"
             code.line(f"if len({memo}) < {MEMO_MAX}: {memo}[({numbers},)] = found")

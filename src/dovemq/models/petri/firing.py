@@ -30,7 +30,6 @@ from dovemq.models.petri.bindings import Enough, Scan
 from dovemq.models.petri.checking import CheckedNet, CheckedTransition, Put
 from dovemq.models.petri.containers import Form, forms
 from dovemq.models.petri.searching import (
-    ObjectNames,
     binding_text,
     taken_values,
     write_definitions,
@@ -46,7 +45,7 @@ class Probe:
     """Code that a monitor adds to the firing of some transitions."""
 
     transitions: frozenset[int]
-    lines: tuple[str, ...]
+    line: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +79,8 @@ def compiled(
             writer.due(place.number)
     with writer.code.block("def begin():"):
         writer.code.lines(*first, "return")
-    return Compiled(
-        net, writer.code.compiled(), tuple(writer.forms), writer.levels, writer.names.objects
-    )
+    code = writer.code
+    return Compiled(net, code.compiled(), tuple(writer.forms), writer.levels, code.objects)
 
 
 def levels_of(net: CheckedNet) -> tuple[int, ...]:
@@ -129,7 +127,6 @@ class _SimulatorView:
 class _Writer:
     def __init__(self, net: CheckedNet, probes: Sequence[Probe], traced: bool) -> None:
         self.code = Code(net.name)
-        self.names = ObjectNames()
         self.forms = forms(net)
         self.levels = levels_of(net)
         self._net = net
@@ -145,7 +142,7 @@ class _Writer:
         code = self.code
         with code.at(transition.where), code.block(f"def fire_{transition.number}(now):"):
             with code.restored():
-                write_search(code, transition, self._view, self.names)
+                write_search(code, transition, self._view)
                 self._fired(transition)
                 code.line("return True")
             code.line("return False")
@@ -180,7 +177,7 @@ class _Writer:
         self._wake(gained, transition.number)
         for probe in self._probes:
             if transition.number in probe.transitions:
-                code.lines(*probe.lines)
+                code.line(probe.line)
         if self._traced:
             code.line(f"last[:] = ({transition.number}, {binding_text(transition)})")
 
@@ -271,7 +268,7 @@ class _Writer:
     ) -> None:
         code, place = self.code, put.place
         if runtime_check and value != "()":
-            colour = self.names.name("admits_", self._net.places[place].colour)
+            colour = code.named("admits_", self._net.places[place].colour)
             text = f"{self._net.places[place].name} holds {self._net.places[place].colour}"
             with code.block(f"if not {colour}.admits({value}):"):
                 code.line(f"raise ValueError({text!r} + f', not {{{value}!r}}')")

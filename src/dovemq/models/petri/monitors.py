@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from dovemq.models.petri.checking import CheckedNet, CheckedTransition, locating
+from dovemq.models.petri.checking import CheckedNet, CheckedTransition
 from dovemq.models.petri.colours import Bool, Colour, ColourFit, List, Real, fits
 from dovemq.models.petri.containers import Form, forms
-from dovemq.models.petri.errors import ExpressionInvalid, Where
+from dovemq.models.petri.errors import ExpressionInvalid, Where, locating
 from dovemq.models.petri.expressions import parse
 from dovemq.models.petri.firing import Probe
 from dovemq.models.petri.inference import Scope, Typed, infer
@@ -233,24 +233,20 @@ class _ProbeWriter:
             return [self._seen_firing(number, monitor)]
         if isinstance(monitor, FunctionCollector):
             return [
-                self._at(found, f"w{number}_{at}(now, {binding_text(found)})")
+                Probe(frozenset((found.number,)), f"w{number}_{at}(now, {binding_text(found)})")
                 for at, found in enumerate(map(self._net.transition, monitor.transitions))
             ]
         if isinstance(monitor, Breakpoint):
             return self._breakpoint(monitor)
         typed, places = self.level(monitor)
         near = [each.number for each in self._net.transitions if places & set(each.touched)]
-        return [Probe(frozenset(near), (f"m{number}(now, {typed.code})",))]
+        return [Probe(frozenset(near), f"m{number}(now, {typed.code})")]
 
     def level(self, monitor: TimeAverage | MarkingSize | ListLength) -> tuple[Typed, set[int]]:
         """The expression of a time average, and the places that it reads."""
         self._seen = set()
         typed = self._typed(monitor.name, monitor.value, None, Real(), Bool())
         return typed, set(self._seen)
-
-    @staticmethod
-    def _at(transition: CheckedTransition, *lines: str) -> Probe:
-        return Probe(frozenset((transition.number,)), lines)
 
     def _seen_firing(self, number: int, monitor: Count | Collector) -> Probe:
         transition = self._net.transition(monitor.transition)
@@ -261,14 +257,14 @@ class _ProbeWriter:
         if monitor.when != "True":
             test = self._typed(monitor.name, monitor.when, transition, Bool())
             line = f"if {test.code}: {line}"
-        return self._at(transition, line)
+        return Probe(frozenset((transition.number,)), line)
 
     def _breakpoint(self, monitor: Breakpoint) -> list[Probe]:
         chosen = [self._net.transition(name) for name in monitor.transitions]
         only = chosen[0] if len(chosen) == 1 else None
         test = self._typed(monitor.name, monitor.when, only, Bool()).code
         numbers = frozenset(each.number for each in chosen or self._net.transitions)
-        return [Probe(numbers, (f"if {test}: raise Halt({monitor.name!r})",))]
+        return [Probe(numbers, f"if {test}: raise Halt({monitor.name!r})")]
 
     def _typed(
         self, name: str, text: str, transition: CheckedTransition | None, *wanted: Colour

@@ -206,7 +206,7 @@ class _Exploration:
         writer = ExplorerWriter(net)
         writer.write()
         self._program = writer.code.compiled()
-        names: dict[str, Any] = {**net.declared.environment, **writer.names.objects}
+        names: dict[str, Any] = {**net.declared.environment, **writer.code.objects}
         names |= {f"kinds_{place}": kinds for place, kinds in self._kinds.items()}
         names |= {f"memo_{each.number}": {} for each in net.transitions}
         self._labels: list[dict[Any, int]] = [{} for _ in net.transitions]

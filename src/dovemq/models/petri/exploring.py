@@ -22,6 +22,7 @@ from dovemq.models.petri.checking import CheckedNet, CheckedTransition, Put
 from dovemq.models.petri.errors import NetInvalid
 from dovemq.models.petri.firing import levels_of
 from dovemq.models.petri.inference import Typed
+from dovemq.models.petri.multisets import totals
 from dovemq.models.petri.searching import (
     binding_text,
     taken_values,
@@ -84,17 +85,16 @@ def constant_effect(transition: CheckedTransition, net: CheckedNet) -> dict[int,
     simple = all(isinstance(step, Enough) for step in transition.plan.steps)
     if not simple or transition.plan.computed_takes or transition.code:
         return None
-    change: dict[int, int] = {}
+    amounts: list[tuple[int, int]] = []
     for put in transition.puts:
         for part in put.bag:
             if isinstance(part, Conditional | Each) or not net.places[put.place].counted:
                 return None
             if not part.count.code.isdecimal():
                 return None
-            change[put.place] = change.get(put.place, 0) + int(part.count.code)
-    for take in transition.takes:
-        change[take.place] = change.get(take.place, 0) - take.count
-    return {place: amount for place, amount in change.items() if amount}
+            amounts.append((put.place, int(part.count.code)))
+    amounts += [(take.place, -take.count) for take in transition.takes]
+    return {place: amount for place, amount in totals(amounts).items() if amount}
 
 
 class _LocalView:

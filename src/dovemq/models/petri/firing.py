@@ -29,6 +29,7 @@ from dovemq.models.petri.bags import Bag, Conditional, Each, Some
 from dovemq.models.petri.bindings import Enough, Scan
 from dovemq.models.petri.checking import CheckedNet, CheckedTransition, Put
 from dovemq.models.petri.containers import Form, forms
+from dovemq.models.petri.inference import Typed
 from dovemq.models.petri.searching import (
     binding_text,
     taken_values,
@@ -165,8 +166,7 @@ class _Writer:
                 code.line(f"v_{name} = {typed.code}")
         if transition.delay is not None:
             with code.at(transition.where.at(part="delay")):
-                code.line(f"d = {transition.delay.code}")
-                _check_delay(code, "d")
+                self._delay("d", transition.delay)
         for put in transition.puts:
             if put not in kept.values():
                 with code.at(transition.where.at(arc=put.arc)):
@@ -222,17 +222,21 @@ class _Writer:
         return found
 
     def _put(self, transition: CheckedTransition, put: Put, swap: str | None) -> None:
-        timed = self._net.places[put.place].colour.timed
-        delay = None
-        if timed and (put.delay is not None or transition.delay is not None):
-            parts = ["d"] if transition.delay is not None else []
+        delays = []
+        if self._net.places[put.place].colour.timed:
+            if transition.delay is not None:
+                delays.append("d")
             if put.delay is not None:
-                self.code.line(f"e = {put.delay.code}")
-                _check_delay(self.code, "e")
-                parts.append("e")
-            delay = " + ".join(parts)
-            self.code.line(f"at = now + {delay}")
-        self._put_bag(put, put.bag, delay is not None, swap)
+                self._delay("e", put.delay)
+                delays.append("e")
+        if delays:
+            self.code.line(f"at = now + {' + '.join(delays)}")
+        self._put_bag(put, put.bag, bool(delays), swap)
+
+    def _delay(self, name: str, delay: Typed) -> None:
+        self.code.line(f"{name} = {delay.code}")
+        with self.code.block(f"if not 0 <= {name} < never:"):
+            self.code.line(f"raise ValueError(f'a delay of {{{name}}}')")
 
     def _put_bag(self, put: Put, bag: Bag, delayed: bool, swap: str | None) -> None:
         code = self.code
@@ -304,11 +308,6 @@ class _Writer:
         for number in woken:
             level = self.levels.index(self._net.transitions[number].priority)
             self.code.line(f"if not Q[{number}]: Q[{number}] = 1; C{level}.append({number})")
-
-
-def _check_delay(code: Code, name: str) -> None:
-    with code.block(f"if not 0 <= {name} < never:"):
-        code.line(f"raise ValueError(f'a delay of {{{name}}}')")
 
 
 def _kept(transition: CheckedTransition, net: CheckedNet) -> dict[int, Put]:

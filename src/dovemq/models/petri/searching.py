@@ -112,12 +112,10 @@ def write_bag(code: Code, bag: Bag, into: str) -> None:
     """Writes code that appends (value, count) for each part of a multiset."""
     for part in bag:
         if isinstance(part, Conditional):
-            with code.block(f"if {part.test.code}:"):
-                write_bag(code, part.then, into)
-                code.line("pass")
-            with code.block("else:"):
-                write_bag(code, part.other, into)
-                code.line("pass")
+            for head, inner in ((f"if {part.test.code}:", part.then), ("else:", part.other)):
+                with code.block(head):
+                    write_bag(code, inner, into)
+                    code.line("pass")
         elif isinstance(part, Each):
             code.line(f"{into} += [(each, 1) for each in {part.items.code}]")
         elif isinstance(part, Some):

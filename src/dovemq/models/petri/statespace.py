@@ -84,8 +84,7 @@ class StateSpace:
     def _held(self, place: int, numbers: tuple[int, ...]) -> Multiset:
         if place in self.kinds:
             return Multiset(self.kinds[place][numbers[place]])
-        (value,) = self.net.places[place].colour.values() or ((),)
-        return Multiset({value: numbers[place]})
+        return Multiset({self.net.places[place].only_value: numbers[place]})
 
     def leaving(self, number: int) -> Iterator[tuple[str, dict[str, Any], int]]:
         """Yields (transition, binding, next marking) for each firing that a marking enables."""

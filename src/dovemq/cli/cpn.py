@@ -23,7 +23,7 @@ from dovemq.cli.command import (
 )
 from dovemq.cli.cpn_reports import invariants, listed, print_report, space_facts
 from dovemq.cli.modelling import modelling
-from dovemq.cli.output import print_json, print_pairs, working
+from dovemq.cli.output import pair_lines, print_result, working
 from dovemq.core.errors import DoveError
 
 if TYPE_CHECKING:
@@ -132,16 +132,15 @@ def _add_draw(actions: Commands) -> None:
 
 @contextlib.contextmanager
 def _command_errors() -> Iterator[None]:
-    from dovemq.models.petri import NetError, NetInvalid
+    from dovemq.models.petri import NetFailed, NetTooLarge
 
-    try:
-        yield
-    except NetInvalid as error:
-        raise WrongUse(str(error)) from error
-    except NetError as error:
-        raise RunFailed(str(error)) from error
-    except ValueError as error:
-        raise WrongUse(str(error)) from error
+    with modelling():
+        try:
+            yield
+        except (NetFailed, NetTooLarge) as error:
+            raise RunFailed(str(error)) from error
+        except ValueError as error:
+            raise WrongUse(str(error)) from error
 
 
 def _read(args: argparse.Namespace) -> "Net":
@@ -167,10 +166,8 @@ def _check(args: argparse.Namespace) -> int:
     try:
         net = checked(_read(args))
     except NetError as error:
-        if args.json:
-            print_json({"net": args.net.name, "valid": False, "problem": str(error)})
-        else:
-            print(error)
+        problem = {"net": args.net.name, "valid": False, "problem": str(error)}
+        print_result(args, problem, str(error))
         return FAILED
     found = {
         "net": net.name,
@@ -182,11 +179,8 @@ def _check(args: argparse.Namespace) -> int:
         "transitions": len(net.transitions),
         "colours": len(net.net.colours),
     }
-    if args.json:
-        print_json(found)
-    else:
-        print_pairs((key, value) for key, value in found.items() if key != "valid")
-    return OK
+    lines = pair_lines((key, value) for key, value in found.items() if key != "valid")
+    return print_result(args, found, "\n".join(lines))
 
 
 def _simulate(args: argparse.Namespace) -> int:
@@ -194,10 +188,9 @@ def _simulate(args: argparse.Namespace) -> int:
 
     if args.until is None and args.steps is None and args.stop is None:
         raise WrongUse("a run needs an end: --until, --steps or --stop")
-    if args.replications > 1:
-        with modelling():
-            importlib.import_module("scipy.special")
     with _command_errors():
+        if args.replications > 1:
+            importlib.import_module("scipy.special")
         net = checked(_read(args))
         laboratory = Laboratory(net, _monitors(net, args))
         done = [0]
@@ -251,6 +244,7 @@ def _statespace(args: argparse.Namespace) -> int:
     from dovemq.models.petri import Limits, checked, state_space
 
     with _command_errors():
+        importlib.import_module("scipy.sparse.csgraph")
         net = checked(_read(args))
         search = _Search()
         limits = Limits(args.markings_max, args.tokens_max)
@@ -262,10 +256,8 @@ def _statespace(args: argparse.Namespace) -> int:
         found = space_facts(space)
         if args.invariants:
             found |= invariants(net)
-    if args.json:
-        print_json(found)
-    else:
-        print_pairs((key.replace("_", " "), listed(value)) for key, value in found.items())
+    lines = pair_lines((key.replace("_", " "), listed(value)) for key, value in found.items())
+    print_result(args, found, "\n".join(lines))
     return OK if space.complete else FAILED
 
 
@@ -293,13 +285,7 @@ def _draw(args: argparse.Namespace) -> int:
         }
         if not args.page and len(net.net.pages) > 1:
             drawn["hierarchy"] = hierarchy_svg(net.net)
-    written = []
     for name, svg in drawn.items():
-        path = args.out / f"{name}.svg"
-        path.write_text(svg, encoding="utf-8")
-        written.append(str(path))
-    if args.json:
-        print_json({"net": net.name, "files": written})
-    else:
-        print("\n".join(written))
-    return OK
+        (args.out / f"{name}.svg").write_text(svg, encoding="utf-8")
+    written = [str(args.out / f"{name}.svg") for name in drawn]
+    return print_result(args, {"net": net.name, "files": written}, "\n".join(written))

@@ -15,16 +15,10 @@ LISTED_MAX: Final = 20
 def print_report(report: "NetReport", *, as_json: bool) -> None:
     ends = [run.ending for run in report.runs]
     if as_json:
+        numbers = ("mean", "half_width", "least", "most")
         figures = [
-            {
-                "monitor": each.monitor,
-                "kind": each.kind,
-                "replications": each.interval.samples,
-                "mean": finite(each.interval.mean),
-                "half_width": finite(each.interval.half_width),
-                "least": finite(each.interval.least),
-                "most": finite(each.interval.most),
-            }
+            {"monitor": each.monitor, "kind": each.kind, "replications": each.interval.samples}
+            | {name: finite(getattr(each.interval, name)) for name in numbers}
             for each in report.summaries
         ]
         runs = [{"reason": end.reason, "steps": end.steps, "time": end.now} for end in ends]

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from dovemq.models.petri.colours import Anything, Bool, Colour, ColourFit, Int, List, fits
 from dovemq.models.petri.errors import ExpressionInvalid
+from dovemq.models.petri.functions import BAG_WORDS
 from dovemq.models.petri.inference import Scope, Typed, infer, require
 
 
@@ -62,15 +63,15 @@ def bag_of(tree: ast.expr, colour: Colour, scope: Scope) -> Bag:
         test = require(infer(tree.test, scope), Bool(), "a condition")
         then, other = (bag_of(part, colour, scope) for part in (tree.body, tree.orelse))
         return (Conditional(test, then, other),)
-    word = _word(tree)
-    if word == "tokens" and isinstance(tree, ast.Call):
-        _refuse_names(tree)
+    if not isinstance(tree, ast.Call) or _word(tree) not in BAG_WORDS:
+        return (_some(tree, _ONE, colour, scope),)
+    if tree.keywords:
+        raise ExpressionInvalid("a multiset takes its parts by position, not by name")
+    if _word(tree) == "tokens":
         return tuple(_some(part, _ONE, colour, scope) for part in tree.args)
-    if word == "times" and isinstance(tree, ast.Call):
+    if _word(tree) == "times":
         return (_times(tree, colour, scope),)
-    if word == "all_of" and isinstance(tree, ast.Call):
-        return (_each(tree, colour, scope),)
-    return (_some(tree, _ONE, colour, scope),)
+    return (_each(tree, colour, scope),)
 
 
 def _word(tree: ast.expr) -> str:
@@ -84,16 +85,10 @@ def _is_bag(tree: ast.expr) -> bool:
         return _is_bag(tree.left) or _is_bag(tree.right)
     if isinstance(tree, ast.IfExp):
         return _is_bag(tree.body) or _is_bag(tree.orelse)
-    return _word(tree) in ("tokens", "times", "all_of")
-
-
-def _refuse_names(call: ast.Call) -> None:
-    if call.keywords:
-        raise ExpressionInvalid("a multiset takes its parts by position, not by name")
+    return _word(tree) in BAG_WORDS
 
 
 def _times(call: ast.Call, colour: Colour, scope: Scope) -> Some:
-    _refuse_names(call)
     if len(call.args) != 2:
         raise ExpressionInvalid("times takes a count and a value")
     count = require(infer(call.args[0], scope), Int(0), "a count of tokens")
@@ -101,7 +96,6 @@ def _times(call: ast.Call, colour: Colour, scope: Scope) -> Some:
 
 
 def _each(call: ast.Call, colour: Colour, scope: Scope) -> Each:
-    _refuse_names(call)
     if len(call.args) != 1:
         raise ExpressionInvalid("all_of takes one list")
     items = infer(call.args[0], scope)

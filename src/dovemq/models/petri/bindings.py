@@ -23,6 +23,7 @@ from dovemq.models.petri.colours import Colour, ColourFit, fits, one_value
 from dovemq.models.petri.errors import ExpressionInvalid
 from dovemq.models.petri.expressions import names_in
 from dovemq.models.petri.inference import Scope, Typed, infer
+from dovemq.models.petri.multisets import totals
 from dovemq.models.petri.patterns import ArcPattern, taken_apart
 
 
@@ -132,10 +133,8 @@ class _Planner:
         self._known: set[str] = set()
 
     def count(self, takes: list[Take]) -> None:
-        totals: dict[int, int] = {}
-        for take in takes:
-            totals[take.place] = totals.get(take.place, 0) + take.count
-        self.plan.steps += [Enough(place, total) for place, total in totals.items()]
+        counts = totals((take.place, take.count) for take in takes)
+        self.plan.steps += [Enough(place, count) for place, count in counts.items()]
         # Their value is known: a variable is bound to it, an expression must equal it.
         for take in takes:
             values = take.colour.values()
@@ -167,8 +166,7 @@ class _Planner:
     def draw(self, needed: set[str]) -> None:
         """Binds free variables: those of guards first, the smallest colour set first."""
         while free := sorted((needed | self._in_guards()) - self._known):
-            sets = {name: self._scope.variables[name].values() for name in free}
-            finite = {name: values for name, values in sets.items() if values is not None}
+            finite = self._finite(free)
             if not finite:
                 raise ExpressionInvalid(
                     f"nothing binds the variable {free[0]}: no input arc, and its colour set has "
@@ -185,14 +183,19 @@ class _Planner:
 
     def _try_values(self, take: Take) -> None:
         """Binds a variable of a pattern that cannot be solved, such as `k * 2`, to each value."""
-        sets = {name: self._scope.variables[name].values() for name in self._unsolved(take)}
-        finite = {name: values for name, values in sets.items() if values is not None}
-        if len(finite) < len(sets):
-            names = ", ".join(sorted(set(sets) - set(finite)))
+        unsolved = self._unsolved(take)
+        finite = self._finite(unsolved)
+        if len(finite) < len(unsolved):
+            names = ", ".join(sorted(unsolved - set(finite)))
             raise ExpressionInvalid(
                 f"{ast.unparse(take.tree)} cannot be solved for {names}: bind it by another arc"
             )
         self._draw(min(finite, key=lambda name: (len(finite[name]), name)), finite)
+
+    def _finite(self, names: Iterable[str]) -> dict[str, tuple[Any, ...]]:
+        """The values of those variables whose colour sets can be enumerated."""
+        sets = ((name, self._scope.variables[name].values()) for name in names)
+        return {name: values for name, values in sets if values is not None}
 
     def _draw(self, name: str, values: Mapping[str, tuple[Any, ...]]) -> None:
         self.plan.steps.append(Draw(name, values[name]))
@@ -240,14 +243,10 @@ class _Planner:
                     again = True
 
     def _solved(self, guard: ast.expr) -> tuple[str, str, Colour | None] | None:
-        if not isinstance(guard, ast.Compare) or len(guard.ops) != 1:
+        if not isinstance(guard, ast.Compare) or [type(op) for op in guard.ops] != [ast.Eq]:
             return None
-        if not isinstance(guard.ops[0], ast.Eq):
-            return None
-        for name, value in (
-            (guard.left, guard.comparators[0]),
-            (guard.comparators[0], guard.left),
-        ):
+        sides = (guard.left, guard.comparators[0])
+        for name, value in (sides, sides[::-1]):
             if not isinstance(name, ast.Name) or name.id not in self._scope.variables:
                 continue
             if name.id not in self._known and self._names(value) <= self._known:

@@ -8,7 +8,6 @@ It evaluates initial markings and nothing else.
 import ast
 import math
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -16,7 +15,7 @@ from dovemq.models.petri.bags import Bag, Conditional, Each, Some, bag_of
 from dovemq.models.petri.bindings import ComputedTake, SearchPlan, Take, planned
 from dovemq.models.petri.colours import Bool, Colour, Int, Real, one_value
 from dovemq.models.petri.declarations import Declared, declared, runtime_value
-from dovemq.models.petri.errors import ExpressionInvalid, NetInvalid, Where
+from dovemq.models.petri.errors import ExpressionInvalid, NetInvalid, Where, locating
 from dovemq.models.petri.expressions import conjuncts, names_in, parse
 from dovemq.models.petri.hierarchy import Flat, FlatTransition, flattened
 from dovemq.models.petri.inference import Scope, Typed, infer, require
@@ -42,6 +41,12 @@ class CheckedPlace:
     def counted(self) -> bool:
         """Whether its tokens have only one value."""
         return one_value(self.colour)
+
+    @property
+    def only_value(self) -> Any:
+        """The value of all tokens of a place whose tokens are counted."""
+        (value,) = self.colour.values() or ((),)
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +134,6 @@ def checked(net: Net | CheckedNet) -> CheckedNet:
     return CheckedNet(net, known, places, transitions, flat.number_of)
 
 
-@contextmanager
-def locating(where: Where) -> Iterator[None]:
-    """Adds a location to the errors of expressions."""
-    try:
-        yield
-    except ExpressionInvalid as error:
-        raise NetInvalid(where, str(error)) from None
-
-
 def _place(net: Net, known: Declared, flat: Flat, number: int) -> CheckedPlace:
     spot = flat.places[number]
     where = net.where.at(page=spot.page, place=spot.name)
@@ -163,31 +159,29 @@ def _tokens(bag: Bag, known: Declared, colour: Colour) -> Multiset:
 
 
 def _amounts(bag: Bag, known: Declared, colour: Colour) -> Iterator[tuple[Any, int]]:
-    run = _Evaluation(known)
     for part in bag:
         if isinstance(part, Conditional):
-            yield from _amounts(part.then if run(part.test) else part.other, known, colour)
+            chosen = part.then if _evaluated(part.test, known) else part.other
+            yield from _amounts(chosen, known, colour)
             continue
-        count = run(part.count) if isinstance(part, Some) else 1
-        for value in run(part.items) if isinstance(part, Each) else (run(part.value),):
+        if isinstance(part, Each):
+            count, values = 1, _evaluated(part.items, known)
+        else:
+            count, values = _evaluated(part.count, known), (_evaluated(part.value, known),)
+        for value in values:
             if not colour.admits(value):
                 raise ExpressionInvalid(f"the place holds {colour}, not {value!r}")
             yield value, count
 
 
-class _Evaluation:
+def _evaluated(typed: Typed, known: Declared) -> Any:
     """Evaluates a checked expression over constants."""
-
-    def __init__(self, known: Declared) -> None:
-        self._names = known.environment
-
-    def __call__(self, typed: Typed) -> Any:
-        tree = ast.fix_missing_locations(ast.Expression(typed.node))
-        code = compile(tree, "<initial marking>", "eval")
-        try:
-            return runtime_value(eval(code, {"__builtins__": {"tuple": tuple}, **self._names}))
-        except (ArithmeticError, LookupError, TypeError, ValueError, NameError) as error:
-            raise ExpressionInvalid(f"cannot be computed: {error}") from error
+    tree = ast.fix_missing_locations(ast.Expression(typed.node))
+    code = compile(tree, "<initial marking>", "eval")
+    try:
+        return runtime_value(eval(code, {"__builtins__": {"tuple": tuple}, **known.environment}))
+    except (ArithmeticError, LookupError, TypeError, ValueError, NameError) as error:
+        raise ExpressionInvalid(f"cannot be computed: {error}") from error
 
 
 def _check_ports(net: Net) -> None:
@@ -301,11 +295,10 @@ class _TransitionCheck:
 
     @staticmethod
     def _needed(step: FlatTransition, computed: set[str], scope: Scope) -> set[str]:
-        made = step.transition
-        texts = [made.delay, *made.code.values()]
+        texts = [step.transition.delay, *step.transition.code.values()]
         texts += [text for arc, _ in step.arcs for text in (arc.expression, arc.delay)]
         names = {name for text in texts for name in names_in(parse(text))}
-        return {name for name in names if name in scope.variables and name not in computed}
+        return names & set(scope.variables) - computed
 
 
 def _plain_takes(bag: Bag, place: int, colour: Colour, arc: str) -> list[Take] | None:

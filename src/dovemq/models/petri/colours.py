@@ -10,7 +10,7 @@ is the basis for checking expressions.
 import functools
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from operator import itemgetter
@@ -59,6 +59,12 @@ class Unit(Colour):
 class Int(Colour):
     least: int | None = None
     most: int | None = None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest value, infinite where there is none."""
+        least = -math.inf if self.least is None else self.least
+        return least, math.inf if self.most is None else self.most
 
     def admits(self, value: Any) -> bool:
         if not isinstance(value, int) or isinstance(value, bool):
@@ -126,7 +132,11 @@ class Product(Colour):
         return _admits_all(self.parts, value)
 
     def values(self) -> tuple[Any, ...] | None:
-        return _combined(self.parts)
+        sets = [part.values() for part in self.parts]
+        known = [values for values in sets if values is not None]
+        if len(known) < len(sets) or math.prod(map(len, known)) > VALUES_MAX:
+            return None
+        return tuple(itertools.product(*known))
 
     def __str__(self) -> str:
         return f"({' * '.join(map(str, self.parts))})"
@@ -152,7 +162,7 @@ class Record(Colour):
         return getattr(value, "_fields", None) == self.names and _admits_all(self.parts, value)
 
     def values(self) -> tuple[Any, ...] | None:
-        found = _combined(self.parts)
+        found = Product(self.parts).values()
         return None if found is None else tuple(self.maker(*value) for value in found)
 
     def __str__(self) -> str:
@@ -241,16 +251,18 @@ def fits(found: Colour, wanted: Colour) -> ColourFit:
 def joined(one: Colour, other: Colour) -> Colour | None:
     """The smallest colour set known to hold both, or None."""
     if isinstance(one, Int) and isinstance(other, Int):
-        return Int(
-            None if one.least is None or other.least is None else min(one.least, other.least),
-            None if one.most is None or other.most is None else max(one.most, other.most),
-        )
+        return Int(known(min, one.least, other.least), known(max, one.most, other.most))
     if isinstance(one, Enum) and isinstance(other, Enum):
         return Enum(tuple(dict.fromkeys(one.names + other.names)))
     for wide, narrow in ((one, other), (other, one)):
         if fits(narrow, wide) is ColourFit.YES:
             return wide
     return _joined_compounds(one, other)
+
+
+def known(compute: Callable[..., int], *ends: int | None) -> int | None:
+    """Computes the end of a range from other ends; without one of them there is no end."""
+    return None if None in ends else compute(*ends)
 
 
 def _joined_compounds(one: Colour, other: Colour) -> Colour | None:
@@ -277,14 +289,10 @@ def _fit_of_sets(found: set[str], wanted: set[str]) -> ColourFit:
 
 
 def _fit_of_ranges(found: Int, wanted: Int) -> ColourFit:
-    low, high = -math.inf, math.inf
-    least, most = found.least if found.least is not None else low, found.most
-    top = most if most is not None else high
-    wanted_least = wanted.least if wanted.least is not None else low
-    wanted_most = wanted.most if wanted.most is not None else high
-    if wanted_least <= least and top <= wanted_most:
+    (least, most), (wanted_least, wanted_most) = found.ends, wanted.ends
+    if wanted_least <= least and most <= wanted_most:
         return ColourFit.YES
-    return ColourFit.MAYBE if least <= wanted_most and top >= wanted_least else ColourFit.NO
+    return ColourFit.MAYBE if least <= wanted_most and most >= wanted_least else ColourFit.NO
 
 
 def _fit_of_compounds(found: Colour, wanted: Colour) -> ColourFit:
@@ -307,14 +315,6 @@ def _admits_all(parts: tuple[Colour, ...], value: Any) -> bool:
     if not isinstance(value, tuple) or len(value) != len(parts):
         return False
     return all(part.admits(item) for part, item in zip(parts, value, strict=True))
-
-
-def _combined(parts: Iterable[Colour]) -> tuple[Any, ...] | None:
-    sets = [part.values() for part in parts]
-    known = [values for values in sets if values is not None]
-    if len(known) < len(sets) or math.prod(map(len, known)) > VALUES_MAX:
-        return None
-    return tuple(itertools.product(*known))
 
 
 def _record_text(record: Any) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dovemq.models.petri.colours import Anything, Colour, Record
-from dovemq.models.petri.errors import ExpressionInvalid, NetInvalid
+from dovemq.models.petri.errors import NetInvalid, locating
 from dovemq.models.petri.expressions import parse
 from dovemq.models.petri.functions import FUNCTIONS, PURE_CALLS, Function, takes
 from dovemq.models.petri.inference import Scope, Typed, colour_of, infer
@@ -40,7 +40,8 @@ def declared(net: Net) -> Declared:
         environment[f"k_{name}"] = functools.partial(tuple.__new__, record.maker)
     constants = {}
     for name, value in net.constants.items():
-        constants[name] = _constant(net, name, value)
+        with locating(net.where.at(part=f"constant {name}")):
+            constants[name] = colour_of(value)
         environment[f"c_{name}"] = runtime_value(value)
     scope = Scope({}, constants, records, dict(FUNCTIONS))
     definitions = []
@@ -62,14 +63,6 @@ def runtime_value(value: Any) -> Any:
     return value
 
 
-def _constant(net: Net, name: str, value: Any) -> Colour:
-    where = net.where.at(part=f"constant {name}")
-    try:
-        return colour_of(value)
-    except ExpressionInvalid as error:
-        raise NetInvalid(where, str(error)) from None
-
-
 def _foreign(net: Net, name: str, function: Foreign) -> Function:
     colour: Colour = Anything()
     if function.returns is not None:
@@ -85,12 +78,8 @@ def _defined(net: Net, name: str, function: Defined, scope: Scope) -> tuple[Func
     if unknown:
         raise NetInvalid(where, f"unknown colour {unknown[0]!r}")
     parameters = {parameter: net.colours[colour] for parameter, colour in function.parameters}
-    try:
-        tree = parse(function.body)
-        body = infer(tree, replace(scope, variables=parameters, chance=True))
-    except ExpressionInvalid as error:
-        raise NetInvalid(where, str(error)) from None
+    with locating(where):
+        body = infer(parse(function.body), replace(scope, variables=parameters, chance=True))
     result = takes(*parameters.values(), gives=body.colour)
     draws = any(other.chance for each, other in scope.functions.items() if each in body.calls)
-    made = Function(result, draws)
-    return made, Definition(name, tuple(parameters), body)
+    return Function(result, draws), Definition(name, tuple(parameters), body)

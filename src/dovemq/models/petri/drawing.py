@@ -38,7 +38,7 @@ MARGIN: Final = 16.0
 CORNER: Final = 24.0
 """Radius of the bends of arcs."""
 PAIR: Final = 18.0
-"""How far apart two arcs are that join the same nodes in both directions."""
+"""The distance between two arcs that join the same nodes in both directions."""
 STYLE: Final = """
 text{font:11px sans-serif;text-anchor:middle;fill:#222}
 .place{fill:#fff;stroke:#2b5d8a;stroke-width:1.5}

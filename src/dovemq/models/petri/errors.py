@@ -7,6 +7,8 @@ ModelError
     └── NetTooLarge     an analysis would need more than its limit allows
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from dovemq.models.errors import ModelError
@@ -55,3 +57,12 @@ class NetTooLarge(NetError):
 
 class ExpressionInvalid(Exception):
     """An error of an expression, raised before its place in the net is known."""
+
+
+@contextmanager
+def locating(where: Where) -> Iterator[None]:
+    """Adds a location to the errors of expressions."""
+    try:
+        yield
+    except ExpressionInvalid as error:
+        raise NetInvalid(where, str(error)) from None

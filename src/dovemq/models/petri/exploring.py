@@ -22,8 +22,8 @@ from dovemq.models.petri.checking import CheckedNet, CheckedTransition, Put
 from dovemq.models.petri.errors import NetInvalid
 from dovemq.models.petri.firing import levels_of
 from dovemq.models.petri.inference import Typed
+from dovemq.models.petri.multisets import totals
 from dovemq.models.petri.searching import (
-    ObjectNames,
     binding_text,
     taken_values,
     write_bag,
@@ -85,17 +85,16 @@ def constant_effect(transition: CheckedTransition, net: CheckedNet) -> dict[int,
     simple = all(isinstance(step, Enough) for step in transition.plan.steps)
     if not simple or transition.plan.computed_takes or transition.code:
         return None
-    change: dict[int, int] = {}
+    amounts: list[tuple[int, int]] = []
     for put in transition.puts:
         for part in put.bag:
             if isinstance(part, Conditional | Each) or not net.places[put.place].counted:
                 return None
             if not part.count.code.isdecimal():
                 return None
-            change[put.place] = change.get(put.place, 0) + int(part.count.code)
-    for take in transition.takes:
-        change[take.place] = change.get(take.place, 0) - take.count
-    return {place: amount for place, amount in change.items() if amount}
+            amounts.append((put.place, int(part.count.code)))
+    amounts += [(take.place, -take.count) for take in transition.takes]
+    return {place: amount for place, amount in totals(amounts).items() if amount}
 
 
 class _LocalView:
@@ -127,7 +126,6 @@ class ExplorerWriter:
 
     def __init__(self, net: CheckedNet) -> None:
         self.code = Code(net.name)
-        self.names = ObjectNames()
         self._net = net
         self._view = _LocalView()
         self._shifts = shifts(net)
@@ -149,7 +147,7 @@ class ExplorerWriter:
                 kinds = "None" if self._net.places[place].counted else f"kinds_{place}[p{place}]"
                 code.line(f"b{place} = {kinds}")
             with code.restored():
-                write_search(code, transition, self._view, self.names)
+                write_search(code, transition, self._view)
                 self._effect(transition, places)
             memo = f"memo_{transition.number}"
             code.line(f"if len({memo}) < {MEMO_MAX}: {memo}[({numbers},)] = found")

@@ -7,6 +7,7 @@ Colours are checked in `inference.py`.
 """
 
 import ast
+from collections.abc import Iterable
 from typing import Final
 
 from dovemq.models.petri.errors import ExpressionInvalid
@@ -76,29 +77,19 @@ def _check_call(node: ast.Call) -> None:
 
 def names_in(tree: ast.AST) -> set[str]:
     """The names that an expression reads, without those that a comprehension binds itself."""
-    found: set[str] = set()
-    _collect(tree, frozenset(), found)
-    return found
-
-
-def _collect(node: ast.AST, own: frozenset[str], found: set[str]) -> None:
-    if isinstance(node, ast.ListComp | ast.GeneratorExp):
-        bound = own
-        for part in node.generators:
-            _collect(part.iter, bound, found)
-            bound |= {name.id for name in ast.walk(part.target) if isinstance(name, ast.Name)}
-            for test in part.ifs:
-                _collect(test, bound, found)
-        _collect(node.elt, bound, found)
-        return
-    if isinstance(node, ast.Call):
-        for child in (*node.args, *node.keywords):
-            _collect(child, own, found)
-        return
-    if isinstance(node, ast.Name) and node.id not in own:
-        found.add(node.id)
-    for child in ast.iter_child_nodes(node):
-        _collect(child, own, found)
+    if isinstance(tree, ast.Name):
+        return {tree.id}
+    if isinstance(tree, ast.ListComp | ast.GeneratorExp):
+        # From the inside out: a generator binds names for all that follows its own source.
+        names = names_in(tree.elt)
+        for part in reversed(tree.generators):
+            names = names.union(*map(names_in, part.ifs)) - names_in(part.target)
+            names |= names_in(part.iter)
+        return names
+    parts: Iterable[ast.AST] = ast.iter_child_nodes(tree)
+    if isinstance(tree, ast.Call):
+        parts = (*tree.args, *tree.keywords)
+    return {name for part in parts for name in names_in(part)}
 
 
 def conjuncts(tree: ast.expr) -> list[ast.expr]:

@@ -29,8 +29,8 @@ from dovemq.models.petri.bags import Bag, Conditional, Each, Some
 from dovemq.models.petri.bindings import Enough, Scan
 from dovemq.models.petri.checking import CheckedNet, CheckedTransition, Put
 from dovemq.models.petri.containers import Form, forms
+from dovemq.models.petri.inference import Typed
 from dovemq.models.petri.searching import (
-    ObjectNames,
     binding_text,
     taken_values,
     write_definitions,
@@ -46,7 +46,7 @@ class Probe:
     """Code that a monitor adds to the firing of some transitions."""
 
     transitions: frozenset[int]
-    lines: tuple[str, ...]
+    line: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,8 @@ def compiled(
             writer.due(place.number)
     with writer.code.block("def begin():"):
         writer.code.lines(*first, "return")
-    return Compiled(
-        net, writer.code.compiled(), tuple(writer.forms), writer.levels, writer.names.objects
-    )
+    code = writer.code
+    return Compiled(net, code.compiled(), tuple(writer.forms), writer.levels, code.objects)
 
 
 def levels_of(net: CheckedNet) -> tuple[int, ...]:
@@ -129,7 +128,6 @@ class _SimulatorView:
 class _Writer:
     def __init__(self, net: CheckedNet, probes: Sequence[Probe], traced: bool) -> None:
         self.code = Code(net.name)
-        self.names = ObjectNames()
         self.forms = forms(net)
         self.levels = levels_of(net)
         self._net = net
@@ -145,7 +143,7 @@ class _Writer:
         code = self.code
         with code.at(transition.where), code.block(f"def fire_{transition.number}(now):"):
             with code.restored():
-                write_search(code, transition, self._view, self.names)
+                write_search(code, transition, self._view)
                 self._fired(transition)
                 code.line("return True")
             code.line("return False")
@@ -168,8 +166,7 @@ class _Writer:
                 code.line(f"v_{name} = {typed.code}")
         if transition.delay is not None:
             with code.at(transition.where.at(part="delay")):
-                code.line(f"d = {transition.delay.code}")
-                _check_delay(code, "d")
+                self._delay("d", transition.delay)
         for put in transition.puts:
             if put not in kept.values():
                 with code.at(transition.where.at(arc=put.arc)):
@@ -180,7 +177,7 @@ class _Writer:
         self._wake(gained, transition.number)
         for probe in self._probes:
             if transition.number in probe.transitions:
-                code.lines(*probe.lines)
+                code.line(probe.line)
         if self._traced:
             code.line(f"last[:] = ({transition.number}, {binding_text(transition)})")
 
@@ -225,17 +222,21 @@ class _Writer:
         return found
 
     def _put(self, transition: CheckedTransition, put: Put, swap: str | None) -> None:
-        timed = self._net.places[put.place].colour.timed
-        delay = None
-        if timed and (put.delay is not None or transition.delay is not None):
-            parts = ["d"] if transition.delay is not None else []
+        delays = []
+        if self._net.places[put.place].colour.timed:
+            if transition.delay is not None:
+                delays.append("d")
             if put.delay is not None:
-                self.code.line(f"e = {put.delay.code}")
-                _check_delay(self.code, "e")
-                parts.append("e")
-            delay = " + ".join(parts)
-            self.code.line(f"at = now + {delay}")
-        self._put_bag(put, put.bag, delay is not None, swap)
+                self._delay("e", put.delay)
+                delays.append("e")
+        if delays:
+            self.code.line(f"at = now + {' + '.join(delays)}")
+        self._put_bag(put, put.bag, bool(delays), swap)
+
+    def _delay(self, name: str, delay: Typed) -> None:
+        self.code.line(f"{name} = {delay.code}")
+        with self.code.block(f"if not 0 <= {name} < never:"):
+            self.code.line(f"raise ValueError(f'a delay of {{{name}}}')")
 
     def _put_bag(self, put: Put, bag: Bag, delayed: bool, swap: str | None) -> None:
         code = self.code
@@ -271,7 +272,7 @@ class _Writer:
     ) -> None:
         code, place = self.code, put.place
         if runtime_check and value != "()":
-            colour = self.names.name("admits_", self._net.places[place].colour)
+            colour = code.named("admits_", self._net.places[place].colour)
             text = f"{self._net.places[place].name} holds {self._net.places[place].colour}"
             with code.block(f"if not {colour}.admits({value}):"):
                 code.line(f"raise ValueError({text!r} + f', not {{{value}!r}}')")
@@ -307,11 +308,6 @@ class _Writer:
         for number in woken:
             level = self.levels.index(self._net.transitions[number].priority)
             self.code.line(f"if not Q[{number}]: Q[{number}] = 1; C{level}.append({number})")
-
-
-def _check_delay(code: Code, name: str) -> None:
-    with code.block(f"if not 0 <= {name} < never:"):
-        code.line(f"raise ValueError(f'a delay of {{{name}}}')")
 
 
 def _kept(transition: CheckedTransition, net: CheckedNet) -> dict[int, Put]:

@@ -50,6 +50,14 @@ def takes(*wanted: Colour, gives: Colour) -> Callable[[str, Colours], Colour]:
     return result
 
 
+def join(one: Colour, other: Colour, problem: str) -> Colour:
+    """The colour set that holds both, or an error whose text names them."""
+    both = joined(one, other)
+    if both is None:
+        raise ExpressionInvalid(problem.format(one, other))
+    return both
+
+
 def _list_of(name: str, found: Colours) -> List:
     if len(found) != 1 or not isinstance(found[0], List):
         raise ExpressionInvalid(f"{name} takes one list")
@@ -79,10 +87,7 @@ def _extreme(name: str, found: Colours) -> Colour:
     parts: Colours = [_list_of(name, found).element] if len(found) == 1 else found
     colour = parts[0] if parts else Nothing()
     for part in parts[1:]:
-        both = joined(colour, part)
-        if both is None:
-            raise ExpressionInvalid(f"{name} cannot compare {colour} and {part}")
-        colour = both
+        colour = join(colour, part, name + " cannot compare {} and {}")
     return colour
 
 

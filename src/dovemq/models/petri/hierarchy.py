@@ -4,7 +4,7 @@ A substitution transition represents an instance of its page. A port of that pag
 that it is assigned to, and the places of a fusion set are one place.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -56,26 +56,20 @@ class Flat:
 
 def flattened(net: Net) -> Flat:
     found = list(instances(net))
-    union = _Union()
-    for instance in found:
-        for name in instance.page.places:
-            union.add(instance.named(name))
+    union = _Union(each.named(name) for each in found for name in each.page.places)
     for instance in found:
         _join_sockets(net, instance, union)
     _join_fusions(net, found, union)
     flat = Flat()
     _add_places(net, found, union, flat)
     for instance in found:
-        of: dict[str, list[Arc]] = {name: [] for name in instance.page.transitions}
+        arcs: dict[str, list[tuple[Arc, int]]] = {name: [] for name in instance.page.transitions}
         for arc in instance.page.arcs:
-            of[arc.transition].append(arc)
-        for transition in instance.page.transitions.values():
-            arcs = tuple(
-                (arc, flat.number_of[instance.named(arc.place)]) for arc in of[transition.name]
-            )
-            flat.transitions.append(
-                FlatTransition(instance.named(transition.name), transition, instance.page, arcs)
-            )
+            arcs[arc.transition].append((arc, flat.number_of[instance.named(arc.place)]))
+        flat.transitions += [
+            FlatTransition(instance.named(name), made, instance.page, tuple(arcs[name]))
+            for name, made in instance.page.transitions.items()
+        ]
     return flat
 
 
@@ -107,8 +101,7 @@ def _join_sockets(net: Net, instance: Instance, union: "_Union") -> None:
         page = net.pages[below.page]
         where = instance.page.where.at(transition=below.name)
         ports = {name for name, place in page.places.items() if place.port is not None}
-        assigned = list(below.sockets)
-        if missing := sorted(ports - set(assigned)):
+        if missing := sorted(ports - set(below.sockets)):
             raise NetInvalid(where, f"port {missing[0]} of page {page.name} has no socket")
         for port, socket in below.sockets.items():
             _check_socket(net, instance.page, below, port, socket)
@@ -152,7 +145,7 @@ def _check_alike(net: Net, one: Place, other: Place, what: str, page: Page) -> N
 
 
 def _add_places(net: Net, instances: list[Instance], union: "_Union", flat: Flat) -> None:
-    members: dict[str, list[tuple[str, Place, str]]] = {}
+    members: dict[int, list[tuple[str, Place, str]]] = {}
     for instance in instances:
         for name, place in instance.page.places.items():
             full = instance.named(name)
@@ -174,21 +167,18 @@ def _add_places(net: Net, instances: list[Instance], union: "_Union", flat: Flat
 
 
 class _Union:
-    """Sets of places that are one; the place that was added first represents its set."""
+    """Sets of places that are one; the first place represents its set."""
 
-    def __init__(self) -> None:
-        self._parent: dict[str, str] = {}
-        self._order: dict[str, int] = {}
+    def __init__(self, names: Iterable[str]) -> None:
+        self._number = {name: number for number, name in enumerate(names)}
+        self._parent = list(self._number.values())
 
-    def add(self, name: str) -> None:
-        self._order[name] = len(self._order)
-        self._parent[name] = name
-
-    def root(self, name: str) -> str:
-        while self._parent[name] != name:
-            name = self._parent[name]
-        return name
+    def root(self, name: str) -> int:
+        number = self._number[name]
+        while self._parent[number] != number:
+            number = self._parent[number]
+        return number
 
     def join(self, one: str, other: str) -> None:
-        first, second = sorted((self.root(one), self.root(other)), key=self._order.__getitem__)
+        first, second = sorted((self.root(one), self.root(other)))
         self._parent[second] = first

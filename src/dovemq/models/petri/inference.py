@@ -14,6 +14,7 @@ import ast
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from operator import add, neg, sub
 from typing import Any, Final
 
 from dovemq.models.petri.colours import (
@@ -31,9 +32,10 @@ from dovemq.models.petri.colours import (
     Unit,
     fits,
     joined,
+    known,
 )
 from dovemq.models.petri.errors import ExpressionInvalid
-from dovemq.models.petri.functions import BAG_WORDS, FUNCTIONS, Function
+from dovemq.models.petri.functions import BAG_WORDS, FUNCTIONS, Function, join
 
 _WORDS: Final = (ast.Name, ast.Constant, ast.Call, ast.Subscript, ast.Tuple)
 
@@ -54,13 +56,15 @@ class Typed:
     @property
     def calls(self) -> set[str]:
         """The functions that it calls, by their names in the net."""
-        made = (each.func for each in ast.walk(self.node) if isinstance(each, ast.Call))
-        names = (each.id for each in made if isinstance(each, ast.Name))
-        return {name[2:] for name in names if name.startswith("f_")}
+        return {name[2:] for name in self._names if name.startswith("f_")}
 
     @property
     def reads_time(self) -> bool:
-        return any(isinstance(each, ast.Name) and each.id == "now" for each in ast.walk(self.node))
+        return "now" in self._names
+
+    @property
+    def _names(self) -> set[str]:
+        return {each.id for each in ast.walk(self.node) if isinstance(each, ast.Name)}
 
 
 Marking = Callable[[str, str], ast.expr]
@@ -84,6 +88,7 @@ class Scope:
 
 
 _NUMBER: Final = Real()
+MIXED_LIST: Final = "a list cannot hold both {} and {}"
 _COMPARISONS: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
@@ -143,16 +148,16 @@ class Checker:
         least, most = inner.colour.least, inner.colour.most
         if isinstance(node.op, ast.UAdd):
             return Typed(inner.colour, made)
-        return Typed(Int(None if most is None else -most, None if least is None else -least), made)
+        return Typed(Int(known(neg, most), known(neg, least)), made)
 
     def _binop(self, node: ast.BinOp) -> Typed:
         left, right = self.typed(node.left), self.typed(node.right)
         made = ast.BinOp(left.node, node.op, right.node)
         if isinstance(node.op, ast.Add) and isinstance(left.colour, List):
             both = joined(left.colour, right.colour)
-            if isinstance(both, List):
-                return Typed(List(both.element), made)
-            raise ExpressionInvalid(f"cannot add {right.colour} to {left.colour}")
+            if not isinstance(both, List):
+                raise ExpressionInvalid(f"cannot add {right.colour} to {left.colour}")
+            return Typed(List(both.element), made)
         for side in (left, right):
             require(side, _NUMBER, f"each side of {_sign(node.op)}")
         return Typed(_number_of(node.op, left.colour, right.colour), made)
@@ -167,9 +172,7 @@ class Checker:
     def _ifexp(self, node: ast.IfExp) -> Typed:
         test = require(self.typed(node.test), Bool(), "a condition")
         then, other = self.typed(node.body), self.typed(node.orelse)
-        both = joined(then.colour, other.colour)
-        if both is None:
-            raise ExpressionInvalid(f"one branch is {then.colour}, the other {other.colour}")
+        both = join(then.colour, other.colour, "one branch is {}, the other {}")
         return Typed(both, ast.IfExp(test.node, then.node, other.node))
 
     def _tuple(self, node: ast.Tuple) -> Typed:
@@ -187,7 +190,7 @@ class Checker:
             typed = self.typed(part.value if isinstance(part, ast.Starred) else part)
             colour = _element_of(typed.colour) if starred else typed.colour
             nodes.append(ast.Starred(typed.node, ast.Load()) if starred else typed.node)
-            element = _joined_or_refused(element, colour)
+            element = join(element, colour, MIXED_LIST)
         return Typed(List(element), ast.Tuple(nodes, ast.Load()))
 
     def _subscript(self, node: ast.Subscript) -> Typed:
@@ -245,10 +248,10 @@ class Checker:
 
     def _generator(self, part: ast.comprehension) -> tuple["Checker", ast.comprehension]:
         source = self.typed(part.iter)
-        bound = _targets(part.target, _element_of(source.colour))
+        bound: dict[str, Colour] = {}
+        target = _target(part.target, _element_of(source.colour), bound)
         inner = Checker(self._scope.knowing(**bound))
         tests = [require(inner.typed(test), Bool(), "a condition").node for test in part.ifs]
-        target = _as_target(part.target)
         return inner, ast.comprehension(target, source.node, tests, 0)
 
     def _call(self, node: ast.Call) -> Typed:
@@ -338,13 +341,9 @@ def _number_of(op: ast.operator, left: Colour, right: Colour) -> Colour:
     # Interval arithmetic: [a, b] op [c, d], where None is an end without bound.
     a, b, c, d = left.least, left.most, right.least, right.most
     if isinstance(op, ast.Add):
-        return Int(
-            None if a is None or c is None else a + c, None if b is None or d is None else b + d
-        )
+        return Int(known(add, a, c), known(add, b, d))
     if isinstance(op, ast.Sub):
-        return Int(
-            None if a is None or d is None else a - d, None if b is None or c is None else b - c
-        )
+        return Int(known(sub, a, d), known(sub, b, c))
     if isinstance(op, ast.Mod) and c is not None and d is not None and c > 0:
         return Int(0, d - 1)
     if isinstance(op, ast.Mult) and not (a is None or b is None or c is None or d is None):
@@ -355,12 +354,10 @@ def _number_of(op: ast.operator, left: Colour, right: Colour) -> Colour:
 
 def _check_comparison(op: ast.cmpop, left: Colour, right: Colour) -> None:
     if isinstance(op, ast.In | ast.NotIn):
-        element = _element_of(right)
-        if joined(left, element) is None:
+        if joined(left, _element_of(right)) is None:
             raise ExpressionInvalid(f"{left} can never be in a {right}")
         return
-    if joined(left, right) is None:
-        raise ExpressionInvalid(f"{left} and {right} can never be equal")
+    join(left, right, "{} and {} can never be equal")
     if isinstance(op, _COMPARISONS) and isinstance(left, Record | Enum | Bool):
         raise ExpressionInvalid(f"{left} has no order")
 
@@ -373,30 +370,16 @@ def _element_of(colour: Colour) -> Colour:
     raise ExpressionInvalid(f"a list is expected, not {colour}")
 
 
-def _joined_or_refused(one: Colour, other: Colour) -> Colour:
-    both = joined(one, other)
-    if both is None:
-        raise ExpressionInvalid(f"a list cannot hold both {one} and {other}")
-    return both
-
-
-def _targets(target: ast.expr, colour: Colour) -> dict[str, Colour]:
+def _target(target: ast.expr, colour: Colour, bound: dict[str, Colour]) -> ast.expr:
+    """Adds the variables of a target to `bound` and returns the target to compile."""
     if isinstance(target, ast.Name):
-        return {target.id: colour}
-    parts = colour.parts if isinstance(colour, Product) else ()
-    if isinstance(target, ast.Tuple) and len(target.elts) == len(parts):
-        found: dict[str, Colour] = {}
-        for inner, part in zip(target.elts, parts, strict=True):
-            found |= _targets(inner, part)
-        return found
-    raise ExpressionInvalid(f"{ast.unparse(target)} does not match the parts of {colour}")
-
-
-def _as_target(target: ast.expr) -> ast.expr:
-    if isinstance(target, ast.Name):
+        bound[target.id] = colour
         return ast.Name(f"v_{target.id}", ast.Store())
-    assert isinstance(target, ast.Tuple)
-    return ast.Tuple([_as_target(part) for part in target.elts], ast.Store())
+    parts = colour.parts if isinstance(colour, Product) else ()
+    if not isinstance(target, ast.Tuple) or len(target.elts) != len(parts):
+        raise ExpressionInvalid(f"{ast.unparse(target)} does not match the parts of {colour}")
+    pairs = zip(target.elts, parts, strict=True)
+    return ast.Tuple([_target(inner, part, bound) for inner, part in pairs], ast.Store())
 
 
 def colour_of(value: Any) -> Colour:
@@ -412,7 +395,7 @@ def colour_of(value: Any) -> Colour:
     if isinstance(value, list):
         element: Colour = Nothing()
         for item in value:
-            element = _joined_or_refused(element, colour_of(item))
+            element = join(element, colour_of(item), MIXED_LIST)
         return List(element)
     if isinstance(value, tuple):
         return Product(tuple(map(colour_of, value))) if value else Unit()

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from dovemq.models.petri.checking import CheckedNet, CheckedTransition, locating
+from dovemq.models.petri.checking import CheckedNet, CheckedTransition
 from dovemq.models.petri.colours import Bool, Colour, ColourFit, List, Real, fits
 from dovemq.models.petri.containers import Form, forms
-from dovemq.models.petri.errors import ExpressionInvalid, Where
+from dovemq.models.petri.errors import ExpressionInvalid, Where, locating
 from dovemq.models.petri.expressions import parse
 from dovemq.models.petri.firing import Probe
 from dovemq.models.petri.inference import Scope, Typed, infer
@@ -53,24 +53,14 @@ class TimeAverage:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class MarkingSize:
-    name: str
-    place: str
-
-    @property
-    def value(self) -> str:
-        return f"size({self.place!r})"
+class MarkingSize(TimeAverage):
+    def __init__(self, name: str, place: str) -> None:
+        super().__init__(name, f"size({place!r})")
 
 
-@dataclass(frozen=True, slots=True)
-class ListLength:
-    name: str
-    place: str
-
-    @property
-    def value(self) -> str:
-        return f"length({self.place!r})"
+class ListLength(TimeAverage):
+    def __init__(self, name: str, place: str) -> None:
+        super().__init__(name, f"length({place!r})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +81,26 @@ class Breakpoint:
     transitions: tuple[str, ...] = ()
 
 
-Monitor: TypeAlias = (
-    Count | Collector | TimeAverage | MarkingSize | ListLength | FunctionCollector | Breakpoint
-)
+Monitor: TypeAlias = Count | Collector | TimeAverage | FunctionCollector | Breakpoint
+
+
+class FiringCounter:
+    """The number of firings."""
+
+    least: float | None = None
+    most: float | None = None
+
+    def __init__(self) -> None:
+        self.reset(0)
+
+    def reset(self, now: float) -> None:
+        self.count = 0
+
+    def see(self) -> None:
+        self.count += 1
+
+    def mean(self, now: float) -> float | None:
+        return float(self.count)
 
 
 class ValueStatistics:
@@ -151,38 +158,21 @@ class TimeStatistics:
         return (self.area + self.value * (now - self.since)) / (now - self.began)
 
 
-class FiringCounter:
-    """The number of firings."""
-
-    __slots__ = ("count",)
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def reset(self, now: float) -> None:
-        self.count = 0
-
-    def see(self) -> None:
-        self.count += 1
-
-    def mean(self, now: float) -> float | None:
-        return float(self.count)
-
-
 Statistics: TypeAlias = ValueStatistics | TimeStatistics | FiringCounter
 
 
 def statistics_of(monitors: Iterable[Monitor]) -> dict[str, Statistics]:
     """New statistics for each monitor that has figures."""
-    made: dict[str, Statistics] = {}
-    for monitor in monitors:
-        if isinstance(monitor, Count):
-            made[monitor.name] = FiringCounter()
-        elif isinstance(monitor, Collector | FunctionCollector):
-            made[monitor.name] = ValueStatistics()
-        elif not isinstance(monitor, Breakpoint):
-            made[monitor.name] = TimeStatistics()
-    return made
+    kinds: dict[type[Monitor], type[Statistics]] = {
+        Count: FiringCounter,
+        Collector: ValueStatistics,
+        FunctionCollector: ValueStatistics,
+    }
+    return {
+        monitor.name: kinds.get(type(monitor), TimeStatistics)()
+        for monitor in monitors
+        if not isinstance(monitor, Breakpoint)
+    }
 
 
 def names_of(
@@ -217,7 +207,7 @@ def probes_of(net: CheckedNet, monitors: Sequence[Monitor]) -> tuple[list[Probe]
     order = sorted(enumerate(monitors), key=lambda pair: isinstance(pair[1], Breakpoint))
     for number, monitor in order:
         probes += writer.probes(number, monitor)
-        if isinstance(monitor, TimeAverage | MarkingSize | ListLength):
+        if isinstance(monitor, TimeAverage):
             first.append(f"m{number}(0, {writer.level(monitor)[0].code})")
     return probes, first
 
@@ -233,24 +223,20 @@ class _ProbeWriter:
             return [self._seen_firing(number, monitor)]
         if isinstance(monitor, FunctionCollector):
             return [
-                self._at(found, f"w{number}_{at}(now, {binding_text(found)})")
+                Probe(frozenset((found.number,)), f"w{number}_{at}(now, {binding_text(found)})")
                 for at, found in enumerate(map(self._net.transition, monitor.transitions))
             ]
         if isinstance(monitor, Breakpoint):
             return self._breakpoint(monitor)
         typed, places = self.level(monitor)
         near = [each.number for each in self._net.transitions if places & set(each.touched)]
-        return [Probe(frozenset(near), (f"m{number}(now, {typed.code})",))]
+        return [Probe(frozenset(near), f"m{number}(now, {typed.code})")]
 
-    def level(self, monitor: TimeAverage | MarkingSize | ListLength) -> tuple[Typed, set[int]]:
+    def level(self, monitor: TimeAverage) -> tuple[Typed, set[int]]:
         """The expression of a time average, and the places that it reads."""
         self._seen = set()
         typed = self._typed(monitor.name, monitor.value, None, Real(), Bool())
         return typed, set(self._seen)
-
-    @staticmethod
-    def _at(transition: CheckedTransition, *lines: str) -> Probe:
-        return Probe(frozenset((transition.number,)), lines)
 
     def _seen_firing(self, number: int, monitor: Count | Collector) -> Probe:
         transition = self._net.transition(monitor.transition)
@@ -261,14 +247,14 @@ class _ProbeWriter:
         if monitor.when != "True":
             test = self._typed(monitor.name, monitor.when, transition, Bool())
             line = f"if {test.code}: {line}"
-        return self._at(transition, line)
+        return Probe(frozenset((transition.number,)), line)
 
     def _breakpoint(self, monitor: Breakpoint) -> list[Probe]:
         chosen = [self._net.transition(name) for name in monitor.transitions]
         only = chosen[0] if len(chosen) == 1 else None
         test = self._typed(monitor.name, monitor.when, only, Bool()).code
         numbers = frozenset(each.number for each in chosen or self._net.transitions)
-        return [Probe(numbers, (f"if {test}: raise Halt({monitor.name!r})",))]
+        return [Probe(numbers, f"if {test}: raise Halt({monitor.name!r})")]
 
     def _typed(
         self, name: str, text: str, transition: CheckedTransition | None, *wanted: Colour

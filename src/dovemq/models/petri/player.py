@@ -5,7 +5,7 @@ can end the script.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from importlib import resources
 from typing import Final
@@ -58,23 +58,17 @@ def record(net: Net | CheckedNet, *, steps: int, seed: int | str = 0) -> Recordi
 def player_html(recording: Recording) -> str:
     """Returns the HTML document."""
     net = recording.net
-    pages = [
-        {"name": f"{name} ({path})" if path else name, "svg": page_svg(net, name, path=path)}
-        for name, path in ((each.page.name, each.path) for each in instances(net.net))
-    ]
     data = {
-        "pages": pages,
+        "pages": [
+            {"name": f"{name} ({path})" if path else name, "svg": page_svg(net, name, path=path)}
+            for name, path in ((each.page.name, each.path) for each in instances(net.net))
+        ],
         "initial": {
             place.name: (place.initial.size, tokens_text(place.initial)) for place in net.places
         },
         "frames": [
-            {
-                "now": frame.event.now,
-                "transition": frame.event.transition,
-                "binding": _binding_text(frame.event),
-                "held": frame.held,
-            }
-            for frame in recording.frames
+            {**asdict(each.event), "binding": _binding_text(each.event), "held": each.held}
+            for each in recording.frames
         ],
     }
     text = resources.files("dovemq.models.petri").joinpath("player.html").read_text()

@@ -85,7 +85,7 @@ class Router:
 
     boxes: Mapping[str, Box]
     _bends: dict[str, int] = field(default_factory=dict)
-    """How many lines bend around each box."""
+    """The number of lines that bend around each box."""
     _tests: int = 0
 
     def line(self, source: str, target: str) -> list[Point]:

@@ -12,7 +12,7 @@ from dovemq.models.estimates import CONFIDENCE, Estimate
 from dovemq.models.petri.checking import CheckedNet, checked
 from dovemq.models.petri.errors import NetInvalid
 from dovemq.models.petri.firing import NEVER, compiled
-from dovemq.models.petri.monitors import Breakpoint, Monitor, names_of, probes_of, statistics_of
+from dovemq.models.petri.monitors import Monitor, names_of, probes_of, statistics_of
 from dovemq.models.petri.nets import Net
 from dovemq.models.petri.simulation import RunEnd, Simulation
 
@@ -113,23 +113,15 @@ class Laboratory:
         simulation.begin()
         if warmup > 0:
             simulation.run(until=warmup)
-            for record in records.values():
-                record.reset(warmup)
+            for each in records.values():
+                each.reset(warmup)
         ending = simulation.run(until=until, steps=steps)
         figures = {}
         for monitor in self.monitors:
-            if isinstance(monitor, Breakpoint):
-                continue
-            record = records[monitor.name]
-            seen = record.count > 0
-            figures[monitor.name] = MonitorFigure(
-                monitor.name,
-                type(monitor).__name__,
-                record.count,
-                record.mean(ending.now),
-                getattr(record, "least", None) if seen else None,
-                getattr(record, "most", None) if seen else None,
-            )
+            if record := records.get(monitor.name):
+                kind, mean = type(monitor).__name__, record.mean(ending.now)
+                ends = (record.least, record.most) if record.count else (None, None)
+                figures[monitor.name] = MonitorFigure(monitor.name, kind, record.count, mean, *ends)
         return Replication(str(seed), ending, ending.now - warmup, figures)
 
     def replicate(

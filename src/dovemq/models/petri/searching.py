@@ -14,7 +14,7 @@ place, which differs between the simulator and the state space. The result looks
 The caller writes what happens with a binding at the innermost level.
 """
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from dovemq.models.petri.bags import Bag, Conditional, Each, Some
 from dovemq.models.petri.bindings import Assign, Draw, Enough, LookUp, Scan, Take, Test
@@ -41,22 +41,7 @@ class View(Protocol):
         """Opens a loop over the values of a variable that nothing binds."""
 
 
-class ObjectNames:
-    """Names for the Python objects that generated code refers to."""
-
-    def __init__(self) -> None:
-        self.objects: dict[str, Any] = {}
-
-    def name(self, prefix: str, value: Any) -> str:
-        for name, known in self.objects.items():
-            if known is value and name.startswith(prefix):
-                return name
-        name = f"{prefix}{len(self.objects)}"
-        self.objects[name] = value
-        return name
-
-
-def write_search(code: Code, transition: CheckedTransition, view: View, names: ObjectNames) -> None:
+def write_search(code: Code, transition: CheckedTransition, view: View) -> None:
     """Opens blocks down to the level at which every variable is bound."""
     enough = [step for step in transition.plan.steps if isinstance(step, Enough)]
     if enough:
@@ -72,13 +57,13 @@ def write_search(code: Code, transition: CheckedTransition, view: View, names: O
         elif isinstance(step, Assign):
             code.line(f"v_{step.variable} = {step.value}")
             if step.runtime_check is not None:
-                admits = names.name("admits_", step.runtime_check)
+                admits = code.named("admits_", step.runtime_check)
                 code.open(f"if {admits}.admits(v_{step.variable}):")
         elif isinstance(step, Test):
             with code.at(transition.where.at(part="guard")):
                 code.open(f"if {step.code}:")
         elif isinstance(step, Draw):
-            view.draw(code, step.variable, names.name("values_", step.values))
+            view.draw(code, step.variable, code.named("values_", step.values))
     _write_together(code, transition, view)
 
 
@@ -127,12 +112,10 @@ def write_bag(code: Code, bag: Bag, into: str) -> None:
     """Writes code that appends (value, count) for each part of a multiset."""
     for part in bag:
         if isinstance(part, Conditional):
-            with code.block(f"if {part.test.code}:"):
-                write_bag(code, part.then, into)
-                code.line("pass")
-            with code.block("else:"):
-                write_bag(code, part.other, into)
-                code.line("pass")
+            for head, inner in ((f"if {part.test.code}:", part.then), ("else:", part.other)):
+                with code.block(head):
+                    write_bag(code, inner, into)
+                    code.line("pass")
         elif isinstance(part, Each):
             code.line(f"{into} += [(each, 1) for each in {part.items.code}]")
         elif isinstance(part, Some):

@@ -222,15 +222,12 @@ class Simulation:
         place = self.net.place(name).number
         form, tokens = self._compiled.forms[place], self._tokens[place]
         if form is Form.COUNTER:
-            return Multiset({self._only_value(place): self._counts[place] + self._future[place]})
+            value = self.net.places[place].only_value
+            return Multiset({value: self._counts[place] + self._future[place]})
         waiting = Multiset(value for _, _, number, value in self._agenda if number == place)
         if form is Form.PILE:
             return Multiset(tokens) + waiting
         return Multiset(dict(zip(tokens.keys, tokens.counts, strict=True))) + waiting
-
-    def _only_value(self, place: int) -> Any:
-        (value,) = self.net.places[place].colour.values() or ((),)
-        return value
 
     def markings(self) -> dict[str, Multiset]:
         """The tokens of every place of the flat net."""
@@ -238,10 +235,9 @@ class Simulation:
 
     def timed_marking(self, name: str) -> list[tuple[float, Any]]:
         """The delayed tokens of a place, each with the time from which it can be taken."""
-        place = self.net.place(name).number
-        counted = self._compiled.forms[place] is Form.COUNTER
+        place = self.net.place(name)
         return [
-            (at, self._only_value(place) if counted else value)
+            (at, place.only_value if place.counted else value)
             for at, _, number, value in sorted(self._agenda)
-            if number == place
+            if number == place.number
         ]

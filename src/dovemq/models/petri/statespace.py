@@ -84,8 +84,7 @@ class StateSpace:
     def _held(self, place: int, numbers: tuple[int, ...]) -> Multiset:
         if place in self.kinds:
             return Multiset(self.kinds[place][numbers[place]])
-        (value,) = self.net.places[place].colour.values() or ((),)
-        return Multiset({value: numbers[place]})
+        return Multiset({self.net.places[place].only_value: numbers[place]})
 
     def leaving(self, number: int) -> Iterator[tuple[str, dict[str, Any], int]]:
         """Yields (transition, binding, next marking) for each firing that a marking enables."""
@@ -206,7 +205,7 @@ class _Exploration:
         writer = ExplorerWriter(net)
         writer.write()
         self._program = writer.code.compiled()
-        names: dict[str, Any] = {**net.declared.environment, **writer.names.objects}
+        names: dict[str, Any] = {**net.declared.environment, **writer.code.objects}
         names |= {f"kinds_{place}": kinds for place, kinds in self._kinds.items()}
         names |= {f"memo_{each.number}": {} for each in net.transitions}
         self._labels: list[dict[Any, int]] = [{} for _ in net.transitions]

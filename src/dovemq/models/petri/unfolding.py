@@ -81,10 +81,9 @@ def _bindings(net: CheckedNet, transition: CheckedTransition) -> Iterator[tuple[
 
 def _amounts(net: CheckedNet, parts: list[tuple[int, Any, int]]) -> Amounts:
     def key(place: int, value: Any) -> tuple[int | None, Any]:
-        known = net.places[place].colour.values() or ()
         if net.places[place].counted:
-            return (place, known[0])
-        return (place, value) if value in known else (None, ())
+            return (place, net.places[place].only_value)
+        return (place, value) if value in (net.places[place].colour.values() or ()) else (None, ())
 
     found = totals((key(place, value), count) for place, value, count in parts)
     return {key: count for key, count in found.items() if count}

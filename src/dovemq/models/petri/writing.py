@@ -26,6 +26,17 @@ class Code:
         self._origins: list[Where] = []
         self._depth = 0
         self._where = Where(name)
+        self.objects: dict[str, Any] = {}
+        """The Python objects that the code refers to, by name."""
+
+    def named(self, prefix: str, value: Any) -> str:
+        """Returns the name of an object, one for all uses of the object with this prefix."""
+        for name, known in self.objects.items():
+            if known is value and name.startswith(prefix):
+                return name
+        name = f"{prefix}{len(self.objects)}"
+        self.objects[name] = value
+        return name
 
     def line(self, text: str) -> None:
         self._lines.append("    " * self._depth + text)

@@ -110,11 +110,12 @@ def prioritised(given: VmaParameters) -> bool:
 
 def _placing(net: Net, given: VmaParameters) -> None:
     """Declares where a message enters a queue: at the end, or behind others of its priority."""
+    placed = {"q": "Msgs", "m": "Msg"}
+    shown = {"vis": "LIdxVis", "msgs": "Msgs", "m": "Msg"}
+    again = {"vis": "LIdxVis", "msgs": "Msgs", "index": "INT"}
     if not prioritised(given):
-        net.function("placed", {"q": "Msgs", "m": "Msg"}, "[*q, m]")
-        shown = {"vis": "LIdxVis", "msgs": "Msgs", "m": "Msg"}
+        net.function("placed", placed, "[*q, m]")
         net.function("shown", shown, "[*vis, (m.id, 'visible')]")
-        again = {"vis": "LIdxVis", "msgs": "Msgs", "index": "INT"}
         net.function("shownAgain", again, "[(index, 'visible'), *vis]")
         return
     rank = "0"
@@ -124,17 +125,13 @@ def _placing(net: Net, given: VmaParameters) -> None:
     rank_of = "rank(getIndexMsg(msgs, index).msgContent)"
     net.function("rankOf", {"msgs": "Msgs", "index": "INT"}, rank_of)
     ahead = "rank(x.msgContent) <= rank(m.msgContent)"
-    body = f"[*[x for x in q if {ahead}], m, *[x for x in q if not {ahead}]]"
-    net.function("placed", {"q": "Msgs", "m": "Msg"}, body)
+    net.function("placed", placed, _inserted("q", "m", ahead))
     ahead = "rankOf(msgs, x[0]) <= rank(m.msgContent)"
-    net.function(
-        "shown",
-        {"vis": "LIdxVis", "msgs": "Msgs", "m": "Msg"},
-        f"[*[x for x in vis if {ahead}], (m.id, 'visible'), *[x for x in vis if not {ahead}]]",
-    )
+    net.function("shown", shown, _inserted("vis", "(m.id, 'visible')", ahead))
     ahead = "rankOf(msgs, x[0]) < rankOf(msgs, index)"
-    net.function(
-        "shownAgain",
-        {"vis": "LIdxVis", "msgs": "Msgs", "index": "INT"},
-        f"[*[x for x in vis if {ahead}], (index, 'visible'), *[x for x in vis if not {ahead}]]",
-    )
+    net.function("shownAgain", again, _inserted("vis", "(index, 'visible')", ahead))
+
+
+def _inserted(queue: str, item: str, ahead: str) -> str:
+    """The queue with an item behind those elements x for which `ahead` is true."""
+    return f"[*[x for x in {queue} if {ahead}], {item}, *[x for x in {queue} if not {ahead}]]"

@@ -23,13 +23,13 @@ ALL = parse_spec(
     "all.toml",
 )
 TIMED = (
-    decisions.KILL,
-    decisions.PAUSE,
-    decisions.FAIL_SYNC,
-    decisions.FULL,
-    decisions.JUMP,
+    Mishap.KILL,
+    Mishap.PAUSE,
+    Mishap.FAIL_SYNC,
+    Mishap.FULL,
+    Mishap.JUMP,
 )
-COURSES = (decisions.NETWORK, "client/0", "client/1", decisions.SKEW, *TIMED)
+COURSES = (decisions.NETWORK, "client/0", "client/1", Mishap.SKEW, *TIMED)
 
 
 def first(courses: Courses, name: str, count: int = 1_000) -> list[Decision | None]:
@@ -98,7 +98,7 @@ def test_chances_of_the_network_are_those_of_the_spec() -> None:
 
 
 def test_time_to_failure_is_exponential_and_time_to_repair_fixed() -> None:
-    kills = [decision for decision in first(Drawn(ALL, 3), decisions.KILL, 5_000) if decision]
+    kills = [decision for decision in first(Drawn(ALL, 3), Mishap.KILL, 5_000) if decision]
     assert len(kills) == 5_000
     waits = [decision.after_ms / 1_000 for decision in kills]
     assert sum(waits) / len(waits) == pytest.approx(5, rel=0.05)
@@ -108,7 +108,7 @@ def test_time_to_failure_is_exponential_and_time_to_repair_fixed() -> None:
 
 
 def test_offsets_of_the_clock_stay_within_their_bounds() -> None:
-    for name, bound in ((decisions.SKEW, 2_000), (decisions.JUMP, 5_000)):
+    for name, bound in ((Mishap.SKEW, 2_000), (Mishap.JUMP, 5_000)):
         offsets = [decision.offset_ms for decision in first(Drawn(ALL, 3), name) if decision]
         assert min(offsets) < 0 < max(offsets)
         assert max(map(abs, offsets)) <= bound
@@ -132,7 +132,7 @@ def test_log_of_a_run_is_replayed_to_the_same_decisions(tmp_path: Path) -> None:
     assert heading == FaultLogHeader(ALL, 11)
     replayed = Replayed(logged)
     assert {name: first(replayed, name, 200) for name in COURSES} == expected
-    assert set(first(replayed, decisions.KILL, 300)[200:]) == {None}
+    assert set(first(replayed, Mishap.KILL, 300)[200:]) == {None}
 
 
 def test_log_counts_faults_with_an_effect(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_file_that_is_no_log_is_named(tmp_path: Path) -> None:
 
 def test_courses_that_have_ended_bring_nothing_more() -> None:
     fading = Fading(Drawn(ALL, 1))
-    course = fading.course(decisions.KILL)
+    course = fading.course(Mishap.KILL)
     assert next(course) is not None
     fading.end()
     assert [next(course), next(course)] == [None, None]

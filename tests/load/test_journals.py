@@ -77,7 +77,6 @@ def test_receive_is_recorded_with_its_lease_and_settle() -> None:
         journal.settling(slot, 2_000)
     journal.settled(slots[2], 2_500)
     journal.settle_refused(slots[3], 2_600)
-    journal.leased_until(slots[0], 1_000)
     rows = journal.array()
     assert rows.dtype == RECEIVE
     assert rows["outcome"].tolist() == [
@@ -87,7 +86,7 @@ def test_receive_is_recorded_with_its_lease_and_settle() -> None:
         RequestOutcome.REFUSED,
     ]
     assert rows["settled_us"].tolist() == [0, 2_000, 2_500, 2_600]
-    assert rows["lease_until_us"].tolist() == [1_000, 31_000, 31_000, 31_000]
+    assert rows["lease_until_us"].tolist() == [31_000] * 4
     last = rows[3]
     assert (last["receiver"], last["receive_count"], last["message_id"]) == (9, 2, b"m-1")
     assert (last["asked_us"], last["received_us"], last["send_seq"]) == (1_000, 1_300, 3)

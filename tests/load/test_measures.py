@@ -94,10 +94,9 @@ def test_rate_counts_from_the_end_of_the_warm_up_to_the_last_answer() -> None:
 
 def news(worker: int = 0, *, sending: bool = False, **ids: list[str]) -> WorkerNews:
     counters = WorkerCounters(worker)
-    counters.acknowledged = ids.get("acknowledged", [])
-    counters.received = ids.get("received", [])
-    counters.settled = ids.get("settled", [])
-    return counters.news(sending=sending)
+    for name, given in ids.items():
+        getattr(counters.news, name).extend(given)
+    return counters.take_news(sending=sending)
 
 
 def test_message_is_missing_from_its_acknowledgement_until_it_is_received() -> None:

@@ -256,10 +256,10 @@ async def test_worker_is_sending_until_its_senders_have_ended_also_before_they_s
     async with serving() as (service, endpoint):
         service.queues["url"] = {}
         worker = Worker(Share(plan(endpoint, messages=1), 1, 0, ("url",), str(tmp_path), 0))
-        told = [worker.news().sending]
-        worker.send(0)
-        told.append(worker.news().sending)
-        while worker.news().sending:
+        told = [news.sending for news in worker.news()]
+        worker.begin("send", 0)
+        told += [news.sending for news in worker.news()]
+        while worker.news()[0].sending:
             await asyncio.sleep(0.001)
         assert (await worker.stop()).sends.messages == 2
     assert told == [True, True]

@@ -16,7 +16,8 @@ import pytest
 
 from dovemq.cli import main
 from dovemq.client.sync import BlockingAdminClient, BlockingSqsClient
-from dovemq.pipeline.monitor.directory import MonitorDirectory, PlaceTaken, PlaceUnfit, Terms
+from dovemq.pipeline.errors import FolderTaken, FolderUnfit
+from dovemq.pipeline.monitor.directory import MonitorDirectory, Terms
 from dovemq.pipeline.monitor.watch import Bounds
 from dovemq.testing.local_server import LocalServer
 from tests.pipeline.watching import SECOND_US, expected, found, history, write_trace, write_traces
@@ -173,19 +174,19 @@ def test_killed_monitor_continues_and_the_server_has_its_figures(
 def test_directory_is_for_one_monitor_with_the_same_terms(tmp_path: Path) -> None:
     terms = Terms("traces", BOUNDS)
     place, other = MonitorDirectory(tmp_path / "out"), MonitorDirectory(tmp_path / "out")
-    with place.held(terms), pytest.raises(PlaceTaken, match="another monitor"), other.held(terms):
+    with place.held(terms), pytest.raises(FolderTaken, match="another monitor"), other.held(terms):
         pass
     with other.held(terms):
         pass
     wider = msgspec.structs.replace(BOUNDS, horizon_us=61 * SECOND_US)
-    with pytest.raises(PlaceUnfit, match="--horizon 60s"), place.held(Terms("traces", wider)):
+    with pytest.raises(FolderUnfit, match="--horizon 60s"), place.held(Terms("traces", wider)):
         pass
 
 
 def test_missing_state_is_reported(tmp_path: Path) -> None:
     place = MonitorDirectory(tmp_path)
     assert place.state_before(0) is None
-    with pytest.raises(PlaceUnfit, match="state after batch 6 is gone"):
+    with pytest.raises(FolderUnfit, match="state after batch 6 is gone"):
         place.state_before(7)
 
 

@@ -11,13 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dovemq.pipeline.errors import FolderTaken, FolderUnfit
 from dovemq.pipeline.sweep.job import KEEP_SECONDS, ROWS_FIRST, BatchSizer, SweepProgress
-from dovemq.pipeline.sweep.ledger import (
-    LedgerOfAnother,
-    LedgerTaken,
-    LedgerUnreadable,
-    opened_ledger,
-)
+from dovemq.pipeline.sweep.ledger import LedgerUnreadable, opened_ledger
 from dovemq.pipeline.sweep.replicating import Replicate
 from tests.pipeline.sweeping import TEXT, contents, here, run_in, sweep_of
 
@@ -145,7 +141,7 @@ def test_the_folder_of_another_sweep_is_refused(tmp_path: Path) -> None:
     run_in(tmp_path, sweep_of(), here(sweep_of()))
     before = contents(tmp_path)
     other = sweep_of(TEXT.replace("horizon = 400", "horizon = 500"))
-    with pytest.raises(LedgerOfAnother, match=r"horizon differs.*--out"):
+    with pytest.raises(FolderUnfit, match=r"horizon differs.*--out"):
         run_in(tmp_path, other, here(other))
     assert contents(tmp_path) == before
 
@@ -154,7 +150,7 @@ def test_sweep_started_by_other_code_is_not_continued(tmp_path: Path) -> None:
     sweep = sweep_of()
     with opened_ledger(tmp_path, {**sweep.identity(), "code of the models": "another"}):
         pass
-    with pytest.raises(LedgerOfAnother, match=r"code of the models differs.*--out"):
+    with pytest.raises(FolderUnfit, match=r"code of the models differs.*--out"):
         run_in(tmp_path, sweep, here(sweep))
 
 
@@ -162,7 +158,7 @@ def test_two_processes_do_not_sweep_in_one_folder(tmp_path: Path) -> None:
     sweep = sweep_of()
     with (
         opened_ledger(tmp_path, sweep.identity()),
-        pytest.raises(LedgerTaken),
+        pytest.raises(FolderTaken),
         opened_ledger(tmp_path, sweep.identity()),
     ):
         pass
@@ -176,7 +172,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(LedgerUnreadable, match=r"000001\.parquet.*remove it"):
         run_in(tmp_path, sweep, here(sweep))
     (tmp_path / "manifest.json").write_text(json.dumps([1]))
-    with pytest.raises(LedgerOfAnother):
+    with pytest.raises(FolderUnfit):
         run_in(tmp_path, sweep, here(sweep))
     (tmp_path / "manifest.json").write_bytes(b"{")
     with pytest.raises(LedgerUnreadable, match="manifest"):

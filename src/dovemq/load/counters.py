@@ -5,6 +5,7 @@ The journals record each message. Rates, response times and the end of a run are
 """
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dovemq.load.timings import Timings
 
@@ -46,53 +47,40 @@ class WorkerTally(Struct):
         self.failures[failure] = self.failures.get(failure, 0) + 1
 
 
-class WorkerNews(Struct, frozen=True):
+class WorkerNews(Struct):
     """The news of a worker: message ids since its last news, and counts since the start.
 
     `eventful_us` is the time of the last message, acknowledgement or failure.
     """
 
     worker: int
-    acknowledged: list[str]
-    received: list[str]
-    settled: list[str]
-    sent_count: int
-    settled_count: int
-    sending: bool
-    eventful_us: int
-    failure: str | None
+    acknowledged: list[str] = []
+    received: list[str] = []
+    settled: list[str] = []
+    sent_count: int = 0
+    settled_count: int = 0
+    sending: bool = True
+    eventful_us: int = 0
+    failure: str | None = None
 
 
 class WorkerCounters:
-    """The tally so far, and the news since they were last asked for."""
+    """The tally so far, and the news since they were last taken."""
 
     def __init__(self, worker: int) -> None:
-        self._worker = worker
         self.tally = WorkerTally()
-        self.acknowledged: list[str] = []
-        self.received: list[str] = []
-        self.settled: list[str] = []
-        self.eventful_us = 0
-        self.failure: str | None = None
+        self.news = WorkerNews(worker)
 
     def failed(self, what: str, error: Exception, now_us: int) -> None:
         code = getattr(error, "code", None) or type(error).__name__
         self.tally.count_failure(f"{what}: {code}")
-        self.eventful_us = now_us
+        self.news.eventful_us = now_us
 
-    def news(self, *, sending: bool) -> WorkerNews:
-        news = WorkerNews(
-            self._worker,
-            self.acknowledged,
-            self.received,
-            self.settled,
-            self.tally.sends.messages,
-            self.tally.settles.messages,
-            sending,
-            self.eventful_us,
-            self.failure,
-        )
-        self.acknowledged, self.received, self.settled = [], [], []
+    def take_news(self, *, sending: bool) -> WorkerNews:
+        news = self.news
+        news.sent_count, news.settled_count = self.tally.sends.messages, self.tally.settles.messages
+        news.sending = sending
+        self.news = replace(news, acknowledged=[], received=[], settled=[])
         return news
 
 
@@ -109,9 +97,7 @@ class PendingMessages:
         """Received, and not acknowledged yet."""
         self._open: set[str] = set()
         """Received, and not settled with an acknowledgement: they may be received again."""
-        self._sending = [True] * workers
-        self._sent_counts = [0] * workers
-        self._settled_counts = [0] * workers
+        self._latest = [WorkerNews(worker) for worker in range(workers)]
         self.eventful_us = 0
         self.failure: str | None = None
 
@@ -124,23 +110,21 @@ class PendingMessages:
         self._early -= found
         self._open |= received
         self._open.difference_update(news.settled)
-        self._sending[news.worker] = news.sending
-        self._sent_counts[news.worker] = news.sent_count
-        self._settled_counts[news.worker] = news.settled_count
+        self._latest[news.worker] = news
         self.eventful_us = max(self.eventful_us, news.eventful_us)
         self.failure = self.failure or news.failure
 
     @property
     def sending(self) -> bool:
-        return any(self._sending)
+        return any(news.sending for news in self._latest)
 
     @property
     def sent(self) -> int:
-        return sum(self._sent_counts)
+        return sum(news.sent_count for news in self._latest)
 
     @property
     def settled(self) -> int:
-        return sum(self._settled_counts)
+        return sum(news.settled_count for news in self._latest)
 
     @property
     def missing(self) -> int:

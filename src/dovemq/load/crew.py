@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
@@ -13,7 +13,7 @@ from dovemq.load import worker
 from dovemq.load.counters import WorkerNews, WorkerTally
 from dovemq.load.receiver import Quits
 from dovemq.load.threads import Share
-from dovemq.load.worker import LINE_BYTES_MAX, Worker, WorkerCommand, WorkerOutput
+from dovemq.load.worker import LINE_BYTES_MAX, Work, Worker, WorkerCommand, WorkerOutput
 
 END_SECONDS_MAX: Final = 30.0
 
@@ -23,65 +23,31 @@ class WorkerLost(DoveError):
         super().__init__(f"process {number} of the load ended early (exit code {code})")
 
 
-class Crew(Protocol):
-    def send(self, starts_us: int) -> None: ...
+class Crew:
+    def __init__(self, workers: "Sequence[Worker | _Child]") -> None:
+        self._workers = workers
 
-    def receive(self, starts_us: int) -> None: ...
+    @classmethod
+    async def start(cls, shares: Sequence[Share], quits: Quits | None) -> "Crew":
+        """Starts the workers and waits until they take commands."""
+        if len(shares) == 1:
+            return cls([Worker(shares[0], quits)])
+        children = [await _Child.start(share) for share in shares]
+        for child in children:
+            await child.first_news()
+        return cls(children)
+
+    def begin(self, work: Work, starts_us: int) -> None:
+        for each in self._workers:
+            each.begin(work, starts_us)
 
     def news(self) -> Sequence[WorkerNews]:
         """Returns the news since the last call."""
-        ...
+        return [news for each in self._workers for news in each.news()]
 
     async def stop(self) -> Sequence[WorkerTally]:
         """Stops the workers. Afterwards each may have one more news."""
-        ...
-
-
-class LocalCrew:
-    def __init__(self, share: Share, quits: Quits | None) -> None:
-        self._worker = Worker(share, quits)
-
-    def send(self, starts_us: int) -> None:
-        self._worker.send(starts_us)
-
-    def receive(self, starts_us: int) -> None:
-        self._worker.receive(starts_us)
-
-    def news(self) -> Sequence[WorkerNews]:
-        return [self._worker.news()]
-
-    async def stop(self) -> Sequence[WorkerTally]:
-        return [await self._worker.stop()]
-
-
-class ProcessCrew:
-    def __init__(self, children: Sequence["_Child"]) -> None:
-        self._children = children
-
-    @classmethod
-    async def start(cls, shares: Sequence[Share]) -> "ProcessCrew":
-        """Starts the workers and waits until they take commands."""
-        crew = cls([await _Child.start(share) for share in shares])
-        for child in crew._children:
-            await child.first_news()
-        return crew
-
-    def send(self, starts_us: int) -> None:
-        self._command(WorkerCommand("send", starts_us))
-
-    def receive(self, starts_us: int) -> None:
-        self._command(WorkerCommand("receive", starts_us))
-
-    def news(self) -> Sequence[WorkerNews]:
-        return [news for child in self._children for news in child.take_news()]
-
-    async def stop(self) -> Sequence[WorkerTally]:
-        self._command(WorkerCommand("stop"))
-        return [await child.tally() for child in self._children]
-
-    def _command(self, command: WorkerCommand) -> None:
-        for child in self._children:
-            child.command(command)
+        return await asyncio.gather(*(each.stop() for each in self._workers))
 
 
 class _Child:
@@ -108,10 +74,10 @@ class _Child:
         child._write(msgspec.json.encode(share))
         return child
 
-    def command(self, command: WorkerCommand) -> None:
-        self._write(msgspec.json.encode(command))
+    def begin(self, work: Work, starts_us: int) -> None:
+        self._write(msgspec.json.encode(WorkerCommand(work, starts_us)))
 
-    def take_news(self) -> list[WorkerNews]:
+    def news(self) -> list[WorkerNews]:
         news, self._news = self._news, []
         if self._listening.done():
             self._listening.result()
@@ -121,7 +87,8 @@ class _Child:
         """Waits for the first news of the worker, or for its end."""
         await self._has_news.wait()
 
-    async def tally(self) -> WorkerTally:
+    async def stop(self) -> WorkerTally:
+        self._write(msgspec.json.encode(WorkerCommand()))
         try:
             async with asyncio.timeout(END_SECONDS_MAX):
                 return await self._listening
@@ -135,9 +102,8 @@ class _Child:
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
             output = msgspec.json.decode(line, type=WorkerOutput)
-            if output.news is not None:
-                self._news.append(output.news)
-                self._has_news.set()
+            self._news += output.news
+            self._has_news.set()
             if output.tally is not None:
                 await self._process.wait()
                 return output.tally

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from dovemq.load.rows import CHUNK_ROWS, MEMORY_CHUNK_ROWS, JournalRows, MappedFile, Slot
+from dovemq.load.rows import CHUNK_ROWS, MEMORY_CHUNK_ROWS, Buffer, MappedFile, Slot
 
 SUFFIX: Final = ".journal"
 MAGIC: Final = b"dovemq journal 1"
@@ -106,7 +106,6 @@ _SEND_ANSWER: Final = struct.Struct(f"<q{MESSAGE_ID_BYTES}s")
 _SEND_ANSWER_AT: Final = 32
 _RECEIVE_ROW: Final = struct.Struct(f"<BBxxIIIIIqqqqq{MESSAGE_ID_BYTES}sI")
 _TIME: Final = struct.Struct("<q")
-_LEASE_UNTIL_AT: Final = 48
 _SETTLED_AT: Final = 56
 
 
@@ -117,12 +116,10 @@ class _Journal:
         self.heading = heading
         self._dtype = DTYPES[heading.kind]
         self._file = MappedFile(path, head_of(heading)) if path else None
-        row_bytes = self._dtype.itemsize
-        self._rows = (
-            JournalRows(row_bytes, CHUNK_ROWS, self._file.new_chunk)
-            if self._file
-            else JournalRows(row_bytes, MEMORY_CHUNK_ROWS, bytearray)
-        )
+        self._row_bytes = self._dtype.itemsize
+        self._chunk_bytes = self._row_bytes * (CHUNK_ROWS if path else MEMORY_CHUNK_ROWS)
+        self._chunks: list[Buffer] = []
+        self._next = self._chunk_bytes
 
     def __enter__(self) -> Self:
         return self
@@ -131,16 +128,26 @@ class _Journal:
         self.close()
 
     def __len__(self) -> int:
-        return len(self._rows)
+        used_bytes = (len(self._chunks) - 1) * self._chunk_bytes + self._next
+        return used_bytes // self._row_bytes
 
     def close(self) -> None:
         if self._file:
-            self._file.close(len(self) * self._dtype.itemsize)
+            self._file.close(len(self) * self._row_bytes)
 
     def array(self) -> np.ndarray[tuple[int], np.dtype[np.void]]:
         """Returns a copy of the rows so far."""
-        parts = [np.frombuffer(bytes(chunk), self._dtype) for chunk in self._rows.chunks]
+        parts = [np.frombuffer(bytes(chunk), self._dtype) for chunk in self._chunks]
         return np.concatenate(parts)[: len(self)] if parts else np.empty(0, self._dtype)
+
+    def _new_row(self) -> Slot:
+        if self._next == self._chunk_bytes:
+            new_chunk = self._file.new_chunk if self._file else bytearray
+            self._chunks.append(new_chunk(self._chunk_bytes))
+            self._next = 0
+        at = self._next
+        self._next += self._row_bytes
+        return self._chunks[-1], at
 
 
 class SenderJournal(_Journal):
@@ -151,7 +158,7 @@ class SenderJournal(_Journal):
         self, queue: int, sender: int, send_seq: int, body_crc32: int, size: int, now_us: int
     ) -> Slot:
         """Records a send before it is made; a repeated send has its own row."""
-        slot = chunk, at = self._rows.new()
+        slot = chunk, at = self._new_row()
         _SEND_ROW.pack_into(
             chunk, at, 0, _UNKNOWN, queue, sender, body_crc32, send_seq, now_us, 0, b"", size
         )
@@ -190,7 +197,7 @@ class ReceiverJournal(_Journal):
 
         `queue` is the queue that it was sent to. The lease starts after the receive was requested.
         """
-        slot = chunk, at = self._rows.new()
+        slot = chunk, at = self._new_row()
         _RECEIVE_ROW.pack_into(
             chunk,
             at,
@@ -211,14 +218,6 @@ class ReceiverJournal(_Journal):
         )
         chunk[at] = _WRITTEN
         return slot
-
-    def leased_until(self, slot: Slot, until_us: int) -> None:
-        """Records a changed lease, which ends at `until_us` at the earliest.
-
-        Record a shorter lease before the request, a longer one after the answer.
-        """
-        chunk, at = slot
-        _TIME.pack_into(chunk, at + _LEASE_UNTIL_AT, until_us)
 
     def settling(self, slot: Slot, now_us: int) -> None:
         """Records a settle before it is requested."""

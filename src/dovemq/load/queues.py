@@ -2,11 +2,11 @@
 
 import random
 from collections.abc import Callable
-from pathlib import Path
 
-from dovemq.client import ClientError, SqsClient, Unreachable
+from dovemq.client import ClientError, Unreachable
 from dovemq.load.pacing import GaveUp, Outage
 from dovemq.load.plan import LoadPlan
+from dovemq.load.threads import client_of
 
 
 class RunQueues:
@@ -20,13 +20,7 @@ class RunQueues:
         self.leftovers: list[str] = []
 
     async def __aenter__(self) -> tuple[str, ...]:
-        endpoint = self._plan.setup or self._plan.endpoint
-        self._client = SqsClient(
-            endpoint.url,
-            endpoint.key,
-            region=endpoint.region,
-            ca_bundle=Path(endpoint.ca_bundle) if endpoint.ca_bundle else None,
-        )
+        self._client = client_of(self._plan.setup or self._plan.endpoint)
         try:
             for application in range(self._plan.applications):
                 name = self._plan.queue_name(self._repetition, application)

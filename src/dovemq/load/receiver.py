@@ -12,7 +12,6 @@ from dovemq.client import ClientError
 from dovemq.load.contents import crc32, is_intact, label_of
 from dovemq.load.counters import WorkerCounters
 from dovemq.load.journals import ReceiverJournal
-from dovemq.load.pacing import ClosedPace, OpenPace, RequestPace
 from dovemq.load.plan import Pauses
 from dovemq.load.rows import Slot
 from dovemq.load.threads import Share, Thread, is_certain
@@ -36,25 +35,15 @@ class Receiver(Thread):
         quits: Quits | None = None,
     ) -> None:
         super().__init__(share, "receiver", number, counters, now_us)
-        self._run_name = share.run
         self._queue_url = share.queue_urls[number // self.plan.receivers]
         self._journal = journal
         self._quits = quits or self._drawn
         self._names = _NOTHING if self.plan.plain else (_COUNT,)
 
     async def work(self, starts_us: int) -> None:
-        pace = self._pace(starts_us)
+        pace = self.pace(starts_us, self.plan.receive_rate, self.plan.receivers_total)
         while not self.stopping:
             await self._cycle(await pace.next_us())
-
-    def _pace(self, starts_us: int) -> RequestPace:
-        plan = self.plan
-        if plan.receive_rate is None:
-            return ClosedPace(0, self.now_us)
-        interval_us = 1e6 * plan.receivers_total / plan.receive_rate
-        return OpenPace(
-            interval_us, plan.arrivals, starts_us, self.rng, self.now_us, punctual=plan.punctual
-        )
 
     async def _cycle(self, from_us: int) -> None:
         asked_us = self.now_us()
@@ -81,7 +70,7 @@ class Receiver(Thread):
             self.busy = False
 
     async def _take(self, messages: Sequence[ReceivedMessage], from_us: int, asked_us: int) -> None:
-        now_us = self.counters.eventful_us = self.now_us()
+        now_us = self.counters.news.eventful_us = self.now_us()
         slots = [self._record(each, asked_us, now_us) for each in messages]
         self.counters.tally.receives.done(len(messages), from_us, now_us)
         if self._quits(self.number):
@@ -103,7 +92,7 @@ class Receiver(Thread):
         """Writes the row of a message of this run; returns None for other messages."""
         body = message.body
         label = label_of(body)
-        if label is None or label.run != self._run_name:
+        if label is None or label.run != self.run_name:
             self.counters.tally.foreign += 1
             return None
         if not is_intact(body):
@@ -121,7 +110,7 @@ class Receiver(Thread):
             now_us,
             1_000 * self.plan.lease_ms,
         )
-        self.counters.received.append(message.message_id)
+        self.counters.news.received.append(message.message_id)
         return slot
 
     async def _settle(self, ours: Sequence[tuple[ReceivedMessage, Slot]]) -> None:
@@ -138,11 +127,11 @@ class Receiver(Thread):
             self.counters.failed("settle", error, self.now_us())
             await self.outage.failed(error)
             return
-        now_us = self.counters.eventful_us = self.now_us()
+        now_us = self.counters.news.eventful_us = self.now_us()
         for place, (message, slot) in enumerate(ours):
             if place not in failed:
                 self._journal.settled(slot, now_us)
-                self.counters.settled.append(message.message_id)
+                self.counters.news.settled.append(message.message_id)
             elif failed[place].sender_fault:
                 self._journal.settle_refused(slot, now_us)
         self.counters.tally.settles.done(len(ours) - len(failed), asked_us, now_us)

@@ -6,7 +6,6 @@ because the kernel holds the pages. A power loss may lose rows.
 
 import mmap
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -18,32 +17,6 @@ MEMORY_CHUNK_ROWS: Final = 256
 Buffer: TypeAlias = bytearray | mmap.mmap
 Slot: TypeAlias = tuple[Buffer, int]
 """The position of a row: a chunk and an offset in it."""
-
-
-class JournalRows:
-    """Allocates rows of one size, one after another. Chunks stay until the journal is closed."""
-
-    def __init__(self, row_bytes: int, chunk_rows: int, new_chunk: Callable[[int], Buffer]) -> None:
-        self._row_bytes = row_bytes
-        self._chunk_rows = chunk_rows
-        self._chunk_bytes = row_bytes * chunk_rows
-        self._new_chunk = new_chunk
-        self._chunk: Buffer = bytearray()
-        self._next = self._chunk_bytes
-        self.chunks: list[Buffer] = []
-
-    def __len__(self) -> int:
-        unused = (self._chunk_bytes - self._next) // self._row_bytes
-        return len(self.chunks) * self._chunk_rows - unused
-
-    def new(self) -> Slot:
-        at = self._next
-        if at == self._chunk_bytes:
-            self._chunk = self._new_chunk(self._chunk_bytes)
-            self.chunks.append(self._chunk)
-            at = 0
-        self._next = at + self._row_bytes
-        return self._chunk, at
 
 
 class MappedFile:

@@ -14,7 +14,7 @@ from dovemq.core.ports import Clock
 from dovemq.load.checker import STRICT, Rules, check
 from dovemq.load.costs import ProcessUnknown, tree_cpu_seconds
 from dovemq.load.counters import PendingMessages, WorkerTally
-from dovemq.load.crew import Crew, LocalCrew, ProcessCrew
+from dovemq.load.crew import Crew
 from dovemq.load.judgement import CheckReport, Violation
 from dovemq.load.plan import LoadPlan, Phases, PlanInvalid
 from dovemq.load.queues import RunQueues
@@ -160,18 +160,16 @@ class _Part:
             Share(self._plan, self._number, each, urls, str(self._folder), self._offset_us)
             for each in range(self._plan.processes)
         ]
-        if len(shares) == 1:
-            return LocalCrew(shares[0], quits)
-        return await ProcessCrew.start(shares)
+        return await Crew.start(shares, quits)
 
     async def _work(self, crew: Crew, stop: asyncio.Event) -> int:
         """Works until nothing more is expected, and returns the start time."""
         pending, live = self._pending, self._live
         starts_us = pending.eventful_us = self._now_us() + 1_000 * START_MS
-        crew.send(starts_us)
+        crew.begin("send", starts_us)
         receiving = self._plan.phases is Phases.TOGETHER
         if receiving:
-            crew.receive(starts_us)
+            crew.begin("receive", starts_us)
         live.phase = "sending and receiving" if receiving else "sending"
         while not await _is_set(stop, NEWS_SECONDS):
             for news in crew.news():
@@ -184,7 +182,7 @@ class _Part:
             if not receiving:
                 receiving = True
                 pending.eventful_us = self._now_us()
-                crew.receive(self._now_us() + 1_000 * START_MS)
+                crew.begin("receive", self._now_us() + 1_000 * START_MS)
             live.phase = RECEIVING
             if self._is_over():
                 break

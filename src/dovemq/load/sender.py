@@ -6,15 +6,15 @@ same number, in a new row.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dovemq.client import AnswerMalformed, ClientError, Refused
 from dovemq.load.contents import Filler, Label
 from dovemq.load.counters import WorkerCounters
 from dovemq.load.journals import SenderJournal
-from dovemq.load.pacing import ClosedPace, OpenPace, RequestPace
 from dovemq.load.rows import Slot
 from dovemq.load.threads import Share, Thread, is_certain
 from dovemq.sqs.shapes import AttributeValue, SendEntry, SendMessageRequest, SendMessageResponse
@@ -24,16 +24,12 @@ SEQUENCE_ATTRIBUTE: Final = "dovemq.seq"
 
 
 class PreparedMessage(Struct, frozen=True):
+    """A message to be sent; the next one of a closed loop has its signed request."""
+
     send_seq: int
     body: str
     body_crc32: int
-
-
-class SignedMessage(Struct, frozen=True):
-    """The next message of a closed loop, with its signed request."""
-
-    draft: PreparedMessage
-    request: bytes
+    request: bytes = b""
 
 
 class Sender(Thread):
@@ -46,16 +42,16 @@ class Sender(Thread):
         now_us: Callable[[], int],
     ) -> None:
         super().__init__(share, "sender", number, counters, now_us)
-        self._run_name = share.run
         self._queue = number // self.plan.senders
         self._queue_url = share.queue_urls[self._queue]
         self._journal = journal
         self._filler = Filler(self.plan.body_bytes, self.rng)
-        self._ready: SignedMessage | None = None
+        self._ready: PreparedMessage | None = None
 
     async def work(self, starts_us: int) -> None:
         plan = self.plan
-        pace = self._pace(starts_us)
+        clients = plan.send_batch * plan.senders_total
+        pace = self.pace(starts_us, plan.send_rate, clients, plan.send_pause_ms)
         ends_us = None if plan.seconds_max is None else starts_us + int(plan.seconds_max * 1e6)
         next_seq = 1
         while plan.messages is None or next_seq <= plan.messages:
@@ -74,27 +70,17 @@ class Sender(Thread):
 
     def _drafts(self, first_seq: int, last_seq: int) -> list[PreparedMessage]:
         if self._ready is not None:
-            return [self._ready.draft]
+            return [self._ready]
         return [self._draft(each) for each in range(first_seq, last_seq + 1)]
 
     def _prepare(self, send_seq: int) -> None:
         """Prepares the next message, so that the client's own work does not delay its send."""
         draft = self._draft(send_seq)
-        self._ready = SignedMessage(
-            draft, self.client.signed_send(self._queue_url, self._request(draft))
-        )
-
-    def _pace(self, starts_us: int) -> RequestPace:
-        plan = self.plan
-        if plan.send_rate is None:
-            return ClosedPace(plan.send_pause_ms, self.now_us)
-        interval_us = 1e6 * plan.send_batch * plan.senders_total / plan.send_rate
-        return OpenPace(
-            interval_us, plan.arrivals, starts_us, self.rng, self.now_us, punctual=plan.punctual
-        )
+        message = SendMessageRequest(**self._fields(draft))
+        self._ready = replace(draft, request=self.client.signed_send(self._queue_url, message))
 
     def _draft(self, send_seq: int) -> PreparedMessage:
-        label = Label(self._run_name, self.number, send_seq)
+        label = Label(self.run_name, self.number, send_seq)
         return PreparedMessage(send_seq, *self._filler.body(label, self.plan.body_bytes))
 
     async def _send(self, drafts: Sequence[PreparedMessage], from_us: int) -> None:
@@ -145,15 +131,17 @@ class Sender(Thread):
         return left, error
 
     async def _send_one(self, draft: PreparedMessage) -> SendMessageResponse:
-        if self._ready is not None and self._ready.draft is draft:
-            request, self._ready = self._ready.request, None
-            return await self.client.send_signed(request)
-        return await self.client.send(self._queue_url, self._request(draft))
+        if draft is self._ready:
+            self._ready = None
+            return await self.client.send_signed(draft.request)
+        return await self.client.send(self._queue_url, SendMessageRequest(**self._fields(draft)))
 
     async def _send_batch(
         self, drafts: Sequence[PreparedMessage], slots: Sequence[Slot]
     ) -> tuple[Sequence[PreparedMessage], ClientError | None]:
-        entries = [self._entry(place, draft) for place, draft in enumerate(drafts)]
+        entries = [
+            SendEntry(**self._fields(draft), id=str(place)) for place, draft in enumerate(drafts)
+        ]
         answer = await self.client.send_batch(self._queue_url, entries)
         left = dict(enumerate(drafts))
         for entry in answer.successful:
@@ -170,37 +158,18 @@ class Sender(Thread):
         return list(left.values()), error
 
     def _acknowledged(self, slot: Slot, message_id: str) -> None:
-        now_us = self.counters.eventful_us = self.now_us()
+        now_us = self.counters.news.eventful_us = self.now_us()
         self._journal.acknowledged(slot, message_id, now_us)
-        self.counters.acknowledged.append(message_id)
+        self.counters.news.acknowledged.append(message_id)
 
-    def _request(self, draft: PreparedMessage) -> SendMessageRequest:
-        return SendMessageRequest(
-            draft.body,
-            message_attributes=self._attributes(draft),
-            message_deduplication_id=self._deduplication_id(draft),
-            message_group_id=self._group,
-        )
-
-    def _entry(self, place: int, draft: PreparedMessage) -> SendEntry:
-        return SendEntry(
-            draft.body,
-            message_attributes=self._attributes(draft),
-            message_deduplication_id=self._deduplication_id(draft),
-            message_group_id=self._group,
-            id=str(place),
-        )
-
-    def _attributes(self, draft: PreparedMessage) -> dict[str, AttributeValue] | None:
-        if self.plan.plain:
-            return None
-        return {SEQUENCE_ATTRIBUTE: AttributeValue("Number", str(draft.send_seq))}
-
-    def _deduplication_id(self, draft: PreparedMessage) -> str | None:
-        if not self.plan.fifo:
-            return None
-        return f"{self._run_name}-{self.number}-{draft.send_seq}"
-
-    @property
-    def _group(self) -> str | None:
-        return str(self.number) if self.plan.fifo else None
+    def _fields(self, draft: PreparedMessage) -> dict[str, Any]:
+        """Returns the fields that a message has alone and in a batch."""
+        fields: dict[str, Any] = {"message_body": draft.body}
+        if not self.plan.plain:
+            number = AttributeValue("Number", str(draft.send_seq))
+            fields["message_attributes"] = {SEQUENCE_ATTRIBUTE: number}
+        if self.plan.fifo:
+            deduplication_id = f"{self.run_name}-{self.number}-{draft.send_seq}"
+            fields["message_deduplication_id"] = deduplication_id
+            fields["message_group_id"] = str(self.number)
+        return fields

@@ -6,7 +6,6 @@ in memory.
 """
 
 import bisect
-import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, TypeAlias
 
@@ -40,6 +39,8 @@ class Sorter:
         self._held: list[Rows] = []
         self._held_rows = 0
         self._runs: list[_Run] = []
+        self._ends: list[int] = []
+        """The ends of the runs in the file."""
 
     def add(self, rows: Rows) -> None:
         while len(rows):
@@ -48,10 +49,14 @@ class Sorter:
             self._held.append(part)
             self._held_rows += len(part)
             if self._held_rows >= self._run_rows:
-                self._runs.append(self._written(self._sorted_held()))
+                self._write(self._sorted_held())
 
     def finish(self) -> "Sequence[_Run]":
         """Ends the collection; the last run stays in memory."""
+        if self._file is not None:
+            self._file.flush()
+            stored = np.asarray(np.memmap(self._file, self._dtype, "r"))
+            self._runs += map(_Run, np.split(stored, self._ends[:-1]))
         if self._held:
             self._runs.append(_Run(self._sorted_held()))
         return self._runs
@@ -72,38 +77,17 @@ class Sorter:
         rows = np.concatenate([np.empty(0, self._dtype), *parts])
         return rows[np.lexsort([rows[name] for name in reversed(self._keys)])]
 
-    def _written(self, rows: Rows) -> "_Run":
+    def _write(self, rows: Rows) -> None:
         if self._file is None:
             self._file = self._open_file()
-        offset = self._file.tell()
         self._file.write(rows.tobytes())
-        self._file.flush()
-        return _Run(_FileRows(self._file.fileno(), offset, len(rows), self._dtype))
-
-
-class _FileRows:
-    """Rows in a part of a file, read by slices as an array is."""
-
-    def __init__(self, descriptor: int, offset: int, count: int, dtype: np.dtype[Any]) -> None:
-        self._descriptor = descriptor
-        self._offset = offset
-        self._count = count
-        self._dtype = dtype
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, part: slice) -> Rows:
-        start, stop, _ = part.indices(self._count)
-        size = self._dtype.itemsize
-        data = os.pread(self._descriptor, (stop - start) * size, self._offset + start * size)
-        return np.frombuffer(data, self._dtype)
+        self._ends.append(len(rows) + (self._ends[-1] if self._ends else 0))
 
 
 class _Run:
     """Sorted rows, of which the first `_taken` were taken already."""
 
-    def __init__(self, rows: Rows | _FileRows) -> None:
+    def __init__(self, rows: Rows) -> None:
         self._rows = rows
         self._taken = 0
 

@@ -5,15 +5,15 @@ import asyncio
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
 from dovemq.client import ClientError, Refused, SqsClient
 from dovemq.client.errors import Unconnected
 from dovemq.load.counters import WorkerCounters
-from dovemq.load.pacing import GaveUp, Outage
-from dovemq.load.plan import LoadPlan
+from dovemq.load.pacing import ClosedPace, GaveUp, OpenPace, Outage, RequestPace
+from dovemq.load.plan import Endpoint, LoadPlan
 
 _SERVER_ERROR: Final = 500
 
@@ -57,6 +57,7 @@ class Thread(abc.ABC):
         now_us: Callable[[], int],
     ) -> None:
         self.plan = share.plan
+        self.run_name = share.run
         self.number = number
         self.counters = counters
         self.now_us = now_us
@@ -97,16 +98,28 @@ class Thread(abc.ABC):
             self._task.result()
 
     def new_client(self) -> SqsClient:
-        endpoint = self.plan.endpoint
-        return SqsClient(
-            endpoint.url,
-            endpoint.key,
-            region=endpoint.region,
+        return client_of(
+            self.plan.endpoint,
             connections_max=1,
-            ca_bundle=Path(endpoint.ca_bundle) if endpoint.ca_bundle else None,
             # The journal must record every attempt, so the client repeats nothing by itself.
             attempts_max=1,
             answer_seconds_max=self.plan.answer_ms_max / 1_000,
+        )
+
+    def pace(
+        self, starts_us: int, rate: float | None, clients: int, pause_ms: int = 0
+    ) -> RequestPace:
+        """Returns the times of the requests; `rate` is that of all clients together."""
+        plan = self.plan
+        if rate is None:
+            return ClosedPace(pause_ms, self.now_us)
+        return OpenPace(
+            1e6 * clients / rate,
+            plan.arrivals,
+            starts_us,
+            self.rng,
+            self.now_us,
+            punctual=plan.punctual,
         )
 
     async def _run(self, starts_us: int) -> None:
@@ -114,15 +127,29 @@ class Thread(abc.ABC):
         try:
             await self.work(starts_us)
         except GaveUp as error:
-            self.counters.failure = self.counters.failure or str(error)
+            self._note_failure(str(error))
 
     def _note_end(self, task: asyncio.Task[None]) -> None:
         """Ends the run if a thread fails; otherwise the run would wait for it."""
         if not task.cancelled() and (error := task.exception()) is not None:
-            self.counters.failure = self.counters.failure or f"{type(error).__name__} in a client"
+            self._note_failure(f"{type(error).__name__} in a client")
+
+    def _note_failure(self, failure: str) -> None:
+        self.counters.news.failure = self.counters.news.failure or failure
 
     @abc.abstractmethod
     async def work(self, starts_us: int) -> None: ...
+
+
+def client_of(endpoint: Endpoint, **options: Any) -> SqsClient:
+    """Returns a client of the endpoint; `options` are those of SqsClient."""
+    return SqsClient(
+        endpoint.url,
+        endpoint.key,
+        region=endpoint.region,
+        ca_bundle=Path(endpoint.ca_bundle) if endpoint.ca_bundle else None,
+        **options,
+    )
 
 
 def is_certain(error: ClientError) -> bool:

@@ -14,7 +14,7 @@ from dovemq.load.reading import Rows, Source
 from dovemq.telemetry.columns import TraceOrigin
 from dovemq.telemetry.files import RotationLimits, TraceFiles
 from dovemq.telemetry.folders import Folder
-from dovemq.telemetry.lanes import NEVER, Chunk, Lane, entry_of
+from dovemq.telemetry.lanes import NEVER, Chunk, entry_of
 from dovemq.telemetry.schema import TraceEvent
 
 FILE_ROWS_MAX: Final = 2_000_000
@@ -22,6 +22,13 @@ BLOCK_ROWS: Final = 20_000
 _NO_BOUND: Final = 1 << 62
 """The trace of a run has no size limit."""
 _US_NS: Final = 1_000
+_COLUMNS: Final = {
+    TraceEvent.SENT: ("sender", "answered_us", "sent_us"),
+    TraceEvent.LEASED: ("receiver", "received_us", "asked_us"),
+    # The journal replaces the time of the settle request by that of its answer.
+    TraceEvent.SETTLED: ("receiver", "settled_us", None),
+}
+"""The columns of a journal with the client, the time of the answer and that of the request."""
 
 
 def write_trace(
@@ -34,11 +41,12 @@ def write_trace(
     for journal in journals:
         for rows in journal.blocks(BLOCK_ROWS):
             chunk = Chunk()
+            acknowledged = rows[rows["outcome"] == RequestOutcome.ACKNOWLEDGED]
             if journal.heading.kind == "sender":
-                _add_sent(chunk.lanes[TraceEvent.SENT], rows, queues)
+                _add(chunk, TraceEvent.SENT, acknowledged, queues)
             else:
-                _add_leased(chunk.lanes[TraceEvent.LEASED], rows, queues, leased)
-                _add_settled(chunk.lanes[TraceEvent.SETTLED], rows, queues)
+                _add(chunk, TraceEvent.LEASED, rows, queues, leased)
+                _add(chunk, TraceEvent.SETTLED, acknowledged, queues)
                 leased += len(rows)
             rows_total += chunk.rows
             files.add(chunk)
@@ -48,62 +56,31 @@ def write_trace(
     return rows_total
 
 
-def _add_sent(lane: Lane, rows: Rows, queues: Sequence[str]) -> None:
-    for row in _values(rows[rows["outcome"] == RequestOutcome.ACKNOWLEDGED]):
-        _add_message(lane, row)
-        sender = row["sender"]
-        _end_row(
-            lane,
-            queues[row["queue"]],
-            row["answered_us"],
-            f"sender {sender}",
-            row["sent_us"],
-            str(sender),
-        )
-
-
-def _add_leased(lane: Lane, rows: Rows, queues: Sequence[str], leased: int) -> None:
+def _add(
+    chunk: Chunk, event: TraceEvent, rows: Rows, queues: Sequence[str], leased: int = 0
+) -> None:
+    """Adds one row of the trace for each row of a journal; `leased` receives came before."""
+    lane = chunk.lanes[event]
+    client, at, asked = _COLUMNS[event]
     for number, row in enumerate(_values(rows), 1 + leased):
-        _add_message(lane, row)
-        lane.counts.append(row["receive_count"])
-        _end_row(
-            lane,
+        message_id = row["message_id"].decode()
+        lane.entries += entry_of(message_id, row["send_seq"], row["bytes"], row["body_crc32"])
+        if event is not TraceEvent.SENT:
+            lane.counts.append(row["receive_count"])
+        at_ns = row[at] * _US_NS
+        lane.end_group(
+            1,
             queues[row["queue"]],
-            row["received_us"],
-            f"receiver {row['receiver']}",
-            row["asked_us"],
-            str(row["sender"]),
-            number,
+            0,
+            at_ns,
+            f"{client} {row[client]}",
+            row[asked] * _US_NS if asked else NEVER,
+            at_ns,
+            str(row["sender"]) if asked else None,
+            number if event is TraceEvent.LEASED else 0,
         )
-
-
-def _add_settled(lane: Lane, rows: Rows, queues: Sequence[str]) -> None:
-    for row in _values(rows[rows["outcome"] == RequestOutcome.ACKNOWLEDGED]):
-        _add_message(lane, row)
-        lane.counts.append(row["receive_count"])
-        # The journal replaces the time of the settle request by that of its answer.
-        _end_row(lane, queues[row["queue"]], row["settled_us"], f"receiver {row['receiver']}")
 
 
 def _values(rows: Rows) -> list[dict[str, Any]]:
     names = rows.dtype.names or ()
     return [dict(zip(names, values, strict=True)) for values in rows.tolist()]
-
-
-def _add_message(lane: Lane, row: dict[str, Any]) -> None:
-    message_id = row["message_id"].decode()
-    lane.entries += entry_of(message_id, row["send_seq"], row["bytes"], row["body_crc32"])
-
-
-def _end_row(
-    lane: Lane,
-    queue: str,
-    at_us: int,
-    client: str,
-    asked_us: int | None = None,
-    sender: str | None = None,
-    receives: int = 0,
-) -> None:
-    at_ns = at_us * _US_NS
-    asked_ns = NEVER if asked_us is None else asked_us * _US_NS
-    lane.end_group(1, queue, 0, at_ns, client, asked_ns, at_ns, sender, receives)

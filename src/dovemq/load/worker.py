@@ -27,17 +27,20 @@ STOP_SECONDS_MAX: Final = 2.0
 LINE_BYTES_MAX: Final = 64 << 20
 
 
-class WorkerCommand(Struct, frozen=True):
-    """`send` and `receive` start the threads of that kind at `starts_us`; `stop` ends all."""
+Work = Literal["send", "receive"]
 
-    what: Literal["send", "receive", "stop"]
+
+class WorkerCommand(Struct, frozen=True):
+    """Starts the threads of that kind at `starts_us`; None stops all."""
+
+    work: Work | None = None
     starts_us: int = 0
 
 
 class WorkerOutput(Struct, frozen=True):
-    """One line of output: news, or the tally as the last line."""
+    """One line of output; the last one has the tally."""
 
-    news: WorkerNews | None = None
+    news: list[WorkerNews]
     tally: WorkerTally | None = None
 
 
@@ -67,20 +70,17 @@ class Worker:
         ]
         self._cpu_then = time.process_time()
 
-    def send(self, starts_us: int) -> None:
-        self._counters.tally.sends.counts_from_us = starts_us + self._warm_up_us
-        for thread in self._senders:
-            thread.start(starts_us)
-
-    def receive(self, starts_us: int) -> None:
-        tally = self._counters.tally
-        for activity in (tally.receives, tally.settles):
+    def begin(self, work: Work, starts_us: int) -> None:
+        tally, sends = self._counters.tally, work == "send"
+        for activity in (tally.sends,) if sends else (tally.receives, tally.settles):
             activity.counts_from_us = starts_us + self._warm_up_us
-        for thread in self._receivers:
+        for thread in self._senders if sends else self._receivers:
             thread.start(starts_us)
 
-    def news(self) -> WorkerNews:
-        return self._counters.news(sending=not all(thread.done for thread in self._senders))
+    def news(self) -> list[WorkerNews]:
+        """Returns the news since the last call."""
+        sending = not all(thread.done for thread in self._senders)
+        return [self._counters.take_news(sending=sending)]
 
     async def stop(self) -> WorkerTally:
         """Stops all threads and returns the tally. A second call only changes the CPU time."""
@@ -110,17 +110,13 @@ async def serve() -> None:
     try:
         while line := await reader.readline():
             command = msgspec.json.decode(line, type=WorkerCommand)
-            if command.what == "send":
-                worker.send(command.starts_us)
-            elif command.what == "receive":
-                worker.receive(command.starts_us)
-            else:
+            if command.work is None:
                 break
+            worker.begin(command.work, command.starts_us)
     finally:
         reporting.cancel()
         tally = await worker.stop()
-    _write(WorkerOutput(worker.news()))
-    _write(WorkerOutput(tally=tally))
+    _write(WorkerOutput(worker.news(), tally))
 
 
 async def _report_news(worker: Worker) -> None:

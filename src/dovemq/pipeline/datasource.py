@@ -42,7 +42,9 @@ class DoveDataSource(DataSource):
         names = self._checked(schema.fieldNames())
         if options.mode_of(self.options) == options.DRAIN:
             return DrainReader(_plan(self.options, names))
-        count_max, readers = options.peeked_max(self.options), options.readers_of(self.options)
+        most = options.MESSAGES.most
+        count_max = options.whole(self.options, "maxMessages", most, options.PEEKED)
+        readers = options.whole(self.options, "readers", 4, options.TASKS)
         return PeekReader(options.server_of(self.options), count_max, readers, names)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
@@ -60,7 +62,8 @@ class DoveDataSource(DataSource):
         group_id = self.options.get("groupId")
         if server.fifo and group_id is None and "group_id" not in schema.fieldNames():
             raise OptionRefused("groupId", "or a column group_id is needed by a FIFO queue")
-        return QueueSink(server, group_id, options.senders_of(self.options))
+        senders = options.whole(self.options, "senders", 8, options.CONCURRENT)
+        return QueueSink(server, group_id, senders)
 
     def _checked(self, names: list[str]) -> list[str]:
         options.check_names(self.options)
@@ -86,4 +89,4 @@ def settle(**given: str) -> int:
 
 def _plan(given: Mapping[str, str], columns: list[str]) -> ReadPlan:
     server, location = options.server_of(given), options.staging_of(given)
-    return ReadPlan(server, location, options.pace_of(given), columns)
+    return ReadPlan(server, location, options.receive_options(given), columns)

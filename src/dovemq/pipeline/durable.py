@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
+from dovemq.pipeline.errors import FolderTaken
+
 PARTIAL: Final = ".partial"
 """The suffix of a file that is being written; such files are removed after a crash."""
 
@@ -53,11 +55,11 @@ def lock_of(folder: Path) -> int | None:
 
 
 @contextlib.contextmanager
-def locked(folder: Path, taken: Exception) -> Iterator[None]:
-    """Locks the folder for this process; raises `taken` if another process has it."""
+def locked(folder: Path) -> Iterator[None]:
+    """Locks the folder for this process; raises FolderTaken if another process has it."""
     lock = lock_of(folder)
     if lock is None:
-        raise taken
+        raise FolderTaken(folder)
     try:
         yield
     finally:

@@ -2,6 +2,8 @@
 
 PipelineError
 ├── EventColumnsMissing  a DataFrame without the columns of a trace
+├── FolderTaken          another process uses the folder of a monitor or sweep
+├── FolderUnfit          the folder belongs to another monitor or sweep, or is damaged
 ├── JavaUnfit            no Java that Spark can run on
 ├── PlaceRemote          DuckDB cannot use a place on another storage
 ├── PythonUnset          Spark would run a Python that may lack this package
@@ -12,6 +14,7 @@ PipelineError
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from dovemq.core.errors import DoveError
 from dovemq.system.extras import extra_missing
@@ -21,6 +24,19 @@ class PipelineError(DoveError):
     """The base of all errors of the pipeline; never raised itself."""
 
 
+class FolderTaken(PipelineError):
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"{folder} is used by another monitor or sweep: wait for it, stop it, or name another "
+            "folder by --out"
+        )
+
+
+class FolderUnfit(PipelineError):
+    def __init__(self, folder: Path, found: str) -> None:
+        super().__init__(f"{folder}: {found}; name another folder by --out, or remove this one")
+
+
 class JavaUnfit(PipelineError):
     def __init__(self, found: str, versions: Sequence[int]) -> None:
         needed = " or ".join(map(str, versions))
@@ -28,8 +44,6 @@ class JavaUnfit(PipelineError):
             f"Spark needs Java {needed}, but {found}: install openjdk-{versions[0]}-jre-headless "
             "(Debian, Ubuntu) or another JDK of that version, or name one by JAVA_HOME"
         )
-        self.found = found
-        self.versions = tuple(versions)
 
 
 class PythonUnset(PipelineError):
@@ -44,7 +58,6 @@ class PythonUnset(PipelineError):
 class SparkMissing(PipelineError):
     def __init__(self, package: str) -> None:
         super().__init__(f"{package} is not installed; {extra_missing('spark')}")
-        self.package = package
 
 
 class StorageFailed(PipelineError):
@@ -53,7 +66,6 @@ class StorageFailed(PipelineError):
             f"Spark cannot use {', '.join(places)}: {reason}; docs/how-to/spark-cluster.md "
             "describes what it needs for HDFS and S3"
         )
-        self.places = tuple(places)
 
 
 class TraceDamaged(PipelineError):
@@ -61,7 +73,6 @@ class TraceDamaged(PipelineError):
 
     def __init__(self, file: str, reason: str) -> None:
         super().__init__(f"{file} is damaged: {reason}; move it away to read the other files")
-        self.file = file
 
 
 class PlaceRemote(PipelineError):
@@ -70,7 +81,6 @@ class PlaceRemote(PipelineError):
             f"{place} is not on this machine, and DuckDB reads and writes only files that are: "
             "use --engine spark"
         )
-        self.place = place
 
 
 class EventColumnsMissing(PipelineError):
@@ -79,7 +89,6 @@ class EventColumnsMissing(PipelineError):
             f"the events have no column {', '.join(names)}: they must have the columns of a "
             "lifecycle trace (docs/reference/trace.md)"
         )
-        self.names = tuple(names)
 
 
 class TracesMissing(PipelineError):
@@ -88,4 +97,3 @@ class TracesMissing(PipelineError):
             f"no trace (*.parquet) in {', '.join(places)}: name a directory that dovemq serve "
             "--trace or dovemq load run --trace has written, or its URI"
         )
-        self.places = tuple(places)

@@ -13,7 +13,7 @@ from dovemq.pipeline.source.staging import Epoch, Promise, Slot, Staging
 from dovemq.testing.clock import ManualClock
 from tests.pipeline.source.fake_queue import FakeClient, FakeQueue
 
-PACE = ReceiveOptions(
+OPTIONS = ReceiveOptions(
     lease_seconds=30, heartbeat_seconds=10, wait_seconds=0, receivers=2, receives=2
 )
 QUEUE = "http://queue/000000000000/orders"
@@ -35,13 +35,13 @@ class World:
         folder: Path,
         *,
         fifo: bool = False,
-        pace: ReceiveOptions = PACE,
+        options: ReceiveOptions = OPTIONS,
         place: Callable[[], StagingFolder] | None = None,
     ) -> None:
         self.queue = FakeQueue(fifo=fifo)
         self.folder = folder
         self.interfere: Callable[[], None] = lambda: None
-        self.pace = pace
+        self.options = options
         self.new_place = place or (lambda: LocalStagingFolder(folder))
         self._staging: Staging | None = None
 
@@ -49,7 +49,7 @@ class World:
         """Starts a keeper as a new process beside the driver would."""
         self.end()
         self._staging = Staging(self.new_place(), QUEUE)
-        return Keeper(self.client(), QUEUE, self._staging, self.pace, ManualClock(), no_pause)
+        return Keeper(self.client(), QUEUE, self._staging, self.options, ManualClock(), no_pause)
 
     def end(self) -> None:
         if self._staging is not None:
@@ -62,7 +62,7 @@ class World:
     async def read(self, slot: Slot, columns: Sequence[str] = ("message_id",)) -> list[str]:
         """Runs one attempt of a task."""
         place = self.new_place()
-        filling = SlotFiller(self.client(), QUEUE, place, self.pace, columns, no_pause)
+        filling = SlotFiller(self.client(), QUEUE, place, self.options, columns, no_pause)
         entry = await filling.filled(slot)
         return [
             value

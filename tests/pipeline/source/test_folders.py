@@ -82,8 +82,8 @@ def test_a_name_is_published_once(new_place: NewPlace) -> None:
 
 
 async def test_a_stream_of_epochs_runs_on_every_place(new_place: NewPlace, tmp_path: Path) -> None:
-    pace = ReceiveOptions(wait_seconds=0, receivers=3, lease_seconds=30)
-    world = World(tmp_path, fifo=True, pace=pace, place=new_place)
+    options = ReceiveOptions(wait_seconds=0, receivers=3, lease_seconds=30)
+    world = World(tmp_path, fifo=True, options=options, place=new_place)
     world.queue.send(*map(str, range(100)))
 
     keeper = world.start()

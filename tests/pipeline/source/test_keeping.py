@@ -18,7 +18,7 @@ from dovemq.pipeline.source.options import ReceiveOptions
 from dovemq.pipeline.source.staging import Promise, Slot, Staging
 from dovemq.testing.clock import START_MS, ManualClock
 from tests.pipeline.source.fake_queue import Crash, FakeClient, Trouble
-from tests.pipeline.source.staged_world import PACE, QUEUE, World, no_pause
+from tests.pipeline.source.staged_world import OPTIONS, QUEUE, World, no_pause
 
 SEEDS = range(int(os.environ.get("DOVETEST_SCHEDULES", "30")))
 ATTEMPTS = 3
@@ -68,7 +68,7 @@ async def test_an_empty_queue_promises_nothing(world: World) -> None:
 
 
 async def test_an_empty_queue_is_looked_at_until_the_wait_is_over(new_world: NewWorld) -> None:
-    world = new_world(pace=ReceiveOptions(wait_seconds=2))
+    world = new_world(options=ReceiveOptions(wait_seconds=2))
     pauses = []
 
     async def pause(seconds: float) -> None:
@@ -77,7 +77,7 @@ async def test_an_empty_queue_is_looked_at_until_the_wait_is_over(new_world: New
             world.queue.send("a")
 
     staging = Staging(LocalStagingFolder(world.folder), QUEUE)
-    keeper = Keeper(world.client(), QUEUE, staging, world.pace, ManualClock(), pause)
+    keeper = Keeper(world.client(), QUEUE, staging, world.options, ManualClock(), pause)
     assert (await keeper.offer(keeper.settled, 12)).epoch == 1
     staging.close()
     assert len(pauses) == 5
@@ -90,9 +90,9 @@ async def test_a_logged_promise_keeps_its_slots_when_options_change(new_world: N
     keeper = world.start()
     promise = await keeper.offer(keeper.settled, 40)
     first = await world.read(promise.shares()[0])
-    world.pace = ReceiveOptions(wait_seconds=0, receivers=7, count_max=3)
+    world.options = ReceiveOptions(wait_seconds=0, receivers=7, count_max=3)
     again = world.start()
-    again.check(promise)
+    again.staging.check(promise)
     assert len(promise.shares()) == 2
     assert len(await world.read_all(promise)) == 40
     assert await world.read(promise.shares()[0]) == first
@@ -103,13 +103,13 @@ async def test_a_logged_promise_keeps_its_slots_when_options_change(new_world: N
 async def test_slots_that_were_not_read_are_offered_again_with_all_rows(
     new_world: NewWorld,
 ) -> None:
-    world = new_world(pace=ReceiveOptions(wait_seconds=0, receivers=3))
+    world = new_world(options=ReceiveOptions(wait_seconds=0, receivers=3))
     world.queue.send(*map(str, range(30)))
 
     keeper = world.start()
     before = await keeper.offer(keeper.settled, 30)
     staged = await world.read_all(before)
-    world.pace = ReceiveOptions(wait_seconds=0, receivers=1)
+    world.options = ReceiveOptions(wait_seconds=0, receivers=1)
     again = world.start()
     promise = await again.offer(again.settled, 30)
     assert (promise.epoch, promise.slots) == (1, 3)
@@ -181,7 +181,7 @@ async def test_a_heartbeat_that_fails_is_followed_by_another(world: World) -> No
 
     staging = Staging(LocalStagingFolder(world.folder), QUEUE)
     client = Failing(world.queue)
-    keeper = Keeper(client, QUEUE, staging, PACE, ManualClock(), no_pause)
+    keeper = Keeper(client, QUEUE, staging, OPTIONS, ManualClock(), no_pause)
     await world.read_all(await keeper.offer(keeper.settled, 10))
     with pytest.raises(asyncio.CancelledError):
         await keeper.keep_leases()
@@ -316,7 +316,7 @@ async def test_every_message_is_in_one_batch_and_the_queue_ends_empty(
     sent = [f"m{number}" for number in range(60)]
     world.queue.send(*sent)
     engine = Engine(world, rng)
-    trouble = Trouble(world.queue, rng, PACE.lease_seconds)
+    trouble = Trouble(world.queue, rng, OPTIONS.lease_seconds)
     world.interfere = trouble
 
     for life in range(300):
@@ -325,7 +325,7 @@ async def test_every_message_is_in_one_batch_and_the_queue_ends_empty(
             await engine.run(trouble)
         except (Crash, ClientError):
             continue
-        world.queue.now += PACE.lease_seconds
+        world.queue.now += OPTIONS.lease_seconds
         if not world.queue.messages:
             return
     assert world.queue.messages == {}

@@ -10,7 +10,7 @@ from dovemq.pipeline.source.options import (
     ReceiveOptions,
     check_names,
     mode_of,
-    pace_of,
+    receive_options,
     server_of,
     staging_of,
 )
@@ -92,14 +92,14 @@ def test_a_misspelt_option_is_refused() -> None:
 def test_numbers_are_checked_without_being_shown() -> None:
     for given in ("many", "0", "100001"):
         with pytest.raises(OptionRefused, match="from 1 to 100000") as refused:
-            pace_of(_options(maxMessagesPerBatch=given))
+            receive_options(_options(maxMessagesPerBatch=given))
         assert given not in str(refused.value) or given == "0"
 
 
 def test_heartbeats_come_three_times_in_a_lease() -> None:
-    pace = pace_of(_options(leaseSeconds="30", receivers="3"))
-    assert pace == ReceiveOptions(lease_seconds=30, heartbeat_seconds=10, receivers=3)
-    assert pace_of(_options(heartbeatSeconds="7")).heartbeat_seconds == 7
+    options = receive_options(_options(leaseSeconds="30", receivers="3"))
+    assert options == ReceiveOptions(lease_seconds=30, heartbeat_seconds=10, receivers=3)
+    assert receive_options(_options(heartbeatSeconds="7")).heartbeat_seconds == 7
 
 
 def test_a_staging_location_is_checked_before_anything_runs() -> None:
@@ -112,7 +112,7 @@ def test_a_staging_location_is_checked_before_anything_runs() -> None:
 def test_tasks_are_from_1_to_256() -> None:
     for given in ("0", "257"):
         with pytest.raises(OptionRefused, match="receivers must be a whole number from 1 to 256"):
-            pace_of(_options(receivers=given))
+            receive_options(_options(receivers=given))
 
 
 def test_the_option_of_an_earlier_form_is_refused() -> None:

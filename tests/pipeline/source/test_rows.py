@@ -18,7 +18,6 @@ from dovemq.client import SqsClient
 from dovemq.pipeline.source.errors import ColumnsRefused, RowsRefused
 from dovemq.pipeline.source.writer import (
     SEND_ROUNDS_MAX,
-    Identity,
     QueueSender,
     check_schema,
     entries,
@@ -77,7 +76,7 @@ def test_rows_become_messages_with_ids_by_their_place() -> None:
             "trace": ["Root=1", None],
         }
     )
-    one, two = entries(batch, 40, "default", Identity("query/3", 7))
+    one, two = entries(batch, 40, "default", "query/3/7")
     assert (one.id, one.message_body, one.message_group_id) == ("40", "one", "g")
     assert one.message_deduplication_id == "query/3/7/40"
     assert one.message_system_attributes == {"AWSTraceHeader": AttributeValue("String", "Root=1")}

@@ -31,7 +31,7 @@ class Hooked(LocalStagingFolder):
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     made = World(
-        tmp_path, pace=ReceiveOptions(wait_seconds=0, lease_seconds=30, receivers=2, receives=2)
+        tmp_path, options=ReceiveOptions(wait_seconds=0, lease_seconds=30, receivers=2, receives=2)
     )
     yield made
     made.end()
@@ -70,7 +70,7 @@ async def test_a_task_receives_no_more_than_its_share(world: World) -> None:
 
 
 async def test_a_task_stops_at_its_share_of_the_bytes(world: World) -> None:
-    world.pace = ReceiveOptions(bytes_max=180, wait_seconds=0, receives=1, receivers=2)
+    world.options = ReceiveOptions(bytes_max=180, wait_seconds=0, receives=1, receivers=2)
     world.queue.send(*map(str, range(100)))
 
     first, _ = (await _promised(world, 1_000)).shares()
@@ -201,7 +201,7 @@ async def test_a_message_received_twice_by_one_task_is_read_once_and_settled(
     tmp_path: Path,
 ) -> None:
     world = World(
-        tmp_path, fifo=True, pace=ReceiveOptions(wait_seconds=0, receives=1, lease_seconds=30)
+        tmp_path, fifo=True, options=ReceiveOptions(wait_seconds=0, receives=1, lease_seconds=30)
     )
     world.queue.send(*map(str, range(1_500)))
     ended = iter([True])

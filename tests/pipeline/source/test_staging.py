@@ -25,11 +25,11 @@ NOTHING: frozenset[str] = frozenset()
 
 
 def _received(*message_ids: str, asked: list[str] = columns.SCHEMA.names) -> Received:
-    harvest = SlotContent(Wish.of(asked), 100, 1_000)
-    harvest.take(
+    content = SlotContent(Wish.of(asked), 100, 1_000)
+    content.take(
         [ReceivedMessage(each, f"{each}#1", "", f"body of {each}") for each in message_ids], 100
     )
-    return harvest.received()
+    return content.received()
 
 
 def _fill(

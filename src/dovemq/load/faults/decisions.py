@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from dovemq.load.faults.spec import ClockFaults, FaultSpec, NetworkFaults
+from dovemq.load.faults.spec import FaultSpec, NetworkFaults
 
 _SECOND_MS: Final = 1_000
 _SEED_BITS: Final = 48
@@ -21,16 +21,11 @@ _SEED_BITS: Final = 48
 NETWORK: Final = "network"
 CLIENT: Final = "client"
 """Each receiver has its own course, such as `client/3`."""
-KILL: Final = "kill"
-PAUSE: Final = "pause"
-FAIL_SYNC: Final = "fail_sync"
-FULL: Final = "full"
-FLIP: Final = "flip"
-SKEW: Final = "skew"
-JUMP: Final = "jump"
 
 
 class Mishap(enum.StrEnum):
+    """A kind of fault. The courses of server, disk and clock have the names of their faults."""
+
     DROP_REQUEST = "drop_request"
     DROP_RESPONSE = "drop_response"
     CUT = "cut"
@@ -73,32 +68,30 @@ class Drawn:
 
     def course(self, name: str) -> Iterator[Decision | None]:
         rng = random.Random(f"{self._seed}/{name}")
-        return self._drawn(name.partition("/")[0], rng)
+        kind = name.partition("/")[0]
+        if kind == NETWORK:
+            return _exchanges(self._spec.network, rng)
+        if kind == CLIENT:
+            return _receives(self._spec.client.quit, rng)
+        if kind == Mishap.SKEW:
+            return _skews(self._spec.clock.skew_ms, rng)
+        mishap = Mishap(kind)
+        mean_seconds, for_ms, offset_ms_max = self._timed(mishap)
+        if mishap is Mishap.KILL and self._spec.disk.power_cut:
+            mishap = Mishap.POWER_CUT
+        return _failures(mishap, mean_seconds, for_ms, offset_ms_max, rng)
 
-    def _drawn(self, kind: str, rng: random.Random) -> Iterator[Decision | None]:
+    def _timed(self, mishap: Mishap) -> tuple[float, int, int]:
+        """Returns the mean time to a fault, its duration and the bound of its offset."""
         server, disk, clock = self._spec.server, self._spec.disk, self._spec.clock
-        match kind:
-            case "network":
-                return _exchanges(self._spec.network, rng)
-            case "client":
-                return _receives(self._spec.client.quit, rng)
-            case "kill":
-                mishap = Mishap.POWER_CUT if disk.power_cut else Mishap.KILL
-                return _failures(mishap, server.kill_mttf_seconds, server.kill_mttr_ms, rng)
-            case "pause":
-                return _failures(Mishap.PAUSE, server.pause_mttf_seconds, server.pause_ms, rng)
-            case "fail_sync":
-                mttf = disk.fail_sync_mttf_seconds
-                return _failures(Mishap.FAIL_SYNC, mttf, disk.fail_sync_ms, rng)
-            case "full":
-                return _failures(Mishap.FULL, disk.full_mttf_seconds, disk.full_ms, rng)
-            case "flip":
-                return _failures(Mishap.FLIP, disk.flip_mttf_seconds, 0, rng)
-            case "skew":
-                return _skews(clock.skew_ms, rng)
-            case "jump":
-                return _jumps(clock, rng)
-        raise ValueError(f"no course is called {kind!r}")
+        return {
+            Mishap.KILL: (server.kill_mttf_seconds, server.kill_mttr_ms, 0),
+            Mishap.PAUSE: (server.pause_mttf_seconds, server.pause_ms, 0),
+            Mishap.FAIL_SYNC: (disk.fail_sync_mttf_seconds, disk.fail_sync_ms, 0),
+            Mishap.FULL: (disk.full_mttf_seconds, disk.full_ms, 0),
+            Mishap.FLIP: (disk.flip_mttf_seconds, 0, 0),
+            Mishap.JUMP: (clock.jump_mttf_seconds, 0, clock.jump_ms),
+        }[mishap]
 
 
 class Replayed:
@@ -148,23 +141,16 @@ def _receives(chance: float, rng: random.Random) -> Iterator[Decision | None]:
 
 
 def _failures(
-    mishap: Mishap, mean_seconds: float, for_ms: int, rng: random.Random
+    mishap: Mishap, mean_seconds: float, for_ms: int, offset_ms_max: int, rng: random.Random
 ) -> Iterator[Decision | None]:
     while mean_seconds:
         after_ms = round(_SECOND_MS * rng.expovariate(1 / mean_seconds))
-        yield Decision(mishap, after_ms, for_ms, seed=rng.getrandbits(_SEED_BITS))
+        offset_ms = rng.randint(-offset_ms_max, offset_ms_max) if offset_ms_max else 0
+        yield Decision(mishap, after_ms, for_ms, offset_ms, rng.getrandbits(_SEED_BITS))
     yield from itertools.repeat(None)
 
 
 def _skews(bound_ms: int, rng: random.Random) -> Iterator[Decision | None]:
     while bound_ms:
         yield Decision(Mishap.SKEW, offset_ms=rng.randint(-bound_ms, bound_ms))
-    yield from itertools.repeat(None)
-
-
-def _jumps(clock: ClockFaults, rng: random.Random) -> Iterator[Decision | None]:
-    while mean_seconds := clock.jump_mttf_seconds:
-        after_ms = round(_SECOND_MS * rng.expovariate(1 / mean_seconds))
-        offset_ms = rng.randint(-clock.jump_ms, clock.jump_ms)
-        yield Decision(Mishap.JUMP, after_ms, offset_ms=offset_ms)
     yield from itertools.repeat(None)

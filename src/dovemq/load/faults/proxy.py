@@ -7,7 +7,7 @@ server and one exchange at a time, which bounds the memory.
 
 import asyncio
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, cast
 
 import httptools
@@ -100,9 +100,14 @@ class _Messages:
         self.begun = False
         self.complete = False
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: bytes) -> bool:
+        """Returns False if the bytes are not HTTP."""
         self.begun = self.complete = False
-        self._parser.feed_data(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserError:
+            return False
+        return True
 
     def on_message_begin(self) -> None:
         self.begun = True
@@ -134,48 +139,37 @@ class _Link(asyncio.Protocol):
             self.cut()
 
     def data_received(self, data: bytes) -> None:
-        try:
-            self._requests.feed(data)
-        except httptools.HttpParserError:
+        if not self._requests.feed(data):
             self.cut()
             return
         if self._requests.begun:
             self._exchange = _Exchange(*self._proxy.decide())
-        exchange = self._exchange
-        match exchange.mishap:
-            case Mishap.DROP_REQUEST:
-                if self._requests.complete:
-                    self._strike()
-            case Mishap.CUT if not exchange.in_answer:
-                self._upstream.write(data[: len(data) // 2])
-                self._strike()
-            case Mishap.DELAY if not exchange.in_answer:
-                self._hold(data, complete=self._requests.complete)
-            case _:
-                self._upstream.write(data)
+        self._forward(data, self._requests, Mishap.DROP_REQUEST, self._upstream.write)
 
     def answer_received(self, data: bytes) -> None:
-        try:
-            self._answers.feed(data)
-        except httptools.HttpParserError:
+        valid = self._answers.feed(data)
+        self._exchange.answered = True
+        if not valid or self._client is None:
             self.cut()
             return
+        self._forward(data, self._answers, Mishap.DROP_RESPONSE, self._answer)
+
+    def _forward(
+        self, data: bytes, messages: _Messages, drop: Mishap, write: Callable[[bytes], None]
+    ) -> None:
+        """Forwards bytes of a request or an answer, unless the fault of the exchange is there."""
         exchange = self._exchange
-        exchange.answered = True
-        if self._client is None:
-            self.cut()
-            return
-        match exchange.mishap:
-            case Mishap.DROP_RESPONSE:
-                if self._answers.complete:
-                    self._strike()
-            case Mishap.CUT if exchange.in_answer:
-                self._answer(data[: len(data) // 2])
+        affected = exchange.in_answer == (messages is self._answers)
+        if exchange.mishap is drop:
+            if messages.complete:
                 self._strike()
-            case Mishap.DELAY if exchange.in_answer:
-                self._hold(data, complete=self._answers.complete)
-            case _:
-                self._answer(data)
+        elif exchange.mishap is Mishap.CUT and affected:
+            write(data[: len(data) // 2])
+            self._strike()
+        elif exchange.mishap is Mishap.DELAY and affected:
+            self._hold(data, complete=messages.complete)
+        else:
+            write(data)
 
     def cut(self) -> None:
         self._proxy.forget(self)

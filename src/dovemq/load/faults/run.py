@@ -9,7 +9,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -121,43 +121,32 @@ async def run(
         return FaultRunResult(endpoint.url, result, _fired(stage.log), server.starts, findings)
 
 
-class _Loaded:
+class _Loaded(Struct, frozen=True):
     """The load, and the faults of its server beside it."""
 
-    def __init__(
-        self,
-        spec: FaultSpec,
-        courses: Fading,
-        plan: LoadPlan,
-        stage: Stage,
-        stop: asyncio.Event,
-        live: Live,
-    ) -> None:
-        self._spec = spec
-        self._courses = courses
-        self._plan = plan
-        self._stage = stage
-        self._stop = stop
-        self._live = live
-        quitting = spec.client.quit > 0
-        self._quits = _quits(courses, stage.log) if quitting else None
+    spec: FaultSpec
+    courses: Fading
+    plan: LoadPlan
+    stage: Stage
+    stop: asyncio.Event
+    live: Live
 
     async def run(
         self, server: TroubledServer | None = None, admin: AdminClient | None = None
     ) -> LoadResult:
         named = None
-        if admin is not None and self._spec.disk.flip_mttf_seconds:
+        if admin is not None and self.spec.disk.flip_mttf_seconds:
             named = functools.partial(_named, admin)
         fading = asyncio.create_task(self._fade(server))
         try:
             return await run_load(
-                self._plan,
-                journals=self._stage.journals,
-                rules=_lenient(self._stage.rules, self._spec),
-                quits=self._quits,
+                self.plan,
+                journals=self.stage.journals,
+                rules=_lenient(self.stage.rules, self.spec),
+                quits=_quits(self.courses, self.stage.log) if self.spec.client.quit else None,
                 named=named,
-                stop=self._stop,
-                live=self._live,
+                stop=self.stop,
+                live=self.live,
             )
         finally:
             fading.cancel()
@@ -169,11 +158,11 @@ class _Loaded:
             done, _ = await asyncio.wait((trouble, load), return_when=asyncio.FIRST_COMPLETED)
             if trouble in done and trouble.exception():
                 # Without its server the load would only wait until it gives up.
-                self._stop.set()
+                self.stop.set()
             result = await load
         finally:
             server.end_trouble()
-            if self._live.phase == STARTING:
+            if self.live.phase == STARTING:
                 trouble.cancel()
             load.cancel()
             ended = await asyncio.gather(trouble, load, return_exceptions=True)
@@ -189,18 +178,18 @@ class _Loaded:
         events.
         """
         now = asyncio.get_running_loop().time
-        stalled_seconds = (2 * self._plan.lease_ms + self._spec.clock_ms_max) / 1_000
+        stalled_seconds = (2 * self.plan.lease_ms + self.spec.clock_ms_max) / 1_000
         settled, since = -1, now()
         while now() - since < stalled_seconds:
             await asyncio.sleep(FADE_POLL_SECONDS)
-            if self._live.phase != RECEIVING or self._live.settled != settled:
-                settled, since = self._live.settled, now()
-        self._courses.end()
+            if self.live.phase != RECEIVING or self.live.settled != settled:
+                settled, since = self.live.settled, now()
+        self.courses.end()
         if server is not None:
             server.end_trouble()
 
     async def _trouble(self, server: TroubledServer) -> None:
-        while self._live.phase == STARTING:
+        while self.live.phase == STARTING:
             await asyncio.sleep(STARTED_POLL_SECONDS)
         await server.trouble()
 
@@ -277,12 +266,12 @@ async def _named(admin: AdminClient) -> frozenset[bytes]:
             if attempt + 1 == NAMED_ATTEMPTS_MAX:
                 raise
             await asyncio.sleep(NAMED_AGAIN_SECONDS)
-    reported = (each for report in document["reports"] for each in _reported(report))
-    return frozenset(kept_id(each["message_id"]) for each in reported if each["message_id"])
-
-
-def _reported(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [*report["lost"], *report["returned"]]
+    return frozenset(
+        kept_id(each["message_id"])
+        for report in document["reports"]
+        for each in (*report["lost"], *report["returned"])
+        if each["message_id"]
+    )
 
 
 async def _findings(admin: AdminClient) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from typing import Final, NamedTuple
 
 from dovemq.core.errors import DoveError
 from dovemq.load.decay import apply_decay, draw_decay
-from dovemq.load.faults import decisions
 from dovemq.load.faults.decisions import Courses, Decision, Mishap
 from dovemq.load.faults.fault_log import FaultLog
 from dovemq.load.faults.powercut import Effects, PowerCutDisk
@@ -58,7 +57,7 @@ class TroubledServer:
         self._log = log
         self._disk: PowerCutDisk | None = None
         self._clock: SkewedClock | None = None
-        self._skews = enumerate(courses.course(decisions.SKEW))
+        self._skews = enumerate(courses.course(Mishap.SKEW))
         self._full = False
         self._turn = asyncio.Lock()
         self._over = asyncio.Event()
@@ -83,7 +82,7 @@ class TroubledServer:
             number, decision = next(self._skews)
             if decision is not None:
                 self._clock.set(decision.offset_ms)
-                self._log.note(decisions.SKEW, number, decision)
+                self._log.note(Mishap.SKEW, number, decision)
         for attempt in range(START_ATTEMPTS_MAX):
             full = self._full
             starting = asyncio.ensure_future(asyncio.to_thread(self.process.start))
@@ -121,14 +120,14 @@ class TroubledServer:
         await self._kill()
 
     def _acts(self) -> Iterator[tuple[str, _Act]]:
-        yield decisions.KILL, self._in_turn(self._killed)
-        yield decisions.PAUSE, self._in_turn(self._paused)
-        yield decisions.FLIP, self._in_turn(self._flipped)
+        yield Mishap.KILL, self._in_turn(self._killed)
+        yield Mishap.PAUSE, self._in_turn(self._paused)
+        yield Mishap.FLIP, self._in_turn(self._flipped)
         if self._disk is not None:
-            yield decisions.FAIL_SYNC, self._in_turn(self._unsynced)
-            yield decisions.FULL, self._filled
+            yield Mishap.FAIL_SYNC, self._in_turn(self._unsynced)
+            yield Mishap.FULL, self._filled
         if self._clock is not None:
-            yield decisions.JUMP, self._jumped
+            yield Mishap.JUMP, self._jumped
 
     def _in_turn(self, act: _Act) -> _Act:
         async def taken(decision: Decision) -> Effect:

@@ -1,6 +1,6 @@
 """The observations of a trace: small tables that are the same from every engine."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import pyarrow as pa
@@ -11,55 +11,18 @@ from dovemq.pipeline.traces import Refusal
 SLICES: Final = 20
 """Slices of a front end's time. Neighbouring requests are correlated, slices hardly."""
 
-_TIMES: Final = pa.schema(
-    [
-        ("kind", pa.string()),
-        ("place", pa.string()),
-        ("stream", pa.string()),
-        ("bin", pa.int64()),
-        ("count", pa.int64()),
-        ("independent", pa.int64()),
-        ("sum_us", pa.int64()),
-    ]
-)
-_OUTCOMES: Final = pa.schema(
-    [
-        ("queue", pa.string()),
-        ("settled", pa.int64()),
-        ("failed", pa.int64()),
-        ("leased", pa.int64()),
-        ("first_us", pa.int64()),
-        ("last_us", pa.int64()),
-    ]
-)
-_PRESENCES: Final = pa.schema(
-    [
-        ("queue", pa.string()),
-        ("client", pa.string()),
-        ("messages", pa.int64()),
-        ("first_us", pa.int64()),
-        ("last_us", pa.int64()),
-    ]
-)
-_FRONT_ENDS: Final = pa.schema(
-    [
-        ("front_end", pa.string()),
-        ("first_us", pa.int64()),
-        ("last_us", pa.int64()),
-        ("slice", pa.int64()),
-        ("event", pa.string()),
-        ("requests", pa.int64()),
-        ("latency_us", pa.int64()),
-        ("busy_us", pa.int64()),
-    ]
-)
-SCHEMAS: Final[Mapping[str, Any]] = {
-    "times": _TIMES,
-    "outcomes": _OUTCOMES,
-    "presences": _PRESENCES,
-    "front_ends": _FRONT_ENDS,
+_TEXTS: Final = ("kind", "place", "stream", "queue", "client", "front_end", "event")
+"""The columns of text; all others are whole numbers."""
+COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "times": ("kind", "place", "stream", "bin", "count", "independent", "sum_us"),
+    "outcomes": ("queue", "settled", "failed", "leased", "first_us", "last_us"),
+    "presences": ("queue", "client", "messages", "first_us", "last_us"),
+    "front_ends": (
+        *("front_end", "first_us", "last_us", "slice", "event"),
+        *("requests", "latency_us", "busy_us"),
+    ),
 }
-"""The schemas by table."""
+"""The columns of each table."""
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "times": ("kind", "place", "stream", "bin"),
     "outcomes": ("queue",),
@@ -80,10 +43,15 @@ class Observed(Struct, frozen=True):
     engine: str
 
     @classmethod
-    def of(cls, table: Callable[[str], Any], **told: Any) -> "Observed":
-        """Collects the tables; their rows may be in any order."""
+    def of(cls, table: Callable[[str], Any], **counts: Any) -> "Observed":
+        """Collects the tables, whose rows may be in any order; `counts` are the other fields."""
         tables = {}
-        for name, schema in SCHEMAS.items():
+        for name, columns in COLUMNS.items():
             order = [(column, "ascending") for column in KEYS[name]]
-            tables[name] = table(name).cast(schema).sort_by(order).combine_chunks()
-        return cls(tables, **told)
+            found = table(name).select(columns).cast(_schema(columns))
+            tables[name] = found.sort_by(order).combine_chunks()
+        return cls(tables, **counts)
+
+
+def _schema(columns: Iterable[str]) -> pa.Schema:
+    return pa.schema([(each, pa.string() if each in _TEXTS else pa.int64()) for each in columns])

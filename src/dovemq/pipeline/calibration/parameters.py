@@ -6,7 +6,7 @@ next message. `work` is the part until the settle. A delivery failed if the mess
 or redriven instead of being settled; open deliveries are not counted.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -27,7 +27,7 @@ from dovemq.models.checks import Floats
 from dovemq.models.estimates import CONFIDENCE, Estimate, Parameter
 from dovemq.pipeline.calibration.observed import SLICES, Observed
 
-DELIVERIES_TOLD_MAX: Final = 20
+DELIVERIES_SHOWN_MAX: Final = 20
 """The last entry of the distribution stands for all further deliveries."""
 
 ANSWERED: Final = ("sent", "settled")
@@ -168,9 +168,9 @@ def _queue(
         rate_of(service, confidence),
         scv_of(service, confidence),
         fits(service),
-        _seconds(mean_of(sample("work"), confidence)),
+        _mapped(mean_of(sample("work"), confidence), lambda time_us: time_us / SECOND_US),
         share_of(row["failed"], ended, confidence),
-        _retries(deliveries, confidence),
+        _mapped(mean_of(deliveries, confidence), lambda count: count - 1.0),
         _distribution(deliveries),
         _most_together(served),
         len(served),
@@ -185,33 +185,22 @@ def _stream(sample: TimeSample, confidence: float) -> Stream:
     return Stream(rate_of(sample, confidence), scv_of(sample, confidence), fits(sample))
 
 
-def _seconds(parameter: Parameter | None) -> Parameter | None:
-    if parameter is None:
+def _mapped(mean: Parameter | None, change: Callable[[float], float]) -> Parameter | None:
+    if mean is None:
         return None
-    value, low, high = (
-        each / SECOND_US for each in (parameter.value, parameter.low, parameter.high)
-    )
-    return Parameter(value, low, high, parameter.samples, parameter.error)
+    value, low, high = map(change, (mean.value, mean.low, mean.high))
+    return Parameter(value, low, high, mean.samples, mean.error)
 
 
 def _mean_seconds(sample: TimeSample) -> float | None:
     return sample.total_us / sample.size / SECOND_US if sample.size else None
 
 
-def _retries(deliveries: TimeSample, confidence: float) -> Parameter | None:
-    """Returns the mean number of deliveries after the first."""
-    mean = mean_of(deliveries, confidence)
-    if mean is None:
-        return None
-    value, low, high = (each - 1.0 for each in (mean.value, mean.low, mean.high))
-    return Parameter(value, low, high, mean.samples, mean.error)
-
-
 def _distribution(deliveries: TimeSample) -> tuple[int, ...]:
     """Counts messages by delivery; bins of small numbers have one value each."""
     if not deliveries.size:
         return ()
-    numbers = np.minimum(deliveries.bins, DELIVERIES_TOLD_MAX)
+    numbers = np.minimum(deliveries.bins, DELIVERIES_SHOWN_MAX)
     return tuple(np.bincount(numbers, deliveries.counts).astype(int).tolist()[1:])
 
 

@@ -1,4 +1,4 @@
-"""A trace observed by Spark, here or on a cluster."""
+"""Observes a trace with Spark, on this machine or on a cluster."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def observations(events: "DataFrame") -> "Iterator[dict[str, DataFrame]]":
-    """Tables of times, outcomes, clients and front ends, by name.
+    """Yields the tables of times, outcomes, clients and front ends, by name.
 
-    Their size depends on queues, clients and bins of time, not on the number of rows. What they
-    share is persisted until the end.
+    Their size depends on queues, clients and bins of time, not on the number of rows. Shared
+    DataFrames are persisted until the end.
     """
     valid = valid_events(events)
     steps = transforms.steps(valid).persist()

@@ -1,7 +1,7 @@
-"""Events to what calibration observes, as transforms of DataFrames; DuckDB has SQL of its own.
+"""Turns events into the tables that calibration needs, with Spark; DuckDB has SQL of its own.
 
-What happened before or after a row of the same queue, client or front end is looked for within a
-second, and in a small table of seconds: so no task has to hold all rows of a busy one.
+The row before or after another one of the same queue, client or front end is searched within its
+second, and then in a small table of seconds, so that no task has to hold all rows of a busy one.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql.window import WindowSpec
 
 Kind: TypeAlias = tuple[str, str, str, str]
-"""Its name, and in SQL: its stream, its time where a row tells one, and how often that counts."""
+"""The name of a kind of time, and in SQL: the stream, the time or null, and its weight."""
 _ARRIVALS: Final[tuple[Kind, ...]] = (
     ("arrival", "''", "CASE WHEN job_type IS NULL THEN since_us END", "1"),
     ("job_arrival", "job_type", "CASE WHEN job_type IS NOT NULL THEN since_us END", "1"),
@@ -80,7 +80,7 @@ def _beside_seconds(
     edge: "Column",
     found: "Callable[[Column, WindowSpec], Column]",
 ) -> "DataFrame":
-    """Rows with their `second`, and what is `found` for it among the edges of other seconds."""
+    """Adds the `second` of each row, and `beyond`, which `found` takes from other seconds."""
     placed = rows.withColumn("second", F.expr(f"{time} DIV {SECOND_US}"))
     edges = placed.groupBy(*keys, "second").agg(edge.alias("edge"))
     own = Window.partitionBy(*keys).orderBy("second")
@@ -110,14 +110,10 @@ def times(
     )
     bounded_us = F.least(F.greatest("time_us", F.lit(0)), F.lit(TIME_US_MAX))
     binned = together.where("time_us IS NOT NULL").withColumn("bounded_us", bounded_us)
-    return (
-        binned.groupBy("kind", "place", "stream", _bin(F.col("bounded_us")).alias("bin"))
-        .agg(
-            F.sum("times").alias("count"),
-            F.count("*").alias("independent"),
-            F.sum(F.col("times") * F.col("bounded_us")).alias("sum_us"),
-        )
-        .select("kind", "place", "stream", "bin", "count", "independent", "sum_us")
+    return binned.groupBy("kind", "place", "stream", _bin(F.col("bounded_us")).alias("bin")).agg(
+        F.sum("times").alias("count"),
+        F.count("*").alias("independent"),
+        F.sum(F.col("times") * F.col("bounded_us")).alias("sum_us"),
     )
 
 
@@ -132,7 +128,7 @@ def _sends(events: "DataFrame") -> "DataFrame":
 
 
 def _gaps(sent: "DataFrame", keys: Sequence[str]) -> "DataFrame":
-    """Time since the send before, of the same keys."""
+    """Returns the time since the previous send with the same keys."""
     placed = _beside_seconds(
         sent, keys, "moment_us", F.max("moment_us"), lambda last, own: F.lag(last).over(own)
     )
@@ -142,19 +138,13 @@ def _gaps(sent: "DataFrame", keys: Sequence[str]) -> "DataFrame":
 
 
 def _kinds(rows: "DataFrame", place: str, kinds: "Sequence[Kind]") -> "DataFrame":
-    """Each row once for each kind of time that it tells."""
-    each = F.array(*(F.struct(F.lit(kind).alias("kind"), *_told(*rest)) for kind, *rest in kinds))
-    return rows.select(F.col(place).alias("place"), F.inline(each)).select(
-        "kind", "place", "stream", "time_us", "times"
+    """Returns each row once for each kind of time that it has."""
+    each = ", ".join(
+        f"struct('{kind}' AS kind, {stream} AS stream, CAST({time_us} AS BIGINT) AS time_us, "
+        f"CAST({times} AS BIGINT) AS times)"
+        for kind, stream, time_us, times in kinds
     )
-
-
-def _told(stream: str, time_us: str, times: str) -> "tuple[Column, Column, Column]":
-    return (
-        F.expr(stream).alias("stream"),
-        F.expr(time_us).cast("bigint").alias("time_us"),
-        F.expr(times).cast("bigint").alias("times"),
-    )
+    return rows.select(F.col(place).alias("place"), F.expr(f"inline(array({each}))"))
 
 
 def _bin(time_us: "Column") -> "Column":
@@ -168,28 +158,20 @@ def _bin(time_us: "Column") -> "Column":
 def outcomes(steps: "DataFrame") -> "DataFrame":
     leased = F.col("event") == "leased"
     own = (F.col("next_event") == "settled") & (F.col("next_count") == F.col("receive_count"))
-    return (
-        steps.groupBy("queue")
-        .agg(
-            F.count_if(leased & own).alias("settled"),
-            F.count_if(leased & F.col("next_event").isin("leased", "redriven")).alias("failed"),
-            F.count_if(leased).alias("leased"),
-            F.min("moment_us").alias("first_us"),
-            F.max("moment_us").alias("last_us"),
-        )
-        .select("queue", "settled", "failed", "leased", "first_us", "last_us")
+    return steps.groupBy("queue").agg(
+        F.count_if(leased & own).alias("settled"),
+        F.count_if(leased & F.col("next_event").isin("leased", "redriven")).alias("failed"),
+        F.count_if(leased).alias("leased"),
+        F.min("moment_us").alias("first_us"),
+        F.max("moment_us").alias("last_us"),
     )
 
 
 def presences(visits: "DataFrame") -> "DataFrame":
-    return (
-        visits.groupBy("queue", "client")
-        .agg(
-            F.sum("messages").alias("messages"),
-            F.min("asked_us").alias("first_us"),
-            F.max(F.coalesce("asked_next_us", "answered_us")).alias("last_us"),
-        )
-        .select("queue", "client", "messages", "first_us", "last_us")
+    return visits.groupBy("queue", "client").agg(
+        F.sum("messages").alias("messages"),
+        F.min("asked_us").alias("first_us"),
+        F.max(F.coalesce("asked_next_us", "answered_us")).alias("last_us"),
     )
 
 
@@ -216,21 +198,9 @@ def front_ends(requests: "DataFrame") -> "DataFrame":
     )
     place = f"(began_us - first_us) * {SLICES} DIV (last_us - first_us + 1)"
     busy_us = F.greatest(F.lit(0), F.expr("answered_us - greatest(began_us, busy_until_us)"))
-    return (
-        ordered.groupBy("front_end", "first_us", "last_us", F.expr(place).alias("slice"), "event")
-        .agg(
-            F.count("*").alias("requests"),
-            F.sum("latency_us").alias("latency_us"),
-            F.sum(busy_us).alias("busy_us"),
-        )
-        .select(
-            "front_end",
-            "first_us",
-            "last_us",
-            "slice",
-            "event",
-            "requests",
-            "latency_us",
-            "busy_us",
-        )
+    keys = ("front_end", "first_us", "last_us", F.expr(place).alias("slice"), "event")
+    return ordered.groupBy(*keys).agg(
+        F.count("*").alias("requests"),
+        F.sum("latency_us").alias("latency_us"),
+        F.sum(busy_us).alias("busy_us"),
     )

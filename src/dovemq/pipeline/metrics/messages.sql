@@ -10,7 +10,7 @@ leases AS (
     SELECT queue, message_id, moment_us AS leased_us, front_end, receive_seq, sender, send_seq
     FROM events
     WHERE event = 'leased'
-    -- Equal times are told apart by the front end and its own count of leases.
+    -- Equal times are ordered by the front end and its own count of leases.
     QUALIFY row_number() OVER (
         PARTITION BY queue, message_id ORDER BY moment_us, front_end, receive_seq
     ) = 1

@@ -30,8 +30,8 @@ class ColumnSet:
         pairs = zip(self.named().values(), other.named().values(), strict=True)
         return type(self)(*(np.concatenate(pair) for pair in pairs))
 
-    def named(self) -> dict[str, NDArray[Any]]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+    def named(self, prefix: str = "") -> dict[str, NDArray[Any]]:
+        return {prefix + each.name: getattr(self, each.name) for each in fields(self)}
 
     @classmethod
     def none(cls) -> Self:
@@ -76,10 +76,6 @@ class RememberedMessages(ColumnSet):
     sent: Flags = field(metadata={"of": np.bool_})
     received: Flags = field(metadata={"of": np.bool_})
     intact: Flags = field(metadata={"of": np.bool_})
-
-
-def prefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    return {prefix + name: array for name, array in arrays.items()}
 
 
 def to_blob(arrays: Mapping[str, NDArray[Any]]) -> bytes:

@@ -16,30 +16,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dovemq.pipeline.durable import locked, write_durably
-from dovemq.pipeline.errors import PipelineError
+from dovemq.pipeline.errors import FolderUnfit, PipelineError
 from dovemq.pipeline.monitor.figures import TABLE
 from dovemq.pipeline.monitor.watch import Bounds
-
-
-class PlaceTaken(PipelineError):
-    def __init__(self, directory: Path) -> None:
-        super().__init__(
-            f"{directory} is used by another monitor: stop it, or name another by --out"
-        )
-        self.directory = directory
-
-
-class PlaceUnfit(PipelineError):
-    def __init__(self, directory: Path, found: str) -> None:
-        super().__init__(f"{directory}: {found}; start in another directory, named by --out")
-        self.directory = directory
-        self.found = found
 
 
 class MonitorFailed(PipelineError):
     def __init__(self, found: str) -> None:
         super().__init__(f"the monitor has stopped: {found}; start it again to continue")
-        self.found = found
 
 
 STATES_KEPT: Final = 2
@@ -70,7 +54,7 @@ class MonitorDirectory:
         """Locks the directory for one process, and checks that its terms are the same as before."""
         for folder in (self._states, self._figures):
             folder.mkdir(parents=True, exist_ok=True)
-        with locked(self.directory, PlaceTaken(self.directory)):
+        with locked(self.directory):
             self._agree(terms)
             yield
 
@@ -82,9 +66,9 @@ class MonitorDirectory:
         try:
             begun = msgspec.json.decode(file.read_bytes(), type=Terms)
         except msgspec.DecodeError:
-            raise PlaceUnfit(self.directory, f"{file.name} cannot be read") from None
+            raise FolderUnfit(self.directory, f"{file.name} cannot be read") from None
         if begun != terms:
-            raise PlaceUnfit(self.directory, f"it was started with {_terms_text(begun)}")
+            raise FolderUnfit(self.directory, f"it was started with {_terms_text(begun)}")
 
     def state(self, batch: int) -> Path:
         return self._states / f"{batch:09d}"
@@ -97,7 +81,7 @@ class MonitorDirectory:
         if batch == 0:
             return None
         if not self.has_state(batch - 1):
-            raise PlaceUnfit(self.directory, f"the state after batch {batch - 1} is gone")
+            raise FolderUnfit(self.directory, f"the state after batch {batch - 1} is gone")
         return self.state(batch - 1)
 
     def rows_of(self, state: Path | None, columns: Sequence[str]) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """The figures of a monitor for each queue and batch: names, columns and rates."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any, Final
 
 import pyarrow as pa
@@ -50,13 +51,5 @@ TABLE: Final = pa.schema(
 
 def with_rates(batch: int, counts: Mapping[str, Any]) -> dict[str, Any]:
     """Turns a row of `STATE` into a row of `TABLE`."""
-    rates = Consistency(
-        messages=counts["messages"],
-        duplicates=counts["duplicates"],
-        absent=counts["absent"],
-        corrupted=counts["corrupted"],
-        ordered=counts["ordered"],
-        out_of_order=counts["out_of_order"],
-        displacement=counts["displacement"],
-    ).rates
-    return {"batch": batch, **counts, **rates}
+    found = Consistency(*(counts[field.name] for field in fields(Consistency)))
+    return {"batch": batch, **counts, **found.rates}

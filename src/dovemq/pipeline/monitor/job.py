@@ -68,8 +68,7 @@ def _advance(bounds: Bounds, watermark_us: int) -> Callable[[Any, Any], Any]:
         known = states.num_rows > 0
         queue = (states if known else rows)[QUEUE][0].as_py()
         watch = QueueWatch.resumed(states[KEPT][0].as_py(), bounds) if known else QueueWatch(bounds)
-        told, settled = _columns(rows)
-        watch.add(told, settled, watermark_us)
+        watch.add(*_columns(rows), watermark_us)
         state = {QUEUE: queue, **watch.figures(), KEPT: watch.kept()}
         return pa.Table.from_pylist([state], STATE)
 
@@ -80,9 +79,9 @@ def _columns(rows: Any) -> tuple[MonitoredRows, int]:
     """Returns the sends and leases, and the number of settles."""
     arrays = {name: rows[name].to_numpy() for name in rows.column_names if name != QUEUE}
     arrays["front_end"] = arrays["front_end"].astype(np.str_)
-    told = arrays["kind"] != _SETTLED
-    kept = {name: array[told] for name, array in arrays.items()}
-    return MonitoredRows.of(kept), int(np.count_nonzero(~told))
+    is_settle = arrays["kind"] == _SETTLED
+    kept = {name: array[~is_settle] for name, array in arrays.items()}
+    return MonitoredRows.of(kept), int(np.count_nonzero(is_settle))
 
 
 LOOK_SECONDS: Final = 1
@@ -105,7 +104,7 @@ class Batch:
 
 
 class Monitor:
-    """The query and its handler. `told` is called after the figures of a batch are kept.
+    """The query and its handler. `on_batch` is called after the figures of a batch are kept.
 
     After a crash it may be called again for the same batch.
     """
@@ -116,13 +115,13 @@ class Monitor:
         place: MonitorDirectory,
         bounds: Bounds,
         files_max: int,
-        told: Callable[[Batch], None],
+        on_batch: Callable[[Batch], None],
     ) -> None:
         self._traces = traces
         self._place = place
         self._bounds = bounds
         self._files_max = files_max
-        self._told = told
+        self._on_batch = on_batch
         self._one_batch = threading.Lock()
         self._stopping = False
 
@@ -165,7 +164,7 @@ class Monitor:
         rows = place.rows_of(place.state(number), [QUEUE, *COUNTS])
         figures = [with_rates(number, row) for row in sorted(rows, key=itemgetter(QUEUE))]
         place.write_figures(number, figures)
-        self._told(Batch(number, summary["rows"], summary["quarantined"], figures))
+        self._on_batch(Batch(number, summary["rows"], summary["quarantined"], figures))
         place.forget_before(number)
 
 

@@ -133,6 +133,6 @@ class _Lives:
         found[self._remembered] = getattr(self._messages, flag)[places]
         return found
 
-    def _of_start(self, remembered: Integers, told: Integers) -> Integers:
-        found: Integers = np.concatenate((remembered, told))[self._order[self._starts]]
+    def _of_start(self, remembered: Integers, new: Integers) -> Integers:
+        found: Integers = np.concatenate((remembered, new))[self._order[self._starts]]
         return found

@@ -12,13 +12,9 @@ import msgspec
 import numpy as np
 
 from dovemq.models.consistency import Consistency
-from dovemq.pipeline.monitor.columns import (
-    MonitoredRows,
-    RememberedMessages,
-    of_blob,
-    prefixed,
-    to_blob,
-)
+from dovemq.models.consistency.columns import Flags
+from dovemq.pipeline.monitor.columns import MonitoredRows, RememberedMessages, of_blob, to_blob
+from dovemq.pipeline.monitor.figures import COUNTS
 from dovemq.pipeline.monitor.memory import fates, update
 from dovemq.pipeline.monitor.streams import Streams
 
@@ -38,12 +34,13 @@ class Bounds(msgspec.Struct, frozen=True):
 
 
 class _Head(msgspec.Struct):
-    """The part of the state that is not columns; rows up to `told_us` were counted in order."""
+    """The part of the state that is not columns; rows up to `counted_us` were counted in order."""
 
     counts: dict[str, int] = {}
     first_us: int = EVER_US
     last_us: int = _NEVER_US
-    told_us: int = _NEVER_US
+    counted_us: int = msgspec.field(default=_NEVER_US, name="told_us")
+    """Has the name that states on disk have."""
     ended: tuple[int, ...] = astuple(Consistency())
 
 
@@ -63,48 +60,39 @@ class QueueWatch:
         if len(rows):
             head.first_us = min(head.first_us, int(rows.moment_us.min()))
             head.last_us = max(head.last_us, int(rows.moment_us.max()))
-        late = rows.moment_us <= head.told_us
+        late = rows.moment_us <= head.counted_us
         if late.any():
             self._counts["late"] += int(np.count_nonzero(late))
-            self._tell(rows.picked(late).in_order(), ordered=False)
+            self._count(rows.picked(late).in_order(), ordered=False)
             rows = rows.picked(~late)
         self._pending = self._pending.followed_by(rows).in_order()
         due = self._due(watermark_us)
         if len(due):
             self._forget_silent(int(due.moment_us[0]))
-        self._tell(due, ordered=True)
+        self._count(due, ordered=True)
         self._forget_beyond(self._bounds.messages_max)
         self._streams.keep(self._messages)
 
     def figures(self) -> dict[str, int]:
         """Returns the figures as if the trace ended here: waiting rows are counted in a copy."""
         ended = QueueWatch.resumed(self.kept(), self._bounds)
-        ended._tell(ended._pending, ordered=True)
+        ended._count(ended._pending, ordered=True)
         messages, order = ended._messages, ended._streams.result()
         counts = ended._counts + fates(messages)
         open_now = int(np.count_nonzero(messages.sent & ~messages.received))
         placed = self._head.last_us > _NEVER_US
-        return {
+        return {name: counts[name] for name in COUNTS} | {
             "first_us": self._head.first_us if placed else 0,
             "last_us": self._head.last_us if placed else 0,
-            "watermark_us": self._head.told_us,
-            "sent": counts["sent"],
-            "messages": counts["messages"],
-            "receives": counts["receives"],
-            "received": counts["received"],
-            "settled": counts["settled"],
+            "watermark_us": self._head.counted_us,
             "duplicates": counts["receives"] - counts["received"],
             "absent": counts["absent"] - open_now,
-            "corrupted": counts["corrupted"],
-            "unsent": counts["unsent"],
             "open": open_now,
             "ordered": order.ordered,
             "unordered": counts["received"] - order.ordered,
             "renumbered": len(ended._streams.renumbered),
             "out_of_order": order.out_of_order,
             "displacement": order.displacement,
-            "late": counts["late"],
-            "forgotten": counts["forgotten"],
             "remembered": len(self._messages),
             "pending": len(self._pending),
         }
@@ -112,8 +100,8 @@ class QueueWatch:
     def kept(self) -> bytes:
         self._head.counts, self._head.ended = self._counts, astuple(self._streams.ended)
         head = np.frombuffer(msgspec.json.encode(self._head), np.uint8)
-        pending = prefixed("pending.", self._pending.named())
-        messages = prefixed("messages.", self._messages.named())
+        pending = self._pending.named("pending.")
+        messages = self._messages.named("messages.")
         return to_blob({"head": head, **pending, **messages, **self._streams.kept()})
 
     @classmethod
@@ -131,28 +119,30 @@ class QueueWatch:
         """Returns the rows that the watermark has passed, and those beyond the bound of waiting
         rows."""
         pending, most = self._pending, self._bounds.messages_max
-        until_us = max(watermark_us, self._head.told_us)
+        until_us = max(watermark_us, self._head.counted_us)
         if len(pending) > most:
             until_us = max(until_us, int(pending.moment_us[-1 - most]))
         due = int(np.searchsorted(pending.moment_us, until_us, "right"))
-        self._head.told_us = until_us
+        self._head.counted_us = until_us
         self._pending = pending.picked(slice(due, None))
         return pending.picked(slice(due))
 
-    def _tell(self, rows: MonitoredRows, *, ordered: bool) -> None:
-        told = update(self._messages, rows, self._bounds.horizon_us, self._head.told_us)
-        self._messages = told.messages
-        self._counts.update(told.counts)
+    def _count(self, rows: MonitoredRows, *, ordered: bool) -> None:
+        firsts = rows.picked(self._update(rows, self._head.counted_us))
         if ordered:
-            firsts = rows.picked(told.firsts)
             self._streams.add(firsts.stream, firsts.seq)
 
     def _forget_silent(self, now_us: int) -> None:
         """Forgets old messages first, because a sender that was silent may number from 1 again."""
-        told = update(self._messages, MonitoredRows.none(), self._bounds.horizon_us, now_us)
-        self._messages = told.messages
-        self._counts.update(told.counts)
+        self._update(MonitoredRows.none(), now_us)
         self._streams.keep(self._messages)
+
+    def _update(self, rows: MonitoredRows, now_us: int) -> Flags:
+        """Returns which of the rows are the first lease of a message."""
+        updated = update(self._messages, rows, self._bounds.horizon_us, now_us)
+        self._messages = updated.messages
+        self._counts.update(updated.counts)
+        return updated.firsts
 
     def _forget_beyond(self, messages_max: int) -> None:
         """Forgets the oldest messages beyond the bound, whose outcome is not known."""

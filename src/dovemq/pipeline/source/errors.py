@@ -24,7 +24,6 @@ class OptionRefused(PipelineError):
 
     def __init__(self, name: str, found: str) -> None:
         super().__init__(f"option {name} {found}")
-        self.name = name
 
 
 class ColumnsRefused(PipelineError):
@@ -37,8 +36,6 @@ class QueueFailed(PipelineError):
 
     def __init__(self, queue: str, endpoint_url: str, error: ClientError) -> None:
         super().__init__(f"queue {queue} at {endpoint_url} {_finding(error, endpoint_url)}")
-        self.queue = queue
-        self.endpoint_url = endpoint_url
 
 
 class StagingBusy(PipelineError):
@@ -70,8 +67,6 @@ class RowsRefused(PipelineError):
         super().__init__(
             f"{queue} refused rows of partition {partition}: {'; '.join(reasons)}{others}"
         )
-        self.queue = queue
-        self.partition = partition
 
 
 def _finding(error: ClientError, endpoint_url: str) -> str:

@@ -33,14 +33,14 @@ class Keeper:
         client: SqsClient,
         queue_url: str,
         staging: Staging,
-        pace: ReceiveOptions,
+        options: ReceiveOptions,
         clock: Clock,
         pause: Pause = asyncio.sleep,
     ) -> None:
         self._client = client
         self._queue_url = queue_url
         self.staging = staging
-        self._pace = pace
+        self._options = options
         self._clock = clock
         self._pause = pause
         self._requests = asyncio.Semaphore(REQUESTS_MAX)
@@ -56,9 +56,6 @@ class Keeper:
         state = self.staging.state
         return Promise(state.staging, state.settled)
 
-    def check(self, promise: Promise) -> None:
-        self.staging.check(promise)
-
     async def allow_present(self) -> None:
         """Limits all further promises to the messages that are visible now."""
         self._allowed = await self._look()
@@ -69,7 +66,7 @@ class Keeper:
 
         Slots that are filled already are offered again, because their query has not read them.
         """
-        self.check(start)
+        self.staging.check(start)
         await self.finish(start)
         epoch = start.epoch + 1
         filled = [entry.slot + 1 for entry in self.staging.epoch.refresh()]
@@ -82,7 +79,7 @@ class Keeper:
         self._promised = epoch
         # More tasks than needed would wait for more messages.
         needed = math.ceil(min(count_max, self._visible) / limits.RECEIVE_COUNT.most)
-        return Promise(start.staging, epoch, min(self._pace.receivers, needed), count_max)
+        return Promise(start.staging, epoch, min(self._options.receivers, needed), count_max)
 
     async def finish_staged(self) -> bool:
         """Settles what a drain has staged. Returns False if nothing was staged."""
@@ -121,7 +118,7 @@ class Keeper:
     async def keep_leases(self) -> None:
         """Extends leases until it is cancelled, also after failures."""
         while True:
-            await self._pause(self._pace.heartbeat_seconds)
+            await self._pause(self._options.heartbeat_seconds)
             try:
                 await self.beat()
             except Exception:
@@ -162,7 +159,7 @@ class Keeper:
 
     async def _wait_for_messages(self) -> bool:
         """A run over the available messages does not wait."""
-        seconds = 0 if self._allowed is not None else self._pace.wait_seconds
+        seconds = 0 if self._allowed is not None else self._options.wait_seconds
         for _ in range(math.ceil(seconds / LOOK_SECONDS)):
             if await self._look():
                 return True
@@ -197,7 +194,7 @@ class Keeper:
     async def _extend(self, receipts: Sequence[str]) -> int:
         async with self._requests:
             answer = await self._client.extend_batch(
-                self._queue_url, receipts, self._pace.lease_seconds
+                self._queue_url, receipts, self._options.lease_seconds
             )
         return len(answer.successful)
 

@@ -87,6 +87,7 @@ PEEK: Final = "peek"
 DRAIN: Final = "drain"
 MESSAGES: Final = Range(1, 100_000)
 """Messages of an epoch: fewer than can be leased from a queue at once."""
+PEEKED: Final = Range(1, 10**9)
 BYTES: Final = Range(1 << 20, 1 << 30)
 LEASE_SECONDS: Final = Range(1, limits.LEASE_MS.most // limits.SECOND_MS)
 CONCURRENT: Final = Range(1, 32)
@@ -106,7 +107,7 @@ _KNOWN: Final = frozenset(name.lower() for name in OPTIONS) | _OF_SPARK
 
 
 class ReceiveOptions(Struct, frozen=True):
-    """How many messages are received, and how long they are leased."""
+    """The number of messages to receive at a time, and the times of their leases."""
 
     count_max: int = 10_000
     bytes_max: int = 64 << 20
@@ -145,16 +146,16 @@ def server_of(
     )
 
 
-def pace_of(options: Mapping[str, str]) -> ReceiveOptions:
-    lease = _whole(options, "leaseSeconds", 120, LEASE_SECONDS)
+def receive_options(options: Mapping[str, str]) -> ReceiveOptions:
+    lease = whole(options, "leaseSeconds", 120, LEASE_SECONDS)
     return ReceiveOptions(
-        _whole(options, "maxMessagesPerBatch", 10_000, MESSAGES),
-        _whole(options, "maxBytesPerBatch", 64 << 20, BYTES),
+        whole(options, "maxMessagesPerBatch", 10_000, MESSAGES),
+        whole(options, "maxBytesPerBatch", 64 << 20, BYTES),
         lease,
-        _whole(options, "heartbeatSeconds", 0, Range(0, LEASE_SECONDS.most)) or lease / 3,
-        _whole(options, "waitSeconds", 1, Range(0, limits.WAIT_MS.most // limits.SECOND_MS)),
-        _whole(options, "receivers", 1, TASKS),
-        _whole(options, "receives", 8, CONCURRENT),
+        whole(options, "heartbeatSeconds", 0, Range(0, LEASE_SECONDS.most)) or lease / 3,
+        whole(options, "waitSeconds", 1, Range(0, limits.WAIT_MS.most // limits.SECOND_MS)),
+        whole(options, "receivers", 1, TASKS),
+        whole(options, "receives", 8, CONCURRENT),
     )
 
 
@@ -174,19 +175,7 @@ def mode_of(options: Mapping[str, str]) -> str:
     return mode
 
 
-def peeked_max(options: Mapping[str, str]) -> int:
-    return _whole(options, "maxMessages", MESSAGES.most, Range(1, 10**9))
-
-
-def readers_of(options: Mapping[str, str]) -> int:
-    return _whole(options, "readers", 4, TASKS)
-
-
-def senders_of(options: Mapping[str, str]) -> int:
-    return _whole(options, "senders", 8, CONCURRENT)
-
-
-def _whole(options: Mapping[str, str], name: str, default: int, allowed: Range) -> int:
+def whole(options: Mapping[str, str], name: str, default: int, allowed: Range) -> int:
     given = options.get(name)
     if given is None:
         return default

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -25,9 +26,9 @@ from dovemq.pipeline.source.options import (
     queue_key,
     queue_url,
 )
-from dovemq.pipeline.source.peeking import SequenceRange, peeked, spans
+from dovemq.pipeline.source.peeking import peeked, spans
 from dovemq.pipeline.source.slots import read_slot
-from dovemq.pipeline.source.staging import Promise, Slot, Staging
+from dovemq.pipeline.source.staging import Promise, Staging
 from dovemq.system.clock import SystemClock
 
 T = TypeVar("T")
@@ -36,14 +37,14 @@ T = TypeVar("T")
 class Driver:
     """Spark ends the process without notice, so nothing relies on `close`."""
 
-    def __init__(self, server: QueueServer, location: str, pace: ReceiveOptions) -> None:
+    def __init__(self, server: QueueServer, location: str, options: ReceiveOptions) -> None:
         self._server = server
         self._open = contextlib.ExitStack()
         try:
             place = staging_folder(location)
             self._open.callback(place.close)
             self._thread, client = self._open.enter_context(server.connected())
-            self.keeper = self.run(_keeper(server, client, place, pace))
+            self.keeper = self.run(_keeper(server, client, place, options))
             self._beating = self.run(_started(self.keeper, place))
         except BaseException:
             self.close()
@@ -58,11 +59,11 @@ class Driver:
 
 
 async def _keeper(
-    server: QueueServer, client: SqsClient, place: StagingFolder, pace: ReceiveOptions
+    server: QueueServer, client: SqsClient, place: StagingFolder, options: ReceiveOptions
 ) -> Keeper:
     url = await queue_url(client, server.queue)
     staging = await asyncio.to_thread(Staging, place, queue_key(url))
-    return Keeper(client, url, staging, pace, SystemClock())
+    return Keeper(client, url, staging, options, SystemClock())
 
 
 async def _started(keeper: Keeper, place: StagingFolder) -> "list[asyncio.Task[None]]":
@@ -83,33 +84,20 @@ async def _keep_claim(place: StagingFolder) -> None:
 Offset = dict[str, Any]
 
 
-class SlotPart(InputPartition):
-    """One slot. For a plain InputPartition, which Spark makes if none was planned, nothing is
-    read."""
-
-    def __init__(self, slot: Slot) -> None:
-        self.slot = slot
-
-
-class SpanPart(InputPartition):
-    def __init__(self, span: SequenceRange) -> None:
-        self.span = span
-
-
 class ReadPlan(NamedTuple):
     server: QueueServer
     location: str
-    pace: ReceiveOptions
+    options: ReceiveOptions
     columns: list[str]
 
     def driver(self) -> Driver:
-        return Driver(self.server, self.location, self.pace)
+        return Driver(self.server, self.location, self.options)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        if isinstance(partition, SlotPart):
-            yield from read_slot(
-                self.server, self.location, self.pace, partition.slot, self.columns
-            )
+        """Reads a slot; if none was planned, Spark asks for a partition without a value."""
+        slot = partition.value
+        if slot is not None:
+            yield from read_slot(self.server, self.location, self.options, slot, self.columns)
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -123,7 +111,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return msgspec.structs.asdict(self._driver.keeper.settled)
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        return ReadMaxRows(self._plan.pace.count_max)
+        return ReadMaxRows(self._plan.options.count_max)
 
     def prepareForTriggerAvailableNow(self) -> None:
         self._driver.run(self._driver.keeper.allow_present())
@@ -138,8 +126,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         # A repeated batch starts here, and its leases must be extended from now on.
-        self._driver.keeper.check(_promise(end))
-        return [SlotPart(slot) for slot in _promise(end).shares()] if start != end else []
+        self._driver.keeper.staging.check(_promise(end))
+        return _slots(_promise(end)) if start != end else []
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return self._plan.read(partition)
@@ -163,31 +151,32 @@ class DrainReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         with closing(self._plan.driver()) as driver:
             start = driver.keeper.settled
-            end = driver.run(driver.keeper.offer(start, self._plan.pace.count_max))
-        return [SlotPart(slot) for slot in end.shares()] if end != start else []
+            end = driver.run(driver.keeper.offer(start, self._plan.options.count_max))
+        return _slots(end) if end != start else []
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return self._plan.read(partition)
 
 
+@dataclass
 class PeekReader(DataSourceReader):
-    """The messages in the queue, leased or not, read through the admin API."""
+    """Reads the messages in the queue, leased or not, through the admin API."""
 
-    def __init__(
-        self, server: QueueServer, count_max: int, readers: int, columns: list[str]
-    ) -> None:
-        self._server = server
-        self._count_max = count_max
-        self._readers = readers
-        self._columns = columns
+    server: QueueServer
+    count_max: int
+    readers: int
+    columns: list[str]
 
     def partitions(self) -> Sequence[InputPartition]:
-        return [SpanPart(span) for span in spans(self._server, self._count_max, self._readers)]
+        return list(map(InputPartition, spans(self.server, self.count_max, self.readers)))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        if isinstance(partition, SpanPart):
-            for batch in peeked(self._server, partition.span):
-                yield batch.select(self._columns)
+        for batch in peeked(self.server, partition.value):
+            yield batch.select(self.columns)
+
+
+def _slots(promise: Promise) -> list[InputPartition]:
+    return list(map(InputPartition, promise.shares()))
 
 
 def _promise(offset: Offset) -> Promise:

@@ -32,11 +32,11 @@ _SENT: Final = "SentTimestamp"
 
 
 def read_slot(
-    server: QueueServer, location: str, pace: ReceiveOptions, slot: Slot, columns: Sequence[str]
+    server: QueueServer, location: str, options: ReceiveOptions, slot: Slot, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     with contextlib.closing(staging_folder(location)) as place:
         with server.connected() as (thread, client):
-            filling = SlotFiller(client, server.queue, place, pace, columns)
+            filling = SlotFiller(client, server.queue, place, options, columns)
             entry = thread.run(filling.filled(slot))
         yield from Epoch(place, slot.epoch).read(entry, columns)
 
@@ -47,14 +47,14 @@ class SlotFiller:
         client: SqsClient,
         queue: str,
         place: StagingFolder,
-        pace: ReceiveOptions,
+        options: ReceiveOptions,
         columns: Sequence[str],
         pause: Pause = asyncio.sleep,
     ) -> None:
         self._client = client
         self._queue = queue
         self._place = place
-        self._pace = pace
+        self._options = options
         self._wish = Wish.of(columns)
         self._pause = pause
 
@@ -66,42 +66,42 @@ class SlotFiller:
         if entry is not None:
             return entry
         url = await queue_url(self._client, self._queue)
-        harvest = SlotContent(self._wish, slot.count_max, self._pace.bytes_max // slot.slots)
+        content = SlotContent(self._wish, slot.count_max, self._options.bytes_max // slot.slots)
         try:
-            await self._receive(url, harvest)
-            entry = epoch.publish(slot.number, harvest.received(), owed)
+            await self._receive(url, content)
+            entry = epoch.publish(slot.number, content.received(), owed)
             # An epoch is marked as settled before its files are removed, so this check finds an
             # entry that took the place of a removed one.
             owed_in(self._place, slot)
         finally:
             if entry is None:
-                await self._release(url, harvest)
+                await self._release(url, content)
         entry = entry or epoch.entry_of(slot.number)
         assert entry is not None, "a slot that was filled stays filled"
         return entry
 
-    async def _receive(self, url: str, harvest: "SlotContent") -> None:
+    async def _receive(self, url: str, content: "SlotContent") -> None:
         """Receives messages. Only the first receive waits, and is repeated if it fails.
 
         Messages received before a failure are kept.
         """
-        seconds = min(GATHER_SECONDS_MAX, self._pace.lease_seconds / 2)
+        seconds = min(GATHER_SECONDS_MAX, self._options.lease_seconds / 2)
         deadline = asyncio.get_running_loop().time() + seconds
-        first = partial(self._draw, url, harvest, self._pace.wait_seconds)
+        first = partial(self._draw, url, content, self._options.wait_seconds)
         if await retried(first, self._pause):
             await asyncio.gather(
-                *(self._draw_on(url, harvest, deadline) for _ in range(self._pace.receives))
+                *(self._draw_on(url, content, deadline) for _ in range(self._options.receives))
             )
 
-    async def _draw_on(self, url: str, harvest: "SlotContent", deadline: float) -> None:
+    async def _draw_on(self, url: str, content: "SlotContent", deadline: float) -> None:
         """Receives until the queue is empty, enough is there, or the time is over."""
         now = asyncio.get_running_loop().time
         with contextlib.suppress(ClientError):
-            while now() < deadline and await self._draw(url, harvest, 0):
+            while now() < deadline and await self._draw(url, content, 0):
                 pass
 
-    async def _draw(self, url: str, harvest: "SlotContent", wait_seconds: int) -> bool:
-        asked = harvest.reserve(limits.RECEIVE_COUNT.most)
+    async def _draw(self, url: str, content: "SlotContent", wait_seconds: int) -> bool:
+        asked = content.reserve(limits.RECEIVE_COUNT.most)
         messages: list[ReceivedMessage] = []
         try:
             if asked:
@@ -109,18 +109,18 @@ class SlotFiller:
                     url,
                     asked,
                     wait_seconds=wait_seconds,
-                    lease_seconds=self._pace.lease_seconds,
+                    lease_seconds=self._options.lease_seconds,
                     names=self._wish.names,
                     attribute_names=self._wish.attribute_names,
                 )
         finally:
-            harvest.take(messages, asked)
+            content.take(messages, asked)
         return bool(messages)
 
-    async def _release(self, url: str, harvest: "SlotContent") -> None:
+    async def _release(self, url: str, content: "SlotContent") -> None:
         """Makes the messages visible again; failures are ignored, because their leases end
         anyway."""
-        for part in batches(harvest.receipts, len):
+        for part in batches(content.receipts, len):
             with contextlib.suppress(ClientError):
                 await self._client.extend_batch(url, part, 0)
 

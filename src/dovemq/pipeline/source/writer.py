@@ -74,36 +74,27 @@ def _fits(name: str, found: DataType) -> bool:
     return isinstance(value, StringType)
 
 
-class Identity:
-    """Deduplication ids by position: a repeated task gives the same row the same id."""
-
-    def __init__(self, run: str, partition: int) -> None:
-        self._prefix = f"{run}/{partition}"
-
-    def of(self, row: int) -> str:
-        return f"{self._prefix}/{row}"
-
-
 def entries(
-    batch: pa.RecordBatch, first_row: int, group_id: str | None, identity: Identity | None
+    batch: pa.RecordBatch, first_row: int, group_id: str | None, task_name: str | None
 ) -> Iterator[SendEntry]:
-    """Yields messages, identified by their row in the partition; `identity` is for FIFO queues."""
+    """Yields messages, identified by their row in the partition.
+
+    On a FIFO queue `task_name` is the first part of their deduplication ids; a repeated task has
+    the same name, so it gives the same row the same id.
+    """
     names = [name for name in batch.schema.names if name in SENT]
     columns = [batch.column(name).to_pylist() for name in names]
     for row, values in enumerate(zip(*columns, strict=True), first_row):
-        told = dict(zip(names, values, strict=True))
-        trace = told.get("trace")
+        given = dict(zip(names, values, strict=True))
+        trace = given.get("trace")
+        deduplication_id = given.get("deduplication_id") or f"{task_name}/{row}"
         yield SendEntry(
-            message_body=told.get("body") or told.get("value"),
-            delay_seconds=told.get("delay_seconds"),
-            message_attributes=_attributes(told.get("attributes")),
-            message_system_attributes=(
-                {_TRACE: AttributeValue("String", trace)} if trace else None
-            ),
-            message_deduplication_id=(
-                (told.get("deduplication_id") or identity.of(row)) if identity else None
-            ),
-            message_group_id=told.get("group_id") or group_id,
+            message_body=given.get("body") or given.get("value"),
+            delay_seconds=given.get("delay_seconds"),
+            message_attributes=_attributes(given.get("attributes")),
+            message_system_attributes={_TRACE: AttributeValue("String", trace)} if trace else None,
+            message_deduplication_id=deduplication_id if task_name else None,
+            message_group_id=given.get("group_id") or group_id,
             id=str(row),
         )
 
@@ -134,26 +125,26 @@ class Written(WriterCommitMessage):
     rows: int
 
 
+@dataclass
 class BatchWriter(DataSourceArrowWriter):
     """`run` is chosen once, so that a repeated task has the same deduplication ids."""
 
-    def __init__(self, sink: QueueSink, run: str) -> None:
-        self._sink = sink
-        self._run = run
+    sink: QueueSink
+    run: str
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        return _write(self._sink, self._run, iterator)
+        return _write(self.sink, self.run, iterator)
 
 
+@dataclass
 class StreamWriter(DataSourceStreamArrowWriter):
-    def __init__(self, sink: QueueSink) -> None:
-        self._sink = sink
+    sink: QueueSink
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         task = _task()
         query = task.getLocalProperty("sql.streaming.queryId")
         batch = task.getLocalProperty("streaming.sql.batchId")
-        return _write(self._sink, f"{query}/{batch}", iterator)
+        return _write(self.sink, f"{query}/{batch}", iterator)
 
 
 class QueueSender:
@@ -209,12 +200,12 @@ class QueueSender:
 def _write(sink: QueueSink, run: str, iterator: Iterator[pa.RecordBatch]) -> Written:
     server = sink.server
     partition = _task().partitionId()
-    identity = Identity(run, partition) if server.fifo else None
+    task_name = f"{run}/{partition}" if server.fifo else None
     rows = 0
     with server.connected() as (thread, client):
         sending = QueueSender(client, server.queue, sink.senders, partition)
         for batch in iterator:
-            thread.run(sending.send(list(entries(batch, rows, sink.group_id, identity))))
+            thread.run(sending.send(list(entries(batch, rows, sink.group_id, task_name))))
             rows += batch.num_rows
     return Written(rows)
 

@@ -19,36 +19,17 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from dovemq.pipeline.durable import PARTIAL, locked, write_durably
-from dovemq.pipeline.errors import PipelineError
-
-
-class LedgerOfAnother(PipelineError):
-    def __init__(self, folder: Path, differs: str) -> None:
-        super().__init__(
-            f"{folder} holds another sweep ({differs} differs): name another folder by --out, "
-            "or remove this one"
-        )
-        self.folder = folder
-        self.differs = differs
-
-
-class LedgerTaken(PipelineError):
-    def __init__(self, folder: Path) -> None:
-        super().__init__(f"{folder}: another sweep uses this folder; wait for it, or end it")
-        self.folder = folder
+from dovemq.pipeline.errors import FolderUnfit, PipelineError
 
 
 class LedgerUnreadable(PipelineError):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path} cannot be read ({reason}): remove it to run its rows again")
-        self.path = path
-        self.reason = reason
 
 
 class ReplicationFailed(PipelineError):
     def __init__(self, reason: str) -> None:
         super().__init__(f"a replication failed; finished ones are kept. {reason}")
-        self.reason = reason
 
 
 FORMAT: Final = 1
@@ -104,7 +85,7 @@ class SweepLedger:
 def opened_ledger(folder: Path, identity: Mapping[str, Any]) -> Iterator[SweepLedger]:
     """Opens or continues a sweep, and locks its folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder, LedgerTaken(folder)):
+    with locked(folder):
         _check_manifest(folder, {"format": FORMAT, **identity})
         yield SweepLedger(folder)
 
@@ -123,7 +104,7 @@ def _check_manifest(folder: Path, identity: Mapping[str, Any]) -> None:
     names = [*asked, *(found if isinstance(found, dict) else ())]
     for name in names:
         if not isinstance(found, dict) or found.get(name) != asked.get(name):
-            raise LedgerOfAnother(folder, name)
+            raise FolderUnfit(folder, f"it holds another sweep ({name} differs)")
 
 
 def _read(path: Path) -> pa.Table:

@@ -202,9 +202,6 @@ class Index:
     def drop(self, sent_before_ms: int, count_max: int) -> list[int]:
         return self._holdings.drop(sent_before_ms, count_max, self._remove)
 
-    def clear(self) -> list[int]:
-        return self._holdings.clear(self._remove)
-
     def _reach(self, now_ms: int) -> None:
         """Show entries whose delay or lease has ended, and drop those past their retention."""
         if self._timetable.first_ms <= now_ms:

@@ -9,8 +9,8 @@ from http import HTTPStatus
 
 from dovemq.configuration import is_loopback
 from dovemq.http import HttpRequest, HttpResponse, is_host
-from dovemq.server.answers import refusal
-from dovemq.server.traffic import Handle, StreamedResponse
+from dovemq.server.answers import StreamedResponse, refusal
+from dovemq.server.traffic import Handle
 
 
 def local_only(handle: Handle) -> Handle:

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from dovemq.system.private_files import sync_directory
+
 PREFIX: Final = "trace-"
 SUFFIX: Final = ".parquet"
 PARTIAL: Final = ".partial"
@@ -112,11 +114,7 @@ class LocalPendingFile:
     def publish(self) -> None:
         os.fsync(self._descriptor)
         self._partial.rename(self._path)
-        directory = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        sync_directory(self._path.parent)
         os.close(self._descriptor)
 
     def discard(self) -> None:

@@ -78,14 +78,10 @@ async def show_damage(admin: AdminContext, call: AdminCall) -> Document:
 async def show_counters(admin: AdminContext, call: AdminCall) -> Document:
     """Totals of all queues, connections, parked polls, and counters of the store."""
     count, total = 0, Counts(0, 0, 0)
-    after = ""
     queues = admin.service.queues
-    while page := await queues.page(None, "", after, limits.QUEUES_LISTED.most):
-        for queue in page:
-            total = _sum(total, await queues.counts(queue))
-        count += len(page)
-        after = str(page[-1].key)
-        await asyncio.sleep(0)
+    async for queue in queues.each():
+        total = _sum(total, await queues.counts(queue))
+        count += 1
     return {
         "queues": count,
         "messages": msgspec.structs.asdict(total),

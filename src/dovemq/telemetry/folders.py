@@ -26,12 +26,10 @@ class PendingFile(Protocol):
     @property
     def sink(self) -> Any:
         """The object or path that Arrow writes to."""
-        ...
 
     @property
     def full(self) -> bool:
         """Whether the file has reached its size."""
-        ...
 
     def publish(self) -> None:
         """Give the file its name.
@@ -39,11 +37,9 @@ class PendingFile(Protocol):
         If this fails, there is no file. On an object store there may be a complete one, since the
         reply to the last request can be lost.
         """
-        ...
 
     def discard(self) -> None:
         """Remove the file, whatever its state. This never fails."""
-        ...
 
 
 class Folder(Protocol):
@@ -52,17 +48,14 @@ class Folder(Protocol):
     @property
     def removals_max(self) -> int:
         """The most files to remove after one was added: each removal costs a request."""
-        ...
 
     def begin(self, name: str) -> PendingFile: ...
 
     def whole_files(self) -> list[tuple[str, int]]:
         """The names and sizes in bytes of all complete files, the oldest first."""
-        ...
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is still there."""
-        ...
 
 
 class LocalFolder:

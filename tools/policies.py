@@ -5,7 +5,7 @@ from typing import Final
 
 from dovemq.core import limits
 from dovemq.sqs.conditions import FOR_ALL, FOR_ANY, IF_EXISTS, OPERATORS
-from dovemq.sqs.context import ABSENT, KEYS
+from dovemq.sqs.context import ABSENT, KEYS, VARIABLES
 from dovemq.sqs.rights import MENDING, NEEDED, OF_NO_QUEUE, SHARED
 from tools.markdown import code, page, section, table
 
@@ -94,8 +94,8 @@ def _operators() -> Iterator[tuple[str, str, str]]:
 
 
 def _keys() -> Iterator[tuple[str, str, str, str]]:
-    for key in KEYS.values():
-        yield code(key.name), KINDS[key.kind], key.meaning, "yes" if key.always else ""
+    for name, key in KEYS.items():
+        yield code(key.name), KINDS[key.kind], key.meaning, "yes" if name in VARIABLES else ""
     yield code("aws:ResourceTag/TAG"), KINDS["text"], "a tag of the queue, if it has it", ""
 
 

@@ -52,6 +52,13 @@ class HttpResponse(Struct, frozen=True):
     written: Callable[[], None] | None = None
 
 
+def without_port(host: str) -> str:
+    """The host of `host:port`; a host with colons may be in brackets, and loses them."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0] if host.count(":") == 1 else host
+
+
 def client_of(peer: str) -> str:
     """The address of a peer; for IPv6 its /64 network, in which a client can choose any address."""
     address = peer.rpartition(":")[0].strip("[]")

@@ -16,9 +16,9 @@ from dovemq.core.queue import Queue, QueueKey
 from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server.admin import SERVICE, AdminApi
 from dovemq.server.admin_context import AdminContext
+from dovemq.server.answers import StreamedResponse
 from dovemq.server.audit import AuditLog, PassingAudit
 from dovemq.server.sessions import LoginLimits, Sessions
-from dovemq.server.traffic import StreamedResponse
 from dovemq.service import Service, build_service
 from dovemq.service.failure_limits import FailureLimit
 from dovemq.sqs.signature import Signer

@@ -7,12 +7,13 @@ from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from dovemq.http import HttpRequest, HttpResponse
+from dovemq.server.answers import StreamedResponse
 from dovemq.server.certificates import Certificates
 from dovemq.server.limits import HttpLimits
 from dovemq.server.listener import Listener
 from dovemq.server.proxies import Proxies
 from dovemq.server.tls import Handshakes
-from dovemq.server.traffic import CheckHead, StreamedResponse, Traffic
+from dovemq.server.traffic import CheckHead, Traffic
 from dovemq.testing.clock import ManualClock
 
 GET = b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n"

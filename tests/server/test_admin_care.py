@@ -7,7 +7,7 @@ import pytest
 
 from dovemq.core.errors import StoreFailed
 from dovemq.http import HttpResponse
-from dovemq.server.traffic import StreamedResponse
+from dovemq.server.answers import StreamedResponse
 from tests.server.admin_world import World
 
 

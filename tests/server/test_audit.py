@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from dovemq.core.errors import AuditUnwritable, Busy, Draining, StoreUnusable, Throttled
+from dovemq.server.answers import StreamedResponse
 from dovemq.server.audit import DurableAudit, PassingAudit
 from dovemq.server.audit_files import AuditFiles
-from dovemq.server.traffic import StreamedResponse
 from dovemq.service.audit import DETAIL_BYTES_MAX, AuditEntry, audited, bounded
 from tests.server.admin_world import World
 

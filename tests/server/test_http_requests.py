@@ -3,7 +3,7 @@
 import asyncio
 
 from dovemq.http import HttpRequest, HttpResponse
-from dovemq.server.traffic import StreamedResponse
+from dovemq.server.answers import StreamedResponse
 from tests.server.sockets import GET, Echo, LongPoll, post, serving
 
 

@@ -38,8 +38,7 @@ async def test_move_is_run_though_its_caller_went_away(place: Place) -> None:
     await turns(2)
     start.cancel()
     await asyncio.wait([start])
-    while world.moves._running:
-        await asyncio.wait(world.moves._running.values())
+    await world.moves.idle()
     [listed] = await world.moves.listing(dead.key, 1)
     assert (start.cancelled(), listed.status, listed.moved) == (True, MoveStatus.COMPLETED, 1)
 

@@ -12,12 +12,6 @@ from dovemq.service.moves import QUEUE_GONE
 from tests.service.world import World, bodies, key
 
 
-async def finished(world: World) -> None:
-    """Wait for the running moves to end."""
-    while world.moves._running:
-        await asyncio.wait(world.moves._running.values())
-
-
 async def test_message_goes_to_the_dead_letter_queue_when_receives_exceed_the_limit() -> None:
     world = World()
     work, dead = await world.with_dead_letters(2)
@@ -116,7 +110,7 @@ async def test_dead_letters_of_a_source_that_is_no_longer_allowed_can_be_moved_b
     assert await world.messages.receive(work, 1) == []
     await world.queues.change(dead.key, {"redrive_allow": RedriveAllow("denyAll")})
     await world.moves.start(dead.key, None, None)
-    await finished(world)
+    await world.moves.idle()
     for _ in range(3):
         assert bodies(await world.messages.receive(work, 1)) == ["poison"]
         world.clock.advance(1_000)
@@ -129,7 +123,7 @@ async def test_target_of_a_move_may_be_any_queue() -> None:
     await world.send(dead, "letter")
     other = await world.queue("other", redrive_allow=RedriveAllow("denyAll"))
     await world.moves.start(dead.key, other.key, None)
-    await finished(world)
+    await world.moves.idle()
     assert bodies(await world.messages.receive(other, 1)) == ["letter"]
 
 
@@ -142,7 +136,7 @@ async def test_move_returns_dead_letters_to_their_origin_with_a_fresh_count() ->
     world.clock.advance(1_000)
     assert await world.messages.receive(work, 10) == []
     move = await world.moves.start(dead.key, None, None)
-    await finished(world)
+    await world.moves.idle()
     [listed] = await world.moves.listing(dead.key, 10)
     assert (listed.move_id, listed.status, listed.moved) == (
         move.move_id,
@@ -159,7 +153,7 @@ async def test_move_of_a_message_without_origin_fails_and_keeps_it() -> None:
     _, dead = await world.with_dead_letters(1)
     await world.send(dead, "sent here directly")
     await world.moves.start(dead.key, None, None)
-    await finished(world)
+    await world.moves.idle()
     [listed] = await world.moves.listing(dead.key, 10)
     assert (listed.status, listed.failure) == (
         MoveStatus.FAILED,
@@ -174,7 +168,7 @@ async def test_move_whose_target_is_removed_fails_and_gives_its_messages_back() 
     await world.send(dead, "a", "b")
     await world.moves.start(dead.key, work.key, 500)
     await world.queues.remove(work.key)
-    await finished(world)
+    await world.moves.idle()
     [listed] = await world.moves.listing(dead.key, 10)
     assert (listed.status, listed.failure) == (MoveStatus.FAILED, QUEUE_GONE)
     assert (await world.queues.counts(dead)).visible == 2
@@ -185,7 +179,7 @@ async def test_move_to_a_named_target_takes_messages_of_any_origin() -> None:
     work, dead = await world.with_dead_letters(1)
     await world.send(dead, "a")
     await world.moves.start(dead.key, work.key, 500)
-    await finished(world)
+    await world.moves.idle()
     assert bodies(await world.messages.receive(work, 1)) == ["a"]
 
 
@@ -219,7 +213,7 @@ async def test_move_leaves_a_later_queue_of_its_source_s_name_alone() -> None:
     await world.queues.remove(dead.key)
     later = await world.queue("dead")
     await world.send(later, "new")
-    await finished(world)
+    await world.moves.idle()
     assert (await world.queues.counts(later)).visible == 1
     assert await world.moves.listing(later.key, 10) == []
 
@@ -232,7 +226,7 @@ async def test_one_move_at_a_time_and_cancel_ends_it() -> None:
     with pytest.raises(MoveRefused):
         await world.moves.start(dead.key, work.key, 50)
     await world.moves.cancel(move.move_id)
-    await finished(world)
+    await world.moves.idle()
     [listed] = await world.moves.listing(dead.key, 10)
     assert listed.status is MoveStatus.CANCELLED
     with pytest.raises(Unsupported):
@@ -249,8 +243,7 @@ async def test_running_move_goes_on_after_a_restart() -> None:
     assert moved_before < 30
     again = build_service(world.store, world.clock, world.new_id)
     await again.moves.resume()
-    while again.moves._running:
-        await asyncio.wait(again.moves._running.values())
+    await again.moves.idle()
     assert (await world.queues.counts(work)).visible == 30
 
 

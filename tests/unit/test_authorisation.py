@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from dovemq.sqs.authorisation import POLICIES_LENGTH_MAX, AccessDecision, Judge, explain
 from dovemq.sqs.operations import OPERATIONS
+from dovemq.sqs.policies import read_policy
+from dovemq.sqs.policy import Policy
 from dovemq.sqs.rights import MENDING, NEEDED, OF_NO_QUEUE, RIGHTS, SHARED
 from tests.unit.policy_world import (
     ARN,
@@ -189,10 +191,17 @@ def test_unreadable_policy_allows_only_its_repair(text: str) -> None:
     assert judged(text, OWNER, "SetQueueAttributes").allowed
 
 
-def test_judge_keeps_no_more_policies_than_its_bound() -> None:
+def test_judge_keeps_the_newest_policies_up_to_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[str] = []
+
+    def counted(text: str, owner: str) -> Policy:
+        reads.append(text)
+        return read_policy(text, owner)
+
+    monkeypatch.setattr("dovemq.sqs.authorisation.read_policy", counted)
     judge = Judge(NAMES)
-    for number in range(200):
-        text = policy(statement(Sid=f"s{number}")).ljust(8_000)
+    kept_max = POLICIES_LENGTH_MAX // 8_000
+    texts = [policy(statement(Sid=f"s{n}")).ljust(8_000) for n in range(3 * kept_max + 1)]
+    for text in [*texts, texts[-1], *texts[:kept_max]]:
         assert judge.allows(queue(text), FRIEND, "SendMessage", CONTEXT)
-        assert sum(len(kept) for kept, _ in judge._policies) <= POLICIES_LENGTH_MAX
-    assert len(judge._policies) < 200
+    assert reads == [*texts, *texts[:kept_max]]

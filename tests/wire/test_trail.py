@@ -154,7 +154,7 @@ async def test_settle_of_a_lease_before_the_start_has_the_sequence_alone() -> No
     world = TracedWorld()
     queue = await world.queue()
     receipt = await world.receipt(queue)
-    world.meter._trace = world.new_trace()
+    world.meter.trace = world.new_trace()
     await world.settled(queue, receipt)
     [settled] = world.rows("settled")
     assert (settled["message_id"], settled["send_seq"]) == (None, 1)

@@ -32,7 +32,6 @@ class AccessKey(Struct, frozen=True):
 class Keyring(Protocol):
     def find(self, key_id: str) -> AccessKey | None:
         """The key of that id, even if it is disabled or expired: the verifier says why it fails."""
-        ...
 
 
 def new_key_id(choose: Choose) -> str:

@@ -8,7 +8,6 @@ import heapq
 import math
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator
 from itertools import islice
 from operator import attrgetter
 from typing import Final
@@ -134,6 +133,3 @@ class Arrivals:
     def _compact_old(self) -> None:
         self._old = [old for old in self._old if old[2].receive_count >= 0]
         heapq.heapify(self._old)
-
-    def __iter__(self) -> Iterator[Entry]:
-        return (entry for entry in self._line if entry.receive_count >= 0)

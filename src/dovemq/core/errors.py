@@ -48,7 +48,6 @@
     │   ├── StoreFull               no space for sends; settles go on
     │   ├── StoreFailed             a commit failed; nothing is accepted until restart
     │   ├── StoreUnusable           the data directory cannot be opened as it is
-    │   ├── MessageDamaged          a stored message fails its checksum
     │   ├── Busy                    too much of this kind is under way
     │   ├── AuditUnwritable         changes are refused while they cannot be recorded
     │   └── Draining                the service is shutting down
@@ -364,13 +363,6 @@ class StoreFailed(UnavailableError):
 class StoreUnusable(UnavailableError):
     def __init__(self, place: str, found: str, remedy: str) -> None:
         super().__init__(f"{place}: {found}; {remedy}")
-
-
-class MessageDamaged(UnavailableError):
-    def __init__(self, queue: str, sequence: int) -> None:
-        super().__init__(f"message {sequence} of queue {queue} fails its checksum")
-        self.queue = queue
-        self.sequence = sequence
 
 
 class Busy(UnavailableError):

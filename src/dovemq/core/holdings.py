@@ -134,12 +134,6 @@ class Holdings:
             remove(entry)
         return dropped
 
-    def clear(self, remove: Callable[[Entry], None]) -> list[int]:
-        dropped = [entry.sequence for entry in self._arrivals]
-        for entry in list(self._arrivals):
-            remove(entry)
-        return dropped
-
     def take_dropped(self) -> list[int]:
         dropped = self.dropped.copy()
         self.dropped.clear()

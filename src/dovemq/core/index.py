@@ -60,19 +60,15 @@ class Order(Protocol):
 
     def shown(self, entry: Entry, *, leased: bool) -> None:
         """The delay or the lease of the entry has ended."""
-        ...
 
     def left(self, entry: Entry, *, hidden: bool, leased: bool) -> None:
         """The entry is dead; `hidden` and `leased` are its state before."""
-        ...
 
     def restored(self, entry: Entry, visible_ms: int) -> None:
         """Undo a lease that has ended: the entry gets the place that it had with that T."""
-        ...
 
     def renew(self, entry: Entry, until_ms: int, now_ms: int) -> bool:
         """Begin a lease that has ended again; False if the entry must not be hidden."""
-        ...
 
     def pick(self, ask: Ask, now_ms: int) -> Picked: ...
 
@@ -201,9 +197,6 @@ class Index:
 
     def drop(self, sent_before_ms: int, count_max: int) -> list[int]:
         return self._holdings.drop(sent_before_ms, count_max, self._remove)
-
-    def clear(self) -> list[int]:
-        return self._holdings.clear(self._remove)
 
     def _reach(self, now_ms: int) -> None:
         """Show entries whose delay or lease has ended, and drop those past their retention."""

@@ -61,8 +61,6 @@ class Trail(Protocol):
 
     def settled(self, receipts: Sequence[Receipt]) -> None:
         """The receipts of the request, whether or not they were settled."""
-        ...
 
     def written(self) -> None:
         """The operating system has taken the whole response."""
-        ...

@@ -45,7 +45,6 @@ class Partition(Protocol):
         On a FIFO queue a draft may repeat a deduplication id of the same scope within the interval.
         Its answer is `Duplicate` with the first ids, even while the first is being committed.
         """
-        ...
 
     def lease(self, ask: Ask, now_ms: int) -> Awaitable[Leased]:
         """Hide messages until now + lease and return them.
@@ -56,7 +55,6 @@ class Partition(Protocol):
         leases: the messages are then visible again, and never lost. If the caller is cancelled
         while it waits for the answer, nothing stays leased.
         """
-        ...
 
     def settle(
         self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
@@ -66,7 +64,6 @@ class Partition(Protocol):
         A standard queue accepts a receipt whose lease has ended. With `moved` another partition has
         adopted the messages, and the observer gets no `settled`.
         """
-        ...
 
     def extend(
         self, changes: Sequence[tuple[Receipt, int]], now_ms: int
@@ -78,14 +75,12 @@ class Partition(Protocol):
         an older receipt may ask for 0, which changes nothing. An older receipt never changes the
         lease that somebody else holds.
         """
-        ...
 
     def release(self, receipts: Sequence[Receipt], now_ms: int) -> Awaitable[None]:
         """Undo leases that were never delivered: each message gets its old place and count.
 
         A receipt that is not the newest lease of its message is ignored.
         """
-        ...
 
     def adopt(self, transfers: Sequence[Transfer], now_ms: int) -> Awaitable[list[Sent]]:
         """Take over messages of another queue, durably.
@@ -93,7 +88,6 @@ class Partition(Protocol):
         A message id that was adopted before and is still here is not adopted twice. A move adopts
         at the target first and then settles at the source, so that no message is lost between them.
         """
-        ...
 
     def drop(self, sent_before_ms: int, count_max: int, now_ms: int) -> Awaitable[int]:
         """Remove up to `count_max` messages sent before that time durably, leased ones too.
@@ -101,11 +95,9 @@ class Partition(Protocol):
         Their deduplication ids are forgotten. Returns how many were removed; fewer than `count_max`
         means that none is left.
         """
-        ...
 
     def peek(self, page: Peek, now_ms: int) -> Awaitable[list[Peeked]]:
         """Show messages without leasing or counting."""
-        ...
 
     def counts(self, now_ms: int) -> Awaitable[Counts]: ...
 
@@ -115,7 +107,6 @@ class Partition(Protocol):
         `wake` may be called without need. It is not called because time passes:
         `Leased.next_due_ms` says when to look again.
         """
-        ...
 
 
 class Catalogue(Protocol):
@@ -127,17 +118,14 @@ class Catalogue(Protocol):
 
     def create(self, queue: Queue) -> Awaitable[Queue]:
         """Store the queue and give it a number; an existing queue of this key is returned as is."""
-        ...
 
     def find(self, key: QueueKey) -> Awaitable[Queue | None]: ...
 
     def replace(self, queue: Queue) -> Awaitable[bool]:
         """Store the queue with version + 1; False if the stored version is another."""
-        ...
 
     def remove(self, key: QueueKey) -> Awaitable[bool]:
         """Remove the queue, its messages and its moves; False if it does not exist."""
-        ...
 
     def page(
         self, account: str | None, prefix: str, after: str, count_max: int
@@ -146,32 +134,26 @@ class Catalogue(Protocol):
 
         `after` is the `str` of the last key of the page before, or "" for the first page.
         """
-        ...
 
     def sources(self, target: QueueKey) -> Awaitable[list[Queue]]:
         """The queues that have this redrive target, by name."""
-        ...
 
     def save_move(self, move: Move) -> Awaitable[None]: ...
 
     def moves(self, source: QueueKey | None = None) -> Awaitable[list[Move]]:
         """Move tasks, the newest first; at most ten finished ones are kept per source."""
-        ...
 
     def accounts(self) -> Awaitable[list[Account]]:
         """All accounts, by number."""
-        ...
 
     def save_account(self, account: Account) -> Awaitable[bool]:
         """Store the account with version + 1; False if the stored version is another.
 
         Version 0 is a new account. Also False if another account has its number or name.
         """
-        ...
 
     def remove_account(self, number: str) -> Awaitable[bool]:
         """Remove an account that owns no queue; False if it does not exist or owns one."""
-        ...
 
 
 class Store(Protocol):
@@ -186,8 +168,6 @@ class Store(Protocol):
 
         With a newer version of the queue the partition takes over its settings.
         """
-        ...
 
     def close(self) -> Awaitable[None]:
         """Write what is pending, then refuse everything. May be called twice."""
-        ...

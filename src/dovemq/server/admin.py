@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Final
 
+import msgspec
+
 from dovemq.core.access import AccessKey, Keyring
 from dovemq.core.errors import (
     AccessDenied,
@@ -30,9 +32,9 @@ from dovemq.server.admin_context import AdminCall, AdminContext, AdminRefusal, A
 from dovemq.server.admin_requests import path_parts, read_body, read_query, recorded_fields
 from dovemq.server.admin_routes import ROUTES
 from dovemq.server.admin_store import METRICS_PATH
-from dovemq.server.admin_views import JSON, document_bytes, error_document
+from dovemq.server.admin_views import JSON
+from dovemq.server.answers import StreamedResponse
 from dovemq.server.local_only import comes_from_another_site
-from dovemq.server.traffic import StreamedResponse
 from dovemq.service.audit import AuditEntry, audited, bounded
 from dovemq.service.failure_limits import FailureLimit
 from dovemq.service.throttle import Throttle
@@ -113,7 +115,7 @@ class AdminApi:
             answered = _refused(error, request_id)
         if not isinstance(answered, StreamedResponse | HttpResponse):
             headers = (("X-Amzn-RequestId", request_id),)
-            answered = HttpResponse(HTTPStatus.OK, JSON, document_bytes(answered), headers)
+            answered = HttpResponse(HTTPStatus.OK, JSON, msgspec.json.encode(answered), headers)
         if self._log_requests:
             log_request(
                 request_id,
@@ -144,13 +146,14 @@ class AdminApi:
         _check_role(route, call)
         if route.credentials and self._keyring is None:
             raise AdminRefusal(
-                HTTPStatus.FORBIDDEN,
                 "CredentialsProtected",
                 "Access keys and passwords cannot be made or changed while signatures are not "
                 "checked: start the server without --insecure-no-auth.",
+                HTTPStatus.FORBIDDEN,
             )
         call.query = read_query(route, request.query)
         call.body = read_body(route, request)
+        assert route.act is not None
         return await route.act(self._context, call)
 
     async def _recorded(
@@ -239,12 +242,9 @@ def _check_role(route: AdminRoute, call: AdminCall) -> None:
 
 def _no_such_route(others: Sequence[AdminRoute]) -> AdminRefusal:
     if others:
-        return AdminRefusal(
-            HTTPStatus.METHOD_NOT_ALLOWED,
-            "MethodNotAllowed",
-            f"This path accepts {', '.join(route.method for route in others)}.",
-        )
-    return AdminRefusal(HTTPStatus.NOT_FOUND, "NotFound", "The admin API has no such path.")
+        text = f"This path accepts {', '.join(route.method for route in others)}."
+        return AdminRefusal("MethodNotAllowed", text, HTTPStatus.METHOD_NOT_ALLOWED)
+    return AdminRefusal("NotFound", "The admin API has no such path.", HTTPStatus.NOT_FOUND)
 
 
 def _refused(error: Exception, request_id: str) -> HttpResponse:
@@ -254,7 +254,7 @@ def _refused(error: Exception, request_id: str) -> HttpResponse:
         log.warning("admin request %s: %s", request_id, error, extra=fields)
     elif status is HTTPStatus.INTERNAL_SERVER_ERROR:
         log_failure(log, f"admin request {request_id} failed", error, request_id)
-    body = document_bytes(error_document(code, message))
+    body = msgspec.json.encode({"error": {"code": code, "message": message}})
     headers = (("X-Amzn-RequestId", request_id),)
     return HttpResponse(status, JSON, body, headers, pause_ms=pause_ms_of(error))
 

@@ -1,7 +1,5 @@
 """Routes for accounts. They never show a secret or the hash of a password."""
 
-from typing import Final
-
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
@@ -53,7 +51,9 @@ def named_account(admin: AdminContext, call: AdminCall) -> Account:
     return account
 
 
+@AdminRoute("GET", "/v1/accounts", Role.ADMIN, query=("after", "limit"))
 async def list_accounts(admin: AdminContext, call: AdminCall) -> Document:
+    """Accounts by number, with role, quotas and keys."""
     count_max = call.number("limit", PAGE_DEFAULT, PAGE)
     after = call.query.get("after", "")
     following = [each for each in admin.service.accounts.all() if each.number > after]
@@ -64,11 +64,15 @@ async def list_accounts(admin: AdminContext, call: AdminCall) -> Document:
     }
 
 
+@AdminRoute("GET", "/v1/accounts/{account}", Role.ADMIN)
 async def show_account(admin: AdminContext, call: AdminCall) -> Document:
+    """One account, by number or name, here and below."""
     return account_document(named_account(admin, call))
 
 
+@AdminRoute("POST", "/v1/accounts", Role.ADMIN, body=NewAccount, audited=True)
 async def add_account(admin: AdminContext, call: AdminCall) -> Document:
+    """Adds an account, which has no key yet."""
     wanted: NewAccount = call.body
     account = await admin.service.accounts.add(
         wanted.name,
@@ -80,7 +84,9 @@ async def add_account(admin: AdminContext, call: AdminCall) -> Document:
     return account_document(account)
 
 
+@AdminRoute("PATCH", "/v1/accounts/{account}", Role.ADMIN, body=AccountChanges, audited=True)
 async def change_account(admin: AdminContext, call: AdminCall) -> Document:
+    """Changes the given fields; null removes a role or a quota."""
     wanted: AccountChanges = call.body
     async with admin.changing:
         account = named_account(admin, call)
@@ -96,79 +102,29 @@ async def change_account(admin: AdminContext, call: AdminCall) -> Document:
     return account_document(changed)
 
 
+@AdminRoute("DELETE", "/v1/accounts/{account}", Role.ADMIN, audited=True)
 async def remove_account(admin: AdminContext, call: AdminCall) -> Document:
+    """Removes an account that owns no queues."""
     account = named_account(admin, call)
     await admin.service.accounts.remove(account.number)
     admin.sessions.end_all(account.number)
     return {"removed": account.number}
 
 
+@AdminRoute(
+    "PUT",
+    "/v1/accounts/{account}/password",
+    Role.ADMIN,
+    body=NewPassword,
+    audited=True,
+    unrecorded=("password",),
+    credentials=True,
+)
 async def set_password(admin: AdminContext, call: AdminCall) -> Document:
+    """Sets the password for logins, and ends the sessions of the account."""
     wanted: NewPassword = call.body
     account = named_account(admin, call)
     await admin.service.accounts.set_password(account.number, wanted.password)
     # A client that knows only the old password must not keep its session.
     admin.sessions.end_all(account.number)
     return {"changed": account.number}
-
-
-ACCOUNT_ROUTES: Final = (
-    AdminRoute(
-        "list accounts",
-        "GET",
-        "/v1/accounts",
-        "Accounts by number, with role, quotas and keys.",
-        list_accounts,
-        Role.ADMIN,
-        ("after", "limit"),
-    ),
-    AdminRoute(
-        "add account",
-        "POST",
-        "/v1/accounts",
-        "Adds an account, which has no key yet.",
-        add_account,
-        Role.ADMIN,
-        body=NewAccount,
-        audited=True,
-    ),
-    AdminRoute(
-        "show account",
-        "GET",
-        "/v1/accounts/{account}",
-        "One account, by number or name, here and below.",
-        show_account,
-        Role.ADMIN,
-    ),
-    AdminRoute(
-        "change account",
-        "PATCH",
-        "/v1/accounts/{account}",
-        "Changes the given fields; null removes a role or a quota.",
-        change_account,
-        Role.ADMIN,
-        body=AccountChanges,
-        audited=True,
-    ),
-    AdminRoute(
-        "remove account",
-        "DELETE",
-        "/v1/accounts/{account}",
-        "Removes an account that owns no queues.",
-        remove_account,
-        Role.ADMIN,
-        audited=True,
-    ),
-    AdminRoute(
-        "set password",
-        "PUT",
-        "/v1/accounts/{account}/password",
-        "Sets the password for logins, and ends the sessions of the account.",
-        set_password,
-        Role.ADMIN,
-        body=NewPassword,
-        audited=True,
-        unrecorded=("password",),
-        credentials=True,
-    ),
-)

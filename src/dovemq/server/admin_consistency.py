@@ -1,7 +1,6 @@
 """Routes for the consistency of a queue: a monitor publishes it, others read it."""
 
 from http import HTTPStatus
-from typing import Final
 
 import msgspec
 
@@ -11,7 +10,11 @@ from dovemq.server.admin_views import Document
 from dovemq.server.measurements import Measurement, PublishedMeasurement
 
 
+@AdminRoute(
+    "PUT", "/v1/queues/{account}/{name}/consistency", Role.OPERATOR, body=Measurement, own=True
+)
 async def publish_consistency(admin: AdminContext, call: AdminCall) -> Document:
+    """Replaces the counts of this queue, which are kept in memory."""
     measurement: Measurement = call.body
     _check(measurement)
     assert call.caller is not None
@@ -21,62 +24,39 @@ async def publish_consistency(admin: AdminContext, call: AdminCall) -> Document:
     return _document(measured)
 
 
+@AdminRoute("GET", "/v1/queues/{account}/{name}/consistency", Role.VIEWER, own=True)
 async def show_consistency(admin: AdminContext, call: AdminCall) -> Document:
+    """Counts and rates of lost, repeated and reordered messages, as a monitor published them last,
+    with period, time and account. 404 if there are none since the server started.
+    """
     measured = admin.measurements.get(await admin.service.queues.find(call.queue))
     if measured is None:
         raise AdminRefusal(
-            HTTPStatus.NOT_FOUND,
             "NotMeasured",
             "No measurement of this queue was published since the server started; "
             "`dovemq pipeline monitor --publish` does.",
+            HTTPStatus.NOT_FOUND,
         )
     return _document(measured)
 
 
-def _check(told: Measurement) -> None:
-    if told.to_ms < told.from_ms:
+def _check(given: Measurement) -> None:
+    if given.to_ms < given.from_ms:
         raise _contradiction("to_ms is before from_ms")
-    if told.lost + told.open > told.messages:
+    if given.lost + given.open > given.messages:
         raise _contradiction("more messages are lost or open than there are")
-    if told.ordered > told.received or told.out_of_order > told.ordered:
+    if given.ordered > given.received or given.out_of_order > given.ordered:
         raise _contradiction("received, ordered and out_of_order do not fit together")
 
 
 def _contradiction(what: str) -> AdminRefusal:
-    return AdminRefusal(
-        HTTPStatus.BAD_REQUEST, "InvalidBody", f"The counts contradict each other: {what}."
-    )
+    return AdminRefusal("InvalidBody", f"The counts contradict each other: {what}.")
 
 
 def _document(measured: PublishedMeasurement) -> Document:
-    told = measured.measurement
     return {
-        **msgspec.structs.asdict(told),
-        **told.rates,
+        **msgspec.structs.asdict(measured.measurement),
+        **measured.measurement.rates,
         "published_ms": measured.published_ms,
         "published_by": measured.account,
     }
-
-
-CONSISTENCY_ROUTES: Final = (
-    AdminRoute(
-        "show consistency",
-        "GET",
-        "/v1/queues/{account}/{name}/consistency",
-        "Counts and rates of lost, repeated and reordered messages, as a monitor published them "
-        "last, with period, time and account. 404 if there are none since the server started.",
-        show_consistency,
-        Role.VIEWER,
-        own=True,
-    ),
-    AdminRoute(
-        "publish consistency",
-        "PUT",
-        "/v1/queues/{account}/{name}/consistency",
-        "Replaces the counts of this queue, which are kept in memory.",
-        publish_consistency,
-        Role.OPERATOR,
-        body=Measurement,
-        own=True,
-    ),
-)

@@ -14,13 +14,13 @@ from dovemq.core.errors import AuditUnwritable, RequestError
 from dovemq.core.queue import QueueKey
 from dovemq.http import HttpResponse
 from dovemq.server.admin_views import Document
+from dovemq.server.answers import StreamedResponse
 from dovemq.server.audit import AuditLog, PassingAudit
 from dovemq.server.backups import Backups
 from dovemq.server.care import StoreCare
 from dovemq.server.measurements import Measurements
 from dovemq.server.metrics import Metrics
 from dovemq.server.sessions import LoginLimits, Sessions
-from dovemq.server.traffic import StreamedResponse
 from dovemq.service import Service
 
 PAGE: Final = limits.Range(1, 1_000)
@@ -29,9 +29,11 @@ PAGE_DEFAULT: Final = 100
 
 
 class AdminRefusal(RequestError):
-    """A refusal with its own status and code."""
+    """A refusal with its own code and status."""
 
-    def __init__(self, status: HTTPStatus, code: str, message: str) -> None:
+    def __init__(
+        self, code: str, message: str, status: HTTPStatus = HTTPStatus.BAD_REQUEST
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
@@ -77,9 +79,7 @@ class AdminCall:
         digits = text.isascii() and text.isdigit() and len(text) <= len(str(allowed.most))
         if not digits or not allowed.holds(int(text)):
             raise AdminRefusal(
-                HTTPStatus.BAD_REQUEST,
-                "InvalidValue",
-                f"{name} must be a number from {allowed.least} to {allowed.most}.",
+                "InvalidValue", f"{name} must be a number from {allowed.least} to {allowed.most}."
             )
         return int(text)
 
@@ -115,9 +115,6 @@ class AdminContext:
         """Held while an account is read and then changed, if the change depends on what was read.
         """
 
-    def verified(self) -> None:
-        self.verifying = False
-
     @property
     def now_ms(self) -> int:
         return self.service.clock.now_ms()
@@ -147,6 +144,9 @@ Act = Callable[[AdminContext, AdminCall], Awaitable["Document | StreamedResponse
 class AdminRoute(Struct, frozen=True):
     """One operation of the admin API.
 
+    A route decorates the function that it calls. The function's name and docstring become the
+    route's `name` and `summary`, which the reference shows.
+
     `role` is the least role that it needs. With None it is open to every account, or to everybody
     if it is not `signed`. With `own` an account needs no role for its own queues. `query` names
     the allowed parameters and `body` the type of the body; anything else is refused. If it is
@@ -154,11 +154,8 @@ class AdminRoute(Struct, frozen=True):
     it creates access or changes it, so it is refused while signatures are not checked.
     """
 
-    name: str
     method: str
     path: str
-    summary: str
-    act: Act
     role: Role | None
     query: tuple[str, ...] = ()
     body: type[Struct] | None = None
@@ -167,3 +164,11 @@ class AdminRoute(Struct, frozen=True):
     unrecorded: tuple[str, ...] = ()
     own: bool = False
     credentials: bool = False
+    name: str = ""
+    summary: str = ""
+    act: Act | None = None
+
+    def __call__(self, act: Act) -> "AdminRoute":
+        """The same route with this function."""
+        name, summary = act.__name__.replace("_", " "), " ".join((act.__doc__ or "").split())
+        return msgspec.structs.replace(self, name=name, summary=summary, act=act)

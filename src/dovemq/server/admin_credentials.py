@@ -31,7 +31,16 @@ class CredentialRotation(Struct, frozen=True, forbid_unknown_fields=True):
     grace_ms: int = limits.DAY_MS
 
 
+@AdminRoute(
+    "POST",
+    "/v1/accounts/{account}/credentials",
+    Role.ADMIN,
+    body=NewCredential,
+    audited=True,
+    credentials=True,
+)
 async def add_credential(admin: AdminContext, call: AdminCall) -> Document:
+    """Adds an access key; its secret is shown only here."""
     wanted: NewCredential = call.body
     account = named_account(admin, call)
     ends_ms = _end_ms(admin, wanted.lifetime_ms)
@@ -39,14 +48,32 @@ async def add_credential(admin: AdminContext, call: AdminCall) -> Document:
     return _made(call, account.number, made)
 
 
+@AdminRoute(
+    "POST",
+    "/v1/accounts/{account}/credentials/{key_id}/rotations",
+    Role.ADMIN,
+    body=CredentialRotation,
+    audited=True,
+    credentials=True,
+)
 async def rotate_credential(admin: AdminContext, call: AdminCall) -> Document:
+    """Adds a new key; the old one expires after `grace_ms`, by default a day."""
     wanted: CredentialRotation = call.body
     number, key_id = _named_credential(admin, call)
     made = await admin.service.accounts.rotate(number, key_id, grace_ms=wanted.grace_ms)
     return _made(call, number, made)
 
 
+@AdminRoute(
+    "PATCH",
+    "/v1/accounts/{account}/credentials/{key_id}",
+    Role.ADMIN,
+    body=CredentialChanges,
+    audited=True,
+    credentials=True,
+)
 async def change_credential(admin: AdminContext, call: AdminCall) -> Document:
+    """Disables or enables a key, or sets its expiry."""
     wanted: CredentialChanges = call.body
     number, key_id = _named_credential(admin, call)
     expires_ms: int | UnsetType | None = UNSET
@@ -58,7 +85,9 @@ async def change_credential(admin: AdminContext, call: AdminCall) -> Document:
     return {"account": number, **credential_document(changed)}
 
 
+@AdminRoute("DELETE", "/v1/accounts/{account}/credentials/{key_id}", Role.ADMIN, audited=True)
 async def remove_credential(admin: AdminContext, call: AdminCall) -> Document:
+    """Removes a key."""
     number, key_id = _named_credential(admin, call)
     await admin.service.accounts.remove_credential(number, key_id)
     return {"removed": key_id}
@@ -77,49 +106,3 @@ def _end_ms(admin: AdminContext, lifetime_ms: int | None) -> int | None:
 def _made(call: AdminCall, number: str, made: Credential) -> Document:
     call.notes["key_id"] = made.key_id
     return {"account": number, **credential_document(made), "secret": made.secret}
-
-
-CREDENTIAL_ROUTES: Final = (
-    AdminRoute(
-        "add credential",
-        "POST",
-        "/v1/accounts/{account}/credentials",
-        "Adds an access key; its secret is shown only here.",
-        add_credential,
-        Role.ADMIN,
-        body=NewCredential,
-        audited=True,
-        credentials=True,
-    ),
-    AdminRoute(
-        "change credential",
-        "PATCH",
-        "/v1/accounts/{account}/credentials/{key_id}",
-        "Disables or enables a key, or sets its expiry.",
-        change_credential,
-        Role.ADMIN,
-        body=CredentialChanges,
-        audited=True,
-        credentials=True,
-    ),
-    AdminRoute(
-        "remove credential",
-        "DELETE",
-        "/v1/accounts/{account}/credentials/{key_id}",
-        "Removes a key.",
-        remove_credential,
-        Role.ADMIN,
-        audited=True,
-    ),
-    AdminRoute(
-        "rotate credential",
-        "POST",
-        "/v1/accounts/{account}/credentials/{key_id}/rotations",
-        "Adds a new key; the old one expires after `grace_ms`, by default a day.",
-        rotate_credential,
-        Role.ADMIN,
-        body=CredentialRotation,
-        audited=True,
-        credentials=True,
-    ),
-)

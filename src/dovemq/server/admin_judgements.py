@@ -3,7 +3,6 @@
 It uses the same rules and values as the SQS endpoint.
 """
 
-from http import HTTPStatus
 from typing import Final
 
 import msgspec
@@ -23,7 +22,16 @@ _OPERATIONS: Final = {name.lower(): name for name in NEEDED}
 _FLAGS: Final = {"": False, "false": False, "true": True}
 
 
+@AdminRoute(
+    "GET",
+    "/v1/accounts/{account}/may",
+    Role.ADMIN,
+    query=("action", "address", "queue", "secure", "user_agent"),
+)
 async def judge(admin: AdminContext, call: AdminCall) -> Document:
+    """Whether the account may use the action on the queue, and the result of each statement of its
+    policy. Conditions compare address, secure and user agent.
+    """
     account = named_account(admin, call)
     operation = _operation(call.query.get("action", ""))
     queue = await _queue(admin, account.number, call.query.get("queue", ""))
@@ -31,26 +39,27 @@ async def judge(admin: AdminContext, call: AdminCall) -> Document:
     judgement = explain(queue, account.number, operation, context, QueueNames(admin.region))
     if not account.enabled:
         judgement = AccessDecision(False, "the account is disabled, so its keys are invalid")
-    told: Document = {
+    return {
         "account": account.number,
         "action": operation,
         "queue": str(queue.key) if queue else None,
         **msgspec.to_builtins(judgement),
     }
-    return told
 
 
 def _operation(action: str) -> str:
     """The operation of that name in any case, with or without `sqs:`."""
     found = _OPERATIONS.get(action.lower().removeprefix("sqs:"))
     if found is None:
-        raise _invalid("action must be an operation of SQS, such as SendMessage.")
+        raise AdminRefusal(
+            "InvalidValue", "action must be an operation of SQS, such as SendMessage."
+        )
     return found
 
 
 async def _queue(admin: AdminContext, account: str, text: str) -> Queue | None:
     if not text:
-        raise _invalid("queue must be a URL, an ARN, number/name, or a name.")
+        raise AdminRefusal("InvalidValue", "queue must be a URL, an ARN, number/name, or a name.")
     names = QueueNames(admin.region)
     try:
         key = names.key_of_arn(text) or names.key_of_url(text, account)
@@ -62,26 +71,8 @@ async def _queue(admin: AdminContext, account: str, text: str) -> Queue | None:
 def _context(admin: AdminContext, call: AdminCall) -> Context:
     address = call.query.get("address", "")
     if address and address_of(address) is None:
-        raise _invalid("address must be an IP address.")
+        raise AdminRefusal("InvalidValue", "address must be an IP address.")
     secure = _FLAGS.get(call.query.get("secure", ""))
     if secure is None:
-        raise _invalid("secure must be true or false.")
+        raise AdminRefusal("InvalidValue", "secure must be true or false.")
     return Context(admin.now_ms, address, secure, call.query.get("user_agent"))
-
-
-def _invalid(what: str) -> AdminRefusal:
-    return AdminRefusal(HTTPStatus.BAD_REQUEST, "InvalidValue", what)
-
-
-JUDGEMENT_ROUTES: Final = (
-    AdminRoute(
-        "judge",
-        "GET",
-        "/v1/accounts/{account}/may",
-        "Whether the account may use the action on the queue, and the result of each statement of "
-        "its policy. Conditions compare address, secure and user agent.",
-        judge,
-        Role.ADMIN,
-        ("action", "address", "queue", "secure", "user_agent"),
-    ),
-)

@@ -17,7 +17,9 @@ PEEK_BYTES_MAX: Final = 8 << 20
 _SEQUENCE: Final = limits.Range(0, 2**63 - 1)
 
 
+@AdminRoute("GET", "/v1/queues", Role.VIEWER, query=("prefix", "after", "limit"), own=True)
 async def list_queues(admin: AdminContext, call: AdminCall) -> Document:
+    """Queues by account and name, with settings and counts; without a role one's own."""
     count_max = call.number("limit", PAGE_DEFAULT, limits.QUEUES_LISTED)
     queues = admin.service.queues
     assert call.caller is not None
@@ -29,12 +31,18 @@ async def list_queues(admin: AdminContext, call: AdminCall) -> Document:
     return {"queues": documents, "next": str(page[-1].key) if len(page) == count_max else None}
 
 
+@AdminRoute("GET", "/v1/queues/{account}/{name}", Role.VIEWER, own=True)
 async def show_queue(admin: AdminContext, call: AdminCall) -> Document:
+    """One queue with settings and counts."""
     queue = await admin.service.queues.find(call.queue)
     return queue_document(queue, await admin.service.queues.counts(queue))
 
 
+@AdminRoute(
+    "GET", "/v1/queues/{account}/{name}/messages", Role.OPERATOR, query=("after", "limit"), own=True
+)
 async def peek_messages(admin: AdminContext, call: AdminCall) -> Document:
+    """Messages in order of their sequence, without receiving them."""
     left = call.number("limit", PEEK_DEFAULT, limits.PEEK_COUNT)
     after = call.number("after", 0, _SEQUENCE)
     queue = await admin.service.queues.find(call.queue)
@@ -53,49 +61,8 @@ async def peek_messages(admin: AdminContext, call: AdminCall) -> Document:
     return {"messages": documents, "next": after if more else None}
 
 
+@AdminRoute("DELETE", "/v1/queues/{account}/{name}/messages", Role.ADMIN, audited=True, own=True)
 async def purge_queue(admin: AdminContext, call: AdminCall) -> Document:
+    """Deletes all messages of a queue."""
     await admin.service.queues.purge(call.queue)
     return {"purged": str(call.queue)}
-
-
-QUEUE_ROUTES: Final = (
-    AdminRoute(
-        "list queues",
-        "GET",
-        "/v1/queues",
-        "Queues by account and name, with settings and counts; without a role one's own.",
-        list_queues,
-        Role.VIEWER,
-        ("prefix", "after", "limit"),
-        own=True,
-    ),
-    AdminRoute(
-        "show queue",
-        "GET",
-        "/v1/queues/{account}/{name}",
-        "One queue with settings and counts.",
-        show_queue,
-        Role.VIEWER,
-        own=True,
-    ),
-    AdminRoute(
-        "peek messages",
-        "GET",
-        "/v1/queues/{account}/{name}/messages",
-        "Messages in order of their sequence, without receiving them.",
-        peek_messages,
-        Role.OPERATOR,
-        ("after", "limit"),
-        own=True,
-    ),
-    AdminRoute(
-        "purge queue",
-        "DELETE",
-        "/v1/queues/{account}/{name}/messages",
-        "Deletes all messages of a queue.",
-        purge_queue,
-        Role.ADMIN,
-        audited=True,
-        own=True,
-    ),
-)

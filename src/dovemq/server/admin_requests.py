@@ -31,45 +31,33 @@ def read_query(route: AdminRoute, text: str) -> dict[str, str]:
     try:
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=PARAMETERS_MAX)
     except ValueError:
-        raise AdminRefusal(
-            HTTPStatus.BAD_REQUEST,
-            "InvalidQuery",
-            f"There are more than {PARAMETERS_MAX} parameters.",
-        ) from None
+        text = f"There are more than {PARAMETERS_MAX} parameters."
+        raise AdminRefusal("InvalidQuery", text) from None
     # A presigned URL carries its signature as parameters.
     query = {name: value for name, value in pairs if not name.startswith("X-Amz-")}
     unknown = [name for name in query if name not in route.query]
     if unknown:
         known = ", ".join(route.query) or "none"
-        raise AdminRefusal(
-            HTTPStatus.BAD_REQUEST, "UnknownParameter", f"Known parameters here: {known}."
-        )
+        raise AdminRefusal("UnknownParameter", f"Known parameters here: {known}.")
     return query
 
 
 def read_body(route: AdminRoute, request: HttpRequest) -> Any:
     if route.body is None:
         if request.body:
-            raise _wrong_body("This route takes no body.")
+            raise AdminRefusal("InvalidBody", "This route takes no body.")
         return None
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     # Browsers send other content types for any web page without a preflight request.
     if kind != JSON:
-        raise AdminRefusal(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-            "UnsupportedMediaType",
-            f"The content type must be {JSON}.",
-        )
+        text = f"The content type must be {JSON}."
+        raise AdminRefusal("UnsupportedMediaType", text, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
     try:
         return msgspec.json.decode(request.body, type=route.body)
     except msgspec.ValidationError as error:
-        raise _wrong_body(f"{error}.") from None
+        raise AdminRefusal("InvalidBody", f"{error}.") from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise _wrong_body("The body is not JSON.") from None
-
-
-def _wrong_body(what: str) -> AdminRefusal:
-    return AdminRefusal(HTTPStatus.BAD_REQUEST, "InvalidBody", what)
+        raise AdminRefusal("InvalidBody", "The body is not JSON.") from None
 
 
 def recorded_fields(route: AdminRoute, body: Any) -> dict[str, Any]:

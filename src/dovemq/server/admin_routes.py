@@ -1,24 +1,27 @@
-"""All routes of the admin API in one table; its reference page is generated from it."""
+"""All routes of the admin API, in the order of its reference page."""
 
 from typing import Final
 
-from dovemq.server.admin_accounts import ACCOUNT_ROUTES
-from dovemq.server.admin_audit import AUDIT_ROUTES
-from dovemq.server.admin_consistency import CONSISTENCY_ROUTES
-from dovemq.server.admin_credentials import CREDENTIAL_ROUTES
-from dovemq.server.admin_judgements import JUDGEMENT_ROUTES
-from dovemq.server.admin_queues import QUEUE_ROUTES
-from dovemq.server.admin_sessions import SESSION_ROUTES
-from dovemq.server.admin_store import HEALTH_ROUTES, STORE_ROUTES
+from dovemq.server import (
+    admin_accounts,
+    admin_consistency,
+    admin_credentials,
+    admin_judgements,
+    admin_queues,
+    admin_sessions,
+    admin_store,
+)
+from dovemq.server.admin_context import AdminRoute
 
-ROUTES: Final = (
-    *HEALTH_ROUTES,
-    *QUEUE_ROUTES,
-    *CONSISTENCY_ROUTES,
-    *STORE_ROUTES,
-    *ACCOUNT_ROUTES,
-    *JUDGEMENT_ROUTES,
-    *CREDENTIAL_ROUTES,
-    *SESSION_ROUTES,
-    *AUDIT_ROUTES,
+_MODULES: Final = (
+    admin_store,
+    admin_queues,
+    admin_consistency,
+    admin_accounts,
+    admin_judgements,
+    admin_credentials,
+    admin_sessions,
+)
+ROUTES: Final = tuple(
+    found for module in _MODULES for found in vars(module).values() if isinstance(found, AdminRoute)
 )

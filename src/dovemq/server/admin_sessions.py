@@ -2,7 +2,6 @@
 
 import asyncio
 from http import HTTPStatus
-from typing import Final
 
 from msgspec import Struct
 
@@ -21,7 +20,17 @@ class Login(Struct, frozen=True, forbid_unknown_fields=True):
         return f"Login({self.account!r})"
 
 
+@AdminRoute(
+    "POST",
+    "/v1/sessions",
+    None,
+    body=Login,
+    signed=False,
+    audited=True,
+    unrecorded=("account", "password"),
+)
 async def log_in(admin: AdminContext, call: AdminCall) -> Document:
+    """Returns a token for `Authorization: Bearer`, valid for 12 hours, or 1 hour without use."""
     login: Login = call.body
     call.target = _number(admin, login.account)
     account = await _checked(admin, login, client_of(call.peer))
@@ -49,17 +58,20 @@ async def _checked(admin: AdminContext, login: Login, client: str) -> Account | 
     return await asyncio.shield(checking)
 
 
+@AdminRoute("GET", "/v1/sessions/current", None)
 async def show_session(admin: AdminContext, call: AdminCall) -> Document:
+    """The calling account and its role."""
     assert call.caller is not None
     return _session_document(call.caller)
 
 
+@AdminRoute("DELETE", "/v1/sessions/current", None, audited=True)
 async def log_out(admin: AdminContext, call: AdminCall) -> Document:
+    """Ends the session of this token."""
     assert call.caller is not None
     if call.caller.token is None:
-        raise AdminRefusal(
-            HTTPStatus.NOT_FOUND, "NoSession", "The request uses an access key, not a session."
-        )
+        text = "The request uses an access key, not a session."
+        raise AdminRefusal("NoSession", text, HTTPStatus.NOT_FOUND)
     admin.sessions.end(call.caller.token)
     return {"ended": True}
 
@@ -79,36 +91,3 @@ def _session_document(caller: Caller) -> Document:
         "name": account.name,
         "role": account.role.value if account.role else None,
     }
-
-
-SESSION_ROUTES: Final = (
-    AdminRoute(
-        "log in",
-        "POST",
-        "/v1/sessions",
-        "Returns a token for `Authorization: Bearer`, valid for 12 hours, or 1 hour without use.",
-        log_in,
-        None,
-        body=Login,
-        signed=False,
-        audited=True,
-        unrecorded=("account", "password"),
-    ),
-    AdminRoute(
-        "show session",
-        "GET",
-        "/v1/sessions/current",
-        "The calling account and its role.",
-        show_session,
-        None,
-    ),
-    AdminRoute(
-        "log out",
-        "DELETE",
-        "/v1/sessions/current",
-        "Ends the session of this token.",
-        log_out,
-        None,
-        audited=True,
-    ),
-)

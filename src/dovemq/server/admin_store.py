@@ -1,4 +1,4 @@
-"""Routes for health, metrics, totals, backups and checks of the store."""
+"""Routes for health, metrics, totals, backups and checks of the store, and for the audit log."""
 
 import asyncio
 from http import HTTPStatus
@@ -10,12 +10,20 @@ from dovemq.core import limits
 from dovemq.core.accounts import Role
 from dovemq.core.commands import Counts
 from dovemq.http import HttpResponse
-from dovemq.server.admin_context import AdminCall, AdminContext, AdminRefusal, AdminRoute
-from dovemq.server.admin_views import Document, counts_document
-from dovemq.server.traffic import StreamedResponse
+from dovemq.server.admin_context import (
+    PAGE,
+    PAGE_DEFAULT,
+    AdminCall,
+    AdminContext,
+    AdminRefusal,
+    AdminRoute,
+)
+from dovemq.server.admin_views import Document
+from dovemq.server.answers import StreamedResponse
 from dovemq.telemetry.metrics import CONTENT_TYPE as METRICS_TEXT
 
 METRICS_PATH: Final = "/metrics"
+_SEQUENCE: Final = limits.Range(0, 2**53)
 _ABOUT: Final = b"""This is the admin API of DoveMQ. SQS clients use another port.
 
 Send an access key by HTTP Basic:
@@ -27,21 +35,29 @@ accepted too. /health/live and /health/ready need no key. The command `dovemq` u
 """
 
 
+@AdminRoute("GET", "/", None, signed=False)
 async def about(admin: AdminContext, call: AdminCall) -> HttpResponse:
+    """A text about this port and its use."""
     return HttpResponse(HTTPStatus.OK, "text/plain", _ABOUT)
 
 
+@AdminRoute("GET", "/health/live", None, signed=False)
 async def live(admin: AdminContext, call: AdminCall) -> Document:
+    """200 while the process runs."""
     return {"live": True}
 
 
+@AdminRoute("GET", "/health/ready", None, signed=False)
 async def ready(admin: AdminContext, call: AdminCall) -> Document:
+    """200 if the server should get requests, else 503."""
     if reason := admin.unready_reason():
-        raise AdminRefusal(HTTPStatus.SERVICE_UNAVAILABLE, "NotReady", reason)
+        raise AdminRefusal("NotReady", reason, HTTPStatus.SERVICE_UNAVAILABLE)
     return {"ready": True}
 
 
+@AdminRoute("GET", "/v1/health", Role.VIEWER)
 async def health(admin: AdminContext, call: AdminCall) -> Document:
+    """Whether it is live and ready, the state of the store, and how often it was rebuilt."""
     damage = len(admin.care.damage()) if admin.care else 0
     return {
         "live": True,
@@ -51,129 +67,79 @@ async def health(admin: AdminContext, call: AdminCall) -> Document:
     }
 
 
+@AdminRoute("GET", "/v1/damage", Role.VIEWER)
 async def show_damage(admin: AdminContext, call: AdminCall) -> Document:
+    """The losses of each rebuilding of a damaged store, by queue and message id."""
     reports = admin.care.damage() if admin.care else ()
     return {"reports": msgspec.to_builtins(list(reports))}
 
 
+@AdminRoute("GET", "/v1/counters", Role.VIEWER)
 async def show_counters(admin: AdminContext, call: AdminCall) -> Document:
+    """Totals of all queues, connections, parked polls, and counters of the store."""
     count, total = 0, Counts(0, 0, 0)
-    after = ""
     queues = admin.service.queues
-    while page := await queues.page(None, "", after, limits.QUEUES_LISTED.most):
-        for queue in page:
-            total = _sum(total, await queues.counts(queue))
-        count += len(page)
-        after = str(page[-1].key)
-        await asyncio.sleep(0)
+    async for queue in queues.each():
+        total = _sum(total, await queues.counts(queue))
+        count += 1
     return {
         "queues": count,
-        "messages": counts_document(total),
+        "messages": msgspec.structs.asdict(total),
         "polls_parked": admin.service.polls.parked,
         **admin.gauges(),
         "store": msgspec.to_builtins(admin.care.statistics) if admin.care else None,
     }
 
 
+@AdminRoute("GET", METRICS_PATH, Role.VIEWER)
 async def show_metrics(admin: AdminContext, call: AdminCall) -> HttpResponse:
+    """All metrics in the text format of Prometheus."""
     if admin.metrics is None:
-        raise AdminRefusal(HTTPStatus.NOT_FOUND, "NotFound", "This server has no metrics.")
+        raise AdminRefusal("NotFound", "This server has no metrics.", HTTPStatus.NOT_FOUND)
     return HttpResponse(HTTPStatus.OK, METRICS_TEXT, await admin.metrics.text())
 
 
+@AdminRoute("POST", "/v1/backups", Role.ADMIN, audited=True)
 async def make_backup(admin: AdminContext, call: AdminCall) -> StreamedResponse:
+    """Answers with a consistent copy of the store, which includes the secrets of accounts."""
     if admin.backups is None:
         raise _not_kept("copied")
     if admin.backups.running:
-        raise AdminRefusal(
-            HTTPStatus.CONFLICT, "BackupRunning", "Another backup is running; try again later."
-        )
+        text = "Another backup is running; try again later."
+        raise AdminRefusal("BackupRunning", text, HTTPStatus.CONFLICT)
     return await admin.backups.make()
 
 
+@AdminRoute("POST", "/v1/verifications", Role.OPERATOR)
 async def verify_store(admin: AdminContext, call: AdminCall) -> Document:
+    """Reads every message and lists what is damaged."""
     if admin.care is None:
         raise _not_kept("verified")
     if admin.verifying:
-        raise AdminRefusal(
-            HTTPStatus.CONFLICT, "VerificationRunning", "Another check is running; try again later."
-        )
+        text = "Another check is running; try again later."
+        raise AdminRefusal("VerificationRunning", text, HTTPStatus.CONFLICT)
     admin.verifying = True
     # The store's thread goes on reading when the client leaves; no second check may start then.
     checking = asyncio.ensure_future(admin.care.verify())
-    checking.add_done_callback(lambda _: admin.verified())
+
+    def finished(_: object) -> None:
+        admin.verifying = False
+
+    checking.add_done_callback(finished)
     return {"findings": list((await asyncio.shield(checking)).findings)}
 
 
-HEALTH_ROUTES: Final = (
-    AdminRoute(
-        "about", "GET", "/", "A text about this port and its use.", about, None, signed=False
-    ),
-    AdminRoute(
-        "live", "GET", "/health/live", "200 while the process runs.", live, None, signed=False
-    ),
-    AdminRoute(
-        "ready",
-        "GET",
-        "/health/ready",
-        "200 if the server should get requests, else 503.",
-        ready,
-        None,
-        signed=False,
-    ),
-    AdminRoute(
-        "health",
-        "GET",
-        "/v1/health",
-        "Whether it is live and ready, the state of the store, and how often it was rebuilt.",
-        health,
-        Role.VIEWER,
-    ),
-    AdminRoute(
-        "show metrics",
-        "GET",
-        METRICS_PATH,
-        "All metrics in the text format of Prometheus.",
-        show_metrics,
-        Role.VIEWER,
-    ),
-)
-
-STORE_ROUTES: Final = (
-    AdminRoute(
-        "show counters",
-        "GET",
-        "/v1/counters",
-        "Totals of all queues, connections, parked polls, and counters of the store.",
-        show_counters,
-        Role.VIEWER,
-    ),
-    AdminRoute(
-        "make backup",
-        "POST",
-        "/v1/backups",
-        "Answers with a consistent copy of the store, which includes the secrets of accounts.",
-        make_backup,
-        Role.ADMIN,
-        audited=True,
-    ),
-    AdminRoute(
-        "show damage",
-        "GET",
-        "/v1/damage",
-        "The losses of each rebuilding of a damaged store, by queue and message id.",
-        show_damage,
-        Role.VIEWER,
-    ),
-    AdminRoute(
-        "verify store",
-        "POST",
-        "/v1/verifications",
-        "Reads every message and lists what is damaged.",
-        verify_store,
-        Role.OPERATOR,
-    ),
-)
+@AdminRoute("GET", "/v1/audit", Role.ADMIN, query=("after", "limit"))
+async def list_audit(admin: AdminContext, call: AdminCall) -> Document:
+    """Changes and denied changes, oldest first: those after a sequence, or the newest."""
+    count_max = call.number("limit", PAGE_DEFAULT, PAGE)
+    if not call.query.get("after"):
+        return {"entries": await admin.audit.page(None, count_max), "next": None}
+    entries = await admin.audit.page(call.number("after", 0, _SEQUENCE), count_max)
+    return {
+        "entries": entries,
+        "next": entries[-1]["sequence"] if len(entries) == count_max else None,
+    }
 
 
 def _sum(one: Counts, other: Counts) -> Counts:
@@ -188,8 +154,5 @@ def _sum(one: Counts, other: Counts) -> Counts:
 
 
 def _not_kept(what: str) -> AdminRefusal:
-    return AdminRefusal(
-        HTTPStatus.NOT_IMPLEMENTED,
-        "NotKept",
-        f"This store is in memory and cannot be {what}.",
-    )
+    text = f"This store is in memory and cannot be {what}."
+    return AdminRefusal("NotKept", text, HTTPStatus.NOT_IMPLEMENTED)

@@ -1,7 +1,6 @@
 """The JSON documents of the admin API for queues, messages, accounts and keys."""
 
 import base64
-from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -15,14 +14,6 @@ Document = dict[str, Any]
 JSON: Final = "application/json"
 
 
-def document_bytes(document: Mapping[str, Any]) -> bytes:
-    return msgspec.json.encode(document)
-
-
-def error_document(code: str, message: str) -> Document:
-    return {"error": {"code": code, "message": message}}
-
-
 def queue_document(queue: Queue, counts: Counts) -> Document:
     return {
         "account": queue.key.account,
@@ -33,7 +24,7 @@ def queue_document(queue: Queue, counts: Counts) -> Document:
         "version": queue.version,
         "tags": dict(queue.tags),
         "settings": settings_document(queue),
-        "counts": counts_document(counts),
+        "counts": msgspec.structs.asdict(counts),
     }
 
 
@@ -42,26 +33,12 @@ def settings_document(queue: Queue) -> Document:
     document: Document = msgspec.structs.asdict(queue.settings)
     redrive, allow = queue.settings.redrive, queue.settings.redrive_allow
     if redrive is not None:
-        document["redrive"] = {
-            "target": str(redrive.target),
-            "receives_max": redrive.receives_max,
-        }
+        target = str(redrive.target)
+        document["redrive"] = {"target": target, "receives_max": redrive.receives_max}
     if allow is not None:
-        document["redrive_allow"] = {
-            "permission": allow.permission,
-            "sources": [str(source) for source in allow.sources],
-        }
+        sources = [str(source) for source in allow.sources]
+        document["redrive_allow"] = {"permission": allow.permission, "sources": sources}
     return document
-
-
-def counts_document(counts: Counts) -> Document:
-    return {
-        "visible": counts.visible,
-        "leased": counts.leased,
-        "delayed": counts.delayed,
-        "oldest_ms": counts.oldest_ms,
-        "bytes": counts.bytes,
-    }
 
 
 def account_document(account: Account) -> Document:

@@ -1,8 +1,10 @@
-"""Encodes responses, and makes the refusals that the server itself gives."""
+"""Responses: the streamed ones, the refusals that the server itself gives, and their encoding."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from http import HTTPStatus
 from typing import Final
+
+from msgspec import Struct
 
 from dovemq.http import HttpResponse
 
@@ -20,19 +22,29 @@ ADMIN_METHODS: Final = {**SQS_METHODS, b"DELETE": "DELETE", b"PATCH": "PATCH", b
 _LINES: Final = {status.value: f"HTTP/1.1 {status} {status.phrase}\r\n" for status in HTTPStatus}
 
 
+class StreamedResponse(Struct, frozen=True):
+    """A response whose body is too large for memory: `read` returns its parts, `length` in all.
+
+    `close` is called once, whatever happens to the client.
+    """
+
+    status: int
+    content_type: str
+    length: int
+    read: Callable[[], Awaitable[bytes]]
+    close: Callable[[], None]
+    headers: tuple[tuple[str, str], ...] = ()
+
+
 def encode_head(
-    response_status: int,
-    content_type: str,
-    length: int,
-    headers: tuple[tuple[str, str], ...],
-    connection: str,
-    date: str,
+    response: HttpResponse | StreamedResponse, length: int, connection: str, date: str
 ) -> bytes:
     extra = ""
-    for name, value in headers:
+    for name, value in response.headers:
         extra += f"{name}: {value}\r\n"
     return (
-        f"{_LINES[response_status]}Content-Type: {content_type}\r\nContent-Length: {length}\r\n"
+        f"{_LINES[response.status]}Content-Type: {response.content_type}\r\n"
+        f"Content-Length: {length}\r\n"
         f"{extra}{connection}Date: {date}\r\n\r\n"
     ).encode("latin-1", "replace")
 

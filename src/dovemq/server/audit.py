@@ -28,7 +28,6 @@ class AuditLog(Audit, Protocol):
 
     def page(self, after: int | None, count_max: int) -> Awaitable[list[Document]]:
         """Entries after that sequence, oldest first; with None the newest ones."""
-        ...
 
     def close(self) -> Awaitable[None]: ...
 

@@ -29,6 +29,7 @@ import msgspec
 from msgspec import Struct
 
 from dovemq.core.errors import StoreUnusable
+from dovemq.system.private_files import sync_directory
 
 NAME: Final = "audit.jsonl"
 DRAFT: Final = "audit.jsonl.draft"
@@ -109,7 +110,7 @@ class AuditFiles:
         descriptor = os.open(self._path, _FLAGS, 0o600)
         try:
             os.fchmod(descriptor, 0o600)
-            self._sync_directory()
+            sync_directory(self._directory)
             self._size = os.fstat(descriptor).st_size
             self._first = next(_sequences(os.pread(descriptor, TAIL_BYTES, 0)), None)
         except OSError:
@@ -174,19 +175,12 @@ class AuditFiles:
         # A crash in between leaves entries in both files; readers and the next merge skip them.
         draft.rename(oldest)
         second.unlink()
-        self._sync_directory()
+        sync_directory(self._directory)
 
     def _full_files(self) -> list[tuple[int, Path]]:
         """The closed files, by the sequence of their first entry."""
         found = ((_FULL.fullmatch(path.name), path) for path in self._directory.iterdir())
         return sorted((int(match[1]), path) for match, path in found if match)
-
-    def _sync_directory(self) -> None:
-        descriptor = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _fair_share(files: Iterable[bytes], bytes_max: int) -> list[bytes]:

@@ -4,8 +4,8 @@ import asyncio
 from http import HTTPStatus
 from typing import BinaryIO, Final
 
+from dovemq.server.answers import StreamedResponse
 from dovemq.server.care import StoreCare
-from dovemq.server.traffic import StreamedResponse
 
 CHUNK_BYTES: Final = 256 << 10
 

@@ -8,21 +8,17 @@ class Verified(Protocol):
     @property
     def findings(self) -> Sequence[str]:
         """One line for each damage; empty when nothing is damaged."""
-        ...
 
 
 class StoreCare(Protocol):
     @property
     def statistics(self) -> Any:
         """A `Struct` of counts; its `state` is "ok" while the store accepts everything."""
-        ...
 
     def backup(self) -> Awaitable[BinaryIO]:
         """A consistent copy while the store goes on: an open file without a name."""
-        ...
 
     def verify(self) -> Awaitable[Verified]: ...
 
     def damage(self) -> Sequence[Any]:
         """A `Struct` for each time that the store was rebuilt after damage, oldest first."""
-        ...

@@ -12,10 +12,10 @@ from http import HTTPStatus
 from typing import Final, cast
 
 from dovemq.http import HttpRequest, HttpResponse, client_of
-from dovemq.server.answers import CLOSE, CONTINUE, KEEP_ALIVE, failure_answer
+from dovemq.server.answers import CLOSE, CONTINUE, KEEP_ALIVE, StreamedResponse, failure_answer
 from dovemq.server.outbox import Outbox
 from dovemq.server.reader import RequestReader
-from dovemq.server.traffic import StreamedResponse, Traffic
+from dovemq.server.traffic import Traffic
 from dovemq.telemetry.logs import log_failure
 
 log = logging.getLogger(__name__)

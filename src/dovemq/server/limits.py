@@ -46,16 +46,8 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, settings: HttpSettings) -> "HttpLimits":
-        return cls(
-            url_bytes_max=settings.url_bytes_max,
-            header_bytes_max=settings.header_bytes_max,
-            header_count_max=settings.header_count_max,
-            body_bytes_max=settings.body_bytes_max,
-            connections_max=settings.connections_max,
-            address_connections_max=settings.address_connections_max,
-            unsent_bytes_max=settings.unsent_bytes_max,
-            pipelined_max=settings.pipelined_max,
-            request_ms_max=settings.request_seconds_max * 1_000,
-            idle_ms_max=settings.idle_seconds_max * 1_000,
-            write_ms_max=settings.write_seconds_max * 1_000,
-        )
+        """The limits of the same names; times are settings in seconds."""
+        given = msgspec.structs.asdict(settings)
+        for name in ("request", "idle", "write"):
+            given[f"{name}_ms_max"] = given.pop(f"{name}_seconds_max") * 1_000
+        return cls(**given)

@@ -8,9 +8,9 @@ there too. Such a request names the host of the page's own site (which an attack
 from http import HTTPStatus
 
 from dovemq.configuration import is_loopback
-from dovemq.http import HttpRequest, HttpResponse, is_host
-from dovemq.server.answers import refusal
-from dovemq.server.traffic import Handle, StreamedResponse
+from dovemq.http import HttpRequest, HttpResponse, is_host, without_port
+from dovemq.server.answers import StreamedResponse, refusal
+from dovemq.server.traffic import Handle
 
 
 def local_only(handle: Handle) -> Handle:
@@ -18,7 +18,7 @@ def local_only(handle: Handle) -> Handle:
 
     async def guarded(request: HttpRequest) -> HttpResponse | StreamedResponse:
         host = request.headers.get("host")
-        if host is not None and not (is_host(host) and is_loopback(_name_of(host))):
+        if host is not None and not (is_host(host) and is_loopback(without_port(host).lower())):
             reason = "the Host header must name localhost or a loopback address"
         elif comes_from_another_site(request):
             reason = "requests of web pages are refused"
@@ -37,10 +37,3 @@ def comes_from_another_site(request: HttpRequest) -> bool:
         return True
     origin = headers.get("origin")
     return origin is not None and origin.partition("://")[2] != headers.get("host")
-
-
-def _name_of(host: str) -> str:
-    """A `Host` without its port and without the brackets of an IPv6 address."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0].lower()

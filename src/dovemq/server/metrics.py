@@ -1,6 +1,7 @@
 """The text of all metrics: gathered on the event loop in steps, formatted in a thread."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -16,8 +17,6 @@ from dovemq.telemetry.labels import COUNTERS, QueueLabels
 from dovemq.telemetry.meter import Meter, QueueTally
 from dovemq.telemetry.metrics import OTHER, Distribution, MetricSample, exposition
 
-QUEUES_AT_A_TIME: Final = 100
-"""Queues counted before other tasks may run."""
 _STORE_COUNTERS: Final = (
     ("dovemq_checkpoints_total", "checkpoints"),
     ("dovemq_cache_hits_total", "cache_hits"),
@@ -82,16 +81,10 @@ class Metrics:
     async def _counted(self) -> dict[int, tuple[Queue, Counts]]:
         queues = self._service.queues
         counted: dict[int, tuple[Queue, Counts]] = {}
-        after = ""
-        while page := await queues.page(None, "", after, QUEUES_AT_A_TIME):
-            for queue in page:
-                try:
-                    counted[queue.number] = (queue, await queues.counts(queue))
-                except QueueMissing:
-                    # It was removed while others were counted.
-                    continue
-            after = str(page[-1].key)
-            await asyncio.sleep(0)
+        async for queue in queues.each():
+            # It may have been removed while others were counted.
+            with contextlib.suppress(QueueMissing):
+                counted[queue.number] = (queue, await queues.counts(queue))
         return counted
 
 

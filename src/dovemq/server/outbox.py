@@ -14,8 +14,8 @@ from typing import Final
 
 from dovemq.core.errors import InvariantError
 from dovemq.http import HttpResponse, Undelivered
-from dovemq.server.answers import encode_head
-from dovemq.server.traffic import StreamedResponse, Traffic
+from dovemq.server.answers import StreamedResponse, encode_head
+from dovemq.server.traffic import Traffic
 from dovemq.telemetry.logs import log_failure
 
 log = logging.getLogger(__name__)
@@ -75,14 +75,7 @@ class Outbox:
         """Write an answer, without its body if `bare`. `more`: other requests wait for answers."""
         body = response.body
         traffic = self._traffic
-        data = encode_head(
-            response.status,
-            response.content_type,
-            len(body),
-            response.headers,
-            connection,
-            traffic.date,
-        )
+        data = encode_head(response, len(body), connection, traffic.date)
         large = len(body) > GATHERED_BYTES_MAX and not bare
         if body and not bare and not large:
             data += body
@@ -136,14 +129,7 @@ class Outbox:
     async def stream(self, response: StreamedResponse, connection: str, *, bare: bool) -> None:
         self.flush()
         left = 0 if bare else response.length
-        head = encode_head(
-            response.status,
-            response.content_type,
-            response.length,
-            response.headers,
-            connection,
-            self._traffic.date,
-        )
+        head = encode_head(response, response.length, connection, self._traffic.date)
         self._streaming = True
         try:
             self.write(head)

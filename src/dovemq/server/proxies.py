@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from dovemq.http import is_host
+from dovemq.http import is_host, without_port
 from dovemq.settings import Network
 
 HOPS_MAX: Final = 16
@@ -60,7 +60,8 @@ class Proxies:
         address = None
         for hop in hops[: -HOPS_MAX - 1 : -1]:
             try:
-                address = _parsed(_without_port(hop.strip()))
+                # Some proxies add the port.
+                address = _parsed(without_port(hop.strip()))
             except ValueError:
                 raise ForwardedMalformed("X-Forwarded-For must hold addresses.") from None
             if not self._covers(address):
@@ -80,14 +81,6 @@ def _parsed(text: str) -> _Address:
     address = ipaddress.ip_address(text.partition("%")[0])
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return mapped or address
-
-
-def _without_port(text: str) -> str:
-    """The address without the port that some proxies add."""
-    if text.startswith("["):
-        return text[1:].partition("]")[0]
-    host, colon, port = text.partition(":")
-    return host if colon and ":" not in port else text
 
 
 def _last(headers: Mapping[str, str], name: str) -> str | None:

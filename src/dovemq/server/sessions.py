@@ -9,6 +9,8 @@ import secrets
 from collections.abc import Callable
 from typing import Final
 
+from msgspec import Struct
+
 from dovemq.core.errors import Busy, Throttled
 from dovemq.core.limits import MINUTE_MS
 from dovemq.service.failure_limits import FailureLimit
@@ -27,12 +29,10 @@ def new_token() -> str:
     return secrets.token_urlsafe(TOKEN_BYTES)
 
 
-class LoginSession:
-    __slots__ = ("account", "opened_ms", "used_ms")
-
-    def __init__(self, account: str, now_ms: int) -> None:
-        self.account = account
-        self.opened_ms = self.used_ms = now_ms
+class LoginSession(Struct):
+    account: str
+    opened_ms: int
+    used_ms: int
 
     def ended(self, now_ms: int) -> bool:
         return now_ms - self.used_ms > IDLE_MS_MAX or now_ms >= self.ends_ms
@@ -58,11 +58,11 @@ class Sessions:
         if len(own) >= ACCOUNT_SESSIONS_MAX:
             del self._sessions[own[0]]
         if len(self._sessions) >= SESSIONS_MAX:
-            self._drop_ended(now_ms)
+            self._drop(lambda each: each.ended(now_ms))
         if len(self._sessions) >= SESSIONS_MAX:
             raise Busy(f"{SESSIONS_MAX} sessions are open already")
         token = self._new_token()
-        session = LoginSession(account, now_ms)
+        session = LoginSession(account, now_ms, now_ms)
         self._sessions[_digest(token)] = session
         return token, session
 
@@ -80,11 +80,10 @@ class Sessions:
         self._sessions.pop(_digest(token), None)
 
     def end_all(self, account: str) -> None:
-        for name in [name for name, each in self._sessions.items() if each.account == account]:
-            del self._sessions[name]
+        self._drop(lambda each: each.account == account)
 
-    def _drop_ended(self, now_ms: int) -> None:
-        for name in [name for name, each in self._sessions.items() if each.ended(now_ms)]:
+    def _drop(self, unwanted: Callable[[LoginSession], bool]) -> None:
+        for name in [name for name, each in self._sessions.items() if unwanted(each)]:
             del self._sessions[name]
 
 

@@ -250,10 +250,7 @@ class Handshakes:
         """The answer to a client that uses plain HTTP on a TLS port."""
         text = "This port uses TLS: use https://."
         said = refusal(HTTPStatus.BAD_REQUEST, text, self._traffic.methods.values())
-        head = encode_head(
-            said.status, said.content_type, len(said.body), (), CLOSE, self._traffic.date
-        )
-        return head + said.body
+        return encode_head(said, len(said.body), CLOSE, self._traffic.date) + said.body
 
     def _abort(self, transport: TlsTransport) -> None:
         self.end(transport)

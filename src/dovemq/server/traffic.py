@@ -5,31 +5,15 @@ import email.utils
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from dovemq.core.ports import Clock
 from dovemq.http import HttpRequest, HttpResponse
-from dovemq.server.answers import SQS_METHODS
+from dovemq.server.answers import SQS_METHODS, StreamedResponse
 from dovemq.server.headers import KnownNames
 from dovemq.server.limits import HttpLimits
 from dovemq.server.proxies import Proxies
 
 if TYPE_CHECKING:
     from dovemq.server.connection import HttpConnection
-
-
-class StreamedResponse(Struct, frozen=True):
-    """A response whose body is too large for memory: `read` returns its parts, `length` in all.
-
-    `close` is called once, whatever happens to the client.
-    """
-
-    status: int
-    content_type: str
-    length: int
-    read: Callable[[], Awaitable[bytes]]
-    close: Callable[[], None]
-    headers: tuple[tuple[str, str], ...] = ()
 
 
 Handle = Callable[[HttpRequest], Awaitable[HttpResponse | StreamedResponse]]

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from dovemq.core import limits
 from dovemq.core.accounts import ROOT_NUMBER
 from dovemq.core.errors import DoveError, QueueMissing
 from dovemq.core.observing import Observer
@@ -69,13 +68,10 @@ class Service:
 
     async def drop_expired(self) -> None:
         """Remove messages whose retention has ended."""
-        after = ""
-        while page := await self.queues.page(None, "", after, limits.QUEUES_LISTED.most):
-            for queue in page:
-                with contextlib.suppress(QueueMissing):
-                    # It was removed meanwhile.
-                    await self.queues.drop_expired(queue)
-            after = str(page[-1].key)
+        async for queue in self.queues.each():
+            with contextlib.suppress(QueueMissing):
+                # It was removed meanwhile.
+                await self.queues.drop_expired(queue)
 
 
 def build_service(

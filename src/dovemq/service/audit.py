@@ -45,7 +45,6 @@ class AuditEntry(Struct, frozen=True):
 class Audit(Protocol):
     def check(self) -> None:
         """Raises `AuditUnwritable` while entries cannot be written."""
-        ...
 
     def add(self, entry: AuditEntry) -> Awaitable[None]:
         """Take an entry at once; the awaitable is done when the entry is durable.
@@ -53,7 +52,6 @@ class Audit(Protocol):
         It raises `AuditUnwritable` if the entry cannot be written. The entry is then kept and
         written before any later one.
         """
-        ...
 
 
 async def audited(

@@ -23,6 +23,7 @@ from dovemq.core.commands import (
     Settlement,
 )
 from dovemq.core.errors import (
+    FIELD,
     DoveError,
     InvalidValue,
     MessageGone,
@@ -265,9 +266,9 @@ class Messages:
 
 def _beyond_limit(lease_ms: int) -> InvalidValue:
     return InvalidValue(
-        "VisibilityTimeout",
+        "lease_seconds",
         lease_ms // limits.SECOND_MS,
-        "Total VisibilityTimeout for the message is beyond the limit "
+        f"Total {FIELD} for the message is beyond the limit "
         f"[{limits.LEASE_MS.most // limits.SECOND_MS} seconds]",
     )
 

@@ -99,6 +99,10 @@ class Moves:
     async def close(self) -> None:
         """Finish the batch under way; the task stays RUNNING and the next start resumes it."""
         self._closing.set()
+        await self.idle()
+
+    async def idle(self) -> None:
+        """Wait until no task runs."""
         if self._running:
             await asyncio.wait(self._running.values())
 

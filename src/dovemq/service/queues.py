@@ -1,7 +1,7 @@
 """Creates, changes, purges and removes queues."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -33,6 +33,8 @@ from dovemq.service.polls import Polls
 DROP_COUNT_MAX: Final = 10_000
 REPLACE_ATTEMPTS_MAX: Final = 100
 BANS_MAX: Final = 10_000
+QUEUES_AT_A_TIME: Final = 100
+"""Queues visited before other tasks may run."""
 
 
 class Bans:
@@ -113,6 +115,15 @@ class Queues:
     ) -> list[Queue]:
         return await self._catalogue.page(account, prefix, after, count_max)
 
+    async def each(self, account: str | None = None) -> AsyncIterator[Queue]:
+        """All queues, or those of an account, by key; other tasks run after each page."""
+        after = ""
+        while page := await self.page(account, "", after, QUEUES_AT_A_TIME):
+            for queue in page:
+                yield queue
+            after = str(page[-1].key)
+            await asyncio.sleep(0)
+
     async def change(self, key: QueueKey, changes: Changes) -> Queue:
         """Change settings. Polls look again, since a pause may have ended."""
 
@@ -176,19 +187,11 @@ class Queues:
             return await self._catalogue.create(queue)
         # One at a time: two concurrent calls could both see the last free place.
         async with self._creating:
-            owned = await self._owned(account)
+            owned = {each.key async for each in self.each(account)}
             if len(owned) >= queues_max and queue.key not in owned:
                 raise QuotaReached(account, "queues_max", queues_max, len(owned), 1)
             self._accounts.check_stays(account)
             return await self._catalogue.create(queue)
-
-    async def _owned(self, account: str) -> set[QueueKey]:
-        owned: set[QueueKey] = set()
-        after = ""
-        while page := await self._catalogue.page(account, "", after, limits.QUEUES_LISTED.most):
-            owned.update(queue.key for queue in page)
-            after = str(page[-1].key)
-        return owned
 
     async def _replace(self, key: QueueKey, edit: Callable[[Queue], Awaitable[Queue]]) -> Queue:
         """Apply `edit` and store the queue; repeat if another change came first."""

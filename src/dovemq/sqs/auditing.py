@@ -47,12 +47,8 @@ async def recorded(
     def act() -> Any:
         return operation.act(call, asked)
 
-    answered: shapes.Shape = await audited(audit, act, entry, _code)
+    answered: shapes.Shape = await audited(audit, act, entry, lambda error: fault_of(error).code)
     return answered
-
-
-def _code(error: Exception) -> str:
-    return fault_of(error).code
 
 
 def _target(call: Call, given: Mapping[str, Any]) -> str:

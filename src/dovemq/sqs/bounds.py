@@ -73,6 +73,15 @@ def check_items(body: bytes) -> None:
             _check_attributes(each.message_system_attributes)
 
 
+def checked_count(name: str, count: int | None, default: int, allowed: limits.Range) -> int:
+    """The number of items that the request asks for, or the default."""
+    if count is None:
+        return default
+    if not allowed.holds(count):
+        raise InvalidValue(name, count, f"Must be between {allowed.least} and {allowed.most}.")
+    return count
+
+
 def check_length(name: str, items: Sequence[str] | None, count_max: int) -> None:
     if items is not None and len(items) > count_max:
         raise InvalidValue(name, f"of {len(items)} items", f"Must have at most {count_max} items.")

@@ -69,7 +69,7 @@ class Condition(Struct, frozen=True):
 
     def __str__(self) -> str:
         shown = ", ".join(self.texts)
-        return f"{self.written} {self.key} {_cut(shown)}"
+        return f"{self.written} {self.key} {cut(shown)}"
 
 
 def read_condition(
@@ -80,11 +80,11 @@ def read_condition(
     lower = key.lower()
     problem = key_problem(lower)
     if problem is not None:
-        raise ValueError(f"the key {_cut(key)} {problem}")
+        raise ValueError(f"the key {cut(key)} {problem}")
     known = KEYS.get(lower)
     kind = known.kind if known else "text" if lower.startswith(RESOURCE_TAG) else None
     if kind is not None and kind not in found.suits:
-        raise ValueError(f"{_cut(key)} cannot be compared by {found.name}")
+        raise ValueError(f"{cut(key)} cannot be compared by {found.name}")
     values = tuple(_read_value(found, text, variables) for text in texts)
     return Condition(written, key, found, quantifier, if_exists, values, texts)
 
@@ -97,7 +97,7 @@ def _read_operator(written: str) -> tuple[Operator, str, bool]:
     if_exists = name.endswith(IF_EXISTS)
     found = OPERATORS.get(name.removesuffix(IF_EXISTS))
     if found is None or (found is NULL and written != NULL.name):
-        raise ValueError(f"{_cut(written)} is no condition operator")
+        raise ValueError(f"{cut(written)} is no condition operator")
     return found, quantifier, if_exists
 
 
@@ -107,10 +107,11 @@ def _read_value(found: Operator, text: str, variables: Variables) -> Any:
     except (ValueError, ArithmeticError) as error:
         # Only our own errors have a text for users.
         why = f": {error}" if found.test is _matches else ""
-        raise ValueError(f"{_cut(text)} is no value for {found.name}{why}") from None
+        raise ValueError(f"{cut(text)} is no value for {found.name}{why}") from None
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """The text for an error, shortened."""
     return text if len(text) <= _SHOWN_LENGTH_MAX else text[:_SHOWN_LENGTH_MAX] + "…"
 
 

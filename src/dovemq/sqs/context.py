@@ -7,11 +7,13 @@ misspelt ones. Keys whose absence would mislead are refused.
 import datetime
 import ipaddress
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Final, Literal
 
 from msgspec import Struct
 
 from dovemq.core.queue import Queue
+from dovemq.http import without_port
 
 HEADER_LENGTH_MAX: Final = 1_024
 """The part of a header that conditions see; the client chooses its contents anyway."""
@@ -59,17 +61,12 @@ class Key(Struct, frozen=True):
     kind: Kind
     read: Callable[[AccessRequest], str | None]
     meaning: str
-    always: bool = False
-    """Every request has a value, so that the key can be a variable."""
 
 
 def address_of(peer: str) -> str | None:
     """The address in `host:port`, or in `host`; a host with colons may be in brackets."""
-    host = peer[1:].partition("]")[0] if peer.startswith("[") else peer
-    if host.count(":") == 1:
-        host = host.partition(":")[0]
     try:
-        address = ipaddress.ip_address(host.partition("%")[0])
+        address = ipaddress.ip_address(without_port(peer).partition("%")[0])
     except ValueError:
         return None
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
@@ -80,8 +77,28 @@ def principal_arn(account: str) -> str:
     return f"arn:aws:iam::{account}:root"
 
 
-def _cut(text: str | None) -> str | None:
-    return None if text is None else text[:HEADER_LENGTH_MAX]
+def _header(field: str) -> Callable[[AccessRequest], str | None]:
+    def read(asked: AccessRequest) -> str | None:
+        text: str | None = getattr(asked.context, field)
+        return None if text is None else text[:HEADER_LENGTH_MAX]
+
+    return read
+
+
+def _principal_arn(asked: AccessRequest) -> str:
+    return principal_arn(asked.account)
+
+
+def _secure(asked: AccessRequest) -> str:
+    return "true" if asked.context.secure else "false"
+
+
+def _address(asked: AccessRequest) -> str | None:
+    return address_of(asked.context.peer)
+
+
+def _epoch_time(asked: AccessRequest) -> str:
+    return str(asked.context.now_ms // 1_000)
 
 
 def _current_time(asked: AccessRequest) -> str:
@@ -97,74 +114,31 @@ def _tag(queue: Queue, name: str) -> str | None:
 
 RESOURCE_TAG: Final = "aws:resourcetag/"
 
-_ALL: Final = (
+_account: Final = attrgetter("account")
+_owner: Final = attrgetter("queue.key.account")
+_ALWAYS: Final = (
+    Key("aws:PrincipalAccount", "text", _account, "the twelve digits of the caller's account"),
+    Key("aws:PrincipalArn", "arn", _principal_arn, "`arn:aws:iam::ACCOUNT:root`"),
+    Key("aws:PrincipalType", "text", lambda _: "Account", "`Account`"),
+    Key("aws:RequestedRegion", "text", attrgetter("region"), "the server's region"),
+    Key("aws:ResourceAccount", "text", _owner, "the account that owns the queue"),
+    Key("aws:userid", "text", _account, "as aws:PrincipalAccount"),
+)
+"""Keys that have a value in every request, so that they can be variables."""
+_OTHERS: Final = (
     Key("aws:CurrentTime", "date", _current_time, "now"),
-    Key(
-        "aws:EpochTime",
-        "moment",
-        lambda asked: str(asked.context.now_ms // 1_000),
-        "now, in seconds since 1970",
-    ),
-    Key(
-        "aws:PrincipalAccount",
-        "text",
-        lambda asked: asked.account,
-        "the twelve digits of the caller's account",
-        always=True,
-    ),
-    Key(
-        "aws:PrincipalArn",
-        "arn",
-        lambda asked: principal_arn(asked.account),
-        "`arn:aws:iam::ACCOUNT:root`",
-        always=True,
-    ),
+    Key("aws:EpochTime", "moment", _epoch_time, "now, in seconds since 1970"),
     Key("aws:PrincipalIsAWSService", "flag", lambda _: "false", "`false`"),
-    Key("aws:PrincipalType", "text", lambda _: "Account", "`Account`", always=True),
-    Key(
-        "aws:Referer",
-        "text",
-        lambda asked: _cut(asked.context.referer),
-        "the header Referer, if there is one",
-    ),
-    Key(
-        "aws:RequestedRegion",
-        "text",
-        lambda asked: asked.region,
-        "the server's region",
-        always=True,
-    ),
-    Key(
-        "aws:ResourceAccount",
-        "text",
-        lambda asked: asked.queue.key.account,
-        "the account that owns the queue",
-        always=True,
-    ),
-    Key(
-        "aws:SecureTransport",
-        "flag",
-        lambda asked: "true" if asked.context.secure else "false",
-        "whether the request came over TLS",
-    ),
-    Key(
-        "aws:SourceIp",
-        "address",
-        lambda asked: address_of(asked.context.peer),
-        "the address that the request came from",
-    ),
-    Key(
-        "aws:UserAgent",
-        "text",
-        lambda asked: _cut(asked.context.user_agent),
-        "the header User-Agent, if there is one",
-    ),
-    Key("aws:userid", "text", lambda asked: asked.account, "as aws:PrincipalAccount", always=True),
+    Key("aws:Referer", "text", _header("referer"), "the header Referer, if there is one"),
+    Key("aws:SecureTransport", "flag", _secure, "whether the request came over TLS"),
+    Key("aws:SourceIp", "address", _address, "the address that the request came from"),
+    Key("aws:UserAgent", "text", _header("user_agent"), "the header User-Agent, if there is one"),
     Key("aws:ViaAWSService", "flag", lambda _: "false", "`false`"),
 )
-KEYS: Final[Mapping[str, Key]] = {key.name.lower(): key for key in _ALL}
-
-VARIABLES: Final = frozenset(name for name, key in KEYS.items() if key.always)
+VARIABLES: Final = frozenset(key.name.lower() for key in _ALWAYS)
+KEYS: Final[Mapping[str, Key]] = {
+    key.name.lower(): key for key in sorted((*_ALWAYS, *_OTHERS), key=lambda key: key.name.lower())
+}
 
 ABSENT: Final = (
     "aws:AssumedRoot", "aws:CalledVia", "aws:CalledViaFirst", "aws:CalledViaLast",

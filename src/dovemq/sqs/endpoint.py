@@ -7,7 +7,7 @@ import asyncio
 import itertools
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from dovemq.core.access import Keyring
@@ -18,7 +18,7 @@ from dovemq.service import Service
 from dovemq.service.audit import Audit
 from dovemq.service.failure_limits import FailureLimit
 from dovemq.service.throttle import Throttle
-from dovemq.sqs import json10, query, shapes
+from dovemq.sqs import json10, query
 from dovemq.sqs.admission import Admission
 from dovemq.sqs.arns import QueueNames, path_names_queue
 from dovemq.sqs.auditing import recorded
@@ -103,10 +103,11 @@ class SqsEndpoint:
             call.query = not is_json
             operation, asked = json10.read(request) if is_json else query.read(request)
             call.operation = operation.name
-            if operation.audited:
-                answered = await self._recorded(operation, call, asked, request, request_id)
-            else:
+            audit = self._audit if operation.audited else None
+            if audit is None:
                 answered = await operation.act(call, asked)
+            else:
+                answered = await recorded(audit, operation, call, asked, request, request_id)
             answer = json10.answer if is_json else query.answer
             response = answer(answered, request_id, call)
         except Exception as error:
@@ -138,18 +139,6 @@ class SqsEndpoint:
                 ms=ns / 1_000_000,
                 peer=request.peer,
             )
-
-    def _recorded(
-        self,
-        operation: Operation,
-        call: Call,
-        asked: shapes.Shape,
-        request: HttpRequest,
-        request_id: str,
-    ) -> Awaitable[shapes.Shape]:
-        if self._audit is None:
-            return operation.act(call, asked)
-        return recorded(self._audit, operation, call, asked, request, request_id)
 
     def _call(self, request: HttpRequest) -> Call:
         headers = request.headers

@@ -8,7 +8,7 @@ Errors of the core name fields as the core does, and have texts of their own. Wh
 for the case, the table gives that one, word for word, because users search for it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from msgspec import Struct
@@ -41,6 +41,7 @@ _REASONS: Final[Mapping[str, str]] = {
 }
 """SQS's words for reasons that the core words otherwise."""
 
+_RECEIPT: Final = "Value {receipt} for parameter ReceiptHandle is invalid. Reason: "
 _RESOURCES: Final[Mapping[str, str]] = {
     "source": "The resource that you specified for the SourceArn parameter doesn't exist.",
     "target": "The resource that you specified for the DestinationArn parameter doesn't exist.",
@@ -54,9 +55,9 @@ class Fault(Struct, frozen=True):
     status: int = 400
     verified: bool = False
     namespace: str = MODEL
-    text: Callable[[Any], str] = str
-    """SQS's text, where it is not the error's own."""
-    query_text: Callable[[Any], str] | None = None
+    text: str = "{error}"
+    """SQS's text, where it is not the error's own; `_fields` has the names in braces."""
+    query_text: str = ""
     """The text of the Query protocol, where it is not that of JSON."""
     detailed: bool = False
     """Whether the response carries the error's own text beside SQS's, as its detail."""
@@ -86,81 +87,38 @@ def _invalid(*, verified: bool, **more: Any) -> Fault:
     )
 
 
-def _always(text: str) -> Callable[[DoveError], str]:
-    return lambda _: text
-
-
-def _invalid_value(error: core.InvalidValue) -> str:
-    name = PARAMETERS.get(error.field, error.field)
-    reason = error.reason.replace(core.FIELD, name)
-    return f"Value {error.value} for parameter {name} is invalid. Reason: {reason}"
-
-
-def _missing_value(error: core.MissingValue) -> str:
-    name = PARAMETERS.get(error.field, error.field)
-    return f"The request must contain the parameter {name}."
-
-
-def _receipt(reason: str) -> Callable[[Any], str]:
-    return lambda error: (
-        f"Value {error.receipt} for parameter ReceiptHandle is invalid. Reason: {reason}"
-    )
-
-
-def _receipt_invalid(error: core.ReceiptInvalid) -> str:
-    return f'The input receipt handle "{error.receipt}" is not a valid receipt handle.'
-
-
-def _too_long(error: DoveError) -> str:
-    return f"One or more parameters are invalid. Reason: {error}"
-
-
-def _attribute(error: core.InvalidAttribute) -> str:
-    reason = _REASONS.get(error.reason, error.reason)
-    text = f"Invalid value for the parameter {wire_name_of(error.field)}."
-    return f"{text} Reason: {reason}" if reason else text
-
-
-def _queue_exists(error: core.QueueExists) -> str:
-    return (
-        "A queue already exists with the same name and a different value for attribute "
-        f"{wire_name_of(error.field)}"
-    )
-
-
-def _purging(error: core.PurgeInProgress) -> str:
-    return (
-        f"Only one PurgeQueue operation on {error.queue_name} is allowed every "
-        f"{error.wait_seconds} seconds."
-    )
-
-
 _ACCOUNT: Final = _invalid(verified=False)
 """No operation of SQS is about accounts, but one can meet an account that was just removed."""
 
 _MISMATCH: Final = _framework("SignatureDoesNotMatch", "InvalidSignatureException", 403)
 
 FAULTS: Final[Mapping[type[DoveError], Fault]] = {
-    core.InvalidValue: _invalid(verified=True, text=_invalid_value),
+    core.InvalidValue: _invalid(
+        verified=True, text="Value {value} for parameter {parameter} is invalid. Reason: {reason}"
+    ),
     core.MissingValue: _framework(
         "MissingParameter",
         "MissingRequiredParameterException",
         400,
         verified=True,
-        text=_missing_value,
+        text="The request must contain the parameter {parameter}.",
     ),
     core.InvalidContents: _model("InvalidMessageContents"),
     core.InvalidMessageAttribute: _invalid(verified=True),
     core.DeduplicationMissing: _invalid(
         verified=True,
-        text=_always(
-            "The queue should either have ContentBasedDeduplication enabled or "
-            "MessageDeduplicationId provided explicitly"
-        ),
+        text="The queue should either have ContentBasedDeduplication enabled or "
+        "MessageDeduplicationId provided explicitly",
     ),
-    core.MessageTooLong: _invalid(verified=True, text=_too_long),
+    core.MessageTooLong: _invalid(
+        verified=True, text="One or more parameters are invalid. Reason: {error}"
+    ),
     core.UnknownAttribute: _model("InvalidAttributeName", verified=True),
-    core.InvalidAttribute: _model("InvalidAttributeValue", verified=True, text=_attribute),
+    core.InvalidAttribute: _model(
+        "InvalidAttributeValue",
+        verified=True,
+        text="Invalid value for the parameter {attribute}.{because}",
+    ),
     core.BatchEmpty: _prefixed("EmptyBatchRequest"),
     core.BatchTooMany: _prefixed("TooManyEntriesInBatchRequest", verified=True),
     core.BatchTooLong: _prefixed("BatchRequestTooLong", verified=True),
@@ -170,22 +128,35 @@ FAULTS: Final[Mapping[type[DoveError], Fault]] = {
         _PREFIX + "NonExistentQueue",
         "QueueDoesNotExist",
         verified=True,
-        text=_always("The specified queue does not exist."),
-        query_text=_always("The specified queue does not exist for this wsdl version."),
+        text="The specified queue does not exist.",
+        query_text="The specified queue does not exist for this wsdl version.",
         detailed=True,
     ),
     core.QueueExists: _model(
-        "QueueNameExists", code="QueueAlreadyExists", verified=True, text=_queue_exists
+        "QueueNameExists",
+        code="QueueAlreadyExists",
+        verified=True,
+        text="A queue already exists with the same name and a different value for attribute "
+        "{attribute}",
     ),
     core.QueueDeletedRecently: _prefixed("QueueDeletedRecently", verified=True),
-    core.PurgeInProgress: _prefixed("PurgeQueueInProgress", 403, verified=True, text=_purging),
-    core.ReceiptInvalid: _model(
-        "ReceiptHandleIsInvalid", 404, verified=True, text=_receipt_invalid
+    core.PurgeInProgress: _prefixed(
+        "PurgeQueueInProgress",
+        403,
+        verified=True,
+        text="Only one PurgeQueue operation on {queue_name} is allowed every {wait_seconds} "
+        "seconds.",
     ),
-    core.ReceiptExpired: _invalid(verified=True, text=_receipt("The receipt handle has expired.")),
+    core.ReceiptInvalid: _model(
+        "ReceiptHandleIsInvalid",
+        404,
+        verified=True,
+        text='The input receipt handle "{receipt}" is not a valid receipt handle.',
+    ),
+    core.ReceiptExpired: _invalid(verified=True, text=_RECEIPT + "The receipt handle has expired."),
     core.MessageGone: _invalid(
         verified=True,
-        text=_receipt("Message does not exist or is not available for visibility timeout change."),
+        text=_RECEIPT + "Message does not exist or is not available for visibility timeout change.",
     ),
     core.MessageNotLeased: _prefixed("MessageNotInflight"),
     core.LimitReached: _model("OverLimit", 403),
@@ -201,7 +172,7 @@ FAULTS: Final[Mapping[type[DoveError], Fault]] = {
         "ResourceNotFoundException",
         404,
         verified=True,
-        text=lambda error: _RESOURCES[error.resource],
+        text="{missing}",
     ),
     core.AccessDenied: _framework("AccessDenied", "AccessDeniedException", 403),
     core.SignatureMissing: _framework(
@@ -221,13 +192,13 @@ FAULTS: Final[Mapping[type[DoveError], Fault]] = {
         "ServiceUnavailable",
         "ServiceUnavailableException",
         503,
-        text=_always("The service is unavailable. Try again later."),
+        text="The service is unavailable. Try again later.",
     ),
     core.InvariantError: _framework(
         "InternalFailure",
         "InternalFailure",
         500,
-        text=_always("We encountered an internal error. Please try again."),
+        text="We encountered an internal error. Please try again.",
     ),
     wire.SerializationError: _framework("SerializationException", "SerializationException", 400),
     wire.RequestTooLong: _framework("RequestEntityTooLarge", "RequestEntityTooLargeException", 413),
@@ -272,7 +243,22 @@ def pause_ms_of(error: Exception) -> int:
 
 def text_of(error: Exception, *, query: bool) -> str:
     fault = fault_of(error)
-    return (fault.query_text if query and fault.query_text else fault.text)(error)
+    text = fault.query_text if query and fault.query_text else fault.text
+    return text.format_map(_fields(error))
+
+
+def _fields(error: Exception) -> Mapping[str, object]:
+    """The error and its fields, with SQS's names of the core's fields."""
+    fields: dict[str, Any] = {**vars(error), "error": error}
+    if field := fields.get("field"):
+        parameter, reason = PARAMETERS.get(field, field), fields.get("reason", "")
+        reason = _REASONS.get(reason, reason).replace(core.FIELD, parameter)
+        because = f" Reason: {reason}" if reason else ""
+        fields |= {"parameter": parameter, "reason": reason, "because": because}
+        fields["attribute"] = wire_name_of(field)
+    if resource := fields.get("resource"):
+        fields["missing"] = _RESOURCES.get(resource)
+    return fields
 
 
 def detail_of(error: Exception) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from dovemq.core import limits
 from dovemq.core.errors import InvalidAttribute, InvalidValue, LimitReached
 from dovemq.sqs.arns import ACCOUNT
-from dovemq.sqs.conditions import Condition, read_condition
+from dovemq.sqs.conditions import Condition, cut, read_condition
 from dovemq.sqs.context import VARIABLES
 from dovemq.sqs.patterns import ArnPattern, read_arn, read_pattern
 from dovemq.sqs.policy import Policy, Principals, Resources, Statement
@@ -37,7 +37,6 @@ _STATEMENT_ELEMENTS: Final = (
     "Sid", "Effect", "Principal", "NotPrincipal", "Action", "NotAction", "Resource",
     "NotResource", "Condition",
 )  # fmt: skip
-_SHOWN_LENGTH_MAX: Final = 64
 
 
 def checked_policy(text: str, owner: str) -> str | None:
@@ -121,7 +120,7 @@ class _StatementReader:
         anyone, accounts, count = False, set(), 0
         for kind, names in found.items():
             if kind not in _PRINCIPAL_KINDS:
-                raise self._invalid(f"{_cut(kind)} is no kind of {element}")
+                raise self._invalid(f"{cut(kind)} is no kind of {element}")
             for name in self._texts(f"{element}.{kind}", names):
                 count += 1
                 if kind == "AWS" and name == _ANYONE:
@@ -129,7 +128,7 @@ class _StatementReader:
                 elif kind == "AWS":
                     accounts |= self._account(name)
                 elif not _PRINCIPAL_NAME.fullmatch(name):
-                    raise self._invalid(f"{_cut(name)} is no principal")
+                    raise self._invalid(f"{cut(name)} is no principal")
         return Principals(anyone, frozenset(accounts), count, negated)
 
     def _account(self, name: str) -> set[str]:
@@ -139,7 +138,7 @@ class _StatementReader:
             return {name}
         found = _PRINCIPAL_ARN.fullmatch(name)
         if found is None and not _UNIQUE_ID.fullmatch(name):
-            raise self._invalid(f"{_cut(name)} is no principal")
+            raise self._invalid(f"{cut(name)} is no principal")
         if found is not None:
             self._homes.add(found[1])
         return {found[1]} if found is not None and found[2] else set()
@@ -173,7 +172,7 @@ class _StatementReader:
             # Batches have no rights of their own: their single forms stand for them.
             raise InvalidValue(
                 "ActionName",
-                _cut(action),
+                cut(action),
                 "Please refer to the appropriate WSDL for a list of valid actions.",
             )
         return rights
@@ -188,7 +187,7 @@ class _StatementReader:
         try:
             return read_arn(whole, variables=self._variables, shortened=True)
         except ValueError as error:
-            raise self._invalid(f"{_cut(text)} is no resource: {error}") from None
+            raise self._invalid(f"{cut(text)} is no resource: {error}") from None
 
     def _conditions(self) -> tuple[Condition, ...]:
         found = self._found.get("Condition", {})
@@ -201,7 +200,7 @@ class _StatementReader:
         )
 
     def _condition(self, operator: str, key: str, values: Any) -> Condition:
-        texts = tuple(self._scalars(f"Condition.{_cut(operator)}.{_cut(key)}", values))
+        texts = tuple(self._scalars(f"Condition.{cut(operator)}.{cut(key)}", values))
         try:
             return read_condition(operator, key, texts, self._variables)
         except ValueError as error:
@@ -255,7 +254,7 @@ def _elements(found: Any, place: str, known: tuple[str, ...]) -> Mapping[str, An
         raise _invalid(f"{place} is not a JSON object.")
     for name in found:
         if name not in known:
-            raise _invalid(f"{place}: {_cut(name)} is no element of it.")
+            raise _invalid(f"{place}: {cut(name)} is no element of it.")
     return found
 
 
@@ -274,7 +273,3 @@ def _bound(what: str, count: int, count_max: int) -> None:
 
 def _invalid(reason: str) -> InvalidAttribute:
     return InvalidAttribute("policy", reason)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN_LENGTH_MAX else text[:_SHOWN_LENGTH_MAX] + "…"

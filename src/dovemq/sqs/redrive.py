@@ -36,12 +36,8 @@ def read_redrive(text: str, names: QueueNames) -> Redrive | None:
 
 
 def write_redrive(redrive: Redrive, names: QueueNames) -> str:
-    return _json(
-        {
-            "deadLetterTargetArn": names.arn(redrive.target),
-            "maxReceiveCount": redrive.receives_max,
-        }
-    )
+    target = names.arn(redrive.target)
+    return json_text({"deadLetterTargetArn": target, "maxReceiveCount": redrive.receives_max})
 
 
 def read_allow(text: str, names: QueueNames) -> RedriveAllow | None:
@@ -75,17 +71,23 @@ def write_allow(allow: RedriveAllow, names: QueueNames) -> str:
     policy: dict[str, Any] = {"redrivePermission": allow.permission}
     if allow.sources:
         policy["sourceQueueArns"] = [names.arn(key) for key in allow.sources]
-    return _json(policy)
+    return json_text(policy)
 
 
 def _object(parameter: str, text: str) -> dict[str, Any]:
+    found = json_object(text)
+    if found is None:
+        raise InvalidValue(parameter, text, f"{parameter} is not a valid JSON map.")
+    return found
+
+
+def json_object(text: str) -> dict[str, Any] | None:
+    """The object of a JSON text; None if the text is something else."""
     try:
         found = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise InvalidValue(parameter, text, f"{parameter} is not a valid JSON map.")
-    return found
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _whole(value: object) -> int | None:
@@ -94,5 +96,5 @@ def _whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _json(value: object) -> str:
+def json_text(value: object) -> str:
     return msgspec.json.encode(value).decode()

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from dovemq.system.private_files import sync_directory
+
 PREFIX: Final = "trace-"
 SUFFIX: Final = ".parquet"
 PARTIAL: Final = ".partial"
@@ -24,12 +26,10 @@ class PendingFile(Protocol):
     @property
     def sink(self) -> Any:
         """The object or path that Arrow writes to."""
-        ...
 
     @property
     def full(self) -> bool:
         """Whether the file has reached its size."""
-        ...
 
     def publish(self) -> None:
         """Give the file its name.
@@ -37,11 +37,9 @@ class PendingFile(Protocol):
         If this fails, there is no file. On an object store there may be a complete one, since the
         reply to the last request can be lost.
         """
-        ...
 
     def discard(self) -> None:
         """Remove the file, whatever its state. This never fails."""
-        ...
 
 
 class Folder(Protocol):
@@ -50,17 +48,14 @@ class Folder(Protocol):
     @property
     def removals_max(self) -> int:
         """The most files to remove after one was added: each removal costs a request."""
-        ...
 
     def begin(self, name: str) -> PendingFile: ...
 
     def whole_files(self) -> list[tuple[str, int]]:
         """The names and sizes in bytes of all complete files, the oldest first."""
-        ...
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is still there."""
-        ...
 
 
 class LocalFolder:
@@ -112,11 +107,7 @@ class LocalPendingFile:
     def publish(self) -> None:
         os.fsync(self._descriptor)
         self._partial.rename(self._path)
-        directory = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        sync_directory(self._path.parent)
         os.close(self._descriptor)
 
     def discard(self) -> None:

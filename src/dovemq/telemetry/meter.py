@@ -52,7 +52,7 @@ class Meter(Observer):
         """Counters by the number of the queue, for queues that had events."""
         self.commit_us = BucketHistogram(COMMIT_US_BOUNDS)
         self.commit_items = BucketHistogram(COMMIT_ITEMS_BOUNDS)
-        self._trace = trace
+        self.trace = trace
 
     def committed(self, items: int, seconds: float) -> None:
         self.commit_us.add(int(seconds * 1_000_000))
@@ -60,23 +60,23 @@ class Meter(Observer):
 
     def sent(self, queue: Queue, partition: int, messages: Sequence[Message]) -> None:
         self._tally(queue).sent += len(messages)
-        if self._trace is not None:
-            _record(self._trace.sent, queue, partition, messages)
+        if self.trace is not None:
+            _record(self.trace.sent, queue, partition, messages)
 
     def settled(self, queue: Queue, partition: int, receipts: Sequence[Receipt]) -> None:
         self._tally(queue).settled += len(receipts)
-        if self._trace is not None:
-            _record(self._trace.settled, queue, partition, receipts)
+        if self.trace is not None:
+            _record(self.trace.settled, queue, partition, receipts)
 
     def expired(self, queue: Queue, partition: int, sequences: Sequence[int]) -> None:
         self._tally(queue).expired += len(sequences)
-        if self._trace is not None:
-            _record(self._trace.expired, queue, partition, sequences)
+        if self.trace is not None:
+            _record(self.trace.expired, queue, partition, sequences)
 
     def redriven(self, queue: Queue, leases: Sequence[Lease]) -> None:
         self._tally(queue).redriven += len(leases)
-        if self._trace is not None:
-            _record(self._trace.redriven, queue, leases)
+        if self.trace is not None:
+            _record(self.trace.redriven, queue, leases)
 
     def looked(self, queue: Queue, found: int) -> None:
         tally = self._tally(queue)

@@ -47,7 +47,6 @@ class ChunkSink(Protocol):
     @property
     def rows_waiting(self) -> int:
         """Rows that were put here and not taken yet."""
-        ...
 
     def put(self, chunk: Chunk) -> None: ...
 

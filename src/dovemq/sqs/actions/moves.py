@@ -13,6 +13,7 @@ from dovemq.core.errors import InvalidValue, MissingValue, QueueMissing, Resourc
 from dovemq.core.queue import QueueKey
 from dovemq.sqs import shapes
 from dovemq.sqs.arns import QueueNames
+from dovemq.sqs.bounds import checked_count
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import ParameterInvalid
 
@@ -46,13 +47,7 @@ async def list_message_move_tasks(
     call: Call, request: shapes.ListMessageMoveTasksRequest
 ) -> shapes.ListMessageMoveTasksResponse:
     source = await _found(call, "SourceArn", request.source_arn)
-    count_max = request.max_results
-    if count_max is None:
-        count_max = 1
-    elif not limits.MOVES_LISTED.holds(count_max):
-        raise InvalidValue(
-            "MaxResults", count_max, f"Must be between 1 and {limits.MOVES_LISTED.most}."
-        )
+    count_max = checked_count("MaxResults", request.max_results, 1, limits.MOVES_LISTED)
     moves = await call.service.moves.listing(source, count_max)
     return shapes.ListMessageMoveTasksResponse([_task(move, call.names) for move in moves])
 

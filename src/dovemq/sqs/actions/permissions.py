@@ -4,8 +4,6 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-import msgspec
-
 from dovemq.core import limits
 from dovemq.core.errors import InvalidAttribute, InvalidValue, LimitReached, MissingValue
 from dovemq.core.queue import QueueKey
@@ -14,6 +12,7 @@ from dovemq.sqs.arns import ACCOUNT, QueueNames
 from dovemq.sqs.call import Call
 from dovemq.sqs.context import principal_arn
 from dovemq.sqs.policies import OLD_VERSION, read_policy
+from dovemq.sqs.redrive import json_object, json_text
 from dovemq.sqs.rights import RIGHTS, SHARED
 
 _LABEL: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
@@ -68,7 +67,7 @@ def _with_permission(
         *statements,
         {"Sid": label, "Effect": "Allow", **statement, "Resource": arn},
     ]
-    text = _json(document)
+    text = json_text(document)
     read_policy(text, key.account)
     return text
 
@@ -80,7 +79,7 @@ def _without_permission(policy: str | None, label: str) -> str | None:
     kept = [each for each in statements if each.get("Sid") != label]
     if len(kept) == len(statements):
         raise InvalidValue("Label", label, "can't find label.")
-    return _json({**document, "Statement": kept}) if kept else None
+    return json_text({**document, "Statement": kept}) if kept else None
 
 
 def _permission(accounts: Sequence[str] | None, actions: Sequence[str] | None) -> dict[str, Any]:
@@ -120,11 +119,8 @@ def _check_action(action: str) -> None:
 
 
 def _document(policy: str | None) -> dict[str, Any]:
-    try:
-        found = msgspec.json.decode(policy) if policy else {}
-    except (msgspec.DecodeError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+    found = json_object(policy or "{}")
+    if found is None:
         raise InvalidAttribute("policy", "it is not JSON; set it anew.")
     return found
 
@@ -138,7 +134,3 @@ def _statements(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _one_or_many(values: Sequence[str]) -> str | list[str]:
     return values[0] if len(values) == 1 else list(values)
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()

@@ -16,7 +16,7 @@ from dovemq.core.errors import (
 from dovemq.core.queue import QueueKey
 from dovemq.sqs import shapes
 from dovemq.sqs.attributes import COUNTED, asked_names, read_changes, wire_name_of, written
-from dovemq.sqs.bounds import check_length
+from dovemq.sqs.bounds import check_length, checked_count
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import ParameterInvalid
 
@@ -166,13 +166,8 @@ def check_tags(tags: Mapping[str, str]) -> None:
 
 
 def page_size(max_results: int | None) -> int:
-    if max_results is None:
-        return limits.QUEUES_LISTED.most
-    if not limits.QUEUES_LISTED.holds(max_results):
-        raise InvalidValue(
-            "MaxResults", max_results, f"Must be between 1 and {limits.QUEUES_LISTED.most}."
-        )
-    return max_results
+    allowed = limits.QUEUES_LISTED
+    return checked_count("MaxResults", max_results, allowed.most, allowed)
 
 
 def write_token(last: str) -> str:

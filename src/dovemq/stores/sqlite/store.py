@@ -152,7 +152,9 @@ class SqliteStore:
         await self._writer.flush()
         found = await self._aside(lambda connection: verify(connection, progress))
         unsound = await asyncio.to_thread(self._seals.unsound)
-        still = await self._writer.work(lambda _: self._seals.still_unsound(unsound), _nothing)
+        still = await self._writer.work(
+            lambda _: self._seals.still_unsound(unsound), lambda _: None
+        )
         return with_damaged_pages(found, still)
 
     def damage(self) -> list[DamageReport]:
@@ -251,10 +253,6 @@ async def open_store(
         observer=observer or Observer(),
         vfs=vfs,
     )
-
-
-def _nothing(_: object) -> None:
-    pass
 
 
 def _give_up(opening: "asyncio.Future[tuple[DirectoryLock, Recovered]]") -> None:

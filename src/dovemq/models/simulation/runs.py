@@ -9,9 +9,10 @@ import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dovemq.models import checks
 from dovemq.models.checks import Floats
@@ -31,7 +32,21 @@ PILOT_FIRST: Final = REPLICATIONS_MAX
 PILOTS: Final = 5
 POINTS_MIN: Final = 10
 
-T = TypeVar("T")
+
+class ReplicationArrays(Protocol):
+    """The arrays of one replication that both kernels have."""
+
+    @property
+    def state(self) -> NDArray[Any]: ...
+    @property
+    def series(self) -> Floats: ...
+    @property
+    def histogram(self) -> NDArray[np.int64]: ...
+    @property
+    def record(self) -> NDArray[Any]: ...
+
+
+A = TypeVar("A", bound=ReplicationArrays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,35 +100,38 @@ class ReplicationSpan:
 
 
 Progress: TypeAlias = Callable[[int], None]
-Replication: TypeAlias = Callable[[int, ReplicationSpan], T]
-"""Runs the replication of a number over a span."""
 
 
-def run_to_end(state: T, advance: Callable[[T, int], int], grown: Callable[[T], T]) -> T:
-    """Runs a kernel to the end of its span; `grown` gives it more room when it is full."""
-    while (outcome := advance(state, EVENTS_AT_ONCE_MAX)) != ENDED:
-        state = grown(state) if outcome == FULL else state
-    return state
+def simulated(
+    run: SimulationRun,
+    start: Callable[[ReplicationSpan, int], A],
+    advance: Callable[[A, int], int],
+    grown: Callable[[A], A],
+    in_system: Sequence[int],
+    progress: Progress | None,
+) -> tuple[float, list[A]]:
+    """Runs all replications and returns their warm-up, and them in the order of their numbers.
 
+    `start` makes the arrays of a replication, `advance` is the kernel, and `grown` gives it more
+    room when it is full. `in_system` are the columns by which pilots find the warm-up.
+    """
 
-def replicated(
-    run: SimulationRun, warm_up: float, one: Replication[T], progress: Progress | None
-) -> list[T]:
-    """Runs all replications and returns them in the order of their numbers."""
+    def one(span: ReplicationSpan, number: int) -> A:
+        arrays = start(span, number)
+        while (outcome := advance(arrays, EVENTS_AT_ONCE_MAX)) != ENDED:
+            arrays = grown(arrays) if outcome == FULL else arrays
+        return arrays
+
+    warm_up = run.warm_up
+    if warm_up == "auto":
+        span = ReplicationSpan(0.0, run.horizon, run.slices)
+        asked = [(span, number) for number in range(PILOT_FIRST, PILOT_FIRST + PILOTS)]
+        pilots = _in_order(one, asked, run.workers, None)
+        present = [pilot.series[1:, list(in_system)].sum(1) for pilot in pilots]
+        warm_up = settled_from(np.mean(present, axis=0)) * span.slice_length
     numbers = range(run.first, run.first + run.replications)
-    asked = [(number, run.span(warm_up, number)) for number in numbers]
-    return _in_order(one, asked, run.workers, progress)
-
-
-def warm_up_of(run: SimulationRun, one: Replication[T], in_system: Callable[[T], Floats]) -> float:
-    """Returns the warm-up of the run; "auto" uses pilots to find when the system has settled."""
-    if run.warm_up != "auto":
-        return run.warm_up
-    span = ReplicationSpan(0.0, run.horizon, run.slices)
-    numbers = range(PILOT_FIRST, PILOT_FIRST + PILOTS)
-    pilots = _in_order(one, [(number, span) for number in numbers], run.workers, None)
-    together: Floats = np.mean([in_system(pilot) for pilot in pilots], axis=0)
-    return settled_from(together) * span.slice_length
+    asked = [(run.span(warm_up, number), number) for number in numbers]
+    return warm_up, _in_order(one, asked, run.workers, progress)
 
 
 def settled_from(series: Floats) -> int:
@@ -132,12 +150,12 @@ def settled_from(series: Floats) -> int:
 
 
 def _in_order(
-    one: Replication[T],
-    asked: Sequence[tuple[int, ReplicationSpan]],
+    one: Callable[[ReplicationSpan, int], A],
+    asked: Sequence[tuple[ReplicationSpan, int]],
     workers: int,
     progress: Progress | None,
-) -> list[T]:
-    done: list[T] = []
+) -> list[A]:
+    done: list[A] = []
     # The first runs alone, so that no two workers compile at the same time.
     pool = ThreadPoolExecutor(workers, "simulation") if workers > 1 else None
     try:

@@ -75,9 +75,7 @@ def network_measures(
     topics, scvs = _topics(found, servers, times, approximation)
     spans = _sojourns(network, topics, found)
     jobs = [_response(job, spans) for job in network.jobs]
-    arriving = sum(job.arrival_rate for job in network.jobs) * times[..., 0]
-    if not np.all(arriving > 0.0):
-        raise ModelSpecInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
+    arriving = network.job_rate * times[..., 0]
     wip = np.sum(topics.number, axis=-1)
     return NetworkMeasures(
         topics=topics,
@@ -97,9 +95,7 @@ def network_headroom(network: JobNetwork, time_per_job_max: float) -> Headroom:
     found = flows(network)
     servers = _consumers(network, None)
     loads = found.rates / (found.service_rates * servers)
-    arriving = np.asarray(sum(job.arrival_rate for job in network.jobs))
-    if arriving <= 0.0:
-        raise ModelSpecInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
+    arriving = np.asarray(network.job_rate)
 
     def time_at(rate: Floats) -> Floats:
         factor = np.maximum(rate / arriving, _FACTOR_MIN)

@@ -65,7 +65,7 @@ class Gamma:
 
 @dataclass(frozen=True, slots=True)
 class HyperExponential:
-    """With probability shares[i] an exponential time of mean means[i]."""
+    """A time is exponential of mean means[i] with probability shares[i]."""
 
     shares: tuple[float, ...]
     means: tuple[float, ...]

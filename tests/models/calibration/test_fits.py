@@ -1,4 +1,4 @@
-"""Which distribution is taken for what was drawn, and with which parameters."""
+"""The fit finds the distribution that the times were drawn from, and its parameters."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""To stop by looking at the intervals costs a little of their confidence, and not more."""
+"""Stopping by the width of intervals costs only a little of their confidence."""
 
 from dovemq.models.analytic import mmc
 from tests.models.sweeping.asking import run_here, sweep_of

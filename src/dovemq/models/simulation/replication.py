@@ -16,13 +16,13 @@ from dovemq.models.checks import Floats
 from dovemq.models.errors import TooLarge
 from dovemq.models.simulation.compiled import codes, inlined
 from dovemq.models.simulation.histogram import BINS
-from dovemq.models.simulation.runs import ReplicationSpan
+from dovemq.models.simulation.runs import SimulationRun
 from dovemq.models.simulation.sampling import Rows
 
 (NONE,) = codes(-1, 0)
 SLOTS_FIRST: Final = 256
 TIMES: Final = "slice_end slice_length per_scale "
-COUNTERS: Final = "slice free serial rows rows_max "
+COUNTERS: Final = "slice free serial rows "
 """Fields that the states of both kernels have; `per_scale` is for the histogram."""
 
 Layout = dict[str, list[int]]
@@ -40,28 +40,30 @@ def layout(*blocks: tuple[Sequence[str], int]) -> Layout:
     return places
 
 
-def started(kind: np.dtype[np.void], span: ReplicationSpan, scale: float, pool: Rows) -> Rows:
+def started(kind: np.dtype[np.void], run: SimulationRun, scale: float, pool: Rows) -> Rows:
     """Returns the state at time 0, with all slots of the pool free."""
     state = np.zeros(1, kind)
-    state["slice"] = 0 if span.warm_up else 1
-    state["slice_end"] = span.warm_up or span.slice_length
-    state["slice_length"] = span.slice_length
+    state["slice"] = 0 if run.warm_up else 1
+    state["slice_end"] = run.warm_up or run.slice_length
+    state["slice_length"] = run.slice_length
     state["per_scale"] = 1.0 / scale
-    state["rows_max"] = span.record_rows_max
     _set_free(pool, state, 0)
     return state
 
 
 def measurements(
-    columns: Layout, span: ReplicationSpan, kinds: int, record: np.dtype[np.void]
+    columns: Layout, run: SimulationRun, kinds: int, record: np.dtype[np.void], number: int
 ) -> dict[str, NDArray[Any]]:
-    """Returns the empty arrays of the measurements by their names in the kernels' arrays."""
+    """Returns the empty arrays of the measurements by their names in the kernels' arrays.
+
+    Only replication 0 has a record of its events.
+    """
     width = sum(map(len, columns.values()))
     return {
         "tally": np.zeros(width),
-        "series": np.zeros((span.slices + 1, width)),
+        "series": np.zeros((run.slices + 1, width)),
         "histogram": np.zeros((kinds, BINS), np.int64),
-        "record": np.zeros(span.record_rows_max, record),
+        "record": np.zeros(0 if number else run.record_rows_max, record),
     }
 
 

@@ -8,7 +8,8 @@ without the interpreter's lock.
 import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -80,20 +81,6 @@ class SimulationRun:
         checks.whole(self.record_rows_max, "record_rows_max", 0, RECORD_ROWS_MAX)
         checks.level(self.confidence, "confidence")
 
-    def span(self, warm_up: float, replication: int) -> "ReplicationSpan":
-        rows_max = 0 if replication else self.record_rows_max
-        return ReplicationSpan(warm_up, self.horizon, self.slices, rows_max)
-
-
-@dataclass(frozen=True, slots=True)
-class ReplicationSpan:
-    """The time of one replication: the warm-up, then equal slices."""
-
-    warm_up: float
-    horizon: float
-    slices: int
-    record_rows_max: int = 0
-
     @property
     def slice_length(self) -> float:
         return self.horizon / self.slices
@@ -104,7 +91,7 @@ Progress: TypeAlias = Callable[[int], None]
 
 def simulated(
     run: SimulationRun,
-    start: Callable[[ReplicationSpan, int], A],
+    start: Callable[[SimulationRun, int], A],
     advance: Callable[[A, int], int],
     grown: Callable[[A], A],
     in_system: Sequence[int],
@@ -116,22 +103,20 @@ def simulated(
     room when it is full. `in_system` are the columns by which pilots find the warm-up.
     """
 
-    def one(span: ReplicationSpan, number: int) -> A:
-        arrays = start(span, number)
+    def replicated(run: SimulationRun, number: int) -> A:
+        arrays = start(run, number)
         while (outcome := advance(arrays, EVENTS_AT_ONCE_MAX)) != ENDED:
             arrays = grown(arrays) if outcome == FULL else arrays
         return arrays
 
-    warm_up = run.warm_up
-    if warm_up == "auto":
-        span = ReplicationSpan(0.0, run.horizon, run.slices)
-        asked = [(span, number) for number in range(PILOT_FIRST, PILOT_FIRST + PILOTS)]
-        pilots = _in_order(one, asked, run.workers, None)
-        present = [pilot.series[1:, list(in_system)].sum(1) for pilot in pilots]
-        warm_up = settled_from(np.mean(present, axis=0)) * span.slice_length
+    if run.warm_up == "auto":
+        pilot = partial(replicated, replace(run, warm_up=0.0))
+        pilots = _in_order(pilot, range(PILOT_FIRST, PILOT_FIRST + PILOTS), run.workers, None)
+        present = [each.series[1:, list(in_system)].sum(1) for each in pilots]
+        run = replace(run, warm_up=settled_from(np.mean(present, axis=0)) * run.slice_length)
     numbers = range(run.first, run.first + run.replications)
-    asked = [(run.span(warm_up, number), number) for number in numbers]
-    return warm_up, _in_order(one, asked, run.workers, progress)
+    found = _in_order(partial(replicated, run), numbers, run.workers, progress)
+    return float(run.warm_up), found
 
 
 def settled_from(series: Floats) -> int:
@@ -150,17 +135,14 @@ def settled_from(series: Floats) -> int:
 
 
 def _in_order(
-    one: Callable[[ReplicationSpan, int], A],
-    asked: Sequence[tuple[ReplicationSpan, int]],
-    workers: int,
-    progress: Progress | None,
+    one: Callable[[int], A], numbers: range, workers: int, progress: Progress | None
 ) -> list[A]:
     done: list[A] = []
     # The first runs alone, so that no two workers compile at the same time.
     pool = ThreadPoolExecutor(workers, "simulation") if workers > 1 else None
     try:
-        rest = (pool.map if pool else map)(lambda each: one(*each), asked[1:])
-        for each in itertools.chain([one(*asked[0])], rest):
+        rest = (pool.map if pool else map)(one, numbers[1:])
+        for each in itertools.chain([one(numbers[0])], rest):
             done.append(each)
             if progress is not None:
                 progress(len(done))

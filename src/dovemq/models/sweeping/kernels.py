@@ -9,7 +9,7 @@ stations, and scvs of its times (`…_scv`).
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from dovemq.models.distributions import Distribution, by_moments
 from dovemq.models.errors import ModelSpecInvalid
@@ -202,7 +202,6 @@ def tandem_of(values: Mapping[str, Value]) -> VmaParameters:
     for name, own in _BOTH.items():
         if name in given:
             given = {**dict.fromkeys(own, given[name]), **given}
-    texts: dict[str, Any] = {name: _text(given, name) for name in _TEXTS}
     return timed_vma(
         arrival=_time(given, "arrival"),
         sender=_time(given, "sender"),
@@ -210,10 +209,8 @@ def tandem_of(values: Mapping[str, Value]) -> VmaParameters:
         sender_threads=whole(given, "sender_threads"),
         broker_threads=whole(given, "broker_threads"),
         reliability=number(given, "reliability", 1.0),
-        order=texts["order"],
-        failure=texts["failure"],
-        visibility_timeout=number(given, "visibility_timeout", 0.0),
-        link_delay=number(given, "link_delay", 0.0),
+        **{name: _text(given, name) for name in _TEXTS},
+        **{name: number(given, name, 0.0) for name in ("visibility_timeout", "link_delay")},
     )
 
 

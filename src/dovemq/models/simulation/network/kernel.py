@@ -87,7 +87,7 @@ def _start(arrays: NetworkArrays, state: Any, now: float, node: int, place: int)
     arrays.tally[column + STARTED_COUNT] += 1.0
     arrays.tally[column + WAIT] += now - arrays.nodes[node].ready
     _schedule(arrays.heap, state, now + arrays.nodes[node].service, node)
-    if state.rows < state.rows_max:
+    if state.rows < arrays.record.size:
         _record(arrays, now, STARTED, node // state.width, node % state.width)
 
 
@@ -99,7 +99,7 @@ def _become_ready(arrays: NetworkArrays, now: float, node: int) -> None:
     station, column = arrays.stations[task.station], STATION_WIDTH * task.station
     arrays.nodes[node].ready = now
     arrays.tally[column + READY_COUNT] += 1.0
-    if state.rows < state.rows_max:
+    if state.rows < arrays.record.size:
         _record(arrays, now, READY, slot, number)
     if station.busy < station.servers:
         if station.busy == 0:
@@ -137,7 +137,7 @@ def _arrive(arrays: NetworkArrays, state: Any, now: float, kind: int) -> None:
     column = _column_of_type(arrays, kind)
     arrays.tally[column + ARRIVED_COUNT] += 1.0
     change(arrays.tally, state, now, column + IN_SYSTEM, 1.0)
-    if state.rows < state.rows_max:
+    if state.rows < arrays.record.size:
         _record(arrays, now, ARRIVED, slot, NONE)
     gap = draw(words[ARRIVALS], arrays.shapes, arrays.values, row.arrival)
     _schedule(arrays.heap, state, now + gap, -1 - kind)
@@ -183,7 +183,7 @@ def _complete(arrays: NetworkArrays, state: Any, now: float, slot: int) -> None:
     arrays.tally[column + SOJOURN] += sojourn
     if state.slice > 0:
         arrays.histogram[job.kind, bin_of(sojourn * state.per_scale)] += 1
-    if state.rows < state.rows_max:
+    if state.rows < arrays.record.size:
         _record(arrays, now, DONE, slot, NONE)
     job.link = state.free
     state.free = slot
@@ -196,7 +196,7 @@ def _end(arrays: NetworkArrays, state: Any, now: float, node: int) -> None:
     job = arrays.pool[slot]
     task = arrays.tasks[job.first_task + number]
     arrays.tally[STATION_WIDTH * task.station + ENDED_COUNT] += 1.0
-    if state.rows < state.rows_max:
+    if state.rows < arrays.record.size:
         _record(arrays, now, ENDED, slot, number)
     _take_waiting(arrays, state, now, task.station)
     for place in range(task.next_first, task.next_first + task.next_count):

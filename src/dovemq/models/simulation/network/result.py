@@ -1,6 +1,7 @@
 """Simulation of a network of topics and jobs, and its results as estimates with their intervals."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -9,13 +10,12 @@ from dovemq.models.jobs import JobNetwork
 from dovemq.models.simulation.columns import SeriesColumns, SimulationResult
 from dovemq.models.simulation.network.kernel import advance
 from dovemq.models.simulation.network.state import (
-    NetworkArrays,
     grown,
     network_arrays,
     network_layout,
     scale_of,
 )
-from dovemq.models.simulation.runs import Progress, ReplicationSpan, SimulationRun, simulated
+from dovemq.models.simulation.runs import Progress, SimulationRun, simulated
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,10 @@ def simulate_network(
     Jobs that never arrive and routes that are never taken are left out.
     """
     network = network.simulated()
-
-    def start(span: ReplicationSpan, replication: int) -> NetworkArrays:
-        return network_arrays(network, span, run.seed, replication)
-
     places = network_layout(network)
-    warm_up, replications = simulated(run, start, advance, grown, places["in_system"], progress)
+    warm_up, replications = simulated(
+        run, partial(network_arrays, network), advance, grown, places["in_system"], progress
+    )
     columns = SeriesColumns(replications, run, places)
     names = [job.name for job in network.jobs]
     stations = range(len(network.topics))

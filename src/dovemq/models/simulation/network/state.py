@@ -25,7 +25,7 @@ from dovemq.models.simulation.replication import (
     measurements,
     started,
 )
-from dovemq.models.simulation.runs import ReplicationSpan
+from dovemq.models.simulation.runs import SimulationRun
 from dovemq.models.simulation.sampling import Rows, Shapes, row_type
 from dovemq.models.simulation.streams import Words, seeded
 
@@ -90,14 +90,12 @@ def network_layout(network: JobNetwork) -> Layout:
     return layout((OF_STATION, len(network.topics)), (OF_TYPE, len(network.jobs)))
 
 
-def network_arrays(
-    network: JobNetwork, span: ReplicationSpan, seed: int, replication: int
-) -> NetworkArrays:
+def network_arrays(network: JobNetwork, run: SimulationRun, replication: int) -> NetworkArrays:
     plan = _Plan(network)
     shapes, values = plan.shapes.tables()
     jobs = len(network.jobs)
     pool = np.zeros(SLOTS_FIRST, _JOB)
-    state = started(_STATE, span, scale_of(network), pool)
+    state = started(_STATE, run, scale_of(network), pool)
     state["width"], state["levels"] = plan.width, plan.levels
     nodes = SLOTS_FIRST * plan.width
     keys = ((replication, kind, purpose) for kind in range(jobs) for purpose in range(PURPOSES))
@@ -110,12 +108,12 @@ def network_arrays(
         nexts=plan.nexts,
         shapes=shapes,
         values=values,
-        words=seeded(seed, keys),
+        words=seeded(run.seed, keys),
         pool=pool,
         nodes=np.zeros(nodes, _NODE),
         lists=np.full((2, len(plan.stations) * plan.levels), NONE),
         heap=np.zeros(nodes + jobs + 1, _PENDING),
-        **measurements(network_layout(network), span, jobs, RECORD),
+        **measurements(network_layout(network), run, jobs, RECORD, replication),
     )
 
 

@@ -40,7 +40,7 @@ def _record(record: Rows, state: Any, now: float, message: Any, event: int) -> N
 @inlined
 def _note(arrays: TandemArrays, state: Any, now: float, message: Any, event: int) -> None:
     arrays.tally[event] += 1.0
-    if state.rows < state.rows_max:
+    if state.rows < arrays.record.size:
         _record(arrays.record, state, now, message, event)
 
 

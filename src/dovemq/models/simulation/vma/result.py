@@ -1,13 +1,13 @@
 """Simulation of the tandem of `vma`, and its results as estimates with their intervals."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from dovemq.models.estimates import Estimate
 from dovemq.models.simulation.columns import SeriesColumns, SimulationResult
-from dovemq.models.simulation.runs import Progress, ReplicationSpan, SimulationRun, simulated
+from dovemq.models.simulation.runs import Progress, SimulationRun, simulated
 from dovemq.models.simulation.vma.kernel import advance
 from dovemq.models.simulation.vma.state import (
-    TandemArrays,
     grown,
     scale_of,
     tandem_arrays,
@@ -53,12 +53,10 @@ def simulate_tandem(
 ) -> TandemResult:
     """Runs all replications; calls `progress` with the number done, from this thread."""
     tandem.check_simulable()
-
-    def start(span: ReplicationSpan, replication: int) -> TandemArrays:
-        return tandem_arrays(tandem, span, run.seed, replication)
-
     places = tandem_layout(tandem)
-    warm_up, replications = simulated(run, start, advance, grown, places["in_system"], progress)
+    warm_up, replications = simulated(
+        run, partial(tandem_arrays, tandem), advance, grown, places["in_system"], progress
+    )
     columns = SeriesColumns(replications, run, places)
     names = [each.name for each in tandem.classes]
     counted = ("arrived", "send_started", "sent", "leased", "served")

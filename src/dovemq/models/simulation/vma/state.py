@@ -23,7 +23,7 @@ from dovemq.models.simulation.replication import (
     measurements,
     started,
 )
-from dovemq.models.simulation.runs import ReplicationSpan
+from dovemq.models.simulation.runs import SimulationRun
 from dovemq.models.simulation.sampling import Rows, Shapes, row_type
 from dovemq.models.simulation.streams import Words, seeded
 from dovemq.models.vma.parameters import VmaParameters
@@ -119,32 +119,30 @@ def tandem_layout(tandem: VmaParameters) -> Layout:
     return layout(((*AREAS, *EVENTS), 1), (SUMS, len(tandem.classes)))
 
 
-def tandem_arrays(
-    tandem: VmaParameters, span: ReplicationSpan, seed: int, replication: int
-) -> TandemArrays:
+def tandem_arrays(tandem: VmaParameters, run: SimulationRun, replication: int) -> TandemArrays:
     levels = sorted({each.priority for each in tandem.classes})
     shapes = Shapes(tandem.arrival_time)
     kinds = _kinds(tandem, levels, shapes)
     table, values = shapes.tables()
     pool = np.zeros(SLOTS_FIRST, _MESSAGE)
     return TandemArrays(
-        state=_state(tandem, span, pool),
+        state=_state(tandem, run, pool),
         kinds=kinds,
         shapes=table,
         values=values,
-        words=seeded(seed, ((replication, purpose) for purpose in range(PURPOSES))),
+        words=seeded(run.seed, ((replication, purpose) for purpose in range(PURPOSES))),
         pool=pool,
         lists=np.full((LISTS, len(levels)), NONE),
         sender=_threads(int(tandem.sender_threads)),
         broker=_threads(int(tandem.broker_threads)),
         rings=np.zeros((RINGS, SLOTS_FIRST), _DELAYED),
         turns=np.zeros((RINGS, 2), np.int64),
-        **measurements(tandem_layout(tandem), span, len(kinds), RECORD),
+        **measurements(tandem_layout(tandem), run, len(kinds), RECORD, replication),
     )
 
 
-def _state(tandem: VmaParameters, span: ReplicationSpan, pool: Rows) -> Rows:
-    state = started(_STATE, span, scale_of(tandem), pool)
+def _state(tandem: VmaParameters, run: SimulationRun, pool: Rows) -> Rows:
+    state = started(_STATE, run, scale_of(tandem), pool)
     state["next_arrival"] = NONE
     state["next_other"] = state["slice_end"]
     for name in _PARAMETERS.split():

@@ -51,7 +51,10 @@ def birth_death(up: Callable[[int], float], down: Callable[[int], float], most: 
 
 
 def waits(interarrivals: Floats, services: Floats) -> Floats:
-    """Waiting times of one server, first come first served: W' = max(0, W + S − T)."""
+    """Returns the waits at one server, first come first served.
+
+    W' = max(0, W + S − T) is a walk above its least point so far.
+    """
     walk = np.concatenate(([0.0], np.cumsum(services[:-1] - interarrivals[1:])))
     found: Floats = walk - np.minimum.accumulate(walk)
     return found

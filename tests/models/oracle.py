@@ -16,7 +16,7 @@ def longest_increasing(values: Sequence[int]) -> int:
 
 
 def consistency(sent: Sequence[int], received: Sequence[Receive]) -> Consistency:
-    """One stream: the numbers sent, and the numbers received, each with a valid checksum or not."""
+    """Measures a stream by the numbers sent, and those received with whether they were intact."""
     first_receives = list(dict.fromkeys(number for number, _ in received))
     intact = {number for number, right in received if right}
     messages = set(sent)

@@ -19,7 +19,7 @@ SIMULATIONS = [method for method in METHODS if method != "analytic"]
 SCENARIO = VmaParameters(30.3, 10.0, 10.0, 6, 6, reliability=0.88)
 RUN = SimulationRun(100.0, replications=6, seed=3)
 WIDTHS = 3.0
-"""Allowed distance of the closed form in half widths of a 95 % interval of six runs."""
+"""The closed form may be this many half widths of 95 % away: some figures of six runs each."""
 
 
 @pytest.mark.parametrize("method", SIMULATIONS)

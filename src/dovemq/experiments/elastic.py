@@ -143,7 +143,7 @@ def _verdicts(problem: Problem, best: CapacityPlan, chance: np.ndarray) -> tuple
 
 
 def _wip(plan: CapacityPlan) -> tuple[float, ...]:
-    """From no consumer added to all; the start of these plans is overloaded."""
+    """Returns the work in progress after each step; it is infinite at the overloaded start."""
     return (float("inf"), *(step.wip for step in plan.steps))
 
 

@@ -89,7 +89,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long simulations run: the papers' replications, or fewer for a quick look."""
+    """The length of simulations: the papers' replications, or fewer for a quick look."""
 
     replications: int = REPLICATIONS
     horizon_seconds: float = 100.0

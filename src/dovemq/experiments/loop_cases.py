@@ -54,7 +54,7 @@ FRONT_END_CALIBRATED: Final = 0.5
 """The share of a round after its warm-up that calibrates; the rest is measured."""
 
 Found = TypeVar("Found")
-"""What one round yields."""
+"""The result of one round."""
 
 
 @dataclass(frozen=True, slots=True)

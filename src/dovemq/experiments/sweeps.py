@@ -61,7 +61,7 @@ class VmaSweep:
         return [estimate.mean for estimate in self.values(measure, setting)]
 
     def order_ratios(self, measure: str, method: str) -> list[Interval]:
-        """In order divided by out of order, at every point of all settings."""
+        """Returns the ratio of in order to out of order, at every point of all settings."""
         return [
             ratio(one, other)
             for setting in self.settings

@@ -6,7 +6,7 @@ of variation. `simulation/sampling.py` draws from these distributions.
 
 import math
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,25 +22,19 @@ Complex: TypeAlias = NDArray[np.complex128]
 @dataclass(frozen=True, slots=True)
 class Exponential:
     mean: float
+    scv: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         checks.positive(self.mean, "Exponential.mean")
-
-    @property
-    def scv(self) -> float:
-        return 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Deterministic:
     mean: float
+    scv: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         checks.not_negative(self.mean, "Deterministic.mean")
-
-    @property
-    def scv(self) -> float:
-        return 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +65,7 @@ class Gamma:
 
 @dataclass(frozen=True, slots=True)
 class HyperExponential:
-    """With probability shares[i] an exponential time of mean means[i]."""
+    """A time is exponential of mean means[i] with probability shares[i]."""
 
     shares: tuple[float, ...]
     means: tuple[float, ...]

@@ -3,7 +3,6 @@
     ModelError
     ├── ModelParameterInvalid   a number is missing, is not a number, or is outside its range
     ├── ModelSpecInvalid        the description of a network, plan or sweep is wrong at a place
-    ├── Unstable                more work arrives than the servers can do
     ├── TooLarge                the result would need more memory or time than a named bound
     └── NetError                a Petri net is invalid or fails; see `petri/errors.py`
 
@@ -19,31 +18,13 @@ class ModelParameterInvalid(ModelError):
     def __init__(self, parameter: str, value: object, needed: str) -> None:
         super().__init__(f"{parameter} is {value}: {needed} is needed")
         self.parameter = parameter
-        self.value = value
-        self.needed = needed
 
 
 class ModelSpecInvalid(ModelError):
     def __init__(self, place: str, reason: str) -> None:
         super().__init__(f"{place}: {reason}")
-        self.place = place
-        self.reason = reason
-
-
-class Unstable(ModelError):
-    def __init__(self, place: str, load: float, servers: float) -> None:
-        super().__init__(
-            f"{place} is unstable: its load of {load:.6g} needs more than {servers:g} servers, "
-            "so its queue grows without end"
-        )
-        self.place = place
-        self.load = load
-        self.servers = servers
 
 
 class TooLarge(ModelError):
     def __init__(self, what: str, found: int, most: int, remedy: str) -> None:
         super().__init__(f"{what}: {found} is more than {most}; {remedy}")
-        self.what = what
-        self.found = found
-        self.most = most

@@ -105,6 +105,14 @@ class JobNetwork:
     def places(self) -> Mapping[str, int]:
         return {topic.name: place for place, topic in enumerate(self.topics)}
 
+    @property
+    def job_rate(self) -> float:
+        """The arrival rate of all jobs together, which must be above 0."""
+        rate = sum(job.arrival_rate for job in self.jobs)
+        if rate <= 0.0:
+            raise ModelSpecInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
+        return rate
+
     def at_load(self, factor: float) -> "JobNetwork":
         """The same network with every arrival rate multiplied by the factor."""
         jobs = (replace(job, arrival_rate=factor * job.arrival_rate) for job in self.jobs)

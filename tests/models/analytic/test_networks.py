@@ -20,7 +20,7 @@ from dovemq.models.jobs import JobNetwork, JobRoute, JobTask, JobType, Topic, ch
 from tests.models.workload import iterated_scvs, job_times, paper_network, random_network
 
 ERROR_OF_A_CLASS = 0.12
-"""Allowed relative distance of the decomposition from a long run, as the docs state."""
+"""The largest error of the decomposition against a long run that the docs state."""
 ERROR_OF_A_JOIN = 0.05
 ERROR_OF_A_DEVIATION = 0.15
 """Branches of one fork meet full topics together, which the deviation leaves out."""

@@ -65,7 +65,7 @@ def test_shortest_way_counts_if_no_request_met_a_free_server() -> None:
 
 
 def _commits(*groups: tuple[int, float, int]) -> Commits:
-    """Commits by size, seconds and count."""
+    """Makes commits from tuples of size, seconds and number of commits."""
     sizes = np.concatenate([np.full(often, size) for size, _, often in groups])
     seconds = np.concatenate([np.full(often, seconds) for _, seconds, often in groups])
     return Commits(sizes, seconds, 0.0)

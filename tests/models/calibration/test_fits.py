@@ -1,4 +1,4 @@
-"""The fitted distribution of drawn samples, and its parameters."""
+"""The fit finds the distribution that the times were drawn from, and its parameters."""
 
 import numpy as np
 import pytest

@@ -24,7 +24,7 @@ from tests.models.workload import paper_network, random_network
 MINUTE = 60.0
 NETWORKS = 500
 KNAPSACK_OPTIMAL_SHARE = 0.9
-"""Networks with unequal costs. No bound holds for the gap; `docs/explanation/models.md` has it."""
+"""Costs are unequal, so that the gap has no bound; `docs/explanation/models.md` has measurements."""
 
 
 def test_five_consumers_give_the_allocation_of_the_paper() -> None:
@@ -96,7 +96,7 @@ def test_neighbours_of_an_allocation_are_as_if_each_were_computed_alone() -> Non
 
 
 def _gaps(networks: int, *, equal: bool) -> Floats:
-    """The relative gap between greedy and least work in progress, on random networks."""
+    """Returns by how much the greedy work in progress exceeds the least, on random networks."""
     rng = np.random.default_rng(2002)
     gaps = []
     for _ in range(networks):

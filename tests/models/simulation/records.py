@@ -20,7 +20,7 @@ def events_of(tandem: VmaParameters, run: SimulationRun) -> Events:
 
 
 def times_of(events: Events, name: str) -> dict[int, float]:
-    """The time of each message's first event with this name."""
+    """Returns the time of each message's first event of that name."""
     found: dict[int, float] = {}
     for time, event, message, _ in events:
         if event == name:

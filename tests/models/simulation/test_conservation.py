@@ -273,6 +273,6 @@ def test_jobs_that_arrived_are_done_or_under_way(network: JobNetwork, seed: int)
         name: found.record["job"][found.record["event"] == at] for at, name in enumerate(JOB_EVENTS)
     }
     assert set(jobs["done"]) <= set(jobs["arrived"])
-    assert number["done"] == found.jobs
+    assert number["done"] == found.done
     assert found.events == number["arrived"] + number["started"] + number["ended"]
     assert number["ready"] >= number["started"] >= number["ended"]

@@ -132,7 +132,7 @@ def test_nothing_received_is_unknown_and_not_zero() -> None:
     found = simulate_tandem(slow, SimulationRun(1.0, replications=3))
     assert math.isnan(found.sojourn.mean)
     assert math.isnan(found.quantile(0.5).mean)
-    assert found.messages == 0
+    assert found.done == 0
 
 
 def test_warm_up_is_found_where_a_series_settles() -> None:

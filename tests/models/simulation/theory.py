@@ -30,7 +30,7 @@ def wait_mg1(arrival_rate: float, mean: float, scv: float) -> float:
 
 
 def waits_by_priority(rates: Sequence[float], service_rate: float, servers: int) -> list[float]:
-    """Mean waits of M/M/c with classes that differ in priority alone, the first class first."""
+    """Returns figures of M/M/c whose classes differ only in priority, the first class first."""
     full = servers * service_rate
     residual = erlang_c(sum(rates) / service_rate, servers) / full
     loads = [0.0, *(sum(rates[: place + 1]) / full for place in range(len(rates)))]
@@ -44,7 +44,7 @@ def sojourn_vma(rate: float, service_rate: float, threads: int, reliability: flo
 
 
 def sending_in_order(rate: float, service_rate: float) -> float:
-    """The mean time from production until the broker may start, with unlimited threads."""
+    """Returns the time from production until the broker may start, with unlimited threads."""
     load = rate / service_rate
     integral, _ = quad(lambda t: (1 - math.exp(-t)) / t, 0, load)
     return (float(integral) + (1 - math.exp(-load)) / load) / service_rate

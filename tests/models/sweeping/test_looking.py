@@ -1,4 +1,4 @@
-"""A sweep that stops when its intervals are narrow enough loses little of their confidence."""
+"""Stopping by the width of intervals costs only a little of their confidence."""
 
 from dovemq.models.analytic import mmc
 from tests.models.sweeping.asking import run_here, sweep_of

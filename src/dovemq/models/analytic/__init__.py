@@ -11,49 +11,29 @@ false. `ggm` and networks of several classes are approximations, which name thei
 forms are exact.
 """
 
-from dovemq.models.analytic.approximate import APPROXIMATIONS, ggm
-from dovemq.models.analytic.bulk import Bulk, GroupServices, arrival_rate_at, bulk, joined_by
+from dovemq.models.analytic.approximate import ggm
+from dovemq.models.analytic.bulk import GroupServices, arrival_rate_at, bulk, joined_by
 from dovemq.models.analytic.finite import FiniteStation, mmck
-from dovemq.models.analytic.headroom import (
-    Headroom,
-    servers_needed,
-    station_headroom,
-    vma_headroom,
-)
-from dovemq.models.analytic.jackson import JacksonNetwork, jackson
+from dovemq.models.analytic.headroom import Headroom, servers_needed, station_headroom, vma_headroom
+from dovemq.models.analytic.jackson import jackson
 from dovemq.models.analytic.network import (
     NetworkMeasures,
-    NetworkSensitivity,
     network_headroom,
     network_measures,
     network_sensitivity,
 )
-from dovemq.models.analytic.pollaczek import SingleServer, mg1, single_server
+from dovemq.models.analytic.pollaczek import mg1, single_server
 from dovemq.models.analytic.priority import priority_mg1, priority_mmc
-from dovemq.models.analytic.sensitivity import (
-    StationSensitivity,
-    VmaSensitivity,
-    station_sensitivity,
-    vma_sensitivity,
-)
-from dovemq.models.analytic.station import MarkovStation, Station, mm1, mmc
+from dovemq.models.analytic.sensitivity import station_sensitivity, vma_sensitivity
+from dovemq.models.analytic.station import mm1, mmc
 from dovemq.models.analytic.vma import VmaMeasures, in_order_limit, vma
 
 __all__ = [
-    "APPROXIMATIONS",
-    "Bulk",
     "FiniteStation",
     "GroupServices",
     "Headroom",
-    "JacksonNetwork",
-    "MarkovStation",
     "NetworkMeasures",
-    "NetworkSensitivity",
-    "SingleServer",
-    "Station",
-    "StationSensitivity",
     "VmaMeasures",
-    "VmaSensitivity",
     "arrival_rate_at",
     "bulk",
     "ggm",

@@ -6,7 +6,7 @@ its misprint, and exact for M/M/m and M/G/1.
 arrivals (Kraemer and Langenbach-Belz 1976), for which the first gives too much.
 """
 
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,6 @@ from dovemq.models.analytic.station import Station, mmc, station_of
 from dovemq.models.checks import Floats
 from dovemq.models.errors import ModelParameterInvalid
 
-Approximation: TypeAlias = Literal["allen-cunneen", "kraemer-langenbach-belz"]
 ALLEN_CUNNEEN: Final = "allen-cunneen"
 KRAEMER_LANGENBACH_BELZ: Final = "kraemer-langenbach-belz"
 APPROXIMATIONS: Final = (ALLEN_CUNNEEN, KRAEMER_LANGENBACH_BELZ)

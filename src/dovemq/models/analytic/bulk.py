@@ -20,7 +20,7 @@ from dovemq.models.checks import Floats
 WEIGHT_LAST_MAX: Final = 1e-4
 """The server is stable while the largest known group size has at most this probability."""
 _ARRIVALS_IN_SERVICE: Final = 20.0
-"""With so many arrivals per service the server is practically always busy."""
+"""A server with so many arrivals per service is practically always busy."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,13 @@ whole array of targets at once.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dovemq.models import checks
-from dovemq.models.analytic.station import mmc
+from dovemq.models.analytic.station import MarkovStation, mmc
 from dovemq.models.analytic.vma import VmaMeasures, vma
 from dovemq.models.checks import Flags, Floats
 from dovemq.models.errors import ModelParameterInvalid
@@ -48,8 +48,7 @@ def station_headroom(
     target = checks.positive(sojourn_time_max, "sojourn_time_max")
 
     def time_at(arriving: Floats) -> Floats:
-        station = mmc(arriving, speed, count)
-        return station.sojourn_time if level is None else station.sojourn_quantile(level)
+        return _sojourn(mmc(arriving, speed, count), level)
 
     return headroom(time_at, rate, speed * count, target)
 
@@ -99,19 +98,21 @@ def servers_needed(
     rate = float(checks.not_negative(arrival_rate, "arrival_rate"))
     speed = float(checks.positive(service_rate, "service_rate"))
     target = float(checks.positive(sojourn_time_max, "sojourn_time_max"))
-    alone: Any = 1.0 / speed if level is None else mmc(0.0, speed, 1).sojourn_quantile(level)
-    if target <= float(alone):
+    alone = float(_sojourn(mmc(0.0, speed, 1), level))
+    if target <= alone:
         raise ModelParameterInvalid(
-            "sojourn_time_max", f"{target:g}", f"more than the service alone, {float(alone):.6g},"
+            "sojourn_time_max", f"{target:g}", f"more than the service alone, {alone:.6g},"
         )
     first = int(rate / speed) + 1
     for count in range(first, first + SERVERS_TRIED_MAX):
-        station = mmc(rate, speed, count)
-        time = station.sojourn_time if level is None else station.sojourn_quantile(level)
-        if float(time) <= target:
+        if float(_sojourn(mmc(rate, speed, count), level)) <= target:
             return count
     raise ModelParameterInvalid(
         "sojourn_time_max",
         f"{target:g}",
         f"a time that {SERVERS_TRIED_MAX} more servers can meet",
     )
+
+
+def _sojourn(station: MarkovStation, level: float | None) -> Floats:
+    return station.sojourn_time if level is None else station.sojourn_quantile(level)

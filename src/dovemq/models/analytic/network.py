@@ -5,10 +5,9 @@ Each topic is a GI/G/m station (`approximate.py`) whose arrivals' variability co
 service; otherwise an approximation, whose error against simulations is in the docs.
 """
 
-import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +20,7 @@ from dovemq.models.analytic.headroom import Headroom, headroom
 from dovemq.models.analytic.station import Station
 from dovemq.models.checks import Flags, Floats
 from dovemq.models.errors import ModelSpecInvalid
-from dovemq.models.jobs import JobNetwork, JobType, Topic
+from dovemq.models.jobs import JobNetwork, JobType
 
 _STEP: Final = 1e-5
 """Relative step of the numerical slopes; their error is of the order of its square."""
@@ -75,9 +74,7 @@ def network_measures(
     topics, scvs = _topics(found, servers, times, approximation)
     spans = _sojourns(network, topics, found)
     jobs = [_response(job, spans) for job in network.jobs]
-    arriving = sum(job.arrival_rate for job in network.jobs) * times[..., 0]
-    if not np.all(arriving > 0.0):
-        raise ModelSpecInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
+    arriving = network.job_rate * times[..., 0]
     wip = np.sum(topics.number, axis=-1)
     return NetworkMeasures(
         topics=topics,
@@ -97,9 +94,7 @@ def network_headroom(network: JobNetwork, time_per_job_max: float) -> Headroom:
     found = flows(network)
     servers = _consumers(network, None)
     loads = found.rates / (found.service_rates * servers)
-    arriving = np.asarray(sum(job.arrival_rate for job in network.jobs))
-    if arriving <= 0.0:
-        raise ModelSpecInvalid("jobs", "nothing arrives: one arrival_rate must be above 0")
+    arriving = np.asarray(network.job_rate)
 
     def time_at(rate: Floats) -> Floats:
         factor = np.maximum(rate / arriving, _FACTOR_MIN)
@@ -114,14 +109,8 @@ def network_sensitivity(network: JobNetwork) -> NetworkSensitivity:
     now = network_measures(network).wip
     more = _consumers(network, None) + np.eye(len(network.topics))
     with np.errstate(invalid="ignore"):
-        per_job = [
-            _slope(functools.partial(_with_job, network, job), job.arrival_rate)
-            for job in network.jobs
-        ]
-        per_topic = [
-            _slope(functools.partial(_with_topic, network, topic), topic.service_rate)
-            for topic in network.topics
-        ]
+        per_job = [_slope(network, "jobs", job, "arrival_rate") for job in network.jobs]
+        per_topic = [_slope(network, "topics", topic, "service_rate") for topic in network.topics]
         per_consumer = network_measures(network, more).wip - now
     return NetworkSensitivity(np.array(per_job), np.array(per_topic), per_consumer)
 
@@ -135,28 +124,19 @@ def _topics(
     return topics, scvs
 
 
-def _slope(changed: Callable[[float], JobNetwork], value: float) -> float:
+def _slope(network: JobNetwork, kind: str, part: Any, rate: str) -> float:
+    """Returns the slope of the work in progress by a rate of one of the jobs or topics."""
+    value: float = getattr(part, rate)
     step = _STEP * (value or 1.0)
     low, high = max(value - step, 0.0), value + step
-    wips = [_wip(changed(at)) for at in (low, high)]
+    wips = []
+    for at in (low, high):
+        other = replace(part, **{rate: at})
+        parts: Any = tuple(other if each is part else each for each in getattr(network, kind))
+        changed = replace(network, **{kind: parts})
+        topics, _ = _topics(flows(changed), _consumers(changed, None), np.ones(1), ALLEN_CUNNEEN)
+        wips.append(float(topics.number.sum()))
     return (wips[1] - wips[0]) / (high - low)
-
-
-def _wip(network: JobNetwork) -> float:
-    servers = _consumers(network, None)
-    topics, _ = _topics(flows(network), servers, np.ones(1), ALLEN_CUNNEEN)
-    return float(topics.number.sum())
-
-
-def _with_job(network: JobNetwork, job: JobType, rate: float) -> JobNetwork:
-    other = replace(job, arrival_rate=rate)
-    return replace(network, jobs=tuple(other if each is job else each for each in network.jobs))
-
-
-def _with_topic(network: JobNetwork, topic: Topic, rate: float) -> JobNetwork:
-    other = replace(topic, service_rate=rate)
-    kept = tuple(other if each is topic else each for each in network.topics)
-    return replace(network, topics=kept)
 
 
 def _consumers(network: JobNetwork, consumers: ArrayLike | None) -> Floats:

@@ -1,4 +1,4 @@
-"""How a mean time changes with each parameter: exact derivatives, and one more server.
+"""Changes of a mean time with each parameter: exact derivatives, and one more server.
 
 The derivatives follow from B′(a) = B·(c/a − 1 + B) (Jagerman 1974) by the chain rule. `elasticity`
 is the change in per cent when the parameter grows by one per cent.

@@ -16,7 +16,6 @@ from scipy import special
 from dovemq.models import checks
 from dovemq.models.analytic.erlang import erlang_c
 from dovemq.models.checks import Flags, Floats
-from dovemq.models.errors import Unstable
 
 _BISECTIONS: Final = 100
 _DOUBLINGS_MAX: Final = 1_000
@@ -43,11 +42,6 @@ class Station:
     waiting_time: Floats
     number: Floats
     sojourn_time: Floats
-
-    def require_stable(self, place: str) -> None:
-        if not self.stable.all():
-            first = checks.first_place(~self.stable)
-            raise Unstable(place, float(self.load[first]), float(self.servers[first]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from dovemq.models.distributions import (
 )
 
 STAGES_COMPARED_MAX: Final = 20
-"""With more stages Erlang is practically a gamma distribution. Up to here the number of stages is a
+"""Erlang of more stages is practically a gamma distribution. Up to here the number of stages is a
 choice among few and not counted as a parameter; otherwise Erlang could never win."""
 NEWTON_STEPS_MAX: Final = 50
 MAXIMISATIONS_MAX: Final = 300

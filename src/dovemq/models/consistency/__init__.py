@@ -12,11 +12,10 @@
 
 from dovemq.models.consistency.metrics import METRICS, Consistency
 from dovemq.models.consistency.order import KeptOrder, OrderTally, clean_cuts
-from dovemq.models.consistency.sequences import FIRST_SEQ, LOWEST_SEQ
+from dovemq.models.consistency.sequences import LOWEST_SEQ
 from dovemq.models.consistency.tally import ConsistencyTally, measure, order_of, ranks
 
 __all__ = [
-    "FIRST_SEQ",
     "LOWEST_SEQ",
     "METRICS",
     "Consistency",

@@ -11,10 +11,10 @@ Greedy planners explain each step; `exact_time` and `exact_cost` look at every a
 from dovemq.models.planning.costs import Cost
 from dovemq.models.planning.exact import exact_cost, exact_time
 from dovemq.models.planning.greedy import min_cost, min_time, random_cost, random_time
-from dovemq.models.planning.plan import CapacityPlan, PlanStep, Shortage
+from dovemq.models.planning.plan import CapacityPlan
 from dovemq.models.planning.planner import Planned, planned
 from dovemq.models.planning.problem import Problem
-from dovemq.models.planning.routing import Routing, best_shares
+from dovemq.models.planning.routing import best_shares
 from dovemq.models.planning.spec import Goal, PlanSpec, read_spec
 
 __all__ = [
@@ -22,11 +22,8 @@ __all__ = [
     "Cost",
     "Goal",
     "PlanSpec",
-    "PlanStep",
     "Planned",
     "Problem",
-    "Routing",
-    "Shortage",
     "best_shares",
     "exact_cost",
     "exact_time",

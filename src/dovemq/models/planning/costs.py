@@ -1,6 +1,5 @@
 """Costs of consumers: F_j of `elastic`, a growing convex function of their number."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,19 +42,3 @@ class Cost:
         further = listed[-1] - listed[-2]
         total: Floats = listed[last - 1] + (consumers - last) * further
         return total
-
-
-class TopicPrices:
-    """The costs of all topics at once, for allocations along the last axis."""
-
-    def __init__(self, costs: Sequence[Cost]) -> None:
-        self._costs = tuple(costs)
-        self._linear = np.array([cost.linear for cost in costs])
-        self._quadratic = np.array([cost.quadratic for cost in costs])
-        self._listed = tuple(place for place, cost in enumerate(costs) if cost.listed)
-
-    def of(self, consumers: Floats) -> Floats:
-        prices = self._linear * consumers + self._quadratic * consumers**2
-        for place in self._listed:
-            prices[..., place] = self._costs[place].of(consumers[..., place])
-        return prices

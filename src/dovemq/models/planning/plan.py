@@ -1,5 +1,6 @@
 """The result of a planner: an allocation, its steps, and what is missing."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,15 +54,6 @@ class CapacityPlan:
     shortages: tuple[Shortage, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class NextConsumer:
-    """The topic that gets the next consumer, and the work in progress then, if it is known."""
-
-    place: int
-    reason: str
-    wip: float | None = None
-
-
 def whole(consumers: Floats) -> tuple[int, ...]:
     return tuple(consumers.astype(np.int64).tolist())
 
@@ -69,96 +61,69 @@ def whole(consumers: Floats) -> tuple[int, ...]:
 class Sketch:
     """A plan under construction: the allocation so far, with every step and its reason."""
 
-    def __init__(self, method: str, problem: Problem, progress: WorkInProgress) -> None:
+    def __init__(self, method: str, problem: Problem) -> None:
         self._method = method
-        self._problem = problem
-        self._progress = progress
-        self._prices = problem.prices
-        self._names = tuple(topic.name for topic in problem.network.topics)
-        self._steps: list[PlanStep] = []
+        self.problem = problem
+        self.progress = WorkInProgress(problem)
+        self.names = tuple(topic.name for topic in problem.network.topics)
+        self.steps: list[PlanStep] = []
         self.consumers = problem.start
         self.cost = 0.0
-        self.wip = float(progress.wip(self.consumers))
+        self.wip = float(self.progress.wip(self.consumers))
 
     @property
     def time_per_job(self) -> float:
-        return self.wip / self._progress.job_rate
+        return self.wip / self.progress.job_rate
 
     @property
-    def count(self) -> int:
-        return len(self._steps)
-
-    @property
-    def steps(self) -> Floats:
+    def prices(self) -> Floats:
         """The cost of one more consumer at each topic."""
-        return self._prices.of(self.consumers + 1.0) - self._prices.of(self.consumers)
+        return self.problem.costs_of(self.consumers + 1.0) - self.problem.costs_of(self.consumers)
 
-    def add(self, choice: NextConsumer) -> None:
-        place = choice.place
-        self.cost += float(self.steps[place])
+    def add(self, place: int, reason: str, wip: float | None = None) -> None:
+        """Adds a consumer to a topic; `wip` is the work in progress then, if it is known."""
+        self.cost += float(self.prices[place])
         self.consumers = self.consumers.copy()
         self.consumers[place] += 1.0
-        self.wip = (
-            choice.wip if choice.wip is not None else float(self._progress.wip(self.consumers))
-        )
-        self._steps.append(
+        self.wip = float(self.progress.wip(self.consumers)) if wip is None else wip
+        self.steps.append(
             PlanStep(
-                number=len(self._steps) + 1,
-                topic=self._names[place],
+                number=len(self.steps) + 1,
+                topic=self.names[place],
                 consumers=whole(self.consumers),
                 cost=self.cost,
                 wip=self.wip,
                 time_per_job=self.time_per_job,
-                reason=choice.reason,
+                reason=reason,
             )
         )
 
     def plan(self, *, feasible: bool, note: str) -> CapacityPlan:
-        return plan_of(
-            self._method,
-            self._problem,
-            self._progress,
-            self.consumers,
-            steps=tuple(self._steps),
+        wip = float(self.progress.wip(self.consumers))
+        return CapacityPlan(
+            method=self._method,
+            topics=self.names,
+            start=whole(self.problem.start),
+            consumers=whole(self.consumers),
+            cost=float(self.problem.extra_cost(self.consumers)),
+            wip=wip,
+            time_per_job=wip / self.progress.job_rate,
+            steps=tuple(self.steps),
             feasible=feasible,
             note=note,
+            shortages=shortages(self.names, self.progress, self.consumers),
         )
-
-
-def plan_of(
-    method: str,
-    problem: Problem,
-    progress: WorkInProgress,
-    consumers: Floats,
-    *,
-    feasible: bool,
-    note: str,
-    steps: tuple[PlanStep, ...] = (),
-) -> CapacityPlan:
-    wip = float(progress.wip(consumers))
-    return CapacityPlan(
-        method=method,
-        topics=tuple(topic.name for topic in problem.network.topics),
-        start=whole(problem.start),
-        consumers=whole(consumers),
-        cost=float(problem.extra_cost(consumers)),
-        wip=wip,
-        time_per_job=wip / progress.job_rate,
-        steps=steps,
-        feasible=feasible,
-        note=note,
-        shortages=shortages(problem, progress, consumers),
-    )
 
 
 def shortages(
-    problem: Problem, progress: WorkInProgress, consumers: Floats
+    topics: Sequence[str], progress: WorkInProgress, consumers: Floats, margin: float = 0.0
 ) -> tuple[Shortage, ...]:
+    """Lists the topics whose load reaches the consumers, or is below them by that share only."""
     missing = np.maximum(progress.stable_from - consumers, 0.0)
     return tuple(
-        Shortage(
-            topic.name, float(progress.loads[place]), int(consumers[place]), int(missing[place])
+        Shortage(topic, float(load), int(count), int(lacking))
+        for topic, load, count, lacking in zip(
+            topics, progress.loads, consumers, missing, strict=True
         )
-        for place, topic in enumerate(problem.network.topics)
-        if missing[place] > 0.0
+        if load >= count * (1.0 - margin)
     )

@@ -33,9 +33,10 @@ def planned(spec: PlanSpec) -> Planned:
     for _ in range(ROUNDS_MAX):
         if not found.plan.feasible:
             return found
-        routing = best_shares(_with_network(spec.problem, found.network))
-        shared = _starting_as(spec.problem, routing.network)
-        better = _allocated(shared, spec)
+        jobs = best_shares(replace(spec.problem, network=found.network)).network.jobs
+        # The new shares, with the consumers of the start.
+        shared = replace(spec.problem.network, jobs=jobs)
+        better = _allocated(replace(spec.problem, network=shared), spec)
         if not better.plan.feasible or not _improves(better.plan, found.plan):
             return found
         found = better
@@ -62,15 +63,6 @@ def _plan(problem: Problem, goal: Goal, unit_seconds: float) -> CapacityPlan:
             return random_cost(problem, target, np.random.default_rng(goal.seed))
         return (exact_cost if goal.method == "exact" else min_cost)(problem, target)
     raise ModelSpecInvalid("goal", "budget or target_seconds is needed")
-
-
-def _with_network(problem: Problem, network: JobNetwork) -> Problem:
-    return replace(problem, network=network)
-
-
-def _starting_as(problem: Problem, network: JobNetwork) -> Problem:
-    """Combines the new shares with the consumers of the start."""
-    return replace(problem, network=replace(problem.network, jobs=network.jobs))
 
 
 def _improves(new: CapacityPlan, old: CapacityPlan) -> bool:

@@ -9,7 +9,7 @@ from dovemq.models import checks
 from dovemq.models.checks import Floats
 from dovemq.models.errors import ModelParameterInvalid, ModelSpecInvalid
 from dovemq.models.jobs import JobNetwork
-from dovemq.models.planning.costs import Cost, TopicPrices
+from dovemq.models.planning.costs import Cost
 
 CONSUMERS_MAX: Final = 10_000
 """The bound for one topic, unless the problem has a lower one."""
@@ -56,11 +56,20 @@ class Problem:
         return np.array(self.values or [1.0] * len(self.network.topics), dtype=np.float64)
 
     @property
-    def prices(self) -> TopicPrices:
-        return TopicPrices(self.costs or (Cost(),) * len(self.network.topics))
+    def topic_costs(self) -> tuple[Cost, ...]:
+        return self.costs or (Cost(),) * len(self.network.topics)
+
+    def costs_of(self, consumers: Floats) -> Floats:
+        """Returns the cost of each topic, for allocations along the last axis."""
+        factors = [(cost.linear, cost.quadratic) for cost in self.topic_costs]
+        linear, quadratic = np.array(factors).T
+        costs: Floats = linear * consumers + quadratic * consumers**2
+        for place, cost in enumerate(self.costs):
+            if cost.listed:
+                costs[..., place] = cost.of(consumers[..., place])
+        return costs
 
     def extra_cost(self, consumers: Floats) -> Floats:
         """Returns the cost of allocations along the last axis, minus the cost of the start."""
-        prices = self.prices
-        total: Floats = np.sum(prices.of(consumers) - prices.of(self.start), axis=-1)
+        total: Floats = np.sum(self.costs_of(consumers) - self.costs_of(self.start), axis=-1)
         return total

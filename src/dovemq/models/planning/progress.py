@@ -28,7 +28,7 @@ class WorkInProgress:
         self._flows = flows(problem.network)
         self._weights = problem.weights
         self.loads: Floats = self._flows.rates / self._flows.service_rates
-        self.job_rate = sum(job.arrival_rate for job in problem.network.jobs)
+        self.job_rate = problem.network.job_rate
         self.floor = float(self._weights @ self.loads)
         self._waiting = self._rows(_ROWS_FIRST)
 
@@ -36,10 +36,6 @@ class WorkInProgress:
     def stable_from(self) -> Floats:
         """The smallest stable number of consumers of each topic."""
         return np.maximum(np.floor(self.loads) + 1.0, 1.0)
-
-    def deficits(self, consumers: Floats) -> Floats:
-        """Returns λ_j/μ_j − m_j; from 0 on the topic is unstable."""
-        return self.loads - consumers
 
     def wip(self, consumers: Floats) -> Floats:
         """Returns the work in progress of allocations along the last axis."""

@@ -14,8 +14,7 @@ from scipy import optimize
 
 from dovemq.models.checks import Floats
 from dovemq.models.jobs import JobNetwork
-from dovemq.models.planning.greedy import progress_of
-from dovemq.models.planning.plan import Shortage
+from dovemq.models.planning.plan import Shortage, shortages
 from dovemq.models.planning.problem import Problem
 from dovemq.models.planning.progress import WorkInProgress
 
@@ -43,7 +42,6 @@ class Routing:
 
 def best_shares(problem: Problem) -> Routing:
     """Finds the shares for the present consumers of the topics."""
-    progress_of(problem)
     balanced, utilisation = _balanced(problem.network)
     if utilisation >= 1.0 - _STABLE_MARGIN:
         return _overloaded(problem, balanced)
@@ -158,16 +156,7 @@ def _balanced(network: JobNetwork) -> tuple[Shares, float]:
 def _overloaded(problem: Problem, shares: Shares) -> Routing:
     network = with_shares(problem.network, shares)
     progress = WorkInProgress(replace(problem, network=network))
-    lacking = tuple(
-        Shortage(
-            topic.name,
-            float(progress.loads[place]),
-            topic.consumers,
-            int(progress.stable_from[place]) - topic.consumers,
-        )
-        for place, topic in enumerate(network.topics)
-        if progress.loads[place] >= topic.consumers * (1.0 - _STABLE_MARGIN)
-    )
+    lacking = shortages(tuple(network.places), progress, problem.start, _STABLE_MARGIN)
     return Routing(network, _plain(shares), np.inf, feasible=False, overloaded=lacking)
 
 

@@ -11,18 +11,13 @@ Times have the unit of the parameters. Invalid input is a `ModelError` that name
 """
 
 from dovemq.models.simulation.histogram import TimeHistogram
-from dovemq.models.simulation.network.result import (
-    NetworkResult,
-    StationResult,
-    simulate_network,
-)
+from dovemq.models.simulation.network.result import NetworkResult, simulate_network
 from dovemq.models.simulation.runs import SimulationRun
 from dovemq.models.simulation.vma.result import TandemResult, simulate_tandem
 
 __all__ = [
     "NetworkResult",
     "SimulationRun",
-    "StationResult",
     "TandemResult",
     "TimeHistogram",
     "simulate_network",

@@ -1,7 +1,8 @@
 """The measurements of all replications as columns, and the estimates that are made of them."""
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,48 +10,100 @@ from numpy.typing import NDArray
 from dovemq.models.checks import Floats
 from dovemq.models.estimates import Estimate, Source
 from dovemq.models.simulation.histogram import TimeHistogram
-from dovemq.models.simulation.runs import SimulationRun
+from dovemq.models.simulation.replication import Layout
+from dovemq.models.simulation.runs import ReplicationArrays, SimulationRun
+from dovemq.models.simulation.sampling import Rows
 
 BATCHES: Final = 20
 
 
-class ReplicationArrays(Protocol):
-    """The arrays of one replication after its end."""
+@dataclass(frozen=True, slots=True)
+class SimulationResult:
+    """Figures of both simulations. Every figure but `events` leaves the warm-up out.
 
-    @property
-    def series(self) -> Floats: ...
-    @property
-    def histogram(self) -> NDArray[np.int64]: ...
+    sojourn, sojourn_of     time in the system: of all, by message class or job type
+    in_system               messages or jobs in the system, over time
+    done                    messages received or jobs done, counted
+    events                  arrivals, service starts and service ends, counted
+    unstable                stations with more work than they can do: figures grow with the horizon
+    record                  the first events of replication 0
+    """
+
+    run: SimulationRun
+    warm_up: float
+    sojourn: Estimate
+    sojourn_of: dict[str, Estimate]
+    in_system: Estimate
+    done: int
+    events: int
+    unstable: tuple[str, ...]
+    histogram: TimeHistogram = field(repr=False)
+    histogram_of: dict[str, TimeHistogram] = field(repr=False)
+    record: Rows = field(repr=False)
+
+    def quantile(self, probability: float, kind: str | None = None) -> Estimate:
+        """A quantile of the sojourn, of all or of a kind, within the width of a bin, 0.8 %."""
+        histogram = self.histogram if kind is None else self.histogram_of[kind]
+        return histogram.quantile(probability)
 
 
 class SeriesColumns:
-    """Sums by replication and slice of time; slice 0 is the warm-up."""
+    """Sums by replication and slice of time, by the names of a layout; slice 0 is the warm-up.
 
-    def __init__(self, replications: Sequence[ReplicationArrays], run: SimulationRun) -> None:
+    Where a name has several columns, `of` is the number of one of them.
+    """
+
+    def __init__(
+        self, replications: Sequence[ReplicationArrays], run: SimulationRun, layout: Layout
+    ) -> None:
+        self._record = replications[0].record[: int(replications[0].state["rows"][0])]
         self._series: Floats = np.array([each.series for each in replications])
         self._counts: NDArray[np.int64] = np.array([each.histogram for each in replications])
-        self._confidence = run.confidence
+        self._run = run
         self._slice_length = run.horizon / run.slices
+        self._layout = layout
 
-    def column(self, *places: int, warm: int = 1) -> Floats:
+    def sums(self, *names: str, of: int | None = None, warm: int = 1) -> Floats:
         """The sum of columns, a row per replication; from slice `warm` on."""
-        total: Floats = self._series[:, warm:, list(places)].sum(2)
+        chosen = slice(None) if of is None else slice(of, of + 1)
+        places = [place for name in names for place in self._layout[name][chosen]]
+        total: Floats = self._series[:, warm:, places].sum(2)
         return total
 
-    def over_time(self, figures: Floats, per: float = 1) -> Estimate:
-        length = np.full(figures.shape, per * self._slice_length)
-        return ratio(figures, length, self._confidence)
+    def over_time(self, *names: str, of: int | None = None, per: float = 1) -> Estimate:
+        return self.rate(self.sums(*names, of=of), per)
 
-    def each(self, above: Floats, below: Floats) -> Estimate:
-        return ratio(above, below, self._confidence)
+    def rate(self, sums: Floats, per: float = 1) -> Estimate:
+        """Estimates sums per unit of time."""
+        length = np.full(sums.shape, per * self._slice_length)
+        return ratio(sums, length, self._run.confidence)
 
-    def histogram(self, scale: float) -> TimeHistogram:
-        return TimeHistogram(self._counts.sum(1), scale, self._confidence)
+    def each(self, above: str, below: str = "done", of: int | None = None) -> Estimate:
+        return ratio(self.sums(above, of=of), self.sums(below, of=of), self._run.confidence)
 
-    def histograms(self, names: Sequence[str], scale: float) -> dict[str, TimeHistogram]:
+    def shared(
+        self, kinds: Sequence[str], scale: float, counted: Sequence[str], warm_up: float
+    ) -> dict[str, Any]:
+        """The fields of a `SimulationResult` but `unstable`; `kinds` are classes or job types.
+
+        `scale` is the unit of the histograms, and `counted` are the columns of events.
+        """
+        confidence = self._run.confidence
+        by_kind = list(enumerate(kinds))
         return {
-            name: TimeHistogram(self._counts[:, kind], scale, self._confidence)
-            for kind, name in enumerate(names)
+            "run": self._run,
+            "warm_up": warm_up,
+            "sojourn": self.each("sojourn"),
+            "sojourn_of": {name: self.each("sojourn", of=kind) for kind, name in by_kind},
+            "in_system": self.over_time("in_system"),
+            "done": int(self.sums("done").sum()),
+            "events": int(self.sums(*counted, warm=0).sum()),
+            "histogram": TimeHistogram(self._counts.sum(1), scale, confidence),
+            "histogram_of": {
+                name: TimeHistogram(self._counts[:, kind], scale, confidence)
+                for kind, name in by_kind
+            },
+            "record": self._record,
         }
 
 

@@ -8,10 +8,12 @@ without the interpreter's lock.
 import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, TypeVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dovemq.models import checks
 from dovemq.models.checks import Floats
@@ -31,7 +33,21 @@ PILOT_FIRST: Final = REPLICATIONS_MAX
 PILOTS: Final = 5
 POINTS_MIN: Final = 10
 
-T = TypeVar("T")
+
+class ReplicationArrays(Protocol):
+    """The arrays of one replication that both kernels have."""
+
+    @property
+    def state(self) -> NDArray[Any]: ...
+    @property
+    def series(self) -> Floats: ...
+    @property
+    def histogram(self) -> NDArray[np.int64]: ...
+    @property
+    def record(self) -> NDArray[Any]: ...
+
+
+A = TypeVar("A", bound=ReplicationArrays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,55 +81,42 @@ class SimulationRun:
         checks.whole(self.record_rows_max, "record_rows_max", 0, RECORD_ROWS_MAX)
         checks.level(self.confidence, "confidence")
 
-    def span(self, warm_up: float, replication: int) -> "ReplicationSpan":
-        rows_max = 0 if replication else self.record_rows_max
-        return ReplicationSpan(warm_up, self.horizon, self.slices, rows_max)
-
-
-@dataclass(frozen=True, slots=True)
-class ReplicationSpan:
-    """The time of one replication: the warm-up, then equal slices."""
-
-    warm_up: float
-    horizon: float
-    slices: int
-    record_rows_max: int = 0
-
     @property
     def slice_length(self) -> float:
         return self.horizon / self.slices
 
 
 Progress: TypeAlias = Callable[[int], None]
-Replication: TypeAlias = Callable[[int, ReplicationSpan], T]
-"""Runs the replication of a number over a span."""
 
 
-def run_to_end(state: T, advance: Callable[[T, int], int], grown: Callable[[T], T]) -> T:
-    """Runs a kernel to the end of its span; `grown` gives it more room when it is full."""
-    while (outcome := advance(state, EVENTS_AT_ONCE_MAX)) != ENDED:
-        state = grown(state) if outcome == FULL else state
-    return state
+def simulated(
+    run: SimulationRun,
+    start: Callable[[SimulationRun, int], A],
+    advance: Callable[[A, int], int],
+    grown: Callable[[A], A],
+    in_system: Sequence[int],
+    progress: Progress | None,
+) -> tuple[float, list[A]]:
+    """Runs all replications and returns their warm-up, and them in the order of their numbers.
 
+    `start` makes the arrays of a replication, `advance` is the kernel, and `grown` gives it more
+    room when it is full. `in_system` are the columns by which pilots find the warm-up.
+    """
 
-def replicated(
-    run: SimulationRun, warm_up: float, one: Replication[T], progress: Progress | None
-) -> list[T]:
-    """Runs all replications and returns them in the order of their numbers."""
+    def replicated(run: SimulationRun, number: int) -> A:
+        arrays = start(run, number)
+        while (outcome := advance(arrays, EVENTS_AT_ONCE_MAX)) != ENDED:
+            arrays = grown(arrays) if outcome == FULL else arrays
+        return arrays
+
+    if run.warm_up == "auto":
+        pilot = partial(replicated, replace(run, warm_up=0.0))
+        pilots = _in_order(pilot, range(PILOT_FIRST, PILOT_FIRST + PILOTS), run.workers, None)
+        present = [each.series[1:, list(in_system)].sum(1) for each in pilots]
+        run = replace(run, warm_up=settled_from(np.mean(present, axis=0)) * run.slice_length)
     numbers = range(run.first, run.first + run.replications)
-    asked = [(number, run.span(warm_up, number)) for number in numbers]
-    return _in_order(one, asked, run.workers, progress)
-
-
-def warm_up_of(run: SimulationRun, one: Replication[T], in_system: Callable[[T], Floats]) -> float:
-    """Returns the warm-up of the run; "auto" uses pilots to find when the system has settled."""
-    if run.warm_up != "auto":
-        return run.warm_up
-    span = ReplicationSpan(0.0, run.horizon, run.slices)
-    numbers = range(PILOT_FIRST, PILOT_FIRST + PILOTS)
-    pilots = _in_order(one, [(number, span) for number in numbers], run.workers, None)
-    together: Floats = np.mean([in_system(pilot) for pilot in pilots], axis=0)
-    return settled_from(together) * span.slice_length
+    found = _in_order(partial(replicated, run), numbers, run.workers, progress)
+    return float(run.warm_up), found
 
 
 def settled_from(series: Floats) -> int:
@@ -132,17 +135,14 @@ def settled_from(series: Floats) -> int:
 
 
 def _in_order(
-    one: Replication[T],
-    asked: Sequence[tuple[int, ReplicationSpan]],
-    workers: int,
-    progress: Progress | None,
-) -> list[T]:
-    done: list[T] = []
+    one: Callable[[int], A], numbers: range, workers: int, progress: Progress | None
+) -> list[A]:
+    done: list[A] = []
     # The first runs alone, so that no two workers compile at the same time.
     pool = ThreadPoolExecutor(workers, "simulation") if workers > 1 else None
     try:
-        rest = (pool.map if pool else map)(lambda each: one(*each), asked[1:])
-        for each in itertools.chain([one(*asked[0])], rest):
+        rest = (pool.map if pool else map)(one, numbers[1:])
+        for each in itertools.chain([one(numbers[0])], rest):
             done.append(each)
             if progress is not None:
                 progress(len(done))

@@ -27,7 +27,7 @@ from dovemq.models.simulation.streams import Words, uniform, word
 
 EXPONENTIAL, DETERMINISTIC, STAGES, GAMMA, PHASES, EMPIRICAL = range(6)
 STAGES_SUMMED_MAX: Final = 12
-"""With more stages a gamma variate is cheaper than their sum."""
+"""A gamma variate is cheaper than the sum of more stages."""
 LAYERS: Final = 256
 _HEIGHTS: Final = LAYERS + 1
 """The place of the heights in the values; the widths come before them."""

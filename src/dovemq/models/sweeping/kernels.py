@@ -9,7 +9,7 @@ stations, and scvs of its times (`…_scv`).
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from dovemq.models.distributions import Distribution, by_moments
 from dovemq.models.errors import ModelSpecInvalid
@@ -25,9 +25,9 @@ from dovemq.models.simulation import (
     simulate_network,
     simulate_tandem,
 )
+from dovemq.models.simulation.columns import SimulationResult
 from dovemq.models.sweeping.trials import (
     Measure,
-    Quantile,
     Question,
     Trial,
     Value,
@@ -40,7 +40,7 @@ from dovemq.models.sweeping.trials import (
 from dovemq.models.vma.parameters import VmaParameters, timed_vma
 
 M = TypeVar("M")
-R = TypeVar("R")
+R = TypeVar("R", bound=SimulationResult)
 
 _QUEUE: Final = tuple(field.name for field in fields(PartitionedQueue))
 _CONSUMERS: Final = "consumers"
@@ -84,10 +84,6 @@ _OF_QUEUE: Final[Mapping[str, Measure[NetworkResult]]] = {
     "utilisation": _utilisation,
     "throughput": lambda found: found.throughput_of["message"],
 }
-_QUANTILES_OF_QUEUE: Final[Mapping[str, Quantile[NetworkResult]]] = {
-    "sojourn": lambda found, level: found.quantile(level)
-}
-
 _OF_JOB: Final = {
     "response_time": "sojourn_of",
     "jobs_in_progress": "in_system_of",
@@ -103,7 +99,7 @@ def prepare_queue(values: Mapping[str, Value], question: Question) -> Trial:
     for name in ("arrival_rate", "service_rate"):
         number(values, name)
     queue = PartitionedQueue(**others, **counts)  # type: ignore[arg-type]  # counts are whole
-    measures = chosen(question.measures, _OF_QUEUE, _QUANTILES_OF_QUEUE)
+    measures = chosen(question.measures, _OF_QUEUE, {"sojourn": None})
     return _network_trial(queue.network(), measures, question)
 
 
@@ -111,9 +107,9 @@ def prepare_network(values: Mapping[str, Value], question: Question) -> Trial:
     if not isinstance(question.source, Mapping):
         raise ModelSpecInvalid("file", "missing: a network needs its planning file")
     network = read_spec(changed(question.source, values)).problem.network
-    measures, quantiles = _of_network(network)
-    chosen_measures = chosen(question.measures, measures, quantiles)
-    return _network_trial(network, chosen_measures, question)
+    quantiles = {"response": None, **{f"response:{job.name}": job.name for job in network.jobs}}
+    measures = chosen(question.measures, _of_network(network), quantiles)
+    return _network_trial(network, measures, question)
 
 
 def _of_job(figure: str, name: str, found: NetworkResult) -> Estimate:
@@ -126,30 +122,20 @@ def _of_topic(figure: str, name: str, found: NetworkResult) -> Estimate:
     return own
 
 
-def _quantile_of_job(name: str, found: NetworkResult, level: float) -> Estimate:
-    return found.quantile(level, name)
-
-
-def _of_network(
-    network: JobNetwork,
-) -> tuple[dict[str, Measure[NetworkResult]], dict[str, Quantile[NetworkResult]]]:
+def _of_network(network: JobNetwork) -> dict[str, Measure[NetworkResult]]:
     """The measures of all jobs, of a job (`response_time:1`), of a topic (`utilisation:A`)."""
     measures: dict[str, Measure[NetworkResult]] = {
         "response_time": lambda found: found.sojourn,
         "work_in_progress": lambda found: found.in_stations,
         "jobs_in_progress": lambda found: found.in_system,
     }
-    quantiles: dict[str, Quantile[NetworkResult]] = {
-        "response": lambda found, level: found.quantile(level)
-    }
     for job in network.jobs:
         for named, figure in _OF_JOB.items():
             measures[f"{named}:{job.name}"] = functools.partial(_of_job, figure, job.name)
-        quantiles[f"response:{job.name}"] = functools.partial(_quantile_of_job, job.name)
     for topic in network.topics:
         for named, figure in _OF_TOPIC.items():
             measures[f"{named}:{topic.name}"] = functools.partial(_of_topic, figure, topic.name)
-    return measures, quantiles
+    return measures
 
 
 def _network_trial(
@@ -202,14 +188,11 @@ _OF_VMA: Final[Mapping[str, Measure[TandemResult]]] = {
     "throughput": lambda found: found.throughput,
     "gets": lambda found: found.leases,
 }
-_QUANTILES_OF_VMA: Final[Mapping[str, Quantile[TandemResult]]] = {
-    "delivery": lambda found, level: found.quantile(level)
-}
 
 
 def prepare_vma(values: Mapping[str, Value], question: Question) -> Trial:
     tandem = tandem_of(values)
-    measures = chosen(question.measures, _OF_VMA, _QUANTILES_OF_VMA)
+    measures = chosen(question.measures, _OF_VMA, {"delivery": None})
     return _trial(tandem, simulate_tandem, measures, question, not tandem.overloaded)
 
 
@@ -219,7 +202,6 @@ def tandem_of(values: Mapping[str, Value]) -> VmaParameters:
     for name, own in _BOTH.items():
         if name in given:
             given = {**dict.fromkeys(own, given[name]), **given}
-    texts: dict[str, Any] = {name: _text(given, name) for name in _TEXTS}
     return timed_vma(
         arrival=_time(given, "arrival"),
         sender=_time(given, "sender"),
@@ -227,10 +209,8 @@ def tandem_of(values: Mapping[str, Value]) -> VmaParameters:
         sender_threads=whole(given, "sender_threads"),
         broker_threads=whole(given, "broker_threads"),
         reliability=number(given, "reliability", 1.0),
-        order=texts["order"],
-        failure=texts["failure"],
-        visibility_timeout=number(given, "visibility_timeout", 0.0),
-        link_delay=number(given, "link_delay", 0.0),
+        **{name: _text(given, name) for name in _TEXTS},
+        **{name: number(given, name, 0.0) for name in ("visibility_timeout", "link_delay")},
     )
 
 

@@ -1,7 +1,7 @@
 """A sweep: its configurations, the measures of each, and their seeds."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,7 +53,6 @@ class Sweep:
         if not 1 <= len(self.points) <= CONFIGURATIONS_MAX:
             found = f"{len(self.points)} configurations"
             raise ModelSpecInvalid("grid", f"{found}: 1 to {CONFIGURATIONS_MAX:,} are needed")
-
         if taken := sorted({*TOLD, *self.question.measures}.intersection(self.axes)):
             raise ModelSpecInvalid("grid", f"{taken[0]} is the name of a column of the results")
 
@@ -77,24 +76,9 @@ class Sweep:
 
     def identity(self) -> dict[str, Any]:
         """Everything that the results depend on, as JSON values."""
-        return {
-            "code of the models": code_digest(_MODELS_FOLDER),
-            "model": self.model,
-            "fixed": dict(self.fixed),
-            "axes": list(self.axes),
-            "points": [list(point) for point in self.points],
-            "measures": list(self.question.measures),
-            "horizon": self.question.horizon,
-            "warm_up": self.question.warm_up,
-            "source": self.question.source,
-            "replications": [self.stopping.least, self.stopping.most, self.stopping.batch],
-            "half_width": self.stopping.half_width,
-            "judged": list(self.stopping.judged),
-            "seed": self.seed,
-            "common": self.common,
-            "unstable": self.unstable,
-            "confidence": self.confidence,
-        }
+        own = asdict(self)
+        parts = {**own.pop("question"), **own.pop("stopping")}
+        return {"code of the models": code_digest(_MODELS_FOLDER), **own, **parts}
 
     def named(self, configuration: int) -> str:
         point = zip(self.axes, self.points[configuration], strict=True)

@@ -9,11 +9,11 @@ from typing import Any, Final, TypeAlias, TypeVar
 from dovemq.models.errors import ModelSpecInvalid
 from dovemq.models.estimates import Estimate
 from dovemq.models.simulation import SimulationRun
+from dovemq.models.simulation.columns import SimulationResult
 
 Value: TypeAlias = int | float | str | bool
-T = TypeVar("T")
+T = TypeVar("T", bound=SimulationResult)
 Measure: TypeAlias = Callable[[T], Estimate]
-Quantile: TypeAlias = Callable[[T, float], Estimate]
 
 _QUANTILE: Final = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
 
@@ -53,14 +53,17 @@ def value_of(estimate: Estimate) -> float:
 
 
 def chosen(
-    names: Sequence[str], known: Mapping[str, Measure[T]], quantiles: Mapping[str, Quantile[T]]
+    names: Sequence[str], known: Mapping[str, Measure[T]], quantiles: Mapping[str, str | None]
 ) -> list[Measure[T]]:
-    """Finds measures by name; `quantiles` has the stems of `sojourn_p95` or `response_p95:job`."""
+    """Finds measures by name; `quantiles` has the stems of `sojourn_p95` or `response_p95:job`.
+
+    Their values are the job types whose sojourn is meant, or None for all.
+    """
     return [_measure(name, known, quantiles) for name in names]
 
 
 def _measure(
-    name: str, known: Mapping[str, Measure[T]], quantiles: Mapping[str, Quantile[T]]
+    name: str, known: Mapping[str, Measure[T]], quantiles: Mapping[str, str | None]
 ) -> Measure[T]:
     if name in known:
         return known[name]
@@ -69,8 +72,7 @@ def _measure(
     stem += sign + of
     found = _QUANTILE.fullmatch(level)
     if stem in quantiles and found and 0 < float(found[1]) < 100:
-        quantile = quantiles[stem]
-        return lambda result: quantile(result, float(found[1]) / 100)
+        return lambda result: result.quantile(float(found[1]) / 100, quantiles[stem])
     stems = (each.partition(":") for each in quantiles)
     names = [*known, *("".join((stem, "_p95", *rest)) for stem, *rest in stems)]
     raise ModelSpecInvalid("measures", f"{name!r} is none of {', '.join(names)}")

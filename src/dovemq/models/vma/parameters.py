@@ -107,28 +107,23 @@ class VmaParameters:
         return self.broker or Exponential(1.0 / float(self.broker_rate))
 
     @property
-    def sender_load(self) -> float:
-        """Work offered to each thread of the sender; from 1 on its queue grows without end."""
-        times = self.sender_time
-        work = sum(each.share * (each.sender or times).mean for each in self.classes)
-        return work / (self.arrival_time.mean * float(self.sender_threads))
-
-    @property
-    def broker_load(self) -> float:
-        """Work offered to each thread of the broker by 1/reliability gets per message.
-
-        A timeout that ends early adds to it.
-        """
-        times = self.broker_time
-        work = sum(each.share * (each.broker or times).mean for each in self.classes)
-        gets = self.arrival_time.mean * float(self.reliability)
-        return work / (gets * float(self.broker_threads))
-
-    @property
     def overloaded(self) -> tuple[str, ...]:
-        """The stations that are offered more than they can do."""
-        loads = {"sender": self.sender_load, "broker": self.broker_load}
-        return tuple(station for station, load in loads.items() if load >= 1)
+        """The stations that are offered at least as much work as they can do.
+
+        A message is served 1/reliability times by the broker. Timeouts that end early add to that
+        and are not counted here.
+        """
+        between = self.arrival_time.mean
+        served_every = {"sender": between, "broker": between * float(self.reliability)}
+        return tuple(
+            station for station, every in served_every.items() if self._load(station, every) >= 1
+        )
+
+    def _load(self, station: str, every: float) -> float:
+        """Work offered to each thread of a station that has to serve a message in such a time."""
+        times = getattr(self, f"{station}_time")
+        work = sum(each.share * (getattr(each, station) or times).mean for each in self.classes)
+        return float(work / (every * float(getattr(self, f"{station}_threads"))))
 
     def check_simulable(self) -> None:
         """Refuses what only the closed form knows, and what no simulation can run."""
@@ -150,29 +145,19 @@ def timed_vma(
     sender_threads: int,
     broker_threads: int,
     reliability: float = 1.0,
-    *,
-    order: Order = "out",
-    failure: Failure = "ideal",
-    visibility_timeout: float = 0.0,
-    link_delay: float = 0.0,
-    classes: tuple[MessageClass, ...] = ONE_CLASS,
+    **others: Any,
 ) -> VmaParameters:
-    """Parameters by distributions of times instead of rates; for simulations."""
+    """Parameters by distributions of times instead of rates; for simulations.
+
+    `others` are further fields of `VmaParameters`.
+    """
+    times: dict[str, Any] = {"arrival": arrival, "sender": sender, "broker": broker}
+    rates = {f"{name}_rate": rate_of(each) for name, each in times.items()}
     return VmaParameters(
-        rate_of(arrival),
-        rate_of(sender),
-        rate_of(broker),
-        sender_threads,
-        broker_threads,
-        reliability,
-        order,
-        failure,
-        visibility_timeout,
-        link_delay,
-        arrival=arrival,
-        sender=sender,
-        broker=broker,
-        classes=classes,
+        sender_threads=sender_threads,
+        broker_threads=broker_threads,
+        reliability=reliability,
+        **(rates | times | others),
     )
 
 

@@ -1,33 +1,26 @@
 """The loop over the events of a network, compiled.
 
-As in the tandem, a number over time is kept as the area that it would reach at the end of the
-slice if nothing more happened, and all times of a job are drawn when it arrives. An event leaves a
-hollow top of the heap, which its first successor fills: an event with one successor sifts once.
+All times of a job are drawn when it arrives. An event leaves a hollow top of the heap, which its
+first successor fills: an event with one successor sifts once.
 """
 
 from typing import Any, Final
 
-from dovemq.models.checks import Floats
 from dovemq.models.simulation.compiled import codes, inlined, kernel, part
 from dovemq.models.simulation.histogram import bin_of
-from dovemq.models.simulation.network.state import (
-    ARRIVALS,
-    NONE,
-    PATHS,
-    PURPOSES,
-    SERVICES,
-    NetworkArrays,
-)
+from dovemq.models.simulation.network.state import PURPOSES, NetworkArrays
+from dovemq.models.simulation.replication import NONE, change, keep_slice
 from dovemq.models.simulation.runs import ENDED as RUN_ENDED
 from dovemq.models.simulation.runs import FULL, PAUSED
 from dovemq.models.simulation.sampling import Rows, draw
 from dovemq.models.simulation.streams import uniform
 
+ARRIVALS, PATHS, SERVICES = range(3)
 ARRIVED, READY, STARTED, ENDED, DONE = codes(0, 5)
 STATION_WIDTH: Final = 7
 WAITING, BUSY, ANY_BUSY, READY_COUNT, STARTED_COUNT, ENDED_COUNT, WAIT = range(7)
-TYPE_WIDTH: Final = 5
-IN_SYSTEM, ARRIVED_COUNT, DONE_COUNT, SOJOURN, SOJOURN_SQUARE = range(5)
+TYPE_WIDTH: Final = 4
+IN_SYSTEM, ARRIVED_COUNT, DONE_COUNT, SOJOURN = range(4)
 
 
 @part
@@ -84,11 +77,6 @@ def _schedule(heap: Rows, state: Any, time: float, item: int) -> None:
 
 
 @inlined
-def _change(tally: Floats, state: Any, now: float, column: int, step: float) -> None:
-    tally[column] += step * (state.slice_end - now)
-
-
-@inlined
 def _column_of_type(arrays: NetworkArrays, kind: int) -> int:
     return STATION_WIDTH * arrays.stations.size + TYPE_WIDTH * kind
 
@@ -99,7 +87,7 @@ def _start(arrays: NetworkArrays, state: Any, now: float, node: int, place: int)
     arrays.tally[column + STARTED_COUNT] += 1.0
     arrays.tally[column + WAIT] += now - arrays.nodes[node].ready
     _schedule(arrays.heap, state, now + arrays.nodes[node].service, node)
-    if state.rows < state.rows_max:
+    if state.rows < arrays.record.size:
         _record(arrays, now, STARTED, node // state.width, node % state.width)
 
 
@@ -111,17 +99,17 @@ def _become_ready(arrays: NetworkArrays, now: float, node: int) -> None:
     station, column = arrays.stations[task.station], STATION_WIDTH * task.station
     arrays.nodes[node].ready = now
     arrays.tally[column + READY_COUNT] += 1.0
-    if state.rows < state.rows_max:
+    if state.rows < arrays.record.size:
         _record(arrays, now, READY, slot, number)
     if station.busy < station.servers:
         if station.busy == 0:
-            _change(arrays.tally, state, now, column + ANY_BUSY, 1.0)
+            change(arrays.tally, state, now, column + ANY_BUSY, 1.0)
         station.busy += 1
-        _change(arrays.tally, state, now, column + BUSY, 1.0)
+        change(arrays.tally, state, now, column + BUSY, 1.0)
         _start(arrays, state, now, node, task.station)
         return
     station.waiting += 1
-    _change(arrays.tally, state, now, column + WAITING, 1.0)
+    change(arrays.tally, state, now, column + WAITING, 1.0)
     arrays.nodes[node].link = NONE
     place = task.station * state.levels + task.level
     if arrays.lists[0, place] == NONE:
@@ -148,8 +136,8 @@ def _arrive(arrays: NetworkArrays, state: Any, now: float, kind: int) -> None:
     row.in_system += 1
     column = _column_of_type(arrays, kind)
     arrays.tally[column + ARRIVED_COUNT] += 1.0
-    _change(arrays.tally, state, now, column + IN_SYSTEM, 1.0)
-    if state.rows < state.rows_max:
+    change(arrays.tally, state, now, column + IN_SYSTEM, 1.0)
+    if state.rows < arrays.record.size:
         _record(arrays, now, ARRIVED, slot, NONE)
     gap = draw(words[ARRIVALS], arrays.shapes, arrays.values, row.arrival)
     _schedule(arrays.heap, state, now + gap, -1 - kind)
@@ -170,9 +158,9 @@ def _take_waiting(arrays: NetworkArrays, state: Any, now: float, place: int) -> 
     station, column = arrays.stations[place], STATION_WIDTH * place
     if station.waiting == 0:
         station.busy -= 1
-        _change(arrays.tally, state, now, column + BUSY, -1.0)
+        change(arrays.tally, state, now, column + BUSY, -1.0)
         if station.busy == 0:
-            _change(arrays.tally, state, now, column + ANY_BUSY, -1.0)
+            change(arrays.tally, state, now, column + ANY_BUSY, -1.0)
         return
     at = place * state.levels
     while arrays.lists[0, at] == NONE:
@@ -180,7 +168,7 @@ def _take_waiting(arrays: NetworkArrays, state: Any, now: float, place: int) -> 
     node = arrays.lists[0, at]
     arrays.lists[0, at] = arrays.nodes[node].link
     station.waiting -= 1
-    _change(arrays.tally, state, now, column + WAITING, -1.0)
+    change(arrays.tally, state, now, column + WAITING, -1.0)
     _start(arrays, state, now, node, place)
 
 
@@ -190,13 +178,12 @@ def _complete(arrays: NetworkArrays, state: Any, now: float, slot: int) -> None:
     sojourn = now - job.arrived
     arrays.kinds[job.kind].in_system -= 1
     column = _column_of_type(arrays, job.kind)
-    _change(arrays.tally, state, now, column + IN_SYSTEM, -1.0)
+    change(arrays.tally, state, now, column + IN_SYSTEM, -1.0)
     arrays.tally[column + DONE_COUNT] += 1.0
     arrays.tally[column + SOJOURN] += sojourn
-    arrays.tally[column + SOJOURN_SQUARE] += sojourn * sojourn
     if state.slice > 0:
         arrays.histogram[job.kind, bin_of(sojourn * state.per_scale)] += 1
-    if state.rows < state.rows_max:
+    if state.rows < arrays.record.size:
         _record(arrays, now, DONE, slot, NONE)
     job.link = state.free
     state.free = slot
@@ -209,7 +196,7 @@ def _end(arrays: NetworkArrays, state: Any, now: float, node: int) -> None:
     job = arrays.pool[slot]
     task = arrays.tasks[job.first_task + number]
     arrays.tally[STATION_WIDTH * task.station + ENDED_COUNT] += 1.0
-    if state.rows < state.rows_max:
+    if state.rows < arrays.record.size:
         _record(arrays, now, ENDED, slot, number)
     _take_waiting(arrays, state, now, task.station)
     for place in range(task.next_first, task.next_first + task.next_count):
@@ -225,11 +212,7 @@ def _end(arrays: NetworkArrays, state: Any, now: float, node: int) -> None:
 @part
 def _end_slice(arrays: NetworkArrays) -> None:
     state, tally = arrays.state[0], arrays.tally
-    for column in range(tally.size):
-        arrays.series[state.slice, column] = tally[column]
-        tally[column] = 0.0
-    state.slice += 1
-    state.slice_end += state.slice_length
+    keep_slice(tally, arrays.series, state)
     for place in range(arrays.stations.size):
         station, column = arrays.stations[place], STATION_WIDTH * place
         tally[column + WAITING] = station.waiting * state.slice_length

@@ -12,29 +12,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dovemq.models.checks import Floats
-from dovemq.models.errors import TooLarge
 from dovemq.models.jobs import JobNetwork, JobRoute
-from dovemq.models.simulation.compiled import codes
-from dovemq.models.simulation.histogram import BINS
-from dovemq.models.simulation.runs import ReplicationSpan
+from dovemq.models.simulation.replication import (
+    COUNTERS,
+    NONE,
+    SLOTS_FIRST,
+    TIMES,
+    Layout,
+    doubled,
+    grown_pool,
+    layout,
+    measurements,
+    started,
+)
+from dovemq.models.simulation.runs import SimulationRun
 from dovemq.models.simulation.sampling import Rows, Shapes, row_type
 from dovemq.models.simulation.streams import Words, seeded
 
-(NONE,) = codes(-1, 0)
-ARRIVALS, PATHS, SERVICES = range(3)
 PURPOSES: Final = 3
-SLOTS_FIRST: Final = 256
 NODES_MAX: Final = 1 << 28
 
 EVENTS: Final = ("arrived", "ready", "started", "ended", "done")
 OF_STATION: Final = ("waiting", "busy", "any_busy", "ready", "started", "ended", "wait")
 """Three areas, three counts, and the sum of the times from ready to started."""
-OF_TYPE: Final = ("in_system", "arrived", "done", "sojourn", "sojourn_square")
-"""One area, two counts, two sums."""
+OF_TYPE: Final = ("in_system", "arrived", "done", "sojourn")
+"""One area, two counts, one sum."""
 
 _STATE = row_type(
-    f8="slice_end slice_length per_scale",
-    i8="slice width levels pending hollow free serial rows rows_max",
+    f8=TIMES,
+    i8=COUNTERS + "width levels pending hollow",
 )
 _STATION = row_type(i8="servers busy waiting")
 _TYPE = row_type(i8="arrival first paths in_system")
@@ -77,25 +83,20 @@ def scale_of(network: JobNetwork) -> float:
     """The unit of the histogram of sojourns: the mean work of a job, or the time between jobs."""
     loads = network.loads()
     work = sum(loads[topic.name] * topic.consumers for topic in network.topics)
-    return (work or 1.0) / sum(job.arrival_rate for job in network.jobs)
+    return (work or 1.0) / network.job_rate
 
 
-def network_arrays(
-    network: JobNetwork, span: ReplicationSpan, seed: int, replication: int
-) -> NetworkArrays:
+def network_layout(network: JobNetwork) -> Layout:
+    return layout((OF_STATION, len(network.topics)), (OF_TYPE, len(network.jobs)))
+
+
+def network_arrays(network: JobNetwork, run: SimulationRun, replication: int) -> NetworkArrays:
     plan = _Plan(network)
     shapes, values = plan.shapes.tables()
-    jobs, stations = len(network.jobs), len(network.topics)
-    width = len(OF_STATION) * stations + len(OF_TYPE) * jobs
-    state = np.zeros(1, _STATE)
-    state["slice"] = 0 if span.warm_up else 1
-    state["slice_end"] = span.warm_up or span.slice_length
-    state["slice_length"] = span.slice_length
-    state["per_scale"] = 1.0 / scale_of(network)
-    state["width"], state["levels"] = plan.width, plan.levels
-    state["rows_max"] = span.record_rows_max
+    jobs = len(network.jobs)
     pool = np.zeros(SLOTS_FIRST, _JOB)
-    _set_free(pool, state, 0)
+    state = started(_STATE, run, scale_of(network), pool)
+    state["width"], state["levels"] = plan.width, plan.levels
     nodes = SLOTS_FIRST * plan.width
     keys = ((replication, kind, purpose) for kind in range(jobs) for purpose in range(PURPOSES))
     return NetworkArrays(
@@ -107,15 +108,12 @@ def network_arrays(
         nexts=plan.nexts,
         shapes=shapes,
         values=values,
-        words=seeded(seed, keys),
+        words=seeded(run.seed, keys),
         pool=pool,
         nodes=np.zeros(nodes, _NODE),
-        lists=np.full((2, stations * plan.levels), NONE),
+        lists=np.full((2, len(plan.stations) * plan.levels), NONE),
         heap=np.zeros(nodes + jobs + 1, _PENDING),
-        tally=np.zeros(width),
-        series=np.zeros((span.slices + 1, width)),
-        histogram=np.zeros((jobs, BINS), np.int64),
-        record=np.zeros(span.record_rows_max, RECORD),
+        **measurements(network_layout(network), run, jobs, RECORD, replication),
     )
 
 
@@ -164,21 +162,7 @@ class _Plan:
             nexts.extend(after)
 
 
-def _set_free(pool: Rows, state: Rows, first: int) -> None:
-    pool["link"][first:] = np.arange(first + 1, len(pool) + 1)
-    pool["link"][-1] = state["free"][0] if first else NONE
-    state["free"] = first
-
-
 def grown(arrays: NetworkArrays) -> NetworkArrays:
     """Returns the arrays with twice the room for jobs; the nodes of a slot keep their places."""
-    slots, nodes = len(arrays.pool), len(arrays.nodes)
-    if nodes >= NODES_MAX:
-        raise TooLarge("unfinished tasks", 2 * nodes, NODES_MAX, "the model is unstable")
-    pool = np.concatenate((arrays.pool, np.zeros(slots, _JOB)))
-    _set_free(pool, arrays.state, slots)
-    return arrays._replace(
-        pool=pool,
-        nodes=np.concatenate((arrays.nodes, np.zeros(nodes, _NODE))),
-        heap=np.concatenate((arrays.heap, np.zeros(nodes, _PENDING))),
-    )
+    pool = grown_pool(arrays.pool, arrays.state, "unfinished tasks", len(arrays.nodes), NODES_MAX)
+    return arrays._replace(pool=pool, nodes=doubled(arrays.nodes), heap=doubled(arrays.heap))

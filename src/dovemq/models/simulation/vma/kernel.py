@@ -1,10 +1,8 @@
 """The loop over the events of the tandem, compiled.
 
 The next event is the soonest of a production, the end of a sending, the end of a service, and all
-others: delays of a link or a timeout, and the end of a slice. A number over time is kept as the
-area that it would reach at the end of the slice if nothing more happened, so that a change costs
-one addition. All times of a message are drawn when it is produced, so that they do not depend on
-the number of threads and the order.
+others: delays of a link or a timeout, and the end of a slice. All times of a message are drawn when
+it is produced, so that they do not depend on the number of threads and the order.
 """
 
 import math
@@ -13,37 +11,22 @@ from typing import Any, Final
 from dovemq.models.checks import Floats
 from dovemq.models.simulation.compiled import codes, inlined, kernel, part
 from dovemq.models.simulation.histogram import bin_of
+from dovemq.models.simulation.replication import NONE, change, keep_slice
 from dovemq.models.simulation.runs import ENDED, FULL, PAUSED
 from dovemq.models.simulation.sampling import Rows, draw
 from dovemq.models.simulation.streams import uniform
-from dovemq.models.simulation.vma.state import (
-    AGAIN,
-    AGAIN_HEAD,
-    ARRIVAL,
-    BROKER,
-    CHANCE,
-    CLASS,
-    DONE,
-    INVISIBLE,
-    LEASE_HEAD,
-    NONE,
-    SEND_HEAD,
-    SENDER,
-    SENDING,
-    TIMER,
-    TO_BROKER,
-    TO_RECEIVER,
-    VISIBLE,
-    TandemArrays,
-    Whole,
-)
+from dovemq.models.simulation.vma.state import TandemArrays, Whole
 
+SENDING, VISIBLE, INVISIBLE, DONE = range(4)
+TO_BROKER, TO_RECEIVER, TIMER = codes(0, 3)
+SEND_HEAD, SEND_TAIL, LEASE_HEAD, LEASE_TAIL, AGAIN_HEAD = codes(0, 5)
+ARRIVAL, CLASS, SENDER, BROKER, CHANCE, AGAIN = range(6)
 WAITING, SEEN, SENDER_BUSY, BROKER_BUSY, SENDER_ANY, BROKER_ANY, IN_SYSTEM = codes(0, 7)
 ARRIVED, SEND_STARTED, SENT, LEASED, SERVED, LOST, EXPIRED, RECEIVED, REPEATED = codes(7, 16)
 (UNDECIDED,) = codes(0, 1)
 (ARRIVAL_ROW,) = codes(0, 1)
 SUMS_FIRST: Final = 16
-SUMS_WIDTH: Final = 5
+SUMS_WIDTH: Final = 4
 
 
 @part
@@ -57,13 +40,8 @@ def _record(record: Rows, state: Any, now: float, message: Any, event: int) -> N
 @inlined
 def _note(arrays: TandemArrays, state: Any, now: float, message: Any, event: int) -> None:
     arrays.tally[event] += 1.0
-    if state.rows < state.rows_max:
+    if state.rows < arrays.record.size:
         _record(arrays.record, state, now, message, event)
-
-
-@inlined
-def _change(tally: Floats, state: Any, now: float, number: int, step: float) -> None:
-    tally[number] += step * (state.slice_end - now)
 
 
 @inlined
@@ -120,7 +98,7 @@ def _wait_for_sender(arrays: TandemArrays, state: Any, now: float, slot: int) ->
     if last != NONE:
         arrays.pool[last].link = slot
     state.sender_waiting += 1
-    _change(arrays.tally, state, now, WAITING, 1.0)
+    change(arrays.tally, state, now, WAITING, 1.0)
 
 
 @inlined
@@ -154,14 +132,14 @@ def _produce(arrays: TandemArrays, state: Any, now: float) -> float:
         arrays.words[ARRIVAL], arrays.shapes, arrays.values, ARRIVAL_ROW
     )
     state.in_system += 1
-    _change(arrays.tally, state, now, IN_SYSTEM, 1.0)
+    change(arrays.tally, state, now, IN_SYSTEM, 1.0)
     _note(arrays, state, now, message, ARRIVED)
     if state.in_order:
         _put_in_turn(arrays, slot)
     if state.sender_busy < state.sender_threads:
         if state.sender_busy == 0:
-            _change(arrays.tally, state, now, SENDER_ANY, 1.0)
-        _change(arrays.tally, state, now, SENDER_BUSY, 1.0)
+            change(arrays.tally, state, now, SENDER_ANY, 1.0)
+        change(arrays.tally, state, now, SENDER_BUSY, 1.0)
         return _start_sending(arrays, state, now, slot)
     _wait_for_sender(arrays, state, now, slot)
     return math.inf
@@ -173,7 +151,7 @@ def _arrive_at_broker(arrays: TandemArrays, state: Any, now: float, slot: int) -
     message.sent = now
     message.stage = VISIBLE
     state.visible += 1
-    _change(arrays.tally, state, now, SEEN, 1.0)
+    change(arrays.tally, state, now, SEEN, 1.0)
     if not state.in_order:
         _put_in_turn(arrays, slot)
 
@@ -191,12 +169,12 @@ def _end_sending(arrays: TandemArrays, state: Any, now: float) -> float:
         waiting = arrays.lists[SEND_HEAD, level]
         arrays.lists[SEND_HEAD, level] = arrays.pool[waiting].link
         state.sender_waiting -= 1
-        _change(arrays.tally, state, now, WAITING, -1.0)
+        change(arrays.tally, state, now, WAITING, -1.0)
         soonest = min(soonest, _start_sending(arrays, state, now, waiting))
     else:
-        _change(arrays.tally, state, now, SENDER_BUSY, -1.0)
+        change(arrays.tally, state, now, SENDER_BUSY, -1.0)
         if state.sender_busy == 0:
-            _change(arrays.tally, state, now, SENDER_ANY, -1.0)
+            change(arrays.tally, state, now, SENDER_ANY, -1.0)
     if state.link_delay > 0.0:
         _delay(arrays, TO_BROKER, now + state.link_delay, slot, UNDECIDED)
     else:
@@ -245,13 +223,13 @@ def _lease(arrays: TandemArrays, state: Any, now: float, slot: int) -> float:
     message.copies += 1
     message.stage = INVISIBLE
     state.visible -= 1
-    _change(arrays.tally, state, now, SEEN, -1.0)
+    change(arrays.tally, state, now, SEEN, -1.0)
     end: float = now + service
     _hold(arrays.broker, state.broker_busy, slot, end)
     if state.broker_busy == 0:
-        _change(arrays.tally, state, now, BROKER_ANY, 1.0)
+        change(arrays.tally, state, now, BROKER_ANY, 1.0)
     state.broker_busy += 1
-    _change(arrays.tally, state, now, BROKER_BUSY, 1.0)
+    change(arrays.tally, state, now, BROKER_BUSY, 1.0)
     _note(arrays, state, now, message, LEASED)
     if state.timed:
         _delay(arrays, TIMER, now + state.visibility_timeout, slot, UNDECIDED)
@@ -263,18 +241,17 @@ def _receive(arrays: TandemArrays, state: Any, now: float, message: Any) -> None
     if message.stage == VISIBLE:
         # It had expired early and waits to be leased again: it is deleted where it waits.
         state.visible -= 1
-        _change(arrays.tally, state, now, SEEN, -1.0)
+        change(arrays.tally, state, now, SEEN, -1.0)
     message.stage = DONE
     state.in_system -= 1
-    _change(arrays.tally, state, now, IN_SYSTEM, -1.0)
+    change(arrays.tally, state, now, IN_SYSTEM, -1.0)
     _note(arrays, state, now, message, RECEIVED)
     sojourn = now - message.arrived
     first = SUMS_FIRST + SUMS_WIDTH * message.kind
     arrays.tally[first] += 1.0
     arrays.tally[first + 1] += sojourn
-    arrays.tally[first + 2] += sojourn * sojourn
-    arrays.tally[first + 3] += message.sent - message.arrived
-    arrays.tally[first + 4] += message.leased - message.sent
+    arrays.tally[first + 2] += message.sent - message.arrived
+    arrays.tally[first + 3] += message.leased - message.sent
     if state.slice > 0:
         arrays.histogram[message.kind, bin_of(sojourn * state.per_scale)] += 1
 
@@ -287,7 +264,7 @@ def _become_visible_again(arrays: TandemArrays, state: Any, now: float, slot: in
     message.link = arrays.lists[AGAIN_HEAD, message.level]
     arrays.lists[AGAIN_HEAD, message.level] = slot
     state.visible += 1
-    _change(arrays.tally, state, now, SEEN, 1.0)
+    change(arrays.tally, state, now, SEEN, 1.0)
 
 
 @inlined
@@ -311,9 +288,9 @@ def _end_service(arrays: TandemArrays, state: Any, now: float) -> None:
     slot = arrays.broker[state.broker_busy].slot
     message = arrays.pool[slot]
     state.broker_busy -= 1
-    _change(arrays.tally, state, now, BROKER_BUSY, -1.0)
+    change(arrays.tally, state, now, BROKER_BUSY, -1.0)
     if state.broker_busy == 0:
-        _change(arrays.tally, state, now, BROKER_ANY, -1.0)
+        change(arrays.tally, state, now, BROKER_ANY, -1.0)
     _note(arrays, state, now, message, SERVED)
     # One uniform number tells all attempts: what is left of it after a test is uniform again.
     lost = 0
@@ -359,12 +336,8 @@ def _end_delay(arrays: TandemArrays, now: float) -> None:
 
 @part
 def _end_slice(tally: Floats, series: Floats, state: Any) -> None:
-    for column in range(tally.size):
-        series[state.slice, column] = tally[column]
-        tally[column] = 0.0
+    keep_slice(tally, series, state)
     length = state.slice_length
-    state.slice += 1
-    state.slice_end += length
     tally[WAITING] = state.sender_waiting * length
     tally[SEEN] = state.visible * length
     tally[SENDER_BUSY] = state.sender_busy * length

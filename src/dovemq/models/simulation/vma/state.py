@@ -12,23 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dovemq.models.checks import Floats
-from dovemq.models.errors import TooLarge
-from dovemq.models.simulation.compiled import codes
-from dovemq.models.simulation.histogram import BINS
-from dovemq.models.simulation.runs import ReplicationSpan
+from dovemq.models.simulation.replication import (
+    COUNTERS,
+    NONE,
+    SLOTS_FIRST,
+    TIMES,
+    Layout,
+    grown_pool,
+    layout,
+    measurements,
+    started,
+)
+from dovemq.models.simulation.runs import SimulationRun
 from dovemq.models.simulation.sampling import Rows, Shapes, row_type
 from dovemq.models.simulation.streams import Words, seeded
 from dovemq.models.vma.parameters import VmaParameters
 
-NONE: Final = -1
-SENDING, VISIBLE, INVISIBLE, DONE = range(4)
-TO_BROKER, TO_RECEIVER, TIMER = codes(0, 3)
 RINGS: Final = 3
-SEND_HEAD, SEND_TAIL, LEASE_HEAD, LEASE_TAIL, AGAIN_HEAD = codes(0, 5)
 LISTS: Final = 5
-ARRIVAL, CLASS, SENDER, BROKER, CHANCE, AGAIN = range(6)
 PURPOSES: Final = 6
-SLOTS_FIRST: Final = 256
 SLOTS_MAX: Final = 1 << 26
 
 AREAS: Final = (
@@ -53,16 +55,16 @@ EVENTS: Final = (
     "repeated",
 )
 """Events that are counted and can be recorded. `repeated` is a further receive of a message."""
-SUMS: Final = ("received", "sojourn", "sojourn_square", "sending", "resting")
+SUMS: Final = ("done", "sojourn", "sending", "resting")
 """Sums over the received messages of a class: `sending` lasts until the message is at the broker,
 `resting` from there to its first lease."""
 
 _STATE = row_type(
-    f8="now next_arrival next_other slice_end slice_length reliability visibility_timeout "
-    "link_delay per_scale",
-    i8="sender_threads broker_threads in_order timed slice sender_waiting visible sender_busy "
-    "broker_busy in_system free serial rows rows_max full",
+    f8=TIMES + "next_arrival next_other reliability visibility_timeout link_delay",
+    i8=COUNTERS + "sender_threads broker_threads in_order timed sender_waiting visible "
+    "sender_busy broker_busy in_system full",
 )
+_PARAMETERS: Final = "reliability visibility_timeout link_delay sender_threads broker_threads"
 _KIND = row_type(f8="share", i8="level sender broker")
 _MESSAGE = row_type(
     f8="arrived sent leased sender_time broker_time chance",
@@ -113,55 +115,40 @@ def scale_of(tandem: VmaParameters) -> float:
     return total or tandem.arrival_time.mean
 
 
-def tandem_arrays(
-    tandem: VmaParameters, span: ReplicationSpan, seed: int, replication: int
-) -> TandemArrays:
+def tandem_layout(tandem: VmaParameters) -> Layout:
+    return layout(((*AREAS, *EVENTS), 1), (SUMS, len(tandem.classes)))
+
+
+def tandem_arrays(tandem: VmaParameters, run: SimulationRun, replication: int) -> TandemArrays:
     levels = sorted({each.priority for each in tandem.classes})
     shapes = Shapes(tandem.arrival_time)
     kinds = _kinds(tandem, levels, shapes)
     table, values = shapes.tables()
-    state = _state(tandem, span)
     pool = np.zeros(SLOTS_FIRST, _MESSAGE)
-    _set_free(pool, state, 0)
-    width = len(AREAS) + len(EVENTS) + len(SUMS) * len(kinds)
     return TandemArrays(
-        state=state,
+        state=_state(tandem, run, pool),
         kinds=kinds,
         shapes=table,
         values=values,
-        words=seeded(seed, ((replication, purpose) for purpose in range(PURPOSES))),
+        words=seeded(run.seed, ((replication, purpose) for purpose in range(PURPOSES))),
         pool=pool,
         lists=np.full((LISTS, len(levels)), NONE),
         sender=_threads(int(tandem.sender_threads)),
         broker=_threads(int(tandem.broker_threads)),
         rings=np.zeros((RINGS, SLOTS_FIRST), _DELAYED),
         turns=np.zeros((RINGS, 2), np.int64),
-        tally=np.zeros(width),
-        series=np.zeros((span.slices + 1, width)),
-        histogram=np.zeros((len(kinds), BINS), np.int64),
-        record=np.zeros(span.record_rows_max, RECORD),
+        **measurements(tandem_layout(tandem), run, len(kinds), RECORD, replication),
     )
 
 
-def _state(tandem: VmaParameters, span: ReplicationSpan) -> Rows:
-    state = np.zeros(1, _STATE)
+def _state(tandem: VmaParameters, run: SimulationRun, pool: Rows) -> Rows:
+    state = started(_STATE, run, scale_of(tandem), pool)
     state["next_arrival"] = NONE
-    state["slice"] = 0 if span.warm_up else 1
-    state["slice_end"] = state["next_other"] = span.warm_up or span.slice_length
-    state["slice_length"] = span.slice_length
-    state["per_scale"] = 1.0 / scale_of(tandem)
-    numbers = (
-        "reliability",
-        "visibility_timeout",
-        "link_delay",
-        "sender_threads",
-        "broker_threads",
-    )
-    for name in numbers:
+    state["next_other"] = state["slice_end"]
+    for name in _PARAMETERS.split():
         state[name] = getattr(tandem, name)
     state["in_order"] = tandem.order == "in"
     state["timed"] = tandem.failure == "timer"
-    state["rows_max"] = span.record_rows_max
     return state
 
 
@@ -182,20 +169,10 @@ def _kinds(tandem: VmaParameters, levels: list[int], shapes: Shapes) -> Rows:
     return kinds
 
 
-def _set_free(pool: Rows, state: Rows, first: int) -> None:
-    pool["link"][first:] = np.arange(first + 1, len(pool) + 1)
-    pool["link"][-1] = state["free"][0] if first else NONE
-    pool["stage"][first:] = DONE
-    state["free"] = first
-
-
 def grown(arrays: TandemArrays) -> TandemArrays:
     """Returns the arrays with twice the room for messages and delays."""
     slots = len(arrays.pool)
-    if slots >= SLOTS_MAX:
-        raise TooLarge("waiting messages", 2 * slots, SLOTS_MAX, "the model is unstable")
-    pool = np.concatenate((arrays.pool, np.zeros(slots, _MESSAGE)))
-    _set_free(pool, arrays.state, slots)
+    pool = grown_pool(arrays.pool, arrays.state, "waiting messages", slots, SLOTS_MAX)
     rings = np.zeros((RINGS, 2 * slots), _DELAYED)
     for ring, (head, length) in enumerate(arrays.turns):
         rings[ring, :length] = arrays.rings[ring].take(np.arange(head, head + length) % slots)

@@ -23,6 +23,7 @@ EXIT_CODES: Final = {
     INTERRUPTED: "Ctrl-C ended the command. Other signals give 128 plus their number.",
 }
 
+FILE_BYTES_MAX: Final = 1 << 20
 _UNITS_MS: Final = {
     "s": limits.SECOND_MS,
     "m": limits.MINUTE_MS,
@@ -89,8 +90,7 @@ def _nearest(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def add_group(commands: Commands, name: str, summary: str, example: str) -> CommandParser:
-    """Add a command that has commands of its own."""
+def add_parser(commands: Commands, name: str, summary: str, example: str) -> CommandParser:
     return commands.add_parser(
         name,
         help=summary,
@@ -101,10 +101,18 @@ def add_group(commands: Commands, name: str, summary: str, example: str) -> Comm
     )
 
 
+def add_group(
+    commands: Commands, name: str, summary: str, example: str, metavar: str = "ACTION"
+) -> Commands:
+    """Add a command that has commands of its own, and return the place for them."""
+    parser = add_parser(commands, name, summary, example)
+    return parser.add_subparsers(metavar=metavar, required=True)
+
+
 def add_command(
     commands: Commands, name: str, run: Run, summary: str, example: str
 ) -> CommandParser:
-    parser = add_group(commands, name, summary, example)
+    parser = add_parser(commands, name, summary, example)
     add_switch(parser, "--json", "print one JSON document")
     parser.set_defaults(run=run, parser=parser)
     return parser
@@ -145,25 +153,51 @@ def add_option(
     help: str,
     type: Callable[[str], object] = str,
     default: object = None,
+    **more: Any,
 ) -> None:
-    """Add an option with a value. The help text ends with the default, if there is one."""
-    text = f"{help} (default: %(default)s)" if default or default == 0 else help
-    parser.add_argument(flag, metavar=metavar, type=type, default=default, help=text)
+    """Add an option with a value. The help text ends with the default, if there is one.
+
+    A default that is a text is converted by `type`, as if it were given on the command line.
+    `more` goes to `add_argument`.
+    """
+    text = f"{help}{_default_text(default)}"
+    parser.add_argument(flag, metavar=metavar, type=type, default=default, help=text, **more)
+
+
+def add_choice(
+    parser: argparse._ActionsContainer,
+    flag: str,
+    choices: Sequence[str],
+    help: str,
+    default: str | None = None,
+) -> None:
+    """Add an option whose value is one of `choices`."""
+    text = f"{help}{_default_text(default)}"
+    parser.add_argument(flag, choices=choices, default=default, help=text)
+
+
+def _default_text(default: object) -> str:
+    if isinstance(default, float):
+        return f" (default: {default:g})"
+    return " (default: %(default)s)" if default or default == 0 else ""
 
 
 def add_repeated(
-    parser: argparse.ArgumentParser,
+    parser: argparse._ActionsContainer,
     flag: str,
     metavar: str,
     help: str,
     type: Callable[[str], object] = str,
+    **more: Any,
 ) -> None:
     """Add an option whose values are collected in a list."""
     text = f"{help}; may be repeated"
-    parser.add_argument(flag, metavar=metavar, type=type, action="append", default=[], help=text)
+    parser.add_argument(
+        flag, metavar=metavar, type=type, action="append", default=[], help=text, **more
+    )
 
 
-def add_switch(parser: argparse.ArgumentParser, flag: str, help: str) -> None:
+def add_switch(parser: argparse._ActionsContainer, flag: str, help: str) -> None:
     parser.add_argument(flag, action="store_true", help=help)
 
 
@@ -211,6 +245,18 @@ def existing_file(text: str) -> Path:
     return path
 
 
+def read_text(path: Path) -> str:
+    """The text of a file of at most `FILE_BYTES_MAX` bytes."""
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(FILE_BYTES_MAX + 1)
+        if len(data) > FILE_BYTES_MAX:
+            raise WrongUse(f"{path}: longer than {FILE_BYTES_MAX} bytes")
+        return data.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongUse(f"{path}: cannot be read: {error}") from None
+
+
 def output_file(text: str) -> Path:
     """A path that a command can write to, checked before the work starts.
 
@@ -240,6 +286,15 @@ def check_directory(path: Path) -> None:
         raise argparse.ArgumentTypeError(
             f"'{path}' cannot be written: permission denied; name another place"
         )
+
+
+def new_directory(text: str) -> Path:
+    """A directory that is empty, or that does not exist and can be created."""
+    path = Path(text)
+    check_directory(path)
+    if path.exists() and any(path.iterdir()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not empty; name a new directory")
+    return path
 
 
 def location(text: str) -> Location:

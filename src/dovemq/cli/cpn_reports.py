@@ -3,8 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.modelling import finite
-from dovemq.cli.output import print_json, print_pairs, print_table
+from dovemq.cli.output import fields, print_pairs, print_table
 
 if TYPE_CHECKING:
     from dovemq.models.petri import CheckedNet, NetReport, StateSpace
@@ -12,32 +11,26 @@ if TYPE_CHECKING:
 LISTED_MAX: Final = 20
 
 
-def print_report(report: "NetReport", *, as_json: bool) -> None:
-    ends = [run.ending for run in report.runs]
-    if as_json:
-        figures = [
+def report_document(report: "NetReport") -> dict[str, Any]:
+    return {
+        **fields(report, "net", "confidence"),
+        "firings": report.steps,
+        "runs": [
+            {**fields(run.ending, "reason", "steps"), "time": run.ending.now} for run in report.runs
+        ],
+        "figures": [
             {
-                "monitor": each.monitor,
-                "kind": each.kind,
+                **fields(each, "monitor", "kind"),
                 "replications": each.interval.samples,
-                "mean": finite(each.interval.mean),
-                "half_width": finite(each.interval.half_width),
-                "least": finite(each.interval.least),
-                "most": finite(each.interval.most),
+                **fields(each.interval, "mean", "half_width", "least", "most"),
             }
             for each in report.summaries
-        ]
-        runs = [{"reason": end.reason, "steps": end.steps, "time": end.now} for end in ends]
-        print_json(
-            {
-                "net": report.net,
-                "confidence": report.confidence,
-                "firings": report.steps,
-                "runs": runs,
-                "figures": figures,
-            }
-        )
-        return
+        ],
+    }
+
+
+def print_report(report: "NetReport") -> None:
+    ends = [run.ending for run in report.runs]
     reasons = ", ".join(sorted({end.reason for end in ends}))
     print_pairs(
         (

@@ -21,7 +21,7 @@ from dovemq.cli.command import (
     number,
     pair,
 )
-from dovemq.cli.output import Progress, print_json, print_result, print_table, time_text
+from dovemq.cli.output import Columns, Progress, print_records, print_result, time_text
 from dovemq.cli.target import ask_admin, ask_sqs, find_target
 from dovemq.client import SqsClient
 from dovemq.client.batching import batches
@@ -120,8 +120,8 @@ async def _send_lines(args: argparse.Namespace) -> int:
             for entry in answer.failed:
                 body = bodies[int(entry.id)][:_BODY_SHOWN]
                 print(f"dovemq: {body!r}: {entry.message}", file=sys.stderr)
-    print_result(args, {"sent": sent, "failed": failed}, f"{sent} sent, {failed} failed")
-    return FAILED if failed else OK
+    counts, text = {"sent": sent, "failed": failed}, f"{sent} sent, {failed} failed"
+    return print_result(args, counts, text, FAILED if failed else OK)
 
 
 def _entries(args: argparse.Namespace, bodies: Sequence[str]) -> list[SendEntry]:
@@ -149,10 +149,7 @@ def _receive(args: argparse.Namespace) -> int:
             args.queue, args.max, wait_seconds=args.wait, lease_seconds=args.lease
         ),
     )
-    if args.json:
-        print_json({"Messages": messages})
-    else:
-        _print_received(messages)
+    print_result(args, {"Messages": messages}, lambda: _print_received(messages))
     if not messages:
         print("no message is visible now; --wait SECONDS waits for one", file=sys.stderr)
         return OK
@@ -200,8 +197,8 @@ def _lease_for(seconds: int) -> Change:
 def _changed(args: argparse.Namespace, done: str, change: Change) -> int:
     failures = _change(args, args.receipt, change)
     count_done = len(args.receipt) - len(failures)
-    print_result(args, {done: count_done, "failed": failures}, f"{count_done} {done}")
-    return FAILED if failures else OK
+    document, code = {done: count_done, "failed": failures}, FAILED if failures else OK
+    return print_result(args, document, f"{count_done} {done}", code)
 
 
 def _change(args: argparse.Namespace, receipts: Sequence[str], change: Change) -> list[str]:
@@ -224,25 +221,16 @@ def _peek(args: argparse.Namespace) -> int:
     url = ask_sqs(args, lambda client: client.queue_url(args.queue))
     account, name = url.split("/")[-2:]
     page = ask_admin(args, lambda client: client.messages(account, name, args.max, args.after))
-    if args.json:
-        print_json(page)
-        return OK
-    if not page["messages"]:
+    columns: Columns = {
+        "SEQUENCE": "sequence",
+        "ID": "message_id",
+        "STATE": "visibility",
+        "RECEIVES": "receive_count",
+        "BODY": lambda each: _short(each["body"]),
+    }
+    if not page["messages"] and not args.json:
         print("the queue holds no message", file=sys.stderr)
-    print_table(
-        ("SEQUENCE", "ID", "STATE", "RECEIVES", "BODY"),
-        [
-            (
-                each["sequence"],
-                each["message_id"],
-                each["visibility"],
-                each["receive_count"],
-                _short(each["body"]),
-            )
-            for each in page["messages"]
-        ],
-    )
-    return OK
+    return print_result(args, page, lambda: print_records(page["messages"], columns))
 
 
 def _short(body: str) -> str:

@@ -14,7 +14,7 @@ from dovemq.cli.command import (
     add_switch,
     count,
 )
-from dovemq.cli.output import Progress, print_json, print_result, print_table
+from dovemq.cli.output import Columns, Progress, print_records, print_result
 from dovemq.cli.target import ask_sqs, find_target
 from dovemq.client import SqsClient
 from dovemq.sqs.shapes import MoveTask
@@ -51,8 +51,8 @@ async def _start(args: argparse.Namespace) -> int:
         task = await _ended(client, source) if args.wait else None
     if task is None:
         return print_result(args, {"TaskHandle": handle}, handle)
-    print_result(args, task, f"{task.status.lower()}: {_moved(task)} messages moved")
-    return OK if task.status == "COMPLETED" else FAILED
+    text = f"{task.status.lower()}: {_moved(task)} messages moved"
+    return print_result(args, task, text, OK if task.status == "COMPLETED" else FAILED)
 
 
 async def _ended(client: SqsClient, source: str) -> MoveTask:
@@ -79,17 +79,13 @@ def _list(args: argparse.Namespace) -> int:
         return await client.moves(await _arn(client, args.queue))
 
     tasks = ask_sqs(args, listed)
-    if args.json:
-        print_json({"Results": tasks})
-    else:
-        print_table(
-            ("STATUS", "MOVED", "TO", "REASON"),
-            [
-                (each.status, _moved(each), each.destination_arn or "", each.failure_reason or "")
-                for each in tasks
-            ],
-        )
-    return OK
+    columns: Columns = {
+        "STATUS": lambda each: each.status,
+        "MOVED": _moved,
+        "TO": lambda each: each.destination_arn,
+        "REASON": lambda each: each.failure_reason,
+    }
+    return print_result(args, {"Results": tasks}, lambda: print_records(tasks, columns))
 
 
 def _cancel(args: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dovemq.cli.command import OK, Commands, add_command
-from dovemq.cli.output import print_json
+from dovemq.cli.output import print_result
 from dovemq.cli.target import resolved_settings
 from dovemq.configuration import FILE_FLAG
 from dovemq.core.locations import parse_location
@@ -53,10 +53,7 @@ def _run(args: argparse.Namespace) -> int:
     set_up_logs(settings.log_level, settings.log_format)
 
     def announce(listening: "Listening") -> None:
-        if args.json:
-            print_json(listening)
-        else:
-            print("\n".join(_greeting(settings, listening)))
+        print_result(args, listening, "\n".join(_greeting(settings, listening)))
         sys.stdout.flush()
 
     uvloop.run(serve(settings, announce))

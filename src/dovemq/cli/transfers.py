@@ -121,9 +121,9 @@ def _move(args: argparse.Namespace) -> int:
         raise WrongUse(f"--workers is at most {CONNECTIONS_MAX}")
     done = asyncio.run(_moved(args))
     counts = f"{done.moved} moved, {done.refused} refused by the target"
-    print_result(args, done, f"{counts}, {done.remaining} remain at the source")
     failed = done.refused or done.undeleted or done.remaining
-    return INTERRUPTED if done.stopped else FAILED if failed else OK
+    code = INTERRUPTED if done.stopped else FAILED if failed else OK
+    return print_result(args, done, f"{counts}, {done.remaining} remain at the source", code)
 
 
 async def _moved(args: argparse.Namespace) -> MoveSummary:
@@ -138,8 +138,8 @@ async def _moved(args: argparse.Namespace) -> MoveSummary:
 def _copy(args: argparse.Namespace) -> int:
     done = asyncio.run(_copied(args))
     counts = f"{done.copied} copied, {done.refused} refused by the target"
-    print_result(args, done, f"{counts}, {done.left} left out")
-    return INTERRUPTED if done.stopped else FAILED if done.refused or done.left else OK
+    code = INTERRUPTED if done.stopped else FAILED if done.refused or done.left else OK
+    return print_result(args, done, f"{counts}, {done.left} left out", code)
 
 
 async def _copied(args: argparse.Namespace) -> CopySummary:

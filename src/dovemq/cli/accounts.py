@@ -5,17 +5,7 @@ import getpass
 import sys
 from typing import Any, Final
 
-from dovemq.cli.command import (
-    FAILED,
-    OK,
-    Commands,
-    WrongUse,
-    add_group,
-    add_option,
-    add_server_command,
-    add_switch,
-    number,
-)
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_group, add_server_command, number
 from dovemq.cli.credentials import add_account_argument, add_delivery, add_keys, make_key
 from dovemq.cli.output import Columns, print_pairs, print_records, print_result, time_text
 from dovemq.cli.target import ask_admin
@@ -48,19 +38,19 @@ def _add_add_and_set(actions: Commands) -> None:
     example = "dovemq account add billing --queues-max 10 --output billing.key"
     parser = add_server_command(actions, "add", _add, summary, example)
     parser.add_argument("name", metavar="NAME", help="name of the new account")
-    add_option(parser, "--number", "DIGITS", "twelve digits (default: a free number)")
+    parser.option("--number", "DIGITS", "twelve digits (default: a free number)")
     parser.add_argument("--role", choices=_ROLES, help="role in the admin API (default: none)")
     for name, what in _QUOTAS.items():
-        add_option(parser, _flag(name), "N", f"quota: {what} (default: no limit)", number)
+        parser.option(_flag(name), "N", f"quota: {what} (default: no limit)", number)
     add_delivery(parser)
     summary = "change the name, role or quotas of an account"
     example = "dovemq account set billing --role viewer --bytes-max none"
     parser = add_server_command(actions, "set", _set, summary, example)
     add_account_argument(parser)
-    add_option(parser, "--name", "NAME", "new name")
+    parser.option("--name", "NAME", "new name")
     parser.add_argument("--role", choices=(*_ROLES, NONE), help="role in the admin API")
     for name, what in _QUOTAS.items():
-        add_option(parser, _flag(name), "N", f"quota: {what}, or {NONE}", _quota)
+        parser.option(_flag(name), "N", f"quota: {what}, or {NONE}", _quota)
 
 
 def _add_others(actions: Commands) -> None:
@@ -91,8 +81,8 @@ def _add_may(actions: Commands) -> None:
     parser.add_argument("action", metavar="ACTION", help="SQS operation, such as SendMessage")
     text = "NAME (of this account), ACCOUNT/NAME, URL or ARN"
     parser.add_argument("queue", metavar="QUEUE", help=text)
-    add_option(parser, "--address", "IP", "address of the supposed client")
-    add_switch(parser, "--secure", "suppose that the client uses TLS")
+    parser.option("--address", "IP", "address of the supposed client")
+    parser.switch("--secure", "suppose that the client uses TLS")
 
 
 def _flag(quota: str) -> str:

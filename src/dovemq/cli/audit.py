@@ -3,7 +3,7 @@
 import argparse
 from typing import Any, Final
 
-from dovemq.cli.command import Commands, WrongUse, add_option, add_server_command, count, number
+from dovemq.cli.command import Commands, WrongUse, add_server_command, count, number
 from dovemq.cli.output import Columns, json_text, print_records, print_result
 from dovemq.cli.target import ask_admin
 from dovemq.client import AdminClient
@@ -19,9 +19,9 @@ Document = dict[str, Any]
 def add(commands: Commands) -> None:
     summary = "list changes of accounts and queues, and denied attempts"
     parser = add_server_command(commands, "audit", _run, summary, "dovemq audit --last 20")
-    add_option(parser, "--last", "N", "number of newest entries", count, LAST)
+    parser.option("--last", "N", "number of newest entries", count, LAST)
     text = "sequence of an entry, to list all entries after it"
-    add_option(parser, "--after", "SEQUENCE", text, number)
+    parser.option("--after", "SEQUENCE", text, number)
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -15,7 +15,6 @@ from dovemq.cli.command import (
     Commands,
     WrongUse,
     add_command,
-    add_option,
     add_server_command,
     existing_file,
 )
@@ -47,8 +46,8 @@ def add(commands: Commands) -> None:
     example = "dovemq restore monday.dovemq --data ./data"
     parser = add_command(commands, "restore", _restore, summary, example)
     parser.add_argument("file", type=existing_file, metavar="FILE", help="path of the backup")
-    add_option(parser, "--data", "DIR", "data directory, empty or missing")
-    add_option(parser, "--config", "FILE", "settings file of the server")
+    parser.option("--data", "DIR", "data directory, empty or missing")
+    parser.option("--config", "FILE", "settings file of the server")
 
 
 def _backup(args: argparse.Namespace) -> int:

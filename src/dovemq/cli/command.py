@@ -52,11 +52,83 @@ class Interrupted(KeyboardInterrupt):
         return 128 + self.number
 
 
-class CommandParser(argparse.ArgumentParser):
+class Options(argparse._ActionsContainer):
+    """Short forms for the declaration of options, in a parser or in a group of its options.
+
+    A help text ends with the default, if there is one.
+    """
+
+    def option(
+        self,
+        flag: str,
+        metavar: str,
+        help: str,
+        type: Callable[[str], object] = str,
+        default: object = None,
+        **more: Any,
+    ) -> None:
+        """Add an option with a value.
+
+        A default that is a text is converted by `type`, as if it were given on the command line.
+        `more` goes to `add_argument`.
+        """
+        text = f"{help}{_default_text(default)}"
+        self.add_argument(flag, metavar=metavar, type=type, default=default, help=text, **more)
+
+    def choice(
+        self, flag: str, choices: Sequence[str], help: str, default: str | None = None
+    ) -> None:
+        """Add an option whose value is one of `choices`."""
+        text = f"{help}{_default_text(default)}"
+        self.add_argument(flag, choices=choices, default=default, help=text)
+
+    def repeated(
+        self,
+        flag: str,
+        metavar: str,
+        help: str,
+        type: Callable[[str], object] = str,
+        **more: Any,
+    ) -> None:
+        """Add an option whose values are collected in a list."""
+        text = f"{help}; may be repeated"
+        self.add_argument(
+            flag, metavar=metavar, type=type, action="append", default=[], help=text, **more
+        )
+
+    def switch(self, flag: str, help: str) -> None:
+        self.add_argument(flag, action="store_true", help=help)
+
+
+def _default_text(default: object) -> str:
+    if isinstance(default, float):
+        return f" (default: {default:g})"
+    return " (default: %(default)s)" if default or default == 0 else ""
+
+
+class OptionGroup(Options, argparse._ArgumentGroup):
+    """Options under a title of their own in the help."""
+
+
+class ExclusiveOptions(Options, argparse._MutuallyExclusiveGroup):
+    """Options of which at most one may be given."""
+
+
+class CommandParser(Options, argparse.ArgumentParser):
     """The parser of the program and of each command.
 
     Mistakes are answered with the usage of the command and the nearest word.
     """
+
+    def group(self, title: str, description: str | None = None) -> OptionGroup:
+        made = OptionGroup(self, title, description)
+        self._action_groups.append(made)
+        return made
+
+    def exclusive(self) -> ExclusiveOptions:
+        made = ExclusiveOptions(self)
+        self._mutually_exclusive_groups.append(made)
+        return made
 
     def parse_command(self, argv: Sequence[str] | None) -> argparse.Namespace:
         """Parse the arguments of the program. Unknown ones are reported by their own command."""
@@ -113,7 +185,7 @@ def add_command(
     commands: Commands, name: str, run: Run, summary: str, example: str
 ) -> CommandParser:
     parser = add_parser(commands, name, summary, example)
-    add_switch(parser, "--json", "print one JSON document")
+    parser.switch("--json", "print one JSON document")
     parser.set_defaults(run=run, parser=parser)
     return parser
 
@@ -127,78 +199,23 @@ def add_server_command(
     return parser
 
 
-def add_target(parser: argparse.ArgumentParser) -> None:
+def add_target(parser: CommandParser) -> None:
     """Add the options that choose a server and an access key."""
-    group = parser.add_argument_group(
+    group = parser.group(
         "server", "Default: AWS_ENDPOINT_URL_SQS and the AWS keys, else the local server."
     )
-    add_option(group, "--endpoint-url", "URL", "SQS endpoint of the server")
-    add_option(group, "--admin-url", "URL", "admin API (default: the next port)")
-    add_option(group, "--data", "DIR", "data directory of a server on this machine")
-    add_option(group, "--port", "N", "port of a server on this machine")
-    add_option(group, "--profile", "NAME", "profile with the access key in ~/.aws")
-    add_option(group, "--region", "NAME", "region for signatures")
-    add_option(group, "--ca-bundle", "FILE", "trusted certificates for https (AWS_CA_BUNDLE)")
+    group.option("--endpoint-url", "URL", "SQS endpoint of the server")
+    group.option("--admin-url", "URL", "admin API (default: the next port)")
+    group.option("--data", "DIR", "data directory of a server on this machine")
+    group.option("--port", "N", "port of a server on this machine")
+    group.option("--profile", "NAME", "profile with the access key in ~/.aws")
+    group.option("--region", "NAME", "region for signatures")
+    group.option("--ca-bundle", "FILE", "trusted certificates for https (AWS_CA_BUNDLE)")
 
 
-def add_queue(parser: argparse.ArgumentParser, help: str = "queue") -> None:
+def add_queue(parser: CommandParser, help: str = "queue") -> None:
     text = f"{help}: NAME, ACCOUNT/NAME or URL"
     parser.add_argument("queue", type=queue, metavar="QUEUE", help=text)
-
-
-def add_option(
-    parser: argparse._ActionsContainer,
-    flag: str,
-    metavar: str,
-    help: str,
-    type: Callable[[str], object] = str,
-    default: object = None,
-    **more: Any,
-) -> None:
-    """Add an option with a value. The help text ends with the default, if there is one.
-
-    A default that is a text is converted by `type`, as if it were given on the command line.
-    `more` goes to `add_argument`.
-    """
-    text = f"{help}{_default_text(default)}"
-    parser.add_argument(flag, metavar=metavar, type=type, default=default, help=text, **more)
-
-
-def add_choice(
-    parser: argparse._ActionsContainer,
-    flag: str,
-    choices: Sequence[str],
-    help: str,
-    default: str | None = None,
-) -> None:
-    """Add an option whose value is one of `choices`."""
-    text = f"{help}{_default_text(default)}"
-    parser.add_argument(flag, choices=choices, default=default, help=text)
-
-
-def _default_text(default: object) -> str:
-    if isinstance(default, float):
-        return f" (default: {default:g})"
-    return " (default: %(default)s)" if default or default == 0 else ""
-
-
-def add_repeated(
-    parser: argparse._ActionsContainer,
-    flag: str,
-    metavar: str,
-    help: str,
-    type: Callable[[str], object] = str,
-    **more: Any,
-) -> None:
-    """Add an option whose values are collected in a list."""
-    text = f"{help}; may be repeated"
-    parser.add_argument(
-        flag, metavar=metavar, type=type, action="append", default=[], help=text, **more
-    )
-
-
-def add_switch(parser: argparse._ActionsContainer, flag: str, help: str) -> None:
-    parser.add_argument(flag, action="store_true", help=help)
 
 
 def queue(text: str) -> str:

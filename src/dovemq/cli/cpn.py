@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import functools
 import importlib
 import os
 from collections.abc import Iterator
@@ -12,14 +11,12 @@ from typing import TYPE_CHECKING, Final
 from dovemq.cli.command import (
     FAILED,
     OK,
+    CommandParser,
     Commands,
     Run,
     WrongUse,
     add_command,
     add_group,
-    add_option,
-    add_repeated,
-    add_switch,
     count,
     existing_file,
     number,
@@ -52,20 +49,18 @@ def add(commands: Commands) -> None:
     _add_draw(actions)
 
 
-def _add_net(
-    actions: Commands, name: str, run: Run, summary: str, more: str
-) -> argparse.ArgumentParser:
+def _add_net(actions: Commands, name: str, run: Run, summary: str, more: str) -> CommandParser:
     parser = add_command(actions, name, run, summary, f"dovemq cpn {name} net.json{more}")
     text = "path of the net file: .json, or .pnml for a P/T net"
     parser.add_argument("net", type=existing_file, metavar="NET", help=text)
-    add_repeated(parser, "--set", "NAME=VALUE", "new value of a constant of the net", pair)
+    parser.repeated("--set", "NAME=VALUE", "new value of a constant of the net", pair)
     return parser
 
 
 def _add_simulate(actions: Commands) -> None:
     summary = "run a net and report the figures of its monitors"
     parser = _add_net(actions, "simulate", _simulate, summary, " --until 100")
-    add = functools.partial(add_option, parser)
+    add = parser.option
     add("--until", "T", "model time at which a run ends", float)
     add("--steps", "N", "firings after which a run ends", count)
     add("--warmup", "T", "model time at the start that is not measured", float, 0.0)
@@ -73,9 +68,9 @@ def _add_simulate(actions: Commands) -> None:
     add("--seed", "N", _SEED, number, 0)
     add("--confidence", "P", "confidence of the intervals", float, 0.95)
     text = "value to collect at each firing, from the binding and now"
-    add_repeated(parser, "--collect", "TRANSITION=EXPR", text, pair)
+    parser.repeated("--collect", "TRANSITION=EXPR", text, pair)
     text = "value of the marking to average over time, e.g. \"size('Queue')\""
-    add_repeated(parser, "--level", "EXPR", text)
+    parser.repeated("--level", "EXPR", text)
     add("--stop", "EXPR", "condition that ends a run")
     add("--player", "FILE", "path of an HTML page that replays the first firings", output_file)
     add("--player-steps", "N", "number of firings in the HTML page", count, 500)
@@ -85,18 +80,18 @@ def _add_statespace(actions: Commands) -> None:
     summary = "explore the markings that a net can reach"
     parser = _add_net(actions, "statespace", _statespace, summary, "")
     text = "number of markings at which the search stops"
-    add_option(parser, "--markings-max", "N", text, count, 1_000_000)
+    parser.option("--markings-max", "N", text, count, 1_000_000)
     text = "number of tokens of one place at which the search stops"
-    add_option(parser, "--tokens-max", "N", text, count, 10_000)
-    add_switch(parser, "--invariants", "add place and transition invariants")
+    parser.option("--tokens-max", "N", text, count, 10_000)
+    parser.switch("--invariants", "add place and transition invariants")
 
 
 def _add_draw(actions: Commands) -> None:
     parser = _add_net(actions, "draw", _draw, "draw each page of a net as SVG", " --out drawings")
-    add_option(parser, "--out", "DIR", "directory of the drawings", Path, ".")
-    add_option(parser, "--page", "NAME", "name of the only page to draw")
-    add_option(parser, "--after", "N", "number of firings before the drawing", number, 0)
-    add_option(parser, "--seed", "N", _SEED, number, 0)
+    parser.option("--out", "DIR", "directory of the drawings", Path, ".")
+    parser.option("--page", "NAME", "name of the only page to draw")
+    parser.option("--after", "N", "number of firings before the drawing", number, 0)
+    parser.option("--seed", "N", _SEED, number, 0)
 
 
 @contextlib.contextmanager

@@ -4,16 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from dovemq.cli.command import (
-    FAILED,
-    OK,
-    Commands,
-    WrongUse,
-    add_command,
-    add_group,
-    add_option,
-    count,
-)
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, add_group, count
 from dovemq.cli.interruption import ended_by_signals
 from dovemq.cli.output import pair_lines, print_result
 from dovemq.cli.pipeline_options import directory_or_temporary, pipeline_job
@@ -29,12 +20,11 @@ def add(commands: Commands) -> None:
 def _add_spark_up(actions: Commands) -> None:
     summary = "run a Spark cluster until Ctrl-C or SIGTERM; every user of this machine can use it"
     parser = add_command(actions, "up", _spark_up, summary, "dovemq dev spark up --workers 2")
-    add_option(parser, "--workers", "N", "number of workers", count, 2)
-    add_option(parser, "--cores", "N", "cores of each worker", count, 1)
-    text = "memory of each worker for executors"
-    add_option(parser, "--worker-memory", "SIZE", text, default="2g")
+    parser.option("--workers", "N", "number of workers", count, 2)
+    parser.option("--cores", "N", "cores of each worker", count, 1)
+    parser.option("--worker-memory", "SIZE", "memory of each worker for executors", default="2g")
     text = "directory of logs and work files (default: a temporary one, removed at the end)"
-    add_option(parser, "--directory", "DIR", text, Path)
+    parser.option("--directory", "DIR", text, Path)
 
 
 def _spark_up(args: argparse.Namespace) -> int:

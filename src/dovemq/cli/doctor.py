@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-from dovemq.cli.command import FAILED, OK, Commands, add_option, add_server_command, add_switch
+from dovemq.cli.command import FAILED, OK, Commands, add_server_command
 from dovemq.cli.output import Columns, print_records, print_result, print_table
 from dovemq.cli.target import Target, find_target, resolved_settings
 from dovemq.client.errors import ClientError, Refused
@@ -35,8 +35,8 @@ class Check(Struct, frozen=True):
 def add(commands: Commands) -> None:
     summary = "check the server, the access key and the optional packages"
     parser = add_server_command(commands, "doctor", _run, summary, "dovemq doctor --data ./data")
-    add_option(parser, FILE_FLAG, "FILE", "TOML file with settings (DOVEMQ_CONFIG)")
-    add_switch(parser, "--settings", "list all settings with value and source too")
+    parser.option(FILE_FLAG, "FILE", "TOML file with settings (DOVEMQ_CONFIG)")
+    parser.switch("--settings", "list all settings with value and source too")
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -13,7 +13,6 @@ from dovemq.cli.command import (
     WrongUse,
     add_command,
     add_group,
-    add_option,
     add_target,
     existing_file,
     new_directory,
@@ -49,14 +48,14 @@ def _add_run(actions: Commands) -> None:
     parser = add_command(actions, "run", _run, summary, example)
     text = "TOML file of the faults"
     parser.add_argument("spec", nargs="?", type=existing_file, metavar="SPEC", help=text)
-    add_option(parser, "--log", "FILE", "new file for a log of the faults", _new_file)
+    parser.option("--log", "FILE", "new file for a log of the faults", _new_file)
     text = "log of an earlier run, whose faults are repeated"
-    add_option(parser, "--replay", "LOG", text, existing_file)
+    parser.option("--replay", "LOG", text, existing_file)
     text = (
         "new directory for data and log of the server; the run starts a server unless "
         "--endpoint-url, --port or --data names one"
     )
-    add_option(parser, "--server", "DIR", text, new_directory, dest="place")
+    parser.option("--server", "DIR", text, new_directory, dest="place")
     add_options(parser)
     add_rules(parser)
     add_target(parser)

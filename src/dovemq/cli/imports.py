@@ -7,14 +7,7 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from dovemq.cli.command import (
-    FAILED,
-    Commands,
-    add_server_command,
-    add_switch,
-    existing_file,
-    read_text,
-)
+from dovemq.cli.command import FAILED, Commands, add_server_command, existing_file, read_text
 from dovemq.cli.elasticmq import read_elasticmq
 from dovemq.cli.output import Progress, print_result
 from dovemq.cli.target import find_target
@@ -29,8 +22,8 @@ def add(commands: Commands) -> None:
     parser = add_server_command(commands, "import", _run, summary, example)
     text = "ElasticMQ configuration file (HOCON)"
     parser.add_argument("file", type=existing_file, metavar="FILE", help=text)
-    add_switch(parser, "--toml", "print a file for `dovemq serve --queues`; ask no server")
-    add_switch(parser, "--skip-unsupported", "ignore the keys that DoveMQ does not support")
+    parser.switch("--toml", "print a file for `dovemq serve --queues`; ask no server")
+    parser.switch("--skip-unsupported", "ignore the keys that DoveMQ does not support")
 
 
 def _run(args: argparse.Namespace) -> int:

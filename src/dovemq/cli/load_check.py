@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from dovemq.cli.command import (
-    FAILED,
-    OK,
-    Commands,
-    add_command,
-    add_option,
-    add_switch,
-    count,
-    number,
-)
+from dovemq.cli.command import FAILED, OK, CommandParser, Commands, add_command, count, number
 from dovemq.cli.modelling import modelling
 from dovemq.cli.output import Progress, print_pairs, print_result
 
@@ -36,19 +27,19 @@ def add(actions: Commands) -> None:
     parser.add_argument("journals", nargs="+", type=_place, metavar="DIR", help=text)
     add_rules(parser)
     text = "most rows in memory, at about 200 bytes each"
-    add_option(parser, "--rows-max", "N", text, count, 2_000_000)
+    parser.option("--rows-max", "N", text, count, 2_000_000)
 
 
-def add_rules(parser: argparse.ArgumentParser) -> None:
+def add_rules(parser: CommandParser) -> None:
     """Adds the options that say what counts as a failure of the service."""
     text = "require the order of each sender's messages also on standard queues"
-    add_switch(parser, "--in-order", text)
+    parser.switch("--in-order", text)
     text = "violation that is counted and does not fail the check; may be repeated"
     parser.add_argument("--allow", action="append", default=[], choices=FAULTS, help=text)
     text = "largest difference between the clocks of clients"
-    add_option(parser, "--clock-skew", "MS", text, number, 0)
+    parser.option("--clock-skew", "MS", text, number, 0)
     text = "messages of each violation to print with their history"
-    add_option(parser, "--histories", "N", text, number, 10)
+    parser.option("--histories", "N", text, number, 10)
 
 
 class _Reader:

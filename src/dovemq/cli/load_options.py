@@ -4,20 +4,9 @@ Each option is stored under the name of the plan's field that it sets.
 """
 
 import argparse
-import functools
 from typing import TYPE_CHECKING, Any
 
-from dovemq.cli.command import (
-    WrongUse,
-    add_choice,
-    add_option,
-    add_repeated,
-    add_switch,
-    count,
-    new_directory,
-    number,
-    pair,
-)
+from dovemq.cli.command import CommandParser, WrongUse, count, new_directory, number, pair
 from dovemq.cli.modelling import modelling
 from dovemq.cli.target import find_target
 from dovemq.system.clock import SystemClock
@@ -26,9 +15,9 @@ if TYPE_CHECKING:
     from dovemq.load.plan import LoadPlan
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: CommandParser) -> None:
     text = "new directory of the journals, which are kept"
-    add_option(parser, "--journal", "DIR", text, new_directory)
+    parser.option("--journal", "DIR", text, new_directory)
     _add_clients(parser)
     _add_requests(parser)
     _add_queues(parser)
@@ -37,17 +26,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     _add_measuring(parser)
 
 
-def _add_clients(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group(
+def _add_clients(parser: CommandParser) -> None:
+    group = parser.group(
         "clients", "A sender or receiver is one connection with one request at a time."
     )
-    add = functools.partial(add_option, group)
+    add = group.option
     text = "number of queues, each with its own senders and receivers"
     add("--applications", "Q", text, count, 1)
     add("--senders", "N", "senders per queue", count, 8)
     add("--receivers", "N", "receivers per queue", count, 8)
-    text = "messages per sender (default: 1000, or with --seconds no limit)"
-    add("--messages", "N", text, count)
+    add("--messages", "N", "messages per sender (default: 1000, or with --seconds no limit)", count)
     add("--seconds", "S", "longest time of sending", _positive, dest="seconds_max")
     text = "size of a body: label, checksum and random text"
     add("--bytes", "N", text, count, 1024, dest="body_bytes")
@@ -56,50 +44,47 @@ def _add_clients(parser: argparse.ArgumentParser) -> None:
     text = "seconds of work between a receive and its delete"
     add("--receive-pause", "S", text, _ms, "0", dest="receive_pause_ms")
     pauses = ("constant", "exponential")
-    add_choice(group, "--receive-pauses", pauses, "distribution of the work time", pauses[0])
+    group.choice("--receive-pauses", pauses, "distribution of the work time", pauses[0])
 
 
-def _add_requests(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("requests")
-    add = functools.partial(add_option, group)
+def _add_requests(parser: CommandParser) -> None:
+    group = parser.group("requests")
+    add = group.option
     text = "start of the receivers: together with the senders, or after them"
-    add_choice(group, "--phases", ("together", "apart"), text, "together")
+    group.choice("--phases", ("together", "apart"), text, "together")
     add("--send-batch", "N", "messages per send, 1 to 10", count, 1)
     add("--receive-batch", "N", "messages per receive and delete, 1 to 10", count, 10)
     text = "seconds that a receive waits for the first message"
     add("--wait", "S", text, number, 1, dest="wait_seconds")
-    add_switch(group, "--plain", "send no attribute dovemq.seq, and request no receive count")
+    group.switch("--plain", "send no attribute dovemq.seq, and request no receive count")
 
 
-def _add_queues(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("queues", "Queues are created for the run and removed after.")
+def _add_queues(parser: CommandParser) -> None:
+    group = parser.group("queues", "Queues are created for the run and removed after.")
     text = "visibility timeout of the queues in seconds"
-    add_option(group, "--lease", "S", text, count, 30, dest="lease_seconds")
-    add_switch(group, "--fifo", "FIFO queues, with a group per sender")
+    group.option("--lease", "S", text, count, 30, dest="lease_seconds")
+    group.switch("--fifo", "FIFO queues, with a group per sender")
     text = "attribute of the queues, such as OrderHint=3"
-    add_repeated(group, "--attribute", "NAME=VALUE", text, pair, dest="queue_attributes")
-    add_switch(group, "--keep-queues", "do not remove the queues")
+    group.repeated("--attribute", "NAME=VALUE", text, pair, dest="queue_attributes")
+    group.switch("--keep-queues", "do not remove the queues")
 
 
-def _add_rates(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group(
+def _add_rates(parser: CommandParser) -> None:
+    group = parser.group(
         "open loop", "Requests have due times; a late client sends at once, and its delay counts."
     )
-    text = "messages per second of all senders together"
-    add_option(group, "--send-rate", "N", text, _positive)
-    text = "requests per second of all receivers together"
-    add_option(group, "--receive-rate", "N", text, _positive)
-    text = "distribution of the due times"
-    add_choice(group, "--arrivals", ("poisson", "constant"), text, "poisson")
+    group.option("--send-rate", "N", "messages per second of all senders together", _positive)
+    group.option("--receive-rate", "N", "requests per second of all receivers together", _positive)
+    group.choice("--arrivals", ("poisson", "constant"), "distribution of the due times", "poisson")
     text = "send at the exact microsecond instead of whole milliseconds; uses a whole processor"
-    add_switch(group, "--punctual", text)
+    group.switch("--punctual", text)
 
 
-def _add_failures(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("failures")
-    add = functools.partial(add_option, group)
+def _add_failures(parser: CommandParser) -> None:
+    group = parser.group("failures")
+    add = group.option
     text = "repeat a send that was refused or not answered until it is acknowledged"
-    add_switch(group, "--resend", text)
+    group.switch("--resend", text)
     text = "seconds after which an answer counts as lost"
     add("--answer-seconds", "S", text, _positive_ms, "30", dest="answer_ms_max")
     text = "seconds without success until a client stops"
@@ -110,14 +95,13 @@ def _add_failures(parser: argparse.ArgumentParser) -> None:
     add("--linger", "S", text, _ms, "0", dest="linger_ms")
 
 
-def _add_measuring(parser: argparse.ArgumentParser) -> None:
-    add = functools.partial(add_option, parser.add_argument_group("measuring"))
+def _add_measuring(parser: CommandParser) -> None:
+    add = parser.group("measuring").option
     text = "seconds to leave out at the start of each phase"
     add("--warm-up", "S", text, _ms, "0", dest="warm_up_ms")
     add("--repetitions", "N", "repetitions on new queues, for medians", count, 1)
     add("--processes", "N", "processes of the senders and receivers", count, 1)
-    text = "process of the server, to measure its CPU time per message"
-    add("--server-pid", "PID", text, count)
+    add("--server-pid", "PID", "process of the server, to measure its CPU time per message", count)
     add("--seed", "N", "random seed", number, 0)
 
 

@@ -16,7 +16,6 @@ from dovemq.cli.command import (
     Commands,
     WrongUse,
     add_command,
-    add_option,
     add_target,
     location,
 )
@@ -57,7 +56,7 @@ def add(actions: Commands) -> None:
     parser = add_command(actions, "run", _run, summary, example)
     add_options(parser)
     text = "directory or URI of a lifecycle trace of the run"
-    add_option(parser, "--trace", "PLACE", text, location, dest="traces")
+    parser.option("--trace", "PLACE", text, location, dest="traces")
     add_rules(parser)
     add_target(parser)
 

@@ -12,11 +12,8 @@ from dovemq.cli.command import (
     OK,
     Commands,
     WrongUse,
-    add_option,
     add_queue,
-    add_repeated,
     add_server_command,
-    add_switch,
     count,
     number,
     pair,
@@ -49,24 +46,24 @@ def add(commands: Commands) -> None:
     )
     add_queue(parser)
     parser.add_argument("body", nargs="?", help="message body (default: all of standard input)")
-    add_switch(parser, "--lines", "send each line of input as a message")
-    add_option(parser, "--delay", "SECONDS", "time before delivery", number)
-    add_option(parser, "--group", "ID", "message group")
-    add_option(parser, "--deduplication-id", "ID", "FIFO: id of a message that is sent once")
-    add_repeated(parser, "--attribute", "NAME=TEXT", "message attribute of type String", pair)
+    parser.switch("--lines", "send each line of input as a message")
+    parser.option("--delay", "SECONDS", "time before delivery", number)
+    parser.option("--group", "ID", "message group")
+    parser.option("--deduplication-id", "ID", "FIFO: id of a message that is sent once")
+    parser.repeated("--attribute", "NAME=TEXT", "message attribute of type String", pair)
     summary = "receive messages; each comes back when its lease ends, unless it is deleted"
     example = "dovemq receive jobs --max 10 --wait 20 --delete"
     parser = add_server_command(commands, "receive", _receive, summary, example)
     add_queue(parser)
-    add_option(parser, "--max", "N", "number of messages, at most 10", count, 1)
-    add_option(parser, "--wait", "SECONDS", "time to wait for the first message", number)
-    add_option(parser, "--lease", "SECONDS", "time for which others do not see them", number)
-    add_switch(parser, "--delete", "delete the messages after printing them")
+    parser.option("--max", "N", "number of messages, at most 10", count, 1)
+    parser.option("--wait", "SECONDS", "time to wait for the first message", number)
+    parser.option("--lease", "SECONDS", "time for which others do not see them", number)
+    parser.switch("--delete", "delete the messages after printing them")
     summary = "show messages without receiving them"
     parser = add_server_command(commands, "peek", _peek, summary, "dovemq peek jobs")
     add_queue(parser)
-    add_option(parser, "--max", "N", "number of messages, at most 1000", count, 10)
-    add_option(parser, "--after", "SEQUENCE", "last message that was seen", number, 0)
+    parser.option("--max", "N", "number of messages, at most 1000", count, 10)
+    parser.option("--after", "SEQUENCE", "last message that was seen", number, 0)
     _add_changes(commands)
 
 

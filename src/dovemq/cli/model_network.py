@@ -3,17 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import (
-    FAILED,
-    OK,
-    Commands,
-    add_choice,
-    add_command,
-    add_option,
-    add_switch,
-    existing_file,
-    number,
-)
+from dovemq.cli.command import FAILED, OK, Commands, add_command, existing_file, number
 from dovemq.cli.modelling import (
     APPROXIMATIONS,
     finite,
@@ -44,18 +34,15 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "network", _run, summary, example)
     text = "planning file, as for dovemq plan"
     parser.add_argument("file", type=existing_file, metavar="SPEC.toml", help=text)
-    add_option(parser, "--factor", "FACTOR", "factor on every arrival rate", real, 1.0)
-    text = "formula for GI/G/m topics"
-    add_choice(parser, "--approximation", APPROXIMATIONS, text, APPROXIMATIONS[0])
-    text = "closed form, or simulation"
-    add_choice(parser, "--method", ("analytic", "kernel"), text, "analytic")
+    parser.option("--factor", "FACTOR", "factor on every arrival rate", real, 1.0)
+    parser.choice("--approximation", APPROXIMATIONS, "formula for GI/G/m topics", APPROXIMATIONS[0])
+    parser.choice("--method", ("analytic", "kernel"), "closed form, or simulation", "analytic")
     text = "length of a simulation, in the unit of the rates"
-    add_option(parser, "--horizon", "TIME", text, real, 10_000.0)
-    add_option(parser, "--seed", "N", "random seed of a simulation", number, 0)
+    parser.option("--horizon", "TIME", text, real, 10_000.0)
+    parser.option("--seed", "N", "random seed of a simulation", number, 0)
     text = "time per job, for the factor by which load may grow until it is missed"
-    add_option(parser, "--target", "SECONDS", text, real)
-    text = "change of the work in progress by each rate and consumer"
-    add_switch(parser, "--sensitivity", text)
+    parser.option("--target", "SECONDS", text, real)
+    parser.switch("--sensitivity", "change of the work in progress by each rate and consumer")
 
 
 def _run(args: argparse.Namespace) -> int:

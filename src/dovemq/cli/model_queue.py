@@ -1,20 +1,10 @@
 """`dovemq model queue`: one station, by the closed form that fits the given parameters."""
 
 import argparse
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from dovemq.cli.command import (
-    FAILED,
-    OK,
-    Commands,
-    WrongUse,
-    add_choice,
-    add_command,
-    add_option,
-    add_switch,
-)
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command
 from dovemq.cli.modelling import (
     APPROXIMATIONS,
     add_source,
@@ -64,7 +54,7 @@ def add(commands: Commands) -> None:
     )
     example = "dovemq model queue --arrival-rate 30 --service-rate 10 --servers 4 --quantile 0.95"
     parser = add_command(commands, "queue", _run, summary, example)
-    add = functools.partial(add_option, parser)
+    add = parser.option
     text = "rate of arrivals; several make classes of priority, the most urgent first"
     add("--arrival-rate", "RATE", text, reals)
     add("--service-rate", "RATE", "rate of one server; one, or per class", reals)
@@ -72,13 +62,12 @@ def add(commands: Commands) -> None:
     add("--capacity", "K", "places; arrivals that find none are lost (M/M/c/K)", real)
     add("--arrival-scv", "C2", "squared coefficient of variation (GI/G/m)", real)
     add("--service-scv", "C2", "the same of services; 1 is exponential", real)
-    text = "formula for GI/G/m (default: the first)"
-    add_choice(parser, "--approximation", APPROXIMATIONS, text)
+    parser.choice("--approximation", APPROXIMATIONS, "formula for GI/G/m (default: the first)")
     add("--quantile", "P,…", "levels of quantiles of wait and sojourn", reals)
     add("--tail", "T,…", "times T of P(wait > T)", reals)
     add("--target", "TIME", "sojourn that the largest arrival rate meets", real)
     add("--level", "P", "level of --target: a quantile, not the mean", real)
-    add_switch(parser, "--sensitivity", "slopes of the mean sojourn (M/M/c)")
+    parser.switch("--sensitivity", "slopes of the mean sojourn (M/M/c)")
     text = "topic of a planning file as --from, such as dovemq pipeline calibrate writes"
     add("--topic", "NAME", text)
     add_sweep(parser, "servers=3:8")

@@ -1,23 +1,11 @@
 """`dovemq model vma`: a queue service with sender, broker, receiver and retransmission."""
 
 import argparse
-import functools
 import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import (
-    FAILED,
-    OK,
-    Commands,
-    WrongUse,
-    add_choice,
-    add_command,
-    add_option,
-    add_switch,
-    count,
-    number,
-)
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, count, number
 from dovemq.cli.modelling import (
     add_source,
     add_sweep,
@@ -72,26 +60,25 @@ def add(commands: Commands) -> None:
         "--reliability 0.99 --order out --method analytic --json"
     )
     parser = add_command(commands, "vma", _run, summary, example)
-    add = functools.partial(add_option, parser)
+    add = parser.option
     add("--arrival-rate", "RATE", "messages produced per second", real)
     add("--service-rate", "A,B", "rate of one thread: sender, broker", reals)
     add("--threads", "A,B", "numbers of threads: sender, broker", reals)
     add("--reliability", "Q", "share of gets that succeed (default: 1)", real)
-    text = "delivery in any order, or in order (default: out)"
-    add_choice(parser, "--order", ("out", "in"), text)
+    parser.choice("--order", ("out", "in"), "delivery in any order, or in order (default: out)")
     text = "a failed get is known at once, or when the timeout ends (default: ideal)"
-    add_choice(parser, "--failure", ("ideal", "timer"), text)
+    parser.choice("--failure", ("ideal", "timer"), text)
     add("--visibility-timeout", "SECONDS", "time from a get (default: 0)", real)
     add("--link-delay", "SECONDS", "time of one passage (default: 0)", real)
     add("--gets-max", "N", "gets after which a message is given up", real)
-    add_choice(parser, "--method", METHODS, "method", "analytic")
-    add_switch(parser, "--as-printed", "eq. 8 and 9 with the misprints of the paper")
+    parser.choice("--method", METHODS, "method", "analytic")
+    parser.switch("--as-printed", "eq. 8 and 9 with the misprints of the paper")
     add("--target", "SECONDS", "mean that the largest arrival rate meets", real)
-    add_switch(parser, "--sensitivity", "change of the mean per unit of each parameter")
-    group = parser.add_argument_group("simulation", "Options of the methods that simulate.")
-    add_option(group, "--replications", "N", "runs", count, 20)
-    add_option(group, "--horizon", "S", "seconds of a run", real, 100.0)
-    add_option(group, "--seed", "N", "random seed", number, 0)
+    parser.switch("--sensitivity", "change of the mean per unit of each parameter")
+    group = parser.group("simulation", "Options of the methods that simulate.")
+    group.option("--replications", "N", "runs", count, 20)
+    group.option("--horizon", "S", "seconds of a run", real, 100.0)
+    group.option("--seed", "N", "random seed", number, 0)
     add_sweep(parser, "threads=4:10")
     add_source(parser)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import WrongUse, add_option, output_file, read_text
+from dovemq.cli.command import CommandParser, WrongUse, output_file, read_text
 from dovemq.cli.output import print_pairs, print_table
 from dovemq.models.errors import ModelError
 from dovemq.models.grids import spaced
@@ -186,19 +186,19 @@ def shown(value: object) -> str:
     return "-" if value is None else str(value)
 
 
-def add_source(parser: argparse.ArgumentParser) -> None:
+def add_source(parser: CommandParser) -> None:
     text = "TOML file of parameters by name; flags take precedence"
-    add_option(parser, "--from", "FILE", text, Path, dest="source")
+    parser.option("--from", "FILE", text, Path, dest="source")
 
 
-def add_sweep(parser: argparse.ArgumentParser, example: str) -> None:
+def add_sweep(parser: CommandParser, example: str) -> None:
     text = f"values of a parameter, one row for each, such as {example}; also NAME=V1,V2,…"
-    add_option(parser, "--sweep", "NAME=FROM:TO:STEP", text, sweep)
+    parser.option("--sweep", "NAME=FROM:TO:STEP", text, sweep)
     add_plot(parser, "picture of the sweep")
 
 
-def add_plot(parser: argparse.ArgumentParser, what: str) -> None:
-    add_option(parser, "--plot", "FILE", f"{what}: .png, .svg or .pdf", picture)
+def add_plot(parser: CommandParser, what: str) -> None:
+    parser.option("--plot", "FILE", f"{what}: .png, .svg or .pdf", picture)
 
 
 def check_sweep(args: argparse.Namespace, alone: Sequence[str]) -> None:

@@ -4,16 +4,7 @@ import argparse
 import asyncio
 from typing import Final
 
-from dovemq.cli.command import (
-    FAILED,
-    OK,
-    Commands,
-    add_option,
-    add_queue,
-    add_server_command,
-    add_switch,
-    count,
-)
+from dovemq.cli.command import FAILED, OK, Commands, add_queue, add_server_command, count
 from dovemq.cli.output import Columns, Progress, print_records, print_result
 from dovemq.cli.target import ask_sqs, find_target
 from dovemq.client import SqsClient
@@ -28,9 +19,9 @@ def add_moves(actions: Commands) -> None:
     example = "dovemq queue move failed --to jobs --wait"
     parser = add_server_command(actions, "move", _move, summary, example)
     add_queue(parser, "dead-letter queue")
-    add_option(parser, "--to", "QUEUE", "target queue (default: the source of each message)")
-    add_option(parser, "--rate", "N", "limit of messages per second", count)
-    add_switch(parser, "--wait", "wait until all messages are moved")
+    parser.option("--to", "QUEUE", "target queue (default: the source of each message)")
+    parser.option("--rate", "N", "limit of messages per second", count)
+    parser.switch("--wait", "wait until all messages are moved")
     summary = "list the move tasks of a queue, newest first"
     parser = add_server_command(actions, "moves", _list, summary, "dovemq queue moves failed")
     add_queue(parser, "dead-letter queue")

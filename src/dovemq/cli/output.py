@@ -23,10 +23,6 @@ PROGRESS_LINE_EVERY_SECONDS: Final = 10.0
 STOP_EVERY_SECONDS: Final = 0.2
 
 
-def print_json(value: Any) -> None:
-    print(json_text(value))
-
-
 def json_text(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
@@ -39,7 +35,7 @@ def print_result(
     The result is `code`, the exit code of the command.
     """
     if args.json:
-        print_json(value)
+        print(json_text(value))
     elif isinstance(text, str):
         print(text)
     else:

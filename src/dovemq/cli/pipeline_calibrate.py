@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import FAILED, OK, Commands, add_command, add_option, output_file
+from dovemq.cli.command import FAILED, OK, Commands, add_command, output_file
 from dovemq.cli.modelling import finite, real, shown
 from dovemq.cli.output import fields, print_records, print_result, print_table, working
 from dovemq.cli.pipeline_options import add_engine, add_spark, pipeline_job, spark_plan
@@ -30,11 +30,10 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "calibrate", _run, summary, example)
     text = "directories, files or URIs of a trace"
     parser.add_argument("traces", nargs="+", metavar="TRACES", help=text)
-    text = "model file for dovemq model and dovemq plan"
-    add_option(parser, "--out", "FILE", text, output_file)
+    parser.option("--out", "FILE", "model file for dovemq model and dovemq plan", output_file)
     text = "traces of a later period; reports which parameters have changed since"
-    add_option(parser, "--compare", "TRACES", text, nargs="+")
-    add_option(parser, "--confidence", "P", "confidence of the intervals", real, 0.95)
+    parser.option("--compare", "TRACES", text, nargs="+")
+    parser.option("--confidence", "P", "confidence of the intervals", real, 0.95)
     add_engine(parser)
     add_spark(parser)
 

@@ -1,7 +1,6 @@
 """`dovemq pipeline capacity`: the cheapest partitions and consumers that keep a latency."""
 
 import argparse
-import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -10,11 +9,10 @@ from dovemq.cli.capacity_reports import as_dict, draw, print_report
 from dovemq.cli.command import (
     FAILED,
     OK,
+    CommandParser,
     Commands,
     WrongUse,
-    add_choice,
     add_command,
-    add_option,
     existing_file,
     number,
 )
@@ -46,27 +44,26 @@ def add(commands: Commands) -> None:
     )
     parser = add_command(commands, "capacity", _run, summary, example)
     _add_queue(parser)
-    add = functools.partial(add_option, parser)
+    add = parser.option
     add("--target", "SECONDS", "latency to keep", real, required=True)
     add("--level", "P", "quantile of the latency, such as 0.95 (default: the mean)", real)
     add("--partition-cost", "COST", "cost of one", real, 1.0)
     add("--consumer-cost", "COST", "cost of one", real, 1.0)
     add_plot(parser, "heat maps of the latency")
     text = "closed form, or simulation over Spark with intervals"
-    add_choice(parser, "--method", ("analytic", "kernel"), text, "analytic")
-    group = parser.add_argument_group("simulation", "For --method kernel.")
-    text = "relative half-width of the intervals"
-    add_option(group, "--half-width", "SHARE", text, real, 0.02)
-    add_option(group, "--replications-max", "N", "most replications", number, 200)
-    add_option(group, "--seed", "N", "random seed", number, 0)
+    parser.choice("--method", ("analytic", "kernel"), text, "analytic")
+    group = parser.group("simulation", "For --method kernel.")
+    group.option("--half-width", "SHARE", "relative half-width of the intervals", real, 0.02)
+    group.option("--replications-max", "N", "most replications", number, 200)
+    group.option("--seed", "N", "random seed", number, 0)
     add_keeping(group, "default: nothing is kept")
     add_spark(parser)
 
 
-def _add_queue(parser: argparse.ArgumentParser) -> None:
+def _add_queue(parser: CommandParser) -> None:
     text = "TOML file with the rates of a topic, as from pipeline calibrate; flags override it"
     parser.add_argument("file", nargs="?", type=existing_file, metavar="PLAN.toml", help=text)
-    add = functools.partial(add_option, parser)
+    add = parser.option
     add("--topic", "NAME", "topic of the file (default: its only one)")
     add("--arrival-rate", "RATE", "messages per second at load 1", real)
     add("--service-rate", "RATE", "messages per second of one consumer", real)

@@ -5,16 +5,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import (
-    FAILED,
-    OK,
-    Commands,
-    WrongUse,
-    add_command,
-    add_option,
-    add_switch,
-    duration_ms,
-)
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, duration_ms
 from dovemq.cli.modelling import shown
 from dovemq.cli.output import fields, print_pairs, print_result, print_table, time_text, working
 from dovemq.cli.pipeline_options import (
@@ -47,17 +38,16 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "metrics", _run, summary, example)
     text = "directory or file of a trace, or a URI that Spark can read, such as s3a://bucket/trace"
     parser.add_argument("traces", nargs="+", metavar="TRACE", help=text)
-    add_option(parser, "--window", "TIME", "length of the windows", duration_ms, "60s")
+    parser.option("--window", "TIME", "length of the windows", duration_ms, "60s")
     add_engine(parser)
-    add_option(parser, "--out", "PLACE", "directory or URI of the tables", output_place)
+    parser.option("--out", "PLACE", "directory or URI of the tables", output_place)
     text = (
         "format of the tables: parquet, or another format of the Spark session, such as delta "
         "or iceberg"
     )
-    add_option(parser, "--format", "NAME", text, default=_PARQUET)
-    text = "draw the windows of each queue as PNG files; needs a local --out"
-    add_switch(parser, "--plot", text)
-    add_switch(parser, "--strict", "end with exit code 1 if a row or a file is invalid")
+    parser.option("--format", "NAME", text, default=_PARQUET)
+    parser.switch("--plot", "draw the windows of each queue as PNG files; needs a local --out")
+    parser.switch("--strict", "end with exit code 1 if a row or a file is invalid")
     add_spark(parser)
 
 

@@ -6,17 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import (
-    OK,
-    Commands,
-    WrongUse,
-    add_command,
-    add_option,
-    add_switch,
-    add_target,
-    count,
-    duration_ms,
-)
+from dovemq.cli.command import OK, Commands, WrongUse, add_command, add_target, count, duration_ms
 from dovemq.cli.interruption import ended_by_signals, set_by_interruption
 from dovemq.cli.output import fields, print_result, print_table, time_text
 from dovemq.cli.pipeline_options import add_spark, local_directory, pipeline_job, spark_plan
@@ -48,20 +38,17 @@ def add(kinds: Commands) -> None:
     text = "directory of a trace, or a URI that Spark can read"
     parser.add_argument("traces", metavar="TRACES", help=text)
     text = "directory of figures, state and checkpoint, from which a monitor continues"
-    add_option(parser, "--out", "DIR", text, local_directory, required=True)
-    text = "wait for rows that later files may bring"
-    add_option(parser, "--late", "TIME", text, duration_ms, "60s")
+    parser.option("--out", "DIR", text, local_directory, required=True)
+    parser.option("--late", "TIME", "wait for rows that later files may bring", duration_ms, "60s")
     text = "time after which a message that was not received is lost"
-    add_option(parser, "--horizon", "TIME", text, duration_ms, "15m")
-    text = "most remembered messages of a queue"
-    add_option(parser, "--messages-max", "N", text, count, 1_000_000)
-    add_option(parser, "--files-max", "N", "most files of a batch", count, 8)
-    when = parser.add_mutually_exclusive_group()
+    parser.option("--horizon", "TIME", text, duration_ms, "15m")
+    parser.option("--messages-max", "N", "most remembered messages of a queue", count, 1_000_000)
+    parser.option("--files-max", "N", "most files of a batch", count, 8)
+    when = parser.exclusive()
     text = "interval of looking for new files, until Ctrl-C"
-    add_option(when, "--every", "TIME", text, duration_ms, "10s")
-    add_switch(when, "--available-now", "read the files that exist, and end")
-    text = "send the figures to the admin API of the server after each batch"
-    add_switch(parser, "--publish", text)
+    when.option("--every", "TIME", text, duration_ms, "10s")
+    when.switch("--available-now", "read the files that exist, and end")
+    parser.switch("--publish", "send the figures to the admin API of the server after each batch")
     add_spark(parser)
     add_target(parser)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from dovemq.cli.command import add_choice, add_option, add_repeated, check_directory, pair
+from dovemq.cli.command import CommandParser, check_directory, pair
 from dovemq.cli.interruption import Interruption, ended_soon
 from dovemq.cli.modelling import modelling
 from dovemq.pipeline.engines import ENGINES
@@ -59,23 +59,23 @@ def directory_or_temporary(directory: Path | None, prefix: str) -> Iterator[Path
         yield Path(made)
 
 
-def add_engine(parser: argparse.ArgumentParser) -> None:
+def add_engine(parser: CommandParser) -> None:
     text = (
         "engine that reads the trace; auto: DuckDB for local traces of up to 20,000,000 rows, "
         "else Spark"
     )
-    add_choice(parser, "--engine", ENGINES, text, "auto")
+    parser.choice("--engine", ENGINES, text, "auto")
 
 
-def add_spark(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Spark")
+def add_spark(parser: CommandParser) -> None:
+    group = parser.group("Spark")
     text = (
         "Spark master, such as local[2] or spark://host:7077, or sc://host:15002 for Spark Connect"
     )
-    add_option(group, "--master", "URL", text, default="local[*]")
+    group.option("--master", "URL", text, default="local[*]")
     text = "memory of this process on a local master, else of each executor"
-    add_option(group, "--memory", "SIZE", text, default="2g")
-    add_repeated(group, "--spark", "NAME=VALUE", "Spark setting", pair)
+    group.option("--memory", "SIZE", text, default="2g")
+    group.repeated("--spark", "NAME=VALUE", "Spark setting", pair)
 
 
 def spark_plan(

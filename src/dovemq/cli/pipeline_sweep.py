@@ -5,15 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import (
-    FAILED,
-    OK,
-    Commands,
-    WrongUse,
-    add_command,
-    existing_file,
-    read_text,
-)
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, existing_file, read_text
 from dovemq.cli.modelling import add_plot, read_toml, shown
 from dovemq.cli.output import print_result, print_table
 from dovemq.cli.pipeline_options import add_spark, pipeline_job

@@ -9,11 +9,7 @@ from dovemq.cli.command import (
     OK,
     Commands,
     WrongUse,
-    add_choice,
     add_command,
-    add_option,
-    add_repeated,
-    add_switch,
     existing_file,
     output_file,
     pair,
@@ -32,21 +28,20 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "plan", _run, summary, example)
     text = "planning file: topics, jobs, goal"
     parser.add_argument("file", type=existing_file, metavar="SPEC.toml", help=text)
-    goal = parser.add_mutually_exclusive_group()
-    text = "cost that may be added to the present consumers"
-    add_option(goal, "--budget", "COST", text, real)
-    add_option(goal, "--target", "SECONDS", "mean time of a job that the plan must meet", real)
+    goal = parser.exclusive()
+    goal.option("--budget", "COST", "cost that may be added to the present consumers", real)
+    goal.option("--target", "SECONDS", "mean time of a job that the plan must meet", real)
     text = "way to plan (default: that of the file, or greedy)"
-    add_choice(parser, "--method", ("greedy", "exact", "random"), text)
-    add_switch(parser, "--optimise-routes", "shares of routes are chosen as well")
+    parser.choice("--method", ("greedy", "exact", "random"), text)
+    parser.switch("--optimise-routes", "shares of routes are chosen as well")
     add_plot(parser, "picture of the steps")
     text = (
         "another value of a key of the file, or load=FACTOR for all arrival rates, for a "
         "second plan"
     )
-    add_repeated(parser, "--what-if", "KEY=VALUE", text, pair)
+    parser.repeated("--what-if", "KEY=VALUE", text, pair)
     text = "copy of the planning file with the planned consumers and shares of routes"
-    add_option(parser, "--out", "FILE", text, output_file)
+    parser.option("--out", "FILE", text, output_file)
 
 
 def _run(args: argparse.Namespace) -> int:

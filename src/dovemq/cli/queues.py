@@ -6,14 +6,12 @@ from typing import Any, Final
 
 from dovemq.cli.command import (
     FAILED,
+    CommandParser,
     Commands,
     WrongUse,
     add_group,
-    add_option,
     add_queue,
-    add_repeated,
     add_server_command,
-    add_switch,
     pair,
 )
 from dovemq.cli.moves import add_moves
@@ -41,13 +39,13 @@ def add(commands: Commands) -> None:
 def _add_list_and_create(actions: Commands) -> None:
     example = "dovemq queue list --prefix jobs"
     parser = add_server_command(actions, "list", _list, "list queues with their counts", example)
-    add_option(parser, "--prefix", "TEXT", "start of the names to list", default="")
+    parser.option("--prefix", "TEXT", "start of the names to list", default="")
     summary = "create a queue; a name that ends in .fifo makes a FIFO queue"
     example = "dovemq queue create jobs VisibilityTimeout=60"
     parser = add_server_command(actions, "create", _create, summary, example)
     parser.add_argument("name", metavar="NAME", help="name of the new queue")
     _add_attributes(parser, "*")
-    add_repeated(parser, "--tag", "KEY=VALUE", "tag of the queue", pair)
+    parser.repeated("--tag", "KEY=VALUE", "tag of the queue", pair)
 
 
 def _add_show_and_changes(actions: Commands) -> None:
@@ -63,10 +61,10 @@ def _add_show_and_changes(actions: Commands) -> None:
             _add_attributes(parser, "+")
         if name == "tag":
             parser.add_argument("tags", nargs="*", type=pair, metavar="KEY=VALUE", help="new tag")
-            add_repeated(parser, "--remove", "KEY", "key of a tag to remove")
+            parser.repeated("--remove", "KEY", "key of a tag to remove")
 
 
-def _add_attributes(parser: argparse.ArgumentParser, nargs: str) -> None:
+def _add_attributes(parser: CommandParser, nargs: str) -> None:
     text = "queue attribute, such as VisibilityTimeout=60"
     parser.add_argument("attributes", nargs=nargs, type=pair, metavar="ATTRIBUTE=VALUE", help=text)
 
@@ -78,7 +76,7 @@ def _add_removals(actions: Commands) -> None:
     ):
         parser = add_server_command(actions, name, run, summary, f"dovemq queue {name} jobs --yes")
         add_queue(parser)
-        add_switch(parser, "--yes", "do not ask; required where there is no terminal")
+        parser.switch("--yes", "do not ask; required where there is no terminal")
 
 
 def _list(args: argparse.Namespace) -> int:

@@ -7,17 +7,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import (
-    FAILED,
-    OK,
-    Commands,
-    WrongUse,
-    add_command,
-    add_option,
-    add_switch,
-    count,
-    number,
-)
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, count, number
 from dovemq.cli.interruption import START_OVER
 from dovemq.cli.output import print_records, print_result, working
 from dovemq.cli.pipeline_options import pipeline_job
@@ -43,10 +33,10 @@ def add(commands: Commands) -> None:
     text = "id of a figure, such as vma-fig11 or elastic-fig4; 'list' lists them, 'all' is all"
     parser.add_argument("ids", nargs="+", metavar="ID", help=text)
     text = "fewer replications and shorter runs; more verdicts are 'too short to tell'"
-    add_switch(parser, "--quick", text)
-    add_option(parser, "--out", "DIR", "directory for data, plots and verdicts", Path)
-    add_option(parser, "--seed", "N", "seed of the simulations", number, 0)
-    add_option(parser, "--workers", "N", "processes for the simulations", count, 1)
+    parser.switch("--quick", text)
+    parser.option("--out", "DIR", "directory for data, plots and verdicts", Path)
+    parser.option("--seed", "N", "seed of the simulations", number, 0)
+    parser.option("--workers", "N", "processes for the simulations", count, 1)
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import add_option
+from dovemq.cli.command import Options
 from dovemq.cli.interruption import START_OVER, Interruption
 from dovemq.cli.modelling import real
 from dovemq.cli.output import working
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _BAR_CHARACTERS: Final = 30
 
 
-def add_keeping(parser: argparse._ActionsContainer, default: str) -> None:
+def add_keeping(parser: Options, default: str) -> None:
     text = f"directory of the results; a sweep that was stopped continues from it ({default})"
-    add_option(parser, "--out", "DIR", text, local_directory)
+    parser.option("--out", "DIR", text, local_directory)
     text = "seconds between two writes of finished replications"
-    add_option(parser, "--keep-seconds", "S", text, real, 10.0)
+    parser.option("--keep-seconds", "S", text, real, 10.0)
 
 
 def swept(

@@ -5,10 +5,11 @@ import getpass
 import sys
 from typing import Any, Final
 
-from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_group, add_server_command, number
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_group, add_server_command
 from dovemq.cli.credentials import add_account_argument, add_delivery, add_keys, make_key
 from dovemq.cli.output import Columns, print_pairs, print_records, print_result, time_text
 from dovemq.cli.target import ask_admin
+from dovemq.cli.values import number
 from dovemq.client import AdminClient
 from dovemq.core.accounts import Role
 

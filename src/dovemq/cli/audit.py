@@ -3,9 +3,10 @@
 import argparse
 from typing import Any, Final
 
-from dovemq.cli.command import Commands, WrongUse, add_server_command, count, number
+from dovemq.cli.command import Commands, WrongUse, add_server_command
 from dovemq.cli.output import Columns, json_text, print_records, print_result
 from dovemq.cli.target import ask_admin
+from dovemq.cli.values import count, number
 from dovemq.client import AdminClient
 
 LAST: Final = 50

@@ -9,17 +9,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
-from dovemq.cli.command import (
-    FAILED,
-    OK,
-    Commands,
-    WrongUse,
-    add_command,
-    add_server_command,
-    existing_file,
-)
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, add_server_command
 from dovemq.cli.output import Progress, print_result, size_text
 from dovemq.cli.target import ask_admin, find_target, resolved_settings
+from dovemq.cli.values import existing_file
 from dovemq.client import AdminClient
 from dovemq.core.errors import DoveError
 from dovemq.system.private_files import new_private_file

@@ -17,15 +17,11 @@ from dovemq.cli.command import (
     WrongUse,
     add_command,
     add_group,
-    count,
-    existing_file,
-    number,
-    output_file,
-    pair,
 )
 from dovemq.cli.cpn_reports import invariants, listed, print_report, report_document, space_facts
 from dovemq.cli.modelling import modelling, toml_value
 from dovemq.cli.output import pair_lines, print_pairs, print_result, working
+from dovemq.cli.values import count, existing_file, number, output_file, pair
 from dovemq.core.errors import DoveError
 
 if TYPE_CHECKING:

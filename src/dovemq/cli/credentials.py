@@ -12,17 +12,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from dovemq.cli.command import (
-    OK,
-    CommandParser,
-    Commands,
-    WrongUse,
-    add_server_command,
-    duration_ms,
-)
+from dovemq.cli.command import OK, CommandParser, Commands, WrongUse, add_server_command
 from dovemq.cli.env import exports
 from dovemq.cli.output import Progress, json_text, pair_lines, time_text
 from dovemq.cli.target import Target, find_target
+from dovemq.cli.values import duration_ms
 from dovemq.client import AdminClient
 from dovemq.core.errors import DoveError
 

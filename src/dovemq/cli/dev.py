@@ -4,10 +4,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, add_group, count
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, add_group
 from dovemq.cli.interruption import ended_by_signals
 from dovemq.cli.output import pair_lines, print_result
 from dovemq.cli.pipeline_options import directory_or_temporary, pipeline_job
+from dovemq.cli.values import count
 
 
 def add(commands: Commands) -> None:

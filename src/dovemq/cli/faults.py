@@ -8,20 +8,12 @@ from typing import TYPE_CHECKING
 
 import uvloop
 
-from dovemq.cli.command import (
-    Commands,
-    WrongUse,
-    add_command,
-    add_group,
-    add_target,
-    existing_file,
-    new_directory,
-    output_file,
-)
+from dovemq.cli.command import Commands, WrongUse, add_command, add_group, add_target
 from dovemq.cli.load_check import add_rules, chosen_rules
 from dovemq.cli.load_options import add_options, plan_of
 from dovemq.cli.load_run import document, exit_code, print_figures, stop_on_interrupt
 from dovemq.cli.output import Progress, print_pairs, print_result
+from dovemq.cli.values import existing_file, new_directory, output_file
 from dovemq.configuration import read_toml
 from dovemq.core.access import AccessKey
 from dovemq.system.key_file import key_path, read_key

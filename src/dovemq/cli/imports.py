@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from dovemq.cli.command import FAILED, Commands, add_server_command, existing_file, read_text
+from dovemq.cli.command import FAILED, Commands, add_server_command, read_text
 from dovemq.cli.elasticmq import read_elasticmq
 from dovemq.cli.output import Progress, print_result
 from dovemq.cli.target import find_target
+from dovemq.cli.values import existing_file
 from dovemq.client import Refused
 from dovemq.sqs.declared import DeclaredQueue, write_declared
 from dovemq.sqs.declaring import DeclarationResult, declare

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from dovemq.cli.command import FAILED, OK, CommandParser, Commands, add_command, count, number
+from dovemq.cli.command import FAILED, OK, CommandParser, Commands, add_command
 from dovemq.cli.modelling import modelling
 from dovemq.cli.output import Progress, print_pairs, print_result
+from dovemq.cli.values import count, number
 
 if TYPE_CHECKING:
     from dovemq.load.checker import Rules

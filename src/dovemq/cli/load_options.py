@@ -6,9 +6,10 @@ Each option is stored under the name of the plan's field that it sets.
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from dovemq.cli.command import CommandParser, WrongUse, count, new_directory, number, pair
+from dovemq.cli.command import CommandParser, WrongUse
 from dovemq.cli.modelling import modelling
 from dovemq.cli.target import find_target
+from dovemq.cli.values import count, new_directory, number, pair
 from dovemq.system.clock import SystemClock
 
 if TYPE_CHECKING:

@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import uvloop
 
-from dovemq.cli.command import (
-    FAILED,
-    INTERRUPTED,
-    OK,
-    Commands,
-    WrongUse,
-    add_command,
-    add_target,
-    location,
-)
+from dovemq.cli.command import FAILED, INTERRUPTED, OK, Commands, WrongUse, add_command, add_target
 from dovemq.cli.load_check import (
     add_rules,
     chosen_rules,
@@ -28,6 +19,7 @@ from dovemq.cli.load_check import (
 )
 from dovemq.cli.load_options import add_options, plan_of
 from dovemq.cli.output import Progress, fields, print_pairs, print_result, print_table
+from dovemq.cli.values import location
 from dovemq.core.locations import Location
 from dovemq.system.collector import calm_collector
 from dovemq.system.extras import extra_missing

@@ -7,19 +7,10 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from dovemq.cli.command import (
-    FAILED,
-    OK,
-    Commands,
-    WrongUse,
-    add_queue,
-    add_server_command,
-    count,
-    number,
-    pair,
-)
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_queue, add_server_command
 from dovemq.cli.output import Columns, Progress, print_records, print_result, time_text
 from dovemq.cli.target import ask_admin, ask_sqs, find_target
+from dovemq.cli.values import count, number, pair
 from dovemq.client import SqsClient
 from dovemq.client.batching import batches
 from dovemq.core import limits

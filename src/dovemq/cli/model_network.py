@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import FAILED, OK, Commands, add_command, existing_file, number
+from dovemq.cli.command import FAILED, OK, Commands, add_command
 from dovemq.cli.modelling import (
     APPROXIMATIONS,
     finite,
@@ -15,6 +15,7 @@ from dovemq.cli.modelling import (
     shown,
 )
 from dovemq.cli.output import print_result, working
+from dovemq.cli.values import existing_file, number
 
 if TYPE_CHECKING:
     from dovemq.models.analytic import NetworkMeasures

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, count, number
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command
 from dovemq.cli.modelling import (
     add_source,
     add_sweep,
@@ -25,6 +25,7 @@ from dovemq.cli.modelling import (
 )
 from dovemq.cli.modelling import number as as_number
 from dovemq.cli.output import fields, print_pairs, print_result, working
+from dovemq.cli.values import count, number
 
 if TYPE_CHECKING:
     from dovemq.models.analytic import VmaMeasures

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import CommandParser, WrongUse, output_file, read_text
+from dovemq.cli.command import CommandParser, WrongUse, read_text
 from dovemq.cli.output import print_pairs, print_table
+from dovemq.cli.values import output_file
 from dovemq.models.errors import ModelError
 from dovemq.models.grids import spaced
 from dovemq.system.extras import extra_missing

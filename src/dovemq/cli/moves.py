@@ -4,9 +4,10 @@ import argparse
 import asyncio
 from typing import Final
 
-from dovemq.cli.command import FAILED, OK, Commands, add_queue, add_server_command, count
+from dovemq.cli.command import FAILED, OK, Commands, add_queue, add_server_command
 from dovemq.cli.output import Columns, Progress, print_records, print_result
 from dovemq.cli.target import ask_sqs, find_target
+from dovemq.cli.values import count
 from dovemq.client import SqsClient
 from dovemq.sqs.shapes import MoveTask
 

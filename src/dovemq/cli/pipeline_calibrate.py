@@ -6,10 +6,11 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import FAILED, OK, Commands, add_command, output_file
+from dovemq.cli.command import FAILED, OK, Commands, add_command
 from dovemq.cli.modelling import finite, real, shown
 from dovemq.cli.output import fields, print_records, print_result, print_table, working
 from dovemq.cli.pipeline_options import add_engine, add_spark, pipeline_job, spark_plan
+from dovemq.cli.values import output_file
 
 if TYPE_CHECKING:
     from dovemq.models.calibration import DistributionFit, Drift

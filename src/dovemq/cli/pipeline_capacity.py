@@ -6,21 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.capacity_reports import as_dict, draw, print_report
-from dovemq.cli.command import (
-    FAILED,
-    OK,
-    CommandParser,
-    Commands,
-    WrongUse,
-    add_command,
-    existing_file,
-    number,
-)
+from dovemq.cli.command import FAILED, OK, CommandParser, Commands, WrongUse, add_command
 from dovemq.cli.interruption import Interruption
 from dovemq.cli.modelling import add_plot, axis, flags_of, read_toml, real, topic_rates
 from dovemq.cli.output import print_result
 from dovemq.cli.pipeline_options import add_spark, directory_or_temporary, pipeline_job
 from dovemq.cli.sweeping import add_keeping, swept
+from dovemq.cli.values import existing_file, number
 
 if TYPE_CHECKING:
     from dovemq.models.planning.capacity import Candidate, Judged, LatencyTarget

@@ -5,7 +5,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, duration_ms
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command
 from dovemq.cli.modelling import shown
 from dovemq.cli.output import fields, print_pairs, print_result, print_table, time_text, working
 from dovemq.cli.pipeline_options import (
@@ -15,6 +15,7 @@ from dovemq.cli.pipeline_options import (
     pipeline_job,
     spark_plan,
 )
+from dovemq.cli.values import duration_ms
 from dovemq.pipeline.engines import engine_for
 from dovemq.pipeline.places import local_path
 

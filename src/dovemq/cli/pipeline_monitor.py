@@ -6,11 +6,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import OK, Commands, WrongUse, add_command, add_target, count, duration_ms
+from dovemq.cli.command import OK, Commands, WrongUse, add_command, add_target
 from dovemq.cli.interruption import ended_by_signals, set_by_interruption
 from dovemq.cli.output import fields, print_result, print_table, time_text
 from dovemq.cli.pipeline_options import add_spark, local_directory, pipeline_job, spark_plan
 from dovemq.cli.target import Target, find_target
+from dovemq.cli.values import count, duration_ms
 from dovemq.client.errors import ClientError, Refused
 from dovemq.pipeline.places import local_path
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from dovemq.cli.command import CommandParser, check_directory, pair
+from dovemq.cli.command import CommandParser
 from dovemq.cli.interruption import Interruption, ended_soon
 from dovemq.cli.modelling import modelling
+from dovemq.cli.values import check_directory, pair
 from dovemq.pipeline.engines import ENGINES
 from dovemq.pipeline.places import local_path
 

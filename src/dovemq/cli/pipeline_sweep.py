@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, existing_file, read_text
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, read_text
 from dovemq.cli.modelling import add_plot, read_toml, shown
 from dovemq.cli.output import print_result, print_table
 from dovemq.cli.pipeline_options import add_spark, pipeline_job
 from dovemq.cli.sweeping import add_keeping, swept
+from dovemq.cli.values import existing_file
 
 if TYPE_CHECKING:
     from dovemq.experiments.figure import Panel

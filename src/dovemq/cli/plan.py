@@ -4,19 +4,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dovemq.cli.command import (
-    FAILED,
-    OK,
-    Commands,
-    WrongUse,
-    add_command,
-    existing_file,
-    output_file,
-    pair,
-)
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command
 from dovemq.cli.model_network import print_report, report_of
 from dovemq.cli.modelling import add_plot, modelling, read_toml, real, shown, toml_value
 from dovemq.cli.output import fields, print_records, print_result
+from dovemq.cli.values import existing_file, output_file, pair
 
 if TYPE_CHECKING:
     from dovemq.models.planning import Planned, PlanSpec

@@ -12,11 +12,11 @@ from dovemq.cli.command import (
     add_group,
     add_queue,
     add_server_command,
-    pair,
 )
 from dovemq.cli.moves import add_moves
 from dovemq.cli.output import Columns, print_pairs, print_records, print_result, time_text
 from dovemq.cli.target import ask_admin, ask_sqs
+from dovemq.cli.values import pair
 from dovemq.client import SqsClient
 from dovemq.core import limits
 

@@ -7,10 +7,11 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, count, number
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command
 from dovemq.cli.interruption import START_OVER
 from dovemq.cli.output import print_records, print_result, working
 from dovemq.cli.pipeline_options import pipeline_job
+from dovemq.cli.values import count, number
 
 if TYPE_CHECKING:
     from dovemq.experiments.figure import Figure

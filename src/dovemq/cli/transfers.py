@@ -20,11 +20,10 @@ from dovemq.cli.command import (
     OptionGroup,
     WrongUse,
     add_command,
-    count,
-    queue,
 )
 from dovemq.cli.output import Progress, print_result
 from dovemq.cli.target import Target, find_target
+from dovemq.cli.values import count, queue
 from dovemq.client import SqsClient
 from dovemq.client.copying import CopySummary, QueueCopier
 from dovemq.client.delivering import QueueSide

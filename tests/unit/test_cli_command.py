@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dovemq.cli.command import output_file
+from dovemq.cli.values import output_file
 
 
 def test_an_output_file_may_be_new_or_replaced(tmp_path: Path) -> None:

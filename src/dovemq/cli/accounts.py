@@ -5,20 +5,11 @@ import getpass
 import sys
 from typing import Any, Final
 
-from dovemq.cli.command import (
-    FAILED,
-    OK,
-    Commands,
-    WrongUse,
-    add_group,
-    add_option,
-    add_server_command,
-    add_switch,
-    number,
-)
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_group, add_server_command
 from dovemq.cli.credentials import add_account_argument, add_delivery, add_keys, make_key
-from dovemq.cli.output import print_json, print_pairs, print_result, print_table, time_text
+from dovemq.cli.output import Columns, print_pairs, print_records, print_result, time_text
 from dovemq.cli.target import ask_admin
+from dovemq.cli.values import number
 from dovemq.client import AdminClient
 from dovemq.core.accounts import Role
 
@@ -35,13 +26,8 @@ Document = dict[str, Any]
 
 
 def add(commands: Commands) -> None:
-    parser = add_group(
-        commands,
-        "account",
-        "accounts, their access keys, roles and quotas",
-        "dovemq account add billing --env",
-    )
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    summary = "accounts, their access keys, roles and quotas"
+    actions = add_group(commands, "account", summary, "dovemq account add billing --env")
     _add_add_and_set(actions)
     add_keys(actions)
     _add_others(actions)
@@ -53,19 +39,19 @@ def _add_add_and_set(actions: Commands) -> None:
     example = "dovemq account add billing --queues-max 10 --output billing.key"
     parser = add_server_command(actions, "add", _add, summary, example)
     parser.add_argument("name", metavar="NAME", help="name of the new account")
-    add_option(parser, "--number", "DIGITS", "twelve digits (default: a free number)")
+    parser.option("--number", "DIGITS", "twelve digits (default: a free number)")
     parser.add_argument("--role", choices=_ROLES, help="role in the admin API (default: none)")
     for name, what in _QUOTAS.items():
-        add_option(parser, _flag(name), "N", f"quota: {what} (default: no limit)", number)
+        parser.option(_flag(name), "N", f"quota: {what} (default: no limit)", number)
     add_delivery(parser)
     summary = "change the name, role or quotas of an account"
     example = "dovemq account set billing --role viewer --bytes-max none"
     parser = add_server_command(actions, "set", _set, summary, example)
     add_account_argument(parser)
-    add_option(parser, "--name", "NAME", "new name")
+    parser.option("--name", "NAME", "new name")
     parser.add_argument("--role", choices=(*_ROLES, NONE), help="role in the admin API")
     for name, what in _QUOTAS.items():
-        add_option(parser, _flag(name), "N", f"quota: {what}, or {NONE}", _quota)
+        parser.option(_flag(name), "N", f"quota: {what}, or {NONE}", _quota)
 
 
 def _add_others(actions: Commands) -> None:
@@ -73,8 +59,8 @@ def _add_others(actions: Commands) -> None:
     add_server_command(actions, "list", _list, summary, "dovemq account list")
     for name, run, summary in (
         ("show", _show, "show an account with its keys"),
-        ("disable", _disable, "disable an account, or one of its keys"),
-        ("enable", _enable, "enable a disabled account, or one of its keys"),
+        ("disable", _switch, "disable an account, or one of its keys"),
+        ("enable", _switch, "enable a disabled account, or one of its keys"),
         ("remove", _remove, "remove an account that owns no queue, or one of its keys"),
         ("password", _password, "set the login password, read from terminal or standard input"),
     ):
@@ -84,6 +70,8 @@ def _add_others(actions: Commands) -> None:
         if name in ("disable", "enable", "remove"):
             text = "access key (default: the whole account)"
             parser.add_argument("key_id", nargs="?", metavar="KEY_ID", help=text)
+        if run is _switch:
+            parser.set_defaults(enabled=name == "enable")
 
 
 def _add_may(actions: Commands) -> None:
@@ -94,8 +82,8 @@ def _add_may(actions: Commands) -> None:
     parser.add_argument("action", metavar="ACTION", help="SQS operation, such as SendMessage")
     text = "NAME (of this account), ACCOUNT/NAME, URL or ARN"
     parser.add_argument("queue", metavar="QUEUE", help=text)
-    add_option(parser, "--address", "IP", "address of the supposed client")
-    add_switch(parser, "--secure", "suppose that the client uses TLS")
+    parser.option("--address", "IP", "address of the supposed client")
+    parser.switch("--secure", "suppose that the client uses TLS")
 
 
 def _flag(quota: str) -> str:
@@ -126,65 +114,51 @@ def _add(args: argparse.Namespace) -> int:
 
 def _list(args: argparse.Namespace) -> int:
     accounts = ask_admin(args, lambda client: client.accounts())
-    if args.json:
-        print_json({"accounts": accounts})
-        return OK
-    print_table(
-        ("NUMBER", "NAME", "ROLE", "STATE", "KEYS", "QUOTAS"),
-        [
-            (
-                each["number"],
-                each["name"],
-                each["role"] or "-",
-                _state(each),
-                len(each["credentials"]),
-                _quotas_text(each["quotas"]),
-            )
-            for each in accounts
-        ],
-    )
-    return OK
+    columns: Columns = {
+        "NUMBER": "number",
+        "NAME": "name",
+        "ROLE": "role",
+        "STATE": _state,
+        "KEYS": lambda each: len(each["credentials"]),
+        "QUOTAS": _quotas_text,
+    }
+    return print_result(args, {"accounts": accounts}, lambda: print_records(accounts, columns))
 
 
 def _show(args: argparse.Namespace) -> int:
     account = ask_admin(args, lambda client: client.account(args.holder))
-    if args.json:
-        print_json(account)
-        return OK
+    return print_result(args, account, lambda: _print_account(account))
+
+
+def _print_account(account: Document) -> None:
     print_pairs(
         [
             ("number", account["number"]),
             ("name", account["name"]),
             ("role", account["role"] or NONE),
             ("state", _state(account)),
-            ("quotas", _quotas_text(account["quotas"])),
+            ("quotas", _quotas_text(account)),
             ("password", "set" if account["has_password"] else NONE),
             ("created", time_text(account["created_ms"])),
         ]
     )
     if account["credentials"]:
         print()
-        print_table(
-            ("KEY", "STATE", "CREATED", "EXPIRES"),
-            [
-                (
-                    each["key_id"],
-                    _state(each),
-                    time_text(each["created_ms"]),
-                    time_text(each["expires_ms"]),
-                )
-                for each in account["credentials"]
-            ],
-        )
-    return OK
+        columns: Columns = {
+            "KEY": "key_id",
+            "STATE": _state,
+            "CREATED": lambda each: time_text(each["created_ms"]),
+            "EXPIRES": lambda each: time_text(each["expires_ms"]),
+        }
+        print_records(account["credentials"], columns)
 
 
 def _state(document: Document) -> str:
     return "enabled" if document["enabled"] else "disabled"
 
 
-def _quotas_text(quotas: Document) -> str:
-    given = [f"{name}={most}" for name, most in quotas.items() if most is not None]
+def _quotas_text(account: Document) -> str:
+    given = [f"{name}={most}" for name, most in account["quotas"].items() if most is not None]
     return " ".join(given) or NONE
 
 
@@ -202,16 +176,8 @@ def _set(args: argparse.Namespace) -> int:
     return print_result(args, changed, f"{changed['number']} changed")
 
 
-def _disable(args: argparse.Namespace) -> int:
-    return _switch(args, enabled=False)
-
-
-def _enable(args: argparse.Namespace) -> int:
-    return _switch(args, enabled=True)
-
-
-def _switch(args: argparse.Namespace, *, enabled: bool) -> int:
-    changes = {"enabled": enabled}
+def _switch(args: argparse.Namespace) -> int:
+    changes = {"enabled": args.enabled}
 
     async def switch(client: AdminClient) -> Document:
         if args.key_id:
@@ -256,5 +222,4 @@ def _may(args: argparse.Namespace) -> int:
     if answer["statement"]:
         lines.append(f"by statement {answer['statement']}")
     lines += [f"  {step}" for step in answer["steps"]]
-    print_result(args, answer, "\n".join(lines))
-    return OK if answer["allowed"] else FAILED
+    return print_result(args, answer, "\n".join(lines), OK if answer["allowed"] else FAILED)

@@ -3,9 +3,10 @@
 import argparse
 from typing import Any, Final
 
-from dovemq.cli.command import OK, Commands, WrongUse, add_option, add_server_command, count, number
-from dovemq.cli.output import json_text, print_json, print_table
+from dovemq.cli.command import Commands, WrongUse, add_server_command
+from dovemq.cli.output import Columns, json_text, print_records, print_result
 from dovemq.cli.target import ask_admin
+from dovemq.cli.values import count, number
 from dovemq.client import AdminClient
 
 LAST: Final = 50
@@ -19,35 +20,26 @@ Document = dict[str, Any]
 def add(commands: Commands) -> None:
     summary = "list changes of accounts and queues, and denied attempts"
     parser = add_server_command(commands, "audit", _run, summary, "dovemq audit --last 20")
-    add_option(parser, "--last", "N", "number of newest entries", count, LAST)
+    parser.option("--last", "N", "number of newest entries", count, LAST)
     text = "sequence of an entry, to list all entries after it"
-    add_option(parser, "--after", "SEQUENCE", text, number)
+    parser.option("--after", "SEQUENCE", text, number)
 
 
 def _run(args: argparse.Namespace) -> int:
     if args.last > _PAGE:
         raise WrongUse(f"--last is at most {_PAGE}; --after lists everything")
     entries = ask_admin(args, lambda client: _entries(client, args.last, args.after))
-    if args.json:
-        print_json({"entries": entries})
-        return OK
-    print_table(
-        ("SEQUENCE", "TIME", "ACCOUNT", "PEER", "ACTION", "TARGET", "OUTCOME", "DETAILS"),
-        [
-            (
-                each["sequence"],
-                each["ts"],
-                each["account"] or "-",
-                each["peer"] or "-",
-                each["action"],
-                each["target"] or "-",
-                each["outcome"],
-                json_text(each["details"])[:_DETAILS_SHOWN] if each["details"] else "",
-            )
-            for each in entries
-        ],
-    )
-    return OK
+    columns: Columns = {
+        "SEQUENCE": "sequence",
+        "TIME": "ts",
+        "ACCOUNT": "account",
+        "PEER": "peer",
+        "ACTION": "action",
+        "TARGET": "target",
+        "OUTCOME": "outcome",
+        "DETAILS": lambda each: each["details"] and json_text(each["details"])[:_DETAILS_SHOWN],
+    }
+    return print_result(args, {"entries": entries}, lambda: print_records(entries, columns))
 
 
 async def _entries(client: AdminClient, last: int, after: int | None) -> list[Document]:

@@ -3,22 +3,16 @@
 import argparse
 import asyncio
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
-from dovemq.cli.command import (
-    FAILED,
-    OK,
-    Commands,
-    WrongUse,
-    add_command,
-    add_target,
-    existing_file,
-)
-from dovemq.cli.output import Progress, print_json, size_text
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, add_server_command
+from dovemq.cli.output import Progress, print_result, size_text
 from dovemq.cli.target import ask_admin, find_target, resolved_settings
+from dovemq.cli.values import existing_file
 from dovemq.client import AdminClient
 from dovemq.core.errors import DoveError
 from dovemq.system.private_files import new_private_file
@@ -35,44 +29,26 @@ class BackupFailed(DoveError):
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "backup",
-        _backup,
-        "copy the store of a running server into a file",
-        "dovemq backup monday.dovemq",
-    )
+    summary = "copy the store of a running server into a file"
+    example = "dovemq backup monday.dovemq"
+    parser = add_server_command(commands, "backup", _backup, summary, example)
     parser.add_argument("file", type=Path, metavar="FILE", help="path of the new file")
-    add_target(parser)
-    parser = add_command(
-        commands,
-        "verify",
-        _verify,
-        "check every message of a running server; exit code 1 if one is damaged",
-        "dovemq verify",
-    )
-    add_target(parser)
-    parser = add_command(
-        commands,
-        "restore",
-        _restore,
-        "fill an empty data directory from a backup, while no server runs on it",
-        "dovemq restore monday.dovemq --data ./data",
-    )
+    summary = "check every message of a running server; exit code 1 if one is damaged"
+    add_server_command(commands, "verify", _verify, summary, "dovemq verify")
+    summary = "fill an empty data directory from a backup, while no server runs on it"
+    example = "dovemq restore monday.dovemq --data ./data"
+    parser = add_command(commands, "restore", _restore, summary, example)
     parser.add_argument("file", type=existing_file, metavar="FILE", help="path of the backup")
-    parser.add_argument("--data", metavar="DIR", help="data directory, empty or missing")
-    parser.add_argument("--config", metavar="FILE", help="settings file of the server")
+    parser.option("--data", "DIR", "data directory, empty or missing")
+    parser.option("--config", "FILE", "settings file of the server")
 
 
 def _backup(args: argparse.Namespace) -> int:
     if args.file.exists():
         raise WrongUse(f"{args.file} exists; name another file")
     size = asyncio.run(_fetch(args))
-    if args.json:
-        print_json({"file": str(args.file), "bytes": size})
-    else:
-        print(f"{args.file}: {size_text(size)}")
-    return OK
+    document = {"file": str(args.file), "bytes": size}
+    return print_result(args, document, f"{args.file}: {size_text(size)}")
 
 
 async def _fetch(args: argparse.Namespace) -> int:
@@ -101,13 +77,16 @@ async def _stream(client: AdminClient, stream: BinaryIO) -> int:
 def _verify(args: argparse.Namespace) -> int:
     report = ask_admin(args, lambda client: client.verify())
     findings = report["findings"]
-    if args.json:
-        print_json(report)
-    else:
-        for finding in findings:
-            print(finding, file=sys.stderr)
-        print(f"{len(findings)} findings" if findings else "nothing is damaged")
-    return FAILED if findings else OK
+    text = f"{len(findings)} findings" if findings else "nothing is damaged"
+    return print_result(
+        args, report, lambda: _print_findings(findings, text), FAILED if findings else OK
+    )
+
+
+def _print_findings(findings: Iterable[str], text: str) -> None:
+    for finding in findings:
+        print(finding, file=sys.stderr)
+    print(text)
 
 
 def _restore(args: argparse.Namespace) -> int:
@@ -115,13 +94,10 @@ def _restore(args: argparse.Namespace) -> int:
 
     directory = resolved_settings(args).settings.data
     found = asyncio.run(_fill(args.file, directory))
-    if args.json:
-        print_json({"data": str(directory), **msgspec.to_builtins(found)})
-        return FAILED if found.damaged_count else OK
-    for line in damage_lines(found):
-        print(line, file=sys.stderr)
-    print(f"{directory}: {found.messages} messages, {found.damaged_count} of them damaged")
-    return FAILED if found.damaged_count else OK
+    document = {"data": str(directory), **msgspec.to_builtins(found)}
+    text = f"{directory}: {found.messages} messages, {found.damaged_count} of them damaged"
+    code = FAILED if found.damaged_count else OK
+    return print_result(args, document, lambda: _print_findings(damage_lines(found), text), code)
 
 
 async def _fill(backup: Path, directory: Path) -> "Verification":

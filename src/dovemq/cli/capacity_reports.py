@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dovemq.cli.modelling import plain, shown
-from dovemq.cli.output import print_table
+from dovemq.cli.modelling import shown
+from dovemq.cli.output import fields, print_table
 
 if TYPE_CHECKING:
     from dovemq.experiments.heat_maps import HeatMap
@@ -23,7 +23,7 @@ def as_dict(
     names = ("arrival_rate", "service_rate", "arrival_scv", "service_scv", "partition_rate")
     return {
         "method": method,
-        "queue": plain({name: getattr(queue, name) for name in names}),
+        "queue": fields(queue, *names),
         "target_s": target.latency,
         "level": target.level,
         "cheapest": [
@@ -36,13 +36,12 @@ def as_dict(
 def _row(each: "Judged") -> dict[str, Any]:
     """`met` is null where the target lies in the interval."""
     queue = each.candidate.queue
-    figures = {"latency_s": each.latency, "low_s": each.low, "high_s": each.high}
     return {
-        "partitions": queue.partitions,
-        "consumers": queue.consumers,
+        **fields(queue, "partitions", "consumers", "stable"),
         "cost": each.candidate.cost,
-        "stable": queue.stable,
-        **plain(figures),
+        "latency_s": each.latency,
+        "low_s": each.low,
+        "high_s": each.high,
         "met": each.met,
     }
 

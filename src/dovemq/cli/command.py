@@ -2,15 +2,13 @@
 
 import argparse
 import difflib
-import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeAlias
 
-from dovemq.core import limits
+from dovemq.cli.values import queue
 from dovemq.core.errors import DoveError
-from dovemq.core.locations import Location, LocationInvalid, parse_location
 
 OK: Final = 0
 FAILED: Final = 1
@@ -22,13 +20,7 @@ EXIT_CODES: Final = {
     WRONG_USE: "The command line, a setting or an input file is wrong; nothing was done.",
     INTERRUPTED: "Ctrl-C ended the command. Other signals give 128 plus their number.",
 }
-
-_UNITS_MS: Final = {
-    "s": limits.SECOND_MS,
-    "m": limits.MINUTE_MS,
-    "h": limits.HOUR_MS,
-    "d": limits.DAY_MS,
-}
+FILE_BYTES_MAX: Final = 1 << 20
 
 Run = Callable[[argparse.Namespace], int]
 Commands: TypeAlias = "argparse._SubParsersAction[CommandParser]"
@@ -51,11 +43,83 @@ class Interrupted(KeyboardInterrupt):
         return 128 + self.number
 
 
-class CommandParser(argparse.ArgumentParser):
+class Options(argparse._ActionsContainer):
+    """Short forms for the declaration of options, in a parser or in a group of its options.
+
+    A help text ends with the default, if there is one.
+    """
+
+    def option(
+        self,
+        flag: str,
+        metavar: str,
+        help: str,
+        type: Callable[[str], object] = str,
+        default: object = None,
+        **more: Any,
+    ) -> None:
+        """Add an option with a value.
+
+        A default that is a text is converted by `type`, as if it were given on the command line.
+        `more` goes to `add_argument`.
+        """
+        text = f"{help}{_default_text(default)}"
+        self.add_argument(flag, metavar=metavar, type=type, default=default, help=text, **more)
+
+    def choice(
+        self, flag: str, choices: Sequence[str], help: str, default: str | None = None
+    ) -> None:
+        """Add an option whose value is one of `choices`."""
+        text = f"{help}{_default_text(default)}"
+        self.add_argument(flag, choices=choices, default=default, help=text)
+
+    def repeated(
+        self,
+        flag: str,
+        metavar: str,
+        help: str,
+        type: Callable[[str], object] = str,
+        **more: Any,
+    ) -> None:
+        """Add an option whose values are collected in a list."""
+        text = f"{help}; may be repeated"
+        self.add_argument(
+            flag, metavar=metavar, type=type, action="append", default=[], help=text, **more
+        )
+
+    def switch(self, flag: str, help: str) -> None:
+        self.add_argument(flag, action="store_true", help=help)
+
+
+def _default_text(default: object) -> str:
+    if isinstance(default, float):
+        return f" (default: {default:g})"
+    return " (default: %(default)s)" if default or default == 0 else ""
+
+
+class OptionGroup(Options, argparse._ArgumentGroup):
+    """Options under a title of their own in the help."""
+
+
+class ExclusiveOptions(Options, argparse._MutuallyExclusiveGroup):
+    """Options of which at most one may be given."""
+
+
+class CommandParser(Options, argparse.ArgumentParser):
     """The parser of the program and of each command.
 
     Mistakes are answered with the usage of the command and the nearest word.
     """
+
+    def group(self, title: str, description: str | None = None) -> OptionGroup:
+        made = OptionGroup(self, title, description)
+        self._action_groups.append(made)
+        return made
+
+    def exclusive(self) -> ExclusiveOptions:
+        made = ExclusiveOptions(self)
+        self._mutually_exclusive_groups.append(made)
+        return made
 
     def parse_command(self, argv: Sequence[str] | None) -> argparse.Namespace:
         """Parse the arguments of the program. Unknown ones are reported by their own command."""
@@ -89,8 +153,7 @@ def _nearest(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def add_group(commands: Commands, name: str, summary: str, example: str) -> CommandParser:
-    """Add a command that has commands of its own."""
+def add_parser(commands: Commands, name: str, summary: str, example: str) -> CommandParser:
     return commands.add_parser(
         name,
         help=summary,
@@ -101,11 +164,19 @@ def add_group(commands: Commands, name: str, summary: str, example: str) -> Comm
     )
 
 
+def add_group(
+    commands: Commands, name: str, summary: str, example: str, metavar: str = "ACTION"
+) -> Commands:
+    """Add a command that has commands of its own, and return the place for them."""
+    parser = add_parser(commands, name, summary, example)
+    return parser.add_subparsers(metavar=metavar, required=True)
+
+
 def add_command(
     commands: Commands, name: str, run: Run, summary: str, example: str
 ) -> CommandParser:
-    parser = add_group(commands, name, summary, example)
-    add_switch(parser, "--json", "print one JSON document")
+    parser = add_parser(commands, name, summary, example)
+    parser.switch("--json", "print one JSON document")
     parser.set_defaults(run=run, parser=parser)
     return parser
 
@@ -119,131 +190,32 @@ def add_server_command(
     return parser
 
 
-def add_target(parser: argparse.ArgumentParser) -> None:
+def add_target(parser: CommandParser) -> None:
     """Add the options that choose a server and an access key."""
-    group = parser.add_argument_group(
+    group = parser.group(
         "server", "Default: AWS_ENDPOINT_URL_SQS and the AWS keys, else the local server."
     )
-    add_option(group, "--endpoint-url", "URL", "SQS endpoint of the server")
-    add_option(group, "--admin-url", "URL", "admin API (default: the next port)")
-    add_option(group, "--data", "DIR", "data directory of a server on this machine")
-    add_option(group, "--port", "N", "port of a server on this machine")
-    add_option(group, "--profile", "NAME", "profile with the access key in ~/.aws")
-    add_option(group, "--region", "NAME", "region for signatures")
-    add_option(group, "--ca-bundle", "FILE", "trusted certificates for https (AWS_CA_BUNDLE)")
+    group.option("--endpoint-url", "URL", "SQS endpoint of the server")
+    group.option("--admin-url", "URL", "admin API (default: the next port)")
+    group.option("--data", "DIR", "data directory of a server on this machine")
+    group.option("--port", "N", "port of a server on this machine")
+    group.option("--profile", "NAME", "profile with the access key in ~/.aws")
+    group.option("--region", "NAME", "region for signatures")
+    group.option("--ca-bundle", "FILE", "trusted certificates for https (AWS_CA_BUNDLE)")
 
 
-def add_queue(parser: argparse.ArgumentParser, help: str = "queue") -> None:
+def add_queue(parser: CommandParser, help: str = "queue") -> None:
     text = f"{help}: NAME, ACCOUNT/NAME or URL"
     parser.add_argument("queue", type=queue, metavar="QUEUE", help=text)
 
 
-def add_option(
-    parser: argparse._ActionsContainer,
-    flag: str,
-    metavar: str,
-    help: str,
-    type: Callable[[str], object] = str,
-    default: object = None,
-) -> None:
-    """Add an option with a value. The help text ends with the default, if there is one."""
-    text = f"{help} (default: %(default)s)" if default or default == 0 else help
-    parser.add_argument(flag, metavar=metavar, type=type, default=default, help=text)
-
-
-def add_repeated(
-    parser: argparse.ArgumentParser,
-    flag: str,
-    metavar: str,
-    help: str,
-    type: Callable[[str], object] = str,
-) -> None:
-    """Add an option whose values are collected in a list."""
-    text = f"{help}; may be repeated"
-    parser.add_argument(flag, metavar=metavar, type=type, action="append", default=[], help=text)
-
-
-def add_switch(parser: argparse.ArgumentParser, flag: str, help: str) -> None:
-    parser.add_argument(flag, action="store_true", help=help)
-
-
-def queue(text: str) -> str:
-    """A queue as NAME, ACCOUNT/NAME or URL."""
-    parts = text.partition("://")[2].split("/")[1:] if "://" in text else text.split("/")
-    if not all(parts) or not 1 <= len(parts) <= 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME, ACCOUNT/NAME or URL of a queue")
-    return text
-
-
-def count(text: str) -> int:
-    """A whole number of at least one."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return int(text)
-
-
-def number(text: str) -> int:
-    """A whole number of at least zero."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
-    return int(text)
-
-
-def duration_ms(text: str) -> int:
-    """Milliseconds of a duration such as `90d`, `24h`, `30m` or `45s`."""
-    amount, unit = text[:-1], text[-1:]
-    if not (amount.isascii() and amount.isdecimal()) or unit not in _UNITS_MS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 90d, 24h, 30m or 45s")
-    return int(amount) * _UNITS_MS[unit]
-
-
-def pair(text: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not sign or not name:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
-    return name, value
-
-
-def existing_file(text: str) -> Path:
-    path = Path(text)
-    if not path.is_file():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a file")
-    return path
-
-
-def output_file(text: str) -> Path:
-    """A path that a command can write to, checked before the work starts.
-
-    The directory must exist and be writable. A file that exists may be replaced.
-    """
-    path = Path(text)
-    folder = path.parent
-    if path.is_dir():
-        found = f"{text!r} is a directory; name a file in it"
-    elif not folder.is_dir():
-        found = f"{text!r} cannot be written: there is no directory {str(folder)!r}; create it"
-    elif not os.access(path if path.exists() else folder, os.W_OK):
-        found = f"{text!r} cannot be written: permission denied; name another place"
-    else:
-        return path
-    raise argparse.ArgumentTypeError(found)
-
-
-def check_directory(path: Path) -> None:
-    """Checks that a directory can be written to, or created below one that can."""
-    existing = path.absolute()
-    while not existing.exists():
-        existing = existing.parent
-    if not existing.is_dir():
-        raise argparse.ArgumentTypeError(f"'{existing}' is not a directory; name another place")
-    if not os.access(existing, os.W_OK):
-        raise argparse.ArgumentTypeError(
-            f"'{path}' cannot be written: permission denied; name another place"
-        )
-
-
-def location(text: str) -> Location:
+def read_text(path: Path) -> str:
+    """The text of a file of at most `FILE_BYTES_MAX` bytes."""
     try:
-        return parse_location(text)
-    except LocationInvalid as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+        with path.open("rb") as stream:
+            data = stream.read(FILE_BYTES_MAX + 1)
+        if len(data) > FILE_BYTES_MAX:
+            raise WrongUse(f"{path}: longer than {FILE_BYTES_MAX} bytes")
+        return data.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongUse(f"{path}: cannot be read: {error}") from None

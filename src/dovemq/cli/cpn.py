@@ -4,33 +4,31 @@ import argparse
 import contextlib
 import importlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dovemq.cli.command import (
     FAILED,
     OK,
+    CommandParser,
     Commands,
+    Run,
     WrongUse,
     add_command,
     add_group,
-    count,
-    existing_file,
-    number,
-    output_file,
-    pair,
 )
-from dovemq.cli.cpn_reports import invariants, listed, print_report, space_facts
-from dovemq.cli.modelling import modelling
-from dovemq.cli.output import pair_lines, print_result, working
+from dovemq.cli.cpn_reports import invariants, listed, print_report, report_document, space_facts
+from dovemq.cli.modelling import modelling, toml_value
+from dovemq.cli.output import pair_lines, print_pairs, print_result, working
+from dovemq.cli.values import count, existing_file, number, output_file, pair
 from dovemq.core.errors import DoveError
 
 if TYPE_CHECKING:
     from dovemq.models.petri import CheckedNet, Monitor, Net
 
 
-SEED: Final = "seed of the random numbers (default: %(default)s)"
+_SEED: Final = "seed of the random numbers"
 
 
 class RunFailed(DoveError):
@@ -38,109 +36,72 @@ class RunFailed(DoveError):
 
 
 def add(commands: Commands) -> None:
-    parser = add_group(
-        commands,
-        "cpn",
-        "check, run, explore and draw coloured Petri nets",
-        "dovemq cpn simulate net.json --until 1000 --replications 20",
-    )
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
-    _add_check(actions)
+    summary = "check, run, explore and draw coloured Petri nets"
+    example = "dovemq cpn simulate net.json --until 1000 --replications 20"
+    actions = add_group(commands, "cpn", summary, example)
+    _add_net(actions, "check", _check, "check colours, variables, guards and arcs of a net", "")
     _add_simulate(actions)
     _add_statespace(actions)
     _add_draw(actions)
 
 
-def _option(
-    parser: argparse.ArgumentParser,
-    flag: str,
-    kind: Callable[[str], object],
-    metavar: str,
-    summary: str,
-    default: object = None,
-) -> None:
-    """Adds an option with a value; a list as its default lets it be repeated."""
-    repeated = isinstance(default, list)
-    parser.add_argument(
-        flag,
-        type=kind,
-        metavar=metavar,
-        default=default,
-        action="append" if repeated else "store",
-        help=f"{summary}; may be repeated" if repeated else summary,
-    )
-
-
-def _add_net(
-    actions: Commands, name: str, run: Callable[[argparse.Namespace], int], summary: str, more: str
-) -> argparse.ArgumentParser:
+def _add_net(actions: Commands, name: str, run: Run, summary: str, more: str) -> CommandParser:
     parser = add_command(actions, name, run, summary, f"dovemq cpn {name} net.json{more}")
-    parser.add_argument(
-        "net",
-        type=existing_file,
-        metavar="NET",
-        help="path of the net file: .json, or .pnml for a P/T net",
-    )
-    _option(parser, "--set", pair, "NAME=VALUE", "new value of a constant of the net", [])
+    text = "path of the net file: .json, or .pnml for a P/T net"
+    parser.add_argument("net", type=existing_file, metavar="NET", help=text)
+    parser.repeated("--set", "NAME=VALUE", "new value of a constant of the net", pair)
     return parser
-
-
-def _add_check(actions: Commands) -> None:
-    _add_net(actions, "check", _check, "check colours, variables, guards and arcs of a net", "")
 
 
 def _add_simulate(actions: Commands) -> None:
     summary = "run a net and report the figures of its monitors"
     parser = _add_net(actions, "simulate", _simulate, summary, " --until 100")
-    _option(parser, "--until", float, "T", "model time at which a run ends")
-    _option(parser, "--steps", count, "N", "firings after which a run ends")
-    _option(parser, "--warmup", float, "T", "model time at the start that is not measured", 0.0)
-    _option(parser, "--replications", count, "N", "number of runs (default: %(default)s)", 1)
-    _option(parser, "--seed", number, "N", SEED, 0)
-    confidence = "confidence of the intervals (default: %(default)s)"
-    _option(parser, "--confidence", float, "P", confidence, 0.95)
-    collect = "value to collect at each firing, from the binding and now"
-    _option(parser, "--collect", pair, "TRANSITION=EXPR", collect, [])
-    level = "value of the marking to average over time, e.g. \"size('Queue')\""
-    _option(parser, "--level", str, "EXPR", level, [])
-    _option(parser, "--stop", str, "EXPR", "condition that ends a run")
-    player = "path of an HTML page that replays the first firings"
-    _option(parser, "--player", output_file, "FILE", player)
-    steps = "number of firings in the HTML page (default: %(default)s)"
-    _option(parser, "--player-steps", count, "N", steps, 500)
+    add = parser.option
+    add("--until", "T", "model time at which a run ends", float)
+    add("--steps", "N", "firings after which a run ends", count)
+    add("--warmup", "T", "model time at the start that is not measured", float, 0.0)
+    add("--replications", "N", "number of runs", count, 1)
+    add("--seed", "N", _SEED, number, 0)
+    add("--confidence", "P", "confidence of the intervals", float, 0.95)
+    text = "value to collect at each firing, from the binding and now"
+    parser.repeated("--collect", "TRANSITION=EXPR", text, pair)
+    text = "value of the marking to average over time, e.g. \"size('Queue')\""
+    parser.repeated("--level", "EXPR", text)
+    add("--stop", "EXPR", "condition that ends a run")
+    add("--player", "FILE", "path of an HTML page that replays the first firings", output_file)
+    add("--player-steps", "N", "number of firings in the HTML page", count, 500)
 
 
 def _add_statespace(actions: Commands) -> None:
     summary = "explore the markings that a net can reach"
     parser = _add_net(actions, "statespace", _statespace, summary, "")
-    markings = "number of markings at which the search stops (default: %(default)s)"
-    _option(parser, "--markings-max", count, "N", markings, 1_000_000)
-    tokens = "number of tokens of one place at which the search stops (default: %(default)s)"
-    _option(parser, "--tokens-max", count, "N", tokens, 10_000)
-    parser.add_argument(
-        "--invariants", action="store_true", help="add place and transition invariants"
-    )
+    text = "number of markings at which the search stops"
+    parser.option("--markings-max", "N", text, count, 1_000_000)
+    text = "number of tokens of one place at which the search stops"
+    parser.option("--tokens-max", "N", text, count, 10_000)
+    parser.switch("--invariants", "add place and transition invariants")
 
 
 def _add_draw(actions: Commands) -> None:
     parser = _add_net(actions, "draw", _draw, "draw each page of a net as SVG", " --out drawings")
-    _option(parser, "--out", Path, "DIR", "directory of the drawings", Path())
-    _option(parser, "--page", str, "NAME", "name of the only page to draw")
-    _option(parser, "--after", number, "N", "number of firings before the drawing", 0)
-    _option(parser, "--seed", number, "N", SEED, 0)
+    parser.option("--out", "DIR", "directory of the drawings", Path, ".")
+    parser.option("--page", "NAME", "name of the only page to draw")
+    parser.option("--after", "N", "number of firings before the drawing", number, 0)
+    parser.option("--seed", "N", _SEED, number, 0)
 
 
 @contextlib.contextmanager
 def _command_errors() -> Iterator[None]:
-    from dovemq.models.petri import NetFailed, NetTooLarge
+    from dovemq.models.petri import NetError, NetInvalid
 
-    with modelling():
-        try:
-            yield
-        except (NetFailed, NetTooLarge) as error:
-            raise RunFailed(str(error)) from error
-        except ValueError as error:
-            raise WrongUse(str(error)) from error
+    try:
+        yield
+    except NetInvalid as error:
+        raise WrongUse(str(error)) from error
+    except NetError as error:
+        raise RunFailed(str(error)) from error
+    except ValueError as error:
+        raise WrongUse(str(error)) from error
 
 
 def _read(args: argparse.Namespace) -> "Net":
@@ -148,16 +109,7 @@ def _read(args: argparse.Namespace) -> "Net":
 
     text = args.net.read_text(encoding="utf-8")
     net = (read_pnml if args.net.suffix == ".pnml" else read_net)(text, args.net.name)
-    return net.with_constants(**{name: _value(text) for name, text in args.set})
-
-
-def _value(text: str) -> int | float | bool | str:
-    if text in ("true", "false"):
-        return text == "true"
-    for kind in (int, float):
-        with contextlib.suppress(ValueError):
-            return kind(text)
-    return text
+    return net.with_constants(**{name: toml_value(text) for name, text in args.set})
 
 
 def _check(args: argparse.Namespace) -> int:
@@ -166,9 +118,8 @@ def _check(args: argparse.Namespace) -> int:
     try:
         net = checked(_read(args))
     except NetError as error:
-        problem = {"net": args.net.name, "valid": False, "problem": str(error)}
-        print_result(args, problem, str(error))
-        return FAILED
+        document = {"net": args.net.name, "valid": False, "problem": str(error)}
+        return print_result(args, document, str(error), FAILED)
     found = {
         "net": net.name,
         "valid": True,
@@ -179,8 +130,8 @@ def _check(args: argparse.Namespace) -> int:
         "transitions": len(net.transitions),
         "colours": len(net.net.colours),
     }
-    lines = pair_lines((key, value) for key, value in found.items() if key != "valid")
-    return print_result(args, found, "\n".join(lines))
+    pairs = [(key, value) for key, value in found.items() if key != "valid"]
+    return print_result(args, found, "\n".join(pair_lines(pairs)))
 
 
 def _simulate(args: argparse.Namespace) -> int:
@@ -188,9 +139,10 @@ def _simulate(args: argparse.Namespace) -> int:
 
     if args.until is None and args.steps is None and args.stop is None:
         raise WrongUse("a run needs an end: --until, --steps or --stop")
-    with _command_errors():
-        if args.replications > 1:
+    if args.replications > 1:
+        with modelling():
             importlib.import_module("scipy.special")
+    with _command_errors():
         net = checked(_read(args))
         laboratory = Laboratory(net, _monitors(net, args))
         done = [0]
@@ -210,8 +162,7 @@ def _simulate(args: argparse.Namespace) -> int:
         if args.player is not None:
             recording = record(net, steps=args.player_steps, seed=f"{args.seed}/0")
             args.player.write_text(player_html(recording), encoding="utf-8")
-    print_report(report, as_json=args.json)
-    return OK
+    return print_result(args, report_document(report), lambda: print_report(report))
 
 
 def _monitors(net: "CheckedNet", args: argparse.Namespace) -> "list[Monitor]":
@@ -244,7 +195,6 @@ def _statespace(args: argparse.Namespace) -> int:
     from dovemq.models.petri import Limits, checked, state_space
 
     with _command_errors():
-        importlib.import_module("scipy.sparse.csgraph")
         net = checked(_read(args))
         search = _Search()
         limits = Limits(args.markings_max, args.tokens_max)
@@ -256,9 +206,9 @@ def _statespace(args: argparse.Namespace) -> int:
         found = space_facts(space)
         if args.invariants:
             found |= invariants(net)
-    lines = pair_lines((key.replace("_", " "), listed(value)) for key, value in found.items())
-    print_result(args, found, "\n".join(lines))
-    return OK if space.complete else FAILED
+    pairs = ((key.replace("_", " "), listed(value)) for key, value in found.items())
+    code = OK if space.complete else FAILED
+    return print_result(args, found, lambda: print_pairs(pairs), code)
 
 
 def _make_directory(path: Path) -> None:
@@ -285,7 +235,9 @@ def _draw(args: argparse.Namespace) -> int:
         }
         if not args.page and len(net.net.pages) > 1:
             drawn["hierarchy"] = hierarchy_svg(net.net)
+    written = []
     for name, svg in drawn.items():
-        (args.out / f"{name}.svg").write_text(svg, encoding="utf-8")
-    written = [str(args.out / f"{name}.svg") for name in drawn]
+        path = args.out / f"{name}.svg"
+        path.write_text(svg, encoding="utf-8")
+        written.append(str(path))
     return print_result(args, {"net": net.name, "files": written}, "\n".join(written))

@@ -3,8 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.modelling import finite
-from dovemq.cli.output import print_json, print_pairs, print_table
+from dovemq.cli.output import fields, print_pairs, print_table
 
 if TYPE_CHECKING:
     from dovemq.models.petri import CheckedNet, NetReport, StateSpace
@@ -12,26 +11,26 @@ if TYPE_CHECKING:
 LISTED_MAX: Final = 20
 
 
-def print_report(report: "NetReport", *, as_json: bool) -> None:
-    ends = [run.ending for run in report.runs]
-    if as_json:
-        numbers = ("mean", "half_width", "least", "most")
-        figures = [
-            {"monitor": each.monitor, "kind": each.kind, "replications": each.interval.samples}
-            | {name: finite(getattr(each.interval, name)) for name in numbers}
-            for each in report.summaries
-        ]
-        runs = [{"reason": end.reason, "steps": end.steps, "time": end.now} for end in ends]
-        print_json(
+def report_document(report: "NetReport") -> dict[str, Any]:
+    return {
+        **fields(report, "net", "confidence"),
+        "firings": report.steps,
+        "runs": [
+            {**fields(run.ending, "reason", "steps"), "time": run.ending.now} for run in report.runs
+        ],
+        "figures": [
             {
-                "net": report.net,
-                "confidence": report.confidence,
-                "firings": report.steps,
-                "runs": runs,
-                "figures": figures,
+                **fields(each, "monitor", "kind"),
+                "replications": each.interval.samples,
+                **fields(each.interval, "mean", "half_width", "least", "most"),
             }
-        )
-        return
+            for each in report.summaries
+        ],
+    }
+
+
+def print_report(report: "NetReport") -> None:
+    ends = [run.ending for run in report.runs]
     reasons = ", ".join(sorted({end.reason for end in ends}))
     print_pairs(
         (

@@ -12,18 +12,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from dovemq.cli.command import (
-    OK,
-    Commands,
-    WrongUse,
-    add_option,
-    add_server_command,
-    add_switch,
-    duration_ms,
-)
+from dovemq.cli.command import OK, CommandParser, Commands, WrongUse, add_server_command
 from dovemq.cli.env import exports
 from dovemq.cli.output import Progress, json_text, pair_lines, time_text
 from dovemq.cli.target import Target, find_target
+from dovemq.cli.values import duration_ms
 from dovemq.client import AdminClient
 from dovemq.core.errors import DoveError
 
@@ -50,7 +43,7 @@ def add_keys(actions: Commands) -> None:
     parser = add_server_command(actions, "key", _key, summary, example)
     add_account_argument(parser)
     text = "lifetime, such as 90d or 12h (default: unlimited)"
-    add_option(parser, "--expires", "TIME", text, duration_ms)
+    parser.option("--expires", "TIME", text, duration_ms)
     add_delivery(parser)
     summary = "make a new key in place of an old one, which stays valid for a while"
     example = "dovemq account rotate billing --grace 24h"
@@ -58,20 +51,19 @@ def add_keys(actions: Commands) -> None:
     add_account_argument(parser)
     text = "key to replace, needed if there are several"
     parser.add_argument("key_id", nargs="?", metavar="KEY_ID", help=text)
-    text = "time for which the old key stays valid"
-    add_option(parser, "--grace", "TIME", text, duration_ms, GRACE)
+    parser.option("--grace", "TIME", "time for which the old key stays valid", duration_ms, GRACE)
     add_delivery(parser)
 
 
-def add_account_argument(parser: argparse.ArgumentParser) -> None:
+def add_account_argument(parser: CommandParser) -> None:
     # The name `account` is taken by a setting.
     parser.add_argument("holder", metavar="ACCOUNT", help="number or name of the account")
 
 
-def add_delivery(parser: argparse.ArgumentParser) -> None:
+def add_delivery(parser: CommandParser) -> None:
     """Add the options for the output of a new secret."""
-    add_switch(parser, "--env", "print export lines, as `dovemq env` does")
-    add_option(parser, "--output", "FILE", "new file for the key (mode 0600)", Path)
+    parser.switch("--env", "print export lines, as `dovemq env` does")
+    parser.option("--output", "FILE", "new file for the key (mode 0600)", Path)
 
 
 def make_key(args: argparse.Namespace, make: Make) -> int:

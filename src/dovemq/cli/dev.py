@@ -1,64 +1,31 @@
 """`dovemq dev …`: programs that developers run beside the service."""
 
 import argparse
-import contextlib
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
-from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, add_group, count
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, add_group
 from dovemq.cli.interruption import ended_by_signals
-from dovemq.cli.output import print_json, print_pairs
-from dovemq.cli.pipeline_options import pipeline_job
+from dovemq.cli.output import pair_lines, print_result
+from dovemq.cli.pipeline_options import directory_or_temporary, pipeline_job
+from dovemq.cli.values import count
 
 
 def add(commands: Commands) -> None:
-    parser = add_group(
-        commands,
-        "dev",
-        "start programs that developers need beside the service",
-        "dovemq dev spark up",
-    )
-    kinds = parser.add_subparsers(metavar="KIND", required=True)
-    spark = add_group(kinds, "spark", "a Spark cluster on this machine", "dovemq dev spark up")
-    _add_spark_up(spark.add_subparsers(metavar="ACTION", required=True))
+    summary = "start programs that developers need beside the service"
+    example = "dovemq dev spark up"
+    kinds = add_group(commands, "dev", summary, example, "KIND")
+    _add_spark_up(add_group(kinds, "spark", "a Spark cluster on this machine", example))
 
 
 def _add_spark_up(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "up",
-        _spark_up,
-        "run a Spark cluster until Ctrl-C or SIGTERM; every user of this machine can use it",
-        "dovemq dev spark up --workers 2",
-    )
-    parser.add_argument(
-        "--workers",
-        type=count,
-        default=2,
-        metavar="N",
-        help="number of workers (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--cores",
-        type=count,
-        default=1,
-        metavar="N",
-        help="cores of each worker (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--worker-memory",
-        default="2g",
-        metavar="SIZE",
-        help="memory of each worker for executors (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--directory",
-        type=Path,
-        metavar="DIR",
-        help="directory of logs and work files (default: a temporary one, removed at the end)",
-    )
+    summary = "run a Spark cluster until Ctrl-C or SIGTERM; every user of this machine can use it"
+    parser = add_command(actions, "up", _spark_up, summary, "dovemq dev spark up --workers 2")
+    parser.option("--workers", "N", "number of workers", count, 2)
+    parser.option("--cores", "N", "cores of each worker", count, 1)
+    parser.option("--worker-memory", "SIZE", "memory of each worker for executors", default="2g")
+    text = "directory of logs and work files (default: a temporary one, removed at the end)"
+    parser.option("--directory", "DIR", text, Path)
 
 
 def _spark_up(args: argparse.Namespace) -> int:
@@ -68,10 +35,10 @@ def _spark_up(args: argparse.Namespace) -> int:
     try:
         with (
             ended_by_signals(),
-            _place(args.directory) as place,
-            SparkCluster(place, args.workers, args.cores, args.worker_memory) as cluster,
+            directory_or_temporary(args.directory, "dovemq-dev-") as place,
+            SparkCluster(place.absolute(), args.workers, args.cores, args.worker_memory) as cluster,
         ):
-            _announce(args, cluster.master_url, cluster.page_url, place)
+            _announce(args, cluster.master_url, cluster.page_url, place.absolute())
             cluster.wait()
     except KeyboardInterrupt:
         return OK
@@ -81,20 +48,9 @@ def _spark_up(args: argparse.Namespace) -> int:
     return FAILED
 
 
-@contextlib.contextmanager
-def _place(directory: Path | None) -> Iterator[Path]:
-    if directory is not None:
-        yield directory.absolute()
-        return
-    with tempfile.TemporaryDirectory(prefix="dovemq-dev-", ignore_cleanup_errors=True) as made:
-        yield Path(made)
-
-
 def _announce(args: argparse.Namespace, master_url: str, page_url: str, place: Path) -> None:
-    if args.json:
-        document = {"master_url": master_url, "page_url": page_url, "directory": str(place)}
-        print_json({**document, "workers": args.workers})
-    else:
-        print_pairs([("master", master_url), ("page", page_url), ("directory", place)])
-        print(f"to run a job in another terminal:\n  dovemq pipeline … --master {master_url}")
+    document = {"master_url": master_url, "page_url": page_url, "directory": str(place)}
+    lines = pair_lines([("master", master_url), ("page", page_url), ("directory", place)])
+    hint = f"to run a job in another terminal:\n  dovemq pipeline … --master {master_url}"
+    print_result(args, {**document, "workers": args.workers}, "\n".join([*lines, hint]))
     sys.stdout.flush()

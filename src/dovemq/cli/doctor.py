@@ -8,8 +8,8 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-from dovemq.cli.command import FAILED, OK, Commands, add_option, add_server_command, add_switch
-from dovemq.cli.output import print_json, print_table
+from dovemq.cli.command import FAILED, OK, Commands, add_server_command
+from dovemq.cli.output import Columns, print_records, print_result, print_table
 from dovemq.cli.target import Target, find_target, resolved_settings
 from dovemq.client.errors import ClientError, Refused
 from dovemq.configuration import FILE_FLAG, Resolved
@@ -35,8 +35,8 @@ class Check(Struct, frozen=True):
 def add(commands: Commands) -> None:
     summary = "check the server, the access key and the optional packages"
     parser = add_server_command(commands, "doctor", _run, summary, "dovemq doctor --data ./data")
-    add_option(parser, FILE_FLAG, "FILE", "TOML file with settings (DOVEMQ_CONFIG)")
-    add_switch(parser, "--settings", "list all settings with value and source too")
+    parser.option(FILE_FLAG, "FILE", "TOML file with settings (DOVEMQ_CONFIG)")
+    parser.switch("--settings", "list all settings with value and source too")
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -44,22 +44,26 @@ def _run(args: argparse.Namespace) -> int:
     checks = [*asyncio.run(_checks(args)), *_extras()]
     broken = [check.name for check in checks if check.state == "broken"]
     settings = list(_settings(resolved)) if args.settings else []
-    if args.json:
-        listed = {"settings": settings} if args.settings else {}
-        print_json({"ok": not broken, "checks": checks, **listed})
-    else:
-        print(f"broken: {', '.join(broken)}" if broken else "ok: the server can be used")
+    listed = {"settings": settings} if args.settings else {}
+    document = {"ok": not broken, "checks": checks, **listed}
+    code = FAILED if broken else OK
+    return print_result(args, document, lambda: _print(checks, broken, settings), code)
+
+
+def _print(checks: list[Check], broken: list[str], settings: list[dict[str, Any]]) -> None:
+    print(f"broken: {', '.join(broken)}" if broken else "ok: the server can be used")
+    print()
+    print_table(
+        ("CHECK", "STATE", "FOUND"), [(each.name, each.state, each.found) for each in checks]
+    )
+    if settings:
         print()
-        print_table(
-            ("CHECK", "STATE", "FOUND"), [(each.name, each.state, each.found) for each in checks]
-        )
-        if args.settings:
-            print()
-            print_table(
-                ("SETTING", "VALUE", "SOURCE"),
-                [(each["name"], _shown(each["value"]), each["source"]) for each in settings],
-            )
-    return FAILED if broken else OK
+        columns: Columns = {
+            "SETTING": "name",
+            "VALUE": lambda each: _shown(each["value"]),
+            "SOURCE": "source",
+        }
+        print_records(settings, columns)
 
 
 def _settings(resolved: Resolved) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from dovemq.cli.command import OK, Commands, add_command, add_option
+from dovemq.cli.command import OK, Commands, add_command
 from dovemq.cli.output import json_text
 from dovemq.cli.target import CA_VARIABLE, local_server, resolved_settings
 from dovemq.client import ClientError, SqsClient
@@ -22,13 +22,13 @@ _UNSET: Final = ("AWS_SESSION_TOKEN", "AWS_PROFILE")
 def add(commands: Commands) -> None:
     summary = "print the export lines that point AWS clients at the local server"
     parser = add_command(commands, "env", _run, summary, 'eval "$(dovemq env)"')
-    add_option(parser, "--data", "DIR", "data directory of the server")
-    add_option(parser, "--port", "N", "port of the server")
-    add_option(parser, "--host", "ADDRESS", "address of the server")
-    add_option(parser, "--region", "NAME", "region of the server")
-    add_option(parser, "--config", "FILE", "settings file of the server")
-    add_option(parser, "--endpoint-url", "URL", "address of the server as its clients know it")
-    add_option(parser, "--ca-bundle", "FILE", "trusted certificates for https (AWS_CA_BUNDLE)")
+    parser.option("--data", "DIR", "data directory of the server")
+    parser.option("--port", "N", "port of the server")
+    parser.option("--host", "ADDRESS", "address of the server")
+    parser.option("--region", "NAME", "region of the server")
+    parser.option("--config", "FILE", "settings file of the server")
+    parser.option("--endpoint-url", "URL", "address of the server as its clients know it")
+    parser.option("--ca-bundle", "FILE", "trusted certificates for https (AWS_CA_BUNDLE)")
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -8,26 +8,14 @@ from typing import TYPE_CHECKING
 
 import uvloop
 
-from dovemq.cli.command import (
-    FAILED,
-    INTERRUPTED,
-    OK,
-    Commands,
-    WrongUse,
-    add_command,
-    add_group,
-    add_target,
-    existing_file,
-    output_file,
-)
-from dovemq.cli.load_check import add_rules, chosen_rules, missing_extra
+from dovemq.cli.command import Commands, WrongUse, add_command, add_group, add_target
+from dovemq.cli.load_check import add_rules, chosen_rules
 from dovemq.cli.load_options import add_options, plan_of
-from dovemq.cli.load_run import document, new_directory, print_result, stop_on_interrupt
-from dovemq.cli.output import Progress, print_json, print_pairs
-from dovemq.cli.target import find_target
+from dovemq.cli.load_run import document, exit_code, print_figures, stop_on_interrupt
+from dovemq.cli.output import Progress, print_pairs, print_result
+from dovemq.cli.values import existing_file, new_directory, output_file
 from dovemq.configuration import read_toml
 from dovemq.core.access import AccessKey
-from dovemq.system.clock import SystemClock
 from dovemq.system.key_file import key_path, read_key
 
 if TYPE_CHECKING:
@@ -39,50 +27,27 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    parser = add_group(
-        commands,
-        "faults",
-        "inject faults under load, and check that no message is lost",
-        "dovemq faults run storm.toml --messages 10000",
-    )
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
-    _add_run(actions)
+    summary = "inject faults under load, and check that no message is lost"
+    example = "dovemq faults run storm.toml --messages 10000"
+    _add_run(add_group(commands, "faults", summary, example))
 
 
 def _add_run(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "run",
-        _run,
-        "run a load under the faults of a file; takes the options of `load run` except --trace",
-        "dovemq faults run storm.toml --messages 10000 --send-batch 10 --log storm.log",
+    summary = (
+        "run a load under the faults of a file; takes the options of `load run` except --trace"
     )
-    parser.add_argument(
-        "spec", nargs="?", type=existing_file, metavar="SPEC", help="TOML file of the faults"
+    example = "dovemq faults run storm.toml --messages 10000 --send-batch 10 --log storm.log"
+    parser = add_command(actions, "run", _run, summary, example)
+    text = "TOML file of the faults"
+    parser.add_argument("spec", nargs="?", type=existing_file, metavar="SPEC", help=text)
+    parser.option("--log", "FILE", "new file for a log of the faults", _new_file)
+    text = "log of an earlier run, whose faults are repeated"
+    parser.option("--replay", "LOG", text, existing_file)
+    text = (
+        "new directory for data and log of the server; the run starts a server unless "
+        "--endpoint-url, --port or --data names one"
     )
-    parser.add_argument(
-        "--log", type=_new_file, metavar="FILE", help="new file for a log of the faults"
-    )
-    parser.add_argument(
-        "--replay",
-        type=existing_file,
-        metavar="LOG",
-        help="log of an earlier run, whose faults are repeated",
-    )
-    parser.add_argument(
-        "--server",
-        dest="place",
-        type=new_directory,
-        metavar="DIR",
-        help="new directory for data and log of the server; the run starts a server unless "
-        "--endpoint-url, --port or --data names one",
-    )
-    parser.add_argument(
-        "--journal",
-        type=new_directory,
-        metavar="DIR",
-        help="new directory of the journals, which are kept",
-    )
+    parser.option("--server", "DIR", text, new_directory, dest="place")
     add_options(parser)
     add_rules(parser)
     add_target(parser)
@@ -98,22 +63,11 @@ def _new_file(text: str) -> Path:
 def _run(args: argparse.Namespace) -> int:
     if (args.spec is None) == (args.replay is None):
         raise WrongUse("name either a file of faults or, with --replay, the log of an earlier run")
-    with missing_extra():
-        from dovemq.load.plan import PlanInvalid
-    try:
-        plan = plan_of(args, find_target(args), SystemClock())
-    except PlanInvalid as error:
-        raise WrongUse(str(error)) from None
+    plan = plan_of(args)
     outcome = uvloop.run(_ran(args, plan))
-    if args.json:
-        print_json({**document(plan, outcome.result), **_document(outcome)})
-    else:
-        print_result(outcome.result)
-        print()
-        print_pairs(_lines(outcome))
-    if outcome.failed:
-        return FAILED
-    return INTERRUPTED if outcome.result.interrupted else OK
+    found = {**document(plan, outcome.result), **_document(outcome)}
+    code = exit_code(failed=outcome.failed, interrupted=outcome.result.interrupted)
+    return print_result(args, found, lambda: _print(outcome), code)
 
 
 async def _ran(args: argparse.Namespace, plan: "LoadPlan") -> "FaultRunResult":
@@ -127,14 +81,9 @@ async def _ran(args: argparse.Namespace, plan: "LoadPlan") -> "FaultRunResult":
         if place is None:
             place = Path(ending.enter_context(tempfile.TemporaryDirectory())) / "server"
         log = ending.enter_context(FaultLog(heading, args.log))
-        stage = Stage(
-            place,
-            _key_of,
-            log,
-            plan.endpoint if _names_server(args) else None,
-            args.journal,
-            chosen_rules(args),
-        )
+        named = args.endpoint_url or args.data or args.port
+        endpoint = plan.endpoint if named else None
+        stage = Stage(place, _key_of, log, endpoint, args.journal, chosen_rules(args))
         stop, live = stop_on_interrupt(), Live()
         async with Progress(lambda: f"{live}; {log.fired.total()} faults"):
             return await run(heading.spec, courses, plan, stage, stop=stop, live=live)
@@ -152,10 +101,6 @@ def _courses(args: argparse.Namespace) -> tuple["FaultLogHeader", "Courses"]:
     return FaultLogHeader(spec, args.seed), Drawn(spec, args.seed)
 
 
-def _names_server(args: argparse.Namespace) -> bool:
-    return bool(args.endpoint_url or args.data or args.port)
-
-
 def _key_of(announced: "Announcement") -> AccessKey:
     return read_key(key_path(Path(announced.data)), announced.account)
 
@@ -170,11 +115,12 @@ def _document(outcome: "FaultRunResult") -> dict[str, object]:
     }
 
 
-def _lines(outcome: "FaultRunResult") -> list[tuple[str, object]]:
+def _print(outcome: "FaultRunResult") -> None:
+    print_figures(outcome.result)
+    print()
     fired = ", ".join(f"{count} {mishap}" for mishap, count in outcome.fired.items())
     lines: list[tuple[str, object]] = [("faults fired", fired or "none")]
     if outcome.starts:
         lines.append(("server starts", outcome.starts))
         lines.append(("store", "sound" if not outcome.findings else "damaged"))
-    lines += [("found", finding) for finding in outcome.findings]
-    return lines
+    print_pairs([*lines, *(("found", finding) for finding in outcome.findings)])

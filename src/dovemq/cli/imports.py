@@ -4,19 +4,17 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Final
 
-from dovemq.cli.command import FAILED, OK, Commands, add_server_command, add_switch, existing_file
-from dovemq.cli.elasticmq import Imported, read_elasticmq
-from dovemq.cli.output import Progress, print_json
+from msgspec import structs
+
+from dovemq.cli.command import FAILED, Commands, add_server_command, read_text
+from dovemq.cli.elasticmq import read_elasticmq
+from dovemq.cli.output import Progress, print_result
 from dovemq.cli.target import find_target
+from dovemq.cli.values import existing_file
 from dovemq.client import Refused
-from dovemq.settings import DeclarationInvalid
 from dovemq.sqs.declared import DeclaredQueue, write_declared
 from dovemq.sqs.declaring import DeclarationResult, declare
-
-FILE_BYTES_MAX: Final = 1 << 20
 
 
 def add(commands: Commands) -> None:
@@ -25,60 +23,29 @@ def add(commands: Commands) -> None:
     parser = add_server_command(commands, "import", _run, summary, example)
     text = "ElasticMQ configuration file (HOCON)"
     parser.add_argument("file", type=existing_file, metavar="FILE", help=text)
-    add_switch(parser, "--toml", "print a file for `dovemq serve --queues`; ask no server")
-    add_switch(parser, "--skip-unsupported", "ignore the keys that DoveMQ does not support")
+    parser.switch("--toml", "print a file for `dovemq serve --queues`; ask no server")
+    parser.switch("--skip-unsupported", "ignore the keys that DoveMQ does not support")
 
 
 def _run(args: argparse.Namespace) -> int:
-    imported = read_elasticmq(_read(args.file), str(args.file))
+    imported = read_elasticmq(read_text(args.file), str(args.file))
     for place in imported.unsupported:
         print(f"dovemq: {args.file}: {place}: not supported", file=sys.stderr)
     if imported.unsupported and not args.skip_unsupported:
         print("dovemq: nothing was done; --skip-unsupported ignores these keys", file=sys.stderr)
         return FAILED
     if args.toml:
-        return _print_toml(args, imported)
+        text = write_declared(imported.queues)
+        document = {"toml": text, "unsupported": imported.unsupported}
+        return print_result(args, document, lambda: print(text, end=""))
     outcome = asyncio.run(_declare(args, imported.queues))
-    if args.json:
-        print_json(_summary(outcome, imported))
-    else:
-        for what, names in (("created", outcome.created), ("changed", outcome.changed)):
-            for name in names:
-                print(f"{name} {what}")
-        print(f"{len(outcome.unchanged)} queues unchanged")
-    return OK
-
-
-def _print_toml(args: argparse.Namespace, imported: Imported) -> int:
-    text = write_declared(imported.queues)
-    if args.json:
-        print_json({"toml": text, "unsupported": imported.unsupported})
-    else:
-        print(text, end="")
-    return OK
-
-
-def _summary(outcome: DeclarationResult, imported: Imported) -> dict[str, list[str]]:
-    return {
-        "created": outcome.created,
-        "changed": outcome.changed,
-        "unchanged": outcome.unchanged,
-        "unsupported": imported.unsupported,
-    }
+    document = {**structs.asdict(outcome), "unsupported": imported.unsupported}
+    lines = [f"{name} created" for name in outcome.created]
+    lines += [f"{name} changed" for name in outcome.changed]
+    text = "\n".join([*lines, f"{len(outcome.unchanged)} queues unchanged"])
+    return print_result(args, document, text)
 
 
 async def _declare(args: argparse.Namespace, queues: Sequence[DeclaredQueue]) -> DeclarationResult:
     async with find_target(args).sqs() as client, Progress(lambda: "creating queues"):
         return await declare(queues, client, str(args.file), Refused)
-
-
-def _read(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(FILE_BYTES_MAX + 1)
-        text = data.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DeclarationInvalid(str(path), f"cannot be read: {error}") from None
-    if len(data) > FILE_BYTES_MAX:
-        raise DeclarationInvalid(str(path), f"longer than {FILE_BYTES_MAX} bytes")
-    return text

@@ -2,14 +2,16 @@
 
 import argparse
 import asyncio
-import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, count, number
-from dovemq.cli.output import Progress, print_json, print_pairs
-from dovemq.system.extras import extra_missing
+from msgspec import structs
+
+from dovemq.cli.command import FAILED, OK, CommandParser, Commands, add_command
+from dovemq.cli.modelling import modelling
+from dovemq.cli.output import Progress, print_pairs, print_result
+from dovemq.cli.values import count, number
 
 if TYPE_CHECKING:
     from dovemq.load.checker import Rules
@@ -19,58 +21,26 @@ FAULTS: Final = ("lost", "corrupted", "strange", "returned", "collided", "double
 
 
 def add(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "check",
-        _check,
-        "account for every message of a run from its journals",
-        "dovemq load check ./journals --allow collided",
-    )
-    parser.add_argument(
-        "journals",
-        nargs="+",
-        type=_place,
-        metavar="DIR",
-        help="directory of journals, or one journal",
-    )
+    summary = "account for every message of a run from its journals"
+    example = "dovemq load check ./journals --allow collided"
+    parser = add_command(actions, "check", _check, summary, example)
+    text = "directory of journals, or one journal"
+    parser.add_argument("journals", nargs="+", type=_place, metavar="DIR", help=text)
     add_rules(parser)
-    parser.add_argument(
-        "--rows-max",
-        type=count,
-        default=2_000_000,
-        metavar="N",
-        help="most rows in memory, at about 200 bytes each (default: %(default)s)",
-    )
+    text = "most rows in memory, at about 200 bytes each"
+    parser.option("--rows-max", "N", text, count, 2_000_000)
 
 
-def add_rules(parser: argparse.ArgumentParser) -> None:
+def add_rules(parser: CommandParser) -> None:
     """Adds the options that say what counts as a failure of the service."""
-    parser.add_argument(
-        "--in-order",
-        action="store_true",
-        help="require the order of each sender's messages also on standard queues",
-    )
-    parser.add_argument(
-        "--allow",
-        action="append",
-        default=[],
-        choices=FAULTS,
-        help="violation that is counted and does not fail the check; may be repeated",
-    )
-    parser.add_argument(
-        "--clock-skew",
-        type=number,
-        default=0,
-        metavar="MS",
-        help="largest difference between the clocks of clients (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--histories",
-        type=number,
-        default=10,
-        metavar="N",
-        help="messages of each violation to print with their history (default: %(default)s)",
-    )
+    text = "require the order of each sender's messages also on standard queues"
+    parser.switch("--in-order", text)
+    text = "violation that is counted and does not fail the check; may be repeated"
+    parser.add_argument("--allow", action="append", default=[], choices=FAULTS, help=text)
+    text = "largest difference between the clocks of clients"
+    parser.option("--clock-skew", "MS", text, number, 0)
+    text = "messages of each violation to print with their history"
+    parser.option("--histories", "N", text, number, 10)
 
 
 class _Reader:
@@ -95,21 +65,9 @@ def _place(text: str) -> Path:
 
 def _check(args: argparse.Namespace) -> int:
     report = asyncio.run(_checked(args))
-    if args.json:
-        print_json({**_as_dict(report), "failed": report.failed})
-    else:
-        print_pairs(report_lines(report))
-        print_culprits(report)
-    return FAILED if report.failed else OK
-
-
-@contextlib.contextmanager
-def missing_extra() -> Iterator[None]:
-    """Reports which extra to install if a module is missing."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise WrongUse(f"{error.name} is not installed; {extra_missing('models')}") from error
+    document = {**structs.asdict(report), "failed": report.failed}
+    code = FAILED if report.failed else OK
+    return print_result(args, document, lambda: _print_report(report), code)
 
 
 def chosen_rules(args: argparse.Namespace) -> "Rules":
@@ -124,7 +82,7 @@ def chosen_rules(args: argparse.Namespace) -> "Rules":
 
 
 async def _checked(args: argparse.Namespace) -> "CheckReport":
-    with missing_extra():
+    with modelling():
         # Imported here, because other commands need neither these modules nor the time to load
         # them.
         from dovemq.load import checker, reading
@@ -142,15 +100,10 @@ async def _checked(args: argparse.Namespace) -> "CheckReport":
             reader.stopped = True
 
 
-def _as_dict(report: "CheckReport") -> dict[str, object]:
-    return {name: getattr(report, name) for name in report.__struct_fields__}
-
-
-def report_lines(report: "CheckReport") -> Iterator[tuple[str, object]]:
-    yield from request_lines(report)
-    for name, rate in report.rates.items():
-        yield name.replace("_", " "), f"{rate:.6g}"
-    yield from fault_lines(report)
+def _print_report(report: "CheckReport") -> None:
+    rates = ((name.replace("_", " "), f"{rate:.6g}") for name, rate in report.rates.items())
+    print_pairs([*request_lines(report), *rates, *fault_lines(report)])
+    print_culprits(report)
 
 
 def request_lines(report: "CheckReport") -> Iterator[tuple[str, object]]:

@@ -5,35 +5,22 @@ import asyncio
 import importlib.util
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import uvloop
 
-from dovemq.cli.command import (
-    FAILED,
-    INTERRUPTED,
-    OK,
-    Commands,
-    WrongUse,
-    add_command,
-    add_target,
-    check_directory,
-    location,
-)
+from dovemq.cli.command import FAILED, INTERRUPTED, OK, Commands, WrongUse, add_command, add_target
 from dovemq.cli.load_check import (
     add_rules,
     chosen_rules,
     fault_lines,
-    missing_extra,
     print_culprits,
     request_lines,
 )
 from dovemq.cli.load_options import add_options, plan_of
-from dovemq.cli.output import Progress, print_json, print_pairs, print_table
-from dovemq.cli.target import find_target
+from dovemq.cli.output import Progress, fields, print_pairs, print_result, print_table
+from dovemq.cli.values import location
 from dovemq.core.locations import Location
-from dovemq.system.clock import SystemClock
 from dovemq.system.collector import calm_collector
 from dovemq.system.extras import extra_missing
 
@@ -56,55 +43,25 @@ _INTERRUPTIONS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 def add(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "run",
-        _run,
-        "send and receive messages, measure rates and times, and account for every message",
-        "dovemq load run --senders 8 --receivers 8 --messages 1000",
-    )
+    summary = "send and receive messages, measure rates and times, and account for every message"
+    example = "dovemq load run --senders 8 --receivers 8 --messages 1000"
+    parser = add_command(actions, "run", _run, summary, example)
     add_options(parser)
-    parser.add_argument(
-        "--journal",
-        type=new_directory,
-        metavar="DIR",
-        help="new directory of the journals, which are kept",
-    )
-    parser.add_argument(
-        "--trace",
-        dest="traces",
-        type=location,
-        metavar="PLACE",
-        help="directory or URI of a lifecycle trace of the run",
-    )
+    text = "directory or URI of a lifecycle trace of the run"
+    parser.option("--trace", "PLACE", text, location, dest="traces")
     add_rules(parser)
     add_target(parser)
 
 
-def new_directory(text: str) -> Path:
-    """A directory that is empty, or that does not exist and can be created."""
-    path = Path(text)
-    check_directory(path)
-    if path.exists() and any(path.iterdir()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not empty; name a new directory")
-    return path
-
-
 def _run(args: argparse.Namespace) -> int:
-    with missing_extra():
-        from dovemq.load.plan import PlanInvalid
-    try:
-        plan = plan_of(args, find_target(args), SystemClock())
-    except PlanInvalid as error:
-        raise WrongUse(str(error)) from None
+    plan = plan_of(args)
     result = uvloop.run(_ran(args, plan))
-    if args.json:
-        print_json(document(plan, result))
-    else:
-        print_result(result)
-    if result.failed:
-        return FAILED
-    return INTERRUPTED if result.interrupted else OK
+    code = exit_code(failed=result.failed, interrupted=result.interrupted)
+    return print_result(args, document(plan, result), lambda: print_figures(result), code)
+
+
+def exit_code(*, failed: bool, interrupted: bool) -> int:
+    return FAILED if failed else INTERRUPTED if interrupted else OK
 
 
 async def _ran(args: argparse.Namespace, plan: "LoadPlan") -> "LoadResult":
@@ -153,19 +110,11 @@ def stop_on_interrupt() -> asyncio.Event:
 
 
 def document(plan: "LoadPlan", result: "LoadResult") -> dict[str, Any]:
-    return {
-        "run": result.run,
-        "endpoint_url": plan.endpoint.url,
-        "failed": result.failed,
-        "interrupted": result.interrupted,
-        "failure": result.failure,
-        "leftovers": result.leftovers,
-        "figures": result.figures,
-        "repetitions": result.repetitions,
-    }
+    names = ("run", "failed", "interrupted", "failure", "leftovers", "figures", "repetitions")
+    return {"endpoint_url": plan.endpoint.url, **fields(result, *names)}
 
 
-def print_result(result: "LoadResult") -> None:
+def print_figures(result: "LoadResult") -> None:
     repeated = len(result.repetitions) > 1
     heads = ("FIGURE", "MEDIAN", "LOW", "HIGH", "UNIT") if repeated else ("FIGURE", "VALUE", "UNIT")
     rows = []

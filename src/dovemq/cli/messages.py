@@ -7,22 +7,10 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from dovemq.cli.command import (
-    FAILED,
-    OK,
-    Commands,
-    WrongUse,
-    add_option,
-    add_queue,
-    add_repeated,
-    add_server_command,
-    add_switch,
-    count,
-    number,
-    pair,
-)
-from dovemq.cli.output import Progress, print_json, print_result, print_table, time_text
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_queue, add_server_command
+from dovemq.cli.output import Columns, Progress, print_records, print_result, time_text
 from dovemq.cli.target import ask_admin, ask_sqs, find_target
+from dovemq.cli.values import count, number, pair
 from dovemq.client import SqsClient
 from dovemq.client.batching import batches
 from dovemq.core import limits
@@ -49,24 +37,24 @@ def add(commands: Commands) -> None:
     )
     add_queue(parser)
     parser.add_argument("body", nargs="?", help="message body (default: all of standard input)")
-    add_switch(parser, "--lines", "send each line of input as a message")
-    add_option(parser, "--delay", "SECONDS", "time before delivery", number)
-    add_option(parser, "--group", "ID", "message group")
-    add_option(parser, "--deduplication-id", "ID", "FIFO: id of a message that is sent once")
-    add_repeated(parser, "--attribute", "NAME=TEXT", "message attribute of type String", pair)
+    parser.switch("--lines", "send each line of input as a message")
+    parser.option("--delay", "SECONDS", "time before delivery", number)
+    parser.option("--group", "ID", "message group")
+    parser.option("--deduplication-id", "ID", "FIFO: id of a message that is sent once")
+    parser.repeated("--attribute", "NAME=TEXT", "message attribute of type String", pair)
     summary = "receive messages; each comes back when its lease ends, unless it is deleted"
     example = "dovemq receive jobs --max 10 --wait 20 --delete"
     parser = add_server_command(commands, "receive", _receive, summary, example)
     add_queue(parser)
-    add_option(parser, "--max", "N", "number of messages, at most 10", count, 1)
-    add_option(parser, "--wait", "SECONDS", "time to wait for the first message", number)
-    add_option(parser, "--lease", "SECONDS", "time for which others do not see them", number)
-    add_switch(parser, "--delete", "delete the messages after printing them")
+    parser.option("--max", "N", "number of messages, at most 10", count, 1)
+    parser.option("--wait", "SECONDS", "time to wait for the first message", number)
+    parser.option("--lease", "SECONDS", "time for which others do not see them", number)
+    parser.switch("--delete", "delete the messages after printing them")
     summary = "show messages without receiving them"
     parser = add_server_command(commands, "peek", _peek, summary, "dovemq peek jobs")
     add_queue(parser)
-    add_option(parser, "--max", "N", "number of messages, at most 1000", count, 10)
-    add_option(parser, "--after", "SEQUENCE", "last message that was seen", number, 0)
+    parser.option("--max", "N", "number of messages, at most 1000", count, 10)
+    parser.option("--after", "SEQUENCE", "last message that was seen", number, 0)
     _add_changes(commands)
 
 
@@ -120,8 +108,8 @@ async def _send_lines(args: argparse.Namespace) -> int:
             for entry in answer.failed:
                 body = bodies[int(entry.id)][:_BODY_SHOWN]
                 print(f"dovemq: {body!r}: {entry.message}", file=sys.stderr)
-    print_result(args, {"sent": sent, "failed": failed}, f"{sent} sent, {failed} failed")
-    return FAILED if failed else OK
+    counts, text = {"sent": sent, "failed": failed}, f"{sent} sent, {failed} failed"
+    return print_result(args, counts, text, FAILED if failed else OK)
 
 
 def _entries(args: argparse.Namespace, bodies: Sequence[str]) -> list[SendEntry]:
@@ -149,10 +137,7 @@ def _receive(args: argparse.Namespace) -> int:
             args.queue, args.max, wait_seconds=args.wait, lease_seconds=args.lease
         ),
     )
-    if args.json:
-        print_json({"Messages": messages})
-    else:
-        _print_received(messages)
+    print_result(args, {"Messages": messages}, lambda: _print_received(messages))
     if not messages:
         print("no message is visible now; --wait SECONDS waits for one", file=sys.stderr)
         return OK
@@ -200,8 +185,8 @@ def _lease_for(seconds: int) -> Change:
 def _changed(args: argparse.Namespace, done: str, change: Change) -> int:
     failures = _change(args, args.receipt, change)
     count_done = len(args.receipt) - len(failures)
-    print_result(args, {done: count_done, "failed": failures}, f"{count_done} {done}")
-    return FAILED if failures else OK
+    document, code = {done: count_done, "failed": failures}, FAILED if failures else OK
+    return print_result(args, document, f"{count_done} {done}", code)
 
 
 def _change(args: argparse.Namespace, receipts: Sequence[str], change: Change) -> list[str]:
@@ -224,25 +209,16 @@ def _peek(args: argparse.Namespace) -> int:
     url = ask_sqs(args, lambda client: client.queue_url(args.queue))
     account, name = url.split("/")[-2:]
     page = ask_admin(args, lambda client: client.messages(account, name, args.max, args.after))
-    if args.json:
-        print_json(page)
-        return OK
-    if not page["messages"]:
+    columns: Columns = {
+        "SEQUENCE": "sequence",
+        "ID": "message_id",
+        "STATE": "visibility",
+        "RECEIVES": "receive_count",
+        "BODY": lambda each: _short(each["body"]),
+    }
+    if not page["messages"] and not args.json:
         print("the queue holds no message", file=sys.stderr)
-    print_table(
-        ("SEQUENCE", "ID", "STATE", "RECEIVES", "BODY"),
-        [
-            (
-                each["sequence"],
-                each["message_id"],
-                each["visibility"],
-                each["receive_count"],
-                _short(each["body"]),
-            )
-            for each in page["messages"]
-        ],
-    )
-    return OK
+    return print_result(args, page, lambda: print_records(page["messages"], columns))
 
 
 def _short(body: str) -> str:

@@ -1,20 +1,21 @@
 """`dovemq model network`: the topics and jobs of a planning file with their present consumers."""
 
 import argparse
-import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import FAILED, OK, Commands, add_command, existing_file, number
+from dovemq.cli.command import FAILED, OK, Commands, add_command
 from dovemq.cli.modelling import (
     APPROXIMATIONS,
     finite,
     modelling,
     print_parts,
+    print_rows,
     read_toml,
     real,
     shown,
 )
-from dovemq.cli.output import Progress, print_json, print_table
+from dovemq.cli.output import print_result, working
+from dovemq.cli.values import existing_file, number
 
 if TYPE_CHECKING:
     from dovemq.models.analytic import NetworkMeasures
@@ -27,49 +28,22 @@ _OFFERED: Final = (
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "network",
-        _run,
-        "topics, consumers and jobs of a planning file: load, work in progress, response times",
-        "dovemq model network plan.toml --factor 1.2",
+    summary = (
+        "topics, consumers and jobs of a planning file: load, work in progress, response times"
     )
-    parser.add_argument(
-        "file", type=existing_file, metavar="SPEC.toml", help="planning file, as for dovemq plan"
-    )
-    parser.add_argument(
-        "--factor", type=real, default=1.0, help="factor on every arrival rate (default: 1)"
-    )
-    parser.add_argument(
-        "--approximation",
-        choices=APPROXIMATIONS,
-        default=APPROXIMATIONS[0],
-        help="formula for GI/G/m topics (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--method",
-        choices=("analytic", "kernel"),
-        default="analytic",
-        help="closed form, or simulation (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--horizon",
-        type=real,
-        default=10_000.0,
-        help="length of a simulation, in the unit of the rates",
-    )
-    parser.add_argument("--seed", type=number, default=0, help="random seed of a simulation")
-    parser.add_argument(
-        "--target",
-        type=real,
-        metavar="SECONDS",
-        help="time per job, for the factor by which load may grow until it is missed",
-    )
-    parser.add_argument(
-        "--sensitivity",
-        action="store_true",
-        help="change of the work in progress by each rate and consumer",
-    )
+    example = "dovemq model network plan.toml --factor 1.2"
+    parser = add_command(commands, "network", _run, summary, example)
+    text = "planning file, as for dovemq plan"
+    parser.add_argument("file", type=existing_file, metavar="SPEC.toml", help=text)
+    parser.option("--factor", "FACTOR", "factor on every arrival rate", real, 1.0)
+    parser.choice("--approximation", APPROXIMATIONS, "formula for GI/G/m topics", APPROXIMATIONS[0])
+    parser.choice("--method", ("analytic", "kernel"), "closed form, or simulation", "analytic")
+    text = "length of a simulation, in the unit of the rates"
+    parser.option("--horizon", "TIME", text, real, 10_000.0)
+    parser.option("--seed", "N", "random seed of a simulation", number, 0)
+    text = "time per job, for the factor by which load may grow until it is missed"
+    parser.option("--target", "SECONDS", text, real)
+    parser.switch("--sensitivity", "change of the work in progress by each rate and consumer")
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -82,29 +56,25 @@ def _run(args: argparse.Namespace) -> int:
         found = network_measures(network, factor=args.factor, approximation=args.approximation)
         report = report_of(network, found, spec.unit_seconds) | _extra(args, spec)
         if args.method == "kernel":
-            report["jobs"] = asyncio.run(_simulated(args, spec))
-    if args.json:
-        print_json(report)
-    else:
-        print_report(report)
-    return OK if report["stable"] else FAILED
+            report["jobs"] = _simulated(args, spec)
+    code = OK if report["stable"] else FAILED
+    return print_result(args, report, lambda: print_report(report), code)
 
 
-async def _simulated(args: argparse.Namespace, spec: "PlanSpec") -> list[dict[str, Any]]:
+def _simulated(args: argparse.Namespace, spec: "PlanSpec") -> list[dict[str, Any]]:
     """Simulates response times with their intervals; the warm-up is a tenth of the horizon."""
     from dovemq.models.simulation import SimulationRun, simulate_network
 
     run = SimulationRun(args.horizon, warm_up=args.horizon / 10, seed=args.seed)
-    network = spec.problem.network.at_load(args.factor)
-    async with Progress(lambda: "simulating"):
-        found = await asyncio.to_thread(simulate_network, network, run)
+    network, unit = spec.problem.network.at_load(args.factor), spec.unit_seconds
+    found = working(lambda: "simulating", lambda: simulate_network(network, run))
     return [
         {
             "job": name,
-            "response_time_s": finite(each.mean * spec.unit_seconds),
-            "low_s": finite(each.low * spec.unit_seconds),
-            "high_s": finite(each.high * spec.unit_seconds),
-            "p95_s": finite(found.quantile(0.95, name).mean * spec.unit_seconds),
+            "response_time_s": each.mean * unit,
+            "low_s": each.low * unit,
+            "high_s": each.high * unit,
+            "p95_s": found.quantile(0.95, name).mean * unit,
         }
         for name, each in found.sojourn_of.items()
     ]
@@ -113,7 +83,7 @@ async def _simulated(args: argparse.Namespace, spec: "PlanSpec") -> list[dict[st
 def report_of(
     network: "JobNetwork", found: "NetworkMeasures", unit_seconds: float
 ) -> dict[str, Any]:
-    """Times are in seconds; figures of what is unstable are null."""
+    """Times are in seconds; figures of what is unstable are infinite, and null in JSON."""
     topics = [
         {
             "topic": topic.name,
@@ -122,24 +92,24 @@ def report_of(
             "utilisation": float(found.topics.utilisation[place]),
             "stable": bool(found.topics.stable[place]),
             "arrival_scv": float(found.arrival_scvs[place]),
-            "work_in_progress": finite(float(found.topics.number[place])),
-            "time_s": finite(float(found.topics.sojourn_time[place]) * unit_seconds),
+            "work_in_progress": float(found.topics.number[place]),
+            "time_s": float(found.topics.sojourn_time[place]) * unit_seconds,
         }
         for place, topic in enumerate(network.topics)
     ]
     jobs = [
         {
             "job": job.name,
-            "response_time_s": finite(float(found.response_time[place]) * unit_seconds),
-            "deviation_s": finite(float(found.response_time_deviation[place]) * unit_seconds),
+            "response_time_s": float(found.response_time[place]) * unit_seconds,
+            "deviation_s": float(found.response_time_deviation[place]) * unit_seconds,
         }
         for place, job in enumerate(network.jobs)
     ]
     return {
         "stable": bool(found.stable),
         "note": None if found.stable else _OFFERED,
-        "work_in_progress": finite(float(found.wip)),
-        "time_per_job_s": finite(float(found.time_per_job) * unit_seconds),
+        "work_in_progress": float(found.wip),
+        "time_per_job_s": float(found.time_per_job) * unit_seconds,
         "topics": topics,
         "jobs": jobs,
     }
@@ -147,19 +117,13 @@ def report_of(
 
 def print_report(report: dict[str, Any]) -> None:
     for name in ("topics", "jobs"):
-        rows = report[name]
-        heads = [head for head in rows[0] if head != "stable"]
-        print_table(heads, [[_cell(row[head]) for head in heads] for row in rows])
+        print_rows([head for head in report[name][0] if head != "stable"], report[name])
         print()
     for name in ("work_in_progress", "time_per_job_s"):
-        print(f"{name}  {_cell(report[name])}")
+        print(f"{name}  {shown(report[name])}")
     if report["note"] is not None:
         print(f"note: {report['note']}")
     print_parts({name: report[name] for name in ("headroom", "sensitivity") if name in report})
-
-
-def _cell(value: Any) -> str:
-    return "unstable" if value is None else shown(value)
 
 
 def _extra(args: argparse.Namespace, spec: "PlanSpec") -> dict[str, Any]:

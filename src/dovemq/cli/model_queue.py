@@ -10,22 +10,24 @@ from dovemq.cli.modelling import (
     add_source,
     add_sweep,
     check_sweep,
+    flags_of,
     floats_of,
     given,
     headroom_pairs,
     modelling,
     number,
     numbers,
-    plain,
     plot_sweep,
     print_parts,
+    print_rows,
     read_toml,
     real,
     reals,
     required,
     shown,
+    topic_rates,
 )
-from dovemq.cli.output import print_json, print_pairs, print_table
+from dovemq.cli.output import print_pairs, print_result
 
 _SWEPT: Final = (
     "arrival_rate", "service_rate", "servers", "capacity", "arrival_scv", "service_scv",
@@ -42,45 +44,32 @@ _COLUMNS: Final = (
     "throughput",
 )
 
+_UNITS: Final = {"time": "as the rates", "waiting": "in the line", "number": "with those served"}
 _PLOTTED: Final = ("sojourn_time", "number", "utilisation")
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "queue",
-        _run,
-        "one station: M/M/c, M/M/c/K, M/G/1, GI/G/m or priorities; times in the unit of the rates",
-        "dovemq model queue --arrival-rate 30 --service-rate 10 --servers 4 --quantile 0.95",
+    summary = (
+        "one station: M/M/c, M/M/c/K, M/G/1, GI/G/m or priorities; times in the unit of the rates"
     )
-    add = parser.add_argument
-    add(
-        "--arrival-rate",
-        type=reals,
-        metavar="RATE",
-        help="rate of arrivals; several make classes of priority, the most urgent first",
-    )
-    add("--service-rate", type=reals, metavar="RATE", help="rate of one server; one, or per class")
-    add("--servers", type=real, metavar="N", help="servers (consumers) (default: 1)")
-    add(
-        "--capacity",
-        type=real,
-        metavar="K",
-        help="places; arrivals that find none are lost (M/M/c/K)",
-    )
-    add("--arrival-scv", type=real, metavar="C2", help="squared coefficient of variation (GI/G/m)")
-    add("--service-scv", type=real, metavar="C2", help="the same of services; 1 is exponential")
-    add("--approximation", choices=APPROXIMATIONS, help="formula for GI/G/m (default: the first)")
-    add("--quantile", type=reals, metavar="P,…", help="levels of quantiles of wait and sojourn")
-    add("--tail", type=reals, metavar="T,…", help="times T of P(wait > T)")
-    add("--target", type=real, metavar="TIME", help="sojourn that the largest arrival rate meets")
-    add("--level", type=real, metavar="P", help="level of --target: a quantile, not the mean")
-    add("--sensitivity", action="store_true", help="slopes of the mean sojourn (M/M/c)")
-    add(
-        "--topic",
-        metavar="NAME",
-        help="topic of a planning file as --from, such as dovemq pipeline calibrate writes",
-    )
+    example = "dovemq model queue --arrival-rate 30 --service-rate 10 --servers 4 --quantile 0.95"
+    parser = add_command(commands, "queue", _run, summary, example)
+    add = parser.option
+    text = "rate of arrivals; several make classes of priority, the most urgent first"
+    add("--arrival-rate", "RATE", text, reals)
+    add("--service-rate", "RATE", "rate of one server; one, or per class", reals)
+    add("--servers", "N", "servers (consumers) (default: 1)", real)
+    add("--capacity", "K", "places; arrivals that find none are lost (M/M/c/K)", real)
+    add("--arrival-scv", "C2", "squared coefficient of variation (GI/G/m)", real)
+    add("--service-scv", "C2", "the same of services; 1 is exponential", real)
+    parser.choice("--approximation", APPROXIMATIONS, "formula for GI/G/m (default: the first)")
+    add("--quantile", "P,…", "levels of quantiles of wait and sojourn", reals)
+    add("--tail", "T,…", "times T of P(wait > T)", reals)
+    add("--target", "TIME", "sojourn that the largest arrival rate meets", real)
+    add("--level", "P", "level of --target: a quantile, not the mean", real)
+    parser.switch("--sensitivity", "slopes of the mean sojourn (M/M/c)")
+    text = "topic of a planning file as --from, such as dovemq pipeline calibrate writes"
+    add("--topic", "NAME", text)
     add_sweep(parser, "servers=3:8")
     add_source(parser)
 
@@ -98,9 +87,10 @@ def _run(args: argparse.Namespace) -> int:
             model, rows = _swept(args, found)
         if args.plot is not None:
             plot_sweep(args, f"dovemq model queue: {model}", model, rows, _PLOTTED)
-    _print(args, model, rows, extra)
-    unstable = any(not row["stable"] for row in rows)
-    return FAILED if args.sweep is None and unstable else OK
+    document = {"model": model, "units": _UNITS, "results": rows, **extra}
+    unstable = args.sweep is None and any(not row["stable"] for row in rows)
+    code = FAILED if unstable else OK
+    return print_result(args, document, lambda: _print(model, rows, extra), code)
 
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:
@@ -110,25 +100,7 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
         if args.topic is not None:
             raise WrongUse("--topic is for a file of --from that has topics")
         return given(args, _NAMES)
-    from dovemq.models.analytic import network_measures
-    from dovemq.models.planning import read_spec
-
-    network = read_spec(text).problem.network
-    names = [topic.name for topic in network.topics]
-    name = names[0] if args.topic is None and len(names) == 1 else args.topic
-    if name not in names:
-        raise WrongUse(f"--topic: one of {', '.join(names)} is needed")
-    place = names.index(name)
-    measures, topic = network_measures(network), network.topics[place]
-    found = {
-        "arrival_rate": float(measures.topics.arrival_rate[place]),
-        "arrival_scv": float(measures.arrival_scvs[place]),
-        "service_rate": topic.service_rate,
-        "service_scv": topic.service_scv,
-        "servers": topic.consumers,
-    }
-    flags = {name: getattr(args, name) for name in _NAMES if getattr(args, name) is not None}
-    return {**found, **flags}
+    return topic_rates(text, args.topic)[0] | flags_of(args, _NAMES)
 
 
 def _swept(args: argparse.Namespace, found: Mapping[str, Any]) -> tuple[str, list[dict[str, Any]]]:
@@ -251,20 +223,12 @@ def _tailed(found: Mapping[str, Any], model: str, station: Any) -> Any:
     return station
 
 
-def _print(
-    args: argparse.Namespace, model: str, rows: Sequence[dict[str, Any]], extra: dict[str, Any]
-) -> None:
-    if args.json:
-        others = {name: plain(each) for name, each in extra.items()}
-        units = {"time": "as the rates", "waiting": "in the line", "number": "with those served"}
-        print_json({"model": model, "units": units, "results": list(map(plain, rows)), **others})
-        return
+def _print(model: str, rows: Sequence[dict[str, Any]], extra: dict[str, Any]) -> None:
     print(model)
     if len(rows) == 1:
         print_pairs((name, shown(value)) for name, value in rows[0].items())
     else:
-        heads = list(rows[0])
-        print_table(heads, [[shown(row[head]) for head in heads] for row in rows])
+        print_rows(list(rows[0]), rows)
     if not all(row["stable"] for row in rows):
         print("unstable: more arrives than the servers can do")
     print_parts(extra)

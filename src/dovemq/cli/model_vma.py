@@ -1,11 +1,11 @@
 """`dovemq model vma`: a queue service with sender, broker, receiver and retransmission."""
 
 import argparse
-import asyncio
+import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, count, number
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command
 from dovemq.cli.modelling import (
     add_source,
     add_sweep,
@@ -15,16 +15,17 @@ from dovemq.cli.modelling import (
     headroom_pairs,
     modelling,
     one_or_pair,
-    plain,
     plot_sweep,
     print_parts,
+    print_rows,
     real,
     reals,
     required,
     shown,
 )
 from dovemq.cli.modelling import number as as_number
-from dovemq.cli.output import Progress, print_json, print_pairs, print_table
+from dovemq.cli.output import fields, print_pairs, print_result, working
+from dovemq.cli.values import count, number
 
 if TYPE_CHECKING:
     from dovemq.models.analytic import VmaMeasures
@@ -41,6 +42,7 @@ _NAMES: Final = ("arrival_rate", *_BOTH, "order", "failure", *_NUMBERS)
 _STATIONS: Final = (*_BOTH["service_rate"], *_BOTH["threads"])
 _SWEPT: Final = ("arrival_rate", *_BOTH, *_STATIONS, *_NUMBERS[:-1])
 _PARAMETERS: Final = ("arrival_rate", *_STATIONS, "order", "failure", *_NUMBERS)
+_UNITS: Final = {"time": "s", "rate": "1/s"}
 _UNPRINTED: Final = ("parameters", "unstable")
 _COLUMNS: Final[Mapping[str, str]] = {
     "delivery_time": "delivery_time_s",
@@ -53,44 +55,33 @@ _COLUMNS: Final[Mapping[str, str]] = {
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "vma",
-        _run,
-        "a queue service with retransmission: sender, broker, receiver (rates per second)",
+    summary = "a queue service with retransmission: sender, broker, receiver (rates per second)"
+    example = (
         "dovemq model vma --arrival-rate 30.3 --service-rate 10,10 --threads 5,5 "
-        "--reliability 0.99 --order out --method analytic --json",
+        "--reliability 0.99 --order out --method analytic --json"
     )
-    add = parser.add_argument
-    add("--arrival-rate", type=real, metavar="RATE", help="messages produced per second")
-    add("--service-rate", type=reals, metavar="A,B", help="rate of one thread: sender, broker")
-    add("--threads", type=reals, metavar="A,B", help="numbers of threads: sender, broker")
-    add("--reliability", type=real, metavar="Q", help="share of gets that succeed (default: 1)")
-    add("--order", choices=("out", "in"), help="delivery in any order, or in order (default: out)")
-    add(
-        "--failure",
-        choices=("ideal", "timer"),
-        help="a failed get is known at once, or when the timeout ends (default: ideal)",
-    )
-    add("--visibility-timeout", type=real, metavar="SECONDS", help="time from a get (default: 0)")
-    add("--link-delay", type=real, metavar="SECONDS", help="time of one passage (default: 0)")
-    add("--gets-max", type=real, metavar="N", help="gets after which a message is given up")
-    add("--method", choices=METHODS, default="analytic", help="method (default: %(default)s)")
-    add("--as-printed", action="store_true", help="eq. 8 and 9 with the misprints of the paper")
-    add("--target", type=real, metavar="SECONDS", help="mean that the largest arrival rate meets")
-    add("--sensitivity", action="store_true", help="change of the mean per unit of each parameter")
-    _add_effort(parser)
+    parser = add_command(commands, "vma", _run, summary, example)
+    add = parser.option
+    add("--arrival-rate", "RATE", "messages produced per second", real)
+    add("--service-rate", "A,B", "rate of one thread: sender, broker", reals)
+    add("--threads", "A,B", "numbers of threads: sender, broker", reals)
+    add("--reliability", "Q", "share of gets that succeed (default: 1)", real)
+    parser.choice("--order", ("out", "in"), "delivery in any order, or in order (default: out)")
+    text = "a failed get is known at once, or when the timeout ends (default: ideal)"
+    parser.choice("--failure", ("ideal", "timer"), text)
+    add("--visibility-timeout", "SECONDS", "time from a get (default: 0)", real)
+    add("--link-delay", "SECONDS", "time of one passage (default: 0)", real)
+    add("--gets-max", "N", "gets after which a message is given up", real)
+    parser.choice("--method", METHODS, "method", "analytic")
+    parser.switch("--as-printed", "eq. 8 and 9 with the misprints of the paper")
+    add("--target", "SECONDS", "mean that the largest arrival rate meets", real)
+    parser.switch("--sensitivity", "change of the mean per unit of each parameter")
+    group = parser.group("simulation", "Options of the methods that simulate.")
+    group.option("--replications", "N", "runs", count, 20)
+    group.option("--horizon", "S", "seconds of a run", real, 100.0)
+    group.option("--seed", "N", "random seed", number, 0)
     add_sweep(parser, "threads=4:10")
     add_source(parser)
-
-
-def _add_effort(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("simulation", "Options of the methods that simulate.")
-    group.add_argument("--replications", type=count, default=20, help="runs (default: 20)")
-    group.add_argument(
-        "--horizon", type=real, default=100.0, metavar="S", help="seconds of a run (default: 100)"
-    )
-    group.add_argument("--seed", type=number, default=0, help="random seed (default: 0)")
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -99,7 +90,7 @@ def _run(args: argparse.Namespace) -> int:
         raise WrongUse("--as-printed is for --method analytic")
     with modelling():
         configurations = _configurations(args)
-        answers = asyncio.run(_answered(args, [parameters for _, parameters in configurations]))
+        answers = _answered(args, [parameters for _, parameters in configurations])
         rows = [
             _row(args, value, parameters, answer)
             for (value, parameters), answer in zip(configurations, answers, strict=True)
@@ -107,8 +98,9 @@ def _run(args: argparse.Namespace) -> int:
         if args.plot is not None:
             plot_sweep(args, "dovemq model vma", args.method, rows, list(_COLUMNS.values())[:4])
         extra = _extra(args, configurations[0][1], answers[0].closed_form)
-    _print(args, rows, extra)
-    return FAILED if args.sweep is None and answers[0].unstable else OK
+    document = {"model": "vma", "method": args.method, "units": _UNITS, "results": rows, **extra}
+    code = FAILED if args.sweep is None and answers[0].unstable else OK
+    return print_result(args, document, lambda: _print(args, rows, extra), code)
 
 
 def _configurations(args: argparse.Namespace) -> list[tuple[float | None, "VmaParameters"]]:
@@ -141,7 +133,7 @@ def _parameters(found: Mapping[str, Any], swept: set[str]) -> dict[str, Any]:
     return parameters
 
 
-async def _answered(
+def _answered(
     args: argparse.Namespace, configurations: Sequence["VmaParameters"]
 ) -> list["VmaAnswer"]:
     from dovemq.models.simulation import SimulationRun
@@ -150,12 +142,19 @@ async def _answered(
 
     run = SimulationRun(args.horizon, replications=args.replications, seed=args.seed)
     answers: list[VmaAnswer] = []
-    async with Progress(lambda: f"{len(answers)} of {len(configurations)} configurations"):
+    stopped = threading.Event()
+
+    def work() -> None:
         for parameters in configurations:
+            if stopped.is_set():
+                return
             if args.as_printed:
                 answers.append(by_formula(parameters, as_printed=True))
             else:
-                answers.append(await asyncio.to_thread(BY_NAME[args.method], parameters, run))
+                answers.append(BY_NAME[args.method](parameters, run))
+
+    text = f"of {len(configurations)} configurations"
+    working(lambda: f"{len(answers)} {text}", work, stopped.set)
     return answers
 
 
@@ -163,8 +162,7 @@ def _row(
     args: argparse.Namespace, value: float | None, parameters: "VmaParameters", answer: "VmaAnswer"
 ) -> dict[str, Any]:
     row: dict[str, Any] = {} if value is None else {args.sweep[0]: value}
-    shown_parameters = {name: getattr(parameters, name) for name in _PARAMETERS}
-    row["parameters"] = plain({**shown_parameters, "as_printed": args.as_printed})
+    row["parameters"] = {**fields(parameters, *_PARAMETERS), "as_printed": args.as_printed}
     row["stable"] = not answer.unstable
     row["unstable"] = list(answer.unstable)
     for name, column in _COLUMNS.items():
@@ -203,17 +201,6 @@ def _extra(
 
 
 def _print(args: argparse.Namespace, rows: Sequence[dict[str, Any]], extra: dict[str, Any]) -> None:
-    if args.json:
-        print_json(
-            {
-                "model": "vma",
-                "method": args.method,
-                "units": {"time": "s", "rate": "1/s"},
-                "results": list(map(plain, rows)),
-                **{name: plain(found) for name, found in extra.items()},
-            }
-        )
-        return
     kept = [{name: row[name] for name in row if name not in _UNPRINTED} for row in rows]
     if args.sweep is None:
         print_pairs((name, shown(value)) for name, value in kept[0].items())
@@ -221,5 +208,5 @@ def _print(args: argparse.Namespace, rows: Sequence[dict[str, Any]], extra: dict
             print(f"unstable: more arrives at the {station} than its threads can do")
     else:
         heads = [name for name in kept[0] if not name.endswith(("_any_busy", "_probability"))][:9]
-        print_table(heads, [[shown(row[head]) for head in heads] for row in kept])
+        print_rows(heads, kept)
     print_parts(extra)

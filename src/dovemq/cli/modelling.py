@@ -4,12 +4,13 @@ import argparse
 import contextlib
 import math
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import WrongUse, output_file
-from dovemq.cli.output import print_pairs
+from dovemq.cli.command import CommandParser, WrongUse, read_text
+from dovemq.cli.output import print_pairs, print_table
+from dovemq.cli.values import output_file
 from dovemq.models.errors import ModelError
 from dovemq.models.grids import spaced
 from dovemq.system.extras import extra_missing
@@ -17,7 +18,6 @@ from dovemq.system.extras import extra_missing
 if TYPE_CHECKING:
     from dovemq.models.analytic import Headroom
 
-FILE_BYTES_MAX: Final = 1 << 20
 APPROXIMATIONS: Final = ("allen-cunneen", "kraemer-langenbach-belz")
 _PICTURES: Final = (".png", ".svg", ".pdf")
 _PACKAGES: Final = frozenset(
@@ -40,12 +40,19 @@ def modelling(extra: str = "models") -> Iterator[None]:
 
 def read_toml(path: Path) -> dict[str, Any]:
     try:
-        data = path.read_bytes()
-        if len(data) > FILE_BYTES_MAX:
-            raise WrongUse(f"{path}: longer than {FILE_BYTES_MAX} bytes")
-        return tomllib.loads(data.decode())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        return tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
         raise WrongUse(f"{path}: cannot be read: {error}") from None
+
+
+def toml_value(text: str) -> int | float | bool | str:
+    """The value that a text stands for: a number, true, false, or else the text itself."""
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return text
 
 
 def real(text: str) -> float:
@@ -73,16 +80,17 @@ def sweep(text: str) -> tuple[str, list[float]]:
     name, sign, values = text.partition("=")
     if not sign or not name or not values:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=FROM:TO:STEP or NAME=V1,V2,…")
-    if ":" not in values:
-        return _named(name), reals(values)
+    return name.replace("-", "_"), axis(values, name)
+
+
+def axis(text: str, name: str = "it") -> list[float]:
+    """`1,2.5`, `1:8` or `1:8:0.5`."""
+    if ":" not in text:
+        return reals(text)
     try:
-        return _named(name), [float(value) for value in spaced(name, values)]
+        return [float(value) for value in spaced(name, text)]
     except ModelError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _named(name: str) -> str:
-    return name.replace("-", "_")
 
 
 def given(args: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
@@ -92,8 +100,38 @@ def given(args: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
         found = read_toml(args.source)
         if unknown := sorted(set(found) - set(names)):
             raise WrongUse(f"{args.source}: {unknown[0]} is none of {', '.join(names)}")
-    flags = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    return {**found, **flags}
+    return {**found, **flags_of(args, names)}
+
+
+def flags_of(args: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
+    """The flags that are given, by name."""
+    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+
+
+def topic_rates(text: dict[str, Any], topic: str | None) -> tuple[dict[str, Any], float]:
+    """The parameters of a topic of a planning file, and the file's unit of time in seconds.
+
+    `topic` may be None if the file has one topic.
+    """
+    from dovemq.models.analytic import network_measures
+    from dovemq.models.planning import read_spec
+
+    spec = read_spec(text)
+    network = spec.problem.network
+    names = [each.name for each in network.topics]
+    name = names[0] if topic is None and len(names) == 1 else topic
+    if name not in names:
+        raise WrongUse(f"--topic: name one of {', '.join(names)}")
+    place = names.index(name)
+    measures, found = network_measures(network), network.topics[place]
+    rates = {
+        "arrival_rate": float(measures.topics.arrival_rate[place]),
+        "arrival_scv": float(measures.arrival_scvs[place]),
+        "service_rate": found.service_rate,
+        "service_scv": found.service_scv,
+        "servers": found.consumers,
+    }
+    return rates, spec.unit_seconds
 
 
 def one_or_pair(name: str, value: Any) -> tuple[float, float]:
@@ -132,10 +170,8 @@ def finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: finite(value) if isinstance(value, float) else value for name, value in row.items()
-    }
+def print_rows(heads: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    print_table(heads, [[shown(row[head]) for head in heads] for row in rows])
 
 
 def print_parts(parts: Mapping[str, Mapping[str, Any]]) -> None:
@@ -151,26 +187,19 @@ def shown(value: object) -> str:
     return "-" if value is None else str(value)
 
 
-def add_source(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--from",
-        dest="source",
-        type=Path,
-        metavar="FILE",
-        help="TOML file of parameters by name; flags take precedence",
-    )
+def add_source(parser: CommandParser) -> None:
+    text = "TOML file of parameters by name; flags take precedence"
+    parser.option("--from", "FILE", text, Path, dest="source")
 
 
-def add_sweep(parser: argparse.ArgumentParser, example: str) -> None:
-    parser.add_argument(
-        "--sweep",
-        type=sweep,
-        metavar="NAME=FROM:TO:STEP",
-        help=f"values of a parameter, one row for each, such as {example}; also NAME=V1,V2,…",
-    )
-    parser.add_argument(
-        "--plot", type=picture, metavar="FILE", help="picture of the sweep: .png, .svg or .pdf"
-    )
+def add_sweep(parser: CommandParser, example: str) -> None:
+    text = f"values of a parameter, one row for each, such as {example}; also NAME=V1,V2,…"
+    parser.option("--sweep", "NAME=FROM:TO:STEP", text, sweep)
+    add_plot(parser, "picture of the sweep")
+
+
+def add_plot(parser: CommandParser, what: str) -> None:
+    parser.option("--plot", "FILE", f"{what}: .png, .svg or .pdf", picture)
 
 
 def check_sweep(args: argparse.Namespace, alone: Sequence[str]) -> None:
@@ -182,16 +211,14 @@ def check_sweep(args: argparse.Namespace, alone: Sequence[str]) -> None:
 
 
 def headroom_pairs(room: "Headroom") -> dict[str, Any]:
+    return {"met": bool(room.met), **floats_of(room, "arrival_rate_max", "factor")}
+
+
+def floats_of(figures: Any, *names: str) -> dict[str, float]:
+    """The named figures of a value, or all figures of a dataclass."""
     return {
-        "met": bool(room.met),
-        "arrival_rate_max": float(room.arrival_rate_max),
-        "factor": float(room.factor),
+        name: float(getattr(figures, name)) for name in names or type(figures).__dataclass_fields__
     }
-
-
-def floats_of(figures: Any) -> dict[str, float]:
-    """The figures of a frozen dataclass by name."""
-    return {name: float(getattr(figures, name)) for name in type(figures).__dataclass_fields__}
 
 
 def plot_sweep(

@@ -4,18 +4,10 @@ import argparse
 import asyncio
 from typing import Final
 
-from dovemq.cli.command import (
-    FAILED,
-    OK,
-    Commands,
-    add_option,
-    add_queue,
-    add_server_command,
-    add_switch,
-    count,
-)
-from dovemq.cli.output import Progress, print_json, print_result, print_table
+from dovemq.cli.command import FAILED, OK, Commands, add_queue, add_server_command
+from dovemq.cli.output import Columns, Progress, print_records, print_result
 from dovemq.cli.target import ask_sqs, find_target
+from dovemq.cli.values import count
 from dovemq.client import SqsClient
 from dovemq.sqs.shapes import MoveTask
 
@@ -28,9 +20,9 @@ def add_moves(actions: Commands) -> None:
     example = "dovemq queue move failed --to jobs --wait"
     parser = add_server_command(actions, "move", _move, summary, example)
     add_queue(parser, "dead-letter queue")
-    add_option(parser, "--to", "QUEUE", "target queue (default: the source of each message)")
-    add_option(parser, "--rate", "N", "limit of messages per second", count)
-    add_switch(parser, "--wait", "wait until all messages are moved")
+    parser.option("--to", "QUEUE", "target queue (default: the source of each message)")
+    parser.option("--rate", "N", "limit of messages per second", count)
+    parser.switch("--wait", "wait until all messages are moved")
     summary = "list the move tasks of a queue, newest first"
     parser = add_server_command(actions, "moves", _list, summary, "dovemq queue moves failed")
     add_queue(parser, "dead-letter queue")
@@ -51,8 +43,8 @@ async def _start(args: argparse.Namespace) -> int:
         task = await _ended(client, source) if args.wait else None
     if task is None:
         return print_result(args, {"TaskHandle": handle}, handle)
-    print_result(args, task, f"{task.status.lower()}: {_moved(task)} messages moved")
-    return OK if task.status == "COMPLETED" else FAILED
+    text = f"{task.status.lower()}: {_moved(task)} messages moved"
+    return print_result(args, task, text, OK if task.status == "COMPLETED" else FAILED)
 
 
 async def _ended(client: SqsClient, source: str) -> MoveTask:
@@ -79,17 +71,13 @@ def _list(args: argparse.Namespace) -> int:
         return await client.moves(await _arn(client, args.queue))
 
     tasks = ask_sqs(args, listed)
-    if args.json:
-        print_json({"Results": tasks})
-    else:
-        print_table(
-            ("STATUS", "MOVED", "TO", "REASON"),
-            [
-                (each.status, _moved(each), each.destination_arn or "", each.failure_reason or "")
-                for each in tasks
-            ],
-        )
-    return OK
+    columns: Columns = {
+        "STATUS": lambda each: each.status,
+        "MOVED": _moved,
+        "TO": lambda each: each.destination_arn,
+        "REASON": lambda each: each.failure_reason,
+    }
+    return print_result(args, {"Results": tasks}, lambda: print_records(tasks, columns))
 
 
 def _cancel(args: argparse.Namespace) -> int:

@@ -5,7 +5,8 @@ import asyncio
 import contextlib
 import datetime
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final, TextIO, TypeVar
 
 import msgspec
@@ -13,6 +14,8 @@ import msgspec
 from dovemq.cli.command import OK
 
 Result = TypeVar("Result")
+Columns = Mapping[str, str | Callable[[Any], object]]
+"""The columns of a table by their heads: a key of each record, or a function of it."""
 
 PROGRESS_AFTER_SECONDS: Final = 2.0
 PROGRESS_EVERY_SECONDS: Final = 0.2
@@ -20,18 +23,29 @@ PROGRESS_LINE_EVERY_SECONDS: Final = 10.0
 STOP_EVERY_SECONDS: Final = 0.2
 
 
-def print_json(value: Any) -> None:
-    print(json_text(value))
-
-
 def json_text(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def print_result(args: argparse.Namespace, value: Any, text: str) -> int:
-    """Print `value` under --json, else `text`. The result is the exit code of success."""
-    print(json_text(value) if args.json else text)
-    return OK
+def print_result(
+    args: argparse.Namespace, value: Any, text: str | Callable[[], object], code: int = OK
+) -> int:
+    """Print `value` under --json, else `text`, which may be a function that prints.
+
+    The result is `code`, the exit code of the command.
+    """
+    if args.json:
+        print(json_text(value))
+    elif isinstance(text, str):
+        print(text)
+    else:
+        text()
+    return code
+
+
+def fields(value: object, *names: str) -> dict[str, Any]:
+    """The named attributes of a value, for a JSON document. Infinity and NaN become null there."""
+    return {name: getattr(value, name) for name in names}
 
 
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -47,6 +61,15 @@ def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
             for cell, width, right in zip(row, widths, numeric, strict=True)
         ]
         print("  ".join(aligned).rstrip())
+
+
+def print_records(records: Iterable[Any], columns: Columns) -> None:
+    """Print a row for each record. A value that is missing or empty is shown as a dash."""
+    cells = [column if callable(column) else itemgetter(column) for column in columns.values()]
+    rows = [[cell(record) for cell in cells] for record in records]
+    print_table(
+        tuple(columns), [["-" if cell in (None, "") else cell for cell in row] for row in rows]
+    )
 
 
 def print_pairs(pairs: Iterable[tuple[str, object]]) -> None:
@@ -131,7 +154,9 @@ class Progress:
 
 
 def working(
-    text: Callable[[], str], work: Callable[[], Result], stop: Callable[[], None]
+    text: Callable[[], str],
+    work: Callable[[], Result],
+    stop: Callable[[], object] = lambda: None,
 ) -> Result:
     """Run `work` in a thread, with a line about its progress; Ctrl-C interrupts it.
 

@@ -1,16 +1,16 @@
 """`dovemq pipeline calibrate`: model parameters from traces, with intervals and drift."""
 
 import argparse
-import asyncio
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import FAILED, OK, Commands, add_command, output_file
+from dovemq.cli.command import FAILED, OK, Commands, add_command
 from dovemq.cli.modelling import finite, real, shown
-from dovemq.cli.output import Progress, print_json, print_table
+from dovemq.cli.output import fields, print_records, print_result, print_table, working
 from dovemq.cli.pipeline_options import add_engine, add_spark, pipeline_job, spark_plan
+from dovemq.cli.values import output_file
 
 if TYPE_CHECKING:
     from dovemq.models.calibration import DistributionFit, Drift
@@ -22,34 +22,19 @@ _INTERVAL: Final = ("value", "low", "high", "samples")
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "calibrate",
-        _run,
-        "estimate model parameters from traces: rates, scv, failures, consumers; with intervals",
-        "dovemq pipeline calibrate ./traces --out model.toml && dovemq model network model.toml",
+    summary = (
+        "estimate model parameters from traces: rates, scv, failures, consumers; with intervals"
     )
-    parser.add_argument(
-        "traces", nargs="+", metavar="TRACES", help="directories, files or URIs of a trace"
+    example = (
+        "dovemq pipeline calibrate ./traces --out model.toml && dovemq model network model.toml"
     )
-    parser.add_argument(
-        "--out",
-        type=output_file,
-        metavar="FILE",
-        help="model file for dovemq model and dovemq plan",
-    )
-    parser.add_argument(
-        "--compare",
-        nargs="+",
-        metavar="TRACES",
-        help="traces of a later period; reports which parameters have changed since",
-    )
-    parser.add_argument(
-        "--confidence",
-        type=real,
-        default=0.95,
-        help="confidence of the intervals (default: %(default)s)",
-    )
+    parser = add_command(commands, "calibrate", _run, summary, example)
+    text = "directories, files or URIs of a trace"
+    parser.add_argument("traces", nargs="+", metavar="TRACES", help=text)
+    parser.option("--out", "FILE", "model file for dovemq model and dovemq plan", output_file)
+    text = "traces of a later period; reports which parameters have changed since"
+    parser.option("--compare", "TRACES", text, nargs="+")
+    parser.option("--confidence", "P", "confidence of the intervals", real, 0.95)
     add_engine(parser)
     add_spark(parser)
 
@@ -61,7 +46,7 @@ def _run(args: argparse.Namespace) -> int:
         from dovemq.pipeline.calibration.parameters import calibrated
 
         periods = [each for each in (args.traces, args.compare) if each]
-        observed = asyncio.run(_observed(args, periods))
+        observed = _observed(args, periods)
         found = [calibrated(each, args.confidence) for each in observed]
         drifts = None
         if len(found) > 1:
@@ -71,12 +56,10 @@ def _run(args: argparse.Namespace) -> int:
         predicted = _predicted(model_text(found[0])) if known else {}
     if known and args.out is not None:
         args.out.write_text(model_text(found[0]))
-    if args.json:
-        print_json(_document(found[0], predicted, missing, drifts))
-    else:
-        _print(found[0], predicted, missing, drifts)
-        if known and args.out is not None:
-            print(f"\nwrote {args.out}")
+    report = (found[0], predicted, missing, drifts)
+    print_result(args, _document(*report), lambda: _print(*report))
+    if known and args.out is not None and not args.json:
+        print(f"\nwrote {args.out}")
     if drifts is not None and not drifts:
         print(f"dovemq: {_nothing_common(found)}", file=sys.stderr)
         return FAILED
@@ -91,15 +74,15 @@ def _nothing_common(found: Sequence["Calibration"]) -> str:
     )
 
 
-async def _observed(args: argparse.Namespace, periods: Sequence[list[str]]) -> list["Observed"]:
+def _observed(args: argparse.Namespace, periods: Sequence[list[str]]) -> list["Observed"]:
     from dovemq.pipeline.engines import observed
 
     done: list[Observed] = []
-    async with Progress(lambda: f"{len(done)} of {len(periods)} periods read"):
-        for each in await asyncio.to_thread(
-            lambda: list(observed(periods, args.engine, spark_plan(args)))
-        ):
-            done.append(each)
+    text = f"of {len(periods)} periods read"
+    plan = spark_plan(args)
+    working(
+        lambda: f"{len(done)} {text}", lambda: done.extend(observed(periods, args.engine, plan))
+    )
     return done
 
 
@@ -110,9 +93,8 @@ def _predicted(text: str) -> dict[str, float | None]:
 
     network = read_spec(tomllib.loads(text)).problem.network
     times = network_measures(network).topics.sojourn_time
-    return {
-        topic.name: finite(float(time)) for topic, time in zip(network.topics, times, strict=True)
-    }
+    found = zip(network.topics, times, strict=True)
+    return {topic.name: finite(float(time)) for topic, time in found}
 
 
 def _document(
@@ -123,15 +105,12 @@ def _document(
 ) -> dict[str, Any]:
     document: dict[str, Any] = {
         "confidence": found.confidence,
-        "engine": found.observed.engine,
-        "rows": found.observed.rows,
-        "quarantined": found.observed.quarantined,
-        "refused": [{"file": each.file, "reason": each.reason} for each in found.observed.refused],
+        **fields(found.observed, "engine", "rows", "quarantined"),
+        "refused": [fields(each, "file", "reason") for each in found.observed.refused],
         "queues": [_queue(each, predicted.get(each.queue)) for each in found.queues],
         "front_ends": [
             {
-                "front_end": each.front_end,
-                "seconds": each.seconds,
+                **fields(each, "front_end", "seconds"),
                 "request_rate": _as_dict(each.request_rate),
                 "utilisation": _as_dict(each.utilisation),
                 "service_time_s": _as_dict(each.service_time),
@@ -150,8 +129,7 @@ def _queue(queue: "QueueParameters", predicted: float | None) -> dict[str, Any]:
     from dovemq.pipeline.calibration.model_file import mismatch
 
     return {
-        "queue": queue.queue,
-        "seconds": queue.seconds,
+        **fields(queue, "queue", "seconds"),
         **{name: _as_dict(each) for name, each in _named(queue)},
         "arrival_fits": _fits(queue.arrivals.fits),
         "service_fits": _fits(queue.service_fits),
@@ -163,11 +141,7 @@ def _queue(queue: "QueueParameters", predicted: float | None) -> dict[str, Any]:
             }
             for job, each in queue.jobs.items()
         },
-        "deliveries": queue.deliveries,
-        "consumers": queue.consumers,
-        "clients": queue.clients,
-        "messages_per_lease": queue.messages_per_lease,
-        "open": queue.open,
+        **fields(queue, "deliveries", "consumers", "clients", "messages_per_lease", "open"),
         "waiting_s": queue.waiting,
         "sojourn_s": queue.sojourn,
         "predicted_sojourn_s": predicted,
@@ -186,23 +160,14 @@ def _named(queue: "QueueParameters") -> Iterator[tuple[str, "Parameter | None"]]
 
 
 def _as_dict(parameter: "Parameter | None") -> dict[str, float] | None:
-    if parameter is None:
-        return None
-    return {name: getattr(parameter, name) for name in _INTERVAL}
+    return None if parameter is None else fields(parameter, *_INTERVAL)
 
 
 def _fits(found: Sequence["DistributionFit"]) -> list[dict[str, Any]]:
     from dovemq.pipeline.calibration.model_file import fit_text
 
-    return [
-        {
-            "name": fit.name,
-            "distribution": fit_text(fit),
-            "aic": finite(fit.aic),
-            "distance": fit.distance,
-        }
-        for fit in found
-    ]
+    names = ("name", "aic", "distance")
+    return [{**fields(fit, *names), "distribution": fit_text(fit)} for fit in found]
 
 
 def _drift(drift: "Drift") -> dict[str, Any]:
@@ -210,9 +175,7 @@ def _drift(drift: "Drift") -> dict[str, Any]:
         "parameter": drift.name,
         "first": _as_dict(drift.first),
         "second": _as_dict(drift.second),
-        "ratio": finite(drift.ratio),
-        "p_value": drift.p_value,
-        "drifted": drift.drifted,
+        **fields(drift, "ratio", "p_value", "drifted"),
     }
 
 
@@ -277,17 +240,14 @@ def _print_parameters(rows: Sequence[tuple[str, "Parameter | None"]]) -> None:
 
 def _print_drifts(drifts: Sequence["Drift"]) -> None:
     print("\ndrift, the surest first")
-    print_table(
-        ("parameter", "first", "second", "ratio", "p", "drifted"),
-        [
-            (
-                each.name,
-                shown(each.first.value),
-                shown(each.second.value),
-                f"{each.ratio:.4g}",
-                f"{each.p_value:.2g}",
-                "yes" if each.drifted else "no",
-            )
-            for each in drifts
-        ],
+    print_records(
+        drifts,
+        {
+            "parameter": lambda drift: drift.name,
+            "first": lambda drift: shown(drift.first.value),
+            "second": lambda drift: shown(drift.second.value),
+            "ratio": lambda drift: f"{drift.ratio:.4g}",
+            "p": lambda drift: f"{drift.p_value:.2g}",
+            "drifted": lambda drift: "yes" if drift.drifted else "no",
+        },
     )

@@ -1,22 +1,18 @@
 """`dovemq pipeline capacity`: the cheapest partitions and consumers that keep a latency."""
 
 import argparse
-import contextlib
 import math
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.capacity_reports import as_dict, draw, print_report
-from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, existing_file, number
+from dovemq.cli.command import FAILED, OK, CommandParser, Commands, WrongUse, add_command
 from dovemq.cli.interruption import Interruption
-from dovemq.cli.modelling import picture, read_toml, real, reals
-from dovemq.cli.output import print_json
-from dovemq.cli.pipeline_options import add_spark, pipeline_job
+from dovemq.cli.modelling import add_plot, axis, flags_of, read_toml, real, topic_rates
+from dovemq.cli.output import print_result
+from dovemq.cli.pipeline_options import add_spark, directory_or_temporary, pipeline_job
 from dovemq.cli.sweeping import add_keeping, swept
-from dovemq.models.errors import ModelError
-from dovemq.models.grids import spaced
+from dovemq.cli.values import existing_file, number
 
 if TYPE_CHECKING:
     from dovemq.models.planning.capacity import Candidate, Judged, LatencyTarget
@@ -33,101 +29,43 @@ _REPLICATIONS_MIN: Final = 10
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "capacity",
-        _run,
-        "find the cheapest partitions and consumers that keep a latency at each load",
+    summary = "find the cheapest partitions and consumers that keep a latency at each load"
+    example = (
         "dovemq pipeline capacity --arrival-rate 300 --service-rate 10 --partition-rate 120 "
-        "--partitions 1:8 --consumers 32:64:4 --load 0.5,1,1.5 --target 0.2 --level 0.95",
+        "--partitions 1:8 --consumers 32:64:4 --load 0.5,1,1.5 --target 0.2 --level 0.95"
     )
+    parser = add_command(commands, "capacity", _run, summary, example)
     _add_queue(parser)
-    add = parser.add_argument
-    add("--target", type=real, required=True, metavar="SECONDS", help="latency to keep")
-    add(
-        "--level",
-        type=real,
-        metavar="P",
-        help="quantile of the latency, such as 0.95 (default: the mean)",
-    )
-    add("--partition-cost", type=real, default=1.0, metavar="COST", help="cost of one (default: 1)")
-    add("--consumer-cost", type=real, default=1.0, metavar="COST", help="cost of one (default: 1)")
-    add("--plot", type=picture, metavar="FILE", help="heat maps of the latency: .png, .svg or .pdf")
-    add(
-        "--method",
-        choices=("analytic", "kernel"),
-        default="analytic",
-        help="closed form, or simulation over Spark with intervals (default: %(default)s)",
-    )
-    group = parser.add_argument_group("simulation", "For --method kernel.")
-    group.add_argument(
-        "--half-width",
-        type=real,
-        default=0.02,
-        metavar="SHARE",
-        help="relative half-width of the intervals (default: 0.02)",
-    )
-    group.add_argument(
-        "--replications-max",
-        type=number,
-        default=200,
-        metavar="N",
-        help="most replications (default: 200)",
-    )
-    group.add_argument("--seed", type=number, default=0, help="random seed (default: 0)")
+    add = parser.option
+    add("--target", "SECONDS", "latency to keep", real, required=True)
+    add("--level", "P", "quantile of the latency, such as 0.95 (default: the mean)", real)
+    add("--partition-cost", "COST", "cost of one", real, 1.0)
+    add("--consumer-cost", "COST", "cost of one", real, 1.0)
+    add_plot(parser, "heat maps of the latency")
+    text = "closed form, or simulation over Spark with intervals"
+    parser.choice("--method", ("analytic", "kernel"), text, "analytic")
+    group = parser.group("simulation", "For --method kernel.")
+    group.option("--half-width", "SHARE", "relative half-width of the intervals", real, 0.02)
+    group.option("--replications-max", "N", "most replications", number, 200)
+    group.option("--seed", "N", "random seed", number, 0)
     add_keeping(group, "default: nothing is kept")
     add_spark(parser)
 
 
-def _add_queue(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file",
-        nargs="?",
-        type=existing_file,
-        metavar="PLAN.toml",
-        help="TOML file with the rates of a topic, as from pipeline calibrate; flags override it",
-    )
-    add = parser.add_argument
-    add("--topic", metavar="NAME", help="topic of the file (default: its only one)")
-    add("--arrival-rate", type=real, metavar="RATE", help="messages per second at load 1")
-    add("--service-rate", type=real, metavar="RATE", help="messages per second of one consumer")
-    add(
-        "--arrival-scv",
-        type=real,
-        metavar="C2",
-        help="squared coefficient of variation (default: 1)",
-    )
-    add(
-        "--service-scv",
-        type=real,
-        metavar="C2",
-        help="squared coefficient of variation (default: 1)",
-    )
-    add(
-        "--partition-rate",
-        type=real,
-        metavar="RATE",
-        help="messages per second of one partition (default: no limit)",
-    )
-    add(
-        "--partitions",
-        type=whole_axis,
-        required=True,
-        metavar="LIST",
-        help="numbers, as 1,2,4 or 1:8",
-    )
-    add("--consumers", type=whole_axis, required=True, metavar="LIST", help="totals, as 8:64:8")
-    add("--load", type=axis, default=[1.0], metavar="LIST", help="factors of the arrival rate")
-
-
-def axis(text: str) -> list[float]:
-    """Reads `1,2.5` or `1:8:0.5`."""
-    if ":" not in text:
-        return reals(text)
-    try:
-        return [float(value) for value in spaced("it", text)]
-    except ModelError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+def _add_queue(parser: CommandParser) -> None:
+    text = "TOML file with the rates of a topic, as from pipeline calibrate; flags override it"
+    parser.add_argument("file", nargs="?", type=existing_file, metavar="PLAN.toml", help=text)
+    add = parser.option
+    add("--topic", "NAME", "topic of the file (default: its only one)")
+    add("--arrival-rate", "RATE", "messages per second at load 1", real)
+    add("--service-rate", "RATE", "messages per second of one consumer", real)
+    for flag in ("--arrival-scv", "--service-scv"):
+        add(flag, "C2", "squared coefficient of variation (default: 1)", real)
+    text = "messages per second of one partition (default: no limit)"
+    add("--partition-rate", "RATE", text, real)
+    add("--partitions", "LIST", "numbers, as 1,2,4 or 1:8", whole_axis, required=True)
+    add("--consumers", "LIST", "totals, as 8:64:8", whole_axis, required=True)
+    add("--load", "LIST", "factors of the arrival rate", axis, "1")
 
 
 def whole_axis(text: str) -> list[int]:
@@ -162,44 +100,24 @@ def _run(args: argparse.Namespace) -> int:
         if args.plot is not None:
             draw(args.plot, target, found, best)
     report = as_dict(queue, target, args.method, found, best)
-    if args.json:
-        print_json(report)
-    else:
-        print_report(report)
-    return OK if all(best.values()) else FAILED
+    code = OK if all(best.values()) else FAILED
+    return print_result(args, report, lambda: print_report(report), code)
 
 
 def _queue(args: argparse.Namespace) -> "PartitionedQueue":
     """Builds the queue with as many consumers as partitions; the grid replaces both."""
     from dovemq.models.planning.partitioned import PartitionedQueue
 
-    given: dict[str, Any] = _from_file(args) if args.file is not None else {}
-    flags = {name: getattr(args, name) for name in _RATES}
-    given |= {name: value for name, value in flags.items() if value is not None}
+    given: dict[str, Any] = {}
+    if args.file is not None:
+        rates, unit = topic_rates(read_toml(args.file), args.topic)
+        for name in _RATES[:4]:
+            given[name] = rates[name] / unit if name.endswith("_rate") else rates[name]
+    given |= flags_of(args, _RATES)
     for name in _RATES[:2]:
         if name not in given:
             raise WrongUse(f"--{name.replace('_', '-')} is needed, or a file with topics and jobs")
     return PartitionedQueue(**given)
-
-
-def _from_file(args: argparse.Namespace) -> dict[str, float]:
-    from dovemq.models.analytic import network_measures
-    from dovemq.models.planning import read_spec
-
-    spec = read_spec(read_toml(args.file))
-    network = spec.problem.network
-    names = [topic.name for topic in network.topics]
-    name = args.topic or (names[0] if len(names) == 1 else None)
-    if name not in names:
-        raise WrongUse(f"--topic: name one of {', '.join(names)}")
-    place = names.index(name)
-    found = network_measures(network)
-    return {
-        "arrival_rate": float(found.topics.arrival_rate[place]) / spec.unit_seconds,
-        "arrival_scv": float(found.arrival_scvs[place]),
-        "service_rate": network.topics[place].service_rate / spec.unit_seconds,
-        "service_scv": network.topics[place].service_scv,
-    }
 
 
 def _simulated(
@@ -211,7 +129,7 @@ def _simulated(
 ) -> "list[Judged]":
     from dovemq.models.planning.capacity import judged
 
-    with _folder(args) as folder:
+    with directory_or_temporary(args.out, "dovemq-capacity-") as folder:
         sweep = _sweep(args, queue, asked, target)
         findings, _ = swept(args, sweep, folder, ending, kept=args.out is not None)
     found = []
@@ -221,15 +139,6 @@ def _simulated(
         bounds = (estimate.mean, estimate.low, estimate.high) if known else (math.inf,) * 3
         found.append(judged(candidate, target, *bounds))
     return found
-
-
-@contextlib.contextmanager
-def _folder(args: argparse.Namespace) -> Iterator[Path]:
-    if args.out is not None:
-        yield args.out
-        return
-    with tempfile.TemporaryDirectory(prefix="dovemq-capacity-") as folder:
-        yield Path(folder)
 
 
 def _horizon(asked: "Sequence[Candidate]", target: "LatencyTarget") -> float:

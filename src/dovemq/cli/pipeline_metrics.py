@@ -1,15 +1,13 @@
 """`dovemq pipeline metrics`: consistency and performance of queues from lifecycle traces."""
 
 import argparse
-import asyncio
 import sys
 import time
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, duration_ms
-from dovemq.cli.modelling import plain, shown
-from dovemq.cli.output import Progress, print_json, print_pairs, print_table, time_text
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command
+from dovemq.cli.modelling import shown
+from dovemq.cli.output import fields, print_pairs, print_result, print_table, time_text, working
 from dovemq.cli.pipeline_options import (
     add_engine,
     add_spark,
@@ -17,6 +15,7 @@ from dovemq.cli.pipeline_options import (
     pipeline_job,
     spark_plan,
 )
+from dovemq.cli.values import duration_ms
 from dovemq.pipeline.engines import engine_for
 from dovemq.pipeline.places import local_path
 
@@ -33,46 +32,23 @@ _WINDOW_COLUMNS: Final = (
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "metrics",
-        _run,
-        "measure loss, duplicates, order, times and throughput of queues from lifecycle traces",
-        "dovemq pipeline metrics ./trace --window 60s --out ./figures",
+    summary = (
+        "measure loss, duplicates, order, times and throughput of queues from lifecycle traces"
     )
-    parser.add_argument(
-        "traces",
-        nargs="+",
-        metavar="TRACE",
-        help="directory or file of a trace, or a URI that Spark can read, such as "
-        "s3a://bucket/trace",
-    )
-    parser.add_argument(
-        "--window",
-        type=duration_ms,
-        default="60s",
-        metavar="TIME",
-        help="length of the windows (default: %(default)s)",
-    )
+    example = "dovemq pipeline metrics ./trace --window 60s --out ./figures"
+    parser = add_command(commands, "metrics", _run, summary, example)
+    text = "directory or file of a trace, or a URI that Spark can read, such as s3a://bucket/trace"
+    parser.add_argument("traces", nargs="+", metavar="TRACE", help=text)
+    parser.option("--window", "TIME", "length of the windows", duration_ms, "60s")
     add_engine(parser)
-    parser.add_argument(
-        "--out", type=output_place, metavar="PLACE", help="directory or URI of the tables"
+    parser.option("--out", "PLACE", "directory or URI of the tables", output_place)
+    text = (
+        "format of the tables: parquet, or another format of the Spark session, such as delta "
+        "or iceberg"
     )
-    parser.add_argument(
-        "--format",
-        default=_PARQUET,
-        metavar="NAME",
-        help="format of the tables: parquet, or another format of the Spark session, such as delta "
-        "or iceberg (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--plot",
-        action="store_true",
-        help="draw the windows of each queue as PNG files; needs a local --out",
-    )
-    parser.add_argument(
-        "--strict", action="store_true", help="end with exit code 1 if a row or a file is invalid"
-    )
+    parser.option("--format", "NAME", text, default=_PARQUET)
+    parser.switch("--plot", "draw the windows of each queue as PNG files; needs a local --out")
+    parser.switch("--strict", "end with exit code 1 if a row or a file is invalid")
     add_spark(parser)
 
 
@@ -82,21 +58,13 @@ def _run(args: argparse.Namespace) -> int:
     if not args.window:
         raise WrongUse("--window must be at least 1s")
     with pipeline_job():
-        found, files = asyncio.run(_found(args))
-    if args.json:
-        print_json(_document(found, files))
-    else:
-        _print(found, files)
+        found, files = working(lambda: "measuring", lambda: _work(args))
+    print_result(args, _document(found, files), lambda: _print(found, files))
     if not found.rows:
         places = ", ".join(args.traces)
         print(f"dovemq: no valid row of a trace in {places}; nothing was measured", file=sys.stderr)
         return FAILED
     return FAILED if args.strict and not found.sound else OK
-
-
-async def _found(args: argparse.Namespace) -> "tuple[MetricsReport, list[str]]":
-    async with Progress(lambda: "measuring"):
-        return await asyncio.to_thread(_work, args)
 
 
 def _work(args: argparse.Namespace) -> "tuple[MetricsReport, list[str]]":
@@ -131,14 +99,12 @@ def _measured(args: argparse.Namespace) -> "MetricsReport":
 
 def _document(found: "MetricsReport", files: list[str]) -> dict[str, Any]:
     return {
-        "engine": found.engine,
-        "rows": found.rows,
+        **fields(found, "engine", "rows", "truncated"),
         "quarantined": found.reasons,
-        "refused": [{"file": each.file, "reason": each.reason} for each in found.refused],
-        "overall": [plain(row) for row in found.overall.to_pylist()],
-        "queues": [plain(row) for row in found.by_queue.to_pylist()],
-        "windows": [plain(row) for row in found.by_window.to_pylist()],
-        "truncated": found.truncated,
+        "refused": [fields(each, "file", "reason") for each in found.refused],
+        "overall": found.overall.to_pylist(),
+        "queues": found.by_queue.to_pylist(),
+        "windows": found.by_window.to_pylist(),
         "files": files,
     }
 
@@ -182,11 +148,5 @@ def _print_quarantine(found: "MetricsReport") -> None:
     if found.sound:
         return
     print(f"\n{found.quarantined} invalid rows and {len(found.refused)} files were left out")
-    print_pairs(_reasons(found))
-
-
-def _reasons(found: "MetricsReport") -> Iterator[tuple[str, object]]:
-    for reason, rows in sorted(found.reasons.items()):
-        yield f"  {reason}", rows
-    for each in found.refused:
-        yield f"  {each.file}", each.reason
+    refused = [(each.file, each.reason) for each in found.refused]
+    print_pairs((f"  {name}", text) for name, text in [*sorted(found.reasons.items()), *refused])

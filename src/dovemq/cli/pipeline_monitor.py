@@ -6,11 +6,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import OK, Commands, WrongUse, add_command, add_target, count, duration_ms
+from dovemq.cli.command import OK, Commands, WrongUse, add_command, add_target
 from dovemq.cli.interruption import ended_by_signals, set_by_interruption
-from dovemq.cli.output import print_json, print_table, time_text
+from dovemq.cli.output import fields, print_result, print_table, time_text
 from dovemq.cli.pipeline_options import add_spark, local_directory, pipeline_job, spark_plan
 from dovemq.cli.target import Target, find_target
+from dovemq.cli.values import count, duration_ms
 from dovemq.client.errors import ClientError, Refused
 from dovemq.pipeline.places import local_path
 
@@ -32,59 +33,25 @@ _COLUMNS: Final = ("messages", "received", "duplicates", "absent", "open", "out_
 
 
 def add(kinds: Commands) -> None:
-    parser = add_command(
-        kinds,
-        "monitor",
-        _run,
-        "watch loss, duplicates and order of queues while their traces grow",
-        "dovemq pipeline monitor ./trace --out ./watched --publish",
-    )
-    parser.add_argument(
-        "traces", metavar="TRACES", help="directory of a trace, or a URI that Spark can read"
-    )
-    parser.add_argument(
-        "--out",
-        type=local_directory,
-        required=True,
-        metavar="DIR",
-        help="directory of figures, state and checkpoint, from which a monitor continues",
-    )
-    _add_bounds(parser)
-    when = parser.add_mutually_exclusive_group()
-    when.add_argument(
-        "--every",
-        type=duration_ms,
-        default=10_000,
-        metavar="TIME",
-        help="interval of looking for new files, until Ctrl-C (default: 10s)",
-    )
-    when.add_argument(
-        "--available-now", action="store_true", help="read the files that exist, and end"
-    )
-    parser.add_argument(
-        "--publish",
-        action="store_true",
-        help="send the figures to the admin API of the server after each batch",
-    )
+    summary = "watch loss, duplicates and order of queues while their traces grow"
+    example = "dovemq pipeline monitor ./trace --out ./watched --publish"
+    parser = add_command(kinds, "monitor", _run, summary, example)
+    text = "directory of a trace, or a URI that Spark can read"
+    parser.add_argument("traces", metavar="TRACES", help=text)
+    text = "directory of figures, state and checkpoint, from which a monitor continues"
+    parser.option("--out", "DIR", text, local_directory, required=True)
+    parser.option("--late", "TIME", "wait for rows that later files may bring", duration_ms, "60s")
+    text = "time after which a message that was not received is lost"
+    parser.option("--horizon", "TIME", text, duration_ms, "15m")
+    parser.option("--messages-max", "N", "most remembered messages of a queue", count, 1_000_000)
+    parser.option("--files-max", "N", "most files of a batch", count, 8)
+    when = parser.exclusive()
+    text = "interval of looking for new files, until Ctrl-C"
+    when.option("--every", "TIME", text, duration_ms, "10s")
+    when.switch("--available-now", "read the files that exist, and end")
+    parser.switch("--publish", "send the figures to the admin API of the server after each batch")
     add_spark(parser)
     add_target(parser)
-
-
-def _add_bounds(parser: argparse.ArgumentParser) -> None:
-    for name, default, text in (
-        ("--late", "60s", "wait for rows that later files may bring"),
-        ("--horizon", "15m", "time after which a message that was not received is lost"),
-    ):
-        help_text = f"{text} (default: {default})"
-        parser.add_argument(
-            name, type=duration_ms, default=duration_ms(default), metavar="TIME", help=help_text
-        )
-    for name, number, text in (
-        ("--messages-max", 1_000_000, "most remembered messages of a queue"),
-        ("--files-max", 8, "most files of a batch"),
-    ):
-        help_text = f"{text} (default: %(default)s)"
-        parser.add_argument(name, type=count, default=number, metavar="N", help=help_text)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -119,13 +86,9 @@ def _run(args: argparse.Namespace) -> int:
 
 def _teller(args: argparse.Namespace, target: Target | None) -> "Callable[[Batch], None]":
     def tell(batch: "Batch") -> None:
-        if args.json:
-            print_json(
-                {"batch": batch.number, "rows": batch.rows, "quarantined": batch.quarantined}
-                | {"queues": batch.figures}
-            )
-        else:
-            _print_batch(batch)
+        document = {"batch": batch.number, **fields(batch, "rows", "quarantined")}
+        document["queues"] = batch.figures
+        print_result(args, document, lambda: _print_batch(batch))
         sys.stdout.flush()
         if target is not None:
             asyncio.run(_publish(target, batch.figures))

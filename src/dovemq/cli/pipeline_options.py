@@ -2,14 +2,16 @@
 
 import argparse
 import contextlib
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from dovemq.cli.command import check_directory, pair
+from dovemq.cli.command import CommandParser
 from dovemq.cli.interruption import Interruption, ended_soon
 from dovemq.cli.modelling import modelling
+from dovemq.cli.values import check_directory, pair
 from dovemq.pipeline.engines import ENGINES
 from dovemq.pipeline.places import local_path
 
@@ -48,40 +50,33 @@ def local_directory(text: str) -> Path:
     return path
 
 
-def add_engine(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--engine",
-        choices=ENGINES,
-        default="auto",
-        help="engine that reads the trace; auto: DuckDB for local traces of up to 20,000,000 rows, "
-        "else Spark",
-    )
+@contextlib.contextmanager
+def directory_or_temporary(directory: Path | None, prefix: str) -> Iterator[Path]:
+    """The given directory, or a temporary one that is removed at the end."""
+    if directory is not None:
+        yield directory
+        return
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as made:
+        yield Path(made)
 
 
-def add_spark(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Spark")
-    group.add_argument(
-        "--master",
-        default="local[*]",
-        metavar="URL",
-        help="Spark master, such as local[2] or spark://host:7077, or sc://host:15002 for Spark "
-        "Connect (default: %(default)s)",
+def add_engine(parser: CommandParser) -> None:
+    text = (
+        "engine that reads the trace; auto: DuckDB for local traces of up to 20,000,000 rows, "
+        "else Spark"
     )
-    group.add_argument(
-        "--memory",
-        default="2g",
-        metavar="SIZE",
-        help="memory of this process on a local master, else of each executor "
-        "(default: %(default)s)",
+    parser.choice("--engine", ENGINES, text, "auto")
+
+
+def add_spark(parser: CommandParser) -> None:
+    group = parser.group("Spark")
+    text = (
+        "Spark master, such as local[2] or spark://host:7077, or sc://host:15002 for Spark Connect"
     )
-    group.add_argument(
-        "--spark",
-        type=pair,
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="Spark setting; may be repeated",
-    )
+    group.option("--master", "URL", text, default="local[*]")
+    text = "memory of this process on a local master, else of each executor"
+    group.option("--memory", "SIZE", text, default="2g")
+    group.repeated("--spark", "NAME=VALUE", "Spark setting", pair)
 
 
 def spark_plan(

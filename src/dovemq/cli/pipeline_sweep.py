@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, existing_file
-from dovemq.cli.modelling import FILE_BYTES_MAX, picture, read_toml, shown
-from dovemq.cli.output import print_json, print_table
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, read_text
+from dovemq.cli.modelling import add_plot, read_toml, shown
+from dovemq.cli.output import print_result, print_table
 from dovemq.cli.pipeline_options import add_spark, pipeline_job
 from dovemq.cli.sweeping import add_keeping, swept
+from dovemq.cli.values import existing_file
 
 if TYPE_CHECKING:
     from dovemq.experiments.figure import Panel
@@ -19,23 +20,13 @@ _CURVES_MAX: Final = 10
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "sweep",
-        _run,
-        "replicate the configurations of a model with Spark; figures have intervals",
-        "dovemq pipeline sweep sweep.toml --out found --plot found.svg",
-    )
-    parser.add_argument(
-        "file",
-        type=existing_file,
-        metavar="SPEC.toml",
-        help="TOML file of model, grid, measures, run and replications",
-    )
+    summary = "replicate the configurations of a model with Spark; figures have intervals"
+    example = "dovemq pipeline sweep sweep.toml --out found --plot found.svg"
+    parser = add_command(commands, "sweep", _run, summary, example)
+    text = "TOML file of model, grid, measures, run and replications"
+    parser.add_argument("file", type=existing_file, metavar="SPEC.toml", help=text)
     add_keeping(parser, "default: the name of the file with -sweep")
-    parser.add_argument(
-        "--plot", type=picture, metavar="FILE", help="picture of the measures: .png, .svg or .pdf"
-    )
+    add_plot(parser, "picture of the measures")
     add_spark(parser)
 
 
@@ -44,7 +35,7 @@ def _run(args: argparse.Namespace) -> int:
         from dovemq.models.sweeping import read_sweep
         from dovemq.pipeline.sweep.job import results
 
-        sweep = read_sweep(read_toml(args.file), lambda name: _beside(args.file, name))
+        sweep = read_sweep(read_toml(args.file), lambda name: read_text(args.file.parent / name))
         folder = args.out or Path(f"{args.file.stem}-sweep")
         findings, paths = swept(args, sweep, folder, ending)
         rows = results(sweep, findings).to_pylist()
@@ -53,18 +44,19 @@ def _run(args: argparse.Namespace) -> int:
 
             draw(f"dovemq pipeline sweep: {sweep.model}", panels(sweep, rows), [args.plot])
     missed = sum(not row["content"] for row in rows if row["replications"])
-    _print(args, sweep, rows, paths, missed)
+    total = sum(row["replications"] for row in rows)
+    document = {
+        "model": sweep.model,
+        "confidence": sweep.confidence,
+        "replications": total,
+        "not_content": missed,
+        "files": [str(path) for path in paths],
+        "results": rows,
+    }
+    print_result(args, document, lambda: _print(sweep, rows, total, missed))
+    if not args.json:
+        print("\n".join(map(str, paths)))
     return FAILED if missed else OK
-
-
-def _beside(file: Path, name: str) -> str:
-    path = file.parent / name
-    try:
-        if path.stat().st_size > FILE_BYTES_MAX:
-            raise WrongUse(f"{path}: longer than {FILE_BYTES_MAX} bytes")
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise WrongUse(f"{path}: cannot be read: {error}") from None
 
 
 def panels(sweep: "Sweep", rows: Sequence[Mapping[str, Any]]) -> "list[Panel]":
@@ -110,26 +102,7 @@ def _curve(label: str, rows: Sequence[Mapping[str, Any]], axis: str, measure: st
     return Curve(label, x, y, low, high, points=len(x) == 1)
 
 
-def _print(
-    args: argparse.Namespace,
-    sweep: "Sweep",
-    rows: Sequence[Mapping[str, Any]],
-    paths: Sequence[Path],
-    missed: int,
-) -> None:
-    total = sum(row["replications"] for row in rows)
-    if args.json:
-        print_json(
-            {
-                "model": sweep.model,
-                "confidence": sweep.confidence,
-                "replications": total,
-                "not_content": missed,
-                "files": [str(path) for path in paths],
-                "results": rows,
-            }
-        )
-        return
+def _print(sweep: "Sweep", rows: Sequence[Mapping[str, Any]], total: int, missed: int) -> None:
     measures = sweep.question.measures
     heads = [*sweep.axes, "replications", *measures]
     table = [
@@ -145,7 +118,6 @@ def _print(
         print(f"{skipped} are unstable and were not run; [run] unstable = true runs them")
     if missed:
         print(f"{missed} reached max replications before the half-width that was asked for")
-    print("\n".join(map(str, paths)))
 
 
 def _with_interval(row: Mapping[str, Any], measure: str) -> str:

@@ -4,71 +4,36 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dovemq.cli.command import (
-    FAILED,
-    OK,
-    Commands,
-    WrongUse,
-    add_command,
-    existing_file,
-    output_file,
-    pair,
-)
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command
 from dovemq.cli.model_network import print_report, report_of
-from dovemq.cli.modelling import finite, modelling, picture, read_toml, real, shown
-from dovemq.cli.output import print_json, print_table
+from dovemq.cli.modelling import add_plot, modelling, read_toml, real, shown, toml_value
+from dovemq.cli.output import fields, print_records, print_result
+from dovemq.cli.values import existing_file, output_file, pair
 
 if TYPE_CHECKING:
     from dovemq.models.planning import Planned, PlanSpec
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "plan",
-        _run,
-        "how many consumers each topic needs, for a budget or for a target of time",
-        "dovemq plan plan.toml --what-if load=1.5 --what-if topics.A.service_rate=6",
+    summary = "how many consumers each topic needs, for a budget or for a target of time"
+    example = "dovemq plan plan.toml --what-if load=1.5 --what-if topics.A.service_rate=6"
+    parser = add_command(commands, "plan", _run, summary, example)
+    text = "planning file: topics, jobs, goal"
+    parser.add_argument("file", type=existing_file, metavar="SPEC.toml", help=text)
+    goal = parser.exclusive()
+    goal.option("--budget", "COST", "cost that may be added to the present consumers", real)
+    goal.option("--target", "SECONDS", "mean time of a job that the plan must meet", real)
+    text = "way to plan (default: that of the file, or greedy)"
+    parser.choice("--method", ("greedy", "exact", "random"), text)
+    parser.switch("--optimise-routes", "shares of routes are chosen as well")
+    add_plot(parser, "picture of the steps")
+    text = (
+        "another value of a key of the file, or load=FACTOR for all arrival rates, for a "
+        "second plan"
     )
-    parser.add_argument(
-        "file", type=existing_file, metavar="SPEC.toml", help="planning file: topics, jobs, goal"
-    )
-    goal = parser.add_mutually_exclusive_group()
-    goal.add_argument(
-        "--budget",
-        type=real,
-        metavar="COST",
-        help="cost that may be added to the present consumers",
-    )
-    goal.add_argument(
-        "--target", type=real, metavar="SECONDS", help="mean time of a job that the plan must meet"
-    )
-    parser.add_argument(
-        "--method",
-        choices=("greedy", "exact", "random"),
-        help="way to plan (default: that of the file, or greedy)",
-    )
-    parser.add_argument(
-        "--optimise-routes", action="store_true", help="shares of routes are chosen as well"
-    )
-    parser.add_argument(
-        "--plot", type=picture, metavar="FILE", help="picture of the steps: .png, .svg or .pdf"
-    )
-    parser.add_argument(
-        "--what-if",
-        type=pair,
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="another value of a key of the file, or load=FACTOR for all arrival rates, for a "
-        "second plan; may be repeated",
-    )
-    parser.add_argument(
-        "--out",
-        type=output_file,
-        metavar="FILE",
-        help="copy of the planning file with the planned consumers and shares of routes",
-    )
+    parser.repeated("--what-if", "KEY=VALUE", text, pair)
+    text = "copy of the planning file with the planned consumers and shares of routes"
+    parser.option("--out", "FILE", text, output_file)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -81,21 +46,23 @@ def _run(args: argparse.Namespace) -> int:
         text = _with_flags(read_toml(args.file), args)
         plans = {"plan": _planned(text)}
         if args.what_if:
-            values = {key: _value(key, value) for key, value in args.what_if}
+            values = {key: _changed_value(key, value) for key, value in args.what_if}
             plans["what_if"] = _planned(changed(text, values))
         if args.plot is not None:
             _plot(args.plot, plans)
         if args.out is not None:
             planned_text = toml_text(with_network(text, plans["plan"][1].network))
             args.out.write_text(planned_text, encoding="utf-8")
-    if args.json:
-        print_json({name: _as_dict(*each) for name, each in plans.items()})
-    else:
-        for name, each in plans.items():
-            if len(plans) > 1:
-                print(f"{name.replace('_', ' ')}:")
-            _print(*each)
-    return OK if all(found.plan.feasible for _, found in plans.values()) else FAILED
+    document = {name: _as_dict(*each) for name, each in plans.items()}
+    code = OK if all(found.plan.feasible for _, found in plans.values()) else FAILED
+    return print_result(args, document, lambda: _print_all(plans), code)
+
+
+def _print_all(plans: dict[str, tuple["PlanSpec", "Planned"]]) -> None:
+    for name, each in plans.items():
+        if len(plans) > 1:
+            print(f"{name.replace('_', ' ')}:")
+        _print(*each)
 
 
 def _planned(text: dict[str, Any]) -> tuple["PlanSpec", "Planned"]:
@@ -118,39 +85,25 @@ def _with_flags(text: dict[str, Any], args: argparse.Namespace) -> dict[str, Any
     return {**text, "goal": {**goal, **asked}}
 
 
-def _value(key: str, text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    if text in ("true", "false"):
-        return text == "true"
+def _changed_value(key: str, text: str) -> Any:
     if not text:
         raise WrongUse(f"--what-if {key}: a value is needed")
-    return text
+    return toml_value(text)
 
 
 def _as_dict(spec: "PlanSpec", found: "Planned") -> dict[str, Any]:
     plan, seconds = found.plan, spec.unit_seconds
     return {
-        "method": plan.method,
-        "feasible": plan.feasible,
-        "note": plan.note,
-        "cost": plan.cost,
+        **fields(plan, "method", "feasible", "note", "cost"),
         "start": dict(zip(plan.topics, plan.start, strict=True)),
         "consumers": dict(zip(plan.topics, plan.consumers, strict=True)),
-        "work_in_progress": finite(plan.wip),
-        "time_per_job_s": finite(plan.time_per_job * seconds),
+        "work_in_progress": plan.wip,
+        "time_per_job_s": plan.time_per_job * seconds,
         "steps": [
             {
-                "number": step.number,
-                "topic": step.topic,
-                "consumers": step.consumers,
-                "cost": step.cost,
-                "work_in_progress": finite(step.wip),
-                "time_per_job_s": finite(step.time_per_job * seconds),
-                "reason": step.reason,
+                **fields(step, "number", "topic", "consumers", "cost", "reason"),
+                "work_in_progress": step.wip,
+                "time_per_job_s": step.time_per_job * seconds,
             }
             for step in plan.steps
         ],
@@ -192,20 +145,18 @@ def _plot(path: Path, plans: dict[str, tuple["PlanSpec", "Planned"]]) -> None:
 def _print(spec: "PlanSpec", found: "Planned") -> None:
     plan = found.plan
     if plan.steps:
-        print_table(
-            ("step", "topic", "consumers", "cost", "in progress", "time_per_job_s", "why"),
-            [
-                (
-                    step.number,
-                    step.topic,
-                    " ".join(map(str, step.consumers)),
-                    f"{step.cost:g}",
-                    shown(step.wip),
-                    shown(step.time_per_job * spec.unit_seconds),
-                    step.reason,
-                )
-                for step in plan.steps
-            ],
+        seconds = spec.unit_seconds
+        print_records(
+            plan.steps,
+            {
+                "step": lambda step: step.number,
+                "topic": lambda step: step.topic,
+                "consumers": lambda step: " ".join(map(str, step.consumers)),
+                "cost": lambda step: f"{step.cost:g}",
+                "in progress": lambda step: shown(step.wip),
+                "time_per_job_s": lambda step: shown(step.time_per_job * seconds),
+                "why": lambda step: step.reason,
+            },
         )
         print()
     print(f"{plan.method}: {plan.note}; cost {plan.cost:g}")

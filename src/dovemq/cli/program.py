@@ -18,10 +18,17 @@ from dovemq.cli import (
     env,
     faults,
     imports,
-    load,
+    load_check,
+    load_run,
     messages,
-    model,
-    pipeline,
+    model_network,
+    model_queue,
+    model_vma,
+    pipeline_calibrate,
+    pipeline_capacity,
+    pipeline_metrics,
+    pipeline_monitor,
+    pipeline_sweep,
     plan,
     queues,
     reproduce,
@@ -38,6 +45,7 @@ from dovemq.cli.command import (
     Interrupted,
     WrongUse,
     add_group,
+    add_parser,
 )
 from dovemq.client.errors import Refused
 from dovemq.core.errors import DoveError
@@ -55,27 +63,32 @@ _KEY_ERRORS: Final = frozenset(
     }
 )
 """Codes of SQS and of the admin API for a missing or wrong access key."""
-_GROUPS: Final = (
-    serve,
-    env,
-    accounts,
-    queues,
-    messages,
-    transfers,
-    backups,
-    imports,
-    cpn,
-    load,
-    faults,
-    model,
-    plan,
-    pipeline,
-    reproduce,
-    audit,
-    dev,
-    doctor,
-    completion,
-)
+
+
+def _add_commands(commands: Commands) -> None:
+    for module in (serve, env, accounts, queues, messages, transfers, backups, imports, cpn):
+        module.add(commands)
+    summary = "drive a queue service and account for every message"
+    example = "dovemq load run --senders 8 --receivers 8 --messages 1000"
+    actions = add_group(commands, "load", summary, example)
+    load_run.add(actions)
+    load_check.add(actions)
+    faults.add(commands)
+    summary = "predict waiting, times and utilisation"
+    example = "dovemq model queue --arrival-rate 30 --service-rate 10 --servers 4"
+    models = add_group(commands, "model", summary, example, "MODEL")
+    for model in (model_vma, model_queue, model_network):
+        model.add(models)
+    plan.add(commands)
+    summary = "measure traces, calibrate models and sweep them, with Spark or on this machine"
+    example = "dovemq pipeline metrics ./trace"
+    jobs = add_group(commands, "pipeline", summary, example, "JOB")
+    for job in (pipeline_calibrate, pipeline_capacity, pipeline_metrics, pipeline_monitor):
+        job.add(jobs)
+    pipeline_sweep.add(jobs)
+    for module in (reproduce, audit, dev, doctor, completion):
+        module.add(commands)
+    _add_help(commands)
 
 
 def build_parser() -> CommandParser:
@@ -87,15 +100,12 @@ def build_parser() -> CommandParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"dovemq {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND")
-    for group in _GROUPS:
-        group.add(commands)
-    _add_help(commands)
+    _add_commands(parser.add_subparsers(metavar="COMMAND"))
     return parser
 
 
 def _add_help(commands: Commands) -> None:
-    parser = add_group(commands, "help", "show the help of a command", "dovemq help queue create")
+    parser = add_parser(commands, "help", "show the help of a command", "dovemq help queue create")
     parser.add_argument("command", nargs="*", metavar="COMMAND", help="words of the command")
     parser.set_defaults(run=_help)
 

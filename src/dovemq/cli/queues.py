@@ -6,34 +6,30 @@ from typing import Any, Final
 
 from dovemq.cli.command import (
     FAILED,
-    OK,
+    CommandParser,
     Commands,
     WrongUse,
     add_group,
-    add_option,
     add_queue,
-    add_repeated,
     add_server_command,
-    add_switch,
-    pair,
 )
 from dovemq.cli.moves import add_moves
-from dovemq.cli.output import print_json, print_pairs, print_result, print_table, time_text
+from dovemq.cli.output import Columns, print_pairs, print_records, print_result, time_text
 from dovemq.cli.target import ask_admin, ask_sqs
+from dovemq.cli.values import pair
 from dovemq.client import SqsClient
 from dovemq.core import limits
 
 _ALL: Final = ("All", "AllExtended")
-_STATES: Final = ("visible", "leased", "delayed")
 _TIMES: Final = frozenset({"CreatedTimestamp", "LastModifiedTimestamp"})
 """Attributes in seconds since 1970, which people see as dates."""
 
+Document = dict[str, Any]
+
 
 def add(commands: Commands) -> None:
-    parser = add_group(
-        commands, "queue", "list, create, change and delete queues", "dovemq queue create jobs"
-    )
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    summary = "list, create, change and delete queues"
+    actions = add_group(commands, "queue", summary, "dovemq queue create jobs")
     _add_list_and_create(actions)
     _add_show_and_changes(actions)
     _add_removals(actions)
@@ -43,13 +39,13 @@ def add(commands: Commands) -> None:
 def _add_list_and_create(actions: Commands) -> None:
     example = "dovemq queue list --prefix jobs"
     parser = add_server_command(actions, "list", _list, "list queues with their counts", example)
-    add_option(parser, "--prefix", "TEXT", "start of the names to list", default="")
+    parser.option("--prefix", "TEXT", "start of the names to list", default="")
     summary = "create a queue; a name that ends in .fifo makes a FIFO queue"
     example = "dovemq queue create jobs VisibilityTimeout=60"
     parser = add_server_command(actions, "create", _create, summary, example)
     parser.add_argument("name", metavar="NAME", help="name of the new queue")
     _add_attributes(parser, "*")
-    add_repeated(parser, "--tag", "KEY=VALUE", "tag of the queue", pair)
+    parser.repeated("--tag", "KEY=VALUE", "tag of the queue", pair)
 
 
 def _add_show_and_changes(actions: Commands) -> None:
@@ -65,10 +61,10 @@ def _add_show_and_changes(actions: Commands) -> None:
             _add_attributes(parser, "+")
         if name == "tag":
             parser.add_argument("tags", nargs="*", type=pair, metavar="KEY=VALUE", help="new tag")
-            add_repeated(parser, "--remove", "KEY", "key of a tag to remove")
+            parser.repeated("--remove", "KEY", "key of a tag to remove")
 
 
-def _add_attributes(parser: argparse.ArgumentParser, nargs: str) -> None:
+def _add_attributes(parser: CommandParser, nargs: str) -> None:
     text = "queue attribute, such as VisibilityTimeout=60"
     parser.add_argument("attributes", nargs=nargs, type=pair, metavar="ATTRIBUTE=VALUE", help=text)
 
@@ -80,26 +76,19 @@ def _add_removals(actions: Commands) -> None:
     ):
         parser = add_server_command(actions, name, run, summary, f"dovemq queue {name} jobs --yes")
         add_queue(parser)
-        add_switch(parser, "--yes", "do not ask; required where there is no terminal")
+        parser.switch("--yes", "do not ask; required where there is no terminal")
 
 
 def _list(args: argparse.Namespace) -> int:
     queues = ask_admin(args, lambda client: client.queues(args.prefix))
-    if args.json:
-        print_json({"queues": queues})
-        return OK
     several = len({each["account"] for each in queues}) > 1
-    print_table(
-        ("QUEUE", "VISIBLE", "LEASED", "DELAYED"),
-        [
-            (
-                f"{each['account']}/{each['name']}" if several else each["name"],
-                *(each["counts"][state] for state in _STATES),
-            )
-            for each in queues
-        ],
-    )
-    return OK
+    columns: Columns = {
+        "QUEUE": lambda each: f"{each['account']}/{each['name']}" if several else each["name"],
+        "VISIBLE": lambda each: each["counts"]["visible"],
+        "LEASED": lambda each: each["counts"]["leased"],
+        "DELAYED": lambda each: each["counts"]["delayed"],
+    }
+    return print_result(args, {"queues": queues}, lambda: print_records(queues, columns))
 
 
 def _create(args: argparse.Namespace) -> int:
@@ -112,22 +101,22 @@ def _create(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace) -> int:
-    async def show(client: SqsClient) -> dict[str, Any]:
+    async def show(client: SqsClient) -> Document:
         url = await client.queue_url(args.queue)
         attributes = await client.attributes(url, _ALL)
         return {"QueueUrl": url, "Attributes": attributes, "Tags": await client.tags(url)}
 
     shown = ask_sqs(args, show)
-    if args.json:
-        print_json(shown)
-        return OK
+    return print_result(args, shown, lambda: _print_queue(shown))
+
+
+def _print_queue(shown: Document) -> None:
     attributes = (
         (name, time_text(int(value) * limits.SECOND_MS) if name in _TIMES else value)
         for name, value in sorted(shown["Attributes"].items())
     )
     tags = ((f"tag {key}", value) for key, value in sorted(shown["Tags"].items()))
     print_pairs([("QueueUrl", shown["QueueUrl"]), *attributes, *tags])
-    return OK
 
 
 def _set(args: argparse.Namespace) -> int:

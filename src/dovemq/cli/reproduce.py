@@ -7,10 +7,11 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, count, number
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command
 from dovemq.cli.interruption import START_OVER
-from dovemq.cli.output import print_json, print_table, working
+from dovemq.cli.output import print_records, print_result, working
 from dovemq.cli.pipeline_options import pipeline_job
+from dovemq.cli.values import count, number
 
 if TYPE_CHECKING:
     from dovemq.experiments.figure import Figure
@@ -26,37 +27,17 @@ tell' counts as neither. docs/reference/papers.md names the papers."""
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "reproduce",
-        _run,
-        "reproduce figures of the papers: data, plots, and whether each claim holds",
-        "dovemq reproduce list\n  dovemq reproduce elastic-fig4 --out ./figures",
-    )
+    summary = "reproduce figures of the papers: data, plots, and whether each claim holds"
+    example = "dovemq reproduce list\n  dovemq reproduce elastic-fig4 --out ./figures"
+    parser = add_command(commands, "reproduce", _run, summary, example)
     parser.description = f"{parser.description}.\n\n{_VERDICTS}"
-    parser.add_argument(
-        "ids",
-        nargs="+",
-        metavar="ID",
-        help="id of a figure, such as vma-fig11 or elastic-fig4; 'list' lists them, 'all' is all",
-    )
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="fewer replications and shorter runs; more verdicts are 'too short to tell'",
-    )
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="directory for data, plots and verdicts"
-    )
-    parser.add_argument(
-        "--seed", type=number, default=0, help="seed of the simulations (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--workers",
-        type=count,
-        default=1,
-        help="processes for the simulations (default: %(default)s)",
-    )
+    text = "id of a figure, such as vma-fig11 or elastic-fig4; 'list' lists them, 'all' is all"
+    parser.add_argument("ids", nargs="+", metavar="ID", help=text)
+    text = "fewer replications and shorter runs; more verdicts are 'too short to tell'"
+    parser.switch("--quick", text)
+    parser.option("--out", "DIR", "directory for data, plots and verdicts", Path)
+    parser.option("--seed", "N", "seed of the simulations", number, 0)
+    parser.option("--workers", "N", "processes for the simulations", count, 1)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -77,11 +58,8 @@ def _run(args: argparse.Namespace) -> int:
         for name in ids:
             reports.append(_reproduced(args, name))
     claims = {key: sum(each["claims"][key] for each in reports) for key in reports[0]["claims"]}
-    if args.json:
-        print_json({"figures": reports, "claims": claims})
-    else:
-        print(_summary(claims))
-    return FAILED if claims["do_not_hold"] else OK
+    document = {"figures": reports, "claims": claims}
+    return print_result(args, document, _summary(claims), FAILED if claims["do_not_hold"] else OK)
 
 
 def _check_writable(folder: Path | None) -> None:
@@ -111,15 +89,15 @@ def _list(args: argparse.Namespace) -> int:
     from dovemq.experiments.catalogue import CITATIONS, EXPERIMENTS
 
     rows = [
-        (name, CITATIONS.get(name.partition("-")[0], "-"), each.title)
+        {"id": name, "paper": CITATIONS.get(name.partition("-")[0], "-"), "title": each.title}
         for name, each in EXPERIMENTS.items()
     ]
-    if args.json:
-        print_json([{"id": name, "paper": paper, "title": title} for name, paper, title in rows])
-    else:
-        print_table(("id", "paper", "title"), rows)
+
+    def show() -> None:
+        print_records(rows, {name: name for name in ("id", "paper", "title")})
         print("titles and addresses of the papers: docs/reference/papers.md")
-    return OK
+
+    return print_result(args, rows, show)
 
 
 def _reproduced(args: argparse.Namespace, name: str) -> dict[str, Any]:

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dovemq.cli.command import OK, Commands, add_command
-from dovemq.cli.output import print_json
+from dovemq.cli.command import OK, CommandParser, Commands, add_command
+from dovemq.cli.output import print_result
 from dovemq.cli.target import resolved_settings
 from dovemq.configuration import FILE_FLAG
 from dovemq.core.locations import parse_location
@@ -25,7 +25,7 @@ def add(commands: Commands) -> None:
     add_settings(add_command(commands, "serve", _run, summary, example))
 
 
-def add_settings(parser: argparse.ArgumentParser) -> None:
+def add_settings(parser: CommandParser) -> None:
     """Add a flag for each setting. Values are checked with those of the file and environment."""
     parser.add_argument(FILE_FLAG, metavar="FILE", help="TOML file with settings (DOVEMQ_CONFIG)")
     for setting in all_settings():
@@ -53,10 +53,7 @@ def _run(args: argparse.Namespace) -> int:
     set_up_logs(settings.log_level, settings.log_format)
 
     def announce(listening: "Listening") -> None:
-        if args.json:
-            print_json(listening)
-        else:
-            print("\n".join(_greeting(settings, listening)))
+        print_result(args, listening, "\n".join(_greeting(settings, listening)))
         sys.stdout.flush()
 
     uvloop.run(serve(settings, announce))

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from dovemq.cli.command import Options
 from dovemq.cli.interruption import START_OVER, Interruption
 from dovemq.cli.modelling import real
 from dovemq.cli.output import working
@@ -20,20 +21,11 @@ if TYPE_CHECKING:
 _BAR_CHARACTERS: Final = 30
 
 
-def add_keeping(parser: argparse._ActionsContainer, default: str) -> None:
-    parser.add_argument(
-        "--out",
-        type=local_directory,
-        metavar="DIR",
-        help=f"directory of the results; a sweep that was stopped continues from it ({default})",
-    )
-    parser.add_argument(
-        "--keep-seconds",
-        type=real,
-        default=10.0,
-        metavar="S",
-        help="seconds between two writes of finished replications (default: %(default)g)",
-    )
+def add_keeping(parser: Options, default: str) -> None:
+    text = f"directory of the results; a sweep that was stopped continues from it ({default})"
+    parser.option("--out", "DIR", text, local_directory)
+    text = "seconds between two writes of finished replications"
+    parser.option("--keep-seconds", "S", text, real, 10.0)
 
 
 def swept(

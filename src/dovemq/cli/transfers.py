@@ -15,16 +15,15 @@ from dovemq.cli.command import (
     FAILED,
     INTERRUPTED,
     OK,
+    CommandParser,
     Commands,
+    OptionGroup,
     WrongUse,
     add_command,
-    add_option,
-    add_switch,
-    count,
-    queue,
 )
 from dovemq.cli.output import Progress, print_result
 from dovemq.cli.target import Target, find_target
+from dovemq.cli.values import count, queue
 from dovemq.client import SqsClient
 from dovemq.client.copying import CopySummary, QueueCopier
 from dovemq.client.delivering import QueueSide
@@ -80,39 +79,39 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "move", _move, summary, example)
     _add_queues(parser, "queue to empty")
     workers, lease, idle = _OPTIONS.workers, _OPTIONS.lease_seconds, _OPTIONS.idle_seconds
-    add_option(parser, "--workers", "N", "number of concurrent requests", count, workers)
+    parser.option("--workers", "N", "number of concurrent requests", count, workers)
     text = "time for which a received message is hidden at the source"
-    add_option(parser, "--lease", "SECONDS", text, count, lease)
+    parser.option("--lease", "SECONDS", text, count, lease)
     text = "time to wait for messages that are hidden at the source"
-    add_option(parser, "--idle", "SECONDS", text, count, idle)
+    parser.option("--idle", "SECONDS", text, count, idle)
     for word, side in _SIDES.items():
         _add_side(parser, word, side)
     summary = "copy the messages of a queue into another and leave the source as it is"
     parser = add_command(commands, "copy", _copy, summary, "dovemq copy jobs jobs-test --max 100")
     _add_queues(parser, "queue of a DoveMQ server to copy from")
-    add_option(parser, "--max", "N", "number of messages, the oldest first", count, COPIED_MAX)
+    parser.option("--max", "N", "number of messages, the oldest first", count, COPIED_MAX)
     group = _add_side(parser, "from", "source")
-    add_option(group, "--from-admin-url", "URL", "admin API (default: the next port)")
+    group.option("--from-admin-url", "URL", "admin API (default: the next port)")
     _add_side(parser, "to", "target")
 
 
-def _add_queues(parser: argparse.ArgumentParser, source: str) -> None:
+def _add_queues(parser: CommandParser, source: str) -> None:
     forms = "NAME, ACCOUNT/NAME or URL"
     parser.add_argument("source", type=queue, metavar="SOURCE", help=f"{source}: {forms}")
     parser.add_argument("target", type=queue, metavar="TARGET", help=f"queue to fill: {forms}")
     text = "FIFO: keep the deduplication ids; messages that share one are refused"
-    add_switch(parser, "--keep-deduplication-ids", text)
+    parser.switch("--keep-deduplication-ids", text)
 
 
-def _add_side(parser: argparse.ArgumentParser, word: str, side: str) -> argparse._ArgumentGroup:
-    group = parser.add_argument_group(
+def _add_side(parser: CommandParser, word: str, side: str) -> OptionGroup:
+    group = parser.group(
         side, "Default: the server of the URL, else the server that other commands use."
     )
-    add_option(group, f"--{word}-endpoint-url", "URL", "SQS endpoint")
-    add_option(group, f"--{word}-profile", "NAME", "profile with the access key in ~/.aws")
-    add_option(group, f"--{word}-data", "DIR", "data directory of a server on this machine")
-    add_option(group, f"--{word}-region", "NAME", "region for signatures")
-    add_option(group, f"--{word}-ca-bundle", "FILE", "trusted certificates (AWS_CA_BUNDLE)")
+    group.option(f"--{word}-endpoint-url", "URL", "SQS endpoint")
+    group.option(f"--{word}-profile", "NAME", "profile with the access key in ~/.aws")
+    group.option(f"--{word}-data", "DIR", "data directory of a server on this machine")
+    group.option(f"--{word}-region", "NAME", "region for signatures")
+    group.option(f"--{word}-ca-bundle", "FILE", "trusted certificates (AWS_CA_BUNDLE)")
     return group
 
 
@@ -121,9 +120,9 @@ def _move(args: argparse.Namespace) -> int:
         raise WrongUse(f"--workers is at most {CONNECTIONS_MAX}")
     done = asyncio.run(_moved(args))
     counts = f"{done.moved} moved, {done.refused} refused by the target"
-    print_result(args, done, f"{counts}, {done.remaining} remain at the source")
     failed = done.refused or done.undeleted or done.remaining
-    return INTERRUPTED if done.stopped else FAILED if failed else OK
+    code = INTERRUPTED if done.stopped else FAILED if failed else OK
+    return print_result(args, done, f"{counts}, {done.remaining} remain at the source", code)
 
 
 async def _moved(args: argparse.Namespace) -> MoveSummary:
@@ -138,8 +137,8 @@ async def _moved(args: argparse.Namespace) -> MoveSummary:
 def _copy(args: argparse.Namespace) -> int:
     done = asyncio.run(_copied(args))
     counts = f"{done.copied} copied, {done.refused} refused by the target"
-    print_result(args, done, f"{counts}, {done.left} left out")
-    return INTERRUPTED if done.stopped else FAILED if done.refused or done.left else OK
+    code = INTERRUPTED if done.stopped else FAILED if done.refused or done.left else OK
+    return print_result(args, done, f"{counts}, {done.left} left out", code)
 
 
 async def _copied(args: argparse.Namespace) -> CopySummary:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from dovemq.client.admin import AdminClient
-from dovemq.client.delivering import Delivery, QueueSide
+from dovemq.client.delivering import QueueSide, TargetSender
 from dovemq.client.errors import ClientError
 from dovemq.client.retrying import ATTEMPTS_MAX, PAUSE_SECONDS, Pause, retried
 from dovemq.sqs.digests import md5_of_body
@@ -59,7 +59,7 @@ class QueueCopier:
         self._source = source
         self._queue = (account, name)
         self._target = target
-        self._delivery = Delivery(
+        self._sender = TargetSender(
             f"{account}/{name}", target, report, keep_ids=keep_ids, pause=pause
         )
         self._count_max = count_max
@@ -78,14 +78,14 @@ class QueueCopier:
         after: int | None = 0
         looked_at = 0
         wanted = min(held, self._count_max)
-        while looked_at < wanted and not (self._stopped or self._delivery.hopeless):
+        while looked_at < wanted and not (self._stopped or self._sender.hopeless):
             messages, after = await self._page(min(_PAGE, wanted - looked_at), after or 0)
             looked_at += len(messages)
-            await self._send(self._delivery.fresh(messages))
+            await self._send(self._sender.fresh(messages))
             if after is None:
                 break
         left = held - looked_at if after is not None else 0
-        return CopySummary(self.copied, len(self._delivery.refused), max(left, 0), self._stopped)
+        return CopySummary(self.copied, len(self._sender.refused), max(left, 0), self._stopped)
 
     async def _page(self, count_max: int, after: int) -> tuple[list[ReceivedMessage], int | None]:
         account, name = self._queue
@@ -97,9 +97,9 @@ class QueueCopier:
     async def _send(self, messages: Sequence[ReceivedMessage]) -> None:
         """Send all messages, and again those that the target failed to take."""
         for _ in range(ATTEMPTS_MAX):
-            taken = {each.message_id for each in await self._delivery.send(messages)}
+            taken = {each.message_id for each in await self._sender.send(messages)}
             self.copied += len(taken)
-            done = taken | self._delivery.refused
+            done = taken | self._sender.refused
             messages = [each for each in messages if each.message_id not in done]
             if not messages:
                 return

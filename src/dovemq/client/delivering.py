@@ -61,7 +61,7 @@ class QueueSide(Struct, frozen=True):
         return self.queue.endswith(limits.FIFO_SUFFIX)
 
 
-class Delivery:
+class TargetSender:
     """Sends messages to the target. `report` gets a line for each message that it refuses."""
 
     def __init__(

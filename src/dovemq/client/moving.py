@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from dovemq.client.delivering import Delivery, QueueSide
+from dovemq.client.delivering import QueueSide, TargetSender
 from dovemq.client.errors import ClientError
 from dovemq.client.retrying import PAUSE_SECONDS, Pause, retried
 from dovemq.core import limits
@@ -62,7 +62,7 @@ class QueueMover:
         pause: Pause = asyncio.sleep,
     ) -> None:
         self._source = source
-        self._delivery = Delivery(source.queue, target, report, keep_ids=keep_ids, pause=pause)
+        self._sender = TargetSender(source.queue, target, report, keep_ids=keep_ids, pause=pause)
         self._options = options or MoveOptions()
         self._pause = pause
         self._stopped = False
@@ -84,7 +84,7 @@ class QueueMover:
             raise self._failure
         return MoveSummary(
             self.moved,
-            len(self._delivery.refused),
+            len(self._sender.refused),
             self._undeleted,
             await self._remaining(),
             self._stopped,
@@ -109,7 +109,7 @@ class QueueMover:
                 lease_seconds=self._options.lease_seconds,
             )
         )
-        fresh = self._delivery.fresh(messages)
+        fresh = self._sender.fresh(messages)
         if fresh:
             self._empty_at = None
             await self._move(fresh)
@@ -120,10 +120,10 @@ class QueueMover:
 
     def _is_over(self) -> bool:
         idle = _now() - self._moved_at > self._options.idle_seconds
-        return self._stopped or self._drained or idle or self._delivery.hopeless
+        return self._stopped or self._drained or idle or self._sender.hopeless
 
     async def _look_whether_empty(self) -> None:
-        if await self._remaining() > len(self._delivery.refused):
+        if await self._remaining() > len(self._sender.refused):
             self._empty_at = None
         elif self._empty_at is None:
             self._empty_at = _now()
@@ -136,7 +136,7 @@ class QueueMover:
         return sum(int(counts.get(name, "0")) for name in _COUNTS)
 
     async def _move(self, messages: Sequence[ReceivedMessage]) -> None:
-        sent = await self._delivery.send(messages)
+        sent = await self._sender.send(messages)
         if not sent:
             return
         source = self._source

@@ -76,7 +76,7 @@ def test_one_topic_of_a_file_is_evaluated_as_a_queue(
     assert main([*asked, "--topic", "000000000000/orders.fifo", "--servers", "5"]) == 0
     assert "utilisation       0.4" in capsys.readouterr().out
     assert main(asked) == 2
-    assert "--topic: one of 000000000000/orders.fifo, other" in capsys.readouterr().err
+    assert "--topic: name one of 000000000000/orders.fifo, other" in capsys.readouterr().err
     path.write_text("arrival_rate = 1.0\nservice_rate = 2.0\n")
     assert main([*asked, "--topic", "other"]) == 2
     assert "--topic is for a file" in capsys.readouterr().err

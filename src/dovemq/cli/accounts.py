@@ -38,7 +38,7 @@ def add(commands: Commands) -> None:
     parser = add_group(
         commands,
         "account",
-        "accounts, their access keys, roles and quotas",
+        "manage accounts, access keys, roles and quotas",
         "dovemq account add billing --env",
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True)
@@ -49,7 +49,7 @@ def add(commands: Commands) -> None:
 
 
 def _add_add_and_set(actions: Commands) -> None:
-    summary = "add an account with an access key, whose secret is shown this once"
+    summary = "add an account with an access key, whose secret is shown only once"
     example = "dovemq account add billing --queues-max 10 --output billing.key"
     parser = add_server_command(actions, "add", _add, summary, example)
     parser.add_argument("name", metavar="NAME", help="name of the new account")
@@ -94,8 +94,8 @@ def _add_may(actions: Commands) -> None:
     parser.add_argument("action", metavar="ACTION", help="SQS operation, such as SendMessage")
     text = "NAME (of this account), ACCOUNT/NAME, URL or ARN"
     parser.add_argument("queue", metavar="QUEUE", help=text)
-    add_option(parser, "--address", "IP", "address of the supposed client")
-    add_switch(parser, "--secure", "suppose that the client uses TLS")
+    add_option(parser, "--address", "IP", "address that the client is assumed to have")
+    add_switch(parser, "--secure", "assume that the client uses TLS")
 
 
 def _flag(quota: str) -> str:

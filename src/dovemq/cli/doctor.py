@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
     summary = "check the server, the access key and the optional packages"
     parser = add_server_command(commands, "doctor", _run, summary, "dovemq doctor --data ./data")
     add_option(parser, FILE_FLAG, "FILE", "TOML file with settings (DOVEMQ_CONFIG)")
-    add_switch(parser, "--settings", "list all settings with value and source too")
+    add_switch(parser, "--settings", "also list all settings with value and source")
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -105,7 +105,7 @@ def _add_queues(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="visibility timeout of the queues in seconds" + _DEFAULT,
     )
-    group.add_argument("--fifo", action="store_true", help="FIFO queues, with a group per sender")
+    group.add_argument("--fifo", action="store_true", help="use FIFO queues, a group per sender")
     group.add_argument(
         "--attribute",
         dest="queue_attributes",
@@ -176,7 +176,7 @@ def _add_failures(parser: argparse.ArgumentParser) -> None:
         group,
         "--linger",
         "linger_ms",
-        "seconds of receiving after all messages came, to see duplicates",
+        "seconds to go on receiving after all messages have come, to find duplicates",
     )
 
 

@@ -52,21 +52,21 @@ def add(commands: Commands) -> None:
     add_switch(parser, "--lines", "send each line of input as a message")
     add_option(parser, "--delay", "SECONDS", "time before delivery", number)
     add_option(parser, "--group", "ID", "message group")
-    add_option(parser, "--deduplication-id", "ID", "FIFO: id of a message that is sent once")
+    add_option(parser, "--deduplication-id", "ID", "FIFO: id that marks repeated sends")
     add_repeated(parser, "--attribute", "NAME=TEXT", "message attribute of type String", pair)
-    summary = "receive messages; each comes back when its lease ends, unless it is deleted"
+    summary = "receive messages; those that are not deleted are visible again when their lease ends"
     example = "dovemq receive jobs --max 10 --wait 20 --delete"
     parser = add_server_command(commands, "receive", _receive, summary, example)
     add_queue(parser)
     add_option(parser, "--max", "N", "number of messages, at most 10", count, 1)
     add_option(parser, "--wait", "SECONDS", "time to wait for the first message", number)
-    add_option(parser, "--lease", "SECONDS", "time for which others do not see them", number)
+    add_option(parser, "--lease", "SECONDS", "time for which the messages are hidden", number)
     add_switch(parser, "--delete", "delete the messages after printing them")
     summary = "show messages without receiving them"
     parser = add_server_command(commands, "peek", _peek, summary, "dovemq peek jobs")
     add_queue(parser)
     add_option(parser, "--max", "N", "number of messages, at most 1000", count, 10)
-    add_option(parser, "--after", "SEQUENCE", "last message that was seen", number, 0)
+    add_option(parser, "--after", "SEQUENCE", "sequence of the last message shown", number, 0)
     _add_changes(commands)
 
 
@@ -83,7 +83,7 @@ def _add_changes(commands: Commands) -> None:
         text = "receipt that `dovemq receive` printed"
         parser.add_argument("receipt", nargs="+", metavar="RECEIPT", help=text)
         if options:
-            text = "time from now for which others do not see them"
+            text = "time from now for which the messages are hidden"
             parser.add_argument("--lease", type=count, required=True, metavar="SECONDS", help=text)
 
 

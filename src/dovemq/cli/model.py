@@ -8,7 +8,7 @@ def add(commands: Commands) -> None:
     parser = add_group(
         commands,
         "model",
-        "predict waiting, times and utilisation",
+        "predict waiting times and utilisation of queues",
         "dovemq model queue --arrival-rate 30 --service-rate 10 --servers 4",
     )
     kinds = parser.add_subparsers(metavar="MODEL", required=True)

@@ -68,7 +68,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--sensitivity",
         action="store_true",
-        help="change of the work in progress by each rate and consumer",
+        help="print the change of the work in progress by each rate and consumer",
     )
 
 

@@ -61,21 +61,21 @@ def add(commands: Commands) -> None:
         help="rate of arrivals; several make classes of priority, the most urgent first",
     )
     add("--service-rate", type=reals, metavar="RATE", help="rate of one server; one, or per class")
-    add("--servers", type=real, metavar="N", help="servers (consumers) (default: 1)")
+    add("--servers", type=real, metavar="N", help="number of servers (consumers) (default: 1)")
     add(
         "--capacity",
         type=real,
         metavar="K",
-        help="places; arrivals that find none are lost (M/M/c/K)",
+        help="largest number in the station; further arrivals are lost (M/M/c/K)",
     )
     add("--arrival-scv", type=real, metavar="C2", help="squared coefficient of variation (GI/G/m)")
     add("--service-scv", type=real, metavar="C2", help="the same of services; 1 is exponential")
     add("--approximation", choices=APPROXIMATIONS, help="formula for GI/G/m (default: the first)")
-    add("--quantile", type=reals, metavar="P,…", help="levels of quantiles of wait and sojourn")
-    add("--tail", type=reals, metavar="T,…", help="times T of P(wait > T)")
+    add("--quantile", type=reals, metavar="P,…", help="quantiles of wait and sojourn to show")
+    add("--tail", type=reals, metavar="T,…", help="times T, to print P(wait > T)")
     add("--target", type=real, metavar="TIME", help="sojourn that the largest arrival rate meets")
-    add("--level", type=real, metavar="P", help="level of --target: a quantile, not the mean")
-    add("--sensitivity", action="store_true", help="slopes of the mean sojourn (M/M/c)")
+    add("--level", type=real, metavar="P", help="quantile that --target bounds (default: the mean)")
+    add("--sensitivity", action="store_true", help="print derivatives of the mean sojourn (M/M/c)")
     add(
         "--topic",
         metavar="NAME",

@@ -72,13 +72,18 @@ def add(commands: Commands) -> None:
         choices=("ideal", "timer"),
         help="a failed get is known at once, or when the timeout ends (default: ideal)",
     )
-    add("--visibility-timeout", type=real, metavar="SECONDS", help="time from a get (default: 0)")
-    add("--link-delay", type=real, metavar="SECONDS", help="time of one passage (default: 0)")
+    add(
+        "--visibility-timeout",
+        type=real,
+        metavar="SECONDS",
+        help="time after a get at which a message is visible again (default: 0)",
+    )
+    add("--link-delay", type=real, metavar="SECONDS", help="time over the link (default: 0)")
     add("--gets-max", type=real, metavar="N", help="gets after which a message is given up")
     add("--method", choices=METHODS, default="analytic", help="method (default: %(default)s)")
-    add("--as-printed", action="store_true", help="eq. 8 and 9 with the misprints of the paper")
+    add("--as-printed", action="store_true", help="use eq. 8 and 9 with the misprints of the paper")
     add("--target", type=real, metavar="SECONDS", help="mean that the largest arrival rate meets")
-    add("--sensitivity", action="store_true", help="change of the mean per unit of each parameter")
+    add("--sensitivity", action="store_true", help="print the change of the mean by each parameter")
     _add_effort(parser)
     add_sweep(parser, "threads=4:10")
     add_source(parser)

@@ -95,13 +95,13 @@ def _add_queue(parser: argparse.ArgumentParser) -> None:
         "--arrival-scv",
         type=real,
         metavar="C2",
-        help="squared coefficient of variation (default: 1)",
+        help="squared coefficient of variation of the times between arrivals (default: 1)",
     )
     add(
         "--service-scv",
         type=real,
         metavar="C2",
-        help="squared coefficient of variation (default: 1)",
+        help="squared coefficient of variation of the service times (default: 1)",
     )
     add(
         "--partition-rate",
@@ -114,7 +114,7 @@ def _add_queue(parser: argparse.ArgumentParser) -> None:
         type=whole_axis,
         required=True,
         metavar="LIST",
-        help="numbers, as 1,2,4 or 1:8",
+        help="numbers of partitions, such as 1,2,4 or 1:8",
     )
     add("--consumers", type=whole_axis, required=True, metavar="LIST", help="totals, as 8:64:8")
     add("--load", type=axis, default=[1.0], metavar="LIST", help="factors of the arrival rate")

@@ -56,7 +56,7 @@ def add(kinds: Commands) -> None:
         type=duration_ms,
         default=10_000,
         metavar="TIME",
-        help="interval of looking for new files, until Ctrl-C (default: 10s)",
+        help="time between two searches for new files (default: 10s)",
     )
     when.add_argument(
         "--available-now", action="store_true", help="read the files that exist, and end"
@@ -72,7 +72,7 @@ def add(kinds: Commands) -> None:
 
 def _add_bounds(parser: argparse.ArgumentParser) -> None:
     for name, default, text in (
-        ("--late", "60s", "wait for rows that later files may bring"),
+        ("--late", "60s", "time to wait for rows in later files"),
         ("--horizon", "15m", "time after which a message that was not received is lost"),
     ):
         help_text = f"{text} (default: {default})"

@@ -27,7 +27,7 @@ def add(commands: Commands) -> None:
         commands,
         "plan",
         _run,
-        "how many consumers each topic needs, for a budget or for a target of time",
+        "compute the consumers that each topic needs, for a budget or a target time",
         "dovemq plan plan.toml --what-if load=1.5 --what-if topics.A.service_rate=6",
     )
     parser.add_argument(
@@ -46,10 +46,10 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--method",
         choices=("greedy", "exact", "random"),
-        help="way to plan (default: that of the file, or greedy)",
+        help="planning method (default: that of the file, or greedy)",
     )
     parser.add_argument(
-        "--optimise-routes", action="store_true", help="shares of routes are chosen as well"
+        "--optimise-routes", action="store_true", help="choose the shares of routes as well"
     )
     parser.add_argument(
         "--plot", type=picture, metavar="FILE", help="picture of the steps: .png, .svg or .pdf"

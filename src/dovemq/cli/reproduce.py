@@ -38,7 +38,7 @@ def add(commands: Commands) -> None:
         "ids",
         nargs="+",
         metavar="ID",
-        help="id of a figure, such as vma-fig11 or elastic-fig4; 'list' lists them, 'all' is all",
+        help="id of a figure, such as vma-fig11 or elastic-fig4; 'list' lists all, 'all' runs all",
     )
     parser.add_argument(
         "--quick",

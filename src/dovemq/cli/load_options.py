@@ -198,6 +198,7 @@ def _add_measuring(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_ms(group: argparse._ArgumentGroup, name: str, field: str, text: str) -> None:
+    """Adds an option that is given in seconds and stored in milliseconds."""
     group.add_argument(
         name, dest=field, type=_ms, default=0, metavar="S", help=f"{text} (default: 0)"
     )

@@ -23,13 +23,16 @@ from dovemq.pipeline.monitor.memory import fates, update
 from dovemq.pipeline.monitor.streams import Streams
 
 EVER_US: Final = 1 << 62
+"""A time after every event."""
 _NEVER_US: Final = -EVER_US
+"""A time before every event."""
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """`late_us`: how long rows are awaited; `horizon_us`: how long a message without rows is kept.
+    """`late_us`: how far the watermark, up to which rows are counted, is behind the newest event.
 
-    For each queue at most `messages_max` messages are remembered, and as many rows wait.
+    A message without new rows for `horizon_us` is forgotten. For each queue at most `messages_max`
+    messages are remembered, and as many rows wait.
     """
 
     late_us: int
@@ -38,12 +41,16 @@ class Bounds(msgspec.Struct, frozen=True):
 
 
 class _Head(msgspec.Struct):
-    """The part of the state that is not columns; rows up to `told_us` were counted in order."""
+    """The part of the state that is not columns.
+
+    Rows up to `counted_us` were counted in order; files call it `told_us`. `ended` has the fields
+    of the order figures of streams that are no longer remembered.
+    """
 
     counts: dict[str, int] = {}
     first_us: int = EVER_US
     last_us: int = _NEVER_US
-    told_us: int = _NEVER_US
+    counted_us: int = msgspec.field(default=_NEVER_US, name="told_us")
     ended: tuple[int, ...] = astuple(Consistency())
 
 
@@ -63,31 +70,32 @@ class QueueWatch:
         if len(rows):
             head.first_us = min(head.first_us, int(rows.moment_us.min()))
             head.last_us = max(head.last_us, int(rows.moment_us.max()))
-        late = rows.moment_us <= head.told_us
+        late = rows.moment_us <= head.counted_us
         if late.any():
             self._counts["late"] += int(np.count_nonzero(late))
-            self._tell(rows.picked(late).in_order(), ordered=False)
+            self._count(rows.picked(late).in_order(), ordered=False)
             rows = rows.picked(~late)
         self._pending = self._pending.followed_by(rows).in_order()
         due = self._due(watermark_us)
         if len(due):
             self._forget_silent(int(due.moment_us[0]))
-        self._tell(due, ordered=True)
+        self._count(due, ordered=True)
         self._forget_beyond(self._bounds.messages_max)
         self._streams.keep(self._messages)
 
     def figures(self) -> dict[str, int]:
         """Returns the figures as if the trace ended here: waiting rows are counted in a copy."""
         ended = QueueWatch.resumed(self.kept(), self._bounds)
-        ended._tell(ended._pending, ordered=True)
+        ended._count(ended._pending, ordered=True)
         messages, order = ended._messages, ended._streams.result()
+        # `fates` counts messages without a receive as absent; here they are still open.
         counts = ended._counts + fates(messages)
         open_now = int(np.count_nonzero(messages.sent & ~messages.received))
-        placed = self._head.last_us > _NEVER_US
+        has_rows = self._head.last_us > _NEVER_US
         return {
-            "first_us": self._head.first_us if placed else 0,
-            "last_us": self._head.last_us if placed else 0,
-            "watermark_us": self._head.told_us,
+            "first_us": self._head.first_us if has_rows else 0,
+            "last_us": self._head.last_us if has_rows else 0,
+            "watermark_us": self._head.counted_us,
             "sent": counts["sent"],
             "messages": counts["messages"],
             "receives": counts["receives"],
@@ -131,27 +139,27 @@ class QueueWatch:
         """Returns the rows that the watermark has passed, and those beyond the bound of waiting
         rows."""
         pending, most = self._pending, self._bounds.messages_max
-        until_us = max(watermark_us, self._head.told_us)
+        until_us = max(watermark_us, self._head.counted_us)
         if len(pending) > most:
             until_us = max(until_us, int(pending.moment_us[-1 - most]))
         due = int(np.searchsorted(pending.moment_us, until_us, "right"))
-        self._head.told_us = until_us
+        self._head.counted_us = until_us
         self._pending = pending.picked(slice(due, None))
         return pending.picked(slice(due))
 
-    def _tell(self, rows: MonitoredRows, *, ordered: bool) -> None:
-        told = update(self._messages, rows, self._bounds.horizon_us, self._head.told_us)
-        self._messages = told.messages
-        self._counts.update(told.counts)
+    def _count(self, rows: MonitoredRows, *, ordered: bool) -> None:
+        updated = update(self._messages, rows, self._bounds.horizon_us, self._head.counted_us)
+        self._messages = updated.messages
+        self._counts.update(updated.counts)
         if ordered:
-            firsts = rows.picked(told.firsts)
+            firsts = rows.picked(updated.firsts)
             self._streams.add(firsts.stream, firsts.seq)
 
     def _forget_silent(self, now_us: int) -> None:
         """Forgets old messages first, because a sender that was silent may number from 1 again."""
-        told = update(self._messages, MonitoredRows.none(), self._bounds.horizon_us, now_us)
-        self._messages = told.messages
-        self._counts.update(told.counts)
+        updated = update(self._messages, MonitoredRows.none(), self._bounds.horizon_us, now_us)
+        self._messages = updated.messages
+        self._counts.update(updated.counts)
         self._streams.keep(self._messages)
 
     def _forget_beyond(self, messages_max: int) -> None:

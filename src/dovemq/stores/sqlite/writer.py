@@ -56,6 +56,11 @@ _log = logging.getLogger(__name__)
 
 
 class Writer:
+    """`orphans`: numbers of deleted queues that still have rows, which are removed by sweeps.
+
+    `committed` is called after each commit with its number of changes and its seconds.
+    """
+
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
@@ -115,6 +120,7 @@ class Writer:
     def work(
         self, run: Callable[[apsw.Connection], Any], publish: Callable[[Any], None]
     ) -> asyncio.Future[Any]:
+        """Run `run` in the next transaction, and then `publish` with its result on the loop."""
         self.check_usable()
         future: asyncio.Future[Any] = self._loop.create_future()
         self._pending.works.append(Work(run, publish, future))
@@ -152,6 +158,7 @@ class Writer:
             self._arm()
 
     def sweep(self, queue_number: int) -> None:
+        """Remove the rows of a deleted queue, `SWEEP_ROWS_MAX` with each commit."""
         self._sweeps.append(queue_number)
         self._schedule()
 
@@ -266,7 +273,7 @@ class Writer:
             self._failed(result.cause, group)
             return
         if result.outcome is CommitOutcome.FULL:
-            self._owe(group)
+            self._put_back(group)
         else:
             try:
                 self._publish(group, sent=result.outcome is CommitOutcome.COMMITTED)
@@ -319,13 +326,14 @@ class Writer:
             resolve(sending.future, sending.answers)
 
     def _full(self, group: CommitGroup) -> None:
+        """Refuse the sends of the group, and sends in general until there is space again."""
         self._space.refuse_sends()
         for sending in group.sendings:
             self._space.ran_out(sending.now_ms)
             reject(sending.future, StoreFull())
 
-    def _owe(self, group: CommitGroup) -> None:
-        """Put back what could not be written, deletes included; the next group tries it again.
+    def _put_back(self, group: CommitGroup) -> None:
+        """Keep what could not be written, deletes included; the next group tries it again.
 
         The index has forgotten the deleted messages already, so their deletes must not be lost. A
         lease that changed meanwhile is newer than the one in the group, and stays.

@@ -19,6 +19,8 @@ a crowd of clients (`Gathering`), share a commit. What arrives during a commit g
   then their lease is never written; of the others only the newest state is.
 - After a commit that failed, everything is refused until a restart: what the disk holds is unknown,
   and an fsync that failed must not be tried again (see `Committer`).
+- Sweeps remove the rows of deleted queues: those of `orphans`, which an earlier process left, too.
+- `committed` is called after each commit with its number of changes and its seconds.
 """
 
 import asyncio
@@ -56,11 +58,6 @@ _log = logging.getLogger(__name__)
 
 
 class Writer:
-    """`orphans`: numbers of deleted queues that still have rows, which are removed by sweeps.
-
-    `committed` is called after each commit with its number of changes and its seconds.
-    """
-
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
@@ -326,7 +323,6 @@ class Writer:
             resolve(sending.future, sending.answers)
 
     def _full(self, group: CommitGroup) -> None:
-        """Refuse the sends of the group, and sends in general until there is space again."""
         self._space.refuse_sends()
         for sending in group.sendings:
             self._space.ran_out(sending.now_ms)

@@ -25,16 +25,17 @@ DIFFERENCES: Final = """
 - The counts are exact, although their names say *approximate*.
 - Requests are throttled only by the quotas of their account.
 - A request that sends no messages has at most 256 KiB, and a list of names at most 100 items.
-- The bans of 60 seconds (creating a queue of a deleted name, a second purge) need `--strict-aws`.
+- The waiting times of 60 seconds (to reuse the name of a deleted queue, to purge again) apply only
+  with `--strict-aws`.
 - A receive of a standard queue follows `OrderHint`; AWS promises no order.
 - With an older receipt, ChangeMessageVisibility accepts only a timeout of 0, which changes nothing.
   On a FIFO queue it refuses the receipt of every ended lease.
-- A standard message whose lease has ended comes after those sent before that; AWS was seen to
-  deliver it first.
+- On a standard queue, a message whose lease has ended comes after messages that were sent before
+  the end of the lease; AWS was seen to deliver it first.
 - A response about a queue that does not exist names the queue in its detail: `<Detail>` in Query,
   `detail` in JSON.
 - A new `DeduplicationScope` takes effect at once; at AWS it takes up to a minute.
-- There is one region: a signature for another region is refused.
+- A server has one region: a signature for another region is refused.
 - DoveMQ has further attributes: see [queue attributes](attributes.md).
 """
 
@@ -48,7 +49,7 @@ def conformance_page() -> str:
         "errors that `tests/wire` compares word for word, and the origin of their texts. The "
         "numbers count the rows of its tables; there are more tests besides.",
         table(
-            ("operation", "answers tested", "refusals tested", "modelled, never given"),
+            ("operation", "answers tested", "refusals tested", "in the model, never returned"),
             (_summary(name, model.operation_model(name)) for name in names),
         ),
         section("Differences", DIFFERENCES),

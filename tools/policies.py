@@ -25,7 +25,7 @@ COMPARED: Final = (
     (frozenset(("flag",)), "true, false"),
     (frozenset(("address",)), "addresses with networks"),
     (frozenset(("arn",)), "ARNs, part by part, with wildcards"),
-    (frozenset[str](), "base64; no key has it here"),
+    (frozenset[str](), "base64; no key has such a value"),
 )
 
 ELEMENTS: Final = """
@@ -42,7 +42,7 @@ ELEMENTS: Final = """
 
 `*` matches any number of characters, `?` any one character. In version `2012-10-17` a resource and
 the values of `String…` and `Arn…` operators may have variables, `${KEY}`, of the keys that are
-marked below, and `${*}`, `${?}`, `${$}` for the characters themselves.
+marked below, and `${*}`, `${?}` and `${$}` for these characters themselves.
 """
 
 MISSING: Final = f"""
@@ -83,7 +83,7 @@ def _operations() -> Iterator[tuple[str, str, str]]:
         if name in MENDING:
             who += "; never denied to the owner"
         if name in OF_NO_QUEUE:
-            who = "every account, for itself; no policy is asked"
+            who = "every account, for itself; no policy applies"
         yield code(name), ", ".join(map(code, rights)), who
 
 

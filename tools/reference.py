@@ -179,10 +179,10 @@ def errors_page() -> str:
         "Errors",
         "The Query protocol and the header `x-amzn-query-error` of JSON carry the code; `__type` "
         "in JSON carries the type. A text marked *unverified* was not seen in a response of AWS. "
-        "503 means: try again later; after a failure of the disk a restart shows whether the "
-        "request was done.",
+        "503 means: try again later. After a failure of the disk, only a restart shows whether "
+        "the request was done.",
         table(("code", "type", "status", "error inside", "text"), rows),
-        section("Never given", table(("type", "why"), never)),
+        section("Never returned", table(("type", "why"), never)),
     )
 
 
@@ -240,13 +240,14 @@ def admin_page() -> str:
     operations = ", ".join(code(name) for name, each in OPERATIONS.items() if each.audited)
     return page(
         "Admin API",
-        "JSON on a listener of its own, by default the port after that of SQS. Requests carry an "
-        "access key by HTTP Basic, a SigV4 signature with the service name `dovemq`, or the token "
-        "of a login: `Authorization: Bearer TOKEN`. The role is the least that is needed: admin "
-        "includes operator, and operator includes viewer. An account needs no role for its own "
+        "The admin API speaks JSON on its own port, by default the one after that of SQS. A "
+        "request is authorised by an access key in HTTP Basic, by a SigV4 signature with the "
+        "service name `dovemq`, or by the token of a login: `Authorization: Bearer TOKEN`. The "
+        "table names the lowest role that is needed: admin includes operator, and operator "
+        "includes viewer. An account needs no role for its own "
         'queues where the table says "own queues". Bodies are JSON. An error is '
-        '`{"error": {"code": …, "message": …}}`; a parameter that a route does not have is '
-        "refused, as is a field of a body. `next` in a page is the value of `after` for the page "
+        '`{"error": {"code": …, "message": …}}`. Unknown parameters and unknown fields of a body '
+        "are refused. `next` in a page is the value of `after` for the page "
         "that follows, or null.",
         table(("route", "role", "parameters", "body", "what it does"), rows),
         section(
@@ -269,10 +270,11 @@ def metrics_page() -> str:
     )
     return page(
         "Metrics",
-        "`GET /metrics` of the admin API, in the text format of Prometheus; how to scrape it: "
-        "[observe](../how-to/observe.md). Counters start at zero with the server; Prometheus "
-        "computes rates. The `metrics_queues_max` busiest queues have labels of their own; all "
-        f"others together are `queue={OTHER}`, and keep the counts that they had there. CPU, "
+        "`GET /metrics` of the admin API returns these metrics in the text format of Prometheus; "
+        "[observe a running server](../how-to/observe.md) shows how to scrape them. Counters "
+        "start at zero with the server; Prometheus computes rates. The `metrics_queues_max` "
+        f"busiest queues have labels of their own; all others share `queue={OTHER}`. Counts that "
+        "a queue collected there stay there when it gets its own label. CPU, "
         "memory and descriptors of the process follow as `process_…`.",
         table(("metric", "kind", "labels", "meaning"), rows),
     )
@@ -286,9 +288,9 @@ def trace_page() -> str:
     return page(
         "The lifecycle trace",
         "`dovemq serve --trace DIR` writes one row for each event, as Parquet files "
-        "`trace-…-….parquet` (zstd). Their rows are not sorted; a label is text in a "
-        "dictionary. They contain no bodies, receipts or secrets. How to read it: "
-        "[observe](../how-to/observe.md).",
+        "`trace-…-….parquet` (zstd). Their rows are not sorted. They contain no bodies, receipts "
+        "or secrets. [Observe a running server](../how-to/observe.md) shows how to read them. The "
+        "type `label` is text with dictionary encoding.",
         section("Events", table(("event", "meaning"), events)),
         section("Columns", table(("column", "type", "not null in", "meaning"), columns)),
         section("What it promises", TRACE_PROMISES),

@@ -70,11 +70,13 @@ def default_directory(environment: Mapping[str, str]) -> Path:
 
 
 _Found = tuple[str, tuple[Any, str]]
+"""The name of a setting, its value, and the flag, variable or file that gave it."""
 
 
 def _layers(
     flags: Mapping[str, object], environment: Mapping[str, str], file: Path | None
 ) -> Iterator[_Found]:
+    """Yields the values from the file, the environment and the flags; later ones win."""
     if file is not None:
         yield from _from_file(file)
     yield from _from_environment(environment)
@@ -133,7 +135,11 @@ def _nearest(name: str, known: Mapping[str, Setting]) -> str:
 
 def _tree(values: Mapping[str, Any]) -> Settings:
     """Build the tree from values by dotted names."""
-    http = {name[5:]: value for name, value in values.items() if name.startswith("http.")}
+    http = {
+        name.removeprefix("http."): value
+        for name, value in values.items()
+        if name.startswith("http.")
+    }
     top = {name: value for name, value in values.items() if "." not in name}
     return Settings(**top, http=HttpSettings(**http))
 

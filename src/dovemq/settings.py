@@ -87,7 +87,7 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
         int, _about("Time within which a client must read its answer.", "seconds", least=1)
     ] = 30
     address_connections_max: Annotated[
-        int, _about("Open connections of one client address; more are answered 503.", least=1)
+        int, _about("Open connections of one client address. Others get 503.", least=1)
     ] = 2_500
     unsent_bytes_max: Annotated[
         int, _about("Memory for answers that clients have not read.", "bytes", least=64 << 20)
@@ -97,9 +97,9 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
 class Settings(Struct, frozen=True, kw_only=True):
     """All settings of a server."""
 
-    host: Annotated[str, _about("Address that both listeners are bound to.")] = "127.0.0.1"
+    host: Annotated[str, _about("Address that the server listens on.")] = "127.0.0.1"
     port: Annotated[
-        int, _about("Port of the SQS endpoint. 0 takes a free one.", least=0, most=PORT_MAX)
+        int, _about("Port of the SQS endpoint. 0 chooses a free port.", least=0, most=PORT_MAX)
     ] = 9324
     admin_port: Annotated[
         Annotated[int, Meta(ge=0, le=PORT_MAX)] | None,
@@ -155,15 +155,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     insecure_no_auth: Annotated[
         bool,
         _about(
-            "Accept any credentials, for tests and laptops. Allowed on loopback addresses alone."
+            "Accept any credentials, for tests and laptops. Allowed on loopback addresses only."
         ),
     ] = False
     failures_max: Annotated[
         int,
-        _about("Number of failed signatures of an address after which more must wait.", least=1),
+        _about("Failed signatures or logins of an address after which more must wait.", least=1),
     ] = 50
     failure_seconds: Annotated[
-        int, _about("Time after which one failed signature no longer counts.", "seconds", least=1)
+        int, _about("Time until a failed signature or login is forgotten.", "seconds", least=1)
     ] = 1
     cache_bytes_max: Annotated[
         int, _about("Memory for the bodies of recent messages.", "bytes", least=0)
@@ -173,7 +173,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = 16 << 20
     audit_files_max: Annotated[
         int,
-        _about("Number of audit log files to keep. The oldest are removed.", least=2, most=10_000),
+        _about("Largest number of audit log files. See audit_when_full.", least=2, most=10_000),
     ] = 16
     drain_seconds: Annotated[
         int, _about("Time for running requests to finish after SIGTERM.", "seconds", least=0)
@@ -217,12 +217,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     audit_when_full: Annotated[
         Literal["forget", "refuse"], _about("Full audit log: forget entries or refuse changes.")
     ] = "forget"
-    admin: Annotated[bool, _about("Listen for the admin API.")] = True
+    admin: Annotated[bool, _about("Serve the admin API.")] = True
     admin_host: Annotated[
         str | None, _about("Address that the admin API listens on.", default="host")
     ] = None
     address_logins_max: Annotated[
-        int, _about("Logins of one client address checked at once; more get 429.", least=1)
+        int, _about("Concurrent logins of one client address. Others get 429.", least=1)
     ] = 8
     http: HttpSettings = HttpSettings()
 

@@ -1,4 +1,7 @@
-"""Extending: the holder of the newest lease moves its end."""
+"""The holder of the newest receipt can move the end of its lease (ChangeMessageVisibility).
+
+`counts()` are the numbers of visible, leased and delayed messages.
+"""
 
 from dovemq.core.commands import Extension, Receipt
 from tests.contract.world import World
@@ -49,7 +52,7 @@ async def test_lease_can_be_shortened(world: World) -> None:
     assert await line.bodies() == ["a"]
 
 
-async def test_extension_by_nothing_makes_the_message_visible_at_once(world: World) -> None:
+async def test_extension_by_zero_makes_the_message_visible_at_once(world: World) -> None:
     line = await world.queue()
     await line.send("a")
     lease = await line.take_one()
@@ -58,7 +61,7 @@ async def test_extension_by_nothing_makes_the_message_visible_at_once(world: Wor
     assert await line.bodies() == ["a"]
 
 
-async def test_lease_given_up_can_begin_again(world: World) -> None:
+async def test_released_message_can_be_hidden_again_by_its_receipt(world: World) -> None:
     line = await world.queue()
     await line.send("a")
     lease = await line.take_one()
@@ -69,7 +72,7 @@ async def test_lease_given_up_can_begin_again(world: World) -> None:
     assert await line.bodies() == ["a"]
 
 
-async def test_message_given_up_comes_after_those_visible_before(world: World) -> None:
+async def test_released_message_comes_after_those_visible_before(world: World) -> None:
     line = await world.queue()
     await line.send("a")
     lease = await line.take_one()
@@ -87,7 +90,7 @@ async def test_lease_can_be_extended_in_its_last_millisecond(world: World) -> No
     assert await line.extend(lease, 1_000) is Extension.EXTENDED
 
 
-async def test_ended_lease_of_a_visible_message_begins_again(world: World) -> None:
+async def test_ended_lease_can_be_extended_while_the_message_is_visible(world: World) -> None:
     line = await world.queue()
     await line.send("a", "b")
     lease = await line.take_one(lease_ms=1_000)
@@ -102,7 +105,7 @@ async def test_ended_lease_of_a_visible_message_begins_again(world: World) -> No
     assert (again.message.body, again.receive_count) == ("a", 2)
 
 
-async def test_lease_that_began_again_can_be_extended_and_settled(world: World) -> None:
+async def test_ended_lease_that_was_extended_can_be_extended_and_settled(world: World) -> None:
     line = await world.queue()
     await line.send("a")
     lease = await line.take_one(lease_ms=1_000)
@@ -115,7 +118,7 @@ async def test_lease_that_began_again_can_be_extended_and_settled(world: World) 
     assert await line.counts() == (0, 0, 0)
 
 
-async def test_ended_lease_may_be_ended_once_more(world: World) -> None:
+async def test_ended_lease_can_be_extended_by_zero(world: World) -> None:
     line = await world.queue()
     await line.send("a", "b")
     lease = await line.take_one(lease_ms=1_000)
@@ -125,7 +128,7 @@ async def test_ended_lease_may_be_ended_once_more(world: World) -> None:
     assert sorted(await line.bodies()) == ["a", "b"]
 
 
-async def test_lease_begins_again_only_within_the_limit_of_its_group(world: World) -> None:
+async def test_ended_lease_is_extended_only_within_the_limit_of_its_group(world: World) -> None:
     line = await world.queue(group_concurrency=1)
     await line.send_drafts([line.draft(body, group="g") for body in "ab"])
     lease = await line.take_one(lease_ms=1_000)
@@ -172,7 +175,7 @@ async def test_settled_message_cannot_be_extended(world: World) -> None:
     assert await line.extend(lease, 5_000) is Extension.GONE
 
 
-async def test_message_that_never_was_cannot_be_extended(world: World) -> None:
+async def test_message_that_never_existed_cannot_be_extended(world: World) -> None:
     line = await world.queue()
     now_ms = world.clock.now_ms()
     unknown = Receipt(line.queue.number, 0, 999_999_999, 1, now_ms)

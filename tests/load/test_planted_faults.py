@@ -1,4 +1,7 @@
-"""A service that fails once in ten thousand messages is detected; a correct one passes."""
+"""`load check` detects a store that fails once in ten thousand messages, and passes a correct one.
+
+`tests/load/planted.py` has the stores; each fails as its name says.
+"""
 
 import json
 from pathlib import Path
@@ -23,7 +26,7 @@ TEN_THOUSAND = Workload(
     wait_ms=1_000,
     send_pause_ms_max=3,
     work_ms_max=5,
-    neglect=0.0,
+    neglect=0.0,  # receivers settle every message
     drain_ms_max=200_000,
 )
 """One receiver, so that messages are expected in the order of sending."""
@@ -42,6 +45,7 @@ def checked(
     code = main(["load", "check", str(folder), "--in-order", "--json"])
     report = json.loads(capsys.readouterr().out)
     assert report["sends"]["acknowledged"] == 10_000
+    # Every message with a violation is listed with its history.
     assert len(report["culprits"]) == sum(report["faults"].values())
     return code, {name: count for name, count in report["faults"].items() if count}
 
@@ -67,7 +71,7 @@ def test_planted_fault_is_found_and_named(
     assert checked(wrong, tmp_path, capsys) == (1, {fault.value: 1})
 
 
-def test_correct_service_is_passed_in_silence(
+def test_correct_service_passes_without_violations(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert checked(MemoryPartition, tmp_path, capsys) == (0, {})

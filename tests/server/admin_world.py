@@ -17,7 +17,7 @@ from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server.admin import SERVICE, AdminApi
 from dovemq.server.admin_context import AdminContext
 from dovemq.server.answers import StreamedResponse
-from dovemq.server.audit import AuditLog, PassingAudit
+from dovemq.server.audit import AuditLog, MemoryAudit
 from dovemq.server.sessions import LoginLimits, Sessions
 from dovemq.service import Service, build_service
 from dovemq.service.failure_limits import FailureLimit
@@ -87,7 +87,7 @@ class World:
             observer=self.meter,
         )
         self.care = FakeCare()
-        self.audit = PassingAudit()
+        self.audit = MemoryAudit()
         self.logins = LoginLimits(FailureLimit(3, 1_000, "logins"), logins_max)
         self.sessions = Sessions()
         context = AdminContext(

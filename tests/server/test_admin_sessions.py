@@ -1,4 +1,7 @@
-"""Logging in to the admin API by password, and how sessions end."""
+"""People log in to the admin API with a password, and their sessions end.
+
+The world allows three failures at once and one more each second. `KEY` is the key of root.
+"""
 
 import asyncio
 import json
@@ -33,13 +36,13 @@ async def _log_in(world: World, account: str = "ann", password: str = PASSWORD) 
     return await world.done("POST", "/v1/sessions", body=body)
 
 
-async def test_token_stands_for_the_account_and_its_role(tmp_path: Path) -> None:
+async def test_token_has_the_rights_of_the_account_and_its_role(tmp_path: Path) -> None:
     world, number, token = await _logged_in(tmp_path)
     shown = await world.get(CURRENT, token=token)
     assert shown == {"account": number, "name": "ann", "role": "viewer"}
     assert (await world.ask("GET", "/v1/queues", token=token))[0] == 200
     assert await world.refused("GET", "/v1/accounts", token=token) == (403, "AccessDenied")
-    assert len(token) >= 43
+    assert len(token) >= 43, "256 random bits in base64"
 
 
 async def test_account_without_a_role_may_log_in_and_see_its_own_queues(tmp_path: Path) -> None:
@@ -64,7 +67,7 @@ async def test_session_ends_without_use(tmp_path: Path) -> None:
     assert (await world.ask("GET", CURRENT, token=token))[0] == 403
 
 
-async def test_session_ends_after_its_lifetime_however_used(tmp_path: Path) -> None:
+async def test_session_ends_after_its_lifetime_even_if_used(tmp_path: Path) -> None:
     world, _, token = await _logged_in(tmp_path)
     for _ in range(LIFETIME_MS_MAX // IDLE_MS_MAX - 1):
         world.clock.advance(IDLE_MS_MAX)
@@ -151,7 +154,7 @@ async def test_one_address_has_a_share_of_the_logins(tmp_path: Path) -> None:
     assert await world.refused("POST", "/v1/sessions", body=again) == (403, "AccessDenied")
 
 
-async def test_login_that_its_client_left_counts_until_it_is_checked(tmp_path: Path) -> None:
+async def test_login_of_a_disconnected_client_counts_until_it_is_checked(tmp_path: Path) -> None:
     world = World(tmp_path, signed=True, logins_max=1)
     body = {"account": "a", "password": PASSWORD}
     leaving = asyncio.ensure_future(world.ask("POST", "/v1/sessions", body=body))
@@ -174,20 +177,20 @@ async def test_logins_are_recorded_without_password_or_token(tmp_path: Path) -> 
     wrong = {"account": "typed-my-password-here", "password": "wrong password"}
     await world.refused("POST", "/v1/sessions", body=wrong)
     entries = await world.recorded()
-    told = [(entry["account"], entry["target"], entry["outcome"]) for entry in entries]
-    assert told == [(number, number, "ok"), (None, "", "AccessDenied")]
+    recorded = [(entry["account"], entry["target"], entry["outcome"]) for entry in entries]
+    assert recorded == [(number, number, "ok"), (None, "", "AccessDenied")]
     text = json.dumps(entries)
     assert not [each for each in (token, PASSWORD, *wrong.values()) if each in text]
 
 
 @pytest.mark.parametrize("header", ["Bearer", "Bearer ", "Bearer x", "bearer \xff", "Basic eA=="])
-async def test_made_up_token_opens_nothing(tmp_path: Path, header: str) -> None:
+async def test_invalid_token_is_refused(tmp_path: Path, header: str) -> None:
     world = World(tmp_path, signed=True)
     headers = {"host": "h", "authorization": header}
     assert (await world.call("GET", CURRENT, headers=headers)).status in (400, 403)
 
 
-def test_least_recently_used_session_of_an_account_gives_way() -> None:
+def test_new_session_replaces_the_least_recently_used_of_its_account() -> None:
     sessions = Sessions()
     tokens = [sessions.open("a", 0)[0] for _ in range(bounds.ACCOUNT_SESSIONS_MAX)]
     other = sessions.open("b", 0)[0]
@@ -208,7 +211,7 @@ def test_number_of_sessions_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(sessions) == 1
 
 
-def test_token_itself_is_not_kept() -> None:
+def test_token_itself_is_not_stored() -> None:
     sessions = Sessions()
     token, _ = sessions.open("a", 0)
     assert token not in repr(vars(sessions))

@@ -11,7 +11,7 @@ import pytest
 
 from dovemq.core.errors import AuditUnwritable, Busy, Draining, StoreUnusable, Throttled
 from dovemq.server.answers import StreamedResponse
-from dovemq.server.audit import DurableAudit, PassingAudit
+from dovemq.server.audit import DurableAudit, MemoryAudit
 from dovemq.server.audit_files import AuditFiles
 from dovemq.service.audit import DETAIL_BYTES_MAX, AuditEntry, audited, bounded
 from tests.server.admin_world import World
@@ -342,7 +342,7 @@ async def test_server_is_not_ready_while_the_log_cannot_be_written(
 
 
 async def test_refusal_for_lack_of_capacity_is_not_recorded(tmp_path: Path) -> None:
-    audit = PassingAudit()
+    audit = MemoryAudit()
     for error in (Busy("too many"), Draining(), Throttled("too often", 1)):
 
         async def act(error: Exception = error) -> None:

@@ -1,4 +1,4 @@
-"""Broad `except` stands only where a loop or a connection must outlive any failure."""
+"""A broad `except` is allowed only where a loop or a connection must survive any failure."""
 
 import ast
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ def _is_broad(clause: ast.ExceptHandler) -> bool:
 
 
 def _lets_it_pass(clause: ast.ExceptHandler) -> bool:
-    """Clears up and raises again, as `finally` would, but only on failure."""
+    """Whether the clause ends with a bare `raise`: it only cleans up after a failure."""
     last = clause.body[-1]
     return isinstance(last, ast.Raise) and last.exc is None
 
@@ -44,9 +44,9 @@ def _broad_clauses() -> dict[str, list[int]]:
     return found
 
 
-def test_broad_except_stands_only_in_named_modules() -> None:
+def test_broad_except_is_only_in_named_modules() -> None:
     found = {name: lines for name, lines in _broad_clauses().items() if name not in MAY_CATCH_ALL}
-    assert not found, "catch what can be named, or name the driver of the loop here"
+    assert not found, "catch named errors, or add the module to MAY_CATCH_ALL with a reason"
 
 
 def test_every_module_named_for_broad_except_still_needs_it() -> None:

@@ -1,4 +1,4 @@
-"""ElasticMQ's file as declared queues."""
+"""`dovemq import` reads queues from the configuration file of ElasticMQ (HOCON)."""
 
 import pytest
 
@@ -88,7 +88,7 @@ def test_keys_without_counterpart_are_listed_by_queue() -> None:
     ]
 
 
-def test_other_files_are_listed_as_unsupported() -> None:
+def test_included_files_are_listed_as_unsupported() -> None:
     found = read_elasticmq('include "queues.conf"\ninclude classpath("application")', "e.conf")
     assert found.unsupported == ['include "queues.conf"']
 
@@ -103,7 +103,7 @@ def test_other_files_are_listed_as_unsupported() -> None:
         ("1m", 60),
         ("0.5 hours", 1800),
         ("1 day", 86400),
-        ("3000", 3),
+        ("3000", 3),  # without a unit: milliseconds
         ("3000 millis", 3),
         ("2000000 us", 2),
         ("4000000000 nanos", 4),
@@ -124,7 +124,9 @@ def test_durations_are_read_in_every_unit(text: str, expected: int) -> None:
         ("3 weeks", "is not a duration"),
     ],
 )
-def test_duration_that_is_no_whole_second_is_refused(text: str, expected: str) -> None:
+def test_duration_that_is_not_a_whole_number_of_seconds_is_refused(
+    text: str, expected: str
+) -> None:
     assert f"queue a: delay: {text!r} {expected}" in refusal(f"a {{ delay = {text} }}")
 
 

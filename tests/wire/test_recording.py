@@ -8,7 +8,7 @@ import pytest
 
 from dovemq.core.errors import AccessDenied, AuditUnwritable, StoreFailed
 from dovemq.http import HttpRequest
-from dovemq.server.audit import PassingAudit
+from dovemq.server.audit import MemoryAudit
 from dovemq.sqs.operations import OPERATIONS
 from dovemq.sqs.signature import Signer
 from tests.wire.case import Case
@@ -41,7 +41,7 @@ def test_operations_that_change_queues_are_recorded() -> None:
 
 @pytest.mark.parametrize(("case", "protocol"), CASES)
 async def test_change_is_recorded_and_nothing_else_is(case: Case, protocol: str) -> None:
-    audit = PassingAudit()
+    audit = MemoryAudit()
     world = World(audit=audit)
     scene = await furnished(world)
     for operation, params in case.before:
@@ -58,7 +58,7 @@ async def test_change_is_recorded_and_nothing_else_is(case: Case, protocol: str)
 
 
 async def test_entry_tells_the_parameters_and_the_key_that_signed() -> None:
-    audit = PassingAudit()
+    audit = MemoryAudit()
     world = World(signed=True, audit=audit)
     await _signed(world, "CreateQueue", {"QueueName": "jobs"})
     url = f"http://localhost:9324/{ACCOUNT}/jobs"
@@ -88,7 +88,7 @@ async def _signed(world: World, operation: str, params: dict[str, Any]) -> Any:
 
 
 async def test_unsigned_request_is_not_recorded() -> None:
-    audit = PassingAudit()
+    audit = MemoryAudit()
     world = World(signed=True, audit=audit)
     answer = await world.call(JSON, "CreateQueue", {"QueueName": "jobs"})
     assert answer.status == 403
@@ -106,7 +106,7 @@ OUTCOMES = [
 async def test_change_that_is_denied_or_may_have_been_made_is_recorded(
     monkeypatch: pytest.MonkeyPatch, error: Exception, outcome: str, status: int
 ) -> None:
-    audit = PassingAudit()
+    audit = MemoryAudit()
     world = World(audit=audit)
     monkeypatch.setattr(world.service.queues, "create", _raising(error))
     answer = await world.call(JSON, "CreateQueue", {"QueueName": "jobs"})
@@ -123,7 +123,7 @@ def _raising(error: Exception) -> Callable[..., Any]:
 
 
 async def test_change_refused_for_its_contents_is_not_recorded() -> None:
-    audit = PassingAudit()
+    audit = MemoryAudit()
     world = World(audit=audit)
     assert (await world.call(JSON, "CreateQueue", {"QueueName": "a b"})).status == 400
     gone = {"QueueUrl": "http://h/none"}
@@ -132,7 +132,7 @@ async def test_change_refused_for_its_contents_is_not_recorded() -> None:
 
 
 async def test_change_whose_client_leaves_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    audit = PassingAudit()
+    audit = MemoryAudit()
     world = World(audit=audit)
     begun = asyncio.Event()
 
@@ -149,7 +149,7 @@ async def test_change_whose_client_leaves_is_recorded(monkeypatch: pytest.Monkey
     assert (entry["action"], entry["outcome"]) == ("CreateQueue", "unanswered")
 
 
-class BrokenAudit(PassingAudit):
+class BrokenAudit(MemoryAudit):
     def check(self) -> None:
         raise AuditUnwritable("no space")
 
@@ -165,7 +165,7 @@ async def test_no_change_begins_while_the_log_cannot_be_written(protocol: str) -
 async def test_detail_that_a_client_makes_long_is_replaced_by_its_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    audit = PassingAudit()
+    audit = MemoryAudit()
     world = World(audit=audit)
     monkeypatch.setattr("dovemq.sqs.actions.queues.read_changes", _deny)
     long = {"QueueName": "x" * 100_000, "Attributes": {"A": "v" * 100_000}}

@@ -17,7 +17,7 @@ from dovemq.configuration import is_loopback, reachable_host, read_toml
 from dovemq.core.access import Keyring
 from dovemq.server.admin import AdminApi
 from dovemq.server.admin_context import AdminContext
-from dovemq.server.audit import AuditLog, DurableAudit, PassingAudit
+from dovemq.server.audit import AuditLog, DurableAudit, MemoryAudit
 from dovemq.server.audit_files import AuditFiles
 from dovemq.server.certificates import Certificates
 from dovemq.server.limits import HttpLimits
@@ -113,7 +113,7 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
 def _open_audit(place: StoreLocation, settings: Settings) -> AuditLog:
     """The audit log, which is kept on disk only if messages are."""
     if isinstance(place, MemoryLocation):
-        return PassingAudit()
+        return MemoryAudit()
     files = AuditFiles(
         settings.data,
         bytes_max=settings.audit_bytes_max,

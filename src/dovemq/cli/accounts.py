@@ -26,7 +26,7 @@ Document = dict[str, Any]
 
 
 def add(commands: Commands) -> None:
-    summary = "accounts, their access keys, roles and quotas"
+    summary = "manage accounts, access keys, roles and quotas"
     actions = add_group(commands, "account", summary, "dovemq account add billing --env")
     _add_add_and_set(actions)
     add_keys(actions)
@@ -35,7 +35,7 @@ def add(commands: Commands) -> None:
 
 
 def _add_add_and_set(actions: Commands) -> None:
-    summary = "add an account with an access key, whose secret is shown this once"
+    summary = "add an account with an access key, whose secret is shown only once"
     example = "dovemq account add billing --queues-max 10 --output billing.key"
     parser = add_server_command(actions, "add", _add, summary, example)
     parser.add_argument("name", metavar="NAME", help="name of the new account")
@@ -82,8 +82,8 @@ def _add_may(actions: Commands) -> None:
     parser.add_argument("action", metavar="ACTION", help="SQS operation, such as SendMessage")
     text = "NAME (of this account), ACCOUNT/NAME, URL or ARN"
     parser.add_argument("queue", metavar="QUEUE", help=text)
-    parser.option("--address", "IP", "address of the supposed client")
-    parser.switch("--secure", "suppose that the client uses TLS")
+    parser.option("--address", "IP", "address that the client is assumed to have")
+    parser.switch("--secure", "assume that the client uses TLS")
 
 
 def _flag(quota: str) -> str:

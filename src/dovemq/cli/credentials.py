@@ -38,7 +38,7 @@ class KeyNotKept(DoveError):
 
 
 def add_keys(actions: Commands) -> None:
-    summary = "make an access key, whose secret is shown this once"
+    summary = "make an access key, whose secret is shown only once"
     example = "dovemq account key billing --expires 90d --env"
     parser = add_server_command(actions, "key", _key, summary, example)
     add_account_argument(parser)

@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
     summary = "check the server, the access key and the optional packages"
     parser = add_server_command(commands, "doctor", _run, summary, "dovemq doctor --data ./data")
     parser.option(FILE_FLAG, "FILE", "TOML file with settings (DOVEMQ_CONFIG)")
-    parser.switch("--settings", "list all settings with value and source too")
+    parser.switch("--settings", "also list all settings with value and source")
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -64,7 +64,7 @@ def _add_queues(parser: CommandParser) -> None:
     group = parser.group("queues", "Queues are created for the run and removed after.")
     text = "visibility timeout of the queues in seconds"
     group.option("--lease", "S", text, count, 30, dest="lease_seconds")
-    group.switch("--fifo", "FIFO queues, with a group per sender")
+    group.switch("--fifo", "use FIFO queues, a group per sender")
     text = "attribute of the queues, such as OrderHint=3"
     group.repeated("--attribute", "NAME=VALUE", text, pair, dest="queue_attributes")
     group.switch("--keep-queues", "do not remove the queues")
@@ -92,7 +92,7 @@ def _add_failures(parser: CommandParser) -> None:
     add("--outage-seconds", "S", text, _positive_ms, "10", dest="outage_ms_max")
     text = "longest wait for missing messages (default: two leases, a pause and 5 s)"
     add("--drain-seconds", "S", text, _positive_ms, dest="drain_ms_max")
-    text = "seconds of receiving after all messages came, to see duplicates"
+    text = "seconds to go on receiving after all messages have come, to find duplicates"
     add("--linger", "S", text, _ms, "0", dest="linger_ms")
 
 

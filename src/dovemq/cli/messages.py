@@ -40,21 +40,21 @@ def add(commands: Commands) -> None:
     parser.switch("--lines", "send each line of input as a message")
     parser.option("--delay", "SECONDS", "time before delivery", number)
     parser.option("--group", "ID", "message group")
-    parser.option("--deduplication-id", "ID", "FIFO: id of a message that is sent once")
+    parser.option("--deduplication-id", "ID", "FIFO: id that marks repeated sends")
     parser.repeated("--attribute", "NAME=TEXT", "message attribute of type String", pair)
-    summary = "receive messages; each comes back when its lease ends, unless it is deleted"
+    summary = "receive messages; those that are not deleted are visible again when their lease ends"
     example = "dovemq receive jobs --max 10 --wait 20 --delete"
     parser = add_server_command(commands, "receive", _receive, summary, example)
     add_queue(parser)
     parser.option("--max", "N", "number of messages, at most 10", count, 1)
     parser.option("--wait", "SECONDS", "time to wait for the first message", number)
-    parser.option("--lease", "SECONDS", "time for which others do not see them", number)
+    parser.option("--lease", "SECONDS", "time for which the messages are hidden", number)
     parser.switch("--delete", "delete the messages after printing them")
     summary = "show messages without receiving them"
     parser = add_server_command(commands, "peek", _peek, summary, "dovemq peek jobs")
     add_queue(parser)
     parser.option("--max", "N", "number of messages, at most 1000", count, 10)
-    parser.option("--after", "SEQUENCE", "last message that was seen", number, 0)
+    parser.option("--after", "SEQUENCE", "sequence of the last message shown", number, 0)
     _add_changes(commands)
 
 
@@ -71,7 +71,7 @@ def _add_changes(commands: Commands) -> None:
         text = "receipt that `dovemq receive` printed"
         parser.add_argument("receipt", nargs="+", metavar="RECEIPT", help=text)
         if options:
-            text = "time from now for which others do not see them"
+            text = "time from now for which the messages are hidden"
             parser.add_argument("--lease", type=count, required=True, metavar="SECONDS", help=text)
 
 

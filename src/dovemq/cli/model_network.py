@@ -43,7 +43,9 @@ def add(commands: Commands) -> None:
     parser.option("--seed", "N", "random seed of a simulation", number, 0)
     text = "time per job, for the factor by which load may grow until it is missed"
     parser.option("--target", "SECONDS", text, real)
-    parser.switch("--sensitivity", "change of the work in progress by each rate and consumer")
+    parser.switch(
+        "--sensitivity", "print the change of the work in progress by each rate and consumer"
+    )
 
 
 def _run(args: argparse.Namespace) -> int:

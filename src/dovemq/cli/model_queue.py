@@ -58,16 +58,21 @@ def add(commands: Commands) -> None:
     text = "rate of arrivals; several make classes of priority, the most urgent first"
     add("--arrival-rate", "RATE", text, reals)
     add("--service-rate", "RATE", "rate of one server; one, or per class", reals)
-    add("--servers", "N", "servers (consumers) (default: 1)", real)
-    add("--capacity", "K", "places; arrivals that find none are lost (M/M/c/K)", real)
+    add("--servers", "N", "number of servers (consumers) (default: 1)", real)
+    add(
+        "--capacity",
+        "K",
+        "largest number in the station; further arrivals are lost (M/M/c/K)",
+        real,
+    )
     add("--arrival-scv", "C2", "squared coefficient of variation (GI/G/m)", real)
     add("--service-scv", "C2", "the same of services; 1 is exponential", real)
     parser.choice("--approximation", APPROXIMATIONS, "formula for GI/G/m (default: the first)")
-    add("--quantile", "P,…", "levels of quantiles of wait and sojourn", reals)
-    add("--tail", "T,…", "times T of P(wait > T)", reals)
+    add("--quantile", "P,…", "quantiles of wait and sojourn to show", reals)
+    add("--tail", "T,…", "times T, to print P(wait > T)", reals)
     add("--target", "TIME", "sojourn that the largest arrival rate meets", real)
-    add("--level", "P", "level of --target: a quantile, not the mean", real)
-    parser.switch("--sensitivity", "slopes of the mean sojourn (M/M/c)")
+    add("--level", "P", "quantile that --target bounds (default: the mean)", real)
+    parser.switch("--sensitivity", "print derivatives of the mean sojourn (M/M/c)")
     text = "topic of a planning file as --from, such as dovemq pipeline calibrate writes"
     add("--topic", "NAME", text)
     add_sweep(parser, "servers=3:8")

@@ -69,13 +69,18 @@ def add(commands: Commands) -> None:
     parser.choice("--order", ("out", "in"), "delivery in any order, or in order (default: out)")
     text = "a failed get is known at once, or when the timeout ends (default: ideal)"
     parser.choice("--failure", ("ideal", "timer"), text)
-    add("--visibility-timeout", "SECONDS", "time from a get (default: 0)", real)
-    add("--link-delay", "SECONDS", "time of one passage (default: 0)", real)
+    add(
+        "--visibility-timeout",
+        "SECONDS",
+        "time after a get at which a message is visible again (default: 0)",
+        real,
+    )
+    add("--link-delay", "SECONDS", "time over the link (default: 0)", real)
     add("--gets-max", "N", "gets after which a message is given up", real)
     parser.choice("--method", METHODS, "method", "analytic")
-    parser.switch("--as-printed", "eq. 8 and 9 with the misprints of the paper")
+    parser.switch("--as-printed", "use eq. 8 and 9 with the misprints of the paper")
     add("--target", "SECONDS", "mean that the largest arrival rate meets", real)
-    parser.switch("--sensitivity", "change of the mean per unit of each parameter")
+    parser.switch("--sensitivity", "print the change of the mean by each parameter")
     group = parser.group("simulation", "Options of the methods that simulate.")
     group.option("--replications", "N", "runs", count, 20)
     group.option("--horizon", "S", "seconds of a run", real, 100.0)

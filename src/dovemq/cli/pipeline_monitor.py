@@ -40,13 +40,13 @@ def add(kinds: Commands) -> None:
     parser.add_argument("traces", metavar="TRACES", help=text)
     text = "directory of figures, state and checkpoint, from which a monitor continues"
     parser.option("--out", "DIR", text, local_directory, required=True)
-    parser.option("--late", "TIME", "wait for rows that later files may bring", duration_ms, "60s")
+    parser.option("--late", "TIME", "time to wait for rows in later files", duration_ms, "60s")
     text = "time after which a message that was not received is lost"
     parser.option("--horizon", "TIME", text, duration_ms, "15m")
     parser.option("--messages-max", "N", "most remembered messages of a queue", count, 1_000_000)
     parser.option("--files-max", "N", "most files of a batch", count, 8)
     when = parser.exclusive()
-    text = "interval of looking for new files, until Ctrl-C"
+    text = "time between two searches for new files"
     when.option("--every", "TIME", text, duration_ms, "10s")
     when.switch("--available-now", "read the files that exist, and end")
     parser.switch("--publish", "send the figures to the admin API of the server after each batch")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    summary = "how many consumers each topic needs, for a budget or for a target of time"
+    summary = "compute the consumers that each topic needs, for a budget or a target time"
     example = "dovemq plan plan.toml --what-if load=1.5 --what-if topics.A.service_rate=6"
     parser = add_command(commands, "plan", _run, summary, example)
     text = "planning file: topics, jobs, goal"
@@ -23,9 +23,9 @@ def add(commands: Commands) -> None:
     goal = parser.exclusive()
     goal.option("--budget", "COST", "cost that may be added to the present consumers", real)
     goal.option("--target", "SECONDS", "mean time of a job that the plan must meet", real)
-    text = "way to plan (default: that of the file, or greedy)"
+    text = "planning method (default: that of the file, or greedy)"
     parser.choice("--method", ("greedy", "exact", "random"), text)
-    parser.switch("--optimise-routes", "shares of routes are chosen as well")
+    parser.switch("--optimise-routes", "choose the shares of routes as well")
     add_plot(parser, "picture of the steps")
     text = (
         "another value of a key of the file, or load=FACTOR for all arrival rates, for a "

@@ -74,7 +74,7 @@ def _add_commands(commands: Commands) -> None:
     load_run.add(actions)
     load_check.add(actions)
     faults.add(commands)
-    summary = "predict waiting, times and utilisation"
+    summary = "predict waiting times and utilisation of queues"
     example = "dovemq model queue --arrival-rate 30 --service-rate 10 --servers 4"
     models = add_group(commands, "model", summary, example, "MODEL")
     for model in (model_vma, model_queue, model_network):

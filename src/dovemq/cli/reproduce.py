@@ -31,7 +31,7 @@ def add(commands: Commands) -> None:
     example = "dovemq reproduce list\n  dovemq reproduce elastic-fig4 --out ./figures"
     parser = add_command(commands, "reproduce", _run, summary, example)
     parser.description = f"{parser.description}.\n\n{_VERDICTS}"
-    text = "id of a figure, such as vma-fig11 or elastic-fig4; 'list' lists them, 'all' is all"
+    text = "id of a figure, such as vma-fig11 or elastic-fig4; 'list' lists all, 'all' runs all"
     parser.add_argument("ids", nargs="+", metavar="ID", help=text)
     text = "fewer replications and shorter runs; more verdicts are 'too short to tell'"
     parser.switch("--quick", text)

@@ -8,6 +8,12 @@ from dovemq.core.queue import ANY_ORDER, QueueKey, Redrive
 
 
 class QueueOptions(TypedDict, total=False):
+    """Options of a queue. `lease`, `delay`, `retention` and `wait` are in seconds.
+
+    `deduplication_scope` and `throughput_limit` have the values of SQS's `DeduplicationScope` and
+    `FifoThroughputLimit`. None removes a limit of groups.
+    """
+
     lease: float
     delay: float
     retention: float
@@ -29,10 +35,11 @@ class QueueOptions(TypedDict, total=False):
 
 _SECONDS: Final = ("lease", "delay", "retention", "wait")
 _RECEIVES_MAX: Final = 5
+"""Receives before a message moves to the dead-letter queue, unless `receives_max` is given."""
 
 
 def changes_of(key: QueueKey, options: QueueOptions) -> dict[str, Any]:
-    """The changes of `QueueSettings` that the options stand for."""
+    """Returns the fields of `QueueSettings` that the options set, with their values."""
     changes: dict[str, Any] = {}
     for name, value in options.items():
         if name not in QueueOptions.__annotations__:
@@ -47,7 +54,7 @@ def changes_of(key: QueueKey, options: QueueOptions) -> dict[str, Any]:
         target = QueueKey(key.account, options["dead_letters"])
         changes["redrive"] = Redrive(target, options.get("receives_max", _RECEIVES_MAX))
     elif "receives_max" in options:
-        raise InvalidAttribute("redrive", "receives_max goes with dead_letters.")
+        raise InvalidAttribute("redrive", "receives_max needs dead_letters.")
     return changes
 
 

@@ -15,7 +15,7 @@ from dovemq.core.queue import QueueKey
 from dovemq.http import HttpResponse
 from dovemq.server.admin_views import Document
 from dovemq.server.answers import StreamedResponse
-from dovemq.server.audit import AuditLog, PassingAudit
+from dovemq.server.audit import AuditLog, MemoryAudit
 from dovemq.server.backups import Backups
 from dovemq.server.care import StoreCare
 from dovemq.server.measurements import Measurements
@@ -106,7 +106,7 @@ class AdminContext:
         self.backups = Backups(care) if care else None
         self.verifying = False
         self.region = region
-        self.audit: AuditLog = audit or PassingAudit()
+        self.audit: AuditLog = audit or MemoryAudit()
         self.sessions = sessions or Sessions()
         self.logins = logins
         self.metrics = metrics

@@ -33,13 +33,17 @@ class AuditLog(Audit, Protocol):
 
 
 class DurableAudit:
-    """The audit log in files. After a failed write no change starts until a write succeeds."""
+    """The audit log in files. After a failed write no change starts until a write succeeds.
+
+    `_lines` are entries that are not written yet, `_waiters` the futures of the calls of `add` that
+    wait for them. After a failure the lines stay and the calls fail.
+    """
 
     def __init__(self, files: AuditFiles) -> None:
         self._files = files
         self._sequence = files.last_sequence
         self._lines: list[tuple[int, bytes]] = []
-        self._owed: list[asyncio.Future[None]] = []
+        self._waiters: list[asyncio.Future[None]] = []
         self._writing: asyncio.Task[None] | None = None
         self._failure: str | None = None
 
@@ -54,9 +58,9 @@ class DurableAudit:
         line = msgspec.json.encode(_document(self._sequence, entry)) + b"\n"
         self._lines.append((self._sequence, line))
         written = asyncio.get_running_loop().create_future()
-        # A client that has left does not read the outcome of its entry.
+        # Nobody reads the outcome if the client has disconnected.
         written.add_done_callback(lambda done: done.cancelled() or done.exception())
-        self._owed.append(written)
+        self._waiters.append(written)
         self._write_soon()
         return written
 
@@ -82,16 +86,16 @@ class DurableAudit:
     async def _write(self) -> None:
         try:
             while self._lines:
-                lines, owed = self._lines, self._owed
-                self._lines, self._owed = [], []
+                lines, waiters = self._lines, self._waiters
+                self._lines, self._waiters = [], []
                 failure = await asyncio.to_thread(self._appended, lines)
                 self._note(failure)
                 if failure is not None:
                     self._lines = lines + self._lines
-                    _settle(owed + self._owed, failure)
-                    self._owed = []
+                    _resolve(waiters + self._waiters, failure)
+                    self._waiters = []
                     return
-                _settle(owed, None)
+                _resolve(waiters, None)
         finally:
             self._writing = None
 
@@ -111,7 +115,7 @@ class DurableAudit:
         self._failure = failure
 
 
-class PassingAudit:
+class MemoryAudit:
     """The last entries in memory, for a service whose messages are in memory too."""
 
     def __init__(self, entries_max: int = MEMORY_ENTRIES_MAX) -> None:
@@ -138,10 +142,10 @@ class PassingAudit:
         """Do nothing: there is no file."""
 
 
-def _settle(owed: Sequence["asyncio.Future[None]"], failure: str | None) -> None:
-    for written in owed:
+def _resolve(waiters: Sequence["asyncio.Future[None]"], failure: str | None) -> None:
+    for written in waiters:
         if written.done():
-            # Its client has left.
+            # Its client has disconnected.
             continue
         if failure is None:
             written.set_result(None)

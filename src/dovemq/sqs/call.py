@@ -19,10 +19,15 @@ from dovemq.sqs.authorisation import Judge
 from dovemq.sqs.context import Context
 
 RESOURCE_LENGTH_MAX: Final = 512
+"""Characters of a queue URL that an error repeats."""
 
 
 class Call(Struct):
     """One call. `path_url` is the path of a request to a queue URL, which then names the queue.
+
+    `origin` is the scheme and host at the start of queue URLs. `permissions` serialises changes
+    of policies. `query` is true in the Query protocol. The server awaits `undelivered` if the
+    response cannot be written; a receive then releases its leases.
 
     A call without a request is made by the operator in this process, and no policy applies to it.
     """
@@ -47,6 +52,7 @@ class Call(Struct):
 
     @property
     def written(self) -> Callable[[], None] | None:
+        """The function to call when the whole response was written."""
         return None if self.trail is None else self.trail.written
 
     def key(self, url: str | None) -> QueueKey:
@@ -60,7 +66,7 @@ class Call(Struct):
         return self.find(self.key(url))
 
     async def find(self, key: QueueKey, operation: str | None = None) -> Queue:
-        """The queue, if the account may do `operation` on it; by default that of this call.
+        """Returns the queue if the account may use `operation` on it; default: that of this call.
 
         A queue of another account that does not exist is denied like one that does.
         """

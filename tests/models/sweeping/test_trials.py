@@ -1,4 +1,4 @@
-"""A replication of a sweep is the one that the model's own simulation makes of that number."""
+"""Replication n of a sweep equals replication n of the model's own simulation, value by value."""
 
 from pathlib import Path
 
@@ -91,7 +91,7 @@ def test_replications_of_the_tandem_are_those_of_its_kernel() -> None:
     assert [each.values for each in findings.estimates(place)] == [e.values for e in expected]
 
 
-def test_replications_of_a_network_are_of_the_changed_planning_file(tmp_path: Path) -> None:
+def test_replications_of_a_network_use_the_changed_planning_file(tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text(PLAN)
     sweep = sweep_of(NETWORK, tmp_path)
     findings = run_here(sweep)
@@ -132,7 +132,7 @@ def test_replications_of_a_net_are_those_of_its_laboratory(tmp_path: Path) -> No
     assert findings.stable == [None, None]
 
 
-def test_each_configuration_has_a_seed_of_its_own_unless_chance_is_common() -> None:
+def test_each_configuration_has_its_own_seed_unless_random_numbers_are_common() -> None:
     sweep = sweep_of(QUEUE)
     seeds = {sweep.seed_of(number) for number in range(len(sweep.points))}
     assert len(seeds) == len(sweep.points)
@@ -146,7 +146,7 @@ def test_figures_of_a_configuration_do_not_depend_on_the_others() -> None:
     assert run_here(part).estimates(0) == whole.estimates(0)
 
 
-def test_an_unstable_configuration_is_run_only_if_that_is_asked_for() -> None:
+def test_unstable_configuration_is_run_only_on_request() -> None:
     change = ("[0.5, 0.8]", "[0.5, 1.8]")
     findings = run_here(sweep_of(QUEUE, None, change))
     assert findings.stable == [True, True, True, False, True, True]
@@ -155,7 +155,7 @@ def test_an_unstable_configuration_is_run_only_if_that_is_asked_for() -> None:
     assert run_here(asked).replications(3) == 3
 
 
-def test_figures_of_partitions_are_put_together() -> None:
+def test_figures_of_a_partitioned_queue_cover_all_partitions() -> None:
     sweep = sweep_of(
         QUEUE, None, ("service_rate = 1", "service_rate = 1\npartitions = 2"), ('"1:3"', "[3]")
     )

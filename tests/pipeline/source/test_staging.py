@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from dovemq.pipeline.source import columns
-from dovemq.pipeline.source.columns import Wish
+from dovemq.pipeline.source.columns import StagedColumns
 from dovemq.pipeline.source.errors import StagingBusy, StagingStrange, StagingUnfit
 from dovemq.pipeline.source.folders import LocalStagingFolder
 from dovemq.pipeline.source.slots import SlotContent
@@ -25,7 +25,7 @@ NOTHING: frozenset[str] = frozenset()
 
 
 def _received(*message_ids: str, asked: list[str] = columns.SCHEMA.names) -> Received:
-    content = SlotContent(Wish.of(asked), 100, 1_000)
+    content = SlotContent(StagedColumns.of(asked), 100, 1_000)
     content.take(
         [ReceivedMessage(each, f"{each}#1", "", f"body of {each}") for each in message_ids], 100
     )
@@ -58,7 +58,9 @@ def test_a_received_message_fills_its_columns() -> None:
         "b": AttributeValue("Binary.png", binary_value=b"\x00"),
     }
     message = ReceivedMessage("m", "r", "", "text", system, message_attributes=attributes)
-    (row,) = columns.received_batch([message], Wish.of(columns.SCHEMA.names).schema).to_pylist()
+    (row,) = columns.received_batch(
+        [message], StagedColumns.of(columns.SCHEMA.names).schema
+    ).to_pylist()
     assert row["sent_ms"] == 17
     assert row["receive_count"] == 2
     assert row["group_id"] == "g"

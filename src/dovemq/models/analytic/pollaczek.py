@@ -34,6 +34,7 @@ def mg1(arrival_rate: ArrayLike, service_rate: ArrayLike, service_scv: ArrayLike
     stable = load < 1.0
     spare = np.where(stable, 1.0 - load, 1.0)
     waiting_time = np.where(stable, load * (1.0 + scv) / (2.0 * spare * speed), np.inf)
+    # An arrival waits if the server is busy, which has probability ρ.
     waits = np.minimum(load, 1.0)
     return station_of(Station, rate, speed, np.ones_like(rate), stable, waits, waiting_time)
 
@@ -95,7 +96,9 @@ def _constant_tail(rate: float, service: float, time: float) -> float:
     """
     periods = int(time // service) + 1
     if periods > PERIODS_MAX:
-        raise TooLarge("service times within the asked time", periods, PERIODS_MAX, "ask earlier")
+        raise TooLarge(
+            "service times within that time", periods, PERIODS_MAX, "choose a shorter time"
+        )
     queued = np.cumsum(_queued(rate * service, periods))
     rest = rate * (service * periods - time)
     arrivals = np.arange(periods)
@@ -110,7 +113,8 @@ def _queued(load: float, count: int) -> Floats:
     beyond = special.gammainc(numbers + 1.0, load)
     present = np.zeros(count + 1)
     present[0] = 1.0 - load
-    # p(n+1)·P(no arrival) = p(0)·P(> n arrivals) + Σ p(k)·P(> n+1−k arrivals): rates up and down.
+    # The chain crosses from n to n + 1 as often as back; Σ is over k = 1 … n:
+    # p(n+1)·P(no arrival) = p(0)·P(> n arrivals) + Σ p(k)·P(> n+1−k arrivals).
     for number in range(count):
         crossing = present[0] * beyond[number]
         crossing += present[1 : number + 1] @ beyond[number:0:-1]

@@ -16,7 +16,7 @@ from dovemq.models.errors import ModelError
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A part of a net; its text leaves out the empty fields."""
+    """A part of a net; its text leaves out the empty fields. `part` is such as "guard", "delay"."""
 
     net: str
     page: str = ""

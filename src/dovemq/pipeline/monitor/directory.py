@@ -43,6 +43,9 @@ class Terms(msgspec.Struct, frozen=True):
 
 
 class MonitorDirectory:
+    """Reads and writes the files of a monitor: `monitor.json` (its terms), a folder with the state
+    after each of the last batches, a file of figures for each batch, and Spark's checkpoint."""
+
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.checkpoint = directory / "checkpoint"
@@ -64,11 +67,11 @@ class MonitorDirectory:
             write_durably(file, lambda to: to.write_bytes(msgspec.json.encode(terms)))
             return
         try:
-            begun = msgspec.json.decode(file.read_bytes(), type=Terms)
+            earlier = msgspec.json.decode(file.read_bytes(), type=Terms)
         except msgspec.DecodeError:
             raise FolderUnfit(self.directory, f"{file.name} cannot be read") from None
-        if begun != terms:
-            raise FolderUnfit(self.directory, f"it was started with {_terms_text(begun)}")
+        if earlier != terms:
+            raise FolderUnfit(self.directory, f"it was started with {_terms_text(earlier)}")
 
     def state(self, batch: int) -> Path:
         return self._states / f"{batch:09d}"
@@ -98,6 +101,7 @@ class MonitorDirectory:
         write_durably(path, lambda to: pq.write_table(table, to))
 
     def forget_before(self, batch: int) -> None:
+        """Removes states that no batch from this one on needs, and the oldest figures."""
         for state in self._states.iterdir():
             if int(state.name) <= batch - STATES_KEPT:
                 shutil.rmtree(state)

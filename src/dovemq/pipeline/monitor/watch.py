@@ -19,13 +19,16 @@ from dovemq.pipeline.monitor.memory import fates, update
 from dovemq.pipeline.monitor.streams import Streams
 
 EVER_US: Final = 1 << 62
+"""A time after every event."""
 _NEVER_US: Final = -EVER_US
+"""A time before every event."""
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """`late_us`: how long rows are awaited; `horizon_us`: how long a message without rows is kept.
+    """`late_us`: how far the watermark, up to which rows are counted, is behind the newest event.
 
-    For each queue at most `messages_max` messages are remembered, and as many rows wait.
+    A message without new rows for `horizon_us` is forgotten. For each queue at most `messages_max`
+    messages are remembered, and as many rows wait.
     """
 
     late_us: int
@@ -78,6 +81,7 @@ class QueueWatch:
         ended = QueueWatch.resumed(self.kept(), self._bounds)
         ended._count(ended._pending, ordered=True)
         messages, order = ended._messages, ended._streams.result()
+        # `fates` counts messages without a receive as absent; here they are still open.
         counts = ended._counts + fates(messages)
         open_now = int(np.count_nonzero(messages.sent & ~messages.received))
         placed = self._head.last_us > _NEVER_US

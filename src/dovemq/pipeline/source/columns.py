@@ -40,6 +40,7 @@ RECEIPT: Final = pa.field("receipt", pa.string())
 _ATTRIBUTES: Final = "attributes"
 _SENT_MS: Final = "sent_ms"
 
+# Columns that are system attributes of SQS: the name there, and the type of the text.
 _SYSTEM: Final[Mapping[str, tuple[str, Callable[[str], object]]]] = {
     "sent_ms": ("SentTimestamp", int),
     "first_received_ms": ("ApproximateFirstReceiveTimestamp", int),
@@ -59,15 +60,18 @@ def check_columns(names: Sequence[str]) -> None:
             raise ColumnsRefused(f"a message has no column {name}", SCHEMA.names)
 
 
-class Wish(NamedTuple):
-    """The columns of a file of received messages, and the SQS attributes to request for them."""
+class StagedColumns(NamedTuple):
+    """The columns of a staged file of received messages, and what a receive asks SQS for.
+
+    `names` are the system attributes to request, `attribute_names` the message attributes.
+    """
 
     schema: pa.Schema
     names: list[str]
     attribute_names: list[str]
 
     @classmethod
-    def of(cls, columns: Sequence[str]) -> "Wish":
+    def of(cls, columns: Sequence[str]) -> "StagedColumns":
         """Message ids, receipts and send times are always included."""
         held = [name for name in SCHEMA.names if name in {*columns, MESSAGE_ID, _SENT_MS}]
         return cls(

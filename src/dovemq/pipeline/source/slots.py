@@ -19,7 +19,7 @@ from dovemq.client.errors import ClientError
 from dovemq.client.retrying import Pause, retried
 from dovemq.client.sqs import SqsClient
 from dovemq.core import limits
-from dovemq.pipeline.source.columns import Wish, received_batch
+from dovemq.pipeline.source.columns import StagedColumns, received_batch
 from dovemq.pipeline.source.folders import StagingFolder, staging_folder
 from dovemq.pipeline.source.options import QueueServer, ReceiveOptions, queue_url
 from dovemq.pipeline.source.staging import Epoch, Received, Slot, StagedEntry, owed_in
@@ -55,7 +55,7 @@ class SlotFiller:
         self._queue = queue
         self._place = place
         self._options = options
-        self._wish = Wish.of(columns)
+        self._wish = StagedColumns.of(columns)
         self._pause = pause
 
     async def filled(self, slot: Slot) -> StagedEntry:
@@ -128,7 +128,7 @@ class SlotFiller:
 class SlotContent:
     """The messages that an attempt has received so far, as a file in memory."""
 
-    def __init__(self, wish: Wish, count_max: int, bytes_max: int) -> None:
+    def __init__(self, wish: StagedColumns, count_max: int, bytes_max: int) -> None:
         self.receipts: list[str] = []
         self._ids: list[str] = []
         self._oldest_ms: int | None = None

@@ -19,6 +19,8 @@ a crowd of clients (`Gathering`), share a commit. What arrives during a commit g
   then their lease is never written; of the others only the newest state is.
 - After a commit that failed, everything is refused until a restart: what the disk holds is unknown,
   and an fsync that failed must not be tried again (see `Committer`).
+- Sweeps remove the rows of deleted queues: those of `orphans`, which an earlier process left, too.
+- `committed` is called after each commit with its number of changes and its seconds.
 """
 
 import asyncio
@@ -115,6 +117,7 @@ class Writer:
     def work(
         self, run: Callable[[apsw.Connection], Any], publish: Callable[[Any], None]
     ) -> asyncio.Future[Any]:
+        """Run `run` in the next transaction, and then `publish` with its result on the loop."""
         self.check_usable()
         future: asyncio.Future[Any] = self._loop.create_future()
         self._pending.works.append(Work(run, publish, future))
@@ -152,6 +155,7 @@ class Writer:
             self._arm()
 
     def sweep(self, queue_number: int) -> None:
+        """Remove the rows of a deleted queue, `SWEEP_ROWS_MAX` with each commit."""
         self._sweeps.append(queue_number)
         self._schedule()
 
@@ -266,7 +270,7 @@ class Writer:
             self._failed(result.cause, group)
             return
         if result.outcome is CommitOutcome.FULL:
-            self._owe(group)
+            self._put_back(group)
         else:
             try:
                 self._publish(group, sent=result.outcome is CommitOutcome.COMMITTED)
@@ -324,8 +328,8 @@ class Writer:
             self._space.ran_out(sending.now_ms)
             reject(sending.future, StoreFull())
 
-    def _owe(self, group: CommitGroup) -> None:
-        """Put back what could not be written, deletes included; the next group tries it again.
+    def _put_back(self, group: CommitGroup) -> None:
+        """Keep what could not be written, deletes included; the next group tries it again.
 
         The index has forgotten the deleted messages already, so their deletes must not be lost. A
         lease that changed meanwhile is newer than the one in the group, and stays.

@@ -3,7 +3,9 @@
 The paper (vma) mentions 26 and describes two of them. These are: a breakpoint; four latencies in
 milliseconds; four lengths; busy threads, and whether any is busy, for sender and broker; nine
 counts; the time between arrivals; pending delete requests; repeated sends of a message; and
-messages that wait for an older one although a thread is idle. Throughput: the rate of `delivered`.
+messages that wait for an older one although a thread is idle. The rate of `delivered` is the
+throughput. A message `m` has three times: `AT`, when it was produced, `IT`, when it entered the
+queue, and `OT`, when a thread of the broker took it.
 """
 
 from typing import Any, Final

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from dovemq.sqs.authorisation import POLICIES_LENGTH_MAX, AccessDecision, Judge, explain
 from dovemq.sqs.operations import OPERATIONS
-from dovemq.sqs.policies import read_policy
-from dovemq.sqs.policy import Policy
+from dovemq.sqs.policies import Policy, read_policy
 from dovemq.sqs.rights import MENDING, NEEDED, OF_NO_QUEUE, RIGHTS, SHARED
 from tests.unit.policy_world import (
     ARN,

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovemq.core.errors import InvalidAttribute, InvalidValue, LimitReached, RequestError
-from dovemq.sqs.policies import checked_policy, read_policy
-from dovemq.sqs.policy import Statement
+from dovemq.sqs.policies import Statement, checked_policy, read_policy
 from dovemq.sqs.rights import RIGHTS, SHARED
 from tests.unit.policy_world import ARN, FRIEND, OWNER, STRANGER, asked, policy, statement
 

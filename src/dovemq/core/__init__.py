@@ -1,1 +1,1 @@
-"""What a queue is: values and rules without I/O, clocks or randomness of their own."""
+"""The rules of a queue, without I/O, clocks or randomness of their own."""

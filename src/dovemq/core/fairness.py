@@ -205,7 +205,7 @@ class Fairness:
                 group.parked.compact()
 
     def _judge_noise(self, all_leases: int, now_ms: int) -> None:
-        """At most LEASED_MAX / NOISY_LEASES_MIN groups are busy, so this loop is bounded."""
+        """Mark noisy groups. At most LEASED_MAX / NOISY_LEASES_MIN groups are busy."""
         calm_ms = now_ms - limits.NOISY_QUIET_MS
         for name, group in self._busy.items():
             if choosing.noisy(group.leases, all_leases):

@@ -6,17 +6,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Final
 
-from dovemq.core import limits
+from dovemq.core import errors, limits
 from dovemq.core.commands import Draft
-from dovemq.core.errors import (
-    FIELD,
-    DeduplicationMissing,
-    InvalidContents,
-    InvalidMessageAttribute,
-    InvalidValue,
-    MessageTooLong,
-    MissingValue,
-)
 from dovemq.core.message import Attribute, Message
 from dovemq.core.queue import Queue, QueueSettings
 
@@ -44,13 +35,13 @@ def new_draft(
     """A draft that the queue accepts, with the queue's defaults filled in."""
     settings = queue.settings
     if not body:
-        raise MissingValue("body")
+        raise errors.MissingValue("body")
     if has_forbidden_character(body):
-        raise InvalidContents()
+        raise errors.InvalidContents()
     if attributes:
         check_attributes(attributes)
     if message_bytes(body, attributes) > settings.message_bytes_max:
-        raise MessageTooLong(settings.message_bytes_max)
+        raise errors.MessageTooLong(settings.message_bytes_max)
     if xray_header is not None:
         _check_xray_header(xray_header)
     if group is not None:
@@ -58,7 +49,7 @@ def new_draft(
     if settings.fifo:
         deduplication_id = _fifo_identity(settings, body, group, deduplication_id)
     elif deduplication_id is not None:
-        raise InvalidValue("deduplication_id", deduplication_id, _NOT_FOR_THIS_QUEUE)
+        raise errors.InvalidValue("deduplication_id", deduplication_id, _NOT_FOR_THIS_QUEUE)
     return Draft(
         message_id,
         body,
@@ -95,10 +86,10 @@ def has_forbidden_character(text: str) -> bool:
 
 def check_token(field: str, value: str) -> None:
     if not limits.TOKEN.fullmatch(value):
-        raise InvalidValue(
+        raise errors.InvalidValue(
             field,
             value,
-            f"{FIELD} can only include alphanumeric and punctuation characters. "
+            f"{errors.FIELD} can only include alphanumeric and punctuation characters. "
             "1 to 128 in length.",
         )
 
@@ -132,7 +123,7 @@ def stored_units(message: Draft | Message) -> int:
 
 def check_attribute_count(count: int) -> None:
     if count > limits.MESSAGE_ATTRIBUTES_MAX:
-        raise InvalidMessageAttribute(
+        raise errors.InvalidMessageAttribute(
             f"Number of message attributes [{count}] exceeds the allowed maximum "
             f"[{limits.MESSAGE_ATTRIBUTES_MAX}]."
         )
@@ -148,38 +139,38 @@ def check_attributes(attributes: Mapping[str, Attribute]) -> None:
 
 def _check_attribute_name(name: str) -> None:
     if not limits.ATTRIBUTE_NAME_LENGTH.holds(len(name)):
-        raise InvalidMessageAttribute(
+        raise errors.InvalidMessageAttribute(
             "Message (user) attribute names must be shorter than 256 Bytes"
         )
     if not _NAME.fullmatch(name):
-        raise InvalidMessageAttribute(
+        raise errors.InvalidMessageAttribute(
             "Message (user) attributes name can only contain upper and lower score characters, "
             "digits, periods, hyphens and underscores. "
         )
     if name.lower().startswith(_RESERVED_PREFIXES) or name[0] == "." or name[-1] == ".":
-        raise InvalidMessageAttribute(
+        raise errors.InvalidMessageAttribute(
             "You can't use message attribute names beginning with 'AWS.' or 'Amazon.'. "
             "These strings are reserved for internal use. Additionally, they cannot start or "
             "end with '.'."
         )
     if ".." in name:
-        raise InvalidMessageAttribute(
+        raise errors.InvalidMessageAttribute(
             f"Message (user) attribute name '{name}' cannot have successive periods."
         )
 
 
 def _check_attribute_type(name: str, type_name: str) -> None:
     if not type_name:
-        raise InvalidMessageAttribute(
+        raise errors.InvalidMessageAttribute(
             f"The message attribute '{name}' must contain message attribute type."
         )
     if not _TYPE.fullmatch(type_name) or has_forbidden_character(type_name):
-        raise InvalidMessageAttribute(
+        raise errors.InvalidMessageAttribute(
             f"The type of message (user) attribute '{name}' is invalid. You must use only the "
             "following supported type prefixes: Binary, Number, String."
         )
     if not limits.ATTRIBUTE_TYPE_LENGTH.holds(len(type_name)):
-        raise InvalidMessageAttribute(
+        raise errors.InvalidMessageAttribute(
             "Message (user) attribute types must be shorter than 256 Bytes"
         )
 
@@ -188,19 +179,19 @@ def _check_attribute_value(name: str, attribute: Attribute) -> None:
     kind = attribute.type.partition(".")[0]
     value = attribute.value
     if not value or isinstance(value, bytes) != (kind == "Binary"):
-        raise InvalidMessageAttribute(
+        raise errors.InvalidMessageAttribute(
             f"Message (user) attribute '{name}' must contain a non-empty value of type '{kind}'."
         )
     if isinstance(value, str):
         if has_forbidden_character(value):
-            raise InvalidMessageAttribute(str(InvalidContents()))
+            raise errors.InvalidMessageAttribute(str(errors.InvalidContents()))
         if kind == "Number":
             _check_number(name, value)
 
 
 def _check_number(name: str, value: str) -> None:
     if not _NUMBER.fullmatch(value):
-        raise InvalidMessageAttribute(
+        raise errors.InvalidMessageAttribute(
             f"Can't cast the value of message (user) attribute '{name}' to a number."
         )
     try:
@@ -213,7 +204,7 @@ def _check_number(name: str, value: str) -> None:
         or limits.NUMBER_SIZE_LEAST <= number <= limits.NUMBER_MOST
     ):
         shown = value[: limits.NUMBER_LENGTH_MAX]
-        raise InvalidMessageAttribute(
+        raise errors.InvalidMessageAttribute(
             f"Number attribute value {shown} should be in range (-10**128..10**126)"
         )
 
@@ -221,23 +212,23 @@ def _check_number(name: str, value: str) -> None:
 def _check_xray_header(header: str) -> None:
     """The header has its own bound, since it does not count as size of the message."""
     if len(header) > limits.XRAY_HEADER_LENGTH_MAX:
-        raise InvalidMessageAttribute(
+        raise errors.InvalidMessageAttribute(
             f"The X-Ray header must not be longer than {limits.XRAY_HEADER_LENGTH_MAX} characters."
         )
     if has_forbidden_character(header):
-        raise InvalidMessageAttribute(str(InvalidContents()))
+        raise errors.InvalidMessageAttribute(str(errors.InvalidContents()))
 
 
 def _fifo_identity(
     settings: QueueSettings, body: str, group: str | None, deduplication_id: str | None
 ) -> str:
     if group is None:
-        raise MissingValue("group")
+        raise errors.MissingValue("group")
     if deduplication_id is not None:
         check_token("deduplication_id", deduplication_id)
         return deduplication_id
     if not settings.content_deduplication:
-        raise DeduplicationMissing()
+        raise errors.DeduplicationMissing()
     return hashlib.sha256(body.encode()).hexdigest()
 
 
@@ -245,12 +236,12 @@ def _delay_ms(settings: QueueSettings, delay_ms: int) -> int:
     delay_seconds = delay_ms // limits.SECOND_MS
     if settings.fifo:
         if delay_ms:
-            raise InvalidValue("delay_seconds", delay_seconds, _NOT_FOR_THIS_QUEUE)
+            raise errors.InvalidValue("delay_seconds", delay_seconds, _NOT_FOR_THIS_QUEUE)
         return settings.delay_ms
     if not 0 <= delay_ms <= settings.delay_ms_max:
-        raise InvalidValue(
+        raise errors.InvalidValue(
             "delay_seconds",
             delay_seconds,
-            f"{FIELD} must be >= 0 and <= {settings.delay_ms_max // limits.SECOND_MS}.",
+            f"{errors.FIELD} must be >= 0 and <= {settings.delay_ms_max // limits.SECOND_MS}.",
         )
     return delay_ms

@@ -11,21 +11,8 @@ from typing import Final
 
 import msgspec
 
+from dovemq.core import errors
 from dovemq.core.access import AccessKey, Keyring
-from dovemq.core.errors import (
-    AccessDenied,
-    AccountExists,
-    AccountMissing,
-    AccountNotEmpty,
-    AccountProtected,
-    CredentialMissing,
-    DoveError,
-    LimitReached,
-    QueueMissing,
-    RequestError,
-    Throttled,
-    UnavailableError,
-)
 from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server import basic
 from dovemq.server.admin_context import AdminCall, AdminContext, AdminRefusal, AdminRoute, Caller
@@ -51,21 +38,21 @@ SERVICE: Final = "dovemq"
 TARGET_LENGTH_MAX: Final = 256
 BEARER: Final = "bearer"
 _STATUSES: Final = (
-    (QueueMissing, HTTPStatus.NOT_FOUND),
-    (AccountMissing, HTTPStatus.NOT_FOUND),
-    (CredentialMissing, HTTPStatus.NOT_FOUND),
-    (AccountExists, HTTPStatus.CONFLICT),
-    (AccountNotEmpty, HTTPStatus.CONFLICT),
-    (AccountProtected, HTTPStatus.CONFLICT),
-    (LimitReached, HTTPStatus.CONFLICT),
-    (AccessDenied, HTTPStatus.FORBIDDEN),
-    (Throttled, HTTPStatus.TOO_MANY_REQUESTS),
-    (RequestError, HTTPStatus.BAD_REQUEST),
-    (UnavailableError, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.QueueMissing, HTTPStatus.NOT_FOUND),
+    (errors.AccountMissing, HTTPStatus.NOT_FOUND),
+    (errors.CredentialMissing, HTTPStatus.NOT_FOUND),
+    (errors.AccountExists, HTTPStatus.CONFLICT),
+    (errors.AccountNotEmpty, HTTPStatus.CONFLICT),
+    (errors.AccountProtected, HTTPStatus.CONFLICT),
+    (errors.LimitReached, HTTPStatus.CONFLICT),
+    (errors.AccessDenied, HTTPStatus.FORBIDDEN),
+    (errors.Throttled, HTTPStatus.TOO_MANY_REQUESTS),
+    (errors.RequestError, HTTPStatus.BAD_REQUEST),
+    (errors.UnavailableError, HTTPStatus.SERVICE_UNAVAILABLE),
 )
 
 
-class SessionEnded(AccessDenied):
+class SessionEnded(errors.AccessDenied):
     def __init__(self) -> None:
         super().__init__("The session has ended; log in again.")
 
@@ -215,7 +202,7 @@ class AdminApi:
         assert self._keyring is not None
         if comes_from_another_site(request):
             # A browser that knows a key would send it with the requests of any page.
-            raise AccessDenied("Requests of web pages are refused.")
+            raise errors.AccessDenied("Requests of web pages are refused.")
         return basic.basic_key(request.headers["authorization"], self._keyring, now_ms)
 
 
@@ -235,7 +222,7 @@ def _check_role(route: AdminRoute, call: AdminCall) -> None:
     role = caller.account.role
     if role is None or not role.covers(route.role):
         has = f"the role {role.value}" if role else "no role"
-        raise AccessDenied(
+        raise errors.AccessDenied(
             f"This needs the role {route.role.value}; account {caller.account.number} has {has}."
         )
 
@@ -249,7 +236,7 @@ def _no_such_route(others: Sequence[AdminRoute]) -> AdminRefusal:
 
 def _refused(error: Exception, request_id: str) -> HttpResponse:
     status, code, message = _described(error)
-    if isinstance(error, UnavailableError):
+    if isinstance(error, errors.UnavailableError):
         fields = {"request_id": request_id}
         log.warning("admin request %s: %s", request_id, error, extra=fields)
     elif status is HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -262,7 +249,7 @@ def _refused(error: Exception, request_id: str) -> HttpResponse:
 def _described(error: Exception) -> tuple[HTTPStatus, str, str]:
     if isinstance(error, AdminRefusal):
         return error.status, error.code, str(error)
-    if isinstance(error, DoveError):
+    if isinstance(error, errors.DoveError):
         for kind, status in _STATUSES:
             if isinstance(error, kind):
                 return status, type(error).__name__, str(error)

@@ -46,7 +46,7 @@ class _Numbered(Struct, frozen=True):
 
 
 class AuditFiles:
-    """At most `files_max` files, the current one included, of `bytes_max` each.
+    """Holds at most `files_max` files, the current one included, of `bytes_max` each.
 
     With `refuse_when_full` no entry is ever dropped: writing fails until files are moved away.
     """

@@ -15,7 +15,7 @@ import argon2
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from dovemq.core import limits
+from dovemq.core import errors, limits
 from dovemq.core.access import AccessKey, Choose, new_key_id, new_secret
 from dovemq.core.accounts import (
     Account,
@@ -28,17 +28,6 @@ from dovemq.core.accounts import (
     check_quotas,
     is_number,
     new_number,
-)
-from dovemq.core.errors import (
-    AccountExists,
-    AccountMissing,
-    AccountNotEmpty,
-    AccountProtected,
-    CredentialMissing,
-    DoveError,
-    InvalidValue,
-    InvariantError,
-    LimitReached,
 )
 from dovemq.core.ports import Catalogue, Clock
 from dovemq.service.passwords import Passwords
@@ -97,7 +86,7 @@ class Accounts:
     def check_stays(self, number: str) -> None:
         """Refuse new queues of an account that is being removed."""
         if number in self._leaving:
-            raise AccountMissing(number)
+            raise errors.AccountMissing(number)
 
     async def add(
         self,
@@ -127,7 +116,7 @@ class Accounts:
         if quotas is not UNSET:
             check_quotas(quotas)
         if number == self.root and (role not in (UNSET, Role.ADMIN) or enabled is False):
-            raise AccountProtected("The root account stays enabled, and an admin.")
+            raise errors.AccountProtected("The root account stays enabled, and an admin.")
         given = {"name": name, "role": role, "quotas": quotas, "enabled": enabled}
         changes = {field: value for field, value in given.items() if value is not UNSET}
         return await self._edit(number, lambda held: msgspec.structs.replace(held, **changes))
@@ -135,7 +124,7 @@ class Accounts:
     async def remove(self, number: str) -> None:
         """Remove an account that owns no queues."""
         if number == self.root:
-            raise AccountProtected("The root account cannot be removed.")
+            raise errors.AccountProtected("The root account cannot be removed.")
         await self._alone(self._remove(number))
 
     async def set_password(self, number: str, password: str) -> None:
@@ -151,7 +140,7 @@ class Accounts:
         if not await self._passwords.holds(kept, password) or kept is None:
             return None
         if self._passwords.stale(kept):
-            with contextlib.suppress(DoveError):
+            with contextlib.suppress(errors.DoveError):
                 # A right password is accepted also while the store accepts no writes.
                 await self._keep_password(number, password)
         now = self._register.account(number)
@@ -167,7 +156,7 @@ class Accounts:
         """Replace a key by a new one. The old one stays valid for `grace_ms`, or until its end."""
         if not limits.ROTATION_GRACE_MS.holds(grace_ms):
             most = limits.ROTATION_GRACE_MS.most
-            raise InvalidValue("grace_ms", grace_ms, f"From 0 to {most}.")
+            raise errors.InvalidValue("grace_ms", grace_ms, f"From 0 to {most}.")
         made = self._new_credential(None)
         until_ms = made.created_ms + grace_ms
 
@@ -231,17 +220,17 @@ class Accounts:
     ) -> Account:
         for _ in range(ATTEMPTS_MAX):
             if len(self._register) >= limits.ACCOUNTS_MAX:
-                raise LimitReached(f"There are {limits.ACCOUNTS_MAX} accounts already.")
+                raise errors.LimitReached(f"There are {limits.ACCOUNTS_MAX} accounts already.")
             chosen = number or self._free_number()
             if self._register.account(chosen) is not None:
-                raise AccountExists(chosen)
+                raise errors.AccountExists(chosen)
             if self._register.number_of(name) is not None:
-                raise AccountExists(name)
+                raise errors.AccountExists(name)
             account = Account(chosen, name, self._clock.now_ms(), role, quotas)
             if await self._catalogue.save_account(account):
                 return self._saved(account)
             await self.load()
-        raise InvariantError(f"account {name} met another {ATTEMPTS_MAX} times in a row")
+        raise errors.InvariantError(f"account {name} met another {ATTEMPTS_MAX} times in a row")
 
     async def _replace(self, number: str, edit: Edit) -> Account:
         for _ in range(ATTEMPTS_MAX):
@@ -250,11 +239,11 @@ class Accounts:
             if changed == held:
                 return self._register.shown(held)
             if self._register.number_of(changed.name) not in (None, number):
-                raise AccountExists(changed.name)
+                raise errors.AccountExists(changed.name)
             if await self._catalogue.save_account(changed):
                 return self._saved(changed)
             await self.load()
-        raise InvariantError(f"account {number} changed {ATTEMPTS_MAX} times in a row")
+        raise errors.InvariantError(f"account {number} changed {ATTEMPTS_MAX} times in a row")
 
     async def _remove(self, number: str) -> None:
         self._held(number)
@@ -264,7 +253,7 @@ class Accounts:
             if not await self._catalogue.remove_account(number):
                 await self.load()
                 if self._register.account(number) is not None:
-                    raise AccountNotEmpty(number)
+                    raise errors.AccountNotEmpty(number)
             self._register.forget(number)
         finally:
             self._leaving.discard(number)
@@ -277,7 +266,7 @@ class Accounts:
     def _held(self, number: str) -> Account:
         account = self._register.account(number)
         if account is None:
-            raise AccountMissing(number)
+            raise errors.AccountMissing(number)
         return account
 
     def _free_number(self) -> str:
@@ -285,7 +274,7 @@ class Accounts:
             number = new_number(self._choose)
             if self._register.account(number) is None and number.strip("0"):
                 return number
-        raise InvariantError(f"{ATTEMPTS_MAX} chosen account numbers were taken")
+        raise errors.InvariantError(f"{ATTEMPTS_MAX} chosen account numbers were taken")
 
     def _new_credential(self, expires_ms: int | None) -> Credential:
         made_ms = self._clock.now_ms()
@@ -294,14 +283,14 @@ class Accounts:
             if key_id not in self._keys:
                 secret = new_secret(self._choose)
                 return Credential(key_id, secret, made_ms, expires_ms=expires_ms)
-        raise InvariantError(f"{ATTEMPTS_MAX} chosen key ids were taken")
+        raise errors.InvariantError(f"{ATTEMPTS_MAX} chosen key ids were taken")
 
     def _with_credential(self, account: Account, made: Credential) -> Account:
         held = account.credentials
         if len(held) >= limits.CREDENTIALS_MAX:
             held = tuple(each for each in held if not each.expired(made.created_ms))
         if len(held) >= limits.CREDENTIALS_MAX:
-            raise LimitReached(
+            raise errors.LimitReached(
                 f"Account {account.number} has {limits.CREDENTIALS_MAX} access keys: remove one."
             )
         return _with_credentials(account, (*held, made))
@@ -309,14 +298,14 @@ class Accounts:
     def _credential(self, account: Account, key_id: str) -> Credential:
         root_key = self._register.root_key
         if root_key is not None and root_key.key_id == key_id:
-            raise AccountProtected(
+            raise errors.AccountProtected(
                 "This key of the root account lives in its key file: remove that file, and the "
                 "next start makes another."
             )
         for each in account.credentials:
             if each.key_id == key_id:
                 return each
-        raise CredentialMissing(account.number, key_id)
+        raise errors.CredentialMissing(account.number, key_id)
 
 
 def _with_credentials(account: Account, credentials: Iterable[Credential]) -> Account:

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from dovemq.core import limits
+from dovemq.core import errors, limits
 from dovemq.core.commands import (
     Ask,
     Draft,
@@ -21,18 +21,6 @@ from dovemq.core.commands import (
     Receipt,
     Sent,
     Settlement,
-)
-from dovemq.core.errors import (
-    FIELD,
-    DoveError,
-    InvalidValue,
-    MessageGone,
-    MessageNotLeased,
-    QueueMissing,
-    ReceiptExpired,
-    ReceiptInvalid,
-    RequestError,
-    UnavailableError,
 )
 from dovemq.core.observing import Observer, Trail
 from dovemq.core.ports import Clock, Partition, Store
@@ -106,7 +94,7 @@ class Messages:
 
     async def settle(
         self, queue: Queue, receipts: Sequence[str], trail: Trail | None = None
-    ) -> list[RequestError | None]:
+    ) -> list[errors.RequestError | None]:
         """Delete messages by receipt. Returns None for each deleted message, else the reason."""
         self._attempts.touched(receipts)
         results, positions, decoded = self._decoded(queue, receipts)
@@ -117,12 +105,12 @@ class Messages:
                 trail.settled(decoded)
             for position, settlement in zip(positions, settled, strict=True):
                 if settlement is Settlement.EXPIRED:
-                    results[position] = ReceiptExpired(receipts[position])
+                    results[position] = errors.ReceiptExpired(receipts[position])
         return results
 
     async def extend(
         self, queue: Queue, changes: Sequence[tuple[str, int]]
-    ) -> list[RequestError | None]:
+    ) -> list[errors.RequestError | None]:
         """Hide each message for a time from now. Returns None where that was done."""
         now_ms = self._clock.now_ms()
         texts = [text for text, _ in changes]
@@ -170,14 +158,14 @@ class Messages:
                     return []
                 found = await self._store.catalogue.find(queue.key)
                 if found is None or found.number != queue.number:
-                    raise QueueMissing(str(queue.key))
+                    raise errors.QueueMissing(str(queue.key))
                 queue = found
 
     async def _take_in_turn(self, queue: Queue, count_max: int, lease_ms: int) -> list[Delivery]:
         """Lease messages for a poll; if that fails, another poll gets its turn."""
         try:
             return await self._take(queue, count_max, lease_ms)
-        except DoveError:
+        except errors.DoveError:
             self._polls.wake(queue.number)
             raise
 
@@ -229,10 +217,10 @@ class Messages:
             await dead_letter(self._store, queue, target, exhausted, self._clock.now_ms())
             self._observer.redriven(queue, exhausted)
             return True
-        except QueueMissing:
+        except errors.QueueMissing:
             receipts = [lease.receipt for lease in exhausted]
             await partition.release(receipts, self._clock.now_ms())
-        except UnavailableError:
+        except errors.UnavailableError:
             # If they were visible at once, the next receive would try the same move, without end.
             retries = [(lease.receipt, REDRIVE_RETRY_MS) for lease in exhausted]
             await partition.extend(retries, self._clock.now_ms())
@@ -251,31 +239,31 @@ class Messages:
 
     def _decoded(
         self, queue: Queue, texts: Sequence[str]
-    ) -> tuple[list[RequestError | None], list[int], list[Receipt]]:
-        results: list[RequestError | None] = [None] * len(texts)
+    ) -> tuple[list[errors.RequestError | None], list[int], list[Receipt]]:
+        results: list[errors.RequestError | None] = [None] * len(texts)
         positions: list[int] = []
         decoded: list[Receipt] = []
         for position, text in enumerate(texts):
             try:
                 decoded.append(self._receipts.decode(text, queue.number))
                 positions.append(position)
-            except ReceiptInvalid as error:
+            except errors.ReceiptInvalid as error:
                 results[position] = error
         return results, positions, decoded
 
 
-def _beyond_limit(lease_ms: int) -> InvalidValue:
-    return InvalidValue(
+def _beyond_limit(lease_ms: int) -> errors.InvalidValue:
+    return errors.InvalidValue(
         "lease_seconds",
         lease_ms // limits.SECOND_MS,
-        f"Total {FIELD} for the message is beyond the limit "
+        f"Total {errors.FIELD} for the message is beyond the limit "
         f"[{limits.LEASE_MS.most // limits.SECOND_MS} seconds]",
     )
 
 
-def _refusal(extension: Extension, receipt: str) -> RequestError | None:
+def _refusal(extension: Extension, receipt: str) -> errors.RequestError | None:
     if extension is Extension.EXTENDED:
         return None
     if extension is Extension.NOT_LEASED:
-        return MessageNotLeased()
-    return MessageGone(receipt)
+        return errors.MessageNotLeased()
+    return errors.MessageGone(receipt)

@@ -6,17 +6,8 @@ from typing import Final
 
 import msgspec
 
-from dovemq.core import limits
+from dovemq.core import errors, limits
 from dovemq.core.commands import Counts
-from dovemq.core.errors import (
-    InvalidAttribute,
-    InvariantError,
-    PurgeInProgress,
-    QueueDeletedRecently,
-    QueueExists,
-    QueueMissing,
-    QuotaReached,
-)
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
 from dovemq.core.queue import (
@@ -89,18 +80,18 @@ class Queues:
         existing = await self._catalogue.find(key)
         if existing is None:
             if self._removed.banned(str(key), now_ms):
-                raise QueueDeletedRecently(limits.BAN_MS // limits.SECOND_MS)
+                raise errors.QueueDeletedRecently(limits.BAN_MS // limits.SECOND_MS)
             await self._check_redrive(key, settings)
             existing = await self._create(Queue(0, key, settings, now_ms, now_ms, dict(tags)))
         for name, value in changes.items():
             if getattr(existing.settings, name) != value:
-                raise QueueExists(key.name, name)
+                raise errors.QueueExists(key.name, name)
         return existing
 
     async def find(self, key: QueueKey) -> Queue:
         queue = await self._catalogue.find(key)
         if queue is None:
-            raise QueueMissing(str(key))
+            raise errors.QueueMissing(str(key))
         return queue
 
     async def remove(self, key: QueueKey) -> None:
@@ -156,7 +147,7 @@ class Queues:
         queue = await self.find(key)
         now_ms = self._clock.now_ms()
         if self._purged.banned(str(key), now_ms):
-            raise PurgeInProgress(key.name, limits.BAN_MS // limits.SECOND_MS)
+            raise errors.PurgeInProgress(key.name, limits.BAN_MS // limits.SECOND_MS)
         self._purged.start(str(key), now_ms)
         await self.drop(queue, now_ms + 1)
 
@@ -189,7 +180,7 @@ class Queues:
         async with self._creating:
             owned = {each.key async for each in self.each(account)}
             if len(owned) >= queues_max and queue.key not in owned:
-                raise QuotaReached(account, "queues_max", queues_max, len(owned), 1)
+                raise errors.QuotaReached(account, "queues_max", queues_max, len(owned), 1)
             self._accounts.check_stays(account)
             return await self._catalogue.create(queue)
 
@@ -198,19 +189,19 @@ class Queues:
         for _ in range(REPLACE_ATTEMPTS_MAX):
             if await self._catalogue.replace(await edit(await self.find(key))):
                 return await self.find(key)
-        raise InvariantError(f"queue {key} changed {REPLACE_ATTEMPTS_MAX} times in a row")
+        raise errors.InvariantError(f"queue {key} changed {REPLACE_ATTEMPTS_MAX} times in a row")
 
     async def _check_redrive(self, key: QueueKey, settings: QueueSettings) -> None:
         if settings.redrive is None:
             return
         if settings.redrive.target.account != key.account:
-            raise InvalidAttribute(
+            raise errors.InvalidAttribute(
                 "redrive", "Dead letter target owner should be same as the source."
             )
         target = await self._catalogue.find(settings.redrive.target)
         if target is None:
-            raise InvalidAttribute("redrive", "Dead letter target does not exist.")
+            raise errors.InvalidAttribute("redrive", "Dead letter target does not exist.")
         if not target.takes_dead_letters_of(key):
-            raise InvalidAttribute(
+            raise errors.InvalidAttribute(
                 "redrive", "The dead-letter queue does not allow this queue as a source."
             )

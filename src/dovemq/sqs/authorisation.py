@@ -16,8 +16,7 @@ from dovemq.core.queue import Queue
 from dovemq.sqs.arns import QueueNames
 from dovemq.sqs.conditions import Condition
 from dovemq.sqs.context import AccessRequest, Context
-from dovemq.sqs.policies import read_policy
-from dovemq.sqs.policy import Policy, Statement
+from dovemq.sqs.policies import Policy, Statement, read_policy
 from dovemq.sqs.rights import MENDING, NEEDED, OF_NO_QUEUE, SHARED
 
 POLICIES_LENGTH_MAX: Final = 500_000

@@ -1,4 +1,4 @@
-"""Reads a queue's policy from its JSON text, and says in words what is wrong with it.
+"""A queue's policy: its statements, and their reading from JSON text with errors in words.
 
 An unknown element, operator or key makes the whole text invalid: a statement that is understood in
 part would allow or deny the wrong accounts. The text itself is stored as it is.
@@ -9,13 +9,14 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from dovemq.core import limits
 from dovemq.core.errors import InvalidAttribute, InvalidValue, LimitReached
 from dovemq.sqs.arns import ACCOUNT
 from dovemq.sqs.conditions import Condition, cut, read_condition
-from dovemq.sqs.context import VARIABLES
+from dovemq.sqs.context import VARIABLES, AccessRequest
 from dovemq.sqs.patterns import ArnPattern, read_arn, read_pattern
-from dovemq.sqs.policy import Policy, Principals, Resources, Statement
 from dovemq.sqs.rights import OF_NO_QUEUE, RIGHTS, SHARED, right_named
 
 OLD_VERSION: Final = "2008-10-17"
@@ -37,6 +38,52 @@ _STATEMENT_ELEMENTS: Final = (
     "Sid", "Effect", "Principal", "NotPrincipal", "Action", "NotAction", "Resource",
     "NotResource", "Condition",
 )  # fmt: skip
+
+
+class Principals(Struct, frozen=True):
+    """The accounts that a statement covers. Principals that are no accounts are only counted."""
+
+    anyone: bool
+    accounts: frozenset[str]
+    count: int
+    negated: bool = False
+
+    def cover(self, account: str) -> bool:
+        return (self.anyone or account in self.accounts) != self.negated
+
+
+class Resources(Struct, frozen=True):
+    patterns: tuple[ArnPattern, ...]
+    negated: bool = False
+
+    def cover(self, asked: AccessRequest) -> bool:
+        found = any(each.matches(asked.arn, asked.filled) for each in self.patterns)
+        return found != self.negated
+
+
+class Statement(Struct, frozen=True):
+    """A statement; `rights` are those that its Action or NotAction stands for."""
+
+    name: str
+    denies: bool
+    principals: Principals
+    rights: frozenset[str]
+    resources: Resources
+    conditions: tuple[Condition, ...] = ()
+
+    def mismatch(self, asked: AccessRequest) -> "str | Condition | None":
+        """The first element that does not cover the request; None if all do."""
+        if not self.principals.cover(asked.account):
+            return "principal"
+        if asked.right not in self.rights:
+            return "action"
+        if not self.resources.cover(asked):
+            return "resource"
+        return next((each for each in self.conditions if not each.holds(asked)), None)
+
+
+class Policy(Struct, frozen=True):
+    statements: tuple[Statement, ...]
 
 
 def checked_policy(text: str, owner: str) -> str | None:

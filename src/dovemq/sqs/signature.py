@@ -14,16 +14,9 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
+from dovemq.core import errors
 from dovemq.core.access import AccessKey, Keyring
 from dovemq.core.bounded import BoundedDict
-from dovemq.core.errors import (
-    AccessKeyExpired,
-    AccessKeyUnknown,
-    SignatureExpired,
-    SignatureIncomplete,
-    SignatureMismatch,
-    SignatureMissing,
-)
 from dovemq.http import HttpRequest
 from dovemq.sqs.canonical import (
     ALGORITHM,
@@ -74,10 +67,10 @@ class Verifier:
         elif "X-Amz-Signature=" in request.query or "X-Amz-Credential=" in request.query:
             key = self._verify_presigned(request, now_ms)
         else:
-            raise SignatureMissing("Request is missing Authentication Token")
+            raise errors.SignatureMissing("Request is missing Authentication Token")
         if key.expires_ms is not None and key.expires_ms <= now_ms:
             # Only a client that has the secret learns this.
-            raise AccessKeyExpired("The security token included in the request is expired")
+            raise errors.AccessKeyExpired("The security token included in the request is expired")
         return key
 
     def check_head(self, head: HttpRequest) -> None:
@@ -90,7 +83,7 @@ class Verifier:
             values = _presigned_values(head.query)
             claim = self._read_claim(values["Credential"], values["SignedHeaders"])
         else:
-            raise SignatureMissing("Request is missing Authentication Token")
+            raise errors.SignatureMissing("Request is missing Authentication Token")
         self._enabled_key(claim.key_id)
 
     def _verify_header(self, request: HttpRequest, authorization: str, now_ms: int) -> AccessKey:
@@ -104,7 +97,7 @@ class Verifier:
         date = headers.get("x-amz-date") or _date_of(headers.get("date", ""))
         signed_ms = self._signed_ms(date, claim)
         if not -SKEW_MS_MAX <= now_ms - signed_ms <= SKEW_MS_MAX:
-            raise SignatureExpired(_skew_text(date, signed_ms, now_ms))
+            raise errors.SignatureExpired(_skew_text(date, signed_ms, now_ms))
         query = canonical_query(request.query) if request.query else ""
         key = self._check(request, claim, date, query, given)
         if known is None and authorization.endswith("Signature=" + given):
@@ -115,17 +108,17 @@ class Verifier:
     def _verify_presigned(self, request: HttpRequest, now_ms: int) -> AccessKey:
         values = _presigned_values(request.query)
         if values["Algorithm"] != ALGORITHM:
-            raise SignatureIncomplete(_algorithm_text(values["Algorithm"]))
+            raise errors.SignatureIncomplete(_algorithm_text(values["Algorithm"]))
         claim = self._read_claim(values["Credential"], values["SignedHeaders"])
         date = values["Date"]
         signed_ms = self._signed_ms(date, claim)
         end_ms = signed_ms + _expires_ms(values["Expires"])
         if now_ms > end_ms:
-            raise SignatureExpired(
+            raise errors.SignatureExpired(
                 f"Signature expired: {date_text(end_ms)} is now earlier than {date_text(now_ms)}"
             )
         if signed_ms > now_ms + SKEW_MS_MAX:
-            raise SignatureExpired(_skew_text(date, signed_ms, now_ms))
+            raise errors.SignatureExpired(_skew_text(date, signed_ms, now_ms))
         query = canonical_query(request.query, omit="X-Amz-Signature")
         return self._check(request, claim, date, query, values["Signature"])
 
@@ -134,7 +127,7 @@ class Verifier:
     ) -> AccessKey:
         # The target names the operation: if it were not signed, anybody could replace it.
         if not claim.target_signed and "x-amz-target" in request.headers:
-            raise SignatureMismatch(_unsigned_text("X-Amz-Target"))
+            raise errors.SignatureMismatch(_unsigned_text("X-Amz-Target"))
         key = self._enabled_key(claim.key_id)
         canonical = canonical_request(
             request.method, request.path, query, request.headers, claim.headers, request.body
@@ -146,13 +139,13 @@ class Verifier:
             signing_key = self._signing_keys.keep(place, SigningKey(key.secret, claim.scope))
         expected = signing_key.signature(date, canonical)
         if not (given.isascii() and hmac.compare_digest(expected, given)):
-            raise SignatureMismatch(_MISMATCH)
+            raise errors.SignatureMismatch(_MISMATCH)
         return key
 
     def _enabled_key(self, key_id: str) -> AccessKey:
         key = self._keyring.find(key_id)
         if key is None or not key.enabled:
-            raise AccessKeyUnknown("The security token included in the request is invalid.")
+            raise errors.AccessKeyUnknown("The security token included in the request is invalid.")
         return key
 
     def _signed_ms(self, date: str, claim: Claim) -> int:
@@ -160,13 +153,13 @@ class Verifier:
         if signed_ms is None:
             signed_ms = date_ms(date)
             if signed_ms is None:
-                raise SignatureIncomplete(
+                raise errors.SignatureIncomplete(
                     "Date must be in ISO-8601 'basic format'. "
                     f"Got '{date[:64]}'. See http://en.wikipedia.org/wiki/ISO_8601"
                 )
             self._times.keep(date, signed_ms)
         if not claim.scope.startswith(date[:8] + "/"):
-            raise SignatureMismatch(
+            raise errors.SignatureMismatch(
                 "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date "
                 f"from HTTP: '{claim.scope[:8]}' != '{date[:8]}', from '{date}'."
             )
@@ -175,14 +168,14 @@ class Verifier:
     def _read_authorization(self, authorization: str) -> tuple[Claim, str]:
         kind, _, rest = authorization.partition(" ")
         if kind != ALGORITHM:
-            raise SignatureIncomplete(_algorithm_text(kind))
+            raise errors.SignatureIncomplete(_algorithm_text(kind))
         fields: dict[str, str] = {}
         for part in rest.split(","):
             name, _, value = part.strip().partition("=")
             fields[name] = value
         missing = [n for n in ("Credential", "Signature", "SignedHeaders") if not fields.get(n)]
         if missing:
-            raise SignatureIncomplete(
+            raise errors.SignatureIncomplete(
                 " ".join(f"Authorization header requires '{name}' parameter." for name in missing)
             )
         return self._read_claim(fields["Credential"], fields["SignedHeaders"]), fields["Signature"]
@@ -191,26 +184,26 @@ class Verifier:
         key_id, _, scope = credential.partition("/")
         parts = scope.split("/")
         if len(parts) != 4:
-            raise SignatureIncomplete(
+            raise errors.SignatureIncomplete(
                 "Credential must have exactly 5 slash-delimited elements, "
                 f"e.g. keyid/date/region/service/term, got '{credential[:128]}'"
             )
         _, region, service, terminator = parts
         if region != self._region:
-            raise SignatureMismatch(
+            raise errors.SignatureMismatch(
                 f"Credential should be scoped to a valid region, not '{region[:64]}'."
             )
         if service != self._service:
-            raise SignatureMismatch(
+            raise errors.SignatureMismatch(
                 f"Credential should be scoped to correct service: '{self._service}'."
             )
         if terminator != TERMINATOR:
-            raise SignatureMismatch(
+            raise errors.SignatureMismatch(
                 f"Credential should be scoped with a valid terminator: '{TERMINATOR}'."
             )
         headers = SignedHeaders(signed_headers.split(";"))
         if "host" not in headers:
-            raise SignatureMismatch(_unsigned_text("Host"))
+            raise errors.SignatureMismatch(_unsigned_text("Host"))
         return Claim(key_id, scope, headers, "x-amz-target" in headers)
 
 
@@ -300,14 +293,16 @@ def _presigned_values(query: str) -> dict[str, str]:
             values[name.removeprefix("X-Amz-")] = unquote(value, "latin-1")
     for name in _PRESIGNED:
         if not values.get(name):
-            raise SignatureIncomplete(f"AWS query-string parameters must include 'X-Amz-{name}'.")
+            raise errors.SignatureIncomplete(
+                f"AWS query-string parameters must include 'X-Amz-{name}'."
+            )
     return values
 
 
 def _expires_ms(text: str) -> int:
     seconds = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
     if not 1 <= seconds <= EXPIRES_SECONDS_MAX:
-        raise SignatureIncomplete(
+        raise errors.SignatureIncomplete(
             f"X-Amz-Expires must be a number of seconds from 1 to {EXPIRES_SECONDS_MAX}."
         )
     return seconds * 1_000
@@ -316,7 +311,7 @@ def _expires_ms(text: str) -> int:
 def _date_of(http_date: str) -> str:
     """The `Date` header in the form of `X-Amz-Date`."""
     if not http_date:
-        raise SignatureIncomplete(
+        raise errors.SignatureIncomplete(
             "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header."
         )
     if date_ms(http_date) is not None:

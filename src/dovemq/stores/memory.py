@@ -316,15 +316,18 @@ class MemoryStore:
         place = (queue.number, number)
         if place not in self._partitions:
             self._check_queue(queue)
-            self._partitions[place] = MemoryPartition(
-                queue, number, self._sequences, self._rng, self._check_queue, self._observer
-            )
+            self._partitions[place] = self._new_partition(queue, number)
         self._partitions[place].follow(queue)
         return self._partitions[place]
 
     async def close(self) -> None:
         self._closed = True
         self._partitions.clear()
+
+    def _new_partition(self, queue: Queue, number: int) -> MemoryPartition:
+        return MemoryPartition(
+            queue, number, self._sequences, self._rng, self._check_queue, self._observer
+        )
 
     def _check_open(self) -> None:
         if self._closed:

@@ -1,4 +1,4 @@
-"""How the store in memory picks messages for a receive.
+"""Picks the messages of a receive, for the store in memory.
 
 Plain lists, sorted and filtered again for each receive. `Receive` changes the rows that it takes
 and nothing else. Every other store must take the same rows.
@@ -245,7 +245,7 @@ class Receive:
         return self._allowance(row.group) <= 0
 
     def _allowance(self, group: str | None) -> int:
-        """How many more messages of the group its limits allow now."""
+        """The number of further messages of the group that its limits allow now."""
         allowance = self._ask.count_max
         if group is None:
             return allowance

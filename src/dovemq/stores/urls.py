@@ -1,4 +1,4 @@
-"""Where a store keeps its messages, parsed from `embedded://`, `memory://` or a directory."""
+"""The location of a store, parsed from `embedded://`, `memory://` or a directory."""
 
 from pathlib import Path
 from typing import Final

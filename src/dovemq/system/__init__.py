@@ -1,1 +1,1 @@
-"""What the product takes from the machine it runs on: clock, garbage collector, private files."""
+"""Parts of the machine that the product uses: clock, garbage collector, private files."""

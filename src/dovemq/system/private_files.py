@@ -88,11 +88,11 @@ def create_private(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def new_private_file(path: Path) -> Iterator[BinaryIO]:
+def new_private_file(path: Path, *, replace: bool = False) -> Iterator[BinaryIO]:
     """A new file that gets its name, durably, when the block ends without an error.
 
     Until then it has a random name beside `path`, made exclusively: a link that somebody planted
-    is never followed. Raises `FileExistsError` when `path` exists by then.
+    is never followed. If `path` exists by then, the file replaces it or raises `FileExistsError`.
     """
     descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".part", dir=path.parent)
     try:
@@ -102,7 +102,7 @@ def new_private_file(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         try:
             # Unlike a rename, a link does not replace a file that came in between.
-            os.link(name, path)
+            (os.rename if replace else os.link)(name, path)
         except PermissionError:
             # The file system has no hard links.
             os.rename(name, path)

@@ -6,13 +6,14 @@ behind; readers detect that by the process id.
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import msgspec
 from msgspec import Struct
+
+from dovemq.system.private_files import new_private_file
 
 RUNNING_FILE: Final = "server.json"
 RUNNING_FILE_BYTES_MAX: Final = 4_096
@@ -35,11 +36,8 @@ def announced(directory: Path, server: RunningServer) -> Iterator[None]:
     A directory that cannot be written is no reason not to serve: `memory://` needs none.
     """
     path = directory / RUNNING_FILE
-    with contextlib.suppress(OSError):
-        descriptor, draft = tempfile.mkstemp(prefix=f"{RUNNING_FILE}.", dir=directory)
-        with open(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(server))
-        os.replace(draft, path)
+    with contextlib.suppress(OSError), new_private_file(path, replace=True) as file:
+        file.write(msgspec.json.encode(server))
     try:
         yield
     finally:

@@ -3,14 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
-from dovemq.core import limits
-from dovemq.core.errors import (
-    BatchEmpty,
-    BatchIdInvalid,
-    BatchIdsNotDistinct,
-    BatchTooMany,
-    MissingValue,
-)
+from dovemq.core import errors, limits
 from dovemq.sqs import shapes
 from dovemq.sqs.faults import fault_of, text_of
 
@@ -26,18 +19,20 @@ E = TypeVar("E", bound=BatchEntry)
 def checked_entries(entries: Sequence[E] | None) -> list[E]:
     """The entries of a batch, if the batch as a whole is valid."""
     if entries is None or not entries:
-        raise BatchEmpty()
+        raise errors.BatchEmpty()
     if len(entries) > limits.BATCH_COUNT.most:
-        raise BatchTooMany(len(entries), limits.BATCH_COUNT.most)
+        raise errors.BatchTooMany(len(entries), limits.BATCH_COUNT.most)
     is_id = limits.BATCH_ID.fullmatch
     for number, entry in enumerate(entries, 1):
         if entry.id is None:
-            raise MissingValue(f"Entries.{number}.Id")
+            raise errors.MissingValue(f"Entries.{number}.Id")
         if not is_id(entry.id):
-            raise BatchIdInvalid()
+            raise errors.BatchIdInvalid()
     ids = [entry.id or "" for entry in entries]
     if len(set(ids)) < len(ids):
-        raise BatchIdsNotDistinct(next(each for at, each in enumerate(ids) if each in ids[:at]))
+        raise errors.BatchIdsNotDistinct(
+            next(each for at, each in enumerate(ids) if each in ids[:at])
+        )
     return list(entries)
 
 

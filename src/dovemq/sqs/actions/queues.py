@@ -5,14 +5,7 @@ import binascii
 from collections.abc import Mapping
 from typing import Any
 
-from dovemq.core import limits
-from dovemq.core.errors import (
-    InvalidAttribute,
-    InvalidValue,
-    MissingValue,
-    QueueDenied,
-    QueueMissing,
-)
+from dovemq.core import errors, limits
 from dovemq.core.queue import QueueKey
 from dovemq.sqs import shapes
 from dovemq.sqs.attributes import COUNTED, asked_names, read_changes, wire_name_of, written
@@ -23,7 +16,7 @@ from dovemq.sqs.errors import ParameterInvalid
 
 async def create_queue(call: Call, request: shapes.CreateQueueRequest) -> shapes.QueueUrlResponse:
     if not request.queue_name:
-        raise MissingValue("QueueName")
+        raise errors.MissingValue("QueueName")
     attributes = request.attributes or {}
     fifo = attributes.get("FifoQueue", "").lower() == "true"
     changes = read_changes(attributes, call.names, call.account, fifo=fifo, creating=True)
@@ -32,21 +25,21 @@ async def create_queue(call: Call, request: shapes.CreateQueueRequest) -> shapes
     key = QueueKey(call.account, request.queue_name)
     try:
         queue = await call.service.queues.create(key, changes, tags)
-    except InvalidAttribute as error:
+    except errors.InvalidAttribute as error:
         raise _policy_error(error, attributes) from None
     return shapes.QueueUrlResponse(call.url(queue.key))
 
 
 async def get_queue_url(call: Call, request: shapes.GetQueueUrlRequest) -> shapes.QueueUrlResponse:
     if not request.queue_name:
-        raise MissingValue("QueueName")
+        raise errors.MissingValue("QueueName")
     key = QueueKey(request.queue_owner_account or call.account, request.queue_name)
     try:
         queue = await call.find(key)
-    except QueueDenied:
+    except errors.QueueDenied:
         if key.account == call.account:
             raise
-        raise QueueMissing(str(key)) from None
+        raise errors.QueueMissing(str(key)) from None
     return shapes.QueueUrlResponse(call.url(queue.key))
 
 
@@ -117,13 +110,13 @@ async def set_queue_attributes(
     queue = await call.queue(request.queue_url)
     attributes = request.attributes
     if not attributes:
-        raise MissingValue("Attributes")
+        raise errors.MissingValue("Attributes")
     changes = read_changes(
         attributes, call.names, queue.key.account, fifo=queue.settings.fifo, creating=False
     )
     try:
         await call.service.queues.change(queue.key, changes)
-    except InvalidAttribute as error:
+    except errors.InvalidAttribute as error:
         raise _policy_error(error, attributes) from None
     return shapes.Empty()
 
@@ -131,7 +124,7 @@ async def set_queue_attributes(
 async def tag_queue(call: Call, request: shapes.TagQueueRequest) -> shapes.Empty:
     queue = await call.queue(request.queue_url)
     if not request.tags:
-        raise MissingValue("Tags")
+        raise errors.MissingValue("Tags")
     check_tags({**queue.tags, **request.tags})
     await call.service.queues.retag(queue.key, request.tags, ())
     return shapes.Empty()
@@ -140,7 +133,7 @@ async def tag_queue(call: Call, request: shapes.TagQueueRequest) -> shapes.Empty
 async def untag_queue(call: Call, request: shapes.UntagQueueRequest) -> shapes.Empty:
     queue = await call.queue(request.queue_url)
     if not request.tag_keys:
-        raise MissingValue("TagKeys")
+        raise errors.MissingValue("TagKeys")
     check_length("TagKeys", request.tag_keys, limits.TAGS_MAX)
     await call.service.queues.retag(queue.key, {}, request.tag_keys)
     return shapes.Empty()
@@ -158,11 +151,13 @@ def check_tags(tags: Mapping[str, str]) -> None:
         raise ParameterInvalid(f"Too many tags: {len(tags)}. A queue can have {limits.TAGS_MAX}.")
     for name, value in tags.items():
         if not limits.TAG_KEY_LENGTH.holds(len(name)):
-            raise InvalidValue("TagKey", name, "Tag keys are 1 to 128 characters long.")
+            raise errors.InvalidValue("TagKey", name, "Tag keys are 1 to 128 characters long.")
         if not limits.TAG_VALUE_LENGTH.holds(len(value)):
-            raise InvalidValue("TagValue", value, "Tag values are up to 256 characters long.")
+            raise errors.InvalidValue(
+                "TagValue", value, "Tag values are up to 256 characters long."
+            )
         if name.lower().startswith("aws:"):
-            raise InvalidValue("TagKey", name, "The prefix aws: is reserved.")
+            raise errors.InvalidValue("TagKey", name, "The prefix aws: is reserved.")
 
 
 def page_size(max_results: int | None) -> int:
@@ -183,10 +178,10 @@ def read_token(token: str | None) -> str:
         raise ParameterInvalid("Invalid or expired next token.") from None
 
 
-def _policy_error(error: InvalidAttribute, attributes: Mapping[str, str]) -> Exception:
+def _policy_error(error: errors.InvalidAttribute, attributes: Mapping[str, str]) -> Exception:
     """SQS refuses redrive policies as parameters, with their text, and other attributes by name."""
     name = wire_name_of(error.field)
     given: Any = attributes.get(name)
     if error.field in ("redrive", "redrive_allow") and given is not None:
-        return InvalidValue(name, given, error.reason)
+        return errors.InvalidValue(name, given, error.reason)
     return error

@@ -3,17 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from dovemq.core import limits
+from dovemq.core import errors, limits
 from dovemq.core.commands import Draft, Duplicate, Sent
-from dovemq.core.errors import (
-    BatchTooLong,
-    DeduplicationMissing,
-    InvalidMessageAttribute,
-    MessageTooLong,
-    MissingValue,
-    RequestError,
-    Unsupported,
-)
 from dovemq.core.message import Attribute
 from dovemq.core.queue import Queue
 from dovemq.core.sending import check_attribute_count, message_bytes, new_draft
@@ -51,7 +42,7 @@ async def send_message_batch(
         try:
             drafts.append(_draft(call, queue, entry))
             drafted.append(entry)
-        except RequestError as error:
+        except errors.RequestError as error:
             failures.append(failed(entry.id or "", _of_entry(error)))
     sent = await call.service.messages.send(queue, drafts, call.trail) if drafts else []
     done = [
@@ -71,7 +62,7 @@ def wire_attributes(values: Mapping[str, shapes.AttributeValue]) -> dict[str, At
     attributes = {}
     for name, value in values.items():
         if value.string_list_values or value.binary_list_values:
-            raise Unsupported(
+            raise errors.Unsupported(
                 "Message attribute list values in SendMessage operation are not supported."
             )
         kind = value.data_type or ""
@@ -82,7 +73,7 @@ def wire_attributes(values: Mapping[str, shapes.AttributeValue]) -> dict[str, At
 
 def _draft(call: Call, queue: Queue, request: shapes.NewMessage) -> Draft:
     if request.message_body is None:
-        raise MissingValue("MessageBody")
+        raise errors.MissingValue("MessageBody")
     delay = request.delay_seconds
     attributes = request.message_attributes
     return new_draft(
@@ -104,12 +95,12 @@ def _xray_header(request: shapes.NewMessage) -> str | None:
     header = None
     for name, value in (request.message_system_attributes or {}).items():
         if name != XRAY_HEADER:
-            raise InvalidMessageAttribute(
+            raise errors.InvalidMessageAttribute(
                 f"Message system attribute name '{name}' is invalid. "
                 f"Only '{XRAY_HEADER}' can be set."
             )
         if value.data_type != "String" or not value.string_value:
-            raise InvalidMessageAttribute(
+            raise errors.InvalidMessageAttribute(
                 f"Message system attribute '{name}' must contain a non-empty value of type "
                 "'String'."
             )
@@ -139,15 +130,15 @@ def _check_total(entries: list[shapes.SendEntry]) -> None:
             texts = (name, value.data_type or "", value.string_value or "")
             total += len("".join(texts).encode()) + len(value.binary_value or b"")
     if total > limits.BATCH_BYTES_MAX:
-        raise BatchTooLong(total, limits.BATCH_BYTES_MAX)
+        raise errors.BatchTooLong(total, limits.BATCH_BYTES_MAX)
 
 
-def _of_entry(error: RequestError) -> RequestError:
+def _of_entry(error: errors.RequestError) -> errors.RequestError:
     """The error of one entry; a FIFO message without its ids refuses the whole batch instead."""
-    if isinstance(error, DeduplicationMissing):
+    if isinstance(error, errors.DeduplicationMissing):
         raise error
-    if isinstance(error, MissingValue) and error.field == "group":
+    if isinstance(error, errors.MissingValue) and error.field == "group":
         raise ParameterInvalid(text_of(error, query=False))
-    if isinstance(error, MessageTooLong):
+    if isinstance(error, errors.MessageTooLong):
         return ParameterInvalid(f"One or more parameters cannot be validated. Reason: {error}")
     return error

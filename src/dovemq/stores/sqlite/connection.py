@@ -1,4 +1,4 @@
-"""How a connection to the database is opened, and what its errors mean.
+"""Opens connections to the database, and translates their errors.
 
 The one place that knows SQLite's pragmas and error codes. Nobody else sets a pragma on an open
 store, and only the writer thread's connection writes or checkpoints.

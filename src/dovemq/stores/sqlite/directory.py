@@ -24,7 +24,7 @@ PARTIAL_SUFFIX: Final = ".partial"
 
 RESERVE_BYTES_MAX: Final = 8 * 1024 * 1024
 RESERVE_SHARE: Final = 8
-"""On a small volume the reserve is this part of it."""
+"""The reserve takes this part of a small volume: an eighth."""
 
 RESERVES_FREE_MIN: Final = 3
 """Sends resume when there is free space for this many reserves."""

@@ -1,4 +1,4 @@
-"""How the store's threads answer the event loop."""
+"""Answers that the store's threads give to the event loop."""
 
 import asyncio
 import contextlib

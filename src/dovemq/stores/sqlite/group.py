@@ -79,7 +79,7 @@ class CommitGroup:
 
     @property
     def requests(self) -> int:
-        """How many callers wait for the commit."""
+        """The number of callers that wait for the commit."""
         return len(self.sendings) + len(self.waiters) + len(self.works)
 
     @property

@@ -76,9 +76,9 @@ class Sealed(Struct, frozen=True):
     """The first page of every table, by its name."""
     seals: "array[int]"
     synced: Mark | None
-    """How far the log was synced, at least; None when the mark is damaged."""
+    """The frame up to which the log was synced, at least; None when the mark is damaged."""
     checkpointed: Mark | None
-    """How far the log was copied into the sealed pages."""
+    """The frame up to which the log was copied into the sealed pages."""
 
     def vouches(self, number: int, page: bytes) -> bool:
         """Whether the page matches its seal or has none."""
@@ -212,7 +212,7 @@ class SealFile:
         return [] if self._void else self._compared(range(1, self._pages + 1))
 
     def still_unsound(self, numbers: Sequence[int]) -> list[int]:
-        """Those that still do not match and are not in the log. For the writer thread."""
+        """The pages that still do not match and are not in the log. For the writer thread."""
         if self._void or not numbers:
             return []
         logged = self._logged()

@@ -51,7 +51,7 @@ from dovemq.stores.sqlite.writer import Writer
 T = TypeVar("T")
 
 EXPIRY_PERIOD_SECONDS: Final = 60
-"""How often expired messages of unused queues are removed."""
+"""The interval at which expired messages of unused queues are removed."""
 
 
 class SqliteStore:

@@ -360,7 +360,7 @@ class Writer:
 
 
 def _taken(expired: deque[tuple[PartitionKey, list[int]]]) -> list[EntryKey]:
-    """As many of them as go into one group; they leave the queue."""
+    """Remove and return as many expired entries as go into one group."""
     taken: list[EntryKey] = []
     while expired and len(taken) < EXPIRED_PER_GROUP_MAX:
         place, sequences = expired[0]

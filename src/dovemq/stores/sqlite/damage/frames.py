@@ -69,7 +69,7 @@ class Log(Struct, frozen=True):
         return self.data[start : start + self.page_bytes]
 
     def kept(self, synced: Mark | None) -> int:
-        """How many frames count: those up to the last commit that may have been answered.
+        """The number of frames up to the last commit that may have been answered.
 
         Frames that the mark covers were synced. Beyond the mark, a commit that is not whole was
         being written when the power failed; it was not answered, and what follows it is older. Only

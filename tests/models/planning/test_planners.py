@@ -24,7 +24,7 @@ from tests.models.workload import paper_network, random_network
 MINUTE = 60.0
 NETWORKS = 500
 KNAPSACK_OPTIMAL_SHARE = 0.9
-"""Costs are unequal, so that the gap has no bound; `docs/explanation/models.md` has measurements."""
+"""Costs are unequal, so that the gap has no bound; `docs/explanation/models.md` measures it."""
 
 
 def test_five_consumers_give_the_allocation_of_the_paper() -> None:

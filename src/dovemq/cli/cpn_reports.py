@@ -17,9 +17,9 @@ def print_report(report: "NetReport", *, as_json: bool) -> None:
     if as_json:
         numbers = ("mean", "half_width", "least", "most")
         figures = [
-            {"monitor": each.monitor, "kind": each.kind, "replications": each.interval.samples}
-            | {name: finite(getattr(each.interval, name)) for name in numbers}
-            for each in report.summaries
+            {"monitor": figure.monitor, "kind": figure.kind, "replications": interval.samples}
+            | {name: finite(getattr(interval, name)) for name in numbers}
+            for figure, interval in report.summaries
         ]
         runs = [{"reason": end.reason, "steps": end.steps, "time": end.now} for end in ends]
         print_json(
@@ -42,8 +42,8 @@ def print_report(report: "NetReport", *, as_json: bool) -> None:
     )
     share = f"± ({report.confidence:.0%})"
     rows = [
-        (each.monitor, _text(each.interval.mean), _text(each.interval.half_width))
-        for each in report.summaries
+        (figure.monitor, _text(interval.mean), _text(interval.half_width))
+        for figure, interval in report.summaries
     ]
     print()
     print_table(("monitor", "mean", share), rows)

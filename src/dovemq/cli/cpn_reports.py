@@ -20,11 +20,11 @@ def report_document(report: "NetReport") -> dict[str, Any]:
         ],
         "figures": [
             {
-                **fields(each, "monitor", "kind"),
-                "replications": each.interval.samples,
-                **fields(each.interval, "mean", "half_width", "least", "most"),
+                **fields(figure, "monitor", "kind"),
+                "replications": interval.samples,
+                **fields(interval, "mean", "half_width", "least", "most"),
             }
-            for each in report.summaries
+            for figure, interval in report.summaries
         ],
     }
 
@@ -41,8 +41,8 @@ def print_report(report: "NetReport") -> None:
     )
     share = f"± ({report.confidence:.0%})"
     rows = [
-        (each.monitor, _text(each.interval.mean), _text(each.interval.half_width))
-        for each in report.summaries
+        (figure.monitor, _text(interval.mean), _text(interval.half_width))
+        for figure, interval in report.summaries
     ]
     print()
     print_table(("monitor", "mean", share), rows)

@@ -61,9 +61,8 @@ class _Reader:
                 name = self._claim(page, node)
                 page.transition(name, position=_position(node))
         aliases = self._aliases()
-        for node in self._element.iter():
-            if _tag(node) == "arc":
-                self._arc(page, node, aliases)
+        for node in self._element.iterfind(".//{*}arc"):
+            self._arc(page, node, aliases)
         return net
 
     def _place(self, page: Page, node: ElementTree.Element) -> None:
@@ -109,11 +108,10 @@ class _Reader:
 
     @staticmethod
     def _text(node: ElementTree.Element, tag: str) -> str:
-        for child in node:
-            if _tag(child) == tag:
-                inner = next((each.text for each in child.iter() if _tag(each) == "text"), None)
-                return (inner or child.text or "").strip()
-        return ""
+        child = node.find(f"{{*}}{tag}")
+        if child is None:
+            return ""
+        return (child.findtext(".//{*}text") or child.text or "").strip()
 
     def _number(self, node: ElementTree.Element, tag: str, default: int) -> int:
         text = self._text(node, tag)
@@ -129,15 +127,13 @@ class _Reader:
 
 
 def _position(node: ElementTree.Element) -> tuple[float, float] | None:
-    for child in node:
-        if _tag(child) == "graphics":
-            for spot in child:
-                if _tag(spot) == "position":
-                    try:
-                        return float(spot.get("x", "0")), float(spot.get("y", "0"))
-                    except ValueError:
-                        return None
-    return None
+    spot = node.find("{*}graphics/{*}position")
+    if spot is None:
+        return None
+    try:
+        return float(spot.get("x", "0")), float(spot.get("y", "0"))
+    except ValueError:
+        return None
 
 
 def write_pnml(net: Net) -> str:

@@ -39,13 +39,6 @@ class Replication:
 
 
 @dataclass(frozen=True, slots=True)
-class MonitorSummary:
-    monitor: str
-    kind: str
-    interval: Estimate
-
-
-@dataclass(frozen=True, slots=True)
 class NetReport:
     net: str
     confidence: float
@@ -68,13 +61,10 @@ class NetReport:
         return Estimate(values, self.confidence)
 
     @property
-    def summaries(self) -> list[MonitorSummary]:
-        if not self.runs:
-            return []
-        figures = self.runs[0].figures.values()
-        return [
-            MonitorSummary(each.monitor, each.kind, self.interval(each.monitor)) for each in figures
-        ]
+    def summaries(self) -> list[tuple[MonitorFigure, Estimate]]:
+        """The figures of the first run, each with the interval over all runs."""
+        first = self.runs[0].figures if self.runs else {}
+        return [(figure, self.interval(name)) for name, figure in first.items()]
 
 
 class Laboratory:

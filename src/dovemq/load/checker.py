@@ -5,11 +5,9 @@ are sorted by time, and measured for order. Memory holds at most `rows_max` rows
 has more.
 """
 
-import itertools
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import IO, Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import numpy as np
 from msgspec import Struct
@@ -39,6 +37,8 @@ ROWS_MAX: Final = 2_000_000
 """The most rows in memory, at about 200 bytes each."""
 HISTORIES_MAX: Final = 10
 
+_OUTCOMES: Final = (RequestOutcome.ACKNOWLEDGED, RequestOutcome.REFUSED, RequestOutcome.UNKNOWN)
+"""The outcomes that a report counts, in the order of RequestCounts."""
 SENDS: Final = np.dtype([(name, SEND[name]) for name in SendRecord.__struct_fields__])
 RECEIVES: Final = np.dtype(
     [
@@ -72,16 +72,14 @@ def check(
     rules: Rules = STRICT,
     *,
     rows_max: int = ROWS_MAX,
-    open_file: Callable[[], IO[bytes]] = tempfile.TemporaryFile,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> CheckReport:
     """Checks the journals of one run.
 
-    `open_file` opens a temporary file for rows that memory does not hold. `progress` is called
-    often, with the number of rows read since the last call; an exception that it raises ends the
-    check.
+    Rows beyond `rows_max` go to temporary files. `progress` is called often, with the number of
+    rows read since the last call; an exception that it raises ends the check.
     """
-    return _Check(journals, rules, rows_max, open_file, progress).run()
+    return _Check(journals, rules, rows_max, progress).run()
 
 
 class _Check:
@@ -90,16 +88,15 @@ class _Check:
         journals: Sequence[Source],
         rules: Rules,
         rows_max: int,
-        open_file: Callable[[], IO[bytes]],
         progress: Callable[[int], None],
     ) -> None:
         self._journals = journals
         self._rules = rules
         self._progress = progress
         self._third = third = max(1, rows_max // 3)
-        self._sends = Sorter(SENDS, (*KEY, "sent_us"), third, open_file)
-        self._receives = Sorter(RECEIVES, (*KEY, "received_us", "place"), third, open_file)
-        self._firsts = Sorter(FIRST_RECEIVE, Ordering.KEYS, third, open_file)
+        self._sends = Sorter(SENDS, (*KEY, "sent_us"), third)
+        self._receives = Sorter(RECEIVES, (*KEY, "received_us", "place"), third)
+        self._firsts = Sorter(FIRST_RECEIVE, Ordering.KEYS, third)
         self._ranks = Ranks()
         self._counts: Counter[str] = Counter()
         self._outcomes: dict[str, Counter[int]] = {"sender": Counter(), "receiver": Counter()}
@@ -214,8 +211,8 @@ class _Check:
             corrupted=counts["spoiled"],
         )
         return CheckReport(
-            sends=_requests(self._outcomes["sender"]),
-            settles=_requests(self._outcomes["receiver"]),
+            sends=RequestCounts(*(self._outcomes["sender"][each] for each in _OUTCOMES)),
+            settles=RequestCounts(*(self._outcomes["receiver"][each] for each in _OUTCOMES)),
             messages=counts["messages"],
             in_doubt=counts["in_doubt"],
             receives=counts["receives"],
@@ -228,14 +225,6 @@ class _Check:
             rates=consistency.rates,
             culprits=self._histories.culprits(self._journals, self._queue_name),
         )
-
-
-def _requests(outcomes: Counter[int]) -> RequestCounts:
-    return RequestCounts(
-        outcomes[RequestOutcome.ACKNOWLEDGED],
-        outcomes[RequestOutcome.REFUSED],
-        outcomes[RequestOutcome.UNKNOWN],
-    )
 
 
 def _tally(column: NDArray[Any]) -> dict[int, int]:
@@ -253,10 +242,9 @@ def _columns(rows: Rows, dtype: np.dtype[Any]) -> Rows:
 def _by_message(
     rows: Rows, numbers: NDArray[np.intp], chosen: NDArray[np.bool_], row: Callable[..., Any]
 ) -> dict[int, list[Any]]:
-    """Groups the rows of the chosen messages, which are sorted by message, into records."""
+    """Groups the rows of the chosen messages into records, by the number of the message."""
     mask = chosen[numbers]
-    pairs: Iterable[tuple[int, Any]] = zip(numbers[mask].tolist(), rows[mask].tolist(), strict=True)
-    groups: Iterator[tuple[int, Iterator[tuple[int, Any]]]] = itertools.groupby(
-        pairs, key=lambda pair: pair[0]
-    )
-    return {number: [row(*values) for _, values in group] for number, group in groups}
+    groups: dict[int, list[Any]] = {}
+    for number, values in zip(numbers[mask].tolist(), rows[mask].tolist(), strict=True):
+        groups.setdefault(number, []).append(row(*values))
+    return groups

@@ -4,6 +4,7 @@ Only the keys of these messages are remembered. At the end the journals are read
 rows.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -26,12 +27,12 @@ class Histories:
     def __init__(self, count_max: int) -> None:
         self._count_max = count_max
         self._faults: dict[MessageKey, set[Violation]] = {}
-        self._counts: dict[Violation, int] = {}
+        self._counts: Counter[Violation] = Counter()
 
     def add(self, key: MessageKey, faults: Iterable[Violation]) -> None:
         for fault in faults:
-            if self._counts.get(fault, 0) < self._count_max:
-                self._counts[fault] = self._counts.get(fault, 0) + 1
+            if self._counts[fault] < self._count_max:
+                self._counts[fault] += 1
                 self._faults.setdefault(key, set()).add(fault)
 
     def culprits(

@@ -12,7 +12,7 @@ import enum
 import hashlib
 import struct
 from pathlib import Path
-from typing import Final, Literal, Self
+from typing import ClassVar, Final, Literal, Self
 
 import msgspec
 import numpy as np
@@ -45,10 +45,13 @@ class RequestOutcome(enum.IntEnum):
     """The request was done or not: its answer was lost, or is still to come."""
 
 
+JournalKind = Literal["sender", "receiver"]
+
+
 class JournalHeader(Struct, frozen=True):
     """The header of a journal. The number of a queue is its position in `queues`."""
 
-    kind: Literal["sender", "receiver"]
+    kind: JournalKind
     run: str
     queues: tuple[str, ...]
 
@@ -112,10 +115,12 @@ _SETTLED_AT: Final = 56
 class _Journal:
     """A journal in a new file, or in memory if there is no path."""
 
-    def __init__(self, heading: JournalHeader, path: Path | None) -> None:
-        self.heading = heading
-        self._dtype = DTYPES[heading.kind]
-        self._file = MappedFile(path, head_of(heading)) if path else None
+    KIND: ClassVar[JournalKind]
+
+    def __init__(self, run: str, queues: tuple[str, ...], path: Path | None = None) -> None:
+        self.heading = JournalHeader(self.KIND, run, queues)
+        self._dtype = DTYPES[self.KIND]
+        self._file = MappedFile(path, head_of(self.heading)) if path else None
         self._row_bytes = self._dtype.itemsize
         self._chunk_bytes = self._row_bytes * (CHUNK_ROWS if path else MEMORY_CHUNK_ROWS)
         self._chunks: list[Buffer] = []
@@ -151,8 +156,7 @@ class _Journal:
 
 
 class SenderJournal(_Journal):
-    def __init__(self, run: str, queues: tuple[str, ...], path: Path | None = None) -> None:
-        super().__init__(JournalHeader("sender", run, queues), path)
+    KIND = "sender"
 
     def sending(
         self, queue: int, sender: int, send_seq: int, body_crc32: int, size: int, now_us: int
@@ -176,8 +180,7 @@ class SenderJournal(_Journal):
 
 
 class ReceiverJournal(_Journal):
-    def __init__(self, run: str, queues: tuple[str, ...], path: Path | None = None) -> None:
-        super().__init__(JournalHeader("receiver", run, queues), path)
+    KIND = "receiver"
 
     def received(
         self,

@@ -1,7 +1,7 @@
 """The parameters of a load run."""
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -19,6 +19,13 @@ DRAIN_SPARE_MS: Final = 5_000
 INTERVALS_MAX: Final = 20
 """Random intervals are longer than so many times their mean less than once in a billion."""
 
+_COUNTS: Final = (
+    *("applications", "receivers", "senders"),
+    *("processes", "repetitions", "lease_seconds"),
+)
+_ONE_BY_ONE: Final = (
+    "1 on FIFO queues with resend: a repeated part of a batch would be out of order"
+)
 _NO_ATTRIBUTES: Final[Mapping[str, str]] = {}
 
 
@@ -107,39 +114,34 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
     server_pid: int | None = None
 
     def __post_init__(self) -> None:
-        _must(0 < len(self.name) <= NAME_LENGTH_MAX and _is_plain(self.name), "name", _NAME)
-        for field in ("applications", "receivers", "senders", "processes", "repetitions"):
-            _must(getattr(self, field) >= 1, field, "at least 1")
-        _must(
-            self.messages is not None or self.seconds_max is not None,
-            "messages",
-            "a number, unless seconds_max is one",
-        )
-        most = limits.BATCH_COUNT.most
+        for field, holds, wanted in self._rules():
+            if not holds:
+                raise PlanInvalid(f"{field} must be {wanted}")
+
+    def _rules(self) -> Iterator[tuple[str, bool, str]]:
+        """Yields each rule with its field, whether it holds, and the valid values."""
+        is_plain = self.name.isascii() and self.name.replace("-", "").isalnum()
+        named = is_plain and len(self.name) <= NAME_LENGTH_MAX
+        yield "name", named, f"up to {NAME_LENGTH_MAX} letters, digits and hyphens"
+        for field in _COUNTS:
+            yield field, getattr(self, field) >= 1, "at least 1"
+        ends = self.messages is not None or self.seconds_max is not None
+        yield "messages", ends, "a number, unless seconds_max is one"
+        batch_max = limits.BATCH_COUNT.most
         for field in ("send_batch", "receive_batch"):
-            _must(1 <= getattr(self, field) <= most, field, f"1 to {most}")
-        body_bytes_max = limits.BATCH_BYTES_MAX // self.send_batch - ATTRIBUTE_BYTES_MAX
-        _must(
-            BODY_BYTES_MIN <= self.body_bytes <= body_bytes_max,
-            "body_bytes",
-            f"{BODY_BYTES_MIN} to {body_bytes_max}",
-        )
-        _must(self.lease_seconds >= 1, "lease_seconds", "at least 1")
+            yield field, 1 <= getattr(self, field) <= batch_max, f"1 to {batch_max}"
+        bytes_max = limits.BATCH_BYTES_MAX // self.send_batch - ATTRIBUTE_BYTES_MAX
+        fits = BODY_BYTES_MIN <= self.body_bytes <= bytes_max
+        yield "body_bytes", fits, f"{BODY_BYTES_MIN} to {bytes_max}"
         for field in ("send_rate", "receive_rate"):
             rate = getattr(self, field)
-            _must(rate is None or rate > 0, field, "more than 0")
-        _must(
-            self.answer_ms_max > 1_000 * self.wait_seconds,
-            "answer_ms_max",
-            "longer than a receive may wait",
-        )
-        _must(
-            not (self.fifo and self.resend) or self.send_batch == 1,
-            "send_batch",
-            "1 on FIFO queues with resend: a repeated part of a batch would be out of order",
-        )
+            yield field, rate is None or rate > 0, "more than 0"
+        patient = self.answer_ms_max > 1_000 * self.wait_seconds
+        yield "answer_ms_max", patient, "longer than a receive may wait"
+        in_order = not (self.fifo and self.resend) or self.send_batch == 1
+        yield "send_batch", in_order, _ONE_BY_ONE
         clients = self.applications * max(self.senders, self.receivers)
-        _must(self.processes <= clients, "processes", "at most as many as clients")
+        yield "processes", self.processes <= clients, "at most as many as clients"
 
     @property
     def drain_ms(self) -> int:
@@ -178,15 +180,3 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
     def queue_name(self, repetition: int, application: int) -> str:
         suffix = limits.FIFO_SUFFIX if self.fifo else ""
         return f"{self.run_name(repetition)}-{application}{suffix}"
-
-
-_NAME: Final = f"up to {NAME_LENGTH_MAX} letters, digits and hyphens"
-
-
-def _is_plain(name: str) -> bool:
-    return name.isascii() and name.replace("-", "").isalnum()
-
-
-def _must(holds: bool, field: str, wanted: str) -> None:
-    if not holds:
-        raise PlanInvalid(f"{field} must be {wanted}")

@@ -1,12 +1,17 @@
 """The queues of one repetition: created before it and removed after it."""
 
+import contextlib
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeVar
 
 from dovemq.client import ClientError, Unreachable
 from dovemq.load.pacing import GaveUp, Outage
 from dovemq.load.plan import LoadPlan
 from dovemq.load.threads import client_of
+
+T = TypeVar("T")
 
 
 class RunQueues:
@@ -38,32 +43,25 @@ class RunQueues:
 
     async def _created(self, name: str) -> str:
         """Waits for a server that is down, except at the start of a run."""
-        plan, outage = self._plan, self._outage()
+        plan = self._plan
         attributes = {"VisibilityTimeout": str(plan.lease_seconds), **plan.queue_attributes}
         if plan.fifo:
             attributes["FifoQueue"] = "true"
-        while True:
-            try:
-                return await self._client.create_queue(name, attributes, {})
-            except Unreachable as error:
-                if self._repetition == 1:
-                    raise
-                await outage.failed(error)
+        create = partial(self._client.create_queue, name, attributes, {})
+        return await (create() if self._repetition == 1 else self._repeated(create))
 
     async def _removed(self, url: str) -> bool:
         """Tells whether the queue was removed; a failure must not lose the result of the run."""
-        outage = self._outage()
+        with contextlib.suppress(ClientError, GaveUp):
+            await self._repeated(partial(self._client.delete_queue, url))
+            return True
+        return False
+
+    async def _repeated(self, request: Callable[[], Awaitable[T]]) -> T:
+        """Makes a request until the server is reached, or the longest outage has passed."""
+        outage = Outage(self._plan.outage_ms_max, random.Random(self._plan.seed), self._now_us)
         while True:
             try:
-                await self._client.delete_queue(url)
-                return True
+                return await request()
             except Unreachable as error:
-                try:
-                    await outage.failed(error)
-                except GaveUp:
-                    return False
-            except ClientError:
-                return False
-
-    def _outage(self) -> Outage:
-        return Outage(self._plan.outage_ms_max, random.Random(self._plan.seed), self._now_us)
+                await outage.failed(error)

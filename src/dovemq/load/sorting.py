@@ -6,6 +6,7 @@ in memory.
 """
 
 import bisect
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, TypeAlias
 
@@ -29,7 +30,7 @@ class Sorter:
         dtype: np.dtype[Any],
         keys: Sequence[str],
         rows_max: int,
-        open_file: Callable[[], IO[bytes]],
+        open_file: Callable[[], IO[bytes]] = tempfile.TemporaryFile,
     ) -> None:
         self._dtype = dtype
         self._keys = tuple(keys)

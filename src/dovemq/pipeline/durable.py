@@ -14,13 +14,9 @@ PARTIAL: Final = ".partial"
 
 
 def write_durably(path: Path, write: Callable[[Path], object]) -> None:
+    """Writes a file under another name, and then gives it its name, replacing an existing file."""
     partial = path.with_name(path.name + PARTIAL)
     write(partial)
-    publish(partial, path)
-
-
-def publish(partial: Path, path: Path) -> None:
-    """Gives a written file its name, replacing an existing one."""
     _sync(partial)
     partial.replace(path)
     _sync(path.parent)

@@ -10,29 +10,21 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.pandas.types import from_arrow_schema
 
+from dovemq.pipeline import traces
 from dovemq.pipeline.errors import EventColumnsMissing, TraceDamaged, TracesMissing
 from dovemq.pipeline.places import uri_of
 from dovemq.pipeline.rules import MOMENT, REASON, VALID
 from dovemq.pipeline.traces import FileRefused, spark_damage_named, storage_named
-from dovemq.telemetry.schema import COLUMNS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
-    from pyspark.sql.types import DataType
 
     from dovemq.pipeline.traces import Refusal
 
-_TYPES: Final[dict[str, "DataType"]] = {
-    "int32": IntegerType(),
-    "text": StringType(),
-    "label": StringType(),
-}
-EVENT_SCHEMA: Final = StructType(
-    [StructField(column.name, _TYPES.get(column.form, LongType())) for column in COLUMNS]
-)
-"""The schema of a trace in Spark; an unsigned 32-bit number is a long."""
+EVENT_SCHEMA: Final = from_arrow_schema(traces.EVENT_SCHEMA)
+"""The schema of a trace in Spark."""
 NEEDED: Final = (
     *("ts_us", "event", "queue", "message_id", "sender", "send_seq", "receive_seq"),
     *("receive_count", "client", "front_end", "body_crc32", "latency_us"),

@@ -28,10 +28,6 @@ def path_here(place: str) -> Path:
     return path
 
 
-def joined(place: str, name: str) -> str:
-    return f"{place.rstrip('/')}/{name}"
-
-
 def _scheme(place: str) -> str:
     """Returns an empty text for a path, also for one with a colon in a later part."""
     head, found, _ = place.partition(":")

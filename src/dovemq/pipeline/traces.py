@@ -22,10 +22,11 @@ from dovemq.telemetry.schema import COLUMNS, Form
 ENDING: Final = ".parquet"
 NOT_PARQUET: Final = "it is not a readable Parquet file"
 _TEXTS: Final = (pa.string(), pa.large_string())
-_NUMBERS: Final = {"int32": pa.int32(), "int64": pa.int64(), "uint32": pa.uint32()}
+_TYPES: Final = {"int32": pa.int32(), "label": pa.string(), "text": pa.string()}
 EVENT_SCHEMA: Final = pa.schema(
-    [(column.name, _NUMBERS.get(column.form, pa.string())) for column in COLUMNS]
+    [(column.name, _TYPES.get(column.form, pa.int64())) for column in COLUMNS]
 )
+"""The schema of a trace; an unsigned 32-bit number is a long, as Spark has no such type."""
 
 
 def wrong_type(column: str) -> str:

@@ -67,7 +67,7 @@ class NastyStore:
         self.receipt_key = store.receipt_key
         self.nature = nature
         self.deeds: dict[str, int] = {}
-        """How often each fault happened."""
+        """The number of times that each fault happened."""
         self._store = store
         self._rng = rng
         self._clock = clock
@@ -135,7 +135,7 @@ class NastyPartition:
 
     async def send(self, drafts: Sequence[Draft], now_ms: int) -> list[Sent | Duplicate]:
         late = [self._later(draft) for draft in drafts]
-        return await self._called(lambda: self.inner.send(late, self._store.now_ms()))
+        return await self._called(self.inner.send, late)
 
     async def lease(self, ask: Ask, now_ms: int) -> Leased:
         await self._store.arrive()
@@ -154,29 +154,25 @@ class NastyPartition:
     ) -> list[Settlement]:
         for receipt in receipts:
             self._leases.pop(receipt.sequence, None)
-        return await self._called(
-            lambda: self.inner.settle(receipts, self._store.now_ms(), moved=moved)
-        )
+        return await self._called(self.inner.settle, receipts, moved=moved)
 
     async def extend(self, changes: Sequence[tuple[Receipt, int]], now_ms: int) -> list[Extension]:
-        return await self._called(lambda: self.inner.extend(changes, self._store.now_ms()))
+        return await self._called(self.inner.extend, changes)
 
     async def release(self, receipts: Sequence[Receipt], now_ms: int) -> None:
-        await self._called(lambda: self.inner.release(receipts, self._store.now_ms()))
+        await self._called(self.inner.release, receipts)
 
     async def adopt(self, transfers: Sequence[Transfer], now_ms: int) -> list[Sent]:
-        return await self._called(lambda: self.inner.adopt(transfers, self._store.now_ms()))
+        return await self._called(self.inner.adopt, transfers)
 
     async def drop(self, sent_before_ms: int, count_max: int, now_ms: int) -> int:
-        return await self._called(
-            lambda: self.inner.drop(sent_before_ms, count_max, self._store.now_ms())
-        )
+        return await self._called(self.inner.drop, sent_before_ms, count_max)
 
     async def peek(self, page: Peek, now_ms: int) -> list[Peeked]:
-        return await self._called(lambda: self.inner.peek(page, self._store.now_ms()))
+        return await self._called(self.inner.peek, page)
 
     async def counts(self, now_ms: int) -> Counts:
-        return await self._called(lambda: self.inner.counts(self._store.now_ms()))
+        return await self._called(self.inner.counts)
 
     def watch(self, wake: Callable[[], None]) -> Callable[[], None]:
         return self.inner.watch(wake)
@@ -190,9 +186,9 @@ class NastyPartition:
         late_ms = self._store.up_to(self._store.nature.late_ms_max)
         return msgspec.structs.replace(draft, delay_ms=draft.delay_ms + late_ms)
 
-    async def _called(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def _called(self, call: Callable[..., Awaitable[T]], *args: Any, **options: Any) -> T:
         await self._store.arrive()
-        answer = await call()
+        answer = await call(*args, self._store.now_ms(), **options)
         await self._store.answer()
         return answer
 

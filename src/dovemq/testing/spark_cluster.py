@@ -102,13 +102,6 @@ class SparkCluster(LocalService):
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_DAEMON_JAVA_OPTS": f"{_QUICK} -Dspark.master.rest.enabled=false",
         }
-        program = str(home / "bin" / "spark-class")
-        command = (
-            program,
-            f"{_PACKAGE}.{kind.lower()}.{kind}",
-            "--host",
-            HOST,
-            "--webui-port",
-            "0",
-        )
-        return Daemon((*command, *args), environment, self.directory / f"{name}.log")
+        program = (str(home / "bin" / "spark-class"), f"{_PACKAGE}.{kind.lower()}.{kind}")
+        command = (*program, "--host", HOST, "--webui-port", "0", *args)
+        return Daemon(command, environment, self.directory / f"{name}.log")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dovemq.pipeline.source.columns import StagedColumns
 from dovemq.pipeline.source.folders import LocalStagingFolder, StagingFolder
 from dovemq.pipeline.source.keeping import Keeper
 from dovemq.pipeline.source.options import ReceiveOptions
@@ -62,7 +63,8 @@ class World:
     async def read(self, slot: Slot, columns: Sequence[str] = ("message_id",)) -> list[str]:
         """Runs one attempt of a task."""
         place = self.new_place()
-        filling = SlotFiller(self.client(), QUEUE, place, self.options, columns, no_pause)
+        wish = StagedColumns.of(columns)
+        filling = SlotFiller(self.client(), QUEUE, place, self.options, wish, no_pause)
         entry = await filling.filled(slot)
         return [
             value

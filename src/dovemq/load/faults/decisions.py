@@ -61,29 +61,30 @@ class Courses(Protocol):
         any more."""
 
 
-class Drawn:
-    def __init__(self, spec: FaultSpec, seed: int) -> None:
-        self._spec = spec
-        self._seed = seed
+class Drawn(Struct, frozen=True):
+    """Decisions drawn from a seed."""
+
+    spec: FaultSpec
+    seed: int
 
     def course(self, name: str) -> Iterator[Decision | None]:
-        rng = random.Random(f"{self._seed}/{name}")
+        rng = random.Random(f"{self.seed}/{name}")
         kind = name.partition("/")[0]
         if kind == NETWORK:
-            return _exchanges(self._spec.network, rng)
+            return _exchanges(self.spec.network, rng)
         if kind == CLIENT:
-            return _receives(self._spec.client.quit, rng)
+            return _receives(self.spec.client.quit, rng)
         if kind == Mishap.SKEW:
-            return _skews(self._spec.clock.skew_ms, rng)
+            return _skews(self.spec.clock.skew_ms, rng)
         mishap = Mishap(kind)
         mean_seconds, for_ms, offset_ms_max = self._timed(mishap)
-        if mishap is Mishap.KILL and self._spec.disk.power_cut:
+        if mishap is Mishap.KILL and self.spec.disk.power_cut:
             mishap = Mishap.POWER_CUT
         return _failures(mishap, mean_seconds, for_ms, offset_ms_max, rng)
 
     def _timed(self, mishap: Mishap) -> tuple[float, int, int]:
         """Returns the mean time to a fault, its duration and the bound of its offset."""
-        server, disk, clock = self._spec.server, self._spec.disk, self._spec.clock
+        server, disk, clock = self.spec.server, self.spec.disk, self.spec.clock
         return {
             Mishap.KILL: (server.kill_mttf_seconds, server.kill_mttr_ms, 0),
             Mishap.PAUSE: (server.pause_mttf_seconds, server.pause_ms, 0),
@@ -94,14 +95,13 @@ class Drawn:
         }[mishap]
 
 
-class Replayed:
+class Replayed(Struct, frozen=True):
     """Decisions of a log, by course and position."""
 
-    def __init__(self, logged: Mapping[str, Mapping[int, Decision]]) -> None:
-        self._logged = logged
+    logged: Mapping[str, Mapping[int, Decision]]
 
     def course(self, name: str) -> Iterator[Decision | None]:
-        decisions = self._logged.get(name, {})
+        decisions = self.logged.get(name, {})
         return (decisions.get(number) for number in itertools.count())
 
 

@@ -1,7 +1,7 @@
 """Observes a trace with DuckDB, in this process."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import duckdb
@@ -12,7 +12,11 @@ from dovemq.pipeline.errors import TracesMissing
 from dovemq.pipeline.rules import MOMENT, VALID
 from dovemq.pipeline.traces import Traces, damage_named, find_traces, statement
 
-_BOUNDS: Final = {"time_us_max": TIME_US_MAX, "per_doubling": PER_DOUBLING, "bits": BITS}
+_PARAMETERS: Final[Mapping[str, Mapping[str, int]]] = {
+    "times": {"time_us_max": TIME_US_MAX, "per_doubling": PER_DOUBLING, "bits": BITS},
+    "front_ends": {"slices": SLICES},
+}
+"""The parameters of statements."""
 _EVENTS: Final = (
     *("event", "queue", f"{MOMENT} AS moment_us", "message_id", "receive_count", "client"),
     *("front_end", "job_type", "latency_us", "ot_us - latency_us AS asked_us"),
@@ -45,14 +49,10 @@ def observe(connection: Any, source: Any, traces: Traces | None = None) -> Obser
         connection.execute(f"CREATE TEMP TABLE {part} AS {statement(__package__, part)}")
     return Observed.of(
         lambda name: connection.sql(
-            statement(__package__, name), params=_parameters(name)
+            statement(__package__, name), params=_PARAMETERS.get(name, {})
         ).to_arrow_table(),
         rows=rows,
         quarantined=rows - good,
         refused=traces.refused if traces else (),
         engine="duckdb",
     )
-
-
-def _parameters(name: str) -> dict[str, int]:
-    return {"times": _BOUNDS, "front_ends": {"slices": SLICES}}.get(name, {})

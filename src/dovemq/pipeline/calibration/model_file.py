@@ -39,14 +39,59 @@ def model_text(calibration: Calibration) -> str:
     queues = [each for each in calibration.queues if _is_known(each)]
     lines = ['unit = "second"', ""]
     for queue in queues:
-        lines += _topic(queue)
+        service = MessageService(queue)
+        lines += _table(
+            f"topics.{_quoted(queue.queue)}",
+            service_rate=service.rate,
+            service_scv=service.scv,
+            consumers=max(1, queue.consumers),
+        )
     for queue in queues:
         for job, stream in _jobs(queue).items():
-            lines += _job(queue.queue, job, stream)
-    lines += ["[calibrated]", f"confidence = {calibration.confidence}", ""]
+            lines += _table(
+                f"jobs.{_quoted(job)}",
+                arrival_rate=known(stream.rate, "arrival_rate").value,
+                arrival_scv=known(stream.scv, "arrival_scv").value,
+                path=[queue.queue],
+            )
+    lines += _table("calibrated", confidence=calibration.confidence)
     for queue in queues:
-        lines += _intervals(queue)
+        lines += _table(
+            f"calibrated.topics.{_quoted(queue.queue)}",
+            service_rate=queue.service_rate,
+            service_scv=queue.service_scv,
+            work_seconds=queue.work,
+            failure_probability=queue.failure_probability,
+            retries=queue.retries,
+            distribution=_best(queue.service_fits),
+        )
+        for job, stream in _jobs(queue).items():
+            lines += _table(
+                f"calibrated.jobs.{_quoted(job)}",
+                arrival_rate=stream.rate,
+                arrival_scv=stream.scv,
+                distribution=_best(stream.fits),
+            )
     return "\n".join(lines)
+
+
+def _table(name: str, **values: object) -> Iterator[str]:
+    """Yields a table of TOML without the values that are not known."""
+    yield f"[{name}]"
+    for key, value in values.items():
+        if isinstance(value, Parameter):
+            yield (
+                f"{key} = {{ value = {value.value!r}, low = {value.low!r}, "
+                f"high = {value.high!r}, samples = {value.samples} }}"
+            )
+        elif value is not None:
+            is_number = isinstance(value, int | float)
+            yield f"{key} = {value!r}" if is_number else f"{key} = {json.dumps(value)}"
+    yield ""
+
+
+def _best(found: tuple[DistributionFit, ...]) -> str | None:
+    return fit_text(found[0]) if found else None
 
 
 def left_out(calibration: Calibration) -> list[str]:
@@ -109,58 +154,6 @@ def _jobs(queue: QueueParameters) -> Mapping[str, Stream]:
     """Returns the streams by the name of their job, without those with too few messages."""
     named = {job: each for job, each in queue.jobs.items() if each.rate and each.scv}
     return {f"{queue.queue} {job}" if job else queue.queue: each for job, each in named.items()}
-
-
-def _topic(queue: QueueParameters) -> Iterator[str]:
-    service = MessageService(queue)
-    yield f"[topics.{_quoted(queue.queue)}]"
-    yield f"service_rate = {service.rate!r}"
-    yield f"service_scv = {service.scv!r}"
-    yield f"consumers = {max(1, queue.consumers)}"
-    yield ""
-
-
-def _job(queue: str, job: str, stream: Stream) -> Iterator[str]:
-    rate, scv = known(stream.rate, "arrival_rate"), known(stream.scv, "arrival_scv")
-    yield f"[jobs.{_quoted(job)}]"
-    yield f"arrival_rate = {rate.value!r}"
-    yield f"arrival_scv = {scv.value!r}"
-    yield f"path = [{_quoted(queue)}]"
-    yield ""
-
-
-def _intervals(queue: QueueParameters) -> Iterator[str]:
-    yield f"[calibrated.topics.{_quoted(queue.queue)}]"
-    yield from _parameters(
-        {
-            "service_rate": queue.service_rate,
-            "service_scv": queue.service_scv,
-            "work_seconds": queue.work,
-            "failure_probability": queue.failure_probability,
-            "retries": queue.retries,
-        }
-    )
-    yield from _distribution(queue.service_fits)
-    yield ""
-    for job, stream in _jobs(queue).items():
-        yield f"[calibrated.jobs.{_quoted(job)}]"
-        yield from _parameters({"arrival_rate": stream.rate, "arrival_scv": stream.scv})
-        yield from _distribution(stream.fits)
-        yield ""
-
-
-def _parameters(named: Mapping[str, Parameter | None]) -> Iterator[str]:
-    for name, each in named.items():
-        if each is not None:
-            yield (
-                f"{name} = {{ value = {each.value!r}, low = {each.low!r}, high = {each.high!r}, "
-                f"samples = {each.samples} }}"
-            )
-
-
-def _distribution(found: tuple[DistributionFit, ...]) -> Iterator[str]:
-    if found:
-        yield f"distribution = {_quoted(fit_text(found[0]))}"
 
 
 def fit_text(fit: DistributionFit) -> str:

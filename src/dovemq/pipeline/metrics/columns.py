@@ -85,6 +85,12 @@ RATES: Final = {
 """Figures computed from counters and seconds, in SQL for Spark and DuckDB."""
 
 
+def struct_sql(condition: str, **fields: str) -> str:
+    """Returns the Spark SQL of a struct with these fields; null if the condition is false."""
+    named = ", ".join(f"'{name}', {field}" for name, field in fields.items())
+    return f"CASE WHEN {condition} THEN named_struct({named}) END"
+
+
 DIGITS: Final = 4
 _STEPS: Final = 13
 """Four digits up to 10^17 µs, three thousand years."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import duckdb
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -76,10 +77,11 @@ def metrics_duckdb(
 @contextlib.contextmanager
 def _opened(traces: Traces, memory: str) -> Iterator[Any]:
     """Opens the trace: valid rows are the view `events`, the others `quarantine`."""
-    with tempfile.TemporaryDirectory(prefix="dovemq-duckdb-") as folder, duckdb.connect() as one:
-        one.execute(f"SET memory_limit = '{memory}'")
-        one.execute(f"SET temp_directory = '{folder}'")
-        one.execute("SET preserve_insertion_order = false")
+    settings = {"memory_limit": memory, "preserve_insertion_order": "false"}
+    with (
+        tempfile.TemporaryDirectory(prefix="dovemq-duckdb-") as folder,
+        duckdb.connect(config={**settings, "temp_directory": folder}) as one,
+    ):
         one.register("kinds", pa.Table.from_pylist([kind._asdict() for kind in KINDS]))
         # Adds the columns that the files lack.
         named = EVENT_SCHEMA.append(pa.field("filename", pa.string()))
@@ -155,12 +157,9 @@ def _write(connection: Any, levels: Sequence[Any], traces: Traces, out: Path) ->
     by_window.project(f"*, {day}").write_parquet(
         str(folders[1]), partition_by=[DAY], overwrite=True
     )
-    refused = {
-        name: [getattr(each, name) for each in traces.refused] for name in ("file", "reason")
-    }
-    connection.register(
-        "refused", pa.table(refused, pa.schema([("file", pa.string()), ("reason", pa.string())]))
-    )
+    schema = pa.schema([("file", pa.string()), ("reason", pa.string())])
+    refused = [msgspec.structs.asdict(each) for each in traces.refused]
+    connection.register("refused", pa.Table.from_pylist(refused, schema))
     quarantine = connection.sql("FROM refused UNION ALL BY NAME FROM quarantine")
     for folder, table in zip(folders, (by_queue, None, overall, quarantine), strict=True):
         if table is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from dovemq.pipeline.metrics.columns import KINDS, shortened_sql
+from dovemq.pipeline.metrics.columns import KINDS, shortened_sql, struct_sql
 from dovemq.pipeline.metrics.order import ORDER
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _KEYS: Final = ("queue", "window", "measure", "value")
 
 def facts(messages: DataFrame, requests: DataFrame, order: DataFrame, window_us: int) -> DataFrame:
     parts = (_of_messages(messages, window_us), _of_requests(requests), _of_order(order))
-    return reduce(DataFrame.unionByName, parts).groupBy(*_KEYS).agg(*_sums())
+    return reduce(DataFrame.unionByName, parts).groupBy(*_KEYS).agg(*_sums("count", "total"))
 
 
 def valid_rows(facts: DataFrame) -> int:
@@ -38,8 +38,8 @@ def valid_rows(facts: DataFrame) -> int:
     return int(counted[0] or 0) if counted else 0
 
 
-def _sums() -> "Iterator[Column]":
-    yield from (F.sum(name).alias(name) for name in ("count", "total"))
+def _sums(*names: str) -> "Iterator[Column]":
+    yield from (F.sum(name).alias(name) for name in names)
     yield F.min("first_us").alias("first_us")
     yield F.max("last_us").alias("last_us")
 
@@ -66,9 +66,7 @@ def _of_requests(requests: DataFrame) -> DataFrame:
     ).agg(
         F.count("*").alias("requests"),
         F.sum("latency_us").alias("total"),
-        *(F.sum(name).alias(name) for name in ("rows", "unnamed", "offset_us")),
-        F.min("first_us").alias("first_us"),
-        F.max("last_us").alias("last_us"),
+        *_sums("rows", "unnamed", "offset_us"),
     )
     each = [
         _fact(_ROWS, "true", count="rows"),
@@ -103,15 +101,9 @@ def _fact(
     """Returns a fact for rows that meet the condition; `value` is an exact time."""
     total = "0L" if value is None else "total" if value == "value" else value
     shortened = "NULL" if value is None else value if value == "value" else shortened_sql(value)
-    fields = {
-        "measure": f"'{measure}'",
-        "window": f"CAST({window} AS BIGINT)",
-        "value": f"CAST({shortened} AS BIGINT)",
-        "count": f"CAST({count} AS BIGINT)",
-        "total": f"CAST({total} AS BIGINT)",
-    }
-    named = ", ".join(f"'{name}', {field}" for name, field in fields.items())
-    return F.expr(f"CASE WHEN {condition} THEN named_struct({named}) END")
+    fields = {"window": window, "value": shortened, "count": count, "total": total}
+    numbers = {name: f"CAST({field} AS BIGINT)" for name, field in fields.items()}
+    return F.expr(struct_sql(condition, measure=f"'{measure}'", **numbers))
 
 
 def _exploded(rows: DataFrame, each: "Sequence[Column]", times: Sequence[str] = ()) -> DataFrame:

@@ -17,6 +17,7 @@ from dovemq.pipeline.metrics.columns import (
     RATES,
     TIMES,
     WINDOW_FIGURES,
+    struct_sql,
     time_columns,
 )
 from dovemq.pipeline.metrics.facts import ARRIVED, GONE
@@ -84,10 +85,10 @@ def tables_of(figures: "DataFrame", facts: "DataFrame") -> Tables:
 
 def _at_levels(facts: "DataFrame") -> "DataFrame":
     """Repeats each fact for each level at which it counts."""
-    each = []
-    for level, queue, window in _LEVELS:
-        named = f"named_struct('level', '{level}', 'queue', {queue}, 'window', {window})"
-        each.append(F.expr(f"CASE WHEN {window} IS NOT NULL THEN {named} END"))
+    each = [
+        F.expr(struct_sql(f"{window} IS NOT NULL", level=f"'{level}'", queue=queue, window=window))
+        for level, queue, window in _LEVELS
+    ]
     return facts.select(
         F.inline(F.array_compact(F.array(*each))), "measure", "value", "count", "total"
     )
@@ -171,14 +172,8 @@ def _spans(flow: "DataFrame", window_us: int) -> "DataFrame":
     """
     each = []
     for level, queue, window in _LEVELS:
-        fields = {
-            "level": f"'{level}'",
-            "queue": queue,
-            "window": window,
-            **_span(level, window_us),
-        }
-        named = ", ".join(f"'{name}', {field}" for name, field in fields.items())
-        each.append(F.expr(f"named_struct({named})"))
+        key = {"level": f"'{level}'", "queue": queue, "window": window}
+        each.append(F.expr(struct_sql("true", **key, **_span(level, window_us))))
     sums = flow.select(
         F.inline(F.array(*each)),
         "arrived",

@@ -12,7 +12,6 @@ from dovemq.pipeline.metrics.figures import Tables, figures, tables_of
 from dovemq.pipeline.metrics.messages import messages, requests
 from dovemq.pipeline.metrics.order import order
 from dovemq.pipeline.metrics.report import DAY, QUEUES_MAX, TABLES, WINDOWS_MAX, MetricsReport
-from dovemq.pipeline.places import joined
 from dovemq.pipeline.traces import Refusal
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def _write(
         found.overall,
         files.unionByName(bad, allowMissingColumns=True),
     )
-    written = tuple(joined(output.place, name) for name in TABLES)
+    written = tuple(f"{output.place.rstrip('/')}/{name}" for name in TABLES)
     for name, frame, place in zip(TABLES, frames, written, strict=True):
         writer = frame.write.format(output.format).mode("overwrite")
         if name == "metrics_by_window":

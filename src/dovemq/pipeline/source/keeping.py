@@ -171,7 +171,7 @@ class Keeper:
         settled: set[str] = set()
         left = list(receipts)
         for _ in range(SETTLE_ROUNDS_MAX):
-            tens = list(batches(left, _no_bytes))
+            tens = list(batches(left, lambda pair: 0))
             answers = await asyncio.gather(
                 *(self._settle_ten([receipt for _, receipt in ten]) for ten in tens)
             )
@@ -197,7 +197,3 @@ class Keeper:
                 self._queue_url, receipts, self._options.lease_seconds
             )
         return len(answer.successful)
-
-
-def _no_bytes(pair: tuple[str, str]) -> int:
-    return 0

@@ -4,6 +4,7 @@ The admin API returns messages after a given sequence number. The greatest one i
 bisection, so the server needs no ranges.
 """
 
+import bisect
 import contextlib
 import itertools
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from dovemq.core.limits import PEEK_COUNT
 from dovemq.pipeline.source.columns import peeked_batch
 from dovemq.pipeline.source.options import QueueServer, queue_key, queue_url
 
-_SEQUENCE_BITS: Final = 63
+_SEQUENCE_MAX: Final = (1 << 63) - 1
 _COUNTS: Final = ("visible", "leased", "delayed")
 
 
@@ -64,7 +65,7 @@ class Peeking:
         total = sum(int(counts[name]) for name in _COUNTS)
         readers = min(readers, -(-total // PEEK_COUNT.most))
         if readers < 2:
-            return [SequenceRange(0, (1 << _SEQUENCE_BITS) - 1, count_max)]
+            return [SequenceRange(0, _SEQUENCE_MAX, count_max)]
         first, last = self._first_after(0) or 1, self._greatest()
         edges = [first - 1 + (last - first + 1) * each // readers for each in range(readers + 1)]
         shares = [(count_max + each) // readers for each in range(readers)]
@@ -87,18 +88,9 @@ class Peeking:
             after = int(page["next"])
 
     def _greatest(self) -> int:
-        """Returns the sequence number of the last message, or a little more."""
-        least, most = 0, (1 << _SEQUENCE_BITS) - 1
-        for _ in range(_SEQUENCE_BITS):
-            middle = (least + most) // 2
-            found = self._first_after(middle)
-            if found is None:
-                most = middle
-            else:
-                least = found
-            if least >= most:
-                break
-        return most
+        """Returns the sequence number of the last message."""
+        sequences = range(_SEQUENCE_MAX)
+        return bisect.bisect_left(sequences, True, key=lambda at: self._first_after(at) is None)
 
     def _first_after(self, sequence: int) -> int | None:
         page = self._admin.messages(self._account, self._name, 1, sequence)

@@ -142,20 +142,20 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._running
 
 
+@dataclass
 class DrainReader(DataSourceReader):
-    """One epoch, the same until it is settled; planned once for a DataFrame."""
+    """Reads one epoch, the same until it is settled; planned once for a DataFrame."""
 
-    def __init__(self, plan: ReadPlan) -> None:
-        self._plan = plan
+    plan: ReadPlan
 
     def partitions(self) -> Sequence[InputPartition]:
-        with closing(self._plan.driver()) as driver:
+        with closing(self.plan.driver()) as driver:
             start = driver.keeper.settled
-            end = driver.run(driver.keeper.offer(start, self._plan.options.count_max))
+            end = driver.run(driver.keeper.offer(start, self.plan.options.count_max))
         return _slots(end) if end != start else []
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return self._plan.read(partition)
+        return self.plan.read(partition)
 
 
 @dataclass

@@ -9,6 +9,7 @@ queue; if that fails, they come back when their leases end.
 import asyncio
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -36,43 +37,35 @@ def read_slot(
 ) -> Iterator[pa.RecordBatch]:
     with contextlib.closing(staging_folder(location)) as place:
         with server.connected() as (thread, client):
-            filling = SlotFiller(client, server.queue, place, options, columns)
+            filling = SlotFiller(client, server.queue, place, options, StagedColumns.of(columns))
             entry = thread.run(filling.filled(slot))
         yield from Epoch(place, slot.epoch).read(entry, columns)
 
 
+@dataclass(frozen=True, slots=True)
 class SlotFiller:
-    def __init__(
-        self,
-        client: SqsClient,
-        queue: str,
-        place: StagingFolder,
-        options: ReceiveOptions,
-        columns: Sequence[str],
-        pause: Pause = asyncio.sleep,
-    ) -> None:
-        self._client = client
-        self._queue = queue
-        self._place = place
-        self._options = options
-        self._wish = StagedColumns.of(columns)
-        self._pause = pause
+    client: SqsClient
+    queue: str
+    place: StagingFolder
+    options: ReceiveOptions
+    wish: StagedColumns
+    pause: Pause = asyncio.sleep
 
     async def filled(self, slot: Slot) -> StagedEntry:
         """Returns the entry of the slot, from this attempt or another one."""
-        epoch = Epoch(self._place, slot.epoch)
-        owed = owed_in(self._place, slot)
+        epoch = Epoch(self.place, slot.epoch)
+        owed = owed_in(self.place, slot)
         entry = epoch.entry_of(slot.number)
         if entry is not None:
             return entry
-        url = await queue_url(self._client, self._queue)
-        content = SlotContent(self._wish, slot.count_max, self._options.bytes_max // slot.slots)
+        url = await queue_url(self.client, self.queue)
+        content = SlotContent(self.wish, slot.count_max, self.options.bytes_max // slot.slots)
         try:
             await self._receive(url, content)
             entry = epoch.publish(slot.number, content.received(), owed)
             # An epoch is marked as settled before its files are removed, so this check finds an
             # entry that took the place of a removed one.
-            owed_in(self._place, slot)
+            owed_in(self.place, slot)
         finally:
             if entry is None:
                 await self._release(url, content)
@@ -85,12 +78,12 @@ class SlotFiller:
 
         Messages received before a failure are kept.
         """
-        seconds = min(GATHER_SECONDS_MAX, self._options.lease_seconds / 2)
+        seconds = min(GATHER_SECONDS_MAX, self.options.lease_seconds / 2)
         deadline = asyncio.get_running_loop().time() + seconds
-        first = partial(self._draw, url, content, self._options.wait_seconds)
-        if await retried(first, self._pause):
+        first = partial(self._draw, url, content, self.options.wait_seconds)
+        if await retried(first, self.pause):
             await asyncio.gather(
-                *(self._draw_on(url, content, deadline) for _ in range(self._options.receives))
+                *(self._draw_on(url, content, deadline) for _ in range(self.options.receives))
             )
 
     async def _draw_on(self, url: str, content: "SlotContent", deadline: float) -> None:
@@ -105,13 +98,13 @@ class SlotFiller:
         messages: list[ReceivedMessage] = []
         try:
             if asked:
-                messages = await self._client.receive(
+                messages = await self.client.receive(
                     url,
                     asked,
                     wait_seconds=wait_seconds,
-                    lease_seconds=self._options.lease_seconds,
-                    names=self._wish.names,
-                    attribute_names=self._wish.attribute_names,
+                    lease_seconds=self.options.lease_seconds,
+                    names=self.wish.names,
+                    attribute_names=self.wish.attribute_names,
                 )
         finally:
             content.take(messages, asked)
@@ -122,7 +115,7 @@ class SlotFiller:
         anyway."""
         for part in batches(content.receipts, len):
             with contextlib.suppress(ClientError):
-                await self._client.extend_batch(url, part, 0)
+                await self.client.extend_batch(url, part, 0)
 
 
 class SlotContent:

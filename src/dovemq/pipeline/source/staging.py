@@ -102,11 +102,7 @@ class Epoch:
 
     def refresh(self) -> list[StagedEntry]:
         """Reads new entries, and returns all of them."""
-        for _ in range(SLOTS_MAX):
-            content = self._place.read(self._next_name())
-            if content is None:
-                break
-            entry = msgspec.json.decode(content, type=StagedEntry)
+        for entry in self._published(len(self.entries)):
             table = self._opened(entry).read_all().select([MESSAGE_ID, RECEIPT.name])
             self.receipts += zip(*(column.to_pylist() for column in table.columns), strict=True)
             self.entries.append(entry)
@@ -114,14 +110,14 @@ class Epoch:
 
     def entry_of(self, slot: int) -> StagedEntry | None:
         """Returns the entry of a slot without reading message files."""
-        for number in range(SLOTS_MAX):
+        return next((entry for entry in self._published(0) if entry.slot == slot), None)
+
+    def _published(self, first: int) -> Iterator[StagedEntry]:
+        for number in range(first, SLOTS_MAX):
             content = self._place.read(self._name(number))
             if content is None:
-                return None
-            entry = msgspec.json.decode(content, type=StagedEntry)
-            if entry.slot == slot:
-                return entry
-        return None
+                return
+            yield msgspec.json.decode(content, type=StagedEntry)
 
     def publish(self, slot: int, received: Received, owed: frozenset[str]) -> StagedEntry | None:
         """Publishes what this attempt received. Returns None if another attempt filled the slot
@@ -135,7 +131,7 @@ class Epoch:
                 return None
             known = {message_id for message_id, _ in self.receipts} | owed
             entry = StagedEntry(slot, file, len(ids), _repeated(ids, known), received.oldest_ms)
-            if self._place.publish(self._next_name(), msgspec.json.encode(entry)):
+            if self._place.publish(self._name(len(self.entries)), msgspec.json.encode(entry)):
                 return entry
         raise StagingUnfit(self._place.location, "published files are not seen by other tasks")
 
@@ -164,9 +160,6 @@ class Epoch:
         if content is None:
             raise StagingStrange(self._place.location, f"epoch {self.number} is settled")
         return pa.ipc.open_file(content)
-
-    def _next_name(self) -> str:
-        return self._name(len(self.entries))
 
     def _name(self, number: int) -> str:
         return f"{self._epoch_name()}-{number:03}.json"

@@ -147,17 +147,17 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return _write(self.sink, f"{query}/{batch}", iterator)
 
 
+@dataclass(frozen=True, slots=True)
 class QueueSender:
     """Sends the rows of one task over `senders` lanes, each with one batch at a time.
 
     A group uses one lane, so that its order is kept.
     """
 
-    def __init__(self, client: SqsClient, queue: str, senders: int, partition: int) -> None:
-        self._client = client
-        self._queue = queue
-        self._senders = senders
-        self._partition = partition
+    client: SqsClient
+    queue: str
+    senders: int
+    partition: int
 
     async def send(self, messages: Sequence[SendEntry]) -> None:
         refusals = [(entry.id, _NO_BODY) for entry in messages if not entry.message_body]
@@ -167,15 +167,15 @@ class QueueSender:
         if refusals:
             reasons = [f"row {row}: {why}" for row, why in refusals[:REASONS_MAX]]
             more = len(refusals) - len(reasons)
-            raise RowsRefused(self._queue, self._partition, reasons, more)
+            raise RowsRefused(self.queue, self.partition, reasons, more)
 
     def _lanes(self, messages: Sequence[SendEntry]) -> list[list[SendEntry]]:
-        lanes: list[list[SendEntry]] = [[] for _ in range(self._senders)]
+        lanes: list[list[SendEntry]] = [[] for _ in range(self.senders)]
         for row, entry in enumerate(messages):
             group = entry.message_group_id
             # Lanes take ten rows in turn, so that few rows make one batch.
             place = row // limits.BATCH_COUNT.most if group is None else zlib.crc32(group.encode())
-            lanes[place % self._senders].append(entry)
+            lanes[place % self.senders].append(entry)
         return lanes
 
     async def _send_lane(self, lane: Sequence[SendEntry]) -> list[tuple[str | None, str]]:
@@ -189,7 +189,7 @@ class QueueSender:
     async def _send_batch(self, part: list[SendEntry]) -> list[tuple[str | None, str]]:
         refused: dict[str, str] = {}
         for _ in range(SEND_ROUNDS_MAX):
-            answer = await retried(partial(self._client.send_batch, self._queue, part))
+            answer = await retried(partial(self.client.send_batch, self.queue, part))
             refused = {each.id: f"{each.code}: {each.message}" for each in answer.failed}
             if not refused or any(each.sender_fault for each in answer.failed):
                 break

@@ -13,7 +13,7 @@ from dovemq.models.estimates import Parameter
 
 SEEDS = 100
 RIGHT = range(90, 100)
-"""So many of a hundred intervals of 95 % contain the true value."""
+"""The number of intervals of 95 %, of a hundred, that contain the true value."""
 MEAN_US = 20_000
 
 Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]

@@ -12,7 +12,7 @@ from dovemq.testing.local_server import LocalServer
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
-    data = tmp_path_factory.mktemp("cli") / "data"
+    data = tmp_path_factory.mktemp("server") / "data"
     with LocalServer(data, args=["--store", "memory://"]) as running:
         yield running
 

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +33,6 @@ tags = { team = "a" }
 END_SECONDS_MAX = 30
 
 Command = Callable[..., tuple[str, str]]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
-    data = tmp_path_factory.mktemp("moving") / "data"
-    with LocalServer(data, args=["--store", "memory://"]) as running:
-        yield running
 
 
 @pytest.fixture

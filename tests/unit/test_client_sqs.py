@@ -23,13 +23,6 @@ from dovemq.testing.local_server import LocalServer
 LONG_AGO_MS = 1_000_000_000_000
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
-    data = tmp_path_factory.mktemp("client") / "data"
-    with LocalServer(data, args=["--store", "memory://"]) as running:
-        yield running
-
-
 @pytest.fixture
 def client(server: LocalServer) -> Iterator[BlockingSqsClient]:
     with BlockingSqsClient(server.endpoint_url, server.access_key) as opened:

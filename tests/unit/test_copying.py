@@ -1,7 +1,7 @@
 """Copying a queue into another: the source stays as it is, and the target gets everything."""
 
 import itertools
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
@@ -19,13 +19,6 @@ from dovemq.sqs.shapes import (
 from dovemq.testing.local_server import LocalServer
 
 numbers = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
-    data = tmp_path_factory.mktemp("copying") / "data"
-    with LocalServer(data, args=["--store", "memory://"]) as running:
-        yield running
 
 
 class Copies:

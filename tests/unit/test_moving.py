@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
@@ -27,13 +27,6 @@ FIFO = {"FifoQueue": "true"}
 numbers = itertools.count()
 
 T = TypeVar("T")
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
-    data = tmp_path_factory.mktemp("moving") / "data"
-    with LocalServer(data, args=["--store", "memory://"]) as running:
-        yield running
 
 
 class LossyClient(SqsClient):

@@ -196,7 +196,7 @@ def model_by_class(effort: Effort) -> Figure:
 def _by_class(
     rates: tuple[float, ...], consumers: tuple[int, ...], effort: Effort
 ) -> Iterator[tuple[str, str, float, int, float, Interval]]:
-    """For each job type: the case, its name, its rate, all consumers, and both times in seconds."""
+    """Rows of the job types: case, name, rate, all consumers, and both times in seconds."""
     network = case_study(rates)
     pairs = zip(network.topics, consumers, strict=True)
     topics = tuple(replace(topic, consumers=count) for topic, count in pairs)

@@ -106,7 +106,7 @@ class StateSpace:
         return found
 
     def upper_multisets(self) -> dict[str, Multiset]:
-        """For each place and value, the greatest number of tokens."""
+        """The greatest number of tokens of each place and value."""
         self._need_all("bounds")
         found = {}
         for place in self.net.places:

@@ -282,3 +282,16 @@ async def test_warm_up_is_left_out_of_rates_but_not_of_the_account() -> None:
     done = only(result)
     assert (done.sends.rate, done.sends.times.count) == (0, 0)
     assert done.sends.messages == done.report.received == MESSAGES
+
+
+async def test_clients_of_several_endpoints_go_on_at_the_next_when_theirs_fails() -> None:
+    nobody = Endpoint("http://127.0.0.1:1")
+    async with serving(never) as (service, endpoint):
+        spread = plan(nobody, setup=endpoint, further_endpoints=(endpoint,), resend=True)
+        result = await run(spread)
+    done = only(result)
+    assert not result.failed
+    assert done.report.received == MESSAGES
+    # The first sender and the first receiver began where nobody is.
+    assert done.failures == {"receive: Unconnected": 1, "send: Unconnected": 1}
+    assert service.queues == {}

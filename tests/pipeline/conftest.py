@@ -14,15 +14,16 @@ import pytest
 
 from dovemq.pipeline.errors import JavaUnfit
 from dovemq.pipeline.session import SparkPlan, check_java, spark_session
-from dovemq.testing.hadoop_jars import JarsMissing, hdfs_jars, s3a_jars
+from dovemq.testing.hadoop_jars import hdfs_jars, s3a_jars
 from dovemq.testing.local_hdfs import LocalHdfs
 from dovemq.testing.local_s3 import LocalS3
+from dovemq.testing.maven_jars import JarsMissing
+from tools.jars import JARS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 STORAGE = os.environ.get("DOVETEST_STORAGE") == "1"
-JARS = Path(__file__).resolve().parents[2] / ".cache" / "jars"
 TEST_SECONDS_MAX = 900
 QUICK_START = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",

@@ -10,9 +10,10 @@ import pytest
 
 from dovemq.telemetry.schema import COLUMNS
 from dovemq.testing.daemons import Daemon, DaemonFailed
-from dovemq.testing.hadoop_jars import JarsMissing, hadoop_version, hdfs_jars
+from dovemq.testing.hadoop_jars import hadoop_version, hdfs_jars
 from dovemq.testing.local_s3 import LocalS3
 from dovemq.testing.local_server import LocalServer
+from dovemq.testing.maven_jars import JarsMissing
 from tests.pipeline.test_cluster import processes_in
 
 if TYPE_CHECKING:

@@ -4,6 +4,5 @@ Commands speak SQS and the admin API to a running server. Only `serve` and `rest
 directory. Others read at most its key file and the file that says where its server listens.
 """
 
-from dovemq.cli.program import build_parser, main
-
-__all__ = ["build_parser", "main"]
+from dovemq.cli.program import build_parser as build_parser
+from dovemq.cli.program import main as main

@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import importlib
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -92,13 +93,11 @@ def _add_draw(actions: Commands) -> None:
 
 @contextlib.contextmanager
 def _command_errors() -> Iterator[None]:
-    from dovemq.models.petri import NetError, NetInvalid
+    from dovemq.models.petri import NetFailed, NetTooLarge
 
     try:
         yield
-    except NetInvalid as error:
-        raise WrongUse(str(error)) from error
-    except NetError as error:
+    except (NetFailed, NetTooLarge) as error:
         raise RunFailed(str(error)) from error
     except ValueError as error:
         raise WrongUse(str(error)) from error
@@ -176,32 +175,23 @@ def _monitors(net: "CheckedNet", args: argparse.Namespace) -> "list[Monitor]":
     return [*made, *([Breakpoint("stop", args.stop)] if args.stop else [])]
 
 
-class _Search:
-    """Progress of a search, and whether it shall go on."""
-
-    def __init__(self) -> None:
-        self.found = 0
-        self._wanted = True
-
-    def progress(self, found: int, expanded: int) -> bool:
-        self.found = found
-        return self._wanted
-
-    def stop(self) -> None:
-        self._wanted = False
-
-
 def _statespace(args: argparse.Namespace) -> int:
     from dovemq.models.petri import Limits, checked, state_space
 
+    seen, stopping = 0, threading.Event()
+
+    def progress(found: int, expanded: int) -> bool:
+        nonlocal seen
+        seen = found
+        return not stopping.is_set()
+
     with _command_errors():
         net = checked(_read(args))
-        search = _Search()
         limits = Limits(args.markings_max, args.tokens_max)
         space = working(
-            lambda: f"{search.found} markings",
-            lambda: state_space(net, limits, search.progress),
-            search.stop,
+            lambda: f"{seen} markings",
+            lambda: state_space(net, limits, progress),
+            stopping.set,
         )
         found = space_facts(space)
         if args.invariants:

@@ -59,12 +59,8 @@ def add(commands: Commands) -> None:
     add("--arrival-rate", "RATE", text, reals)
     add("--service-rate", "RATE", "rate of one server; one, or per class", reals)
     add("--servers", "N", "number of servers (consumers) (default: 1)", real)
-    add(
-        "--capacity",
-        "K",
-        "largest number in the station; further arrivals are lost (M/M/c/K)",
-        real,
-    )
+    text = "largest number in the station; further arrivals are lost (M/M/c/K)"
+    add("--capacity", "K", text, real)
     add("--arrival-scv", "C2", "squared coefficient of variation (GI/G/m)", real)
     add("--service-scv", "C2", "the same of services; 1 is exponential", real)
     parser.choice("--approximation", APPROXIMATIONS, "formula for GI/G/m (default: the first)")

@@ -69,12 +69,8 @@ def add(commands: Commands) -> None:
     parser.choice("--order", ("out", "in"), "delivery in any order, or in order (default: out)")
     text = "a failed get is known at once, or when the timeout ends (default: ideal)"
     parser.choice("--failure", ("ideal", "timer"), text)
-    add(
-        "--visibility-timeout",
-        "SECONDS",
-        "time after a get at which a message is visible again (default: 0)",
-        real,
-    )
+    text = "time after a get at which a message is visible again (default: 0)"
+    add("--visibility-timeout", "SECONDS", text, real)
     add("--link-delay", "SECONDS", "time over the link (default: 0)", real)
     add("--gets-max", "N", "gets after which a message is given up", real)
     parser.choice("--method", METHODS, "method", "analytic")

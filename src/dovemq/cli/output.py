@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Final, TextIO, TypeVar
 
@@ -101,6 +102,7 @@ def size_text(size_bytes: int) -> str:
     return f"{amount:.1f} GiB"
 
 
+@dataclass(slots=True)
 class Progress:
     """A line about running work on standard error, for `async with`.
 
@@ -108,22 +110,15 @@ class Progress:
     Elsewhere a new line is written every ten seconds. `text` is called for each update.
     """
 
-    def __init__(
-        self,
-        text: Callable[[], str],
-        stream: TextIO | None = None,
-        after_seconds: float = PROGRESS_AFTER_SECONDS,
-        line_every_seconds: float = PROGRESS_LINE_EVERY_SECONDS,
-    ) -> None:
-        self._text = text
-        self._after_seconds = after_seconds
-        self._line_every_seconds = line_every_seconds
-        self._stream = stream or sys.stderr
-        self._length = 0
-        self._task: asyncio.Task[None] | None = None
+    text: Callable[[], str]
+    stream: TextIO = field(default_factory=lambda: sys.stderr)
+    after_seconds: float = PROGRESS_AFTER_SECONDS
+    line_every_seconds: float = PROGRESS_LINE_EVERY_SECONDS
+    _length: int = 0
+    _task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> None:
-        ticking = self._tick() if self._stream.isatty() else self._tick_lines()
+        ticking = self._tick() if self.stream.isatty() else self._tick_lines()
         self._task = asyncio.get_running_loop().create_task(ticking)
 
     async def __aexit__(self, *error: object) -> None:
@@ -133,23 +128,23 @@ class Progress:
                 await self._task
         if self._length:
             self._write("")
-            self._stream.write("\r")
-            self._stream.flush()
+            self.stream.write("\r")
+            self.stream.flush()
 
     async def _tick(self) -> None:
-        await asyncio.sleep(self._after_seconds)
+        await asyncio.sleep(self.after_seconds)
         while True:
-            self._write(self._text())
+            self._write(self.text())
             await asyncio.sleep(PROGRESS_EVERY_SECONDS)
 
     async def _tick_lines(self) -> None:
         while True:
-            await asyncio.sleep(self._line_every_seconds)
-            print(self._text(), file=self._stream, flush=True)
+            await asyncio.sleep(self.line_every_seconds)
+            print(self.text(), file=self.stream, flush=True)
 
     def _write(self, text: str) -> None:
-        self._stream.write("\r" + text.ljust(self._length))
-        self._stream.flush()
+        self.stream.write("\r" + text.ljust(self._length))
+        self.stream.flush()
         self._length = len(text)
 
 

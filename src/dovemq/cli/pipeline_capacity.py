@@ -63,13 +63,8 @@ def _add_queue(parser: CommandParser) -> None:
         add(flag, "C2", "squared coefficient of variation (default: 1)", real)
     text = "messages per second of one partition (default: no limit)"
     add("--partition-rate", "RATE", text, real)
-    add(
-        "--partitions",
-        "LIST",
-        "numbers of partitions, such as 1,2,4 or 1:8",
-        whole_axis,
-        required=True,
-    )
+    text = "numbers of partitions, such as 1,2,4 or 1:8"
+    add("--partitions", "LIST", text, whole_axis, required=True)
     add("--consumers", "LIST", "totals, as 8:64:8", whole_axis, required=True)
     add("--load", "LIST", "factors of the arrival rate", axis, "1")
 

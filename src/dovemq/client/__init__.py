@@ -3,27 +3,13 @@
 The package owns connections, signatures and typed answers. It imports no store and no server.
 """
 
-from dovemq.client.admin import AdminClient
-from dovemq.client.errors import (
-    AnswerMalformed,
-    ClientError,
-    Refused,
-    TimedOut,
-    Unreachable,
-    Untrusted,
-)
-from dovemq.client.sqs import SqsClient
-from dovemq.client.sync import BlockingAdminClient, BlockingSqsClient
-
-__all__ = [
-    "AdminClient",
-    "AnswerMalformed",
-    "BlockingAdminClient",
-    "BlockingSqsClient",
-    "ClientError",
-    "Refused",
-    "SqsClient",
-    "TimedOut",
-    "Unreachable",
-    "Untrusted",
-]
+from dovemq.client.admin import AdminClient as AdminClient
+from dovemq.client.errors import AnswerMalformed as AnswerMalformed
+from dovemq.client.errors import ClientError as ClientError
+from dovemq.client.errors import Refused as Refused
+from dovemq.client.errors import TimedOut as TimedOut
+from dovemq.client.errors import Unreachable as Unreachable
+from dovemq.client.errors import Untrusted as Untrusted
+from dovemq.client.sqs import SqsClient as SqsClient
+from dovemq.client.sync import BlockingAdminClient as BlockingAdminClient
+from dovemq.client.sync import BlockingSqsClient as BlockingSqsClient

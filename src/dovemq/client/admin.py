@@ -4,17 +4,15 @@ Methods return the JSON documents of the API, which `docs/reference/admin.md` de
 """
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Unpack
 from urllib.parse import quote, urlencode
 
 import msgspec
 
 from dovemq.client.connection import ClientResponse, Sink
 from dovemq.client.errors import AnswerMalformed, Refused
-from dovemq.client.session import ANSWER_SECONDS_MAX, SignedSession
+from dovemq.client.session import ANSWER_SECONDS_MAX, SessionClient, SessionOptions, SignedSession
 from dovemq.core.access import AccessKey
-from dovemq.core.ports import Clock
 
 SERVICE: Final = "dovemq"
 LONG_SECONDS_MAX: Final = 24 * 3_600.0
@@ -26,22 +24,18 @@ _NOTHING: Final[Mapping[str, str]] = {}
 Document = dict[str, Any]
 
 
-class AdminClient:
+class AdminClient(SessionClient):
     def __init__(
-        self,
-        admin_url: str,
-        key: AccessKey | None = None,
-        *,
-        region: str = "us-east-1",
-        clock: Clock | None = None,
-        ca_bundle: Path | None = None,
+        self, admin_url: str, key: AccessKey | None = None, **options: Unpack[SessionOptions]
     ) -> None:
-        self._session = SignedSession(
-            admin_url, key, region=region, service=SERVICE, clock=clock, ca_bundle=ca_bundle
-        )
+        self._session = SignedSession(admin_url, key, service=SERVICE, **options)
 
     async def health(self) -> Document:
         return await self._get("/v1/health")
+
+    async def cluster(self) -> Document:
+        """The front ends that share the store of the server."""
+        return await self._get("/v1/cluster")
 
     async def counters(self) -> Document:
         return await self._get("/v1/counters")
@@ -128,15 +122,6 @@ class AdminClient:
         """A page of entries after the sequence `after`, or the newest ones for None."""
         query = {"limit": str(count_max), "after": "" if after is None else str(after)}
         return await self._get("/v1/audit", query)
-
-    async def close(self) -> None:
-        await self._session.close()
-
-    async def __aenter__(self) -> "AdminClient":
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await self.close()
 
     async def _get(self, path: str, query: Mapping[str, str] | None = None) -> Document:
         return await self._document("GET", path, query=query or {})

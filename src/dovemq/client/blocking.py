@@ -14,6 +14,7 @@ import uvloop
 JOIN_SECONDS_MAX: Final = 30.0
 
 C = TypeVar("C")
+C_co = TypeVar("C_co", covariant=True)
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -58,10 +59,10 @@ class LoopThread:
         await self._loop.shutdown_default_executor()
 
 
-class Face(Generic[C]):
+class Face(Generic[C_co]):
     """The asyncio object and the thread that runs it."""
 
-    def __init__(self, inner: C, thread: LoopThread) -> None:
+    def __init__(self, inner: C_co, thread: LoopThread) -> None:
         self._inner = inner
         self._thread = thread
 

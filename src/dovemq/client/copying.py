@@ -8,6 +8,7 @@ drops the second ones within five minutes.
 import asyncio
 import base64
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final
 
 from msgspec import Struct
@@ -41,43 +42,43 @@ class CopySummary(Struct, frozen=True):
     stopped: bool
 
 
+@dataclass(slots=True)
 class QueueCopier:
     """Copies the messages that the source holds at the start, in order, at most `count_max`."""
 
-    def __init__(
-        self,
-        source: AdminClient,
-        account: str,
-        name: str,
-        target: QueueSide,
-        report: Callable[[str], None],
-        *,
-        count_max: int,
-        keep_ids: bool = False,
-        pause: Pause = asyncio.sleep,
-    ) -> None:
-        self._source = source
-        self._queue = (account, name)
-        self._target = target
+    source: AdminClient
+    account: str
+    name: str
+    target: QueueSide
+    report: Callable[[str], None]
+    _: KW_ONLY
+    count_max: int
+    keep_ids: bool = False
+    pause: Pause = asyncio.sleep
+    copied: int = 0
+    _sender: TargetSender = field(init=False)
+    _stopped: bool = False
+
+    def __post_init__(self) -> None:
         self._sender = TargetSender(
-            f"{account}/{name}", target, report, keep_ids=keep_ids, pause=pause
+            f"{self.account}/{self.name}",
+            self.target,
+            self.report,
+            keep_ids=self.keep_ids,
+            pause=self.pause,
         )
-        self._count_max = count_max
-        self._pause = pause
-        self._stopped = False
-        self.copied = 0
 
     def stop(self) -> None:
         """End after the messages that are being sent."""
         self._stopped = True
 
     async def run(self) -> CopySummary:
-        queue = await retried(lambda: self._source.queue(*self._queue), self._pause)
+        queue = await retried(lambda: self.source.queue(self.account, self.name), self.pause)
         counts = queue["counts"]
         held = sum(counts[state] for state in ("visible", "leased", "delayed"))
         after: int | None = 0
         looked_at = 0
-        wanted = min(held, self._count_max)
+        wanted = min(held, self.count_max)
         while looked_at < wanted and not (self._stopped or self._sender.hopeless):
             messages, after = await self._page(min(_PAGE, wanted - looked_at), after or 0)
             looked_at += len(messages)
@@ -88,9 +89,8 @@ class QueueCopier:
         return CopySummary(self.copied, len(self._sender.refused), max(left, 0), self._stopped)
 
     async def _page(self, count_max: int, after: int) -> tuple[list[ReceivedMessage], int | None]:
-        account, name = self._queue
         page = await retried(
-            lambda: self._source.messages(account, name, count_max, after), self._pause
+            lambda: self.source.messages(self.account, self.name, count_max, after), self.pause
         )
         return [_received(each) for each in page["messages"]], page["next"]
 
@@ -103,8 +103,8 @@ class QueueCopier:
             messages = [each for each in messages if each.message_id not in done]
             if not messages:
                 return
-            await self._pause(PAUSE_SECONDS)
-        raise TargetBusy(self._target.queue)
+            await self.pause(PAUSE_SECONDS)
+        raise TargetBusy(self.target.queue)
 
 
 def _received(document: dict[str, Any]) -> ReceivedMessage:

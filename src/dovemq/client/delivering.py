@@ -6,7 +6,8 @@ message, checks that the target stored the same body, and reports what the targe
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final, TypeVar
 
 from msgspec import Struct
@@ -40,7 +41,6 @@ _MESSAGE_ERRORS: Final = re.compile(
 """Codes that are about one message. Any other refusal would hit the next message as well."""
 
 M = TypeVar("M", bound=NewMessage)
-T = TypeVar("T")
 
 
 class SameQueue(ClientError):
@@ -61,27 +61,23 @@ class QueueSide(Struct, frozen=True):
         return self.queue.endswith(limits.FIFO_SUFFIX)
 
 
+@dataclass(slots=True)
 class TargetSender:
     """Sends messages to the target. `report` gets a line for each message that it refuses."""
 
-    def __init__(
-        self,
-        source: str,
-        target: QueueSide,
-        report: Callable[[str], None],
-        *,
-        keep_ids: bool = False,
-        pause: Pause = asyncio.sleep,
-    ) -> None:
-        self._source = source
-        self._target = target
-        self._report = report
-        self._keep_ids = keep_ids and target.fifo
-        self._pause = pause
-        self._answers: dict[str, str] = {}
-        self._first_received: set[str] = set()
-        self._first_sent: set[str] = set()
-        self.refused: set[str] = set()
+    source: str
+    target: QueueSide
+    report: Callable[[str], None]
+    _: KW_ONLY
+    keep_ids: bool = False
+    pause: Pause = asyncio.sleep
+    refused: set[str] = field(default_factory=set)
+    _answers: dict[str, str] = field(default_factory=dict)
+    _first_received: set[str] = field(default_factory=set)
+    _first_sent: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.keep_ids = self.keep_ids and self.target.fifo
 
     @property
     def hopeless(self) -> bool:
@@ -96,7 +92,7 @@ class TargetSender:
 
     async def send(self, messages: Sequence[ReceivedMessage]) -> list[ReceivedMessage]:
         """The messages that the target has taken. Others were refused, or may be sent again."""
-        if self._target.fifo:
+        if self.target.fifo:
             return await self._send_in_order(messages)
         parts = batches(messages, received_bytes)
         return [each for part in parts for each in await self._send_batch(part)]
@@ -116,13 +112,15 @@ class TargetSender:
         return sent
 
     async def _send_batch(self, messages: Sequence[ReceivedMessage]) -> list[ReceivedMessage]:
-        target = self._target
+        target = self.target
         entries = [
             new_message(SendEntry(id=str(place)), message, fifo=False, keep_id=False)
             for place, message in enumerate(messages)
         ]
         try:
-            answer = await self._retried(lambda: target.client.send_batch(target.queue, entries))
+            answer = await retried(
+                lambda: target.client.send_batch(target.queue, entries), self.pause
+            )
         except Refused as error:
             if not _MESSAGE_ERRORS.search(error.code):
                 raise
@@ -139,18 +137,18 @@ class TargetSender:
         ]
 
     async def _send_one(self, message: ReceivedMessage) -> bool:
-        target = self._target
+        target = self.target
         request = new_message(
-            SendMessageRequest(), message, fifo=target.fifo, keep_id=self._keep_ids
+            SendMessageRequest(), message, fifo=target.fifo, keep_id=self.keep_ids
         )
         try:
-            answer = await self._retried(lambda: target.client.send(target.queue, request))
+            answer = await retried(lambda: target.client.send(target.queue, request), self.pause)
         except Refused as error:
             if not _MESSAGE_ERRORS.search(error.code):
                 raise
             self._refuse(message, str(error))
             return False
-        if self._keep_ids and not self._is_new(message, answer.message_id):
+        if self.keep_ids and not self._is_new(message, answer.message_id):
             self._refuse(message, "the target took it for a message of the same deduplication id")
             return False
         return self._is_intact(message, answer)
@@ -168,7 +166,7 @@ class TargetSender:
         Either side may see it first, since a poll can be answered before the send is.
         """
         if message_id in others:
-            raise SameQueue(self._source)
+            raise SameQueue(self.source)
         if len(mine) < FIRST_IDS_MAX:
             mine.add(message_id)
 
@@ -181,11 +179,7 @@ class TargetSender:
 
     def _refuse(self, message: ReceivedMessage, reason: str) -> None:
         self.refused.add(message.message_id)
-        self._report(f"message {message.message_id}: {reason}")
-
-    async def _retried(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Sends are repeated too: a lost answer would have the message sent again in any case."""
-        return await retried(ask, self._pause)
+        self.report(f"message {message.message_id}: {reason}")
 
 
 def received_bytes(message: ReceivedMessage) -> int:

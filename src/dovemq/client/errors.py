@@ -2,12 +2,15 @@
 
 ClientError
 ├── Refused             the server answered with an error
-├── Unreachable         the connection failed or broke before the answer
-│   └── Unconnected     no connection was made: the request was not sent
-├── Untrusted           its certificate is invalid or cannot be checked
-├── TimedOut            no answer in time; the request may have been executed
-└── AnswerMalformed     the answer is not that of an SQS server
+├── AddressError
+│   ├── Unreachable     the connection failed or broke before the answer
+│   │   └── Unconnected no connection was made: the request was not sent
+│   ├── Untrusted       its certificate is invalid or cannot be checked
+│   └── AnswerMalformed the answer is not that of an SQS server
+└── TimedOut            no answer in time; the request may have been executed
 """
+
+from typing import ClassVar
 
 from dovemq.core.errors import DoveError
 
@@ -35,22 +38,26 @@ class Refused(ClientError):
         self.request_id = request_id
 
 
-class Unreachable(ClientError):
+class AddressError(ClientError):
+    """A failure at an address. Only its subclasses are raised; they say what to do."""
+
+    ADVICE: ClassVar[str]
+
     def __init__(self, url: str, found: str) -> None:
-        super().__init__(f"{url}: {found}; is the server running? `dovemq serve` starts one")
+        super().__init__(f"{url}: {found}; {self.ADVICE}")
         self.url = url
+
+
+class Unreachable(AddressError):
+    ADVICE = "is the server running? `dovemq serve` starts one"
 
 
 class Unconnected(Unreachable):
     pass
 
 
-class Untrusted(ClientError):
-    def __init__(self, url: str, found: str) -> None:
-        super().__init__(
-            f"{url}: {found}; give a file of trusted certificates with --ca-bundle or AWS_CA_BUNDLE"
-        )
-        self.url = url
+class Untrusted(AddressError):
+    ADVICE = "give a file of trusted certificates with --ca-bundle or AWS_CA_BUNDLE"
 
 
 class TimedOut(ClientError):
@@ -60,7 +67,5 @@ class TimedOut(ClientError):
         self.seconds = seconds
 
 
-class AnswerMalformed(ClientError):
-    def __init__(self, url: str, found: str) -> None:
-        super().__init__(f"{url}: {found}; check that this is the address of an SQS server")
-        self.url = url
+class AnswerMalformed(AddressError):
+    ADVICE = "check that this is the address of an SQS server"

@@ -1,8 +1,9 @@
 """Signed requests to one address, for the SQS client and the admin client."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Self, TypedDict
 
 from dovemq.client.connection import ClientResponse, Sink
 from dovemq.client.pool import ATTEMPTS_MAX, CONNECTIONS_MAX, Address, Pool
@@ -15,6 +16,17 @@ ANSWER_SECONDS_MAX: Final = 30.0
 """Longest wait for an answer, which is longer than the longest poll."""
 
 
+class SessionOptions(TypedDict, total=False):
+    """Options of a client; `SignedSession` has their defaults."""
+
+    region: str
+    clock: Clock | None
+    connections_max: int
+    ca_bundle: Path | None
+    attempts_max: int
+    """How often a repeatable request is sent when its connection breaks."""
+
+
 class SignedSession:
     """Sends signed requests. Without a key they are unsigned, for servers that check none."""
 
@@ -23,8 +35,8 @@ class SignedSession:
         url: str,
         key: AccessKey | None,
         *,
-        region: str,
         service: str,
+        region: str = "us-east-1",
         clock: Clock | None = None,
         connections_max: int = CONNECTIONS_MAX,
         ca_bundle: Path | None = None,
@@ -43,7 +55,9 @@ class SignedSession:
         """A form for requests that differ in their body alone. Header names are lower-case."""
         sent = {"host": self._host, **headers}
         signature = self._signer.form(method, path, query, sent) if self._signer else None
-        return RequestForm(method, f"{path}?{query}" if query else path, sent, signature)
+        target = f"{path}?{query}" if query else path
+        lines = [f"{method} {target} HTTP/1.1", *map(": ".join, sent.items())]
+        return RequestForm("\r\n".join(lines), signature)
 
     async def ask(
         self,
@@ -73,19 +87,27 @@ class SignedSession:
         await self._pool.close()
 
 
-class RequestForm:
-    __slots__ = ("_head", "_signature")
+class SessionClient:
+    """A client that sends its requests through a session, which it closes."""
 
-    def __init__(
-        self,
-        method: str,
-        target: str,
-        headers: Mapping[str, str],
-        signature: SignatureForm | None,
-    ) -> None:
-        lines = [f"{method} {target} HTTP/1.1", *map(": ".join, headers.items())]
-        self._head = "\r\n".join(lines)
-        self._signature = signature
+    _session: SignedSession
+
+    async def close(self) -> None:
+        await self._session.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+
+@dataclass(slots=True)
+class RequestForm:
+    """The start of requests that differ in their body alone."""
+
+    _head: str
+    _signature: SignatureForm | None
 
     def request(self, body: bytes, now_ms: int) -> bytes:
         head = f"{self._head}\r\ncontent-length: {len(body)}\r\n"

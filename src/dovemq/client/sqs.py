@@ -1,23 +1,24 @@
 """A client of any SQS endpoint, over AWS JSON 1.0."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final, TypeVar
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, Final, TypeVar, Unpack
 
 import msgspec
 
 from dovemq.client.connection import ClientResponse
 from dovemq.client.errors import AnswerMalformed, Refused
-from dovemq.client.pool import ATTEMPTS_MAX, CONNECTIONS_MAX
-from dovemq.client.session import ANSWER_SECONDS_MAX, RequestForm, SignedSession
+from dovemq.client.session import (
+    ANSWER_SECONDS_MAX,
+    RequestForm,
+    SessionClient,
+    SessionOptions,
+    SignedSession,
+)
 from dovemq.core.access import AccessKey
-from dovemq.core.ports import Clock
 from dovemq.sqs import shapes
+from dovemq.sqs.owning import ALL, QueueOwner
 
 PURGE_SECONDS_MAX: Final = 600.0
-PAGES_MAX: Final = 1_000
-_PAGE: Final = 1_000
-_ALL: Final = ["All"]
 
 REPEATABLE: Final = frozenset(
     {
@@ -43,7 +44,7 @@ REPEATABLE: Final = frozenset(
 T = TypeVar("T")
 
 
-class SqsClient:
+class SqsClient(SessionClient, QueueOwner):
     """A client of one SQS endpoint.
 
     A queue is given by its URL. DoveMQ's own server takes NAME and ACCOUNT/NAME as well.
@@ -54,29 +55,15 @@ class SqsClient:
         endpoint_url: str,
         key: AccessKey | None = None,
         *,
-        region: str = "us-east-1",
-        clock: Clock | None = None,
-        connections_max: int = CONNECTIONS_MAX,
         session_token: str | None = None,
-        ca_bundle: Path | None = None,
-        attempts_max: int = ATTEMPTS_MAX,
         answer_seconds_max: float = ANSWER_SECONDS_MAX,
+        **options: Unpack[SessionOptions],
     ) -> None:
         """`session_token` belongs to temporary keys of AWS.
 
-        `attempts_max` limits how often a repeatable operation is sent when its connection breaks.
         `answer_seconds_max` applies to operations without a longer limit of their own.
         """
-        self._session = SignedSession(
-            endpoint_url,
-            key,
-            region=region,
-            service="sqs",
-            clock=clock,
-            connections_max=connections_max,
-            ca_bundle=ca_bundle,
-            attempts_max=attempts_max,
-        )
+        self._session = SignedSession(endpoint_url, key, service="sqs", **options)
         self._answer_seconds_max = answer_seconds_max
         self._forms: dict[str, RequestForm] = {}
         self._decoders: dict[type, msgspec.json.Decoder[Any]] = {}
@@ -89,14 +76,8 @@ class SqsClient:
         self, operation: str, params: Mapping[str, Any], seconds_max: float | None = None
     ) -> dict[str, Any]:
         """Call an operation with parameters by their names on the wire."""
-        answer: dict[str, Any] = await self._ask(operation, params, dict, seconds_max)
+        answer: dict[str, Any] = await self._asked(operation, params, dict, seconds_max)
         return answer
-
-    async def create_queue(
-        self, name: str, attributes: Mapping[str, str], tags: Mapping[str, str]
-    ) -> str:
-        request = shapes.CreateQueueRequest(name, dict(attributes), dict(tags))
-        return (await self._ask("CreateQueue", request, shapes.QueueUrlResponse)).queue_url
 
     async def queue_url(self, queue: str) -> str:
         """The URL of a queue that is given by NAME, ACCOUNT/NAME or URL."""
@@ -105,52 +86,22 @@ class SqsClient:
         if "/" in queue:
             return f"{self._session.url.rstrip('/')}/{queue.strip('/')}"
         request = shapes.GetQueueUrlRequest(queue)
-        return (await self._ask("GetQueueUrl", request, shapes.QueueUrlResponse)).queue_url
-
-    async def queue_urls(self, prefix: str = "") -> list[str]:
-        """The URLs of all queues, from all pages."""
-        urls: list[str] = []
-        token: str | None = None
-        for _ in range(PAGES_MAX):
-            request = shapes.ListQueuesRequest(prefix or None, token, _PAGE)
-            page = await self._ask("ListQueues", request, shapes.ListQueuesResponse)
-            urls += page.queue_urls
-            token = page.next_token
-            if not token:
-                break
-        return urls
-
-    async def attributes(self, queue: str, names: Sequence[str] = _ALL) -> dict[str, str]:
-        request = shapes.GetQueueAttributesRequest(queue, list(names))
-        answer = await self._ask("GetQueueAttributes", request, shapes.GetQueueAttributesResponse)
-        return answer.attributes
-
-    async def set_attributes(self, queue: str, attributes: Mapping[str, str]) -> None:
-        request = shapes.SetQueueAttributesRequest(queue, dict(attributes))
-        await self._ask("SetQueueAttributes", request, shapes.Empty)
-
-    async def tags(self, queue: str) -> dict[str, str]:
-        request = shapes.ListQueueTagsRequest(queue)
-        return (await self._ask("ListQueueTags", request, shapes.ListQueueTagsResponse)).tags
-
-    async def tag(self, queue: str, tags: Mapping[str, str]) -> None:
-        await self._ask("TagQueue", shapes.TagQueueRequest(queue, dict(tags)), shapes.Empty)
+        return (await self._ask(request, shapes.QueueUrlResponse)).queue_url
 
     async def untag(self, queue: str, names: Sequence[str]) -> None:
-        await self._ask("UntagQueue", shapes.UntagQueueRequest(queue, list(names)), shapes.Empty)
+        await self._ask(shapes.UntagQueueRequest(queue, list(names)), shapes.Empty)
 
     async def purge(self, queue: str) -> None:
-        request = shapes.PurgeQueueRequest(queue)
-        await self._ask("PurgeQueue", request, shapes.Empty, PURGE_SECONDS_MAX)
+        await self._ask(shapes.PurgeQueueRequest(queue), shapes.Empty, PURGE_SECONDS_MAX)
 
     async def delete_queue(self, queue: str) -> None:
-        await self._ask("DeleteQueue", shapes.DeleteQueueRequest(queue), shapes.Empty)
+        await self._ask(shapes.DeleteQueueRequest(queue), shapes.Empty)
 
     async def send(
         self, queue: str, message: shapes.SendMessageRequest
     ) -> shapes.SendMessageResponse:
         request = msgspec.structs.replace(message, queue_url=queue)
-        return await self._ask("SendMessage", request, shapes.SendMessageResponse)
+        return await self._ask(request, shapes.SendMessageResponse)
 
     def signed_send(self, queue: str, message: shapes.SendMessageRequest) -> bytes:
         """The bytes of a signed send, for `send_signed` before the signature expires."""
@@ -165,7 +116,7 @@ class SqsClient:
         self, queue: str, entries: Sequence[shapes.SendEntry]
     ) -> shapes.SendMessageBatchResponse:
         request = shapes.SendMessageBatchRequest(queue, list(entries))
-        return await self._ask("SendMessageBatch", request, shapes.SendMessageBatchResponse)
+        return await self._ask(request, shapes.SendMessageBatchResponse)
 
     async def receive(
         self,
@@ -174,8 +125,8 @@ class SqsClient:
         *,
         wait_seconds: int | None = None,
         lease_seconds: int | None = None,
-        names: Sequence[str] = _ALL,
-        attribute_names: Sequence[str] = _ALL,
+        names: Sequence[str] = ALL,
+        attribute_names: Sequence[str] = ALL,
     ) -> list[shapes.ReceivedMessage]:
         """Receive messages with the given system attributes (`names`) and message attributes."""
         system_names = list(names) or None
@@ -189,20 +140,19 @@ class SqsClient:
             visibility_timeout=lease_seconds,
             wait_time_seconds=wait_seconds,
         )
-        return (await self._ask("ReceiveMessage", request, shapes.ReceiveMessageResponse)).messages
+        return (await self._ask(request, shapes.ReceiveMessageResponse)).messages
 
     async def settle(self, queue: str, receipt: str) -> None:
-        request = shapes.DeleteMessageRequest(queue, receipt)
-        await self._ask("DeleteMessage", request, shapes.Empty)
+        await self._ask(shapes.DeleteMessageRequest(queue, receipt), shapes.Empty)
 
     async def settle_batch(self, queue: str, receipts: Sequence[str]) -> shapes.BatchResponse:
         entries = [shapes.DeleteEntry(str(place), text) for place, text in enumerate(receipts)]
         request = shapes.DeleteMessageBatchRequest(queue, entries)
-        return await self._ask("DeleteMessageBatch", request, shapes.BatchResponse)
+        return await self._ask(request, shapes.BatchResponse)
 
     async def extend(self, queue: str, receipt: str, lease_seconds: int) -> None:
         request = shapes.ChangeMessageVisibilityRequest(queue, receipt, lease_seconds)
-        await self._ask("ChangeMessageVisibility", request, shapes.Empty)
+        await self._ask(request, shapes.Empty)
 
     async def extend_batch(
         self, queue: str, receipts: Sequence[str], lease_seconds: int
@@ -212,48 +162,34 @@ class SqsClient:
             for place, text in enumerate(receipts)
         ]
         request = shapes.ChangeMessageVisibilityBatchRequest(queue, entries)
-        return await self._ask("ChangeMessageVisibilityBatch", request, shapes.BatchResponse)
+        return await self._ask(request, shapes.BatchResponse)
 
     async def start_move(
         self, source_arn: str, target_arn: str | None, rate_per_second: int | None
     ) -> str:
         request = shapes.StartMessageMoveTaskRequest(source_arn, target_arn, rate_per_second)
-        answer = await self._ask(
-            "StartMessageMoveTask", request, shapes.StartMessageMoveTaskResponse
-        )
+        answer = await self._ask(request, shapes.StartMessageMoveTaskResponse)
         return answer.task_handle
 
     async def moves(self, source_arn: str, count_max: int = 10) -> list[shapes.MoveTask]:
         """The move tasks of a queue, newest first."""
         request = shapes.ListMessageMoveTasksRequest(source_arn, count_max)
-        answer = await self._ask(
-            "ListMessageMoveTasks", request, shapes.ListMessageMoveTasksResponse
-        )
+        answer = await self._ask(request, shapes.ListMessageMoveTasksResponse)
         return [] if answer.results is msgspec.UNSET else answer.results
 
     async def cancel_move(self, task_handle: str) -> int:
         """Cancel a task. The result is the number of messages that it has moved."""
         request = shapes.CancelMessageMoveTaskRequest(task_handle)
-        answer = await self._ask(
-            "CancelMessageMoveTask", request, shapes.CancelMessageMoveTaskResponse
-        )
+        answer = await self._ask(request, shapes.CancelMessageMoveTaskResponse)
         return answer.approximate_number_of_messages_moved
 
-    async def close(self) -> None:
-        await self._session.close()
+    def _ask(
+        self, request: shapes.Shape, shape: type[T], seconds_max: float | None = None
+    ) -> Awaitable[T]:
+        return self._asked(shapes.operation_of(type(request)), request, shape, seconds_max)
 
-    async def __aenter__(self) -> "SqsClient":
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await self.close()
-
-    async def _ask(
-        self,
-        operation: str,
-        request: object,
-        shape: type[T],
-        seconds_max: float | None = None,
+    async def _asked(
+        self, operation: str, request: object, shape: type[T], seconds_max: float | None
     ) -> T:
         answer = await self._session.ask(
             self._form(operation),

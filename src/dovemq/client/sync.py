@@ -1,24 +1,19 @@
 """The clients for programs without asyncio, each over a loop in a background thread."""
 
-from pathlib import Path
+from typing import Unpack
 
 from dovemq.client.admin import AdminClient
 from dovemq.client.blocking import LoopThread, OwningFace, blocking
+from dovemq.client.session import SessionOptions
 from dovemq.client.sqs import SqsClient
 from dovemq.core.access import AccessKey
 
 
 class BlockingSqsClient(OwningFace[SqsClient]):
     def __init__(
-        self,
-        endpoint_url: str,
-        key: AccessKey | None = None,
-        *,
-        ca_bundle: Path | None = None,
-        region: str = "us-east-1",
+        self, endpoint_url: str, key: AccessKey | None = None, **options: Unpack[SessionOptions]
     ) -> None:
-        client = SqsClient(endpoint_url, key, region=region, ca_bundle=ca_bundle)
-        super().__init__(client, LoopThread("dovemq-client"))
+        super().__init__(SqsClient(endpoint_url, key, **options), LoopThread("dovemq-client"))
 
     call = blocking(SqsClient.call)
     create_queue = blocking(SqsClient.create_queue)
@@ -45,15 +40,9 @@ class BlockingSqsClient(OwningFace[SqsClient]):
 
 class BlockingAdminClient(OwningFace[AdminClient]):
     def __init__(
-        self,
-        admin_url: str,
-        key: AccessKey | None = None,
-        *,
-        ca_bundle: Path | None = None,
-        region: str = "us-east-1",
+        self, admin_url: str, key: AccessKey | None = None, **options: Unpack[SessionOptions]
     ) -> None:
-        client = AdminClient(admin_url, key, region=region, ca_bundle=ca_bundle)
-        super().__init__(client, LoopThread("dovemq-admin"))
+        super().__init__(AdminClient(admin_url, key, **options), LoopThread("dovemq-admin"))
 
     health = blocking(AdminClient.health)
     queues = blocking(AdminClient.queues)

@@ -15,10 +15,6 @@ Tell: TypeAlias = Callable[[str], None]
 """Receives a line of progress from work that takes long."""
 
 
-def tell_nobody(text: str) -> None:
-    pass
-
-
 @dataclass(frozen=True, slots=True)
 class Curve:
     """A line, or single points where `points`; `low` and `high` bound a band or error bars.
@@ -95,7 +91,7 @@ class Effort:
     horizon_seconds: float = 100.0
     seed: int = 0
     workers: int = 1
-    tell: Tell = tell_nobody
+    tell: Tell = lambda _: None
 
     def run(self, seed: int) -> "SimulationRun":
         """A simulation of this effort, with another seed."""

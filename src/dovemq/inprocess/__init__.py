@@ -3,23 +3,12 @@
 The directory is locked while it is open: a server and a program cannot use it at the same time.
 """
 
-from dovemq.inprocess.asynchronous import (
-    AsyncLocalMessage,
-    AsyncLocalQueue,
-    AsyncLocalQueues,
-    AttributeInput,
-    open_async,
-)
-from dovemq.inprocess.synchronous import LocalMessage, LocalQueue, LocalQueues, open
-
-__all__ = [
-    "AsyncLocalMessage",
-    "AsyncLocalQueue",
-    "AsyncLocalQueues",
-    "AttributeInput",
-    "LocalMessage",
-    "LocalQueue",
-    "LocalQueues",
-    "open",
-    "open_async",
-]
+from dovemq.inprocess.asynchronous import AsyncLocalMessage as AsyncLocalMessage
+from dovemq.inprocess.asynchronous import AsyncLocalQueue as AsyncLocalQueue
+from dovemq.inprocess.asynchronous import AsyncLocalQueues as AsyncLocalQueues
+from dovemq.inprocess.asynchronous import AttributeInput as AttributeInput
+from dovemq.inprocess.asynchronous import open_async as open_async
+from dovemq.inprocess.synchronous import LocalMessage as LocalMessage
+from dovemq.inprocess.synchronous import LocalQueue as LocalQueue
+from dovemq.inprocess.synchronous import LocalQueues as LocalQueues
+from dovemq.inprocess.synchronous import open as open

@@ -63,6 +63,8 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
 
     A sender or receiver is a coroutine with one connection. Each sender sends `messages` messages,
     or sends until `seconds_max`. Queues are created and removed at `setup`, or at the endpoint.
+    With `further_endpoints` of the same service the clients are spread over all of them, and one
+    that fails goes on at the next, as behind a load balancer.
     `send_rate` and `receive_rate` are messages and requests per second of all clients together;
     with a rate there is no pause. `punctual` requests go out at their exact time, at the cost of a
     processor. `receive_pauses`: the work on received messages takes `receive_pause_ms` each time,
@@ -79,6 +81,7 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
     endpoint: Endpoint
     name: str
     setup: Endpoint | None = None
+    further_endpoints: tuple[Endpoint, ...] = ()
     seed: int = 0
     applications: int = 1
     senders: int = 8
@@ -156,6 +159,10 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
         drawn = self.receive_pauses is Pauses.EXPONENTIAL
         pauses = INTERVALS_MAX if drawn else 1
         return pauses * self.receive_pause_ms + round(intervals_ms)
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        return (self.endpoint, *self.further_endpoints)
 
     @property
     def lease_ms(self) -> int:

@@ -6,15 +6,15 @@ their leases end, and it continues with a new connection.
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from dovemq.client import ClientError
 from dovemq.load.contents import crc32, is_intact, label_of
-from dovemq.load.counters import WorkerCounters
 from dovemq.load.journals import ReceiverJournal
 from dovemq.load.plan import Pauses
 from dovemq.load.rows import Slot
-from dovemq.load.threads import Share, Thread, is_certain
+from dovemq.load.threads import Thread, is_certain
 from dovemq.sqs.shapes import FailedEntry, ReceivedMessage
 
 Quits = Callable[[int], bool]
@@ -24,20 +24,16 @@ _COUNT: Final = "ApproximateReceiveCount"
 _NOTHING: Final = ()
 
 
+@dataclass(eq=False)
 class Receiver(Thread):
-    def __init__(
-        self,
-        share: Share,
-        number: int,
-        journal: ReceiverJournal,
-        counters: WorkerCounters,
-        now_us: Callable[[], int],
-        quits: Quits | None = None,
-    ) -> None:
-        super().__init__(share, "receiver", number, counters, now_us)
-        self._queue_url = share.queue_urls[number // self.plan.receivers]
-        self._journal = journal
-        self._quits = quits or self._drawn
+    KIND = "receiver"
+    journal: ReceiverJournal
+    quits: Quits | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._queue_url = self.share.queue_urls[self.number // self.plan.receivers]
+        self._quits = self.quits or self._drawn
         self._names = _NOTHING if self.plan.plain else (_COUNT,)
 
     async def work(self, starts_us: int) -> None:
@@ -57,7 +53,7 @@ class Receiver(Thread):
             )
         except ClientError as error:
             self.counters.failed("receive", error, self.now_us())
-            await self.outage.failed(error)
+            await self.failed(error)
             return
         self.outage.over()
         if not messages:
@@ -97,7 +93,7 @@ class Receiver(Thread):
             return None
         if not is_intact(body):
             self.counters.tally.corrupted += 1
-        slot = self._journal.received(
+        slot = self.journal.received(
             label.sender // self.plan.senders,
             self.number,
             label.sender,
@@ -116,24 +112,24 @@ class Receiver(Thread):
     async def _settle(self, ours: Sequence[tuple[ReceivedMessage, Slot]]) -> None:
         asked_us = self.now_us()
         for _, slot in ours:
-            self._journal.settling(slot, asked_us)
+            self.journal.settling(slot, asked_us)
         try:
             failed = await self._failed_settles([message for message, _ in ours])
         except ClientError as error:
             # If the settle was not done, the message is received again.
             if is_certain(error):
                 for _, slot in ours:
-                    self._journal.settle_refused(slot, self.now_us())
+                    self.journal.settle_refused(slot, self.now_us())
             self.counters.failed("settle", error, self.now_us())
-            await self.outage.failed(error)
+            await self.failed(error)
             return
         now_us = self.counters.news.eventful_us = self.now_us()
         for place, (message, slot) in enumerate(ours):
             if place not in failed:
-                self._journal.settled(slot, now_us)
+                self.journal.settled(slot, now_us)
                 self.counters.news.settled.append(message.message_id)
             elif failed[place].sender_fault:
-                self._journal.settle_refused(slot, now_us)
+                self.journal.settle_refused(slot, now_us)
         self.counters.tally.settles.done(len(ours) - len(failed), asked_us, now_us)
 
     async def _failed_settles(

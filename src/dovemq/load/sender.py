@@ -5,7 +5,8 @@ same number, in a new row.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from msgspec import Struct
@@ -13,10 +14,9 @@ from msgspec.structs import replace
 
 from dovemq.client import AnswerMalformed, ClientError, Refused
 from dovemq.load.contents import Filler, Label
-from dovemq.load.counters import WorkerCounters
 from dovemq.load.journals import SenderJournal
 from dovemq.load.rows import Slot
-from dovemq.load.threads import Share, Thread, is_certain
+from dovemq.load.threads import Thread, is_certain
 from dovemq.sqs.shapes import AttributeValue, SendEntry, SendMessageRequest, SendMessageResponse
 
 SEQUENCE_ATTRIBUTE: Final = "dovemq.seq"
@@ -32,21 +32,17 @@ class PreparedMessage(Struct, frozen=True):
     request: bytes = b""
 
 
+@dataclass(eq=False)
 class Sender(Thread):
-    def __init__(
-        self,
-        share: Share,
-        number: int,
-        journal: SenderJournal,
-        counters: WorkerCounters,
-        now_us: Callable[[], int],
-    ) -> None:
-        super().__init__(share, "sender", number, counters, now_us)
-        self._queue = number // self.plan.senders
-        self._queue_url = share.queue_urls[self._queue]
-        self._journal = journal
+    KIND = "sender"
+    journal: SenderJournal
+    _ready: PreparedMessage | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._queue = self.number // self.plan.senders
+        self._queue_url = self.share.queue_urls[self._queue]
         self._filler = Filler(self.plan.body_bytes, self.rng)
-        self._ready: PreparedMessage | None = None
 
     async def work(self, starts_us: int) -> None:
         plan = self.plan
@@ -99,7 +95,7 @@ class Sender(Thread):
             self._ready = None
             if self.stopping:
                 return
-            await self.outage.failed(error)
+            await self.failed(error)
             if not self.plan.resend:
                 return
 
@@ -109,7 +105,7 @@ class Sender(Thread):
         """Returns the messages that were not acknowledged, and the error."""
         now_us = self.now_us()
         slots = [
-            self._journal.sending(
+            self.journal.sending(
                 self._queue, self.number, each.send_seq, each.body_crc32, len(each.body), now_us
             )
             for each in drafts
@@ -125,7 +121,7 @@ class Sender(Thread):
         except ClientError as failure:
             if is_certain(failure):
                 for slot in slots:
-                    self._journal.refused(slot, self.now_us())
+                    self.journal.refused(slot, self.now_us())
             return drafts, failure
         self.counters.tally.sends.done(len(drafts) - len(left), from_us, self.now_us())
         return left, error
@@ -152,14 +148,14 @@ class Sender(Thread):
         for failed in answer.failed:
             error = Refused(200, failed.code, failed.message, "")
             if failed.sender_fault:
-                self._journal.refused(slots[int(failed.id)], self.now_us())
+                self.journal.refused(slots[int(failed.id)], self.now_us())
         if left and error is None:
             error = AnswerMalformed(self._queue_url, "an entry of a batch without an answer")
         return list(left.values()), error
 
     def _acknowledged(self, slot: Slot, message_id: str) -> None:
         now_us = self.counters.news.eventful_us = self.now_us()
-        self._journal.acknowledged(slot, message_id, now_us)
+        self.journal.acknowledged(slot, message_id, now_us)
         self.counters.news.acknowledged.append(message_id)
 
     def _fields(self, draft: PreparedMessage) -> dict[str, Any]:

@@ -8,6 +8,7 @@ in memory.
 import bisect
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import InitVar, dataclass, field
 from typing import IO, Any, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from dovemq.load.reading import Rows
 Key: TypeAlias = tuple[Any, ...]
 
 
+@dataclass(slots=True)
 class Sorter:
     """Collects rows and gives them back in the order of their keys; ties are in any order.
 
@@ -25,23 +27,20 @@ class Sorter:
     `open_file` is called only if there are more.
     """
 
-    def __init__(
-        self,
-        dtype: np.dtype[Any],
-        keys: Sequence[str],
-        rows_max: int,
-        open_file: Callable[[], IO[bytes]] = tempfile.TemporaryFile,
-    ) -> None:
-        self._dtype = dtype
-        self._keys = tuple(keys)
-        self._open_file = open_file
-        self._file: IO[bytes] | None = None
+    _dtype: np.dtype[Any]
+    _keys: Sequence[str]
+    rows_max: InitVar[int]
+    _open_file: Callable[[], IO[bytes]] = tempfile.TemporaryFile
+    _file: IO[bytes] | None = None
+    _run_rows: int = field(init=False)
+    _held: list[Rows] = field(default_factory=list)
+    _held_rows: int = 0
+    _runs: "list[_Run]" = field(default_factory=list)
+    _ends: list[int] = field(default_factory=list)
+    """The ends of the runs in the file."""
+
+    def __post_init__(self, rows_max: int) -> None:
         self._run_rows = max(1, rows_max // 2)
-        self._held: list[Rows] = []
-        self._held_rows = 0
-        self._runs: list[_Run] = []
-        self._ends: list[int] = []
-        """The ends of the runs in the file."""
 
     def add(self, rows: Rows) -> None:
         while len(rows):

@@ -4,8 +4,9 @@ import abc
 import asyncio
 import random
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from msgspec import Struct
 
@@ -45,29 +46,28 @@ class Share(Struct, frozen=True):
         return random.Random(f"{self.plan.seed}/{self.repetition}/{kind}/{number}")
 
 
+@dataclass(eq=False)
 class Thread(abc.ABC):
     """Connects at its first request, and again after a connection has broken."""
 
-    def __init__(
-        self,
-        share: Share,
-        kind: str,
-        number: int,
-        counters: WorkerCounters,
-        now_us: Callable[[], int],
-    ) -> None:
-        self.plan = share.plan
-        self.run_name = share.run
-        self.number = number
-        self.counters = counters
-        self.now_us = now_us
-        self.rng = share.rng(kind, number)
-        self.outage = Outage(self.plan.outage_ms_max, self.rng, now_us)
+    KIND: ClassVar[str]
+    share: Share
+    number: int
+    counters: WorkerCounters
+    now_us: Callable[[], int]
+    stopping: bool = field(default=False, init=False)
+    busy: bool = field(default=False, init=False)
+    """A request is under way whose answer must be awaited."""
+    _task: asyncio.Task[None] | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.plan = self.share.plan
+        self.run_name = self.share.run
+        self.rng = self.share.rng(self.KIND, self.number)
+        self.outage = Outage(self.plan.outage_ms_max, self.rng, self.now_us)
+        self._turn = self.number
+        """Counts up with each change of the endpoint; the first clients are spread by number."""
         self.client = self.new_client()
-        self.stopping = False
-        self.busy = False
-        """A request is under way whose answer must be awaited."""
-        self._task: asyncio.Task[None] | None = None
 
     def start(self, starts_us: int) -> None:
         self._task = asyncio.get_running_loop().create_task(self._run(starts_us))
@@ -97,9 +97,21 @@ class Thread(abc.ABC):
         if self._task is not None and self.done and not self._task.cancelled():
             self._task.result()
 
+    async def failed(self, error: ClientError) -> None:
+        """Waits after a failure of the service, and goes on at the next endpoint if there is one.
+
+        Raises `GaveUp` at the end of the longest outage.
+        """
+        await self.outage.failed(error)
+        if self.plan.further_endpoints:
+            await self.client.close()
+            self._turn += 1
+            self.client = self.new_client()
+
     def new_client(self) -> SqsClient:
+        endpoints = self.plan.endpoints
         return client_of(
-            self.plan.endpoint,
+            endpoints[self._turn % len(endpoints)],
             connections_max=1,
             # The journal must record every attempt, so the client repeats nothing by itself.
             attempts_max=1,

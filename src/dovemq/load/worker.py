@@ -61,11 +61,11 @@ class Worker:
         )
         now_us = clock(share.clock_offset_us)
         self._senders: list[Thread] = [
-            Sender(share, number, self._sends, self._counters, now_us)
+            Sender(share, number, self._counters, now_us, self._sends)
             for number in range(share.number, plan.senders_total, plan.processes)
         ]
         self._receivers: list[Thread] = [
-            Receiver(share, number, self._receives, self._counters, now_us, quits)
+            Receiver(share, number, self._counters, now_us, self._receives, quits)
             for number in range(share.number, plan.receivers_total, plan.processes)
         ]
         self._cpu_then = time.process_time()

@@ -26,7 +26,7 @@ def spaced(name: str, text: str) -> list[int | float]:
     if count > POINTS_MAX:
         raise ModelParameterInvalid(name, repr(text), f"a grid of at most {POINTS_MAX} points")
     points = (first + place * step for place in range(count))
-    return [point if isinstance(point, int) else _rounded(point) for point in points]
+    return [point if isinstance(point, int) else float(f"{point:.{_DIGITS}g}") for point in points]
 
 
 def _number(name: str, text: str) -> int | float:
@@ -36,7 +36,3 @@ def _number(name: str, text: str) -> int | float:
         except ValueError:
             continue
     raise ModelParameterInvalid(name, repr(text), "a number")
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.{_DIGITS}g}")

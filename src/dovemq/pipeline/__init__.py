@@ -17,23 +17,16 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from dovemq.pipeline.calibration.spark import observations
-    from dovemq.pipeline.events import EVENT_SCHEMA, quarantine, read_events, valid_events
-    from dovemq.pipeline.metrics.messages import messages, requests
-    from dovemq.pipeline.metrics.order import order
-    from dovemq.pipeline.metrics.spark import measured
+    from dovemq.pipeline.calibration.spark import observations as observations
+    from dovemq.pipeline.events import EVENT_SCHEMA as EVENT_SCHEMA
+    from dovemq.pipeline.events import quarantine as quarantine
+    from dovemq.pipeline.events import read_events as read_events
+    from dovemq.pipeline.events import valid_events as valid_events
+    from dovemq.pipeline.metrics.messages import messages as messages
+    from dovemq.pipeline.metrics.messages import requests as requests
+    from dovemq.pipeline.metrics.order import order as order
+    from dovemq.pipeline.metrics.spark import measured as measured
 
-__all__ = [
-    "EVENT_SCHEMA",
-    "measured",
-    "messages",
-    "observations",
-    "order",
-    "quarantine",
-    "read_events",
-    "requests",
-    "valid_events",
-]
 
 _MODULES: Final = {
     "EVENT_SCHEMA": "events",

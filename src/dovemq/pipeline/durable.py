@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from dovemq.pipeline.errors import FolderTaken
+from dovemq.system.private_files import sync_directory, sync_file
 
 PARTIAL: Final = ".partial"
 """The suffix of a file that is being written; such files are removed after a crash."""
@@ -17,9 +18,9 @@ def write_durably(path: Path, write: Callable[[Path], object]) -> None:
     """Writes a file under another name, and then gives it its name, replacing an existing file."""
     partial = path.with_name(path.name + PARTIAL)
     write(partial)
-    _sync(partial)
+    sync_file(partial)
     partial.replace(path)
-    _sync(path.parent)
+    sync_directory(path.parent)
 
 
 def publish_first(partial: Path, path: Path) -> bool:
@@ -28,14 +29,14 @@ def publish_first(partial: Path, path: Path) -> bool:
     Removes the partial file in either case. Needs hard links.
     """
     try:
-        _sync(partial)
+        sync_file(partial)
         with contextlib.suppress(FileExistsError):
             os.link(partial, path)
         # A file server may repeat a link whose answer was lost; then the existing file is ours.
         won = path.exists() and path.samefile(partial)
     finally:
         partial.unlink()
-    _sync(path.parent)
+    sync_directory(path.parent)
     return won
 
 
@@ -60,11 +61,3 @@ def locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -35,6 +35,14 @@ def check_java(environment: Mapping[str, str] = os.environ) -> Path:
     """Returns the Java program that Spark will start: that of JAVA_HOME, or the first of the
     path."""
     program = _program(environment)
+    version = java_version(program)
+    if version not in VERSIONS:
+        raise JavaUnfit(f"{program} is Java {version}", VERSIONS)
+    return program
+
+
+def java_version(program: Path) -> int:
+    """Asks a Java program for its version."""
     try:
         asked = subprocess.run(
             [program, "-version"], capture_output=True, text=True, timeout=ASK_SECONDS_MAX
@@ -46,9 +54,7 @@ def check_java(environment: Mapping[str, str] = os.environ) -> Path:
     version = _VERSION.search(asked.stderr + asked.stdout)
     if version is None:
         raise JavaUnfit(f"{program} does not tell its version", VERSIONS)
-    if int(version[1]) not in VERSIONS:
-        raise JavaUnfit(f"{program} is Java {version[1]}", VERSIONS)
-    return program
+    return int(version[1])
 
 
 def _program(environment: Mapping[str, str]) -> Path:

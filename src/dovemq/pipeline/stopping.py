@@ -41,10 +41,11 @@ def send(pid: int, number: signal.Signals) -> None:
         os.kill(pid, number)
 
 
-def children() -> Iterator[tuple[int, str]]:
-    """Yields the child processes with their commands; none if there is no /proc."""
+def children(parent: int | None = None) -> Iterator[tuple[int, str]]:
+    """Yields the child processes of a process, or of this one, with their commands; none if there
+    is no /proc."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
-            parent = stat.read_text(errors="replace").rpartition(")")[2].split()[1]
-            if int(parent) == os.getpid():
+            found = stat.read_text(errors="replace").rpartition(")")[2].split()[1]
+            if int(found) == (parent or os.getpid()):
                 yield int(stat.parent.name), (stat.parent / "cmdline").read_text(errors="replace")

@@ -6,7 +6,8 @@ Also reads the SQL statements of the DuckDB engines.
 import contextlib
 import functools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -113,26 +114,29 @@ class FileRefused(Exception):
 
 
 @contextlib.contextmanager
-def spark_damage_named(places: Sequence[str]) -> Iterator[None]:
+def _explained(explain: Callable[[str], Exception | None]) -> Iterator[None]:
+    """Wraps work whose errors are raised as those that `explain` makes of their texts, if any."""
+    try:
+        yield
+    except Exception as error:
+        if (found := explain(str(error))) is not None:
+            raise found from error
+        raise
+
+
+def spark_damage_named(places: Sequence[str]) -> AbstractContextManager[None]:
     """Wraps work of Spark, whose errors contain the name of the file."""
-    try:
-        yield
-    except Exception as error:
-        named = _named(str(error), places)
-        if named is not None:
-            raise named from error
-        raise
+    return _explained(lambda text: _named(text, places))
 
 
-@contextlib.contextmanager
-def storage_named(places: Sequence[str]) -> Iterator[None]:
+def storage_named(places: Sequence[str]) -> AbstractContextManager[None]:
     """Wraps the first access to the files."""
-    try:
-        yield
-    except Exception as error:
-        if reason := _STORAGE.search(str(error)):
-            raise StorageFailed(places, reason[1]) from error
-        raise
+
+    def explain(text: str) -> StorageFailed | None:
+        reason = _STORAGE.search(text)
+        return StorageFailed(places, reason[1]) if reason else None
+
+    return _explained(explain)
 
 
 def _named(text: str, places: Sequence[str]) -> Exception | None:
@@ -148,26 +152,19 @@ def _named(text: str, places: Sequence[str]) -> Exception | None:
     return TraceDamaged(file[1], "Spark cannot read one of its pages")
 
 
-@contextlib.contextmanager
-def damage_named(traces: Traces) -> Iterator[None]:
+def damage_named(traces: Traces) -> AbstractContextManager[None]:
     """Wraps work of DuckDB, whose errors seldom name the file; after an error each file is read
     again."""
-    try:
-        yield
-    except Exception as error:
-        for path in traces.files:
-            if (reason := _damage(path)) is not None:
-                raise TraceDamaged(path.as_uri(), reason) from error
-        raise
+    return _explained(lambda _: next(filter(None, map(_damage, traces.files)), None))
 
 
-def _damage(path: Path) -> str | None:
+def _damage(path: Path) -> TraceDamaged | None:
     try:
         with pq.ParquetFile(path) as opened:
             for group in range(opened.num_row_groups):
                 opened.read_row_group(group)
     except (pa.ArrowException, OSError) as error:
-        return str(error).splitlines()[0]
+        return TraceDamaged(path.as_uri(), str(error).splitlines()[0])
     return None
 
 

@@ -9,7 +9,6 @@ import asyncio
 import os
 import random
 import signal
-import socket
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -22,6 +21,7 @@ from dovemq.load.faults.powercut import Effects, PowerCutDisk
 from dovemq.load.faults.process import ServerProcess, StartFailed
 from dovemq.load.faults.shim import SkewedClock, build_shim
 from dovemq.load.faults.spec import FaultSpec
+from dovemq.system.ports import free_ports
 
 DATA: Final = "data"
 SYNC_US: Final = 1_000
@@ -31,7 +31,6 @@ START_ATTEMPTS_MAX: Final = 60
 START_AGAIN_SECONDS: Final = 0.5
 PORTS: Final = range(20_000, 30_000)
 """Ports below the range of client ports, so that no client takes one while the server is down."""
-_PORT_ATTEMPTS_MAX: Final = 100
 
 
 class ServerEnded(DoveError):
@@ -73,7 +72,7 @@ class TroubledServer:
                 self._clock = SkewedClock(place, shim)
                 environment |= self._clock.environment()
         self.process = ServerProcess(
-            place / DATA, env=environment, log=place / "server.log", ports=free_ports()
+            place / DATA, env=environment, log=place / "server.log", ports=_ports()
         )
         self.starts = 0
 
@@ -228,19 +227,7 @@ class TroubledServer:
             raise ServerEnded(self.process.log_tail())
 
 
-def free_ports() -> tuple[int, int]:
+def _ports() -> tuple[int, int]:
     """Returns two free ports, chosen by process id so that concurrent runs differ."""
-    rng = random.Random(os.getpid())
-    found: list[int] = []
-    for _ in range(_PORT_ATTEMPTS_MAX):
-        port = rng.choice(PORTS)
-        with socket.socket() as attempt:
-            attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                attempt.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        found.append(port)
-        if len(found) == 2:
-            return found[0], found[1]
-    return 0, 0
+    first, second = free_ports(2, PORTS, random.Random(os.getpid()))
+    return first, second

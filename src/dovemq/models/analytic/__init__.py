@@ -11,49 +11,30 @@ false. `ggm` and networks of several classes are approximations, which name thei
 forms are exact.
 """
 
-from dovemq.models.analytic.approximate import ggm
-from dovemq.models.analytic.bulk import GroupServices, arrival_rate_at, bulk, joined_by
-from dovemq.models.analytic.finite import FiniteStation, mmck
-from dovemq.models.analytic.headroom import Headroom, servers_needed, station_headroom, vma_headroom
-from dovemq.models.analytic.jackson import jackson
-from dovemq.models.analytic.network import (
-    NetworkMeasures,
-    network_headroom,
-    network_measures,
-    network_sensitivity,
-)
-from dovemq.models.analytic.pollaczek import mg1, single_server
-from dovemq.models.analytic.priority import priority_mg1, priority_mmc
-from dovemq.models.analytic.sensitivity import station_sensitivity, vma_sensitivity
-from dovemq.models.analytic.station import mm1, mmc
-from dovemq.models.analytic.vma import VmaMeasures, in_order_limit, vma
-
-__all__ = [
-    "FiniteStation",
-    "GroupServices",
-    "Headroom",
-    "NetworkMeasures",
-    "VmaMeasures",
-    "arrival_rate_at",
-    "bulk",
-    "ggm",
-    "in_order_limit",
-    "jackson",
-    "joined_by",
-    "mg1",
-    "mm1",
-    "mmc",
-    "mmck",
-    "network_headroom",
-    "network_measures",
-    "network_sensitivity",
-    "priority_mg1",
-    "priority_mmc",
-    "servers_needed",
-    "single_server",
-    "station_headroom",
-    "station_sensitivity",
-    "vma",
-    "vma_headroom",
-    "vma_sensitivity",
-]
+from dovemq.models.analytic.approximate import ggm as ggm
+from dovemq.models.analytic.bulk import GroupServices as GroupServices
+from dovemq.models.analytic.bulk import arrival_rate_at as arrival_rate_at
+from dovemq.models.analytic.bulk import bulk as bulk
+from dovemq.models.analytic.bulk import joined_by as joined_by
+from dovemq.models.analytic.finite import FiniteStation as FiniteStation
+from dovemq.models.analytic.finite import mmck as mmck
+from dovemq.models.analytic.headroom import Headroom as Headroom
+from dovemq.models.analytic.headroom import servers_needed as servers_needed
+from dovemq.models.analytic.headroom import station_headroom as station_headroom
+from dovemq.models.analytic.headroom import vma_headroom as vma_headroom
+from dovemq.models.analytic.jackson import jackson as jackson
+from dovemq.models.analytic.network import NetworkMeasures as NetworkMeasures
+from dovemq.models.analytic.network import network_headroom as network_headroom
+from dovemq.models.analytic.network import network_measures as network_measures
+from dovemq.models.analytic.network import network_sensitivity as network_sensitivity
+from dovemq.models.analytic.pollaczek import mg1 as mg1
+from dovemq.models.analytic.pollaczek import single_server as single_server
+from dovemq.models.analytic.priority import priority_mg1 as priority_mg1
+from dovemq.models.analytic.priority import priority_mmc as priority_mmc
+from dovemq.models.analytic.sensitivity import station_sensitivity as station_sensitivity
+from dovemq.models.analytic.sensitivity import vma_sensitivity as vma_sensitivity
+from dovemq.models.analytic.station import mm1 as mm1
+from dovemq.models.analytic.station import mmc as mmc
+from dovemq.models.analytic.vma import VmaMeasures as VmaMeasures
+from dovemq.models.analytic.vma import in_order_limit as in_order_limit
+from dovemq.models.analytic.vma import vma as vma

@@ -9,26 +9,13 @@
 Needs numpy and scipy.
 """
 
-from dovemq.models.calibration.drift import Drift, drift_of
-from dovemq.models.calibration.fits import DistributionFit, fits
-from dovemq.models.calibration.intervals import (
-    known,
-    mean_of,
-    rate_of,
-    scv_of,
-    share_of,
-)
-from dovemq.models.calibration.samples import TimeSample
-
-__all__ = [
-    "DistributionFit",
-    "Drift",
-    "TimeSample",
-    "drift_of",
-    "fits",
-    "known",
-    "mean_of",
-    "rate_of",
-    "scv_of",
-    "share_of",
-]
+from dovemq.models.calibration.drift import Drift as Drift
+from dovemq.models.calibration.drift import drift_of as drift_of
+from dovemq.models.calibration.fits import DistributionFit as DistributionFit
+from dovemq.models.calibration.fits import fits as fits
+from dovemq.models.calibration.intervals import known as known
+from dovemq.models.calibration.intervals import mean_of as mean_of
+from dovemq.models.calibration.intervals import rate_of as rate_of
+from dovemq.models.calibration.intervals import scv_of as scv_of
+from dovemq.models.calibration.intervals import share_of as share_of
+from dovemq.models.calibration.samples import TimeSample as TimeSample

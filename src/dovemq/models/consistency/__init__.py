@@ -10,20 +10,13 @@
 `metrics.py` defines the figures. All of them are exact, for one batch or for many.
 """
 
-from dovemq.models.consistency.metrics import METRICS, Consistency
-from dovemq.models.consistency.order import KeptOrder, OrderTally, clean_cuts
-from dovemq.models.consistency.sequences import LOWEST_SEQ
-from dovemq.models.consistency.tally import ConsistencyTally, measure, order_of, ranks
-
-__all__ = [
-    "LOWEST_SEQ",
-    "METRICS",
-    "Consistency",
-    "ConsistencyTally",
-    "KeptOrder",
-    "OrderTally",
-    "clean_cuts",
-    "measure",
-    "order_of",
-    "ranks",
-]
+from dovemq.models.consistency.metrics import METRICS as METRICS
+from dovemq.models.consistency.metrics import Consistency as Consistency
+from dovemq.models.consistency.order import KeptOrder as KeptOrder
+from dovemq.models.consistency.order import OrderTally as OrderTally
+from dovemq.models.consistency.order import clean_cuts as clean_cuts
+from dovemq.models.consistency.sequences import LOWEST_SEQ as LOWEST_SEQ
+from dovemq.models.consistency.tally import ConsistencyTally as ConsistencyTally
+from dovemq.models.consistency.tally import measure as measure
+from dovemq.models.consistency.tally import order_of as order_of
+from dovemq.models.consistency.tally import ranks as ranks

@@ -1,6 +1,7 @@
 """All metrics over many streams, batch by batch or at once."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -44,6 +45,7 @@ class _Stream:
         return counts + self._order.result()
 
 
+@dataclass(slots=True)
 class ConsistencyTally:
     """Counts sent and received messages by streams, which have numbers.
 
@@ -51,19 +53,13 @@ class ConsistencyTally:
     `SequenceSet`s and its `OrderTally` hold, and 8 bytes per message that never came intact.
     """
 
-    def __init__(
-        self,
-        first_seq: int = FIRST_SEQ,
-        extend: Extend | None = None,
-        buffered_rows_max: int = BUFFERED_ROWS_MAX,
-    ) -> None:
-        self._first_seq = first_seq
-        self._extend = extend
-        self._buffered_rows_max = buffered_rows_max
-        self._streams: dict[int, _Stream] = {}
-        self._sends: list[tuple[Integers, Integers]] = []
-        self._receives: list[tuple[Integers, Integers, Flags]] = []
-        self._buffered_rows = 0
+    first_seq: int = FIRST_SEQ
+    extend: Extend | None = None
+    buffered_rows_max: int = BUFFERED_ROWS_MAX
+    _streams: dict[int, _Stream] = field(default_factory=dict)
+    _sends: list[tuple[Integers, Integers]] = field(default_factory=list)
+    _receives: list[tuple[Integers, Integers, Flags]] = field(default_factory=list)
+    _buffered_rows: int = 0
 
     def sent(self, streams: Column, seqs: Column) -> None:
         """Adds sent messages; one that is sent again under its number counts once."""
@@ -88,7 +84,7 @@ class ConsistencyTally:
         if any(len(column) != len(streams) for column in columns):
             raise ModelParameterInvalid("length of the columns", "different", "one length")
         self._buffered_rows += len(streams)
-        if self._buffered_rows >= self._buffered_rows_max:
+        if self._buffered_rows >= self.buffered_rows_max:
             self._take_up()
 
     def _take_up(self) -> None:
@@ -102,7 +98,7 @@ class ConsistencyTally:
 
     def _stream(self, name: int) -> _Stream:
         if name not in self._streams:
-            self._streams[name] = _Stream(self._first_seq, self._extend)
+            self._streams[name] = _Stream(self.first_seq, self.extend)
         return self._streams[name]
 
 

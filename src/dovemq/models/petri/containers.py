@@ -9,6 +9,7 @@ These forms hold available tokens only. Delayed tokens wait in the agenda of the
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -39,16 +40,14 @@ def forms(net: CheckedNet) -> list[Form]:
     return found
 
 
+@dataclass(slots=True, eq=False)
 class TokenBag:
     """Distinct values with counts, in a list so that one can be drawn by its position."""
 
-    __slots__ = ("counts", "keys", "places", "size")
-
-    def __init__(self) -> None:
-        self.keys: list[Any] = []
-        self.counts: list[int] = []
-        self.places: dict[Any, int] = {}
-        self.size = 0
+    keys: list[Any] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    places: dict[Any, int] = field(default_factory=dict)
+    size: int = 0
 
     def add(self, value: Any, count: int = 1) -> None:
         place = self.places.get(value)

@@ -9,6 +9,7 @@ runs a net: the caller provides the tokens.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
 from typing import Final
@@ -96,24 +97,24 @@ def _tree(net: Net, page: str, name: str, depth: int) -> Iterator[tuple[int, str
         yield from _tree(net, below.page, below.name, depth + 1)
 
 
+@dataclass(slots=True)
 class _Drawing:
-    def __init__(
-        self, net: CheckedNet, page: Page, path: str, markings: Mapping[str, Multiset]
-    ) -> None:
-        self._net = net
-        self._page = page
-        self._path = path
-        self._markings = markings
-        self._points = positions(net.net, page)
-        self._boxes = {
-            name: Box.around(
-                point,
-                half_width(name),
-                PLACE_HALF_HEIGHT if name in page.places else TRANSITION_HALF_HEIGHT,
-            )
-            for name, point in self._points.items()
-        }
+    _net: CheckedNet
+    _page: Page
+    _path: str
+    _markings: Mapping[str, Multiset]
+    _points: dict[str, Point] = field(init=False)
+    _boxes: dict[str, Box] = field(init=False)
+    _taken: list[Box] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._points = positions(self._net.net, self._page)
+        self._boxes = {name: self._box(name) for name in self._points}
         self._taken = list(self._boxes.values())
+
+    def _box(self, name: str) -> Box:
+        half = PLACE_HALF_HEIGHT if name in self._page.places else TRANSITION_HALF_HEIGHT
+        return Box.around(self._points[name], half_width(name), half)
 
     def svg(self) -> str:
         nodes = [*map(self._place, self._page.places)]

@@ -19,28 +19,15 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from dovemq.models.petri.colours import (
-    Bool,
-    Colour,
-    Enum,
-    Int,
-    List,
-    Product,
-    Real,
-    Record,
-    String,
-    Unit,
-)
+from dovemq.models.petri import colours
+from dovemq.models.petri.colours import Colour
 from dovemq.models.petri.errors import NetInvalid, Where
 from dovemq.models.petri.nets import Defined, Net, Node, Page, Place, Substitution, Transition
 
 BYTES_MAX: Final = 20_000_000
 _PLAIN: Final[Mapping[str, type[Colour]]] = {
-    "unit": Unit,
-    "int": Int,
-    "bool": Bool,
-    "string": String,
-    "real": Real,
+    kind.__name__.lower(): kind
+    for kind in (colours.Unit, colours.Int, colours.Bool, colours.String, colours.Real)
 }
 Form = TypeVar("Form")
 _ArcForm = Annotated[list[str], Meta(min_length=2, max_length=4)]
@@ -83,7 +70,7 @@ def read_net(text: str, source: str = "net file") -> Net:
     except (ValueError, RecursionError) as error:
         raise NetInvalid(where, f"this is not JSON: {error}") from None
     form = _converted(found, _NetForm, where)
-    net = Net(form.net, time=Int(0) if form.time == "int" else None, root=form.root)
+    net = Net(form.net, time=colours.Int(0) if form.time == "int" else None, root=form.root)
     for name, colour in form.colours.items():
         net.colour(name, _colour(colour, net, net.where.at(part=f"colour {name}")))
     for name, known in form.variables.items():
@@ -145,22 +132,22 @@ def _compound(kind: str, form: Any, net: Net, where: Where) -> Colour:
     if kind in _PLAIN and form in (True, []):
         return _PLAIN[kind]()
     if kind == "int":
-        return Int(*_converted(form, tuple[int | None, int | None], where))
+        return colours.Int(*_converted(form, tuple[int | None, int | None], where))
     if kind == "enum":
         names = _converted(form, tuple[str, ...], where)
         if len(set(names)) == len(names):
-            return Enum(names=names)
+            return colours.Enum(names=names)
     if kind == "product":
         parts = _converted(form, list[Any], where)
-        return Product(tuple(_colour(part, net, where) for part in parts))
+        return colours.Product(tuple(_colour(part, net, where) for part in parts))
     if kind == "record":
         fields = _converted(form, dict[str, Any], where).items()
-        return Record(tuple((name, _colour(part, net, where)) for name, part in fields))
+        return colours.Record(tuple((name, _colour(part, net, where)) for name, part in fields))
     if kind == "list" and isinstance(form, dict) and "of" in form:
         bounded = _converted(form, _ListForm, where)
-        return List(_colour(bounded.of, net, where), bounded.length_max)
+        return colours.List(_colour(bounded.of, net, where), bounded.length_max)
     if kind == "list":
-        return List(_colour(form, net, where))
+        return colours.List(_colour(form, net, where))
     raise NetInvalid(where, f"{kind!r} of {form!r} is not a colour")
 
 
@@ -172,7 +159,7 @@ def write_net(net: Net) -> str:
         functions[name] = {"parameters": dict(function.parameters), "body": function.body}
     form: dict[str, Any] = {
         "net": net.name,
-        "time": "int" if isinstance(net.time, Int) else "real",
+        "time": "int" if isinstance(net.time, colours.Int) else "real",
         "root": net.root_page,
         "colours": {n: _colour_form(c) for n, c in net.colours.items() if n != "Unit"},
         "variables": net.variables,
@@ -191,20 +178,20 @@ def _colour_form(colour: Colour) -> Any:
 
 
 def _bare_form(colour: Colour) -> Any:
-    if isinstance(colour, Int) and (colour.least is not None or colour.most is not None):
+    if isinstance(colour, colours.Int) and (colour.least is not None or colour.most is not None):
         return {"int": [colour.least, colour.most]}
-    if isinstance(colour, Enum):
+    if isinstance(colour, colours.Enum):
         return {"enum": list(colour.names)}
-    if isinstance(colour, Product):
+    if isinstance(colour, colours.Product):
         return {"product": [_colour_form(part) for part in colour.parts]}
-    if isinstance(colour, Record):
+    if isinstance(colour, colours.Record):
         return {"record": {name: _colour_form(part) for name, part in colour.fields}}
-    if isinstance(colour, List):
+    if isinstance(colour, colours.List):
         element = _colour_form(colour.element)
         if colour.length_max is None:
             return {"list": element}
         return {"list": {"of": element, "length_max": colour.length_max}}
-    return next(name for name, kind in _PLAIN.items() if type(colour) is kind)
+    return type(colour).__name__.lower()
 
 
 def _page_form(page: Page) -> dict[str, Any]:

@@ -94,7 +94,7 @@ class StateSpace:
 
     def bounds(self) -> dict[str, tuple[int, int]]:
         """The least and greatest number of tokens of each place."""
-        self._need_all("bounds")
+        self._whole("bounds")
         found = {}
         for place in self.net.places:
             numbers = {state[place.number] for _, state in self.states}
@@ -107,7 +107,7 @@ class StateSpace:
 
     def upper_multisets(self) -> dict[str, Multiset]:
         """The greatest number of tokens of each place and value."""
-        self._need_all("bounds")
+        self._whole("bounds")
         found = {}
         for place in self.net.places:
             most: dict[Any, int] = {}
@@ -119,33 +119,29 @@ class StateSpace:
         return found
 
     def dead_markings(self) -> list[int]:
-        self._need_all("dead markings")
-        return self.graph.leaves()
+        return self._whole("dead markings").leaves()
 
     def components(self) -> list[int]:
         """The number of the strongly connected component of each marking."""
-        self._need_all("components")
-        return self.graph.components
+        return self._whole("components").components
 
     def home_markings(self) -> list[int]:
         """Markings that can be reached from every marking."""
-        self._need_all("home markings")
-        last = self.graph.last_components()
+        graph = self._whole("home markings")
+        last = graph.last_components()
         if len(last) != 1:
             return []
-        (only,) = last
-        return [at for at, each in enumerate(self.graph.components) if each == only]
+        return [at for at, each in enumerate(graph.components) if each in last]
 
     def dead_transitions(self) -> list[str]:
         """The transitions that never fire."""
-        self._need_all("dead transitions")
+        self._whole("dead transitions")
         seen = {self.bindings[label][0] for label in set(self.labels)}
         return [each.name for each in self.net.transitions if each.number not in seen]
 
     def live_transitions(self) -> list[str]:
         """The transitions that can always fire again: they fire in every last component."""
-        self._need_all("liveness")
-        last = self.graph.last_components()
+        last = self._whole("liveness").last_components()
         seen: dict[int, set[int]] = {component: set() for component in last}
         components = self.graph.components
         for state in range(len(self.states)):
@@ -156,11 +152,12 @@ class StateSpace:
         always = set.intersection(*seen.values()) if seen else set()
         return [each.name for each in self.net.transitions if each.number in always]
 
-    def _need_all(self, what: str) -> None:
+    def _whole(self, what: str) -> Graph:
+        """Returns the graph for figures that need all of it."""
         if self.stopped:
-            raise NetTooLarge(
-                self.net.net.where, f"{what} need the whole graph, but {self.stopped}"
-            )
+            where = self.net.net.where
+            raise NetTooLarge(where, f"{what} need the whole graph, but {self.stopped}")
+        return self.graph
 
 
 def state_space(

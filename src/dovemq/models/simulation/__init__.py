@@ -10,16 +10,9 @@
 Times have the unit of the parameters. Invalid input is a `ModelError` that names it. Needs numba.
 """
 
-from dovemq.models.simulation.histogram import TimeHistogram
-from dovemq.models.simulation.network.result import NetworkResult, simulate_network
-from dovemq.models.simulation.runs import SimulationRun
-from dovemq.models.simulation.vma.result import TandemResult, simulate_tandem
-
-__all__ = [
-    "NetworkResult",
-    "SimulationRun",
-    "TandemResult",
-    "TimeHistogram",
-    "simulate_network",
-    "simulate_tandem",
-]
+from dovemq.models.simulation.histogram import TimeHistogram as TimeHistogram
+from dovemq.models.simulation.network.result import NetworkResult as NetworkResult
+from dovemq.models.simulation.network.result import simulate_network as simulate_network
+from dovemq.models.simulation.runs import SimulationRun as SimulationRun
+from dovemq.models.simulation.vma.result import TandemResult as TandemResult
+from dovemq.models.simulation.vma.result import simulate_tandem as simulate_tandem

@@ -12,10 +12,9 @@ A replication is a pure function of the sweep and its two numbers, so that it do
 and when it runs. `dovemq.pipeline` runs all of them. Needs numba.
 """
 
-from dovemq.models.sweeping.findings import SweepFindings
-from dovemq.models.sweeping.spec import read_sweep
-from dovemq.models.sweeping.stopping import Stopping
-from dovemq.models.sweeping.sweep import Sweep
-from dovemq.models.sweeping.trials import Question, Trial
-
-__all__ = ["Question", "Stopping", "Sweep", "SweepFindings", "Trial", "read_sweep"]
+from dovemq.models.sweeping.findings import SweepFindings as SweepFindings
+from dovemq.models.sweeping.spec import read_sweep as read_sweep
+from dovemq.models.sweeping.stopping import Stopping as Stopping
+from dovemq.models.sweeping.sweep import Sweep as Sweep
+from dovemq.models.sweeping.trials import Question as Question
+from dovemq.models.sweeping.trials import Trial as Trial

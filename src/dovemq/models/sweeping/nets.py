@@ -7,25 +7,16 @@ Measures are monitors by the names that `dovemq cpn simulate` gives them: `count
 import math
 from collections.abc import Mapping
 
+from dovemq.models import petri
 from dovemq.models.errors import ModelSpecInvalid
-from dovemq.models.petri import (
-    Collector,
-    Count,
-    Laboratory,
-    MarkingSize,
-    Monitor,
-    TimeAverage,
-    checked,
-    read_net,
-)
 from dovemq.models.sweeping.trials import Question, Trial, Value
 
 
 def prepare_cpn(values: Mapping[str, Value], question: Question) -> Trial:
     if not isinstance(question.source, str):
         raise ModelSpecInvalid("file", "missing: a net is needed, as for dovemq cpn")
-    net = checked(read_net(question.source, "net").with_constants(**values))
-    laboratory = Laboratory(net, [_monitor(name) for name in question.measures])
+    net = petri.checked(petri.read_net(question.source, "net").with_constants(**values))
+    laboratory = petri.Laboratory(net, [_monitor(name) for name in question.measures])
     until = question.warm_up + question.horizon
 
     def replicate(seed: int, replication: int) -> tuple[float, ...]:
@@ -36,11 +27,13 @@ def prepare_cpn(values: Mapping[str, Value], question: Question) -> Trial:
     return Trial(replicate, None)
 
 
-def _monitor(name: str) -> Monitor:
+def _monitor(name: str) -> petri.Monitor:
     word, _, rest = name.partition(" ")
     if word == "count":
-        return Count(name, rest)
+        return petri.Count(name, rest)
     if word == "size":
-        return MarkingSize(name, rest)
+        return petri.MarkingSize(name, rest)
     transition, sign, value = name.partition(": ")
-    return Collector(name, transition, value) if sign else TimeAverage(name, name)
+    if sign:
+        return petri.Collector(name, transition, value)
+    return petri.TimeAverage(name, name)

@@ -19,6 +19,7 @@ Unknown keys and values of a wrong type are refused with their place.
 """
 
 import itertools
+import math
 import tomllib
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final
@@ -120,9 +121,7 @@ def _stopping(table: _Replications, measures: tuple[str, ...]) -> Stopping:
 def _grid(axes: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[tuple[Value, ...], ...]]:
     """Returns the axes and every combination of their values; the last axis varies fastest."""
     values = [_axis(f"grid.{name}", each) for name, each in axes.items()]
-    count = 1
-    for each in values:
-        count *= len(each)
+    count = math.prod(map(len, values))
     if count > CONFIGURATIONS_MAX:
         raise ModelSpecInvalid(
             "grid", f"{count} configurations are more than {CONFIGURATIONS_MAX:,}"

@@ -95,11 +95,7 @@ def _at_levels(facts: "DataFrame") -> "DataFrame":
 
 
 def _counters(facts: "DataFrame") -> "DataFrame":
-    def total(measure: str) -> "Column":
-        counted = F.sum(F.when(F.col("measure") == measure, F.col("count")))
-        return F.coalesce(counted, F.lit(0)).alias(measure)
-
-    return facts.groupBy(*_KEYS).agg(*map(total, COUNTERS))
+    return facts.groupBy(*_KEYS).agg(*(_total(name).alias(name) for name in COUNTERS))
 
 
 def _times(facts: "DataFrame") -> "DataFrame":
@@ -129,6 +125,11 @@ def _times(facts: "DataFrame") -> "DataFrame":
     return placed.groupBy(*_KEYS).agg(*statistics())
 
 
+def _total(*measures: str) -> "Column":
+    counted = F.sum(F.when(F.col("measure").isin(*measures), F.col("count")))
+    return F.coalesce(counted, F.lit(0))
+
+
 def _flow(facts: "DataFrame") -> "DataFrame":
     """Returns arrivals and departures of each window of each queue.
 
@@ -136,21 +137,17 @@ def _flow(facts: "DataFrame") -> "DataFrame":
     keep the number in the queue from falling below zero.
     """
 
-    def total(*measures: str) -> "Column":
-        counted = F.sum(F.when(F.col("measure").isin(*measures), F.col("count")))
-        return F.coalesce(counted, F.lit(0)).cast(_EXACT)
-
     moved = (
         facts.where("window IS NOT NULL AND value IS NULL")
         .groupBy("queue", "window")
         .agg(
-            total("sent").alias("arrived"),
-            total("settled", "expired", "redriven").alias("gone"),
-            total(ARRIVED).alias("arrived_us"),
-            total(GONE).alias("gone_us"),
+            _total("sent").cast(_EXACT).alias("arrived"),
+            _total("settled", "expired", "redriven").cast(_EXACT).alias("gone"),
+            _total(ARRIVED).cast(_EXACT).alias("arrived_us"),
+            _total(GONE).cast(_EXACT).alias("gone_us"),
             F.min("first_us").alias("first_us"),
             F.max("last_us").alias("last_us"),
-            total("unsent").alias("unsent"),
+            _total("unsent").cast(_EXACT).alias("unsent"),
         )
     )
     own = Window.partitionBy("queue")

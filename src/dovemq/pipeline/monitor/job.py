@@ -6,7 +6,7 @@ A batch turns its valid rows and the states of all queues into new states.
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -103,27 +103,20 @@ class Batch:
     figures: Sequence[Mapping[str, Any]]
 
 
+@dataclass(slots=True)
 class Monitor:
     """The query and its handler. `on_batch` is called after the figures of a batch are kept.
 
     After a crash it may be called again for the same batch.
     """
 
-    def __init__(
-        self,
-        traces: str,
-        place: MonitorDirectory,
-        bounds: Bounds,
-        files_max: int,
-        on_batch: Callable[[Batch], None],
-    ) -> None:
-        self._traces = traces
-        self._place = place
-        self._bounds = bounds
-        self._files_max = files_max
-        self._on_batch = on_batch
-        self._one_batch = threading.Lock()
-        self._stopping = False
+    _traces: str
+    _place: MonitorDirectory
+    _bounds: Bounds
+    _files_max: int
+    _on_batch: Callable[[Batch], None]
+    _one_batch: threading.Lock = field(default_factory=threading.Lock)
+    _stopping: bool = False
 
     def start(self, session: "SparkSession", every_seconds: float | None) -> "StreamingQuery":
         """Starts the query: every `every_seconds`, or once over all files if that is None."""

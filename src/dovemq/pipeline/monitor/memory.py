@@ -6,7 +6,7 @@ as they are in order.
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -64,24 +64,24 @@ def fates(messages: RememberedMessages) -> Counter[str]:
     )
 
 
+@dataclass(slots=True)
 class _Lives:
     """The remembered messages and the rows, sorted by message; each start begins a message."""
 
-    def __init__(
-        self,
-        messages: RememberedMessages,
-        rows: MonitoredRows,
-        order: Integers,
-        starts: Integers,
-        known: int,
-    ) -> None:
-        self._messages = messages
-        self._rows = rows
-        self._known = known
-        self._order = order
-        self._starts = starts
-        self._remembered = order[starts] < known
-        kinds = np.concatenate((np.full(known, UNKNOWN), rows.kind))[order]
+    _messages: RememberedMessages
+    _rows: MonitoredRows
+    _order: Integers
+    _starts: Integers
+    _known: int
+    """The number of remembered messages, which come before the rows."""
+    _remembered: Flags = field(init=False)
+    _sent_here: Flags = field(init=False)
+    _leased_here: Flags = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._remembered = self._order[self._starts] < self._known
+        known = np.full(self._known, UNKNOWN)
+        kinds = np.concatenate((known, self._rows.kind))[self._order]
         self._sent_here = kinds == SENT
         self._leased_here = kinds == LEASED
 

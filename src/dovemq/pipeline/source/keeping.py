@@ -8,6 +8,7 @@ to Spark again, and is settled with that epoch.
 import asyncio
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from dovemq.client.batching import batches
@@ -27,27 +28,23 @@ LOOK_SECONDS: Final = 0.25
 _VISIBLE: Final = "ApproximateNumberOfMessages"
 
 
+@dataclass(slots=True)
 class Keeper:
-    def __init__(
-        self,
-        client: SqsClient,
-        queue_url: str,
-        staging: Staging,
-        options: ReceiveOptions,
-        clock: Clock,
-        pause: Pause = asyncio.sleep,
-    ) -> None:
-        self._client = client
-        self._queue_url = queue_url
-        self.staging = staging
-        self._options = options
-        self._clock = clock
-        self._pause = pause
+    _client: SqsClient
+    _queue_url: str
+    staging: Staging
+    _options: ReceiveOptions
+    _clock: Clock
+    _pause: Pause = asyncio.sleep
+    _requests: asyncio.Semaphore = field(init=False)
+    _allowed: int | None = None
+    _promised: int | None = None
+    _visible: int = 0
+    _last_age: int | None = None
+    _totals: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
         self._requests = asyncio.Semaphore(REQUESTS_MAX)
-        self._allowed: int | None = None
-        self._promised: int | None = None
-        self._visible = 0
-        self._last_age: int | None = None
         self._totals = dict.fromkeys(("received", "staged", "settled"), 0)
 
     @property

@@ -15,16 +15,9 @@ from dataclasses import dataclass
 
 from dovemq.models.estimates import CONFIDENCE, Estimate
 from dovemq.models.petri.runs import Laboratory, NetReport
-from dovemq.models.petri.vma.monitors import vma_monitors
-from dovemq.models.petri.vma.pages import vma_net
+from dovemq.models.petri.vma.monitors import vma_monitors as vma_monitors
+from dovemq.models.petri.vma.pages import vma_net as vma_net
 from dovemq.models.vma.parameters import VmaParameters
-
-__all__ = [
-    "VmaFigures",
-    "simulate_vma",
-    "vma_monitors",
-    "vma_net",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ TEST_STAMP := .venv/.installed-test
 JS_STAMP := $(JS)/node_modules/.installed
 
 PYTEST := $(BIN)/python -m pytest
-PROCESS_TESTS := tests/acceptance tests/faults tests/pipeline
+PROCESS_TESTS := tests/acceptance tests/clusters tests/faults tests/pipeline
 
 # Variables, so that what builds the package is pinned too; relative, since pip splits them at
 # white space.
@@ -24,37 +24,26 @@ PINNED := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt
 INSTALL := $(PINNED) $(BIN)/pip install --quiet --disable-pip-version-check \
 	--use-pep517 --editable
 
-.PHONY: setup java maven serve test test-full check suite coverage bench peers docs clean
+.PHONY: setup programs jars serve test test-full check suite coverage bench peers docs clean
 
 # Without EXTRAS: everything that the tests need. With EXTRAS=models (or trace, spark): the command
 # with these optional packages, and nothing for the tests.
 ifeq ($(EXTRAS),)
-setup: $(TEST_STAMP) $(JS_STAMP) java
+setup: programs $(TEST_STAMP) $(JS_STAMP) jars
 else
 setup: | $(BIN)/python
 	$(INSTALL) '.[$(EXTRAS)]'
 	@touch $(BASE_STAMP)
 endif
 
-# Spark runs on it. Only root can install it; others are told, and their tests with Spark skip.
-java:
-	@if [ -z "$$JAVA_HOME" ] && ! command -v java >/dev/null; then \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			apt-get update -qq && apt-get install -y -qq openjdk-17-jre-headless; \
-		else \
-			echo "java not found: tests with Spark will be skipped (and fail in CI)"; \
-		fi; \
-	fi
+# Java, Maven, Redis, PostgreSQL and HAProxy. Only root can install them; others are told, and tests
+# that need them skip. No service is started.
+programs:
+	@$(PYTHON) tools/programs.py
 
-# Fetches the jars for tests on HDFS and S3. Only root can install it.
-maven:
-	@if ! command -v mvn >/dev/null; then \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			apt-get update -qq && apt-get install -y -qq maven; \
-		else \
-			echo "mvn not found: tests on HDFS and S3 will be skipped (and fail in CI)"; \
-		fi; \
-	fi
+# Fetched here, so that no test waits for them.
+jars: programs $(TEST_STAMP)
+	@$(BIN)/python -m tools.jars
 
 serve: $(BASE_STAMP)
 	@exec $(BIN)/dovemq serve $(ARGS)
@@ -87,7 +76,7 @@ test-full: export DOVETEST_SWEEP := 3
 test-full: export DOVETEST_STREAM := 100000
 test-full: export DOVETEST_STORAGE := 1
 test-full: PYTEST += --timeout 3600 -o faulthandler_timeout=0
-test-full: maven check suite
+test-full: check suite
 	$(BIN)/python -m bench.flat
 	$(BIN)/python -m bench.flat --fifo
 	$(BIN)/python -m bench.polls

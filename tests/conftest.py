@@ -1,4 +1,4 @@
-"""Settings of the whole suite: signals, shared fixtures, and the summary at the end.
+"""Settings of the whole suite: signals, shared fixtures, real stores, and the summary at the end.
 
 The latter stands here and not beside the contract since the front process of a parallel run reads
 no other conftest.
@@ -7,21 +7,56 @@ no other conftest.
 import re
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
+from dovemq.testing.local_cassandra import LocalCassandra
+from dovemq.testing.local_postgres import LocalPostgres
+from dovemq.testing.local_redis import LocalRedisCluster
+from tests.real_stores import (
+    JARS,
+    begin_run,
+    end_run,
+    is_worker,
+    new_directory,
+    running,
+    shared_cassandra,
+)
 from tests.unit.embedded import Place
 
 CONTRACT = re.compile(r"tests/contract/.*\[(\w+)\]$")
 
 
-def pytest_configure() -> None:
+SLOW_FIXTURES = {"cassandra", "own_cassandra"}
+"""Names of fixtures, and of parameters for which a fixture asks for one of them."""
+SLOW_SECONDS_MAX = 600
+"""Time for a test that may have to start Cassandra on a busy machine."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """A shell lets what it starts in the background ignore them, and so would all its children."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    if not is_worker(config):
+        begin_run()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not is_worker(config):
+        end_run()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        parameters = map(str, callspec.params.values()) if callspec else ()
+        slow = SLOW_FIXTURES & {*getattr(item, "fixturenames", ()), *parameters}
+        if slow and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SLOW_SECONDS_MAX))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -43,3 +78,40 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
     made = Place(tmp_path)
     yield made
     made.leave()
+
+
+@pytest.fixture(scope="session")
+def cassandra() -> LocalCassandra:
+    """Three nodes that all workers share. Use a keyspace of your own (`url_of`), and harm no node.
+
+    A test that asks for it by `getfixturevalue` needs a longer timeout than others.
+    """
+    return shared_cassandra()
+
+
+@pytest.fixture(scope="module")
+def own_cassandra() -> Iterator[LocalCassandra]:
+    """Three nodes for a module of tests that kill or pause them."""
+    with running(LocalCassandra(new_directory("cassandra"), jars=JARS)) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def redis_cluster() -> Iterator[LocalRedisCluster]:
+    """Three masters and three replicas for each worker; harm no node."""
+    with running(LocalRedisCluster(new_directory("redis"))) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def own_redis() -> Iterator[LocalRedisCluster]:
+    """Three masters and three replicas for a module of tests that kill or pause them."""
+    with running(LocalRedisCluster(new_directory("redis"))) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[LocalPostgres]:
+    """A server for each worker; do not harm it."""
+    with running(LocalPostgres(new_directory("postgres"))) as server:
+        yield server

@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from dovemq.cli import dev_stores
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command, add_group
 from dovemq.cli.interruption import ended_by_signals
 from dovemq.cli.output import pair_lines, print_result
@@ -16,6 +17,7 @@ def add(commands: Commands) -> None:
     example = "dovemq dev spark up"
     kinds = add_group(commands, "dev", summary, example, "KIND")
     _add_spark_up(add_group(kinds, "spark", "a Spark cluster on this machine", example))
+    dev_stores.add(kinds)
 
 
 def _add_spark_up(actions: Commands) -> None:

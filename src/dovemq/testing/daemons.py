@@ -55,11 +55,21 @@ class LocalService(abc.ABC):
 
 
 class Daemon:
-    """A process and its children, in a process group, started in the directory of its log."""
+    """A process and its children, in a process group, started in the directory of its log.
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+    With `append` the log of earlier processes is kept.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        log: Path,
+        *,
+        append: bool = False,
+    ) -> None:
         self._log = log
-        with log.open("wb") as file:
+        with log.open("ab" if append else "wb") as file:
             self.process = subprocess.Popen(
                 command,
                 env=environment,
@@ -73,11 +83,18 @@ class Daemon:
     def await_line(self, pattern: re.Pattern[str]) -> re.Match[str]:
         until = time.monotonic() + START_SECONDS_MAX
         while (found := pattern.search(self.log_text())) is None:
-            if self.process.poll() is not None or time.monotonic() > until:
-                tail = self.log_text()[-LOG_CHARACTERS_SHOWN:]
-                raise DaemonFailed(f"{self._log.stem} did not start:\n{tail}")
+            if not self.running or time.monotonic() > until:
+                raise self.failure()
             time.sleep(LOOK_SECONDS)
         return found
+
+    @property
+    def running(self) -> bool:
+        return self.process.poll() is None
+
+    def failure(self) -> DaemonFailed:
+        tail = self.log_text()[-LOG_CHARACTERS_SHOWN:]
+        return DaemonFailed(f"{self._log.stem} did not start:\n{tail}")
 
     def log_text(self) -> str:
         return self._log.read_text(errors="replace")

@@ -6,7 +6,7 @@ from typing import Any
 from unittest.mock import patch
 
 from dovemq.cli import main
-from dovemq.stores.sqlite.group import PendingSend
+from dovemq.stores.owned.group import Sending
 from dovemq.stores.sqlite.writer import Writer
 
 _send = Writer.send
@@ -19,9 +19,9 @@ def _answered(value: Any) -> asyncio.Future[Any]:
     return future
 
 
-def hasty_send(writer: Writer, sending: PendingSend) -> asyncio.Future[Any]:
+def hasty_send(writer: Writer, sending: Sending) -> asyncio.Future[Any]:
     _send(writer, sending)
-    return _answered(sending.answers)
+    return _answered([item.answer for item in sending.items])
 
 
 def hasty_commit(writer: Writer) -> asyncio.Future[None]:

@@ -10,8 +10,8 @@ import apsw
 
 from dovemq.core.commands import Ask, Draft, Lease, Receipt
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
+from dovemq.stores.owned.partition import OwnedPartition
 from dovemq.stores.sqlite import SqliteStore, open_store
-from dovemq.stores.sqlite.partition import SqlitePartition
 from dovemq.testing.clock import ManualClock
 
 ACCOUNT: Final = "000000000000"
@@ -142,7 +142,7 @@ class Line:
         self.queue = queue
 
     @property
-    def partition(self) -> SqlitePartition:
+    def partition(self) -> OwnedPartition:
         return self.store.partition(self.queue, 0)
 
     @property

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from dovemq.stores.sqlite.gathering import CROWD_MIN, Gathering
+from dovemq.stores.owned.gathering import CROWD_MIN, Gathering
 
 TURNS = 5
 TEST_SECONDS_MAX = 60

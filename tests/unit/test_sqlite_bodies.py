@@ -9,11 +9,12 @@ import pytest
 from dovemq.core.commands import Ask
 from dovemq.core.errors import Draining
 from dovemq.core.message import Message
-from dovemq.stores.sqlite.bodies import AHEAD_COUNT, MESSAGE_OVERHEAD_BYTES, Bodies, BodyCache
+from dovemq.stores.owned.bodies import AHEAD_COUNT, MESSAGE_OVERHEAD_BYTES, Bodies, BodyCache
+from dovemq.stores.owned.statistics import Statistics
 from dovemq.stores.sqlite.connection import open_reader
+from dovemq.stores.sqlite.messages import SqliteMessages
 from dovemq.stores.sqlite.reader import BodyReader, Reader
 from dovemq.stores.sqlite.statements import load_statements
-from dovemq.stores.sqlite.statistics import Statistics
 from tests.unit.embedded import LEASE_MS, TEST_SECONDS_MAX, Line, Place
 
 
@@ -21,11 +22,15 @@ def message(sequence: int) -> Message:
     return Message(f"m-{sequence}", sequence, "body", 0, "me")
 
 
-def reading(database: Path) -> tuple[asyncio.AbstractEventLoop, Reader, BodyReader]:
-    """A reader thread of its own, which ends with `stop`."""
-    loop = asyncio.get_running_loop()
-    body_reader = BodyReader(load_statements())
-    return loop, Reader(loop, open_reader(database)), body_reader
+async def nothing_to_flush() -> None: ...
+
+
+def reading(database: Path) -> tuple[Reader, Bodies]:
+    """Bodies without a cache, over a reader thread of its own, which ends with `stop`."""
+    reader = Reader(asyncio.get_running_loop(), open_reader(database))
+    sql = load_statements()
+    messages = SqliteMessages(reader, BodyReader(sql), sql, nothing_to_flush)
+    return reader, Bodies(messages, BodyCache(0, Statistics()), Statistics())
 
 
 def test_cache_is_bounded_in_bytes_and_keeps_what_came_last() -> None:
@@ -121,8 +126,7 @@ async def test_message_purged_while_it_is_read_is_not_delivered(place: Place) ->
 
 async def test_receive_that_wants_what_several_others_read_is_answered(place: Place) -> None:
     await on_disk(place, 40)
-    loop, reader, body_reader = reading(place.database)
-    bodies = Bodies(loop, reader, body_reader, BodyCache(0, Statistics()), Statistics())
+    reader, bodies = reading(place.database)
     reads = [asyncio.create_task(bodies.load([n], lambda _: [])) for n in range(1, 21)]
     await asyncio.sleep(0)
     found = await bodies.load(range(1, 21), lambda _: [])
@@ -148,8 +152,7 @@ async def test_many_receives_over_a_small_cache_are_all_answered(place: Place) -
 async def test_read_that_has_to_be_repeated_does_not_outlast_the_store(place: Place) -> None:
     line = await place.line(await place.open())
     sequences = await line.send(*("x" * 1_000 for _ in range(3)))
-    loop, reader, body_reader = reading(place.database)
-    bodies = Bodies(loop, reader, body_reader, BodyCache(0, Statistics()), Statistics())
+    reader, bodies = reading(place.database)
     held = threading.Event()
     reader.look_up(lambda _: held.wait(TEST_SECONDS_MAX))
     loads = [asyncio.create_task(bodies.load([each], lambda _: sequences)) for each in sequences]

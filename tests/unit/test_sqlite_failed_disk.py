@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from dovemq.core.errors import StoreFailed
-from dovemq.stores.sqlite.statistics import StoreState
+from dovemq.stores.owned.statistics import StoreState
 from tests.unit.embedded import LEASE_MS, TEST_SECONDS_MAX, Line, Place
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from dovemq.core.commands import Transfer
 from dovemq.core.errors import StoreFull
+from dovemq.stores.owned.statistics import StoreState
 from dovemq.stores.sqlite.connection import out_of_space
-from dovemq.stores.sqlite.statistics import StoreState
 from tests.unit.embedded import LEASE_MS, FaultyDisk, Line, Place, read_rows
 
 BIG = "x" * 200_000

@@ -7,14 +7,15 @@ import pytest
 
 from dovemq.core.commands import Ask, Counts, Duplicate, Sent, Settlement
 from dovemq.core.errors import Draining
-from dovemq.stores.sqlite import SqliteStore, writer
+from dovemq.stores.owned import committing
+from dovemq.stores.sqlite import SqliteStore
 from tests.unit.embedded import LEASE_MS, TEST_SECONDS_MAX, Line, Place, read_rows
 
 
 @pytest.fixture
 def late_leases(monkeypatch: pytest.MonkeyPatch) -> None:
     """Postpones the writing of leases beyond the end of any test, on slow machines too."""
-    monkeypatch.setattr(writer, "LEASE_WRITE_MS_MAX", 60 * TEST_SECONDS_MAX * 1_000)
+    monkeypatch.setattr(committing, "LEASE_WRITE_MS_MAX", 60 * TEST_SECONDS_MAX * 1_000)
 
 
 async def turns(count: int = 5) -> None:

@@ -12,7 +12,8 @@ from dovemq.core.commands import Duplicate, Move, MoveStatus, Settlement, Transf
 from dovemq.core.errors import QueueMissing, StoreFailed
 from dovemq.core.index import index_for
 from dovemq.core.queue import QueueKey, QueueSettings
-from dovemq.stores.sqlite import committer, partition, store
+from dovemq.stores.owned import partition
+from dovemq.stores.sqlite import committer, store
 from dovemq.stores.sqlite.group import SEQUENCES_RESERVED
 from tests.unit.embedded import ACCOUNT, LEASE_MS, TEST_SECONDS_MAX, Line, Place, read_rows
 

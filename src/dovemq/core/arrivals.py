@@ -6,7 +6,7 @@ than messages before them in the line: these also stand in a heap by that time.
 
 import heapq
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import deque
 from itertools import islice
 from operator import attrgetter
@@ -90,6 +90,17 @@ class Arrivals:
             return None
         entry = line[bisect_left(line, sequence, key=_sequence_of)]
         return entry if entry.sequence == sequence and entry.receive_count >= 0 else None
+
+    def after(self, sequence: int, count_max: int) -> list[Entry]:
+        """The next entries after that sequence, in order."""
+        line = self._line
+        start = bisect_right(line, sequence, key=_sequence_of)
+        living = (entry for entry in islice(line, start, None) if entry.receive_count >= 0)
+        return list(islice(living, count_max))
+
+    def entries(self) -> list[Entry]:
+        """All entries in order of sequence, and dead ones that still stand in the line."""
+        return list(self._line)
 
     def oldest_visible_ms(self, now_ms: int) -> int | None:
         """The time at which the oldest visible message was sent.

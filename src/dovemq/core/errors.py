@@ -48,6 +48,8 @@
     │   ├── StoreFull               no space for sends; settles go on
     │   ├── StoreFailed             a commit failed; nothing is accepted until restart
     │   ├── StoreUnusable           the data directory cannot be opened as it is
+    │   ├── StoreUnreachable        the shared database does not answer; outcome unknown
+    │   ├── OwnerChanged            another front end serves the partition now; outcome unknown
     │   ├── Busy                    too much of this kind is under way
     │   ├── AuditUnwritable         changes are refused while they cannot be recorded
     │   └── Draining                the service is shutting down
@@ -363,6 +365,22 @@ class StoreFailed(UnavailableError):
 class StoreUnusable(UnavailableError):
     def __init__(self, place: str, found: str, remedy: str) -> None:
         super().__init__(f"{place}: {found}; {remedy}")
+
+
+class StoreUnreachable(UnavailableError):
+    def __init__(self, database: str, cause: str) -> None:
+        super().__init__(
+            f"The database {database} cannot be reached ({cause}). Whether the request was done is "
+            "unknown; repeat it."
+        )
+
+
+class OwnerChanged(UnavailableError):
+    def __init__(self, queue_number: int, partition: int) -> None:
+        super().__init__(
+            f"Another front end serves partition {partition} of queue {queue_number} now. Whether "
+            "the request was done is unknown; repeat it."
+        )
 
 
 class Busy(UnavailableError):

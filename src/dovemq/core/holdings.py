@@ -69,6 +69,16 @@ class Holdings:
     def find(self, sequence: int) -> Entry | None:
         return self._leased_once.get(sequence) or self._arrivals.find(sequence)
 
+    def after(self, sequence: int, count_max: int) -> list[Entry]:
+        return self._arrivals.after(sequence, count_max)
+
+    def entries(self) -> list[Entry]:
+        return self._arrivals.entries()
+
+    @property
+    def count(self) -> int:
+        return self._arrivals.count
+
     def hide(self, entry: Entry, until_ms: int, now_ms: int) -> None:
         """Begin a lease. One that ends at once hides nothing: the caller puts the entry back."""
         sequence = entry.sequence

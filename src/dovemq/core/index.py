@@ -178,6 +178,23 @@ class Index:
         """The entry, if it was leased at least once."""
         return self._holdings.get(sequence)
 
+    def find(self, sequence: int) -> Entry | None:
+        """The entry, leased before or not. Slower than `get` for one that never was."""
+        return self._holdings.find(sequence)
+
+    def after(self, sequence: int, count_max: int) -> list[Entry]:
+        """The next entries after that sequence, in order of sequence."""
+        return self._holdings.after(sequence, count_max)
+
+    def entries(self) -> list[Entry]:
+        """All entries in order of sequence. Some may be dead; `find` then knows the successor."""
+        return self._holdings.entries()
+
+    @property
+    def count(self) -> int:
+        """The number of messages, hidden or visible."""
+        return self._holdings.count
+
     def counts(self, now_ms: int) -> Counts:
         self._reach(now_ms)
         return self._holdings.counts(now_ms)

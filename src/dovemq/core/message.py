@@ -13,7 +13,7 @@ class Attribute(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True, gc=False):
-    """A stored message, which never changes. `sequence` rises with every message of the store."""
+    """A stored message, which never changes. `sequence` rises within its partition."""
 
     message_id: str
     sequence: int

@@ -67,6 +67,9 @@ class CatalogueReads:
         held = self._queues.get(queue.key)
         return held is not None and held.number == queue.number
 
+    def all_queues(self) -> list[Queue]:
+        return list(self._queues.values())
+
     def _moves_of(self, source: str | None) -> list[Move]:
         """Newest first."""
         found = [move for move in self._moves.values() if source in (None, move.source)]

@@ -20,17 +20,16 @@ The order of a commit keeps three promises:
    written on top of what the disk may not hold.
 """
 
-import enum
 from typing import Final
 
 import apsw
-from msgspec import Struct
 
 from dovemq.core import limits
 from dovemq.core.commands import Duplicate, Sent
+from dovemq.stores.owned.group import CommitOutcome, CommitResult, Sending, SendItem
 from dovemq.stores.sqlite.connection import out_of_space
 from dovemq.stores.sqlite.directory import Reserve
-from dovemq.stores.sqlite.group import SEQUENCES_RESERVED, CommitGroup, PendingSend
+from dovemq.stores.sqlite.group import SEQUENCES_RESERVED, SqliteGroup
 from dovemq.stores.sqlite.guards import entry_crc32, entry_row
 from dovemq.stores.sqlite.seals import SealFile
 from dovemq.stores.sqlite.statements import Statements
@@ -40,20 +39,6 @@ CHECKPOINT_PAGES: Final = 2_000
 SWEEP_ROWS_MAX: Final = 100
 DEDUPLICATIONS_EXPIRED_MIN: Final = 20
 SEQUENCE_KEY: Final = "sequence_reserved"
-
-
-class CommitOutcome(enum.Enum):
-    COMMITTED = "committed"
-    SENDS_REFUSED = "sends refused"
-    """The disk is full: everything but the sends was committed."""
-    FULL = "full"
-    """The disk is full and nothing was committed."""
-    FAILED = "failed"
-
-
-class CommitResult(Struct, frozen=True):
-    outcome: CommitOutcome
-    cause: str = ""
 
 
 class Committer:
@@ -80,7 +65,7 @@ class Committer:
         self._log_copied = False
         connection.set_wal_hook(self._note_wal_pages)
 
-    def commit(self, group: CommitGroup) -> CommitResult:
+    def commit(self, group: SqliteGroup) -> CommitResult:
         if group.remake_reserve:
             self._short_of_space = not self._reserve.make()
         try:
@@ -113,7 +98,7 @@ class Committer:
     def close(self) -> None:
         self._connection.close(True)
 
-    def _commit_rest(self, group: CommitGroup) -> CommitResult:
+    def _commit_rest(self, group: SqliteGroup) -> CommitResult:
         """Commit everything but the sends on a full disk.
 
         The reserve gives space to the checkpoint, and after that the log starts from its beginning
@@ -145,7 +130,7 @@ class Committer:
             return _failure(error)
         return CommitResult(CommitOutcome.COMMITTED)
 
-    def _apply(self, group: CommitGroup, *, sends: bool) -> None:
+    def _apply(self, group: SqliteGroup, *, sends: bool) -> None:
         if not group.writes:
             return
         connection = self._connection
@@ -154,6 +139,7 @@ class Committer:
         try:
             # Deletes first: a message that was settled here may be adopted again in this group.
             self._delete(group)
+            self._forget(group)
             reserved = self._send(group) if sends else self._reserved
             if group.updates:
                 connection.executemany(self._sql.update_entry, group.updates)
@@ -169,7 +155,7 @@ class Committer:
         # Not before the commit: after a rollback the next group must write the mark again.
         self._reserved = reserved
 
-    def _delete(self, group: CommitGroup) -> None:
+    def _delete(self, group: SqliteGroup) -> None:
         keys = [*group.deletes, *group.expired]
         if group.sweep is not None:
             swept = list(
@@ -182,7 +168,7 @@ class Committer:
             self._connection.executemany(self._sql.delete_entry, keys)
             self._connection.executemany(self._sql.delete_body, [(key[2],) for key in keys])
 
-    def _send(self, group: CommitGroup) -> int:
+    def _send(self, group: SqliteGroup) -> int:
         """Write what is new; return the sequence up to which numbers are reserved."""
         if not group.sendings:
             return self._reserved
@@ -192,22 +178,21 @@ class Committer:
             if sending.adopted:
                 self._adopt(sending)
                 continue
-            if sending.keys is not None:
-                self._deduplicate(sending, sending.keys)
             place = sending.place
-            for at in _accepted(sending):
-                entry = sending.entries[at]
-                bodies.append(sending.bodies[at])
-                sequence = entry.sequence
-                row = (*place, sequence, entry.visible_ms, entry.sent_ms, entry.group, entry.units)
-                message_id = sending.messages[at].message_id
-                entries.append((*row, message_id, entry_crc32(place, entry)))
+            for item in sending.items:
+                if item.key is not None and not self._claim(item, item.key, sending):
+                    continue
+                entry = item.entry
+                bodies.append(item.body)
+                row = (*place, entry.sequence, entry.visible_ms, entry.sent_ms, entry.group)
+                message_id = item.message.message_id
+                entries.append((*row, entry.units, message_id, entry_crc32(place, entry)))
         if bodies:
             self._messages += len(bodies)
             self._connection.executemany(self._sql.insert_body, bodies)
             self._connection.executemany(self._sql.insert_entry, entries)
         self._expire_deduplication(group.sendings)
-        return self._reserve_sequences(group.sendings[-1].entries[-1].sequence)
+        return self._reserve_sequences(group.sendings[-1].items[-1].entry.sequence)
 
     def _reserve_sequences(self, last: int) -> int:
         if last <= self._reserved:
@@ -216,40 +201,43 @@ class Committer:
         self._connection.execute(self._sql.set_meta, (SEQUENCE_KEY, reserved))
         return reserved
 
-    def _deduplicate(self, sending: PendingSend, keys: list[bytes]) -> None:
-        queue, _ = sending.place
-        sending.accepted = []
-        expires_ms = sending.now_ms + limits.DEDUPLICATION_MS
-        for at, (key, entry) in enumerate(zip(keys, sending.entries, strict=True)):
-            message_id = sending.messages[at].message_id
-            claim = (queue, key, expires_ms, message_id, entry.sequence, sending.now_ms)
-            if self._connection.execute(self._sql.claim_deduplication, claim).get is not None:
-                sending.accepted.append(at)
-                continue
-            first = self._connection.execute(self._sql.find_deduplication, (queue, key)).get
-            sending.answers[at] = Duplicate(*first)
+    def _claim(self, item: SendItem, key: bytes, sending: Sending) -> bool:
+        """Whether the deduplication key is new; if not, the item is answered as a duplicate."""
+        queue, now_ms = sending.place[0], sending.now_ms
+        ids = (item.message.message_id, item.entry.sequence)
+        claim = (queue, key, now_ms + limits.DEDUPLICATION_MS, *ids, now_ms)
+        if self._connection.execute(self._sql.claim_deduplication, claim).get is not None:
+            return True
+        first = self._connection.execute(self._sql.find_deduplication, (queue, key)).get
+        item.accepted = False
+        item.answer = Duplicate(*first)
+        return False
 
-    def _expire_deduplication(self, sendings: list[PendingSend]) -> None:
+    def _expire_deduplication(self, sendings: list[Sending]) -> None:
         """Delete twice as many old ids as came in, so that the table shrinks to the recent ones."""
-        claimed = sum(len(sending.keys) for sending in sendings if sending.keys is not None)
+        claimed = sum(len(each.items) for each in sendings if each.items[0].key is not None)
         if claimed:
             count = max(DEDUPLICATIONS_EXPIRED_MIN, 2 * claimed)
             bound = (sendings[-1].now_ms, count)
             self._connection.execute(self._sql.expire_deduplication, bound)
 
-    def _adopt(self, sending: PendingSend) -> None:
-        sending.accepted = []
-        for at, entry in enumerate(sending.entries):
-            message_id = sending.messages[at].message_id
-            row = entry_row(sending.place, entry, message_id, message_id)
+    def _forget(self, group: SqliteGroup) -> None:
+        for place, sent_before_ms in group.forgets:
+            bound = (place[0], sent_before_ms + limits.DEDUPLICATION_MS)
+            self._connection.execute(self._sql.forget_deduplication, bound)
+
+    def _adopt(self, sending: Sending) -> None:
+        for item in sending.items:
+            message_id = item.message.message_id
+            row = entry_row(sending.place, item.entry, message_id, message_id)
             if self._connection.execute(self._sql.adopt_entry, row).get is not None:
-                self._connection.execute(self._sql.insert_body, sending.bodies[at])
-                sending.accepted.append(at)
+                self._connection.execute(self._sql.insert_body, item.body)
                 self._messages += 1
                 continue
             key = (*sending.place, message_id)
             sequence = self._connection.execute(self._sql.find_adopted, key).get
-            sending.answers[at] = Sent(message_id, sequence)
+            item.accepted = False
+            item.answer = Sent(message_id, sequence)
 
     def _free_pages_bytes(self) -> int:
         return int(self._connection.pragma("freelist_count")) * self._page_bytes
@@ -265,7 +253,3 @@ def _failure(error: apsw.Error) -> CommitResult:
     if out_of_space(error):
         return CommitResult(CommitOutcome.FULL)
     return CommitResult(CommitOutcome.FAILED, str(error))
-
-
-def _accepted(sending: PendingSend) -> range | list[int]:
-    return range(len(sending.entries)) if sending.accepted is None else sending.accepted

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from dovemq.core.errors import StoreFull, StoreUnusable
-from dovemq.stores.sqlite.statistics import Statistics, StoreState
+from dovemq.stores.owned.statistics import Statistics, StoreState
 from dovemq.system.private_files import make_private, make_private_directory, open_private
 
 DATABASE_NAME: Final = "dovemq.db"

@@ -16,8 +16,9 @@ import apsw
 
 from dovemq.core.errors import Draining
 from dovemq.core.message import Message
-from dovemq.stores.sqlite.futures import post, reject, resolve
-from dovemq.stores.sqlite.rows import BodyRow, DamagedRecord, RecordCodec
+from dovemq.stores.owned.futures import post, reject, resolve
+from dovemq.stores.owned.group import BodyRow
+from dovemq.stores.owned.records import DamagedRecord, RecordCodec
 from dovemq.stores.sqlite.statements import Statements
 
 T = TypeVar("T")

@@ -28,11 +28,11 @@ from dovemq.core.commands import Move
 from dovemq.core.entry import Entry
 from dovemq.core.index import Index, index_for
 from dovemq.core.queue import Queue
+from dovemq.stores.owned.group import PartitionKey
 from dovemq.stores.sqlite.committer import SEQUENCE_KEY
 from dovemq.stores.sqlite.connection import open_reader, open_writer, start_log
 from dovemq.stores.sqlite.damage.examination import examine
 from dovemq.stores.sqlite.damage.report import DamageReport
-from dovemq.stores.sqlite.group import PartitionKey
 from dovemq.stores.sqlite.rows import account_from_row, move_from_record, queue_from_row
 from dovemq.stores.sqlite.schema import check_version, load_steps, migrate
 from dovemq.stores.sqlite.seals import SealFile

@@ -18,12 +18,15 @@ from dovemq.core.index import Index, index_for
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock
 from dovemq.core.queue import Queue
+from dovemq.stores.owned.bodies import CACHE_BYTES_DEFAULT, Bodies, BodyCache
+from dovemq.stores.owned.context import OwnerContext
+from dovemq.stores.owned.group import PartitionKey
+from dovemq.stores.owned.partition import OwnedPartition
+from dovemq.stores.owned.statistics import Statistics
 from dovemq.stores.sqlite.backup import back_up
-from dovemq.stores.sqlite.bodies import CACHE_BYTES_DEFAULT, Bodies, BodyCache
 from dovemq.stores.sqlite.catalogue import SqliteCatalogue
 from dovemq.stores.sqlite.committer import Committer
 from dovemq.stores.sqlite.connection import check_library, open_reader, unusable
-from dovemq.stores.sqlite.context import StoreContext
 from dovemq.stores.sqlite.damage.evidence import read_reports
 from dovemq.stores.sqlite.damage.report import DamageReport
 from dovemq.stores.sqlite.directory import (
@@ -33,12 +36,10 @@ from dovemq.stores.sqlite.directory import (
     prepare_directory,
     remove_leftovers,
 )
-from dovemq.stores.sqlite.group import PartitionKey
-from dovemq.stores.sqlite.partition import SqlitePartition
+from dovemq.stores.sqlite.messages import SqliteMessages
 from dovemq.stores.sqlite.reader import BodyReader, Reader
 from dovemq.stores.sqlite.recovery import Recovered, recover
 from dovemq.stores.sqlite.statements import Statements, load_statements
-from dovemq.stores.sqlite.statistics import Statistics
 from dovemq.stores.sqlite.verification import (
     Progress,
     Verification,
@@ -82,7 +83,7 @@ class SqliteStore:
         self._clock = clock
         self._observer = observer
         self._loop = asyncio.get_running_loop()
-        self._partitions: dict[PartitionKey, SqlitePartition] = {}
+        self._partitions: dict[PartitionKey, OwnedPartition] = {}
         reserve = Reserve(directory)
         self._seals = recovered.seals
         committer = Committer(
@@ -111,7 +112,7 @@ class SqliteStore:
             self._add_partition(queues[queue_number], number, index)
         self._timer = self._loop.call_later(EXPIRY_PERIOD_SECONDS, self._expire)
 
-    def partition(self, queue: Queue, number: int) -> SqlitePartition:
+    def partition(self, queue: Queue, number: int) -> OwnedPartition:
         partition = self._partitions.get((queue.number, number))
         if partition is None:
             partition = self._new_partition(queue, number)
@@ -176,35 +177,37 @@ class SqliteStore:
 
         return await asyncio.to_thread(run)
 
-    def _new_context(self, sql: Statements, cache_bytes_max: int, sequence: int) -> StoreContext:
-        body_reader = BodyReader(sql)
+    def _new_context(self, sql: Statements, cache_bytes_max: int, sequence: int) -> OwnerContext:
+        messages = SqliteMessages(self._reader, BodyReader(sql), sql, self._writer.flush)
         cache = BodyCache(cache_bytes_max, self.statistics)
-        return StoreContext(
+        return OwnerContext(
             self._loop,
             self._writer,
-            self._reader,
-            Bodies(self._loop, self._reader, body_reader, cache, self.statistics),
-            body_reader,
-            sql,
+            messages,
+            Bodies(messages, cache, self.statistics),
             itertools.count(sequence + 1),
             self.statistics,
             self._observer,
         )
 
-    def _new_partition(self, queue: Queue, number: int) -> SqlitePartition:
+    def _new_partition(self, queue: Queue, number: int) -> OwnedPartition:
         self._writer.check_open()
         if not self.catalogue.holds(queue):
             raise QueueMissing(str(queue.key))
         return self._add_partition(queue, number, index_for(queue.settings, self._rng))
 
-    def _add_partition(self, queue: Queue, number: int, index: Index) -> SqlitePartition:
-        partition = SqlitePartition(queue, number, index, self._context)
+    def _add_partition(self, queue: Queue, number: int, index: Index) -> OwnedPartition:
+        partition = OwnedPartition(queue, number, index, self._context, self._sweep)
         self._partitions[queue.number, number] = partition
         return partition
 
     def _forget(self, queue: Queue) -> None:
         for place in [place for place in self._partitions if place[0] == queue.number]:
             self._partitions.pop(place).close()
+        self._sweep(queue)
+
+    def _sweep(self, queue: Queue) -> None:
+        """Remove the rows of a removed queue; sends that were under way may have added some."""
         self._writer.sweep(queue.number)
 
     def _committed(self, items: int, seconds: float) -> None:

@@ -8,10 +8,11 @@ import msgspec
 from msgspec import Struct
 
 from dovemq.core.entry import Entry
+from dovemq.stores.owned.group import BodyRow
+from dovemq.stores.owned.records import DamagedRecord, RecordCodec
 from dovemq.stores.sqlite.damage.report import DamagedMessage
 from dovemq.stores.sqlite.guards import entry_crc32
 from dovemq.stores.sqlite.reader import BodyReader
-from dovemq.stores.sqlite.rows import BodyRow, DamagedRecord, RecordCodec
 from dovemq.stores.sqlite.statements import Statements, load_statements
 
 PROBLEMS_MAX: Final = 100

@@ -21,7 +21,7 @@ from dovemq.stores.sqlite.damage.evidence import (
     new_evidence,
     save_report,
 )
-from dovemq.stores.sqlite.damage.frames import Log, read_log
+from dovemq.stores.sqlite.damage.frames import WriteAheadLog, read_log
 from dovemq.stores.sqlite.damage.image import Image
 from dovemq.stores.sqlite.damage.rebuilding import Rebuilding
 from dovemq.stores.sqlite.damage.report import DamageReport, DamageReportBuilder
@@ -91,7 +91,7 @@ def examine(directory: Path, version_known: int, now_ms: int) -> Examined:
     return Examined(None, report)
 
 
-def _log_notes(log: Log | None, sealed: Sealed | None) -> list[str]:
+def _log_notes(log: WriteAheadLog | None, sealed: Sealed | None) -> list[str]:
     synced = sealed.synced if sealed is not None else None
     copied = _frames_of(log, sealed.checkpointed if sealed is not None else None)
     if sealed is not None and synced is None:
@@ -120,7 +120,7 @@ def _log_notes(log: Log | None, sealed: Sealed | None) -> list[str]:
     return notes
 
 
-def _missing(log: Log | None, sealed: Sealed | None) -> int:
+def _missing(log: WriteAheadLog | None, sealed: Sealed | None) -> int:
     """Number of frames that were synced and are neither in the log nor in the database."""
     if sealed is None or sealed.synced is None:
         return 0
@@ -131,7 +131,7 @@ def _missing(log: Log | None, sealed: Sealed | None) -> int:
     return max(0, synced.frames - there)
 
 
-def _frames_of(log: Log | None, mark: Mark | None) -> int:
+def _frames_of(log: WriteAheadLog | None, mark: Mark | None) -> int:
     return mark.frames if log is not None and mark is not None and mark.salts == log.salts else 0
 
 
@@ -151,7 +151,7 @@ def _structure_notes(database: Path) -> list[str]:
     return [str(line) for (line,) in found if line != "ok"]
 
 
-def _stored(log: Log | None, sealed: Sealed | None) -> int | None:
+def _stored(log: WriteAheadLog | None, sealed: Sealed | None) -> int | None:
     """Number of messages there were; None if the log has commits after the mark."""
     synced = sealed.synced if sealed is not None else None
     if synced is None or not synced.frames:

@@ -53,7 +53,7 @@ class LogFrame(Struct, frozen=True):
     clean: bool
 
 
-class Log(Struct, frozen=True):
+class WriteAheadLog(Struct, frozen=True):
     """A log. `replayed` is how many frames SQLite would use: those up to the last commit before the
     first wrong frame."""
 
@@ -94,7 +94,7 @@ class Log(Struct, frozen=True):
         return min(synced.frames, len(self.frames))
 
 
-def read_log(path: Path, page_bytes: int, synced: Mark | None) -> Log | None:
+def read_log(path: Path, page_bytes: int, synced: Mark | None) -> WriteAheadLog | None:
     """The log; None when it is missing or empty."""
     try:
         data = path.read_bytes()
@@ -119,7 +119,7 @@ def read_log(path: Path, page_bytes: int, synced: Mark | None) -> Log | None:
         last = max(last, min(count, synced.frames))
     judge = _Judge(data, page_bytes, word, salts)
     frames = list(judge.frames(last, (sums, stored)))
-    return Log(salts, frames, judge.replayed if whole else 0, whole, data, page_bytes)
+    return WriteAheadLog(salts, frames, judge.replayed if whole else 0, whole, data, page_bytes)
 
 
 class _Judge:

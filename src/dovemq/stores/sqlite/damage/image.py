@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from dovemq.stores.sqlite.damage.frames import Log, LogFrame
+from dovemq.stores.sqlite.damage.frames import LogFrame, WriteAheadLog
 from dovemq.stores.sqlite.seals import Mark, Sealed, page_seal
 
 _FREELIST_AT = 32
@@ -25,7 +25,7 @@ class Image:
     """
 
     def __init__(
-        self, database: Path, page_bytes: int, sealed: Sealed | None, log: Log | None
+        self, database: Path, page_bytes: int, sealed: Sealed | None, log: WriteAheadLog | None
     ) -> None:
         self._page_bytes = page_bytes
         self._sealed = sealed
@@ -127,7 +127,7 @@ class Image:
         return sealed.seals[number - 1] == page_seal(data)
 
 
-def _newest(log: Log | None, kept: int, pages: int) -> dict[int, LogFrame]:
+def _newest(log: WriteAheadLog | None, kept: int, pages: int) -> dict[int, LogFrame]:
     """The last kept frame of each page; impossible page numbers are skipped."""
     if log is None:
         return {}
@@ -135,7 +135,7 @@ def _newest(log: Log | None, kept: int, pages: int) -> dict[int, LogFrame]:
     return {each.page_number: each for each in log.frames[:kept] if 0 < each.page_number <= most}
 
 
-def _copied(checkpointed: Mark | None, log: Log | None) -> int:
+def _copied(checkpointed: Mark | None, log: WriteAheadLog | None) -> int:
     if checkpointed is None or log is None or checkpointed.salts != log.salts:
         return 0
     return checkpointed.frames

@@ -22,19 +22,13 @@ from dovemq.core.entry import Entry
 from dovemq.core.message import Message
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
 from dovemq.core.sending import stored_units
+from dovemq.stores.owned.group import BodyRow, PartitionKey
+from dovemq.stores.owned.records import DamagedRecord, RecordCodec, deduplication_digest
 from dovemq.stores.sqlite.committer import SEQUENCE_KEY
 from dovemq.stores.sqlite.damage.report import DamagedMessage, DamageReportBuilder
 from dovemq.stores.sqlite.damage.salvage import Found, RowSalvage
-from dovemq.stores.sqlite.group import PartitionKey
 from dovemq.stores.sqlite.guards import entry_crc32, entry_row
-from dovemq.stores.sqlite.rows import (
-    BodyRow,
-    DamagedRecord,
-    RecordCodec,
-    deduplication_digest,
-    queue_columns,
-    queue_from_row,
-)
+from dovemq.stores.sqlite.rows import queue_columns, queue_from_row
 from dovemq.stores.sqlite.schema import load_steps, migrate
 from dovemq.stores.sqlite.statements import load_statements, read_sections
 

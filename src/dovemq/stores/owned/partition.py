@@ -1,23 +1,21 @@
-"""One physical queue of the embedded store: its index on the loop, its rows on disk.
+"""One physical queue that this process owns: its index on the loop, its messages in a journal.
 
-Implements `core.ports.Partition`. The index decides, the writer makes it durable, and bodies are
-read when a message is handed out.
+Implements `core.ports.Partition`. The index decides, `GroupCommit` makes it durable (its module
+says which verbs wait), and bodies are read when a message is handed out.
 
 All of it runs on the event loop, so a method is atomic between two `await`s. A send changes the
-disk first and the index after the commit (`_published`): a message that is visible is durable. A
+journal first and the index after the commit (`_published`): a message that is visible is durable. A
 delete changes the index first and is answered after the commit: a message that somebody deletes is
 handed out to nobody meanwhile, and after a crash before the commit it is there again.
 """
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
-import apsw
 import msgspec
 
-from dovemq.core import limits
 from dovemq.core.commands import (
     Ask,
     Counts,
@@ -35,13 +33,12 @@ from dovemq.core.commands import (
 from dovemq.core.entry import Entry
 from dovemq.core.errors import QueueMissing
 from dovemq.core.index import Index
-from dovemq.core.message import Message
 from dovemq.core.queue import Queue
 from dovemq.core.sending import accepted, stored_units
-from dovemq.stores.sqlite.context import StoreContext
-from dovemq.stores.sqlite.group import PartitionKey, PendingSend
-from dovemq.stores.sqlite.handout import Handout, peeking
-from dovemq.stores.sqlite.rows import deduplication_digest
+from dovemq.stores.owned.context import OwnerContext
+from dovemq.stores.owned.group import PartitionKey, Sending, SendItem
+from dovemq.stores.owned.handout import Handout
+from dovemq.stores.owned.records import RecordCodec, deduplication_digest
 
 DAMAGED_ROUNDS_MAX: Final = 16
 """Tries of a receive that has found damaged messages only."""
@@ -49,71 +46,64 @@ LET_GO_MAX: Final = 200
 """Entries of a removed queue that are freed in one turn of the loop."""
 
 
-class SqlitePartition:
-    def __init__(self, queue: Queue, number: int, index: Index, context: StoreContext) -> None:
+class OwnedPartition:
+    """`removed` is called when a send was committed after the queue had been removed."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        number: int,
+        index: Index,
+        context: OwnerContext,
+        removed: Callable[[Queue], None],
+    ) -> None:
         self.queue = queue
         self._closed = False
         self._place: PartitionKey = (queue.number, number)
         self._index = index
         self._context = context
-        self._writer = context.writer
+        self._commits = context.commits
         self._observer = context.observer
         self._cache = context.bodies.cache
-        self._row = context.body_reader.codec.row
+        self._row = RecordCodec().row
+        self._removed = removed
         self._handout = Handout(queue, self._place, index, context, self._wake)
         self._watchers: dict[object, Callable[[], None]] = {}
         self._now_ms = 0
 
     async def send(self, drafts: Sequence[Draft], now_ms: int) -> list[Sent | Duplicate]:
         self._check_open()
-        self._writer.check_space(now_ms)
+        self._commits.check_space(now_ms)
         if not drafts:
             return []
-        sending, row = self._sending(now_ms), self._row
+        sending, row, place = self._sending(now_ms), self._row, self._place
+        settings = self.queue.settings
         for draft in drafts:
             sequence = next(self._context.sequences)
             message = accepted(draft, sequence, now_ms)
-            sending.messages.append(message)
-            sending.bodies.append(row(message, self._place))
             visible_ms = now_ms + draft.delay_ms
-            units = stored_units(draft)
-            sending.entries.append(Entry(sequence, visible_ms, now_ms, 0, 0, draft.group, units))
-            sending.answers.append(Sent(draft.message_id, sequence))
-        if self.queue.settings.fifo:
-            settings = self.queue.settings
-            sending.keys = [deduplication_digest(settings, each) for each in sending.messages]
-        return await self._writer.send(sending)
+            entry = Entry(sequence, visible_ms, now_ms, 0, 0, draft.group, stored_units(draft))
+            item = SendItem(message, row(message, place), entry, Sent(draft.message_id, sequence))
+            if settings.fifo:
+                item.key = deduplication_digest(settings, message)
+            sending.items.append(item)
+        return await self._commits.send(sending)
 
     async def adopt(self, transfers: Sequence[Transfer], now_ms: int) -> list[Sent]:
         self._check_open()
-        self._writer.check_space(now_ms)
+        self._commits.check_space(now_ms)
         if not transfers:
             return []
         self._expire(now_ms)
-        sending, row = self._sending(now_ms), self._row
-        for transfer in transfers:
-            message = self._adopted(transfer.message, now_ms)
-            sending.messages.append(message)
-            sending.bodies.append(row(message, self._place))
-            sending.entries.append(
-                Entry(
-                    message.sequence,
-                    now_ms,
-                    message.sent_ms,
-                    transfer.receive_count,
-                    transfer.first_received_ms,
-                    message.group,
-                    stored_units(message),
-                )
-            )
-            sending.answers.append(Sent(message.message_id, message.sequence))
+        sending = self._sending(now_ms)
         sending.adopted = True
-        answers = await self._writer.send(sending)
+        sending.items = [self._adopted(transfer, now_ms) for transfer in transfers]
+        answers = await self._commits.send(sending)
         return [Sent(answer.message_id, answer.sequence) for answer in answers]
 
     async def lease(self, ask: Ask, now_ms: int) -> Leased:
         self._check_open()
-        self._writer.check_usable()
+        self._commits.check_usable()
         self._now_ms = now_ms
         for _ in range(DAMAGED_ROUNDS_MAX):
             picked = self._index.lease(ask, now_ms)
@@ -136,7 +126,7 @@ class SqlitePartition:
         self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
     ) -> list[Settlement]:
         self._check_open()
-        self._writer.check_usable()
+        self._commits.check_usable()
         self._now_ms = now_ms
         settlements = []
         settled = []
@@ -145,11 +135,11 @@ class SqlitePartition:
             sequence = receipt.sequence
             settlement = self._index.settle(sequence, receipt.receive_count, now_ms)
             if settlement is Settlement.SETTLED:
-                self._writer.delete(self._place, sequence)
+                self._commits.delete(self._place, sequence)
                 self._cache.discard(sequence)
                 settled.append(receipt)
                 durable = False
-            elif settlement is Settlement.GONE and self._writer.deleting(sequence):
+            elif settlement is Settlement.GONE and self._commits.deleting(sequence):
                 # Deleted by an earlier request whose commit is still under way: wait for it too.
                 durable = False
             settlements.append(settlement)
@@ -157,7 +147,7 @@ class SqlitePartition:
             self._forget_dropped()
         observed = [] if moved else settled
         if not durable:
-            committed = self._writer.commit()
+            committed = self._commits.commit()
             self._wake_blocked()
             try:
                 await committed
@@ -170,7 +160,7 @@ class SqlitePartition:
 
     async def extend(self, changes: Sequence[tuple[Receipt, int]], now_ms: int) -> list[Extension]:
         self._check_open()
-        self._writer.check_usable()
+        self._commits.check_usable()
         self._now_ms = now_ms
         extensions = []
         sooner = False
@@ -184,7 +174,7 @@ class SqlitePartition:
             # Another entry may stand for the message now.
             entry = self._index.get(receipt.sequence)
             if extension is Extension.EXTENDED and entry is not None:
-                self._writer.touch(self._place, (entry,))
+                self._commits.touch(self._place, (entry,))
                 sooner = sooner or until_ms < was_ms
             extensions.append(extension)
         self._forget_dropped()
@@ -194,7 +184,7 @@ class SqlitePartition:
 
     async def release(self, receipts: Sequence[Receipt], now_ms: int) -> None:
         self._check_open()
-        self._writer.check_usable()
+        self._commits.check_usable()
         self._now_ms = now_ms
         for receipt in receipts:
             entry = self._index.get(receipt.sequence)
@@ -204,27 +194,24 @@ class SqlitePartition:
 
     async def drop(self, sent_before_ms: int, count_max: int, now_ms: int) -> int:
         self._check_open()
-        self._writer.check_usable()
+        self._commits.check_usable()
         self._expire(now_ms)
         dropped = self._index.drop(sent_before_ms, count_max)
         for sequence in dropped:
-            self._writer.delete(self._place, sequence)
+            self._commits.delete(self._place, sequence)
             self._cache.discard(sequence)
         if dropped:
             self._observer.expired(self.queue, self._place[1], dropped)
         self._wake_blocked()
         if self.queue.settings.fifo:
-            await self._forget_deduplication(sent_before_ms)
-        else:
-            await self._writer.commit()
+            self._commits.forget_deduplication(self._place, sent_before_ms)
+        await self._commits.commit()
         return len(dropped)
 
     async def peek(self, page: Peek, now_ms: int) -> list[Peeked]:
         self._check_open()
         self._expire(now_ms)
-        # After this the rows say what the index says, pending leases included.
-        await self._writer.flush()
-        return await self._context.reader.look_up(peeking(self._context, self._place, page, now_ms))
+        return await self._context.reader.peek(self._place, page, now_ms)
 
     async def counts(self, now_ms: int) -> Counts:
         self._check_open()
@@ -267,50 +254,44 @@ class SqlitePartition:
         if self._closed:
             raise QueueMissing(str(self.queue.key))
 
-    def _adopted(self, message: Message, now_ms: int) -> Message:
-        sent_ms = now_ms if self.queue.settings.fifo else message.sent_ms
+    def _adopted(self, transfer: Transfer, now_ms: int) -> SendItem:
+        moved = transfer.message
         sequence = next(self._context.sequences)
-        return msgspec.structs.replace(message, sequence=sequence, sent_ms=sent_ms)
+        sent_ms = now_ms if self.queue.settings.fifo else moved.sent_ms
+        message = msgspec.structs.replace(moved, sequence=sequence, sent_ms=sent_ms)
+        entry = Entry(
+            sequence,
+            now_ms,
+            sent_ms,
+            transfer.receive_count,
+            transfer.first_received_ms,
+            message.group,
+            stored_units(message),
+        )
+        answer = Sent(message.message_id, sequence)
+        return SendItem(message, self._row(message, self._place), entry, answer)
 
-    def _sending(self, now_ms: int) -> PendingSend:
-        return PendingSend(self._place, now_ms, self._published, self._context.loop.create_future())
+    def _sending(self, now_ms: int) -> Sending:
+        return Sending(self._place, now_ms, self._published, self._context.loop.create_future())
 
-    def _published(self, sending: PendingSend) -> None:
+    def _published(self, sending: Sending) -> None:
         if self._closed:
-            # Sent while the queue was being removed, and its rows may have been swept already.
-            self._writer.sweep(self._place[0])
+            self._removed(self.queue)
             return
-        accepted = sending.accepted
-        if not sending.adopted:
-            self._observe_sent(sending)
+        items = [item for item in sending.items if item.accepted]
+        if items and not sending.adopted:
+            self._observer.sent(self.queue, self._place[1], [item.message for item in items])
         fresh, records_bytes = {}, 0
-        for at in range(len(sending.entries)) if accepted is None else accepted:
-            entry = sending.entries[at]
-            self._index.add(entry)
-            fresh[entry.sequence] = sending.messages[at]
-            records_bytes += len(sending.bodies[at][2])
+        for item in items:
+            self._index.add(item.entry)
+            fresh[item.entry.sequence] = item.message
+            records_bytes += len(item.body[2])
         self._cache.put_all(fresh, records_bytes)
         self._wake()
-
-    def _observe_sent(self, sending: PendingSend) -> None:
-        messages = sending.messages
-        if sending.accepted is not None:
-            messages = [messages[at] for at in sending.accepted]
-        if messages:
-            self._observer.sent(self.queue, self._place[1], messages)
 
     def _observe_settled(self, receipts: list[Receipt]) -> None:
         if receipts:
             self._observer.settled(self.queue, self._place[1], receipts)
-
-    def _forget_deduplication(self, sent_before_ms: int) -> Awaitable[None]:
-        """Done in one commit with the deletes that were asked for before."""
-        bound = (self._place[0], sent_before_ms + limits.DEDUPLICATION_MS)
-
-        def forget(connection: apsw.Connection) -> None:
-            connection.execute(self._context.sql.forget_deduplication, bound)
-
-        return self._writer.work(forget, lambda _: None)
 
     def _expire(self, now_ms: int) -> None:
         self._now_ms = now_ms
@@ -322,7 +303,7 @@ class SqlitePartition:
     def _forget(self, dropped: list[int]) -> None:
         if dropped:
             self._observer.expired(self.queue, self._place[1], dropped)
-            self._writer.expire(self._place, dropped)
+            self._commits.expire(self._place, dropped)
             for sequence in dropped:
                 self._cache.discard(sequence)
 

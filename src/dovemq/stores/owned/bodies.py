@@ -1,21 +1,20 @@
-"""The bodies of messages that are about to be handed out, from a cache or from the disk.
+"""The bodies of messages that are about to be handed out, from a cache or from the journal.
 
-The cache holds recent sends and is bounded in bytes. One read of the reader thread fetches what is
-wanted and what will probably be wanted next. No message is read twice at the same time.
+The cache holds recent sends and is bounded in bytes. One read of the journal fetches what is wanted
+and what will probably be wanted next. No message is read twice at the same time.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final, Protocol
 
-import apsw
 from msgspec import Struct
 
+from dovemq.core.commands import Peek, Peeked, Visibility
 from dovemq.core.entry import Entry
-from dovemq.core.errors import StoreFailed
 from dovemq.core.message import Message
-from dovemq.stores.sqlite.reader import BodyReader, Reader
-from dovemq.stores.sqlite.statistics import Statistics
+from dovemq.stores.owned.group import PartitionKey
+from dovemq.stores.owned.statistics import Statistics
 
 CACHE_BYTES_DEFAULT: Final = 32 * 1024 * 1024
 MESSAGE_OVERHEAD_BYTES: Final = 600
@@ -27,6 +26,21 @@ AHEAD_SHARE: Final = 4
 
 Ahead = Callable[[int], list[int]]
 """Up to this many sequences that are likely to be wanted next."""
+
+
+class MessageReader(Protocol):
+    """Reads durable messages back from a journal. Raises an `UnavailableError` if it cannot."""
+
+    def fetch(
+        self, wanted: Sequence[int], ahead: Sequence[int], ahead_bytes_max: int
+    ) -> asyncio.Future[tuple[dict[int, Message], int]]:
+        """The messages by sequence and the size of their records; damaged ones are left out.
+
+        Those of `ahead` are read only while they fit.
+        """
+
+    def peek(self, place: PartitionKey, page: Peek, now_ms: int) -> Awaitable[list[Peeked]]:
+        """Messages in order of sequence, with their leases of now; damaged ones are left out."""
 
 
 class BodyCache:
@@ -83,26 +97,14 @@ class Fetch(Struct, frozen=True, eq=False):
     reading: asyncio.Future[tuple[dict[int, Message], int]]
 
     async def messages(self) -> Mapping[int, Message]:
-        try:
-            # Shielded: a caller that goes away must not cancel the read of the others.
-            return (await asyncio.shield(self.reading))[0]
-        except apsw.Error as error:
-            raise StoreFailed(f"messages cannot be read: {error}") from error
+        # Shielded: a caller that goes away must not cancel the read of the others.
+        return (await asyncio.shield(self.reading))[0]
 
 
 class Bodies:
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        reader: Reader,
-        body_reader: BodyReader,
-        cache: BodyCache,
-        statistics: Statistics,
-    ) -> None:
+    def __init__(self, reader: MessageReader, cache: BodyCache, statistics: Statistics) -> None:
         self.cache = cache
-        self._loop = loop
         self._reader = reader
-        self._body_reader = body_reader
         self._statistics = statistics
         self._under_way: list[Fetch] = []
 
@@ -124,12 +126,8 @@ class Bodies:
         for other in self._under_way:
             absent -= other.sequences
         ahead = sorted(absent)
-        ahead_bytes_max = self.cache.bytes_max // AHEAD_SHARE
-
-        def read(connection: apsw.Connection) -> tuple[dict[int, Message], int]:
-            return self._body_reader.read(connection, wanted, ahead, ahead_bytes_max)
-
-        fetch = Fetch(frozenset((*wanted, *ahead)), self._reader.look_up(read))
+        reading = self._reader.fetch(wanted, ahead, self.cache.bytes_max // AHEAD_SHARE)
+        fetch = Fetch(frozenset((*wanted, *ahead)), reading)
         self._under_way.append(fetch)
         fetch.reading.add_done_callback(lambda _: self._arrived(fetch))
         return fetch
@@ -142,3 +140,13 @@ class Bodies:
 
 def _take(read: Mapping[int, Message], wanted: Sequence[int], found: dict[int, Message]) -> None:
     found.update((sequence, read[sequence]) for sequence in wanted if sequence in read)
+
+
+def peeked(
+    message: Message, visible_ms: int, receive_count: int, first_received_ms: int, now_ms: int
+) -> Peeked:
+    if visible_ms <= now_ms:
+        visibility = Visibility.VISIBLE
+    else:
+        visibility = Visibility.LEASED if receive_count else Visibility.DELAYED
+    return Peeked(message, visibility, visible_ms, receive_count, first_received_ms)

@@ -1,21 +1,19 @@
 """Turns entries that the index has picked into leases with messages.
 
-While bodies are read from the disk three things may happen, and are handled here: the caller goes
-away, the message is deleted by an older receipt, or its body turns out to be damaged.
+While bodies are read from the journal three things may happen, and are handled here: the caller
+goes away, the message is deleted by an older receipt, or its body turns out to be damaged.
 """
 
 import logging
 from collections.abc import Callable
 
-import apsw
-
-from dovemq.core.commands import Lease, Leased, Peek, Peeked, Receipt, Visibility
+from dovemq.core.commands import Lease, Leased, Receipt
 from dovemq.core.entry import Entry, Picked
 from dovemq.core.index import Index
 from dovemq.core.message import Message
 from dovemq.core.queue import Queue
-from dovemq.stores.sqlite.context import StoreContext
-from dovemq.stores.sqlite.group import PartitionKey
+from dovemq.stores.owned.context import OwnerContext
+from dovemq.stores.owned.group import PartitionKey
 
 _log = logging.getLogger(__name__)
 
@@ -38,20 +36,20 @@ class Handout:
         queue: Queue,
         place: PartitionKey,
         index: Index,
-        context: StoreContext,
+        context: OwnerContext,
         wake: Callable[[], None],
     ) -> None:
         self._queue_key = queue.key
         self._place = place
         self._index = index
         self._context = context
-        self._touch = context.writer.touch
+        self._touch = context.commits.touch
         self._cached = context.bodies.cache.get
         self._cached_all = context.bodies.cache.get_all
         self._wake = wake
 
     def at_once(self, picked: Picked, now_ms: int) -> Leased | None:
-        """The leases, if all messages are cached; None if one has to be read from the disk."""
+        """The leases, if all messages are cached; None if one has to be read from the journal."""
         taken = picked.taken
         messages = None if picked.exhausted else self._cached_all(taken)
         if messages is None:
@@ -141,33 +139,3 @@ class Handout:
             for holding in holdings
             if holding.sequence in found
         ]
-
-
-def peeking(
-    context: StoreContext, place: PartitionKey, page: Peek, now_ms: int
-) -> Callable[[apsw.Connection], list[Peeked]]:
-    """A function for the reader thread that peeks at messages and leaves out damaged ones."""
-    key = (*place, page.after_sequence, page.count_max)
-
-    def read(connection: apsw.Connection) -> list[Peeked]:
-        states = list(connection.execute(context.sql.peek_entries, key))
-        found, _ = context.body_reader.read(connection, [state[0] for state in states])
-        return [
-            Peeked(
-                found[sequence],
-                _visibility(visible_ms, receive_count, now_ms),
-                visible_ms,
-                receive_count,
-                first_received_ms,
-            )
-            for sequence, visible_ms, receive_count, first_received_ms in states
-            if sequence in found
-        ]
-
-    return read
-
-
-def _visibility(visible_ms: int, receive_count: int, now_ms: int) -> Visibility:
-    if visible_ms <= now_ms:
-        return Visibility.VISIBLE
-    return Visibility.LEASED if receive_count else Visibility.DELAYED

@@ -208,6 +208,11 @@ def natures() -> dict[str, Nature]:
         "pauses": {"pause": 0.05, "pause_ms_max": 3_000, "delay_ms_max": 5},
         "crashes": {"crash": 0.03, "delay_ms_max": 5},
     }
+    return {"calm": CALM, **each_and_together(Nature, alone)}
+
+
+def each_and_together(nature: Callable[..., T], alone: dict[str, dict[str, Any]]) -> dict[str, T]:
+    """Returns natures with one kind of fault each, and one with all of them."""
     together = {name: value for each in alone.values() for name, value in each.items()}
-    named = {name: Nature(**values) for name, values in alone.items()}
-    return {"calm": CALM, **named, "all together": Nature(**together)}
+    named = {name: nature(**values) for name, values in alone.items()}
+    return {**named, "all together": nature(**together)}

@@ -1,0 +1,1 @@
+"""The journal over a log of groups, for stores that several front ends share."""

@@ -1,11 +1,15 @@
-"""The location of a store, parsed from `embedded://`, `memory://` or a directory."""
+"""The location of a store, parsed from its URL or from a directory."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
 from dovemq.settings import SettingInvalid
+from dovemq.stores.cassandra.location import CassandraLocation, parse_cassandra_url
+from dovemq.stores.postgresql.location import PostgresqlLocation, parse_postgresql_url
+from dovemq.stores.redis_cluster.location import RedisLocation, parse_redis_url
 
 EMBEDDED: Final = "embedded://"
 MEMORY: Final = "memory://"
@@ -19,7 +23,18 @@ class MemoryLocation(Struct, frozen=True):
     """Memory of the process: messages are gone when it ends."""
 
 
-StoreLocation = EmbeddedLocation | MemoryLocation
+SharedLocation = CassandraLocation | PostgresqlLocation | RedisLocation
+"""A database that several front ends share."""
+
+StoreLocation = EmbeddedLocation | MemoryLocation | SharedLocation
+
+_SHARED: Final[Mapping[str, Callable[[str], SharedLocation]]] = {
+    "cassandra": parse_cassandra_url,
+    "postgresql": parse_postgresql_url,
+    "redis": parse_redis_url,
+    "rediss": parse_redis_url,
+}
+_KNOWN: Final = ", ".join([EMBEDDED, MEMORY, *(f"{scheme}://" for scheme in _SHARED)])
 
 
 def parse_store_url(url: str, data: Path) -> StoreLocation:
@@ -27,7 +42,11 @@ def parse_store_url(url: str, data: Path) -> StoreLocation:
         return EmbeddedLocation(data)
     if url == MEMORY:
         return MemoryLocation()
-    raise SettingInvalid("store", f"{url!r} names no store", f"use {EMBEDDED} or {MEMORY}")
+    scheme, mark, _ = url.partition("://")
+    if mark and scheme in _SHARED:
+        return _SHARED[scheme](url)
+    # The text does not repeat the URL, which may hold a password.
+    raise SettingInvalid("store", "the URL names no store", f"use one of {_KNOWN}")
 
 
 def parse_path(path: str | Path) -> StoreLocation:

@@ -1,0 +1,1 @@
+"""Front ends as one service: membership, ownership of partitions, the shared catalogue."""

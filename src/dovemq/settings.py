@@ -113,8 +113,27 @@ class Settings(Struct, frozen=True, kw_only=True):
     ]
     store: Annotated[
         str,
-        _about("`embedded://` keeps messages on disk, `memory://` only until the server stops."),
+        _about(
+            "URL of the store. `embedded://` keeps messages on disk, `memory://` only until the "
+            "server stops. `cassandra://`, `redis://` and `postgresql://` name a database that "
+            "several servers can share."
+        ),
     ] = "embedded://"
+    advertise: Annotated[
+        Annotated[str, Meta(pattern=r"\A(\[[0-9A-Fa-f:.]+\]|[\w.-]+):[0-9]{1,5}\Z")] | None,
+        _about(
+            "HOST:PORT at which other servers of the same store reach this one. It listens there. "
+            "Without it the server works alone on its store.",
+            default="none",
+        ),
+    ] = None
+    cluster_secret_file: Annotated[
+        Path | None,
+        _about(
+            "File with the secret that servers of one store share. Needed with advertise.",
+            default="none",
+        ),
+    ] = None
     region: Annotated[
         Annotated[str, Meta(pattern=r"\A[A-Za-z0-9-]{1,64}\Z")],
         _about("Region in ARNs and signatures."),

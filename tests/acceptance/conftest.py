@@ -1,6 +1,7 @@
-"""A real server and clients of it, once per worker."""
+"""Real servers and clients of them, once per worker."""
 
 import itertools
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,8 +10,14 @@ import pytest
 from botocore.config import Config
 
 from dovemq.testing.local_server import LocalServer
+from tests.acceptance.deployments import Deployment, Shape, deployed, store_url
 
 NewQueue = Callable[..., str]
+See = Callable[[Callable[[], Any], Any], None]
+
+SEEN_SECONDS_MAX = 60
+"""Far longer than the second after which front ends know of each other's changes."""
+LOOK_SECONDS = 0.05
 
 
 @pytest.fixture(scope="session")
@@ -22,11 +29,40 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
 
 
 @pytest.fixture(scope="session")
-def sqs(server: LocalServer) -> Iterator[Any]:
+def deployment(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Deployment]:
+    """The service of the shape that a test asks for by `on_deployments`; else one in memory."""
+    shape: Shape = getattr(request, "param", Shape())
+    if shape.store == "memory":
+        running: LocalServer = request.getfixturevalue("server")
+        yield Deployment([running], running.endpoint_url)
+        return
+    url = store_url(shape, request.getfixturevalue)
+    with deployed(url, shape.front_ends, tmp_path_factory.mktemp(str(shape))) as running_shape:
+        yield running_shape
+
+
+@pytest.fixture(scope="session")
+def sqs(deployment: Deployment) -> Iterator[Any]:
     config = Config(retries={"total_max_attempts": 1})
-    client = boto3.client("sqs", config=config, **server.boto3_kwargs)
+    client = boto3.client("sqs", config=config, **deployment.boto3_kwargs)
     yield client
     client.close()
+
+
+@pytest.fixture
+def see(deployment: Deployment) -> See:
+    """Asserts what a reading gives: at once, or soon where several front ends may be asked."""
+
+    def check(read: Callable[[], Any], wanted: Any) -> None:
+        until = time.monotonic() + SEEN_SECONDS_MAX
+        while (found := read()) != wanted and len(deployment.servers) > 1:
+            assert time.monotonic() < until, f"{found} was never {wanted}"
+            time.sleep(LOOK_SECONDS)
+        assert found == wanted
+
+    return check
 
 
 @pytest.fixture(scope="session")

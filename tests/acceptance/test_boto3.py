@@ -10,8 +10,10 @@ from botocore.auth import SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from dovemq.testing.local_server import LocalServer
 from tests.acceptance.conftest import NewQueue
+from tests.acceptance.deployments import FRONT_ENDS, Deployment, Shape, on_deployments
+
+pytestmark = on_deployments(Shape("redis", FRONT_ENDS))
 
 BATCH = 10
 CONTENTS = [f"body {number} — ünïcödé" for number in range(BATCH)]
@@ -108,13 +110,13 @@ def test_long_poll_ends_when_a_delay_ends(sqs: Any, new_queue: NewQueue) -> None
 
 
 def test_presigned_url_of_a_queue_can_be_fetched_by_anyone(
-    server: LocalServer, sqs: Any, new_queue: NewQueue
+    deployment: Deployment, sqs: Any, new_queue: NewQueue
 ) -> None:
     url = new_queue()
-    key = Credentials(server.access_key.key_id, server.access_key.secret)
+    key = Credentials(deployment.access_key.key_id, deployment.access_key.secret)
     action = {"Action": "SendMessage", "Version": "2012-11-05", "MessageBody": "presigned"}
     request = AWSRequest("GET", url, params=action)
-    SigV4QueryAuth(key, "sqs", server.region, expires=60).add_auth(request)
+    SigV4QueryAuth(key, "sqs", deployment.region, expires=60).add_auth(request)
     with urllib.request.urlopen(request.prepare().url) as answer:
         assert b"<MessageId>" in answer.read()
     assert [message["Body"] for message in receive(sqs, url)] == ["presigned"]

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from dovemq.testing.local_server import LocalServer
+from tests.acceptance.documents import blocks
 from tests.acceptance.programs import OUR_PROGRAMS, ROOT, clean_environment, program, run
 from tests.acceptance.test_boto3 import counts
-from tests.acceptance.test_documents import blocks
 
 TASKS = 1_000
 VISIBILITY_SECONDS = 10

@@ -16,19 +16,12 @@ from pathlib import Path
 import pytest
 
 from dovemq.testing.local_server import LocalServer
+from tests.acceptance.documents import blocks
 from tests.acceptance.programs import ROOT, clean_environment, program, run
 from tests.tidy.sources import text_files
 
 SETUP_SECONDS_MAX = 300
 LOOK_SECONDS = 0.2
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-
-
-def blocks(document: str) -> list[tuple[str, str]]:
-    """The fenced blocks of a document as (language, text)."""
-    return BLOCK.findall((ROOT / document).read_text())
-
-
 README = blocks("README.md")
 
 

@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from dovemq.client import BlockingAdminClient
 from dovemq.telemetry.metrics import METRICS
 from dovemq.testing.local_server import LocalServer
-from tests.acceptance.test_documents import blocks
+from tests.acceptance.documents import blocks
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from dovemq.testing.local_server import LocalServer
+from tests.acceptance.documents import blocks
 from tests.acceptance.programs import clean_environment, program, run
-from tests.acceptance.test_documents import blocks
 
 FRIEND = "222222222222"
 

@@ -20,9 +20,9 @@ from botocore.exceptions import SSLError
 
 from dovemq.cli import main
 from dovemq.testing.local_server import LocalServer, StartFailed
+from tests.acceptance.documents import blocks
 from tests.acceptance.programs import clean_environment, program, run
 from tests.acceptance.proxy import TlsProxy
-from tests.acceptance.test_documents import blocks
 from tests.server.secured import Pair
 
 RENEWAL_SECONDS_MAX = 60

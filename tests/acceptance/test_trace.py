@@ -17,8 +17,8 @@ from bench.measured import access_of, create_queue
 from dovemq.telemetry.folders import PARTIAL
 from dovemq.telemetry.schema import COLUMNS
 from dovemq.testing.local_server import LocalServer
+from tests.acceptance.documents import blocks
 from tests.acceptance.programs import ROOT, clean_environment
-from tests.acceptance.test_documents import blocks
 
 MESSAGES = int(os.environ.get("DOVETEST_TRACE", "20000"))
 CONNECTIONS = 8

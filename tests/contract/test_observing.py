@@ -47,6 +47,7 @@ async def test_settle_whose_caller_went_away_is_observed(world: World) -> None:
     await asyncio.sleep(0)
     settling.cancel()
     await asyncio.wait([settling])
+    await line.counts()
     assert world.witness.told[1:] == [("settled", "jobs", [sent.sequence])]
 
 

@@ -23,8 +23,8 @@ from dovemq.service import Service, build_service
 from dovemq.service.failure_limits import FailureLimit
 from dovemq.sqs.signature import Signer
 from dovemq.stores.memory import MemoryStore
+from dovemq.stores.owned.statistics import Statistics
 from dovemq.stores.sqlite.damage.report import DamageReport
-from dovemq.stores.sqlite.statistics import Statistics
 from dovemq.telemetry.meter import Meter
 from dovemq.testing.clock import ManualClock
 

@@ -11,7 +11,7 @@ from dovemq.server.admin import SERVICE
 from dovemq.server.admin_queues import PEEK_BYTES_MAX
 from dovemq.server.admin_routes import ROUTES
 from dovemq.sqs.signature import Signer
-from dovemq.stores.sqlite.statistics import StoreState
+from dovemq.stores.owned.statistics import StoreState
 from tests.server.admin_world import ACCOUNT, KEY, World
 
 

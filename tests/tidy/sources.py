@@ -18,6 +18,7 @@ TEXT_SUFFIXES = frozenset(
         ".ini",
         ".js",
         ".json",
+        ".lua",
         ".md",
         ".mjs",
         ".py",

@@ -7,12 +7,15 @@ from tests.tidy.sources import functions, sources
 
 BROAD = frozenset(("Exception", "BaseException"))
 MAY_CATCH_ALL: Mapping[str, str] = {
+    "src/dovemq/cluster/link/serving.py": "the boundary of the link between front ends",
     "src/dovemq/pipeline/source/reader.py": "the loop of a stream's claim",
     "src/dovemq/pipeline/source/keeping.py": "the loop of a stream's heartbeat",
     "src/dovemq/server/admin.py": "the HTTP boundary of the admin API",
     "src/dovemq/server/connection.py": "the HTTP boundary",
     "src/dovemq/server/outbox.py": "the driver of a connection's answers",
     "src/dovemq/sqs/endpoint.py": "the HTTP boundary of SQS",
+    "src/dovemq/stores/owned/committing.py": "a commit that cannot be published fails the store",
+    "src/dovemq/stores/owned/logged/writer.py": "the loop of a log's writer",
     "src/dovemq/stores/sqlite/reader.py": "the loop of the reader thread",
     "src/dovemq/stores/sqlite/writer.py": "the loop of the writer thread",
     "src/dovemq/telemetry/meter.py": "a trace that fails must not fail the store",

@@ -28,6 +28,9 @@ EXTRAS: Mapping[str, frozenset[str]] = {
         ("duckdb", "matplotlib", "numpy", "pandas", "py4j", "pyarrow", "pyspark", "scipy")
     ),
     "src/dovemq/pipeline/source/folders.py": frozenset(("boto3",)),
+    "src/dovemq/stores/cassandra/": frozenset(("acsylla",)),
+    "src/dovemq/stores/postgresql/": frozenset(("asyncpg",)),
+    "src/dovemq/stores/redis_cluster/": frozenset(("hiredis", "redis")),
     "src/dovemq/telemetry/columns.py": frozenset(("numpy", "pyarrow")),
     "src/dovemq/telemetry/files.py": frozenset(("pyarrow",)),
     "src/dovemq/telemetry/remote.py": frozenset(("pyarrow",)),

@@ -1,6 +1,8 @@
 """A service over its store, with the clock, random generator and ids that it needs."""
 
+import asyncio
 import contextlib
+import logging
 import random
 import secrets
 from collections.abc import Callable, Iterator
@@ -14,14 +16,19 @@ from dovemq.server.care import StoreCare
 from dovemq.service import Service, build_service
 from dovemq.settings import ACCOUNT, CACHE_BYTES_MAX
 from dovemq.stores.memory import MemoryStore
-from dovemq.stores.urls import MemoryLocation, StoreLocation
+from dovemq.stores.urls import EmbeddedLocation, MemoryLocation, SharedLocation, StoreLocation
 from dovemq.system.clock import SystemClock
 
 if TYPE_CHECKING:
+    from dovemq.bootstrap.cluster_view import SharedView
+    from dovemq.bootstrap.shared import Advertised, SharedStore
+    from dovemq.cluster.catalogue import CatalogueChange
+    from dovemq.stores.owned.statistics import Statistics
     from dovemq.stores.sqlite import SqliteStore
     from dovemq.stores.sqlite.damage.report import DamageReport
-    from dovemq.stores.sqlite.statistics import Statistics
     from dovemq.stores.sqlite.verification import Verification
+
+log = logging.getLogger(__name__)
 
 _RECEIPT_KEY_BYTES: Final = 32
 
@@ -29,12 +36,20 @@ _RECEIPT_KEY_BYTES: Final = 32
 class Opened(Struct, frozen=True):
     """A started service over its store, with the generator of ids for messages and requests.
 
-    Only stores that can be backed up and verified have a `care`.
+    Only stores that can be backed up and verified have a `care`; only those that several front ends
+    share have a `shared`, and a `cluster` that shows it.
     """
 
     service: Service
     new_id: Callable[[], str]
-    care: StoreCare | None
+    care: StoreCare | None = None
+    shared: "SharedStore | None" = None
+    cluster: "SharedView | None" = None
+
+    async def close(self) -> None:
+        await self.service.close()
+        if self.shared is not None:
+            await self.shared.close_listener()
 
 
 class StoreFindings(Struct, frozen=True):
@@ -80,37 +95,97 @@ async def open_service(
     cache_bytes_max: int = CACHE_BYTES_MAX,
     strict_aws: bool = False,
     observer: Observer | None = None,
+    advertised: "Advertised | None" = None,
 ) -> Opened:
     clock = SystemClock()
     rng = random.Random(secrets.randbits(256))
     new_id = random_ids(random.Random(secrets.randbits(256)))
-    store, care = await _open_store(place, rng, cache_bytes_max, clock, observer)
+    care: StoreCare | None = None
+    shared: SharedStore | None = None
+    store: Store
+    if isinstance(place, MemoryLocation):
+        store = MemoryStore(rng, secrets.token_bytes(_RECEIPT_KEY_BYTES), observer)
+    elif isinstance(place, EmbeddedLocation):
+        embedded = await _open_embedded(place, rng, cache_bytes_max, clock, observer)
+        store, care = embedded, EmbeddedCare(embedded)
+    else:
+        shared = await _open_shared(place, rng, cache_bytes_max, clock, observer, advertised)
+        store = shared.store
     async with contextlib.AsyncExitStack() as undo:
         undo.push_async_callback(store.close)
         service = build_service(
-            store, clock, new_id, root=root, strict_aws=strict_aws, observer=observer
+            store,
+            clock,
+            new_id,
+            root=root,
+            strict_aws=strict_aws,
+            observer=observer,
+            leads=shared.store.leads if shared else None,
         )
         await service.start()
         undo.pop_all()
-    return Opened(service, new_id, care)
+    if shared is None:
+        return Opened(service, new_id, care)
+    from dovemq.bootstrap.cluster_view import SharedView
+
+    shared.store.watch_catalogue(_Following(service).changed)
+    return Opened(service, new_id, care, shared, SharedView(shared))
 
 
-async def _open_store(
-    place: StoreLocation,
+class _Following:
+    """Gives the changes that other front ends make to the service."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def changed(self, change: "CatalogueChange") -> None:
+        numbers = [queue.number for queue in (*change.queues, *change.removed)]
+        following = self._service.catalogue_changed(numbers, accounts=change.accounts)
+        task = asyncio.get_running_loop().create_task(following)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log.debug("A change of the catalogue could not be followed (%s).", error)
+
+
+async def _open_embedded(
+    place: EmbeddedLocation,
     rng: random.Random,
     cache_bytes_max: int,
     clock: Clock,
     observer: Observer | None,
-) -> tuple[Store, StoreCare | None]:
-    if isinstance(place, MemoryLocation):
-        return MemoryStore(rng, secrets.token_bytes(_RECEIPT_KEY_BYTES), observer), None
+) -> "SqliteStore":
     # Imported here, since a program over `memory://` needs no SQLite.
     from dovemq.stores.sqlite import open_store
 
-    store = await open_store(
+    return await open_store(
         place.directory, rng=rng, cache_bytes_max=cache_bytes_max, clock=clock, observer=observer
     )
-    return store, EmbeddedCare(store)
+
+
+async def _open_shared(
+    place: SharedLocation,
+    rng: random.Random,
+    cache_bytes_max: int,
+    clock: Clock,
+    observer: Observer | None,
+    advertised: "Advertised | None",
+) -> "SharedStore":
+    # Imported here, since most programs need neither a cluster nor its links.
+    from dovemq.bootstrap.shared import open_shared_store
+
+    return await open_shared_store(
+        place,
+        advertised,
+        rng=rng,
+        clock=clock,
+        cache_bytes_max=cache_bytes_max,
+        observer=observer or Observer(),
+    )
 
 
 def random_ids(rng: random.Random) -> Callable[[], str]:

@@ -8,7 +8,8 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -32,17 +33,26 @@ from dovemq.service import Service
 from dovemq.service.audit import OK, AuditEntry, bounded
 from dovemq.service.failure_limits import FailureLimit
 from dovemq.service.throttle import Throttle
-from dovemq.settings import Settings
+from dovemq.settings import SettingInvalid, Settings
 from dovemq.sqs.declared import DeclaredQueue, read_declared
 from dovemq.sqs.declaring import ServiceOwner, declare
 from dovemq.sqs.endpoint import SqsEndpoint
-from dovemq.stores.urls import MemoryLocation, StoreLocation, parse_store_url
+from dovemq.stores.urls import (
+    EmbeddedLocation,
+    MemoryLocation,
+    StoreLocation,
+    parse_store_url,
+)
 from dovemq.system.collector import calm_collector
 from dovemq.system.key_file import ensure_key, read_key
+from dovemq.system.private_files import make_private_directory
 from dovemq.system.running import RunningServer, announced
 from dovemq.telemetry.meter import Meter
 from dovemq.telemetry.metrics import MetricSample
 from dovemq.telemetry.tracing import Tracing, open_tracing
+
+if TYPE_CHECKING:
+    from dovemq.bootstrap.shared import Advertised
 
 log = logging.getLogger(__name__)
 
@@ -87,9 +97,10 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
             cache_bytes_max=settings.cache_bytes_max,
             strict_aws=settings.strict_aws,
             observer=meter,
+            advertised=_advertised(settings, place, certificates),
         )
         service = opened.service
-        ending.push_async_callback(service.close)
+        ending.push_async_callback(opened.close)
         audit = _open_audit(place, settings)
         ending.push_async_callback(audit.close)
         await _declare(declared, settings, opened, audit)
@@ -115,12 +126,41 @@ def _open_audit(place: StoreLocation, settings: Settings) -> AuditLog:
     if isinstance(place, MemoryLocation):
         return MemoryAudit()
     files = AuditFiles(
-        settings.data,
+        _own_directory(place, settings),
         bytes_max=settings.audit_bytes_max,
         files_max=settings.audit_files_max,
         refuse_when_full=settings.audit_when_full == "refuse",
     )
     return DurableAudit(files)
+
+
+def _own_directory(place: StoreLocation, settings: Settings) -> Path:
+    """The directory for files that front ends which share a data directory must not share."""
+    if isinstance(place, EmbeddedLocation) or settings.advertise is None:
+        return settings.data
+    directory = settings.data / f"front-end-{settings.advertise.rpartition(':')[2]}"
+    make_private_directory(directory)
+    return directory
+
+
+def _advertised(
+    settings: Settings, place: StoreLocation, certificates: Certificates | None
+) -> "Advertised | None":
+    address, file = settings.advertise, settings.cluster_secret_file
+    if address is None:
+        return None
+    if isinstance(place, EmbeddedLocation | MemoryLocation):
+        found = "this store belongs to one server"
+        raise SettingInvalid("advertise", found, "leave it out, or name a shared store by --store")
+    if file is None:
+        remedy = "name a file with the secret of the cluster"
+        raise SettingInvalid("cluster_secret_file", "it is needed with advertise", remedy)
+    from dovemq.bootstrap.shared import Advertised
+    from dovemq.cluster.link import read_cluster_secret
+
+    host, _, port = address.rpartition(":")
+    secret = read_cluster_secret(file)
+    return Advertised(host.strip("[]"), int(port), secret, certificates, settings.tls_certificate)
 
 
 def _open_tracing(settings: Settings) -> Tracing | None:
@@ -198,6 +238,8 @@ def _samples(
     yield from request_samples(endpoint.requests)
     if opened.care is not None:
         yield from store_samples(opened.care.statistics)
+    if opened.cluster is not None:
+        yield from opened.cluster.samples()
     if tracing is not None:
         yield from tracing.samples()
 
@@ -268,6 +310,7 @@ def _build_admin(
         service,
         gauges,
         opened.care,
+        cluster=opened.cluster,
         region=settings.region,
         audit=audit,
         logins=LoginLimits(logins, settings.address_logins_max),

@@ -20,7 +20,13 @@ from dovemq.settings import all_settings
 from dovemq.system.extras import extra_missing
 
 State = Literal["ok", "absent", "broken"]
-_EXTRA_PACKAGES: Final = {"trace": "pyarrow", "models": "numba", "spark": "pyspark"}
+_EXTRA_PACKAGES: Final = {
+    "trace": "pyarrow",
+    "models": "numba",
+    "spark": "pyspark",
+    "cassandra": "acsylla",
+    "postgresql": "asyncpg",
+}
 """A package that only the extra brings."""
 
 

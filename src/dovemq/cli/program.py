@@ -11,6 +11,7 @@ from dovemq.cli import (
     accounts,
     audit,
     backups,
+    cluster,
     completion,
     cpn,
     dev,
@@ -86,7 +87,7 @@ def _add_commands(commands: Commands) -> None:
     for job in (pipeline_calibrate, pipeline_capacity, pipeline_metrics, pipeline_monitor):
         job.add(jobs)
     pipeline_sweep.add(jobs)
-    for module in (reproduce, audit, dev, doctor, completion):
+    for module in (reproduce, audit, cluster, dev, doctor, completion):
         module.add(commands)
     _add_help(commands)
 

@@ -1,11 +1,17 @@
 """Routes for accounts. They never show a secret or the hash of a password."""
 
+from functools import partial
+from typing import Final
+
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from dovemq.core.accounts import Account, Quotas, Role
 from dovemq.server.admin_context import PAGE, PAGE_DEFAULT, AdminCall, AdminContext, AdminRoute
 from dovemq.server.admin_views import Document, account_document
+
+credential_route: Final = partial(AdminRoute, role=Role.ADMIN, audited=True, credentials=True)
+"""A route that makes or changes access keys or passwords."""
 
 
 class QuotaChanges(Struct, frozen=True, forbid_unknown_fields=True):
@@ -111,14 +117,8 @@ async def remove_account(admin: AdminContext, call: AdminCall) -> Document:
     return {"removed": account.number}
 
 
-@AdminRoute(
-    "PUT",
-    "/v1/accounts/{account}/password",
-    Role.ADMIN,
-    body=NewPassword,
-    audited=True,
-    unrecorded=("password",),
-    credentials=True,
+@credential_route(
+    "PUT", "/v1/accounts/{account}/password", body=NewPassword, unrecorded=("password",)
 )
 async def set_password(admin: AdminContext, call: AdminCall) -> Document:
     """Sets the password for logins, and ends the sessions of the account."""

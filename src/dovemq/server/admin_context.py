@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from dovemq.server.admin_views import Document
 from dovemq.server.answers import StreamedResponse
 from dovemq.server.audit import AuditLog, MemoryAudit
 from dovemq.server.backups import Backups
-from dovemq.server.care import StoreCare
+from dovemq.server.care import ClusterView, StoreCare
 from dovemq.server.measurements import Measurements
 from dovemq.server.metrics import Metrics
 from dovemq.server.sessions import LoginLimits, Sessions
@@ -47,20 +48,23 @@ class Caller(Struct, frozen=True):
     token: str | None = None
 
 
+@dataclass(slots=True)
 class AdminCall:
     """One request to a route: the variable parts of its path, its query and its body.
 
     The audit log records `target` and `notes`, which the route's function may correct and extend.
     """
 
-    def __init__(self, path: Mapping[str, str], caller: Caller | None, peer: str) -> None:
-        self.path = path
-        self.query: Mapping[str, str] = {}
-        self.body: Any = None
-        self.caller = caller
-        self.peer = peer
-        self.target = "/".join(path.values())
-        self.notes: dict[str, Any] = {}
+    path: Mapping[str, str]
+    caller: Caller | None
+    peer: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
+    target: str = ""
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.target = "/".join(self.path.values())
 
     @property
     def queue(self) -> QueueKey:
@@ -84,36 +88,28 @@ class AdminCall:
         return int(text)
 
 
+@dataclass(slots=True)
 class AdminContext:
     """The objects that the routes use. A store without care cannot be copied or verified."""
 
-    def __init__(
-        self,
-        service: Service,
-        gauges: Callable[[], Mapping[str, int]],
-        care: StoreCare | None = None,
-        *,
-        region: str = "us-east-1",
-        logins: LoginLimits,
-        audit: AuditLog | None = None,
-        sessions: Sessions | None = None,
-        metrics: Metrics | None = None,
-        measurements: Measurements | None = None,
-    ) -> None:
-        self.service = service
-        self.gauges = gauges
-        self.care = care
-        self.backups = Backups(care) if care else None
-        self.verifying = False
-        self.region = region
-        self.audit: AuditLog = audit or MemoryAudit()
-        self.sessions = sessions or Sessions()
-        self.logins = logins
-        self.metrics = metrics
-        self.measurements = measurements or Measurements()
-        self.changing = asyncio.Lock()
-        """Held while an account is read and then changed, if the change depends on what was read.
-        """
+    service: Service
+    gauges: Callable[[], Mapping[str, int]]
+    care: StoreCare | None = None
+    _: KW_ONLY
+    cluster: ClusterView | None = None
+    region: str = "us-east-1"
+    logins: LoginLimits
+    audit: AuditLog = field(default_factory=MemoryAudit)
+    sessions: Sessions = field(default_factory=Sessions)
+    metrics: Metrics | None = None
+    measurements: Measurements = field(default_factory=Measurements)
+    backups: Backups | None = field(init=False)
+    verifying: bool = False
+    changing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while an account is read and then changed, if the change depends on what was read."""
+
+    def __post_init__(self) -> None:
+        self.backups = Backups(self.care) if self.care else None
 
     @property
     def now_ms(self) -> int:
@@ -131,6 +127,8 @@ class AdminContext:
             return "The service is draining."
         if self.store_state != "ok":
             return f"The store is {self.store_state}."
+        if self.cluster is not None and (reason := self.cluster.unready_reason()):
+            return reason
         try:
             self.audit.check()
         except AuditUnwritable as error:

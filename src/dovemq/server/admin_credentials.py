@@ -6,7 +6,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from dovemq.core import limits
 from dovemq.core.accounts import Credential, Role
-from dovemq.server.admin_accounts import named_account
+from dovemq.server.admin_accounts import credential_route, named_account
 from dovemq.server.admin_context import AdminCall, AdminContext, AdminRoute
 from dovemq.server.admin_views import Document, credential_document
 
@@ -31,14 +31,7 @@ class CredentialRotation(Struct, frozen=True, forbid_unknown_fields=True):
     grace_ms: int = limits.DAY_MS
 
 
-@AdminRoute(
-    "POST",
-    "/v1/accounts/{account}/credentials",
-    Role.ADMIN,
-    body=NewCredential,
-    audited=True,
-    credentials=True,
-)
+@credential_route("POST", "/v1/accounts/{account}/credentials", body=NewCredential)
 async def add_credential(admin: AdminContext, call: AdminCall) -> Document:
     """Adds an access key; its secret is shown only here."""
     wanted: NewCredential = call.body
@@ -48,13 +41,8 @@ async def add_credential(admin: AdminContext, call: AdminCall) -> Document:
     return _made(call, account.number, made)
 
 
-@AdminRoute(
-    "POST",
-    "/v1/accounts/{account}/credentials/{key_id}/rotations",
-    Role.ADMIN,
-    body=CredentialRotation,
-    audited=True,
-    credentials=True,
+@credential_route(
+    "POST", "/v1/accounts/{account}/credentials/{key_id}/rotations", body=CredentialRotation
 )
 async def rotate_credential(admin: AdminContext, call: AdminCall) -> Document:
     """Adds a new key; the old one expires after `grace_ms`, by default a day."""
@@ -64,14 +52,7 @@ async def rotate_credential(admin: AdminContext, call: AdminCall) -> Document:
     return _made(call, number, made)
 
 
-@AdminRoute(
-    "PATCH",
-    "/v1/accounts/{account}/credentials/{key_id}",
-    Role.ADMIN,
-    body=CredentialChanges,
-    audited=True,
-    credentials=True,
-)
+@credential_route("PATCH", "/v1/accounts/{account}/credentials/{key_id}", body=CredentialChanges)
 async def change_credential(admin: AdminContext, call: AdminCall) -> Document:
     """Disables or enables a key, or sets its expiry."""
     wanted: CredentialChanges = call.body

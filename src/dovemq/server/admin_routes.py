@@ -4,6 +4,7 @@ from typing import Final
 
 from dovemq.server import (
     admin_accounts,
+    admin_cluster,
     admin_consistency,
     admin_credentials,
     admin_judgements,
@@ -15,6 +16,7 @@ from dovemq.server.admin_context import AdminRoute
 
 _MODULES: Final = (
     admin_store,
+    admin_cluster,
     admin_queues,
     admin_consistency,
     admin_accounts,

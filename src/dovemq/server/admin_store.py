@@ -154,5 +154,5 @@ def _sum(one: Counts, other: Counts) -> Counts:
 
 
 def _not_kept(what: str) -> AdminRefusal:
-    text = f"This store is in memory and cannot be {what}."
+    text = f"Only the embedded store can be {what} here; a database has its own means."
     return AdminRefusal("NotKept", text, HTTPStatus.NOT_IMPLEMENTED)

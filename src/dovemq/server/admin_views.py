@@ -19,9 +19,7 @@ def queue_document(queue: Queue, counts: Counts) -> Document:
         "account": queue.key.account,
         "name": queue.key.name,
         "fifo": queue.settings.fifo,
-        "created_ms": queue.created_ms,
-        "modified_ms": queue.modified_ms,
-        "version": queue.version,
+        **_fields(queue, "created_ms", "modified_ms", "version"),
         "tags": dict(queue.tags),
         "settings": settings_document(queue),
         "counts": msgspec.structs.asdict(counts),
@@ -44,11 +42,9 @@ def settings_document(queue: Queue) -> Document:
 def account_document(account: Account) -> Document:
     """An account without secrets: its keys by their ids, and whether it has a password."""
     return {
-        "number": account.number,
-        "name": account.name,
+        **_fields(account, "number", "name"),
         "role": account.role.value if account.role else None,
-        "enabled": account.enabled,
-        "created_ms": account.created_ms,
+        **_fields(account, "enabled", "created_ms"),
         "quotas": msgspec.structs.asdict(account.quotas),
         "has_password": account.password_hash is not None,
         "credentials": [credential_document(each) for each in account.credentials],
@@ -56,28 +52,19 @@ def account_document(account: Account) -> Document:
 
 
 def credential_document(credential: Credential) -> Document:
-    return {
-        "key_id": credential.key_id,
-        "enabled": credential.enabled,
-        "created_ms": credential.created_ms,
-        "expires_ms": credential.expires_ms,
-    }
+    return _fields(credential, "key_id", "enabled", "created_ms", "expires_ms")
 
 
 def message_document(peeked: Peeked) -> Document:
     message = peeked.message
     return {
-        "message_id": message.message_id,
-        "sequence": message.sequence,
+        **_fields(message, "message_id", "sequence"),
         "visibility": peeked.visibility.value,
         "visible_ms": peeked.visible_ms,
         "sent_ms": message.sent_ms,
         "first_received_ms": peeked.first_received_ms or None,
         "receive_count": peeked.receive_count,
-        "sender": message.sender,
-        "group": message.group,
-        "deduplication_id": message.deduplication_id,
-        "source": message.source,
+        **_fields(message, "sender", "group", "deduplication_id", "source"),
         "trace": message.xray_header,
         "body": message.body,
         "attributes": {name: _attribute(value) for name, value in message.attributes.items()},
@@ -89,3 +76,7 @@ def _attribute(attribute: Attribute) -> Document:
     if isinstance(value, bytes):
         return {"type": attribute.type, "base64": base64.b64encode(value).decode("ascii")}
     return {"type": attribute.type, "value": value}
+
+
+def _fields(value: object, *names: str) -> Document:
+    return {name: getattr(value, name) for name in names}

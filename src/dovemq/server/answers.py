@@ -12,12 +12,7 @@ KEEP_ALIVE: Final = "Connection: keep-alive\r\n"
 CLOSE: Final = "Connection: close\r\n"
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
-SQS_METHODS: Final = {
-    b"GET": "GET",
-    b"HEAD": "HEAD",
-    b"OPTIONS": "OPTIONS",
-    b"POST": "POST",
-}
+SQS_METHODS: Final = {name.encode(): name for name in ("GET", "HEAD", "OPTIONS", "POST")}
 ADMIN_METHODS: Final = {**SQS_METHODS, b"DELETE": "DELETE", b"PATCH": "PATCH", b"PUT": "PUT"}
 _LINES: Final = {status.value: f"HTTP/1.1 {status} {status.phrase}\r\n" for status in HTTPStatus}
 

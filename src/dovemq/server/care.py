@@ -22,3 +22,13 @@ class StoreCare(Protocol):
 
     def damage(self) -> Sequence[Any]:
         """A `Struct` for each time that the store was rebuilt after damage, oldest first."""
+
+
+class ClusterView(Protocol):
+    """A store that several front ends share, as one of them sees it."""
+
+    def unready_reason(self) -> str | None:
+        """Why this front end should get no requests now; None if it should."""
+
+    def status(self) -> Awaitable[dict[str, Any]]:
+        """Front ends, owners of partitions, links and recoveries, as a document."""

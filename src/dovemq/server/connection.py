@@ -8,6 +8,7 @@ It does not know what requests mean. If the client goes away, its request is can
 import asyncio
 import logging
 import socket
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final, cast
 
@@ -24,40 +25,26 @@ REFUSED_MAX: Final = 64
 """Connections above a limit that get a refusal at the same time; more are dropped."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class HttpConnection(asyncio.Protocol):
-    __slots__ = (
-        "_answered",
-        "_lingering",
-        "_lost",
-        "_outbox",
-        "_reader",
-        "_resting",
-        "_since_tick",
-        "_taking_back",
-        "_task",
-        "_traffic",
-        "_transport",
-        "_waiter",
-        "address",
-        "half_closed",
-    )
+    _traffic: Traffic
+    _reader: RequestReader = field(init=False)
+    _outbox: Outbox = field(init=False)
+    _transport: asyncio.Transport = field(init=False)
+    _task: asyncio.Task[None] | None = None
+    _waiter: asyncio.Future[None] | None = None
+    _resting: asyncio.Future[None] | None = None
+    half_closed: bool = False
+    _answered: bool = False
+    _lingering: bool = False
+    _lost: bool = False
+    _taking_back: bool = False
+    _since_tick: int = field(init=False)
+    address: str = ""
+    """Connections of one address share its limits."""
 
-    def __init__(self, traffic: Traffic) -> None:
-        self._traffic = traffic
-        self._reader: RequestReader
-        self._outbox: Outbox
-        self._transport: asyncio.Transport
-        self._task: asyncio.Task[None] | None = None
-        self._waiter: asyncio.Future[None] | None = None
-        self._resting: asyncio.Future[None] | None = None
-        self.half_closed = False
-        self._answered = False
-        self._lingering = False
-        self._lost = False
-        self._taking_back = False
-        self._since_tick = traffic.tick
-        self.address = ""
-        """Connections of one address share its limits."""
+    def __post_init__(self) -> None:
+        self._since_tick = self._traffic.tick
 
     @property
     def partial_bytes(self) -> int:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
 from typing import Any, Final
 
 import msgspec
@@ -31,23 +32,20 @@ Source = Callable[[], Iterable[MetricSample]]
 Labels = tuple[str, str]
 
 
+@dataclass(slots=True)
 class Metrics:
     """Gathers metrics. `sources` return the samples that belong to no single queue."""
 
-    def __init__(
-        self,
-        service: Service,
-        meter: Meter,
-        queues_max: int,
-        sources: Sequence[Source],
-        measurements: Measurements | None = None,
-    ) -> None:
-        self._service = service
-        self._meter = meter
+    _service: Service
+    _meter: Meter
+    queues_max: InitVar[int]
+    _sources: Sequence[Source]
+    _measurements: Measurements = field(default_factory=Measurements)
+    _labels: QueueLabels = field(init=False)
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def __post_init__(self, queues_max: int) -> None:
         self._labels = QueueLabels(queues_max)
-        self._sources = sources
-        self._measurements = measurements or Measurements()
-        self._one_at_a_time = asyncio.Lock()
 
     async def text(self) -> bytes:
         async with self._one_at_a_time:
@@ -128,7 +126,7 @@ def request_samples(requests: RequestMeter) -> Iterator[MetricSample]:
 def store_samples(statistics: Any) -> Iterator[MetricSample]:
     """Samples of a durable store, from the statistics of its `StoreCare`."""
     known: Mapping[str, Any] = msgspec.to_builtins(statistics)
-    for name, field in _STORE_COUNTERS:
-        yield MetricSample(name, known[field])
+    for name, counter in _STORE_COUNTERS:
+        yield MetricSample(name, known[counter])
     for state in _STORE_STATES:
         yield MetricSample("dovemq_store_state", int(known["state"] == state), (state,))

@@ -10,6 +10,7 @@ the `undelivered` callbacks of the other answers take their messages back.
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 from dovemq.core.errors import InvariantError
@@ -24,35 +25,26 @@ GATHERED_BYTES_MAX: Final = 64 << 10
 """Size of the answers that are gathered for one write."""
 
 
+@dataclass(slots=True, eq=False)
 class Outbox:
-    __slots__ = (
-        "_drained",
-        "_gathered",
-        "_gathered_bytes",
-        "_streaming",
-        "_traffic",
-        "_transport",
-        "_unsent",
-        "paused",
-        "since_tick",
-        "unsent_bytes",
+    _traffic: Traffic
+    _transport: asyncio.Transport
+    paused: bool = False
+    since_tick: int = 0
+    unsent_bytes: int = 0
+    _drained: asyncio.Future[None] | None = None
+    _gathered: list[bytes] = field(default_factory=list)
+    _gathered_bytes: int = 0
+    _streaming: bool = False
+    # Only their callbacks: the transport holds the bytes.
+    _unsent: list[tuple[Undelivered | None, Callable[[], None] | None]] = field(
+        default_factory=list
     )
 
-    def __init__(self, traffic: Traffic, transport: asyncio.Transport) -> None:
+    def __post_init__(self) -> None:
         # With a limit of 0 every write is tried at once, and "paused" means that the operating
         # system has not taken all of it.
-        transport.set_write_buffer_limits(high=0)
-        self.paused = False
-        self.since_tick = 0
-        self.unsent_bytes = 0
-        self._traffic = traffic
-        self._transport = transport
-        self._drained: asyncio.Future[None] | None = None
-        self._gathered: list[bytes] = []
-        self._gathered_bytes = 0
-        self._streaming = False
-        # Only their callbacks: the transport holds the bytes.
-        self._unsent: list[tuple[Undelivered | None, Callable[[], None] | None]] = []
+        self._transport.set_write_buffer_limits(high=0)
 
     @property
     def clear(self) -> bool:

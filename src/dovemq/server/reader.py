@@ -10,6 +10,8 @@ Rules of this file:
 
 import re
 from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final, NoReturn
 
@@ -24,6 +26,7 @@ from httptools import (
 from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server.answers import options_answer, refusal
 from dovemq.server.headers import HeaderFields
+from dovemq.server.limits import HttpLimits
 from dovemq.server.proxies import ForwardedMalformed, Proxies
 from dovemq.server.traffic import Traffic
 
@@ -31,6 +34,7 @@ SLICE_BYTES: Final = 8 << 10
 """Bytes parsed at a time; bounds how far many tiny requests can exceed `pipelined_max`."""
 UNCHECKED_BODY_BYTES_MAX: Final = 64 << 10
 """A larger body, or one of unknown length, is read only after the headers were checked."""
+_NO_BYTES: Final = memoryview(b"")
 _ABSOLUTE: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 
 
@@ -38,66 +42,44 @@ class _RefusedError(Exception):
     """Stops the parser from within a callback, after the refusal was added to `ready`."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class RequestReader:
-    __slots__ = (
-        "_body",
-        "_body_bytes",
-        "_counted_bytes",
-        "_fields",
-        "_headers",
-        "_keep_alive",
-        "_limits",
-        "_method",
-        "_parser",
-        "_peer",
-        "_proxies",
-        "_proxy",
-        "_rest",
-        "_secure",
-        "_stalled_bytes",
-        "_traffic",
-        "_url",
-        "continue_owed",
-        "ended",
-        "held_bytes",
-        "keep_alive_asked",
-        "last_wanted",
-        "on_header",
-        "partial",
-        "ready",
-        "refused",
-        "since_tick",
-    )
+    """The requests of one connection. `_proxies` is set if the peer is a trusted proxy."""
 
-    def __init__(
-        self, traffic: Traffic, peer: str, secure: bool = False, proxies: Proxies | None = None
-    ) -> None:
-        """`proxies` is set if the peer is a trusted proxy."""
-        self.ready: deque[HttpRequest | HttpResponse] = deque()
-        self.ended = False
-        self.refused = False
-        self.partial = False
-        self.last_wanted = False
-        self.continue_owed = False
-        self.keep_alive_asked = False
-        self.held_bytes = 0
-        self.since_tick = 0
-        self._traffic = traffic
-        self._limits = traffic.limits
-        self._peer = peer
-        self._secure = secure
-        self._proxies = proxies
-        self._proxy = (peer, secure)
-        self._fields = HeaderFields(traffic.known_names)
+    _traffic: Traffic
+    _peer: str
+    _secure: bool = False
+    _proxies: Proxies | None = None
+    ready: deque[HttpRequest | HttpResponse] = field(default_factory=deque)
+    ended: bool = False
+    refused: bool = False
+    partial: bool = False
+    last_wanted: bool = False
+    continue_owed: bool = False
+    keep_alive_asked: bool = False
+    held_bytes: int = 0
+    since_tick: int = 0
+    on_header: Callable[[bytes, bytes], None] = field(init=False)
+    _limits: HttpLimits = field(init=False)
+    _proxy: tuple[str, bool] = field(init=False)
+    _fields: HeaderFields = field(init=False)
+    _parser: HttpRequestParser | None = None
+    _rest: memoryview = _NO_BYTES
+    _method: str = ""
+    _headers: dict[str, str] = field(default_factory=dict)
+    _url: bytes = b""
+    _body: bytes | bytearray = b""
+    _body_bytes: int = 0
+    _counted_bytes: int = 0
+    _stalled_bytes: int = 0
+    _keep_alive: bool = True
+
+    def __post_init__(self) -> None:
+        self._limits = self._traffic.limits
+        self._proxy = (self._peer, self._secure)
+        self._fields = HeaderFields(self._traffic.known_names)
         self.on_header = self._fields.collector()
-        self._parser: HttpRequestParser | None = HttpRequestParser(self)
-        self._rest = memoryview(b"")
-        self._method = ""
-        self._headers: dict[str, str] = {}
-        self._body: bytes | bytearray
-        self._body_bytes: int
-        self._counted_bytes: int
-        self._begin()
+        self._parser = HttpRequestParser(self)
 
     @property
     def proxied(self) -> bool:
@@ -155,7 +137,7 @@ class RequestReader:
         self.ended = True
         self.partial = False
         self._parser = None
-        self._rest = memoryview(b"")
+        self._rest = _NO_BYTES
         self.ready.clear()
         self._begin()
 

@@ -7,6 +7,7 @@ after a restart people log in again.
 import hashlib
 import secrets
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 from msgspec import Struct
@@ -87,6 +88,7 @@ class Sessions:
             del self._sessions[name]
 
 
+@dataclass(slots=True)
 class LoginLimits:
     """Bounds the wrong passwords of an account and the concurrent logins of an address.
 
@@ -94,12 +96,9 @@ class LoginLimits:
     which accounts exist. The failures of one account do not delay the logins to another.
     """
 
-    def __init__(
-        self, failures: FailureLimit, address_logins_max: int = ADDRESS_LOGINS_MAX
-    ) -> None:
-        self._failures = failures
-        self._address_logins_max = address_logins_max
-        self._under_way: dict[str, int] = {}
+    _failures: FailureLimit
+    _address_logins_max: int = ADDRESS_LOGINS_MAX
+    _under_way: dict[str, int] = field(default_factory=dict)
 
     def begin(self, account: str, client: str, now_ms: int) -> None:
         """Count a login that is about to be checked; raise `Throttled` if it must wait.

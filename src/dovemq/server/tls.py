@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import logging
 import ssl
+from dataclasses import InitVar, dataclass, field
 from http import HTTPStatus
 from typing import Any, Final, cast
 
@@ -27,32 +28,26 @@ _HANDSHAKE_RECORD: Final = 22
 """The first byte that a TLS client sends."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class TlsTransport(asyncio.Transport, asyncio.Protocol):
     """A transport for the connection above it, and a protocol for the TCP transport below.
 
     The client can end its sending side in TLS or in TCP; the connection is told once.
     """
 
-    __slots__ = (
-        "_above",
-        "_client_ended",
-        "_handshakes",
-        "_incoming",
-        "_outgoing",
-        "_parted",
-        "_session",
-        "_tcp",
-    )
+    _handshakes: "Handshakes"
+    context: InitVar[ssl.SSLContext]
+    _incoming: ssl.MemoryBIO = field(default_factory=ssl.MemoryBIO)
+    _outgoing: ssl.MemoryBIO = field(default_factory=ssl.MemoryBIO)
+    _session: ssl.SSLObject = field(init=False)
+    _tcp: asyncio.Transport = field(init=False)
+    _above: HttpConnection | None = None
+    _client_ended: bool = False
+    _parted: bool = False
 
-    def __init__(self, handshakes: "Handshakes", context: ssl.SSLContext) -> None:
-        super().__init__()
-        self._handshakes = handshakes
-        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    def __post_init__(self, context: ssl.SSLContext) -> None:
+        asyncio.Transport.__init__(self)
         self._session = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
-        self._tcp: asyncio.Transport
-        self._above: HttpConnection | None = None
-        self._client_ended = False
-        self._parted = False
 
     # Called by the TCP transport.
 

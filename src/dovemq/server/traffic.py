@@ -3,6 +3,7 @@
 import asyncio
 import email.utils
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
 from dovemq.core.ports import Clock
@@ -21,6 +22,7 @@ CheckHead = Callable[[HttpRequest], HttpResponse | None]
 """Takes a request whose body is not read yet; returns a refusal, or None to read the body."""
 
 
+@dataclass(slots=True, eq=False)
 class Traffic:
     """The shared state of a listener's connections. Without proxies every peer is a client.
 
@@ -28,43 +30,35 @@ class Traffic:
     `now_ns` is set when requests record the time at which they were read.
     """
 
-    def __init__(
-        self,
-        handle: Handle,
-        limits: HttpLimits,
-        clock: Clock,
-        methods: Mapping[bytes, str] = SQS_METHODS,
-        *,
-        proxies: Proxies | None = None,
-        now_ns: Callable[[], int] | None = None,
-        check_head: CheckHead | None = None,
-    ) -> None:
-        self.handle = handle
-        self.check_head = check_head
-        self.now_ns = now_ns
-        self.limits = limits
-        self.loop = asyncio.get_running_loop()
-        self.methods = methods
-        self.proxies = proxies
-        # Oldest first: among equal holders of memory the oldest gives way.
-        self.connections: dict[HttpConnection, None] = {}
-        self._address_connections: dict[str, int] = {}
-        self.known_names = KnownNames()
-        self.held_bytes = 0
-        self.unsent_bytes = 0
-        self.tick = 0
-        self.date = ""
-        self.requests = 0
-        self.resting = 0
-        self.draining = False
-        self.emptied = asyncio.Event()
-        """Set when the listener drains and its last connection and request have ended."""
-        self._clock = clock
+    handle: Handle
+    limits: HttpLimits
+    clock: Clock
+    methods: Mapping[bytes, str] = field(default_factory=lambda: SQS_METHODS)
+    _: KW_ONLY
+    proxies: Proxies | None = None
+    now_ns: Callable[[], int] | None = None
+    check_head: CheckHead | None = None
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+    # Oldest first: among equal holders of memory the oldest gives way.
+    connections: "dict[HttpConnection, None]" = field(default_factory=dict)
+    _address_connections: dict[str, int] = field(default_factory=dict)
+    known_names: KnownNames = field(default_factory=KnownNames)
+    held_bytes: int = 0
+    unsent_bytes: int = 0
+    tick: int = 0
+    date: str = ""
+    requests: int = 0
+    resting: int = 0
+    draining: bool = False
+    emptied: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the listener drains and its last connection and request have ended."""
+
+    def __post_init__(self) -> None:
         self.advance()
 
     def advance(self) -> None:
         self.tick += 1
-        self.date = email.utils.formatdate(self._clock.now_ms() / 1_000, usegmt=True)
+        self.date = email.utils.formatdate(self.clock.now_ms() / 1_000, usegmt=True)
 
     def join(self, connection: "HttpConnection") -> int:
         """Add a connection. Returns how many there are above a limit, in all or of its address."""

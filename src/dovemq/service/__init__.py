@@ -3,9 +3,9 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from dovemq.core.accounts import ROOT_NUMBER
 from dovemq.core.errors import DoveError, QueueMissing
@@ -21,6 +21,8 @@ from dovemq.service.quotas import ByteQuotas
 log = logging.getLogger(__name__)
 
 HOUSEKEEPING_SECONDS: Final = 60
+FOLLOWING_SECONDS: Final = 1
+"""The interval at which the leading of several front ends looks for tasks without a runner."""
 
 
 @dataclass
@@ -32,7 +34,9 @@ class Service:
     messages: Messages
     moves: Moves
     polls: Polls
-    _housekeeping: "asyncio.Task[None] | None" = field(default=None, init=False)
+    leads: Callable[[], bool] | None = None
+    """Whether this front end does what one does for all; None if there is no other."""
+    _tasks: "list[asyncio.Task[None]]" = field(default_factory=list, init=False)
 
     @property
     def draining(self) -> bool:
@@ -42,17 +46,28 @@ class Service:
         """Resume the moves of the last run, and start the regular cleaning."""
         await self.accounts.load()
         await self.moves.resume()
-        self._housekeeping = asyncio.get_running_loop().create_task(self._keep_house())
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(self._keep_house())]
+        if self.leads is not None:
+            self._tasks.append(loop.create_task(self._take_over_moves()))
+
+    async def catalogue_changed(self, queue_numbers: Iterable[int], *, accounts: bool) -> None:
+        """Follow the changes that another front end has made to queues and accounts."""
+        for number in queue_numbers:
+            self.polls.wake_all(number)
+        if accounts:
+            await self.accounts.refresh()
 
     async def drain(self) -> None:
         """Answer parked polls and stop background work; running requests may finish."""
         self.polls.drain()
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            # Not awaited directly: an exception must not keep the store from closing.
+            await asyncio.wait(tasks)
         await self.moves.close()
-        if self._housekeeping:
-            self._housekeeping.cancel()
-            # Not awaited directly: its exception must not keep the store from closing.
-            await asyncio.wait([self._housekeeping])
-            self._housekeeping = None
 
     async def close(self) -> None:
         await self.drain()
@@ -61,10 +76,19 @@ class Service:
     async def _keep_house(self) -> None:
         while True:
             await asyncio.sleep(HOUSEKEEPING_SECONDS)
-            try:
-                await self.drop_expired()
-            except DoveError as error:
-                log.warning("housekeeping: %s", error)
+            if self.leads is None or self.leads():
+                await self._attempt("housekeeping", self.drop_expired())
+
+    async def _take_over_moves(self) -> None:
+        while True:
+            await asyncio.sleep(FOLLOWING_SECONDS)
+            await self._attempt("moves", self.moves.resume())
+
+    async def _attempt(self, what: str, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except DoveError as error:
+            log.warning("%s: %s", what, error)
 
     async def drop_expired(self) -> None:
         """Remove messages whose retention has ended."""
@@ -82,7 +106,9 @@ def build_service(
     root: str = ROOT_NUMBER,
     strict_aws: bool = False,
     observer: Observer | None = None,
+    leads: Callable[[], bool] | None = None,
 ) -> Service:
+    """`leads` is given if other front ends share the store, and tells whether this one leads."""
     polls = Polls(clock)
     observer = observer or Observer()
     accounts = Accounts(store.catalogue, clock, root)
@@ -92,6 +118,7 @@ def build_service(
         accounts,
         Queues(store, clock, observer, polls, accounts, strict=strict_aws),
         Messages(store, clock, observer, polls, ByteQuotas(store, accounts)),
-        Moves(store, clock, observer, new_id),
+        Moves(store, clock, observer, new_id, leads or (lambda: True)),
         polls,
+        leads,
     )

@@ -64,6 +64,10 @@ class Accounts:
         """Read all accounts; called at the start and after a lost race."""
         self._register.replace_all(await self._catalogue.accounts())
 
+    async def refresh(self) -> None:
+        """Read all accounts again, since another front end has changed one."""
+        await self._alone(self.load())
+
     def use_root_key(self, key: AccessKey) -> None:
         self._register.use_root_key(key)
 

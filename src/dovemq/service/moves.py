@@ -1,6 +1,8 @@
 """Move tasks: they move all messages of a dead-letter queue to another queue.
 
-A task is durable: it continues after a restart. A source has one task at a time.
+A task is durable: it continues after a restart. A source has one task at a time. Of several front
+ends that share a store the leading one runs all tasks; the others start and cancel them in the
+catalogue.
 """
 
 import asyncio
@@ -13,7 +15,16 @@ import msgspec
 
 from dovemq.core import limits
 from dovemq.core.commands import Ask, Lease, Move, MoveStatus
-from dovemq.core.errors import DoveError, MoveRefused, QueueMissing, ResourceMissing, Unsupported
+from dovemq.core.errors import (
+    Busy,
+    DoveError,
+    MoveRefused,
+    OwnerChanged,
+    QueueMissing,
+    ResourceMissing,
+    StoreUnreachable,
+    Unsupported,
+)
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
 from dovemq.core.queue import Queue, QueueKey
@@ -25,14 +36,26 @@ MOVE_COUNT_MAX: Final = 10
 QUEUE_GONE: Final = "AWS.SimpleQueueService.NonExistentQueue"
 """The reason that SQS gives for a task whose queue was removed."""
 MOVE_LEASE_MS: Final = limits.MINUTE_MS
+RETRY_SECONDS: Final = 1
+"""The pause of a task while the store or a partition cannot be reached."""
+TWO_TASKS: Final = "AnotherTaskOfThisSourceWasStartedBefore"
+_PASSING: Final = (Busy, OwnerChanged, StoreUnreachable)
 _ACTIVE: Final = (MoveStatus.RUNNING, MoveStatus.CANCELLING)
 
 
 class Moves:
+    """`leads` tells whether this front end runs the tasks, at this moment."""
+
     def __init__(
-        self, store: Store, clock: Clock, observer: Observer, new_id: Callable[[], str]
+        self,
+        store: Store,
+        clock: Clock,
+        observer: Observer,
+        new_id: Callable[[], str],
+        leads: Callable[[], bool],
     ) -> None:
         self._store = store
+        self._leads = leads
         self._observer = observer
         self._catalogue = store.catalogue
         self._clock = clock
@@ -42,16 +65,28 @@ class Moves:
         self._progress: dict[str, Move] = {}
 
     async def resume(self) -> None:
-        """Continue the tasks that the last run of the service left."""
-        for move in await self._catalogue.moves():
-            if move.status is MoveStatus.RUNNING:
-                source = await self._catalogue.find(QueueKey.parse(move.source))
-                if source is None:
-                    await self._save(move, status=MoveStatus.FAILED, failure=QUEUE_GONE)
-                else:
-                    self._launch(move, source.number)
-            elif move.status is MoveStatus.CANCELLING:
+        """Run the tasks that nobody runs: those of the last run, and those of other front ends."""
+        if not self._leads():
+            return
+        sources = {move.source for move in self._progress.values()}
+        for move in reversed(await self._catalogue.moves()):
+            if move.move_id in self._progress:
+                continue
+            if move.status is MoveStatus.CANCELLING:
                 await self._save(move, status=MoveStatus.CANCELLED)
+            elif move.status is MoveStatus.RUNNING:
+                await self._resume(move, second=move.source in sources)
+                sources.add(move.source)
+
+    async def _resume(self, move: Move, *, second: bool) -> None:
+        source = await self._catalogue.find(QueueKey.parse(move.source))
+        if source is None:
+            await self._save(move, status=MoveStatus.FAILED, failure=QUEUE_GONE)
+        elif second:
+            # Two front ends have started one each at the same time.
+            await self._save(move, status=MoveStatus.FAILED, failure=TWO_TASKS)
+        else:
+            self._launch(move, source.number)
 
     async def start(
         self, source: QueueKey, target: QueueKey | None, rate_per_second: int | None
@@ -120,9 +155,16 @@ class Moves:
             raise
         except asyncio.CancelledError:
             # It becomes durable anyway: a running task must not be without a runner.
-            self._launch(move, source_number)
+            self._launch_or_leave(move, source_number)
             raise
-        self._launch(move, source_number)
+        self._launch_or_leave(move, source_number)
+
+    def _launch_or_leave(self, move: Move, source_number: int) -> None:
+        """Run the task, unless another front end does so as soon as it sees it."""
+        if self._leads():
+            self._launch(move, source_number)
+        else:
+            self._progress.pop(move.move_id, None)
 
     def _launch(self, move: Move, source_number: int) -> None:
         self._progress[move.move_id] = move
@@ -136,7 +178,7 @@ class Moves:
 
     async def _run(self, move_id: str, source_number: int) -> None:
         try:
-            while not self._closing.is_set() and await self._step(move_id, source_number):
+            while self._may_run() and await self._step_or_wait(move_id, source_number):
                 move = self._progress[move_id]
                 rate = move.rate_per_second
                 await self._pause(_batch(move) / rate if rate else 0)
@@ -145,6 +187,18 @@ class Moves:
             reason = QUEUE_GONE if isinstance(error, QueueMissing) else str(error)
             await self._save(self._progress[move_id], status=MoveStatus.FAILED, failure=reason)
 
+    def _may_run(self) -> bool:
+        return self._leads() and not self._closing.is_set()
+
+    async def _step_or_wait(self, move_id: str, source_number: int) -> bool:
+        """Move one batch, or wait if it cannot be moved now; False when the task has ended."""
+        try:
+            return await self._step(move_id, source_number)
+        except _PASSING as error:
+            log.warning("move %s waits: %s", move_id, error)
+            await self._pause(RETRY_SECONDS)
+            return True
+
     async def _pause(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._closing.wait(), seconds)
@@ -152,7 +206,10 @@ class Moves:
     async def _step(self, move_id: str, source_number: int) -> bool:
         """Move one batch; False when the task has ended."""
         move = self._progress[move_id]
-        if move.status is MoveStatus.CANCELLING:
+        saved = await self._catalogue.moves(QueueKey.parse(move.source))
+        # Another front end may have cancelled it.
+        status = next((each.status for each in saved if each.move_id == move_id), move.status)
+        if MoveStatus.CANCELLING in (move.status, status):
             await self._save(move, status=MoveStatus.CANCELLED)
             return False
         source = await self._catalogue.find(QueueKey.parse(move.source))

@@ -5,6 +5,7 @@ fail too often waits longer for each further failure, and its connections are no
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from dovemq.core.access import AccessKey
@@ -20,16 +21,11 @@ CHARGED_BODY_BYTES: Final = 64 << 10
 """Each started 64 KiB of a body count as one request, as SQS bills them."""
 
 
+@dataclass(frozen=True, slots=True)
 class Admission:
-    def __init__(
-        self,
-        verifier: Verifier,
-        failures: FailureLimit | None = None,
-        throttle: Throttle | None = None,
-    ) -> None:
-        self._verifier = verifier
-        self._failures = failures
-        self._throttle = throttle
+    _verifier: Verifier
+    _failures: FailureLimit | None = None
+    _throttle: Throttle | None = None
 
     def admit(
         self,

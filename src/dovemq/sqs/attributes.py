@@ -70,8 +70,9 @@ _EXTENDED: Final = tuple(a.name for a in SETTABLE if a.extended)
 _REMOVABLE: Final = ("group_concurrency", "group_rate_per_second")
 _ANY_ORDER_TEXT: Final = "any"
 _CHOICES: Final = {
-    "deduplication_scope": get_args(QueueSettings.__annotations__["deduplication_scope"]),
-    "throughput_limit": get_args(QueueSettings.__annotations__["throughput_limit"]),
+    attribute.field: get_args(QueueSettings.__annotations__[attribute.field])
+    for attribute in SETTABLE
+    if attribute.form == "choice"
 }
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 

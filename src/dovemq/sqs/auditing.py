@@ -29,7 +29,7 @@ async def recorded(
     asked: shapes.Shape,
     request: HttpRequest,
     request_id: str,
-) -> shapes.Shape:
+) -> shapes.Shape | None:
     def entry(outcome: str) -> AuditEntry:
         given: dict[str, Any] = msgspec.to_builtins(asked)
         return AuditEntry(
@@ -47,7 +47,9 @@ async def recorded(
     def act() -> Any:
         return operation.act(call, asked)
 
-    answered: shapes.Shape = await audited(audit, act, entry, lambda error: fault_of(error).code)
+    answered: shapes.Shape | None = await audited(
+        audit, act, entry, lambda error: fault_of(error).code
+    )
     return answered
 
 

@@ -6,7 +6,7 @@ Nothing is deleted: queues, attributes and tags that the file does not name do n
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import TypeVar, cast
 
 import msgspec
 from msgspec import Struct
@@ -16,7 +16,6 @@ from dovemq.core.errors import DoveError, RequestError
 from dovemq.service import Service
 from dovemq.settings import DeclarationInvalid
 from dovemq.sqs import shapes
-from dovemq.sqs.actions import queues as actions
 from dovemq.sqs.arns import QueueNames
 from dovemq.sqs.authorisation import Judge
 from dovemq.sqs.call import Call
@@ -28,19 +27,10 @@ from dovemq.sqs.declared import (
     same_value,
 )
 from dovemq.sqs.faults import text_of
+from dovemq.sqs.operations import OPERATIONS
+from dovemq.sqs.owning import QueueOwner
 
-
-class Owner(Protocol):
-    """The owner of the queues: the client of a server, or the service in this process."""
-
-    async def queue_urls(self, prefix: str = "") -> list[str]: ...
-    async def create_queue(
-        self, name: str, attributes: Mapping[str, str], tags: Mapping[str, str]
-    ) -> str: ...
-    async def attributes(self, queue: str, names: Sequence[str]) -> dict[str, str]: ...
-    async def set_attributes(self, queue: str, attributes: Mapping[str, str]) -> None: ...
-    async def tags(self, queue: str) -> dict[str, str]: ...
-    async def tag(self, queue: str, tags: Mapping[str, str]) -> None: ...
+T = TypeVar("T")
 
 
 class DeclarationResult(Struct, frozen=True):
@@ -51,7 +41,7 @@ class DeclarationResult(Struct, frozen=True):
     unchanged: list[str]
 
 
-class ServiceOwner:
+class ServiceOwner(QueueOwner):
     """The queues of one account of a service in this process."""
 
     def __init__(
@@ -62,35 +52,16 @@ class ServiceOwner:
             service, names, Judge(names), new_id, asyncio.Lock(), account, origin="", request=None
         )
 
-    async def queue_urls(self, prefix: str = "") -> list[str]:
-        request = shapes.ListQueuesRequest(prefix)
-        return (await actions.list_queues(self._call, request)).queue_urls
-
-    async def create_queue(
-        self, name: str, attributes: Mapping[str, str], tags: Mapping[str, str]
-    ) -> str:
-        request = shapes.CreateQueueRequest(name, dict(attributes), dict(tags))
-        return (await actions.create_queue(self._call, request)).queue_url
-
-    async def attributes(self, queue: str, names: Sequence[str]) -> dict[str, str]:
-        request = shapes.GetQueueAttributesRequest(queue, list(names))
-        return (await actions.get_queue_attributes(self._call, request)).attributes
-
-    async def set_attributes(self, queue: str, attributes: Mapping[str, str]) -> None:
-        request = shapes.SetQueueAttributesRequest(queue, dict(attributes))
-        await actions.set_queue_attributes(self._call, request)
-
-    async def tags(self, queue: str) -> dict[str, str]:
-        request = shapes.ListQueueTagsRequest(queue)
-        return (await actions.list_queue_tags(self._call, request)).tags
-
-    async def tag(self, queue: str, tags: Mapping[str, str]) -> None:
-        await actions.tag_queue(self._call, shapes.TagQueueRequest(queue, dict(tags)))
+    async def _ask(
+        self, request: shapes.Shape, shape: type[T], seconds_max: float | None = None
+    ) -> T:
+        operation = OPERATIONS[shapes.operation_of(type(request))]
+        return cast(T, await operation.act(self._call, request))
 
 
 async def declare(
     queues: Sequence[DeclaredQueue],
-    owner: Owner,
+    owner: QueueOwner,
     file: str,
     refusal: type[DoveError] = RequestError,
 ) -> DeclarationResult:
@@ -126,14 +97,14 @@ async def declare(
     )
 
 
-async def _exists(owner: Owner, name: str) -> bool:
+async def _exists(owner: QueueOwner, name: str) -> bool:
     """A queue is the first of those whose name starts with its name, so one page suffices."""
     if len(name) > limits.QUEUE_NAME_LENGTH_MAX:
         return False
     return any(url.rpartition("/")[2] == name for url in await owner.queue_urls(name))
 
 
-async def _changed(owner: Owner, name: str, attributes: Mapping[str, str]) -> bool:
+async def _changed(owner: QueueOwner, name: str, attributes: Mapping[str, str]) -> bool:
     found = await owner.attributes(name, list(attributes)) if attributes else {}
     wanted = {
         key: text
@@ -145,7 +116,7 @@ async def _changed(owner: Owner, name: str, attributes: Mapping[str, str]) -> bo
     return bool(wanted)
 
 
-async def _tagged(owner: Owner, queue: DeclaredQueue) -> bool:
+async def _tagged(owner: QueueOwner, queue: DeclaredQueue) -> bool:
     tags = await owner.tags(queue.name) if queue.tags else {}
     wanted = {key: tag for key, tag in queue.tags.items() if tags.get(key) != tag}
     if wanted:
@@ -153,7 +124,7 @@ async def _tagged(owner: Owner, queue: DeclaredQueue) -> bool:
     return bool(wanted)
 
 
-async def _policy(owner: Owner, letters: DeadLetters) -> str:
+async def _policy(owner: QueueOwner, letters: DeadLetters) -> str:
     found = await owner.attributes(letters.queue, ["QueueArn"])
     policy = {"deadLetterTargetArn": found["QueueArn"], "maxReceiveCount": letters.receives_max}
     return msgspec.json.encode(policy).decode()

@@ -77,20 +77,18 @@ def _prefixed(name: str, status: int = 400, *, verified: bool = False, **more: A
     return Fault(_PREFIX + name, name, status, verified, **more)
 
 
-def _framework(code: str, shape: str, status: int, **more: Any) -> Fault:
-    return Fault(code, shape, status, namespace=FRAMEWORK, **more)
+def _framework(code: str, status: int = 400, *, shape: str = "", **more: Any) -> Fault:
+    return Fault(code, shape or f"{code}Exception", status, namespace=FRAMEWORK, **more)
 
 
 def _invalid(*, verified: bool, **more: Any) -> Fault:
-    return _framework(
-        "InvalidParameterValue", "InvalidParameterValueException", 400, verified=verified, **more
-    )
+    return _framework("InvalidParameterValue", verified=verified, **more)
 
 
 _ACCOUNT: Final = _invalid(verified=False)
 """No operation of SQS is about accounts, but one can meet an account that was just removed."""
 
-_MISMATCH: Final = _framework("SignatureDoesNotMatch", "InvalidSignatureException", 403)
+_MISMATCH: Final = _framework("SignatureDoesNotMatch", 403, shape="InvalidSignatureException")
 
 FAULTS: Final[Mapping[type[DoveError], Fault]] = {
     core.InvalidValue: _invalid(
@@ -98,8 +96,7 @@ FAULTS: Final[Mapping[type[DoveError], Fault]] = {
     ),
     core.MissingValue: _framework(
         "MissingParameter",
-        "MissingRequiredParameterException",
-        400,
+        shape="MissingRequiredParameterException",
         verified=True,
         text="The request must contain the parameter {parameter}.",
     ),
@@ -168,44 +165,34 @@ FAULTS: Final[Mapping[type[DoveError], Fault]] = {
     core.CredentialMissing: _ACCOUNT,
     core.Unsupported: _prefixed("UnsupportedOperation"),
     core.MoveRefused: _invalid(verified=True),
-    core.ResourceMissing: _model(
-        "ResourceNotFoundException",
-        404,
-        verified=True,
-        text="{missing}",
-    ),
-    core.AccessDenied: _framework("AccessDenied", "AccessDeniedException", 403),
-    core.SignatureMissing: _framework(
-        "MissingAuthenticationToken", "MissingAuthenticationTokenException", 403
-    ),
-    core.SignatureIncomplete: _framework(
-        "IncompleteSignature", "IncompleteSignatureException", 400
-    ),
+    core.ResourceMissing: _model("ResourceNotFoundException", 404, verified=True, text="{missing}"),
+    core.AccessDenied: _framework("AccessDenied", 403),
+    core.SignatureMissing: _framework("MissingAuthenticationToken", 403),
+    core.SignatureIncomplete: _framework("IncompleteSignature"),
     core.SignatureMismatch: _MISMATCH,
     core.SignatureExpired: _MISMATCH,
-    core.AccessKeyUnknown: _framework("InvalidClientTokenId", "UnrecognizedClientException", 403),
-    core.AccessKeyExpired: _framework("ExpiredToken", "ExpiredTokenException", 403),
-    core.QueueDenied: _framework("AccessDenied", "AccessDeniedException", 403, verified=True),
+    core.AccessKeyUnknown: _framework(
+        "InvalidClientTokenId", 403, shape="UnrecognizedClientException"
+    ),
+    core.AccessKeyExpired: _framework("ExpiredToken", 403),
+    core.QueueDenied: _framework("AccessDenied", 403, verified=True),
     core.Throttled: _model("RequestThrottled", 403),
-    core.RequestMalformed: _framework("MalformedInput", "MalformedInputException", 400),
+    core.RequestMalformed: _framework("MalformedInput"),
     core.UnavailableError: _framework(
-        "ServiceUnavailable",
-        "ServiceUnavailableException",
-        503,
-        text="The service is unavailable. Try again later.",
+        "ServiceUnavailable", 503, text="The service is unavailable. Try again later."
     ),
     core.InvariantError: _framework(
         "InternalFailure",
-        "InternalFailure",
         500,
+        shape="InternalFailure",
         text="We encountered an internal error. Please try again.",
     ),
-    wire.SerializationError: _framework("SerializationException", "SerializationException", 400),
-    wire.RequestTooLong: _framework("RequestEntityTooLarge", "RequestEntityTooLargeException", 413),
+    wire.SerializationError: _framework("SerializationException", shape="SerializationException"),
+    wire.RequestTooLong: _framework("RequestEntityTooLarge", 413),
     wire.OperationUnknown: _framework(
-        "UnknownOperationException", "UnknownOperationException", 404, verified=True
+        "UnknownOperationException", 404, shape="UnknownOperationException", verified=True
     ),
-    wire.ActionInvalid: _framework("InvalidAction", "InvalidAction", 400, verified=True),
+    wire.ActionInvalid: _framework("InvalidAction", shape="InvalidAction", verified=True),
     wire.HostInvalid: _model("InvalidAddress"),
     wire.ParameterInvalid: _invalid(verified=True),
     wire.AttributesConflict: _model("InvalidAttributeName", verified=True),

@@ -41,11 +41,10 @@ def read(request: HttpRequest) -> tuple[Operation, shapes.Shape]:
         raise SerializationError("The request body is not a valid JSON object.") from None
 
 
-def answer(response: shapes.Shape, request_id: str, call: Call) -> HttpResponse:
+def answer(response: shapes.Shape | None, request_id: str, call: Call) -> HttpResponse:
     headers = (("x-amzn-RequestId", request_id),)
-    return HttpResponse(
-        200, CONTENT_TYPE, _encode(response), headers, call.undelivered, written=call.written
-    )
+    body = b"{}" if response is None else _encode(response)
+    return HttpResponse(200, CONTENT_TYPE, body, headers, call.undelivered, written=call.written)
 
 
 def refuse(error: Exception, request_id: str, _: HttpRequest) -> HttpResponse:

@@ -10,7 +10,8 @@ from dovemq.sqs import shapes
 from dovemq.sqs.actions import moves, permissions, queues, receiving, sending, settling
 from dovemq.sqs.call import Call
 
-Action = Callable[[Call, Any], Awaitable[shapes.Shape]]
+Action = Callable[[Call, Any], Awaitable[shapes.Shape | None]]
+"""An operation without a result returns None."""
 
 
 class Operation(Struct, frozen=True):
@@ -27,9 +28,8 @@ class Operation(Struct, frozen=True):
 def _operation(
     request: type[shapes.Shape], act: Action, *, audited: bool = False, sends: bool = False
 ) -> Operation:
-    name = request.__name__.removesuffix("Request")
     decode = msgspec.json.Decoder(request).decode
-    return Operation(name, request, act, decode, audited, sends)
+    return Operation(shapes.operation_of(request), request, act, decode, audited, sends)
 
 
 _ALL: Final = (

@@ -61,20 +61,21 @@ def read(request: HttpRequest) -> tuple[Operation, shapes.Shape]:
         raise SerializationError(str(error)) from None
 
 
-def answer(response: shapes.Shape, request_id: str, call: Call) -> HttpResponse:
+def answer(response: shapes.Shape | None, request_id: str, call: Call) -> HttpResponse:
     name = call.operation
-    has_result = not isinstance(response, shapes.Empty)
     headers = (("x-amzn-RequestId", request_id),)
     if call.request is not None and _wants_json(call.request):
         content: dict[str, Any] = {"ResponseMetadata": {"RequestId": request_id}}
-        if has_result:
+        if response is not None:
             content[f"{name}Result"] = _plain(response)
         encoded = _encode({f"{name}Response": content})
         return HttpResponse(200, JSON, encoded, headers, call.undelivered, written=call.written)
-    inner = "".join(_members(response, name))
-    result = f"<{name}Result>{inner}</{name}Result>" if inner else f"<{name}Result/>"
+    result = ""
+    if response is not None:
+        inner = "".join(_members(response, name))
+        result = f"<{name}Result>{inner}</{name}Result>" if inner else f"<{name}Result/>"
     body = (
-        f'{_PROLOGUE}<{name}Response xmlns="{NAMESPACE}">{result if has_result else ""}'
+        f'{_PROLOGUE}<{name}Response xmlns="{NAMESPACE}">{result}'
         f"<ResponseMetadata><RequestId>{request_id}</RequestId></ResponseMetadata>"
         f"</{name}Response>"
     )

@@ -1,5 +1,6 @@
 """Redrive policies as JSON text: the target of exhausted messages, and its allowed sources."""
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,24 +14,21 @@ from dovemq.sqs.arns import QueueNames
 def read_redrive(text: str, names: QueueNames) -> Redrive | None:
     if not text:
         return None
+    invalid = partial(InvalidValue, "RedrivePolicy", text)
     policy = _object("RedrivePolicy", text)
     arn = policy.get("deadLetterTargetArn")
     count = policy.get("maxReceiveCount")
     for name, value in (("deadLetterTargetArn", arn), ("maxReceiveCount", count)):
         if value is None:
-            reason = f"Redrive policy does not contain mandatory attribute: {name}."
-            raise InvalidValue("RedrivePolicy", text, reason)
+            raise invalid(f"Redrive policy does not contain mandatory attribute: {name}.")
     target = names.key_of_arn(arn) if isinstance(arn, str) else None
     if target is None:
-        raise InvalidValue("RedrivePolicy", text, "Invalid value for deadLetterTargetArn.")
+        raise invalid("Invalid value for deadLetterTargetArn.")
     receives_max = _whole(count)
     if receives_max is None or not limits.RECEIVES_BEFORE_REDRIVE.holds(receives_max):
-        raise InvalidValue(
-            "RedrivePolicy",
-            text,
-            "Invalid value for maxReceiveCount: "
-            f"{count}, valid values are from 1 to {limits.RECEIVES_BEFORE_REDRIVE.most} "
-            "both inclusive.",
+        raise invalid(
+            f"Invalid value for maxReceiveCount: {count}, valid values are from 1 to "
+            f"{limits.RECEIVES_BEFORE_REDRIVE.most} both inclusive."
         )
     return Redrive(target, receives_max)
 
@@ -43,27 +41,22 @@ def write_redrive(redrive: Redrive, names: QueueNames) -> str:
 def read_allow(text: str, names: QueueNames) -> RedriveAllow | None:
     if not text:
         return None
+    invalid = partial(InvalidValue, "RedriveAllowPolicy", text)
     policy = _object("RedriveAllowPolicy", text)
     permission = policy.get("redrivePermission")
     if permission not in ("allowAll", "denyAll", "byQueue"):
-        raise InvalidValue("RedriveAllowPolicy", text, "Invalid value for redrivePermission.")
+        raise invalid("Invalid value for redrivePermission.")
     arns = policy.get("sourceQueueArns")
     if permission != "byQueue":
         if arns:
-            raise InvalidValue(
-                "RedriveAllowPolicy", text, "sourceQueueArns is only for redrivePermission byQueue."
-            )
+            raise invalid("sourceQueueArns is only for redrivePermission byQueue.")
         return RedriveAllow(permission)
     if not isinstance(arns, list) or not 1 <= len(arns) <= limits.REDRIVE_SOURCES_MAX:
-        raise InvalidValue(
-            "RedriveAllowPolicy",
-            text,
-            f"sourceQueueArns must hold 1 to {limits.REDRIVE_SOURCES_MAX} queues.",
-        )
+        raise invalid(f"sourceQueueArns must hold 1 to {limits.REDRIVE_SOURCES_MAX} queues.")
     keys = [names.key_of_arn(arn) if isinstance(arn, str) else None for arn in arns]
     known = tuple(key for key in keys if key is not None)
     if len(known) != len(keys):
-        raise InvalidValue("RedriveAllowPolicy", text, "Invalid value for sourceQueueArns.")
+        raise invalid("Invalid value for sourceQueueArns.")
     return RedriveAllow("byQueue", known)
 
 

@@ -20,6 +20,10 @@ class Shape(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     """A structure of the wire."""
 
 
+def operation_of(request: type[Shape]) -> str:
+    return request.__name__.removesuffix("Request")
+
+
 class AttributeValue(Shape, frozen=True):
     data_type: str | None = None
     string_value: str | None = None

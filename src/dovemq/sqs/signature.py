@@ -8,6 +8,7 @@ service issues no temporary keys.
 import email.utils
 import hmac
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
 from urllib.parse import unquote
@@ -235,7 +236,8 @@ class Signer:
         self, method: str, path: str, query: str, headers: Mapping[str, str]
     ) -> "SignatureForm":
         """A form for requests that differ only in their bodies."""
-        return SignatureForm(self, method, path, query, headers)
+        top = canonical_top(method, path, canonical_query(query) if query else "")
+        return SignatureForm(self, top, headers)
 
     def claimed(self, date: str) -> tuple[SigningKey, str]:
         """The signing key of that day, and its credential."""
@@ -244,27 +246,18 @@ class Signer:
         return key, f"{self._key.key_id}/{scope}"
 
 
+@dataclass(slots=True)
 class SignatureForm:
     """Signs requests that differ only in their bodies; the shared part is made once a second."""
 
-    __slots__ = (
-        "_beginning",
-        "_canonical",
-        "_date",
-        "_headers",
-        "_key",
-        "_second",
-        "_signer",
-        "_top",
-    )
-
-    def __init__(
-        self, signer: Signer, method: str, path: str, query: str, headers: Mapping[str, str]
-    ) -> None:
-        self._signer = signer
-        self._top = canonical_top(method, path, canonical_query(query) if query else "")
-        self._headers = headers
-        self._second = -1
+    _signer: Signer
+    _top: str
+    _headers: Mapping[str, str]
+    _second: int = -1
+    _date: str = ""
+    _canonical: bytes = b""
+    _beginning: str = ""
+    _key: SigningKey = field(init=False)
 
     def signed(self, body: bytes, now_ms: int) -> tuple[str, str]:
         """The headers `x-amz-date` and `authorization`."""

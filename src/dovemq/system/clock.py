@@ -1,4 +1,4 @@
-"""The wall clock of the machine, which never goes back."""
+"""The clocks of the machine: the wall clock, which never goes back here, and a monotonic one."""
 
 import time
 
@@ -14,3 +14,9 @@ class SystemClock:
         if now_ms > self._last_ms:
             self._last_ms = now_ms
         return self._last_ms
+
+
+def monotonic_ms() -> int:
+    """Milliseconds since some moment; they pass also while the machine sleeps, if it can tell."""
+    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    return time.clock_gettime_ns(clock) // 1_000_000

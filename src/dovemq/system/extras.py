@@ -3,7 +3,14 @@
 from collections.abc import Mapping
 from typing import Final
 
-DISK_SIZES: Final[Mapping[str, str]] = {"trace": "250 MB", "models": "700 MB", "spark": "1.4 GB"}
+DISK_SIZES: Final[Mapping[str, str]] = {
+    "trace": "250 MB",
+    "models": "700 MB",
+    "spark": "1.4 GB",
+    "cassandra": "30 MB",
+    "postgresql": "12 MB",
+    "redis": "8 MB",
+}
 """Disk space that each extra takes, with everything that it brings along."""
 
 

@@ -42,7 +42,9 @@ def announced(directory: Path, server: RunningServer) -> Iterator[None]:
         yield
     finally:
         with contextlib.suppress(OSError):
-            path.unlink()
+            # Front ends that share the directory write it too: the last one stays.
+            if find_running(directory) == server:
+                path.unlink()
 
 
 def find_running(directory: Path) -> RunningServer | None:

@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
@@ -29,24 +30,20 @@ class RotationLimits(Struct, frozen=True):
     bytes_max: int
 
 
+@dataclass(slots=True)
 class TraceFiles:
     """Writes rows to files. Only one thread uses it. `now_ns` is the clock of the rows."""
 
-    def __init__(
-        self,
-        folder: Folder,
-        origin: TraceOrigin,
-        rotation: RotationLimits,
-        now_ns: Callable[[], int],
-    ) -> None:
+    _folder: Folder
+    _origin: TraceOrigin
+    _rotation: RotationLimits
+    _now_ns: Callable[[], int]
+    _number: int = 0
+    _file: "_GrowingFile | None" = None
+    _begun_ns: int = 0
+
+    def __post_init__(self) -> None:
         load_libraries()
-        self._folder = folder
-        self._origin = origin
-        self._rotation = rotation
-        self._now_ns = now_ns
-        self._number = 0
-        self._file: _GrowingFile | None = None
-        self._begun_ns = 0
 
     @property
     def rows(self) -> int:

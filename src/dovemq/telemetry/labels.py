@@ -11,13 +11,10 @@ from typing import Final
 from dovemq.telemetry.meter import QueueTally
 
 COUNTERS: Final = (
-    ("dovemq_messages_sent_total", "sent"),
-    ("dovemq_messages_received_total", "received"),
-    ("dovemq_messages_settled_total", "settled"),
-    ("dovemq_messages_extended_total", "extended"),
-    ("dovemq_messages_expired_total", "expired"),
-    ("dovemq_messages_redriven_total", "redriven"),
-    ("dovemq_messages_released_total", "released"),
+    *(
+        (f"dovemq_messages_{field}_total", field)
+        for field in ("sent", "received", "settled", "extended", "expired", "redriven", "released")
+    ),
     ("dovemq_receive_hits_total", "hits"),
     ("dovemq_receive_misses_total", "misses"),
     ("dovemq_receives_empty_total", "empty_receives"),

@@ -19,6 +19,10 @@ Format = Literal["text", "json"]
 _TEXT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _FIELDS: Final = ("request_id", "operation", "account", "queue", "status", "ms", "peer")
 """Attributes of a log record that become fields of its JSON."""
+_REQUEST: Final = (
+    "%(request_id)s %(operation)s account=%(account)s queue=%(queue)s status=%(status)d "
+    "ms=%(ms).3f peer=%(peer)s"
+)
 QUEUE_LENGTH_MAX: Final = 128
 
 _requests = logging.getLogger("dovemq.requests")
@@ -90,17 +94,8 @@ def log_request(
         "ms": round(ms, 3),
         "peer": peer,
     }
-    _requests.info(
-        "%s %s account=%s queue=%s status=%d ms=%.3f peer=%s",
-        request_id,
-        operation,
-        account or "-",
-        name or "-",
-        status,
-        ms,
-        peer,
-        extra=fields,
-    )
+    shown = {**fields, "account": account or "-", "queue": name or "-"}
+    _requests.info(_REQUEST, shown, extra=fields)
 
 
 def _shown(queue: str) -> str:

@@ -49,29 +49,36 @@ class MetricSample(Struct, frozen=True):
 _QUEUE: Final = ("account", "queue")
 
 
+def _gauge(name: str, help_text: str, *labels: str) -> Description:
+    return Description(name, "gauge", help_text, labels)
+
+
+def _counter(name: str, help_text: str, *labels: str) -> Description:
+    return Description(name, "counter", help_text, labels)
+
+
 def _messages(what: str, help_text: str) -> Description:
-    return Description(f"dovemq_messages_{what}_total", "counter", help_text, _QUEUE)
+    return _counter(f"dovemq_messages_{what}_total", help_text, *_QUEUE)
 
 
 METRICS: Final = (
-    Description("dovemq_queues", "gauge", "Queues of all accounts."),
-    Description(
+    _gauge("dovemq_queues", "Queues of all accounts."),
+    _gauge(
         "dovemq_queue_messages",
-        "gauge",
         "Messages in a queue by state: visible, leased or delayed.",
-        (*_QUEUE, "state"),
+        *_QUEUE,
+        "state",
     ),
-    Description(
+    _gauge(
         "dovemq_queue_oldest_claimable_age_seconds",
-        "gauge",
         "Time since the oldest visible message was sent; 0 if none is visible.",
-        _QUEUE,
+        *_QUEUE,
     ),
-    Description(
+    _gauge(
         "dovemq_queue_consistency",
-        "gauge",
         "A rate or displacement that a monitor reported to the admin API; see the pipeline.",
-        (*_QUEUE, "figure"),
+        *_QUEUE,
+        "figure",
     ),
     _messages("sent", "Messages sent."),
     _messages("received", "Messages received, including those that are released again."),
@@ -82,23 +89,18 @@ METRICS: Final = (
     ),
     _messages("redriven", "Messages moved to another queue: exhausted, or by a move task."),
     _messages("released", "Leases undone because their response could not be delivered."),
-    Description(
+    _counter(
         "dovemq_receive_hits_total",
-        "counter",
         "Looks into a queue that found messages; a long poll may look several times.",
-        _QUEUE,
+        *_QUEUE,
     ),
-    Description(
-        "dovemq_receive_misses_total", "counter", "Looks into a queue that found none.", _QUEUE
-    ),
-    Description(
-        "dovemq_receives_empty_total", "counter", "Receives that returned no message.", _QUEUE
-    ),
-    Description(
+    _counter("dovemq_receive_misses_total", "Looks into a queue that found none.", *_QUEUE),
+    _counter("dovemq_receives_empty_total", "Receives that returned no message.", *_QUEUE),
+    _counter(
         "dovemq_requests_total",
-        "counter",
         "SQS requests by outcome: ok, refused (4xx) or failed (5xx).",
-        ("operation", "outcome"),
+        "operation",
+        "outcome",
     ),
     Description(
         "dovemq_request_seconds",
@@ -106,30 +108,38 @@ METRICS: Final = (
         "Time to answer SQS requests, including the waiting time of long polls.",
         ("operation",),
     ),
-    Description("dovemq_connections", "gauge", "Open connections of the SQS endpoint."),
-    Description("dovemq_long_polls_parked", "gauge", "Receives that wait for a message."),
+    _gauge("dovemq_connections", "Open connections of the SQS endpoint."),
+    _gauge("dovemq_long_polls_parked", "Receives that wait for a message."),
     Description(
         "dovemq_commit_seconds",
         "histogram",
         "Time from the start of a commit until it is synced to disk.",
     ),
     Description("dovemq_commit_items", "histogram", "Changes that shared one commit."),
-    Description("dovemq_checkpoints_total", "counter", "Checkpoints of the store's log."),
-    Description("dovemq_cache_hits_total", "counter", "Bodies found in memory."),
-    Description("dovemq_cache_misses_total", "counter", "Bodies read from disk."),
-    Description("dovemq_cache_bytes", "gauge", "Memory that cached bodies take."),
-    Description("dovemq_messages_damaged_total", "counter", "Messages set aside as unreadable."),
-    Description(
-        "dovemq_store_state",
-        "gauge",
-        "1 for the state that the store is in: ok, full or failed.",
-        ("state",),
+    _counter("dovemq_checkpoints_total", "Checkpoints of the store's log."),
+    _counter("dovemq_cache_hits_total", "Bodies found in memory."),
+    _counter("dovemq_cache_misses_total", "Bodies read from disk."),
+    _gauge("dovemq_cache_bytes", "Memory that cached bodies take."),
+    _counter("dovemq_messages_damaged_total", "Messages set aside as unreadable."),
+    _gauge("dovemq_front_ends", "Front ends that share the store."),
+    _gauge("dovemq_leads", "1 if this front end runs move tasks for all of them."),
+    _gauge("dovemq_partitions_owned", "Partitions that this front end owns."),
+    _counter("dovemq_partitions_opened_total", "Partitions that this front end has opened."),
+    _counter(
+        "dovemq_partitions_handed_over_total",
+        "Partitions that this front end has handed to another one.",
     ),
-    Description(
+    _counter(
+        "dovemq_partitions_lost_total",
+        "Partitions that this front end lost because its lease ended.",
+    ),
+    _gauge(
+        "dovemq_store_state", "1 for the state that the store is in: ok, full or failed.", "state"
+    ),
+    _counter(
         "dovemq_trace_rows_total",
-        "counter",
         "Rows of the lifecycle trace: written to whole files, or dropped.",
-        ("outcome",),
+        "outcome",
     ),
 )
 

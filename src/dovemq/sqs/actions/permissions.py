@@ -18,7 +18,7 @@ from dovemq.sqs.rights import RIGHTS, SHARED
 _LABEL: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 
 
-async def add_permission(call: Call, request: shapes.AddPermissionRequest) -> shapes.Empty:
+async def add_permission(call: Call, request: shapes.AddPermissionRequest) -> None:
     label = _checked_label(request.label)
     statement = _permission(request.account_ids, request.actions)
     # The policy is read, changed and written back: only one at a time, or a statement is lost.
@@ -26,16 +26,14 @@ async def add_permission(call: Call, request: shapes.AddPermissionRequest) -> sh
         queue = await call.queue(request.queue_url)
         policy = _with_permission(queue.settings.policy, queue.key, call.names, label, statement)
         await call.service.queues.change(queue.key, {"policy": policy})
-    return shapes.Empty()
 
 
-async def remove_permission(call: Call, request: shapes.RemovePermissionRequest) -> shapes.Empty:
+async def remove_permission(call: Call, request: shapes.RemovePermissionRequest) -> None:
     label = _checked_label(request.label)
     async with call.permissions:
         queue = await call.queue(request.queue_url)
         policy = _without_permission(queue.settings.policy, label)
         await call.service.queues.change(queue.key, {"policy": policy})
-    return shapes.Empty()
 
 
 def _checked_label(label: str | None) -> str:

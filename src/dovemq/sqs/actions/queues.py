@@ -2,11 +2,11 @@
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dovemq.core import errors, limits
-from dovemq.core.queue import QueueKey
+from dovemq.core.queue import Queue, QueueKey
 from dovemq.sqs import shapes
 from dovemq.sqs.attributes import COUNTED, asked_names, read_changes, wire_name_of, written
 from dovemq.sqs.bounds import check_length, checked_count
@@ -51,19 +51,13 @@ async def list_queues(call: Call, request: shapes.ListQueuesRequest) -> shapes.L
         read_token(request.next_token),
         count_max + 1,
     )
-    more = len(queues) > count_max and request.max_results is not None
-    page = queues[:count_max]
-    return shapes.ListQueuesResponse(
-        [call.url(queue.key) for queue in page],
-        write_token(str(page[-1].key)) if more else None,
-    )
+    return shapes.ListQueuesResponse(*_page(call, queues, request.max_results))
 
 
 async def list_dead_letter_source_queues(
     call: Call, request: shapes.ListDeadLetterSourceQueuesRequest
 ) -> shapes.ListDeadLetterSourceQueuesResponse:
     queue = await call.queue(request.queue_url)
-    count_max = page_size(request.max_results)
     after = read_token(request.next_token)
     sources = [
         each
@@ -71,24 +65,26 @@ async def list_dead_letter_source_queues(
         if str(each.key) > after
         and (each.key.account == call.account or call.allows(each, "GetQueueUrl"))
     ]
-    more = len(sources) > count_max and request.max_results is not None
-    page = sources[:count_max]
-    return shapes.ListDeadLetterSourceQueuesResponse(
-        [call.url(queue.key) for queue in page],
-        write_token(str(page[-1].key)) if more else None,
-    )
+    return shapes.ListDeadLetterSourceQueuesResponse(*_page(call, sources, request.max_results))
 
 
-async def delete_queue(call: Call, request: shapes.DeleteQueueRequest) -> shapes.Empty:
+def _page(
+    call: Call, queues: Sequence[Queue], max_results: int | None
+) -> tuple[list[str], str | None]:
+    """The URLs of the first queues, and the token of the next page if there is one."""
+    page = queues[: page_size(max_results)]
+    more = len(queues) > len(page) and max_results is not None
+    return [call.url(queue.key) for queue in page], write_token(str(page[-1].key)) if more else None
+
+
+async def delete_queue(call: Call, request: shapes.DeleteQueueRequest) -> None:
     queue = await call.queue(request.queue_url)
     await call.service.queues.remove(queue.key)
-    return shapes.Empty()
 
 
-async def purge_queue(call: Call, request: shapes.PurgeQueueRequest) -> shapes.Empty:
+async def purge_queue(call: Call, request: shapes.PurgeQueueRequest) -> None:
     queue = await call.queue(request.queue_url)
     await call.service.queues.purge(queue.key)
-    return shapes.Empty()
 
 
 async def get_queue_attributes(
@@ -104,9 +100,7 @@ async def get_queue_attributes(
     )
 
 
-async def set_queue_attributes(
-    call: Call, request: shapes.SetQueueAttributesRequest
-) -> shapes.Empty:
+async def set_queue_attributes(call: Call, request: shapes.SetQueueAttributesRequest) -> None:
     queue = await call.queue(request.queue_url)
     attributes = request.attributes
     if not attributes:
@@ -118,25 +112,22 @@ async def set_queue_attributes(
         await call.service.queues.change(queue.key, changes)
     except errors.InvalidAttribute as error:
         raise _policy_error(error, attributes) from None
-    return shapes.Empty()
 
 
-async def tag_queue(call: Call, request: shapes.TagQueueRequest) -> shapes.Empty:
+async def tag_queue(call: Call, request: shapes.TagQueueRequest) -> None:
     queue = await call.queue(request.queue_url)
     if not request.tags:
         raise errors.MissingValue("Tags")
     check_tags({**queue.tags, **request.tags})
     await call.service.queues.retag(queue.key, request.tags, ())
-    return shapes.Empty()
 
 
-async def untag_queue(call: Call, request: shapes.UntagQueueRequest) -> shapes.Empty:
+async def untag_queue(call: Call, request: shapes.UntagQueueRequest) -> None:
     queue = await call.queue(request.queue_url)
     if not request.tag_keys:
         raise errors.MissingValue("TagKeys")
     check_length("TagKeys", request.tag_keys, limits.TAGS_MAX)
     await call.service.queues.retag(queue.key, {}, request.tag_keys)
-    return shapes.Empty()
 
 
 async def list_queue_tags(

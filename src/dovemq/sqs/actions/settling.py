@@ -10,7 +10,7 @@ from dovemq.sqs.actions.receiving import checked_ms
 from dovemq.sqs.call import Call
 
 
-async def delete_message(call: Call, request: shapes.DeleteMessageRequest) -> shapes.Empty:
+async def delete_message(call: Call, request: shapes.DeleteMessageRequest) -> None:
     queue = await call.queue(request.queue_url)
     if request.receipt_handle is None:
         raise MissingValue("ReceiptHandle")
@@ -18,7 +18,6 @@ async def delete_message(call: Call, request: shapes.DeleteMessageRequest) -> sh
     [refusal] = await call.service.messages.settle(queue, receipts, call.trail)
     if refusal is not None:
         raise refusal
-    return shapes.Empty()
 
 
 async def delete_message_batch(
@@ -36,13 +35,12 @@ async def delete_message_batch(
 
 async def change_message_visibility(
     call: Call, request: shapes.ChangeMessageVisibilityRequest
-) -> shapes.Empty:
+) -> None:
     queue = await call.queue(request.queue_url)
     change = _change(request)
     [refusal] = await call.service.messages.extend(queue, (change,))
     if refusal is not None:
         raise refusal
-    return shapes.Empty()
 
 
 async def change_message_visibility_batch(

@@ -1,0 +1,67 @@
+"""`dovemq cluster`: the front ends that share a store."""
+
+import argparse
+from typing import Any
+
+from dovemq.cli.command import Commands, add_group, add_server_command
+from dovemq.cli.output import Columns, pair_lines, print_records, print_result
+from dovemq.cli.target import ask_admin
+
+
+def add(commands: Commands) -> None:
+    example = "dovemq cluster status"
+    actions = add_group(commands, "cluster", "the front ends that share a store", example)
+    summary = "list front ends, owners of partitions, links and recoveries"
+    add_server_command(actions, "status", _status, summary, example)
+
+
+def _status(args: argparse.Namespace) -> int:
+    found = ask_admin(args, lambda client: client.cluster())
+    return print_result(args, found, lambda: _print(found))
+
+
+def _print(found: dict[str, Any]) -> None:
+    leads = "leads" if found["leads"] else "follows"
+    recoveries = found["recoveries"]
+    pairs = [
+        ("database", found["database"]),
+        ("asked", f"front end {found['front_end']} ({leads})"),
+        ("opened here", f"{recoveries['opened']} (longest {recoveries['opening_ms_max']} ms)"),
+        ("handed over", recoveries["handed_over"]),
+        ("lost", recoveries["lost"]),
+    ]
+    print("\n".join(pair_lines(pairs)))
+    tables: list[tuple[list[dict[str, Any]], Columns]] = [
+        (
+            found["front_ends"],
+            {
+                "FRONT END": "front_end",
+                "ADDRESS": "address",
+                "STATE": "state",
+                "RELEASE": "release",
+            },
+        ),
+        (
+            found["partitions"],
+            {
+                "QUEUE": "queue",
+                "PARTITION": "partition",
+                "OWNER": "front_end",
+                "EPOCH": "epoch",
+            },
+        ),
+        (
+            found["links"],
+            {
+                "LINK TO": "address",
+                "CONNECTED": "connected",
+                "IN FLIGHT": "in_flight",
+                "OPENINGS": "openings",
+                "CAUSE": "cause",
+            },
+        ),
+    ]
+    for records, columns in tables:
+        if records:
+            print()
+            print_records(records, columns)

@@ -1,4 +1,4 @@
-"""What a lifecycle costs on each store: CPU of front ends and of the database, rows, and rate.
+"""The cost of a lifecycle on each store: CPU of front ends and of the database, rows, and rate.
 
     python -m bench.stores [--quick] [--rounds 3] [--stores redis cassandra postgres] [--json]
 

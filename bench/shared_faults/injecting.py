@@ -21,7 +21,7 @@ STORE_DOWN_SECONDS: Final = 2
 
 
 class Scene(Struct, frozen=True):
-    """What a fault hits; `number` is that of the run, so that each hits another part."""
+    """The processes that a fault can hit; `number` is that of the run, and selects the victim."""
 
     store: LocalCluster
     front_ends: FrontEnds

@@ -23,6 +23,8 @@ import asyncio
 from typing import Final
 from zlib import crc32
 
+from msgspec import Struct
+
 from dovemq.core.errors import StoreUnreachable
 from dovemq.stores.cassandra.session import (
     SERIAL,
@@ -47,6 +49,16 @@ WRITE_SECONDS_MAX: Final = 15.0
 """A write ends within this time, the wait for its turn included."""
 
 
+class _Swap(Struct, frozen=True):
+    """A statement that writes a record if `version` is stored; the record is then `wanted`."""
+
+    statement: Prepared
+    values: tuple[object, ...]
+    key: tuple[str, str, str]
+    version: int
+    wanted: StoredRecord | None
+
+
 class CassandraRecords:
     def __init__(self, session: CassandraSession, statements: CassandraStatements) -> None:
         self._session = session
@@ -68,7 +80,7 @@ class CassandraRecords:
         shelf = shelf_of(kind, name)
         values = (value, version + 1, shelf, kind, name, version or None)
         wanted = StoredRecord(name, value, version + 1)
-        return await self._write(statement, values, (shelf, kind, name), version, wanted)
+        return await self._write(_Swap(statement, values, (shelf, kind, name), version, wanted))
 
     async def remove(self, kind: str, name: str, version: int) -> bool:
         if not version:
@@ -78,46 +90,33 @@ class CassandraRecords:
         statement = self._statements.remove
         if kind in STAMPED:
             statement, values = self._statements.remove_stamped, (*values, shelf)
-        return await self._write(statement, values, (shelf, kind, name), version, None)
+        return await self._write(_Swap(statement, values, (shelf, kind, name), version, None))
 
     async def stamp(self) -> bytes:
         rows = await self._session.ask(self._statements.stamp, (_CATALOGUE,))
         stamps = sorted("{} {}".format(*row.as_tuple()) for row in rows)
         return "\n".join(stamps).encode()
 
-    async def _write(
-        self,
-        statement: Prepared,
-        values: tuple[object, ...],
-        key: tuple[str, str, str],
-        version: int,
-        wanted: StoredRecord | None,
-    ) -> bool:
-        """Write, in this shelf's turn, if `version` is stored; the record is then `wanted`."""
-        turn = self._turns[crc32(key[0].encode()) % TURNS]
+    async def _write(self, swap: _Swap) -> bool:
+        """Write in the turn of the record's shelf."""
+        turn = self._turns[crc32(swap.key[0].encode()) % TURNS]
         try:
             async with asyncio.timeout(WRITE_SECONDS_MAX), turn:
-                return await self._resolved(statement, values, key, version, wanted)
+                return await self._resolved(swap)
         except TimeoutError:
             raise StoreUnreachable(self._session.name, "a compare-and-set took too long") from None
 
-    async def _resolved(
-        self,
-        statement: Prepared,
-        values: tuple[object, ...],
-        key: tuple[str, str, str],
-        version: int,
-        wanted: StoredRecord | None,
-    ) -> bool:
+    async def _resolved(self, swap: _Swap) -> bool:
         """Try until the outcome is known.
 
         When a compare-and-set was not applied, or its answer was lost, the stored record decides.
         A read at `SERIAL` ends an unfinished one, so that it is either seen there or will never be
         done. If others have written after a lost one, nobody can say whether it was done.
         """
+        wanted, version = swap.wanted, swap.version
         is_lost = False
         for _ in range(ATTEMPTS_MAX):
-            outcome = await self._session.swap(statement, values)
+            outcome = await self._session.swap(swap.statement, swap.values)
             is_lost |= outcome is None
             if outcome is not None:
                 applied, stored = outcome
@@ -125,7 +124,7 @@ class CassandraRecords:
                     return True
                 if not is_lost and (wanted is None or stored != wanted.version):
                     return False
-            found = await self._session.ask(self._statements.get, key, consistency=SERIAL)
+            found = await self._session.ask(self._statements.get, swap.key, consistency=SERIAL)
             record = _record(found.first())
             if record == wanted:
                 return True

@@ -70,11 +70,12 @@ class RedisNode:
             return replies
 
     async def close(self) -> None:
-        """Close all connections. Calls under way fail."""
+        """Close all connections, and wait for the end of TLS. Calls under way fail."""
         self._is_closed = True
         idle, self._idle = self._idle, []
-        for connection in (*idle, *self._busy):
-            await connection.disconnect(nowait=True)
+        closing = (connection.disconnect() for connection in (*idle, *self._busy))
+        # A server that does not answer any more is left after CONNECT_SECONDS_MAX.
+        await asyncio.gather(*closing, return_exceptions=True)
 
     async def _take(self) -> Connection:
         while self._idle:

@@ -7,7 +7,7 @@ import pytest
 from dovemq.core.errors import QueueMissing
 from tests.service.world import LONG_MS, World, bodies
 
-WAIT_SECONDS_MAX = 5
+WAIT_SECONDS_MAX = 60
 
 
 async def settled_loop() -> None:

@@ -41,6 +41,23 @@ async def test_changes_are_seen_by_others_within_the_bound(front_ends: FrontEnds
 
 
 @in_virtual_time
+async def test_change_starts_from_what_another_front_end_has_stored_a_moment_ago(
+    front_ends: FrontEnds,
+) -> None:
+    one, two = await front_ends.start_many(2)
+    queue = await one.create()
+    await two.store.catalogue.find(queue.key)
+    tagged = msgspec.structs.replace(queue, tags={"new": "tag"})
+    assert await one.store.catalogue.replace(tagged)
+    latest = await two.store.catalogue.latest(queue.key)
+    assert latest is not None
+    assert latest.tags == {"new": "tag"}
+    assert await two.store.catalogue.find(queue.key) == latest
+    await one.store.catalogue.remove(queue.key)
+    assert await two.store.catalogue.latest(queue.key) is None
+
+
+@in_virtual_time
 async def test_removed_queue_is_gone_everywhere_within_the_bound(front_ends: FrontEnds) -> None:
     members = await front_ends.start_many(3)
     queue = await members[0].create()

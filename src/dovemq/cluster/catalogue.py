@@ -94,6 +94,16 @@ class SharedCatalogue(CatalogueReads):
             found = await self._look_up(key)
         return found
 
+    async def latest(self, key: QueueKey) -> Queue | None:
+        self._check_open()
+        async with self._writing:
+            found = await self._queue_records.find(key)
+            if found is not None:
+                self._hold(found)
+            elif (held := self._queues.get(key)) is not None:
+                self._forget(held)
+        return found
+
     async def create(self, queue: Queue) -> Queue:
         self._check_open()
         async with self._writing:

@@ -119,7 +119,11 @@ class Catalogue(Protocol):
     def create(self, queue: Queue) -> Awaitable[Queue]:
         """Store the queue and give it a number; an existing queue of this key is returned as is."""
 
-    def find(self, key: QueueKey) -> Awaitable[Queue | None]: ...
+    def find(self, key: QueueKey) -> Awaitable[Queue | None]:
+        """The queue as this process knows it. Another one may have changed it a moment ago."""
+
+    def latest(self, key: QueueKey) -> Awaitable[Queue | None]:
+        """The queue as it is stored now: the start of every change."""
 
     def replace(self, queue: Queue) -> Awaitable[bool]:
         """Store the queue with version + 1; False if the stored version is another."""

@@ -115,12 +115,18 @@ class Queues:
             after = str(page[-1].key)
             await asyncio.sleep(0)
 
-    async def change(self, key: QueueKey, changes: Changes) -> Queue:
-        """Change settings. Polls look again, since a pause may have ended."""
+    async def change(
+        self, key: QueueKey, changes: Changes | Callable[[QueueSettings], Changes]
+    ) -> Queue:
+        """Change settings. Polls look again, since a pause may have ended.
+
+        A function gets the stored settings. It may be called again if another change came first.
+        """
 
         async def edited(queue: Queue) -> Queue:
-            settings = settings_with(queue.settings, changes)
-            if "redrive" in changes:
+            wanted = changes(queue.settings) if callable(changes) else changes
+            settings = settings_with(queue.settings, wanted)
+            if "redrive" in wanted:
                 await self._check_redrive(key, settings)
             now_ms = self._clock.now_ms()
             return msgspec.structs.replace(queue, settings=settings, modified_ms=now_ms)
@@ -187,7 +193,10 @@ class Queues:
     async def _replace(self, key: QueueKey, edit: Callable[[Queue], Awaitable[Queue]]) -> Queue:
         """Apply `edit` and store the queue; repeat if another change came first."""
         for _ in range(REPLACE_ATTEMPTS_MAX):
-            if await self._catalogue.replace(await edit(await self.find(key))):
+            queue = await self._catalogue.latest(key)
+            if queue is None:
+                raise errors.QueueMissing(str(key))
+            if await self._catalogue.replace(await edit(queue)):
                 return await self.find(key)
         raise errors.InvariantError(f"queue {key} changed {REPLACE_ATTEMPTS_MAX} times in a row")
 

@@ -3,7 +3,6 @@
 Every action gets its queue from here, so that none skips the check of the queue's policy.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -25,9 +24,9 @@ RESOURCE_LENGTH_MAX: Final = 512
 class Call(Struct):
     """One call. `path_url` is the path of a request to a queue URL, which then names the queue.
 
-    `origin` is the scheme and host at the start of queue URLs. `permissions` serialises changes
-    of policies. `query` is true in the Query protocol. The server awaits `undelivered` if the
-    response cannot be written; a receive then releases its leases.
+    `origin` is the scheme and host at the start of queue URLs. `query` is true in the Query
+    protocol. The server awaits `undelivered` if the response cannot be written; a receive then
+    releases its leases.
 
     A call without a request is made by the operator in this process, and no policy applies to it.
     """
@@ -36,7 +35,6 @@ class Call(Struct):
     names: QueueNames
     judge: Judge
     new_id: Callable[[], str]
-    permissions: asyncio.Lock
     account: str
     origin: str
     request: HttpRequest | None

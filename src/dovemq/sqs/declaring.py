@@ -3,7 +3,6 @@
 Nothing is deleted: queues, attributes and tags that the file does not name do not change.
 """
 
-import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar, cast
@@ -48,9 +47,7 @@ class ServiceOwner(QueueOwner):
         self, service: Service, region: str, account: str, new_id: Callable[[], str]
     ) -> None:
         names = QueueNames(region)
-        self._call = Call(
-            service, names, Judge(names), new_id, asyncio.Lock(), account, origin="", request=None
-        )
+        self._call = Call(service, names, Judge(names), new_id, account, origin="", request=None)
 
     async def _ask(
         self, request: shapes.Shape, shape: type[T], seconds_max: float | None = None

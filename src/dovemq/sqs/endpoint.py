@@ -3,7 +3,6 @@
 A request is neither decoded nor acted upon before its signature is verified.
 """
 
-import asyncio
 import itertools
 import logging
 import time
@@ -74,7 +73,6 @@ class SqsEndpoint:
         self._numbers = itertools.count(1)
         self._names = QueueNames(region)
         self._judge = Judge(self._names)
-        self._permissions = asyncio.Lock()
         self._origins: BoundedDict[str, str] = BoundedDict()
         self._secure_origins: BoundedDict[str, str] = BoundedDict()
 
@@ -157,7 +155,6 @@ class SqsEndpoint:
             self._names,
             self._judge,
             self._new_id,
-            self._permissions,
             account,
             origin,
             request,

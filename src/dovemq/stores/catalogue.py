@@ -34,6 +34,9 @@ class CatalogueReads:
         self._check_open()
         return self._queues.get(key)
 
+    async def latest(self, key: QueueKey) -> Queue | None:
+        return await self.find(key)
+
     async def page(
         self, account: str | None, prefix: str, after: str, count_max: int
     ) -> list[Queue]:

@@ -61,6 +61,22 @@ def _messages(what: str, help_text: str) -> Description:
     return _counter(f"dovemq_messages_{what}_total", help_text, *_QUEUE)
 
 
+CLUSTER_METRICS: Final = (
+    _gauge("dovemq_front_ends", "Front ends that share the store."),
+    _gauge("dovemq_leads", "1 if this front end runs move tasks for all of them."),
+    _gauge("dovemq_partitions_owned", "Partitions that this front end owns."),
+    _counter("dovemq_partitions_opened_total", "Partitions that this front end has opened."),
+    _counter(
+        "dovemq_partitions_handed_over_total",
+        "Partitions that this front end has handed to another one.",
+    ),
+    _counter(
+        "dovemq_partitions_lost_total",
+        "Partitions that this front end lost because its lease ended.",
+    ),
+)
+"""Metrics of servers whose store can be shared."""
+
 METRICS: Final = (
     _gauge("dovemq_queues", "Queues of all accounts."),
     _gauge(
@@ -121,18 +137,7 @@ METRICS: Final = (
     _counter("dovemq_cache_misses_total", "Bodies read from disk."),
     _gauge("dovemq_cache_bytes", "Memory that cached bodies take."),
     _counter("dovemq_messages_damaged_total", "Messages set aside as unreadable."),
-    _gauge("dovemq_front_ends", "Front ends that share the store."),
-    _gauge("dovemq_leads", "1 if this front end runs move tasks for all of them."),
-    _gauge("dovemq_partitions_owned", "Partitions that this front end owns."),
-    _counter("dovemq_partitions_opened_total", "Partitions that this front end has opened."),
-    _counter(
-        "dovemq_partitions_handed_over_total",
-        "Partitions that this front end has handed to another one.",
-    ),
-    _counter(
-        "dovemq_partitions_lost_total",
-        "Partitions that this front end lost because its lease ended.",
-    ),
+    *CLUSTER_METRICS,
     _gauge(
         "dovemq_store_state", "1 for the state that the store is in: ok, full or failed.", "state"
     ),

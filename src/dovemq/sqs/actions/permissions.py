@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from dovemq.core import limits
 from dovemq.core.errors import InvalidAttribute, InvalidValue, LimitReached, MissingValue
-from dovemq.core.queue import QueueKey
+from dovemq.core.queue import Changes, QueueKey, QueueSettings
 from dovemq.sqs import shapes
 from dovemq.sqs.arns import ACCOUNT, QueueNames
 from dovemq.sqs.call import Call
@@ -21,19 +21,21 @@ _LABEL: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 async def add_permission(call: Call, request: shapes.AddPermissionRequest) -> None:
     label = _checked_label(request.label)
     statement = _permission(request.account_ids, request.actions)
-    # The policy is read, changed and written back: only one at a time, or a statement is lost.
-    async with call.permissions:
-        queue = await call.queue(request.queue_url)
-        policy = _with_permission(queue.settings.policy, queue.key, call.names, label, statement)
-        await call.service.queues.change(queue.key, {"policy": policy})
+    queue = await call.queue(request.queue_url)
+
+    def changes(settings: QueueSettings) -> Changes:
+        policy = settings.policy
+        return {"policy": _with_permission(policy, queue.key, call.names, label, statement)}
+
+    await call.service.queues.change(queue.key, changes)
 
 
 async def remove_permission(call: Call, request: shapes.RemovePermissionRequest) -> None:
     label = _checked_label(request.label)
-    async with call.permissions:
-        queue = await call.queue(request.queue_url)
-        policy = _without_permission(queue.settings.policy, label)
-        await call.service.queues.change(queue.key, {"policy": policy})
+    queue = await call.queue(request.queue_url)
+    await call.service.queues.change(
+        queue.key, lambda settings: {"policy": _without_permission(settings.policy, label)}
+    )
 
 
 def _checked_label(label: str | None) -> str:

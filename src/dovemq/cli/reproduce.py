@@ -16,10 +16,8 @@ from dovemq.cli.values import count, number
 if TYPE_CHECKING:
     from dovemq.experiments.figure import Figure
 
-
 _CALLS_BEFORE_EXCEPTION: Final = 5
-
-
+"""Requests to end that work may leave unnoticed before its thread gets an exception."""
 _VERDICTS: Final = """\
 Every claim has a threshold. If an interval of 95 % crosses it, the verdict is 'too short to tell',
 which is common with --quick. The exit code is 1 if a claim does not hold, else 0; 'too short to
@@ -43,7 +41,8 @@ def add(commands: Commands) -> None:
 def _run(args: argparse.Namespace) -> int:
     # `loop` reads traces; the other figures need models alone.
     extra = "spark" if {"all", "loop"} & set(args.ids) else "models"
-    with pipeline_job(extra) as ending:
+    # The context reports a missing extra and a signal; `advice` is printed after a signal.
+    with pipeline_job(extra) as job:
         from dovemq.experiments.catalogue import EXPERIMENTS
 
         if args.ids == ["list"]:
@@ -54,7 +53,7 @@ def _run(args: argparse.Namespace) -> int:
                 raise WrongUse(f"{name}: no such id; dovemq reproduce list shows them")
         _check_writable(args.out)
         reports: list[dict[str, Any]] = []
-        ending.advice = lambda: f"{len(reports)} of {len(ids)} are finished; {START_OVER}"
+        job.advice = lambda: f"{len(reports)} of {len(ids)} are finished; {START_OVER}"
         for name in ids:
             reports.append(_reproduced(args, name))
     claims = {key: sum(each["claims"][key] for each in reports) for key in reports[0]["claims"]}
@@ -105,11 +104,11 @@ def _reproduced(args: argparse.Namespace, name: str) -> dict[str, Any]:
     from dovemq.experiments.figure import REPLICATIONS, REPLICATIONS_QUICK, Effort
     from dovemq.experiments.publishing import publish, summary
 
-    under_way, work_of = f"{name} is under way", _InThread()
+    under_way, ending = f"{name} is under way", _ThreadEnding()
 
     def tell(text: str) -> None:
         nonlocal under_way
-        work_of.check()
+        ending.check()
         under_way = f"{name}: {text}"
 
     effort = Effort(
@@ -120,17 +119,17 @@ def _reproduced(args: argparse.Namespace, name: str) -> dict[str, Any]:
     )
 
     def work() -> "tuple[Figure, list[Path]]":
-        work_of.begin()
+        ending.begin()
         figure = EXPERIMENTS[name].run(effort)
         return figure, [] if args.out is None else publish(name, figure, args.out)
 
-    figure, files = working(lambda: under_way, work, work_of.leave)
+    figure, files = working(lambda: under_way, work, ending.leave)
     if not args.json:
         _print(name, figure, files)
     return {**summary(name, figure), "files": [str(path) for path in files]}
 
 
-class _InThread:
+class _ThreadEnding:
     """Ends work in a thread, which no signal reaches and which may never check a flag."""
 
     def __init__(self) -> None:

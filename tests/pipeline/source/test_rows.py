@@ -51,7 +51,7 @@ def test_a_table_with_bodies_can_be_sent(schema: StructType) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "told"),
+    ("schema", "reason"),
     [
         (_schema(group_id=TEXT), "one column body, or value"),
         (_schema(body=TEXT, value=TEXT), "one column body, or value"),
@@ -61,8 +61,8 @@ def test_a_table_with_bodies_can_be_sent(schema: StructType) -> None:
         (_schema(body=TEXT, attributes=MapType(TEXT, IntegerType())), "column attributes"),
     ],
 )
-def test_another_table_is_refused_before_anything_is_sent(schema: StructType, told: str) -> None:
-    with pytest.raises(ColumnsRefused, match=told):
+def test_another_table_is_refused_before_anything_is_sent(schema: StructType, reason: str) -> None:
+    with pytest.raises(ColumnsRefused, match=reason):
         check_schema(schema)
 
 
@@ -101,7 +101,7 @@ def test_attributes_are_texts_or_keep_their_type() -> None:
 
 
 class Judge(SqsClient):
-    """Refuses some messages always, and fails others once."""
+    """A fake queue: it refuses some messages always, and fails others once."""
 
     def __init__(self, refused: Sequence[str] = (), failing: Sequence[str] = ()) -> None:
         self.sent: list[list[str]] = []

@@ -40,6 +40,9 @@ REPLICATIONS: Final = 10
 
 
 class _Run(SpecTable, frozen=True):
+    """`unstable` allows configurations without a steady state; `common` gives all configurations
+    the same random numbers, so that they differ by their parameters alone."""
+
     horizon: float
     warm_up: float = 0.0
     seed: int = 0
@@ -49,6 +52,8 @@ class _Run(SpecTable, frozen=True):
 
 
 class _Replications(SpecTable, frozen=True):
+    """`half_width` is wanted for the measures named in `of`, or for all of them."""
+
     min: int = REPLICATIONS
     max: int | None = None
     batch: int | None = None

@@ -19,7 +19,7 @@ from dovemq.models.simulation.runs import REPLICATIONS_MAX
 class Stopping:
     """`half_width` is relative to the mean; None means that `least` replications are enough.
 
-    `judged` are the places of the measures that must be within it.
+    `judged` are the positions of the measures that must be within it.
     """
 
     least: int

@@ -34,7 +34,7 @@ COUNTS: Final[Mapping[str, str]] = {
 }
 QUEUE: Final = "queue"
 KEPT: Final = "kept"
-"""The serialised state of a watch, beside its figures."""
+"""The serialised memory of a queue (`memory.py`), beside its figures."""
 STATE: Final = pa.schema(
     [(QUEUE, pa.string()), *((name, pa.int64()) for name in COUNTS), (KEPT, pa.binary())]
 )

@@ -16,6 +16,7 @@ from dovemq.cluster.ports import Link
 from dovemq.cluster.store import ClusterStore
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Store
+from dovemq.stores.owned.bodies import CacheRoom
 from dovemq.stores.owned.logged.opening import Surroundings, open_partition
 from dovemq.stores.owned.logged.ports import Database
 from dovemq.testing.clock import ManualClock
@@ -41,7 +42,7 @@ class NewFrontEnd:
         link: Link | None = None,
         address: str | None = None,
     ) -> ClusterStore:
-        around = Surroundings(rng, clock, observer, CACHE_BYTES_MAX)
+        around = Surroundings(rng, clock, observer, CacheRoom(CACHE_BYTES_MAX))
         return ClusterStore(
             database,
             functools.partial(open_partition, around=around),

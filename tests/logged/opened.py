@@ -9,6 +9,7 @@ import msgspec
 
 from dovemq.core.commands import Draft, Peek
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
+from dovemq.stores.owned.bodies import CacheRoom
 from dovemq.stores.owned.logged.opening import Ownership, Surroundings, open_partition
 from dovemq.stores.owned.logged.partition import LoggedPartition
 from dovemq.stores.owned.logged.policy import LogPolicy
@@ -56,7 +57,7 @@ class World:
         log = await MemoryDatabase(self.state).open_log((self.queue.number, 0), epoch)
         ownership = Ownership(epoch, holds, lambda: self.lost.append(epoch))
         around = Surroundings(
-            random.Random(epoch), self.clock, cache_bytes_max=5_000, policy=self.policy
+            random.Random(epoch), self.clock, cache_room=CacheRoom(5_000), policy=self.policy
         )
         return await open_partition(wrapped(log), self.queue, 0, ownership, around)
 

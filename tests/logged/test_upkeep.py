@@ -1,12 +1,16 @@
 """Snapshots, cleaning and trimming of a log that is in use."""
 
+import pytest
+
 from dovemq.core.commands import Ask
+from dovemq.core.errors import StoreFull
 from dovemq.stores.owned.logged.encoding import GroupCodec, LogGroup
 from dovemq.stores.owned.logged.partition import LoggedPartition
 from dovemq.testing.takeovers import SMALL
 from tests.logged.opened import World, bodies, draft
 
 LONG_MS = 3_600_000
+LARGE_BYTES = 20_000
 
 
 async def exchange(partition: LoggedPartition, world: World, first: int, count: int) -> None:
@@ -87,6 +91,54 @@ async def test_old_snapshot_is_taken_again() -> None:
     partition.expire(world.now_ms())
     await world.settled()
     assert world.bookmark() > before
+
+
+async def test_idle_log_of_an_empty_queue_gives_its_space_back() -> None:
+    world = World()
+    partition = await world.open()
+    await exchange_large(partition, world, 10)
+    assert size(world) > 10 * LARGE_BYTES
+    for _ in range(2):
+        partition.expire(world.now_ms())
+        await world.settled()
+    assert size(world) < LARGE_BYTES
+    partition.abandon()
+    assert await bodies(await world.open(), world) == []
+
+
+async def test_idle_log_keeps_a_backlog_without_writing_it_again() -> None:
+    world = World()
+    partition = await world.open()
+    for number in range(10):
+        await partition.send([draft(number, body="x" * LARGE_BYTES)], world.now_ms())
+    before = size(world)
+    for _ in range(4):
+        partition.expire(world.now_ms())
+        await world.settled()
+    assert size(world) - before < LARGE_BYTES
+    assert len(await bodies(partition, world)) == 10
+
+
+async def test_full_database_has_space_again_after_messages_were_deleted() -> None:
+    world = World()
+    partition = await world.open()
+    for number in range(10):
+        await partition.send([draft(number, body="x" * LARGE_BYTES)], world.now_ms())
+    world.state.full = True
+    with pytest.raises(StoreFull):
+        await partition.send([draft(10)], world.now_ms())
+    leased = await partition.lease(Ask(10, LONG_MS), world.now_ms())
+    await partition.settle([each.receipt for each in leased.messages], world.now_ms())
+    await world.settled()
+    assert size(world) < LARGE_BYTES
+
+
+async def exchange_large(partition: LoggedPartition, world: World, count: int) -> None:
+    """Send large messages, and receive and settle them."""
+    for number in range(count):
+        await partition.send([draft(number, body="x" * LARGE_BYTES)], world.now_ms())
+    leased = await partition.lease(Ask(count, LONG_MS), world.now_ms())
+    await partition.settle([each.receipt for each in leased.messages], world.now_ms())
 
 
 def groups(world: World) -> list[LogGroup]:

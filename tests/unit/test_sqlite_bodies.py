@@ -9,7 +9,13 @@ import pytest
 from dovemq.core.commands import Ask
 from dovemq.core.errors import Draining
 from dovemq.core.message import Message
-from dovemq.stores.owned.bodies import AHEAD_COUNT, MESSAGE_OVERHEAD_BYTES, Bodies, BodyCache
+from dovemq.stores.owned.bodies import (
+    AHEAD_COUNT,
+    MESSAGE_OVERHEAD_BYTES,
+    Bodies,
+    BodyCache,
+    CacheRoom,
+)
 from dovemq.stores.owned.statistics import Statistics
 from dovemq.stores.sqlite.connection import open_reader
 from dovemq.stores.sqlite.messages import SqliteMessages
@@ -30,22 +36,34 @@ def reading(database: Path) -> tuple[Reader, Bodies]:
     reader = Reader(asyncio.get_running_loop(), open_reader(database))
     sql = load_statements()
     messages = SqliteMessages(reader, BodyReader(sql), sql, nothing_to_flush)
-    return reader, Bodies(messages, BodyCache(0, Statistics()), Statistics())
+    return reader, Bodies(messages, BodyCache(CacheRoom(0), Statistics()), Statistics())
 
 
 def test_cache_is_bounded_in_bytes_and_keeps_what_came_last() -> None:
     statistics = Statistics()
-    cache = BodyCache(10 * (MESSAGE_OVERHEAD_BYTES + 100), statistics)
+    cache = BodyCache(CacheRoom(10 * (MESSAGE_OVERHEAD_BYTES + 100)), statistics)
     for sequence in range(100):
         cache.put_all({sequence: message(sequence)}, 100)
-        assert statistics.cache_bytes <= cache.bytes_max
+        assert statistics.cache_bytes <= cache.room.bytes_max
     held = [sequence for sequence in range(100) if cache.get(sequence)]
     assert held[-1] == 99
     assert 5 <= len(held) <= 10
 
 
+def test_caches_of_many_partitions_share_one_room() -> None:
+    size = MESSAGE_OVERHEAD_BYTES + 100
+    room = CacheRoom(10 * size)
+    busy, *others = caches = [BodyCache(room, Statistics()) for _ in range(50)]
+    for sequence in range(20):
+        for cache in (busy, others[sequence]):
+            cache.put_all({sequence: message(sequence)}, 100)
+    held = [sequence for cache in caches for sequence in range(20) if cache.get(sequence)]
+    assert 5 <= len(held) <= 10
+    assert busy.get(19)
+
+
 def test_cache_drops_settled_messages() -> None:
-    cache = BodyCache(1 << 20, Statistics())
+    cache = BodyCache(CacheRoom(1 << 20), Statistics())
     cache.put_all({1: message(1)}, 100)
     cache.discard(1)
     assert cache.get(1) is None

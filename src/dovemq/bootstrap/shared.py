@@ -30,6 +30,7 @@ from dovemq.core.ports import Clock
 from dovemq.server.certificates import Certificates
 from dovemq.settings import SettingInvalid
 from dovemq.stores.cassandra.location import CassandraLocation
+from dovemq.stores.owned.bodies import CacheRoom
 from dovemq.stores.owned.logged.opening import Surroundings, open_partition
 from dovemq.stores.owned.logged.ports import Database
 from dovemq.stores.redis_cluster.location import RedisLocation
@@ -85,7 +86,7 @@ async def open_shared_store(
 ) -> SharedStore:
     """Wait for the database, join the front ends that share it, and listen to them."""
     database = await _reached(location)
-    services = Surroundings(rng, clock, observer, cache_bytes_max)
+    services = Surroundings(rng, clock, observer, CacheRoom(cache_bytes_max))
     try:
         identity = _identity(advertised, lambda: store)
         links = _links(advertised, identity, rng)

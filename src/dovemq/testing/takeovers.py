@@ -32,6 +32,7 @@ from dovemq.core.errors import OwnerChanged, UnavailableError
 from dovemq.core.ports import Catalogue
 from dovemq.core.queue import Queue
 from dovemq.stores.memory import MemoryStore
+from dovemq.stores.owned.bodies import CacheRoom
 from dovemq.stores.owned.group import PartitionKey
 from dovemq.stores.owned.logged.opening import Ownership, Surroundings, open_partition
 from dovemq.stores.owned.logged.partition import LoggedPartition
@@ -148,7 +149,7 @@ class Succession:
         place = (self.queue.number, self._number)
         inner = await MemoryDatabase(store.state).open_log(place, owner.epoch)
         ownership = Ownership(owner.epoch, owner.holds, lambda: store.count("lost"))
-        around = Surroundings(store.rng, store, cache_bytes_max=2_000, policy=SMALL)
+        around = Surroundings(store.rng, store, cache_room=CacheRoom(2_000), policy=SMALL)
         log = NastyLog(store.logs, inner, owner.awake)
         renewing = self._loop.create_task(self._renew(owner))
         try:

@@ -7,6 +7,7 @@ and what will probably be wanted next. No message is read twice at the same time
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, Protocol
+from weakref import WeakSet
 
 from msgspec import Struct
 
@@ -43,19 +44,42 @@ class MessageReader(Protocol):
         """Messages in order of sequence, with their leases of now; damaged ones are left out."""
 
 
-class BodyCache:
-    """Messages in two generations. When the young one is full, the old one is dropped as a whole.
+class CacheRoom:
+    """The memory that all caches of a process share.
 
-    Eviction therefore costs nothing per message, and the newest messages stay longest.
+    Caches hold messages in two generations. When the young ones together fill half of the room,
+    every cache drops its old generation as a whole. Eviction therefore costs nothing per message,
+    the newest messages stay longest, and a busy partition may use the room of idle ones.
     """
 
-    def __init__(self, bytes_max: int, statistics: Statistics) -> None:
+    def __init__(self, bytes_max: int) -> None:
         self.bytes_max = bytes_max
+        self._caches: WeakSet[BodyCache] = WeakSet()
+        self._young_bytes = 0
+        self._old_bytes = 0
+
+    def join(self, cache: "BodyCache") -> None:
+        self._caches.add(cache)
+
+    def take(self, size: int) -> int:
+        """Make room for messages of this size; returns the bytes in use."""
+        if self._young_bytes + size > self.bytes_max // 2:
+            for cache in self._caches:
+                cache.grow_old()
+            self._old_bytes, self._young_bytes = self._young_bytes, 0
+        self._young_bytes += size
+        return self._young_bytes + self._old_bytes
+
+
+class BodyCache:
+    """The messages of one journal in the `room` of the process."""
+
+    def __init__(self, room: CacheRoom, statistics: Statistics) -> None:
+        self.room = room
         self._statistics = statistics
         self._young: dict[int, Message] = {}
         self._old: dict[int, Message] = {}
-        self._young_bytes = 0
-        self._old_bytes = 0
+        room.join(self)
 
     def get(self, sequence: int) -> Message | None:
         return self._young.get(sequence) or self._old.get(sequence)
@@ -72,7 +96,8 @@ class BodyCache:
         return found
 
     def put_all(self, messages: Mapping[int, Message], records_bytes: int) -> None:
-        self._make_room(records_bytes + MESSAGE_OVERHEAD_BYTES * len(messages))
+        size = records_bytes + MESSAGE_OVERHEAD_BYTES * len(messages)
+        self._statistics.cache_bytes = self.room.take(size)
         self._young.update(messages)
 
     def discard(self, sequence: int) -> None:
@@ -82,12 +107,9 @@ class BodyCache:
     def absent(self, sequences: Sequence[int]) -> set[int]:
         return set(sequences).difference(self._young).difference(self._old)
 
-    def _make_room(self, size: int) -> None:
-        if self._young_bytes + size > self.bytes_max // 2:
-            self._old, self._old_bytes = self._young, self._young_bytes
-            self._young, self._young_bytes = {}, 0
-        self._young_bytes += size
-        self._statistics.cache_bytes = self._young_bytes + self._old_bytes
+    def grow_old(self) -> None:
+        """Drop the old generation; the young one takes its place."""
+        self._old, self._young = self._young, {}
 
 
 class Fetch(Struct, frozen=True, eq=False):
@@ -126,7 +148,7 @@ class Bodies:
         for other in self._under_way:
             absent -= other.sequences
         ahead = sorted(absent)
-        reading = self._reader.fetch(wanted, ahead, self.cache.bytes_max // AHEAD_SHARE)
+        reading = self._reader.fetch(wanted, ahead, self.cache.room.bytes_max // AHEAD_SHARE)
         fetch = Fetch(frozenset((*wanted, *ahead)), reading)
         self._under_way.append(fetch)
         fetch.reading.add_done_callback(lambda _: self._arrived(fetch))

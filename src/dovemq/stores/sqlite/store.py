@@ -18,7 +18,7 @@ from dovemq.core.index import Index, index_for
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock
 from dovemq.core.queue import Queue
-from dovemq.stores.owned.bodies import CACHE_BYTES_DEFAULT, Bodies, BodyCache
+from dovemq.stores.owned.bodies import CACHE_BYTES_DEFAULT, Bodies, BodyCache, CacheRoom
 from dovemq.stores.owned.context import OwnerContext
 from dovemq.stores.owned.group import PartitionKey
 from dovemq.stores.owned.partition import OwnedPartition
@@ -179,7 +179,7 @@ class SqliteStore:
 
     def _new_context(self, sql: Statements, cache_bytes_max: int, sequence: int) -> OwnerContext:
         messages = SqliteMessages(self._reader, BodyReader(sql), sql, self._writer.flush)
-        cache = BodyCache(cache_bytes_max, self.statistics)
+        cache = BodyCache(CacheRoom(cache_bytes_max), self.statistics)
         return OwnerContext(
             self._loop,
             self._writer,

@@ -22,7 +22,7 @@ from dovemq.core.index import index_for
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock
 from dovemq.core.queue import Queue
-from dovemq.stores.owned.bodies import CACHE_BYTES_DEFAULT, Bodies, BodyCache
+from dovemq.stores.owned.bodies import CACHE_BYTES_DEFAULT, Bodies, BodyCache, CacheRoom
 from dovemq.stores.owned.context import OwnerContext
 from dovemq.stores.owned.group import PartitionKey
 from dovemq.stores.owned.logged.appending import Appending, Holds
@@ -38,7 +38,7 @@ from dovemq.stores.owned.logged.seals import Seals
 from dovemq.stores.owned.logged.segments import Segments
 from dovemq.stores.owned.logged.upkeep import Bookmarked, LogParts, Upkeep
 from dovemq.stores.owned.logged.writer import LogWriter
-from dovemq.stores.owned.statistics import Statistics
+from dovemq.stores.owned.statistics import Statistics, StoreState
 
 SEALS_READ_MAX: Final = 64
 """Seals that are read at a time."""
@@ -62,7 +62,7 @@ class Surroundings(Struct, frozen=True):
     rng: random.Random
     clock: Clock
     observer: Observer = Observer()
-    cache_bytes_max: int = CACHE_BYTES_DEFAULT
+    cache_room: CacheRoom = msgspec.field(default_factory=lambda: CacheRoom(CACHE_BYTES_DEFAULT))
     policy: LogPolicy = LogPolicy()
     removed: Callable[[Queue], None] = lambda _: None
     """Called when a send was committed after the queue had been removed."""
@@ -201,7 +201,7 @@ def _serve(
         holds=ownership.holds,
         lost=lost,
     )
-    cache = BodyCache(around.cache_bytes_max, statistics)
+    cache = BodyCache(around.cache_room, statistics)
     context = OwnerContext(
         loop,
         writer,
@@ -216,7 +216,14 @@ def _serve(
     bookmarked = Bookmarked(
         replay.bookmark, replay.snapshot_ms, replay.snapshot_bytes, replay.tail_bytes
     )
-    upkeep = Upkeep(parts, bookmarked, ownership.epoch, ownership.holds, writer.commit)
+    upkeep = Upkeep(
+        parts,
+        bookmarked,
+        ownership.epoch,
+        ownership.holds,
+        writer.commit,
+        lambda: statistics.state is StoreState.FULL,
+    )
     partition.load(loading(replay), upkeep)
     return partition
 

@@ -103,7 +103,7 @@ class LoggedPartition(OwnedPartition):
         """Remove expired messages, and look after a log that nobody uses."""
         super().expire(now_ms)
         if self._writer.upkeep is not None:
-            self._writer.upkeep.check_again()
+            self._writer.upkeep.look_now_and_then()
             self._writer.look_after()
 
     async def stop(self) -> None:

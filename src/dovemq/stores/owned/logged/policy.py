@@ -14,6 +14,10 @@
   are appended again. This is done only while at least half of the settled part is dead. So over
   the whole part at most as many bytes are moved as are freed, and a log takes at most twice the
   space of its messages, besides the tail and `clean_bytes_min`.
+- While its database is full, and when nothing was written for a while, a log gives space back
+  *eagerly*: a tail of `eager_bytes_min` is enough for a snapshot, and any part that is half dead is
+  cleaned. So an empty queue takes next to nothing, and a full database has space again after
+  messages were deleted.
 
 Pure functions of numbers.
 """
@@ -40,6 +44,7 @@ class LogPolicy(Struct, frozen=True):
     A tail shorter than `snapshot_bytes_min` is read in a moment and needs no snapshot. A settled
     part shorter than `clean_bytes_min` is not cleaned. `check_bytes` are appended before the policy
     is asked again. `page_entries_max` bounds the turn of the loop in which a page is made.
+    `eager_bytes_min` takes the place of the first two where space is wanted back.
     """
 
     segment_bytes: int = SEGMENT_BYTES
@@ -47,12 +52,19 @@ class LogPolicy(Struct, frozen=True):
     snapshot_age_ms_max: int = limits.DAY_MS
     snapshot_epochs_max: int = 16
     clean_bytes_min: int = 16 * 1024 * 1024
+    eager_bytes_min: int = 64 * 1024
     clean_messages_max: int = 200
     check_bytes: int = 64 * 1024
     page_entries_max: int = 2_000
 
     def snapshot_due(
-        self, tail_bytes: int, snapshot_bytes: int, age_ms: int | None, epochs: int
+        self,
+        tail_bytes: int,
+        snapshot_bytes: int,
+        age_ms: int | None,
+        epochs: int,
+        *,
+        eager: bool = False,
     ) -> bool:
         """Whether to take one.
 
@@ -63,9 +75,12 @@ class LogPolicy(Struct, frozen=True):
             return True
         if age_ms is not None and age_ms >= self.snapshot_age_ms_max:
             return True
-        return tail_bytes >= max(self.snapshot_bytes_min, SNAPSHOT_SHARE * snapshot_bytes)
+        bytes_min = self.eager_bytes_min if eager else self.snapshot_bytes_min
+        return tail_bytes >= max(bytes_min, SNAPSHOT_SHARE * snapshot_bytes)
 
-    def segment_to_clean(self, segments: Sequence[LogSegment], bookmark: int) -> LogSegment | None:
+    def segment_to_clean(
+        self, segments: Sequence[LogSegment], bookmark: int, *, eager: bool = False
+    ) -> LogSegment | None:
         """The oldest segment, if it is to be emptied and trimmed now. `segments`: oldest first."""
         if not segments or segments[0].number >= segment_of(bookmark):
             return None
@@ -74,4 +89,5 @@ class LogPolicy(Struct, frozen=True):
         settled = [each for each in segments if each.number < segment_of(bookmark)]
         size = sum(each.bytes for each in settled)
         live = sum(each.live_bytes for each in settled)
-        return segments[0] if size >= self.clean_bytes_min and live * 2 <= size else None
+        bytes_min = self.eager_bytes_min if eager else self.clean_bytes_min
+        return segments[0] if size >= bytes_min and live * 2 <= size else None

@@ -100,6 +100,13 @@ class Segments:
             self._next = segment_start(number + 1)
         return self._next
 
+    def begin_segment(self) -> int:
+        """Close the open segment, if it has groups. Returns the position of the next group."""
+        number = segment_of(self._next)
+        if self._next > segment_start(number):
+            self._next = segment_start(number + 1)
+        return self._next
+
     def appended(self, position: int, size: int, sequences: Sequence[int]) -> None:
         """A group is in the log; `sequences` are the messages sent in it, in order."""
         self._next = max(self._next, position + 1)

@@ -62,7 +62,10 @@ class Bookmarked(Struct):
 
 
 class Upkeep:
-    """`commit` gives a future that is done when all that was asked for so far is durable."""
+    """`commit` gives a future that is done when all that was asked for so far is durable.
+
+    `is_full` tells whether the database has refused sends for lack of space.
+    """
 
     def __init__(
         self,
@@ -71,9 +74,13 @@ class Upkeep:
         epoch: int,
         holds: Holds,
         commit: Callable[[], asyncio.Future[None]],
+        is_full: Callable[[], bool],
     ) -> None:
         self._parts = parts
         self._commit = commit
+        self._is_full = is_full
+        self._idle = False
+        self._written_before = parts.appending.written
         self._deleted: asyncio.Future[None] | None = None
         self._bookmarked = bookmarked
         self._epoch = epoch
@@ -87,6 +94,13 @@ class Upkeep:
     @property
     def bookmark(self) -> int:
         return self._bookmarked.position
+
+    def look_now_and_then(self) -> None:
+        """Called by the clock. A log that has not grown since the last call gives space back."""
+        written = self._parts.appending.written
+        self._idle = written == self._written_before
+        self._written_before = written
+        self.check_again()
 
     def check_again(self) -> None:
         """Ask the policy at the next step, whatever was written since the last time."""
@@ -112,36 +126,39 @@ class Upkeep:
             await self._add_page(self._taking, now_ms)
             return True
         written = self._parts.appending.written
+        eager = self._idle or self._is_full()
         if (
             self._checked_at is not None
             and written < self._checked_at + self._parts.policy.check_bytes
+            and not self._is_full()
         ):
             return False
-        if self._snapshot_due(now_ms):
+        if self._snapshot_due(now_ms, eager=eager):
             # Page 0 must follow at once: what is appended in between would be in no page.
             await self._add_page(self._begin_snapshot(), now_ms)
             return True
         segments = self._parts.segments.all()
-        segment = self._parts.policy.segment_to_clean(segments, self.bookmark)
+        segment = self._parts.policy.segment_to_clean(segments, self.bookmark, eager=eager)
         if segment is None:
             self._checked_at = written
             return False
         return await self._clean(segment, now_ms)
 
-    def _snapshot_due(self, now_ms: int) -> bool:
+    def _snapshot_due(self, now_ms: int, *, eager: bool) -> bool:
         known = self._bookmarked
         written = self._parts.appending.written - self._written_at_bookmark
         age_ms = now_ms - known.at_ms if known.position else None
         epochs = self._epoch - epoch_of(known.position) if known.position else self._epoch
         return self._parts.policy.snapshot_due(
-            known.tail_bytes + written, known.size, age_ms, epochs
+            known.tail_bytes + written, known.size, age_ms, epochs, eager=eager
         )
 
     def _begin_snapshot(self) -> SnapshotTaking:
         parts = self._parts
         self._began_at = parts.appending.written
         self._taking = SnapshotTaking(
-            parts.segments.next_position(),
+            # The segments before it can then be trimmed as a whole.
+            parts.segments.begin_segment(),
             parts.index.entries(),
             parts.index.find,
             parts.identities,

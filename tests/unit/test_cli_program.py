@@ -42,6 +42,13 @@ def test_doctor_lists_settings_with_their_source_and_type(
     assert "drain_seconds" in dovemq("doctor", "--settings")
 
 
+def test_doctor_shows_no_password(dovemq: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOVEMQ_STORE", "cassandra://dove:pigeon@10.0.0.1,10.0.0.2/queues")
+    for shown in (dovemq("doctor", "--settings"), dovemq("doctor", "--settings", "--json")):
+        assert "cassandra://dove:***@10.0.0.1,10.0.0.2/queues" in shown
+        assert "pigeon" not in shown
+
+
 def test_optional_part_that_is_missing_is_absent_and_not_broken(
     dovemq: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

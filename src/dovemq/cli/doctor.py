@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import re
 import importlib.util
 from collections.abc import Iterator
 from typing import Any, Final, Literal
@@ -20,6 +21,7 @@ from dovemq.settings import all_settings
 from dovemq.system.extras import extra_missing
 
 State = Literal["ok", "absent", "broken"]
+_PASSWORD: Final = re.compile(r"^([a-z]+://[^:/@]*):[^@]*@")
 _EXTRA_PACKAGES: Final = {
     "trace": "pyarrow",
     "models": "numba",
@@ -77,9 +79,14 @@ def _settings(resolved: Resolved) -> Iterator[dict[str, Any]]:
         value = resolved.value(setting.name)
         yield {
             "name": setting.name,
-            "value": value if isinstance(value, bool | int | None) else str(value),
+            "value": value if isinstance(value, bool | int | None) else _public(str(value)),
             "source": resolved.source(setting.name),
         }
+
+
+def _public(value: str) -> str:
+    """The value without the password of a URL."""
+    return _PASSWORD.sub(r"\1:***@", value)
 
 
 def _shown(value: object) -> str:

@@ -2,8 +2,8 @@
 
 import argparse
 import asyncio
-import re
 import importlib.util
+import re
 from collections.abc import Iterator
 from typing import Any, Final, Literal
 

@@ -1,9 +1,12 @@
 """Three front ends over each real store under each fault: the checker accounts for every message.
 
-    python -m bench.shared_faults [--store NAME] [--fault WORD] [--runs 5] [--publish]
+    python -m bench.shared_faults [--store NAME] [--fault WORD] [--runs 5] [--dense] [--publish]
 
 A run takes half a minute to two minutes and is written when it ends; an interrupted bench continues
 where it stopped. `--publish` runs nothing: it writes the existing results into the docs.
+
+`--dense` sends as fast as it can from many senders, so that many writes are under way when a fault
+strikes: this shows how much a fail-over of Redis loses. Use a results file of its own for it.
 """
 
 import argparse
@@ -20,7 +23,7 @@ import uvloop
 from bench.shared_faults.front_ends import FrontEnds
 from bench.shared_faults.injecting import FAULTS, Fault, Scene
 from bench.shared_faults.report import publish, rows_of
-from bench.shared_faults.runs import RunAccount, run_once
+from bench.shared_faults.runs import LoadSize, RunAccount, run_once
 from bench.tables import parser_of, show
 from dovemq.testing.local_cassandra import LocalCassandra
 from dovemq.testing.local_cluster import LocalCluster
@@ -29,6 +32,7 @@ from dovemq.testing.local_redis import LocalRedisCluster
 
 RESULTS: Final = Path(__file__).with_name("results.jsonl")
 RUNS: Final = 5
+DENSE: Final = LoadSize(senders=16, receivers=2, pause_ms=0)
 STORES: Final[Mapping[str, tuple[Callable[[Path], LocalCluster], str]]] = {
     "postgresql": (LocalPostgres, ""),
     "redis": (LocalRedisCluster, ""),
@@ -49,7 +53,7 @@ def keep(path: Path, account: RunAccount) -> None:
 
 
 async def run_store(
-    name: str, faults: Sequence[Fault], runs: int, results: Path, place: Path
+    name: str, faults: Sequence[Fault], runs: int, results: Path, place: Path, size: LoadSize
 ) -> None:
     """Runs what is missing; store and front ends go on from one run to the next."""
     done = {(each.fault, each.number) for each in kept(results) if each.store == name}
@@ -67,7 +71,7 @@ async def run_store(
             for fault, number in wanted:
                 scene = Scene(store, front_ends, number)
                 folder = place / f"{fault.name.replace(' ', '-')}-{number}"
-                account = await run_once(name, fault, scene, folder)
+                account = await run_once(name, fault, scene, folder, size)
                 keep(results, account)
                 _tell(account)
 
@@ -91,6 +95,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=RUNS, help="runs of each fault")
     parser.add_argument("--results", type=Path, default=RESULTS, help="file to keep runs in")
     parser.add_argument("--data", type=Path, help="directory for stores, logs and journals")
+    parser.add_argument("--dense", action="store_true", help="many senders without pauses")
     parser.add_argument("--publish", action="store_true", help="only write the table of the docs")
     return parser.parse_args()
 
@@ -104,10 +109,11 @@ def main() -> int:
         publish(kept(args.results))
         return 0
     faults = [fault for name, fault in FAULTS.items() if args.fault in name]
+    size = DENSE if args.dense else LoadSize()
     with tempfile.TemporaryDirectory() as folder:
         for name in [args.store] if args.store else STORES:
             place = (args.data or Path(folder)) / name.replace(" ", "-")
-            uvloop.run(run_store(name, faults, args.runs, args.results, place))
+            uvloop.run(run_store(name, faults, args.runs, args.results, place, size))
     accounts = [each for each in kept(args.results) if args.store in (None, each.store)]
     show(rows_of(accounts), as_json=args.json)
     return 1 if any(each.failure or _lost(each) for each in accounts) else 0

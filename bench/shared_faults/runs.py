@@ -89,10 +89,9 @@ class RunAccount(Struct, frozen=True):
 
 
 async def run_once(
-    store_name: str, fault: Fault, scene: Scene, folder: Path, size: LoadSize | None = None
+    store_name: str, fault: Fault, scene: Scene, folder: Path, size: LoadSize
 ) -> RunAccount:
     """Runs the load, strikes once, and heals. `folder` must not exist; it keeps the journals."""
-    size = size or LoadSize()
     began = time.monotonic()
     lives = {kind: Live() for kind in QUEUES}
     loads = [

@@ -26,6 +26,7 @@ LEAST = {
     "show consistency": Role.VIEWER,
     "publish consistency": Role.OPERATOR,
     "show counters": Role.VIEWER,
+    "show cluster": Role.VIEWER,
     "make backup": Role.ADMIN,
     "show damage": Role.VIEWER,
     "verify store": Role.OPERATOR,

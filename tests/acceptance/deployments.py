@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import random
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from msgspec import Struct
 
 from dovemq.core.access import AccessKey
 from dovemq.system.ports import free_ports
+from dovemq.testing.local_cluster import generator
 from dovemq.testing.local_server import LocalServer
 from tests.acceptance.haproxy import HOST, LocalHaproxy
 
@@ -73,7 +73,7 @@ def front_ends(url: str, count: int, place: Path, *args: str) -> list[LocalServe
     secret = place / "secret"
     secret.touch(0o600)
     secret.write_text(secrets.token_hex(32))
-    ports = iter(free_ports(3 * count, PORTS, random.Random()))
+    ports = iter(free_ports(3 * count, PORTS, generator()))
 
     def front_end(number: int) -> LocalServer:
         joining = ["--advertise", f"{HOST}:{next(ports)}", "--cluster-secret-file", str(secret)]
@@ -96,7 +96,7 @@ def deployed(url: str, count: int, place: Path, *args: str) -> Iterator[Deployme
             ending.enter_context(each)
         address = servers[0].endpoint_url
         if count > 1:
-            [port] = free_ports(1, PORTS, random.Random())
+            [port] = free_ports(1, PORTS, generator())
             proxy = LocalHaproxy(place / "haproxy", port, servers)
             address = ending.enter_context(proxy).endpoint_url
         yield Deployment(servers, address)

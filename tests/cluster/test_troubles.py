@@ -1,4 +1,4 @@
-"""What the log says of background work that fails for a while."""
+"""The log about background work that fails for a while."""
 
 import logging
 

@@ -75,6 +75,9 @@ test-full: export DOVETEST_METRICS := 60
 test-full: export DOVETEST_SWEEP := 3
 test-full: export DOVETEST_STREAM := 100000
 test-full: export DOVETEST_STORAGE := 1
+test-full: export DOVETEST_CONTRACT := 1
+test-full: export DOVETEST_ACCEPTANCE := 1
+test-full: export DOVETEST_TAKEOVERS := 200
 test-full: PYTEST += --timeout 3600 -o faulthandler_timeout=0
 test-full: check suite
 	$(BIN)/python -m bench.flat

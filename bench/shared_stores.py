@@ -61,7 +61,7 @@ class StoreUnderTest:
                 secret.write_text(secrets.token_hex(32))
             address = f"{HOST}:{self._ports[len(self.front_ends)]}"
             arguments = ["--store", self.database.url, "--advertise", address]
-            arguments += ["--cluster-secret-file", str(secret)]
+            arguments += ["--cluster-secret-file", str(secret), "--leave-seconds", "0"]
         log = self._directory / f"front-end-{len(self.front_ends)}.log"
         server = LocalServer(self._directory / "data", args=arguments, log=log).start()
         self.front_ends.append(server)

@@ -45,6 +45,8 @@ class FrontEnds:
                 args=[
                     *("--store", url, "--advertise", f"{HOST}:{advertised[number]}"),
                     *("--cluster-secret-file", str(secret)),
+                    # There is no load balancer that would have to notice.
+                    *("--leave-seconds", "0"),
                 ],
                 env={
                     RELAYS: json.dumps(self._relayed(number, advertised)),

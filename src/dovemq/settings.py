@@ -19,6 +19,9 @@ ENVIRONMENT_PREFIX: Final = "DOVEMQ_"
 PORT_MAX: Final = 65_535
 ACCOUNT: Final = ROOT_NUMBER
 CACHE_BYTES_MAX: Final = 32 << 20
+STORE_WAIT_SECONDS: Final = 60
+LEAVE_SECONDS: Final = 5
+"""More than two checks of a load balancer that checks every second."""
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -119,6 +122,10 @@ class Settings(Struct, frozen=True, kw_only=True):
             "several servers can share."
         ),
     ] = "embedded://"
+    store_wait_seconds: Annotated[
+        int,
+        _about("Time for which a start waits for the database of the store.", "seconds", least=0),
+    ] = STORE_WAIT_SECONDS
     advertise: Annotated[
         Annotated[str, Meta(pattern=r"\A(\[[0-9A-Fa-f:.]+\]|[\w.-]+):[0-9]{1,5}\Z")] | None,
         _about(
@@ -194,8 +201,22 @@ class Settings(Struct, frozen=True, kw_only=True):
         int,
         _about("Largest number of audit log files. See audit_when_full.", least=2, most=10_000),
     ] = 16
+    leave_seconds: Annotated[
+        Annotated[int, Meta(ge=0)] | None,
+        _about(
+            "Time after SIGTERM in which the server still serves and reports that it is not ready, "
+            "so that load balancers send requests elsewhere.",
+            "seconds",
+            default="5 with advertise, else 0",
+        ),
+    ] = None
     drain_seconds: Annotated[
-        int, _about("Time for running requests to finish after SIGTERM.", "seconds", least=0)
+        int,
+        _about(
+            "Time for running requests to finish after SIGTERM and leave_seconds.",
+            "seconds",
+            least=0,
+        ),
     ] = 20
     trace: Annotated[
         str | None,
@@ -254,6 +275,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     @property
     def admin_host_chosen(self) -> str:
         return self.host if self.admin_host is None else self.admin_host
+
+    @property
+    def leave_seconds_chosen(self) -> int:
+        if self.leave_seconds is not None:
+            return self.leave_seconds
+        return LEAVE_SECONDS if self.advertise else 0
 
     @property
     def scheme(self) -> str:

@@ -19,6 +19,8 @@ from tests.acceptance.haproxy import HOST, LocalHaproxy
 FRONT_ENDS: Final = 3
 PORTS: Final = range(29_000, 29_500)
 """Below the ports of clients, so that none is taken while a front end restarts."""
+QUICK_END: Final = ("--leave-seconds", "0")
+"""At the end of a test no load balancer must be waited for."""
 SHARED: Final = ("redis", "postgresql", "cassandra")
 WHOLE: Final = os.environ.get("DOVETEST_ACCEPTANCE") == "1"
 SECONDS_MAX: Final = 600
@@ -79,7 +81,7 @@ def front_ends(url: str, count: int, place: Path, *args: str) -> list[LocalServe
         joining = ["--advertise", f"{HOST}:{next(ports)}", "--cluster-secret-file", str(secret)]
         return LocalServer(
             place / "data",
-            args=["--store", url, *joining, "--trusted-proxies", HOST, *args],
+            args=["--store", url, *joining, "--trusted-proxies", HOST, *QUICK_END, *args],
             log=place / f"front-end-{number}.log",
             ports=(next(ports), next(ports)),
         )

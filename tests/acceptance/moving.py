@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ class Place:
 
     def __init__(self, boto3_kwargs: Mapping[str, Any], data: Path | None = None) -> None:
         self.sqs: Any = boto3.client("sqs", **boto3_kwargs)
+        self.endpoint_url = boto3_kwargs["endpoint_url"]
         self._data = data
 
     @classmethod
@@ -84,16 +85,7 @@ class Move:
         self._options = [*keys, "--json", *options]
 
     def start(self) -> subprocess.Popen[str]:
-        kept = {key: text for key, text in os.environ.items() if not key.startswith("AWS_")}
-        # For a place that takes any key; a data directory comes before it.
-        keys = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any"}
-        return subprocess.Popen(
-            [sys.executable, "-m", "dovemq", "move", self.source, self.target, *self._options],
-            env={**kept, **keys},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        return start_move(self.source, self.target, *self._options)
 
     def finish(self) -> tuple[int, dict[str, Any]]:
         return ended(self.start())
@@ -101,20 +93,38 @@ class Move:
     @contextlib.contextmanager
     def half_done(self, count: int) -> Iterator[subprocess.Popen[str]]:
         """Runs it until a quarter has arrived; the test breaks it off."""
-        process = self.start()
-        try:
-            self._await_some(count // 4)
-            yield process
-        finally:
-            if process.poll() is None:
-                process.kill()
-            process.communicate()
+        with broken_off(self.start(), lambda: self.new.visible(self.target) >= count // 4) as begun:
+            yield begun
 
-    def _await_some(self, count: int) -> None:
+
+def start_move(*words: str) -> subprocess.Popen[str]:
+    kept = {key: text for key, text in os.environ.items() if not key.startswith("AWS_")}
+    # For a place that takes any key; a data directory comes before it.
+    keys = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "dovemq", "move", *words],
+        env={**kept, **keys},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@contextlib.contextmanager
+def broken_off(
+    process: subprocess.Popen[str], half_way: Callable[[], bool]
+) -> Iterator[subprocess.Popen[str]]:
+    """Waits until the move is half-way; it is killed at the end of the block at the latest."""
+    try:
         deadline = time.monotonic() + HALF_WAY_SECONDS_MAX
-        while self.new.visible(self.target) < count:
+        while not half_way():
             assert time.monotonic() < deadline, "the move makes no progress"
             time.sleep(LOOK_SECONDS)
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, dict[str, Any]]:
@@ -125,7 +135,7 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, dict[str, Any]]:
             process.kill()
             process.communicate()
     # A long move reports its progress there, and nothing else.
-    assert re.fullmatch(r"(\d+ messages moved\n)*", err)
+    assert re.fullmatch(r"((\d+ of \d+ queues done, )?\d+ messages moved\n)*", err), err
     return process.returncode, json.loads(out) if out else {}
 
 

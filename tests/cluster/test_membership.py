@@ -190,6 +190,20 @@ async def test_front_end_that_must_be_alone_follows_at_once_on_one_that_left(
 
 
 @in_virtual_time
+async def test_link_to_a_dead_front_end_is_ended_and_one_that_left_ends_it_itself(
+    front_ends: FrontEnds,
+) -> None:
+    stays, leaves, dies = await front_ends.start_many(3)
+    assert stays.link is not None
+    await leaves.store.close()
+    await asyncio.sleep(FAILOVER_SECONDS)
+    assert stays.link.forgotten == []
+    front_ends.kill(dies)
+    await asyncio.sleep(FAILOVER_SECONDS)
+    assert stays.link.forgotten == [dies.address]
+
+
+@in_virtual_time
 async def test_front_end_without_a_lease_owns_nothing(front_ends: FrontEnds) -> None:
     (member,) = await front_ends.start_many(1)
     queue = await member.create()

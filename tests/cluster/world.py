@@ -44,6 +44,7 @@ class Member(Struct, eq=False):
     faults: Faults
     openings: Openings
     clock: SkewedClock
+    link: NetworkLink | None
 
     async def partition(self, queue: Queue, number: int = 0) -> Partition:
         """The partition as the service gets it, which looks the queue up first."""
@@ -127,7 +128,7 @@ class FrontEnds:
             new_key=lambda: b"key %d of this cluster" % next(self._tokens),
             times=times,
         )
-        member = Member(address, store, faults, openings, clock)
+        member = Member(address, store, faults, openings, clock, link)
         self.members.append(member)
         if address:
             self.network.listening[address] = (store.local, clock)

@@ -90,10 +90,12 @@ class World:
         self.audit = MemoryAudit()
         self.logins = LoginLimits(FailureLimit(3, 1_000, "logins"), logins_max)
         self.sessions = Sessions()
+        self.leaving = False
         context = AdminContext(
             self.service,
             lambda: {"connections": 7, "requests": 9},
             self.care if durable else None,
+            leaving=lambda: self.leaving,
             audit=audit or self.audit,
             sessions=self.sessions,
             logins=self.logins,

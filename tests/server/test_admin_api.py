@@ -17,7 +17,7 @@ from tests.server.admin_world import ACCOUNT, KEY, World
 
 async def test_health_shows_liveness_readiness_and_the_store(tmp_path: Path) -> None:
     world = World(tmp_path)
-    expected = {"live": True, "ready": True, "store": "ok", "damage": 0}
+    expected = {"live": True, "ready": True, "reason": None, "store": "ok", "damage": 0}
     assert await world.get("/v1/health") == expected
     assert await world.get("/health/live") == {"live": True}
     assert await world.get("/health/ready") == {"ready": True}
@@ -31,7 +31,21 @@ async def test_store_in_trouble_is_live_but_not_ready(tmp_path: Path, state: Sto
     status, document = await world.ask("GET", "/health/ready")
     assert (status, document["error"]["code"]) == (503, "NotReady")
     health = await world.get("/v1/health")
-    assert health == {"live": True, "ready": False, "store": state.value, "damage": 0}
+    assert health == {
+        "live": True,
+        "ready": False,
+        "reason": f"The store is {state.value}.",
+        "store": state.value,
+        "damage": 0,
+    }
+
+
+async def test_server_that_leaves_is_not_ready_while_it_serves(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.leaving = True
+    assert (await world.get("/health/live"))["live"]
+    assert await world.refused("GET", "/health/ready") == (503, "NotReady")
+    assert (await world.get("/v1/health"))["reason"] == "The service is draining."
 
 
 async def test_queue_is_shown_with_settings_and_counts(tmp_path: Path) -> None:

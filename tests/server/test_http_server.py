@@ -153,6 +153,22 @@ async def test_drain_ends_parked_polls_and_gives_every_answer() -> None:
     client.close()
 
 
+async def test_server_that_leaves_serves_and_ends_each_connection_with_its_answer() -> None:
+    poll = LongPoll()
+    server, client = await _with_parked_poll(poll)
+    server.begin_leaving()
+    assert server.leaving
+    poll.turn.set()
+    answer = await client.answer()
+    assert (answer.body, answer.headers["connection"]) == (b"message", "close")
+    assert await client.rest() == b""
+    another = await _connect(server.port)
+    assert (await another.ask(GET)).headers["connection"] == "close"
+    for each in (client, another):
+        each.close()
+    await server.close()
+
+
 async def test_drain_cuts_off_what_does_not_end_in_time() -> None:
     poll = LongPoll()
     server, client = await _with_parked_poll(poll)

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 
 from dovemq.cli import main
 from dovemq.client import BlockingSqsClient
+from dovemq.sqs.shapes import SendMessageRequest
 from dovemq.testing.local_server import LocalServer, StartFailed
 
 CONF = """
@@ -188,6 +189,48 @@ def test_move_refuses_one_queue_and_too_many_workers(server: LocalServer, comman
     command("queue", "create", "same")
     assert "the same queue" in moved(server, "same", "same", code=2).stderr
     assert "at most 32" in command("move", "same", "other", "--workers", "33", code=2)[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ((), "name the queues SOURCE and TARGET, or give --all"),
+        (("one",), "name the queues SOURCE and TARGET, or give --all"),
+        (("--all", "one"), "leave SOURCE and TARGET out"),
+        (("--all", "one", "two"), "leave SOURCE and TARGET out"),
+        (("--all",), "source and target are the same server"),
+    ],
+)
+def test_move_says_which_queues_it_needs(
+    server: LocalServer, words: Sequence[str], expected: str
+) -> None:
+    assert expected in moved(server, *words, code=2).stderr
+
+
+def test_move_of_all_queues_prints_a_row_for_each_and_the_sums(
+    server: LocalServer, command: Command, tmp_path: Path
+) -> None:
+    with LocalServer(tmp_path / "other", args=["--store", "memory://"]) as other:
+        with BlockingSqsClient(other.endpoint_url, other.access_key) as client:
+            client.create_queue("letters", {"DelaySeconds": "5"}, {})
+            client.create_queue("parcels", {"DeliveryPaused": "true"}, {})
+            for name in ("letters", "parcels"):
+                client.send(name, SendMessageRequest(message_body="hello", delay_seconds=0))
+        command("queue", "create", "letters")
+        done = moved(server, "--all", "--from-data", str(other.data), code=1)
+    *rows, _, sums = done.stdout.splitlines()
+    assert [row.split() for row in rows] == [
+        ["QUEUE", "AT", "THE", "TARGET", "MOVED", "REFUSED", "REMAIN"],
+        ["letters", "existed", "1", "0", "0"],
+        ["parcels", "created", "0", "0", "1"],
+    ]
+    assert sums == "2 queues, 1 of them created; 1 messages moved, 1 remain at the source"
+    assert [line for line in done.stderr.splitlines() if line.startswith("dovemq: ")] == [
+        "dovemq: letters was at the target already and was not changed: DelaySeconds is 5 at the "
+        "source and 0 at the target",
+        "dovemq: parcels: its delivery is paused at the source, so its messages stay; resume it "
+        "by: dovemq queue set parcels DeliveryPaused=false",
+    ]
 
 
 def test_move_takes_keys_and_region_of_a_profile(server: LocalServer, tmp_path: Path) -> None:

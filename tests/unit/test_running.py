@@ -5,7 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from dovemq.system.running import RUNNING_FILE, RunningServer, announced, find_running
+from dovemq.system.running import (
+    RUNNING_FILE,
+    RunningServer,
+    announced,
+    find_running,
+    front_end_directory,
+)
 from dovemq.testing.local_server import LocalServer
 
 
@@ -18,6 +24,19 @@ def test_server_is_found_while_it_runs(tmp_path: Path) -> None:
     with announced(tmp_path, running(os.getpid())):
         assert find_running(tmp_path) == running(os.getpid())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_front_ends_that_share_a_directory_are_found_until_the_last_one_stops(
+    tmp_path: Path,
+) -> None:
+    first, second = (front_end_directory(tmp_path, port) for port in (7001, 7002))
+    for directory in (first, second):
+        directory.mkdir()
+    with announced(second, running(os.getpid())):
+        with announced(first, running(os.getppid())):
+            assert find_running(tmp_path) == running(os.getppid())
+        assert find_running(tmp_path) == running(os.getpid())
+    assert find_running(tmp_path) is None
 
 
 def test_file_of_a_process_that_has_ended_is_ignored(tmp_path: Path) -> None:

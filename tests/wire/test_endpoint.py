@@ -9,7 +9,13 @@ import msgspec
 import pytest
 
 from dovemq.core.commands import Draft, Duplicate, Sent
-from dovemq.core.errors import InvariantError, StoreFailed, StoreFull
+from dovemq.core.errors import (
+    InvariantError,
+    ReplicasMissing,
+    StoreFailed,
+    StoreFull,
+    StoreUnreachable,
+)
 from dovemq.core.observing import Trail
 from dovemq.core.queue import Queue
 from dovemq.http import HttpRequest
@@ -151,6 +157,33 @@ async def test_response_to_a_failure_has_no_details(
     assert b"secret" not in answer.raw.body
     assert b"sda" not in answer.raw.body
     assert dict(answer.raw.headers)["x-amzn-RequestId"] in caplog.text
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (
+            StoreUnreachable("redis://10.0.0.1", "10.0.0.1 refuses"),
+            "The service is unavailable: its database cannot be reached. Try again later.",
+        ),
+        (
+            ReplicasMissing("redis://10.0.0.1", "0 of 1 replicas"),
+            "The service is unavailable: too few nodes of its database answer. Try again later.",
+        ),
+    ],
+)
+async def test_response_says_what_is_missing_of_the_database_without_its_address(
+    monkeypatch: pytest.MonkeyPatch, protocol: str, error: Exception, text: str
+) -> None:
+    world = World()
+    queue = await world.queue()
+    monkeypatch.setattr(world.service, "messages", FailingMessages(error))
+    request = {"QueueUrl": queue, "MessageBody": "work"}
+    answer = await world.call(protocol, "SendMessage", request)
+    assert (answer.status, answer.code, answer.text) == (503, "ServiceUnavailable", text)
+    assert answer.raw is not None
+    assert b"10.0.0.1" not in answer.raw.body
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

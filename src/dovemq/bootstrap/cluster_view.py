@@ -17,16 +17,19 @@ class SharedView:
         self._store = shared.store
 
     def unready_reason(self) -> str | None:
-        if self._store.membership.holds():
+        membership = self._store.membership
+        if membership.holds():
             return None
-        return f"This front end has no lease: {self._shared.database} has not answered in time."
+        found = f" {membership.trouble.found}" if membership.trouble else ""
+        return f"This front end has no lease.{found}"
 
     async def status(self) -> dict[str, Any]:
         status = await self._store.status()
         queues = {queue.number: str(queue.key) for queue in self._store.catalogue.all_queues()}
         return {
             "database": self._shared.database,
-            "front_end": status.incarnation,
+            "front_end": status.incarnation or None,
+            "lease": self._store.membership.holds(),
             "leads": status.leads,
             "front_ends": [
                 {

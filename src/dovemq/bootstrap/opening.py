@@ -14,9 +14,9 @@ from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
 from dovemq.server.care import StoreCare
 from dovemq.service import Service, build_service
-from dovemq.settings import ACCOUNT, CACHE_BYTES_MAX
+from dovemq.settings import ACCOUNT, CACHE_BYTES_MAX, STORE_WAIT_SECONDS
 from dovemq.stores.memory import MemoryStore
-from dovemq.stores.urls import EmbeddedLocation, MemoryLocation, SharedLocation, StoreLocation
+from dovemq.stores.urls import EmbeddedLocation, MemoryLocation, StoreLocation
 from dovemq.system.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ async def open_service(
     strict_aws: bool = False,
     observer: Observer | None = None,
     advertised: "Advertised | None" = None,
+    store_wait_seconds: int = STORE_WAIT_SECONDS,
 ) -> Opened:
     clock = SystemClock()
     rng = random.Random(secrets.randbits(256))
@@ -109,7 +110,18 @@ async def open_service(
         embedded = await _open_embedded(place, rng, cache_bytes_max, clock, observer)
         store, care = embedded, EmbeddedCare(embedded)
     else:
-        shared = await _open_shared(place, rng, cache_bytes_max, clock, observer, advertised)
+        from dovemq.bootstrap.shared import open_shared_store
+
+        # Imported here, since most programs need neither a cluster nor its links.
+        shared = await open_shared_store(
+            place,
+            advertised,
+            wait_seconds=store_wait_seconds,
+            rng=rng,
+            clock=clock,
+            cache_bytes_max=cache_bytes_max,
+            observer=observer or Observer(),
+        )
         store = shared.store
     async with contextlib.AsyncExitStack() as undo:
         undo.push_async_callback(store.close)
@@ -164,27 +176,6 @@ async def _open_embedded(
 
     return await open_store(
         place.directory, rng=rng, cache_bytes_max=cache_bytes_max, clock=clock, observer=observer
-    )
-
-
-async def _open_shared(
-    place: SharedLocation,
-    rng: random.Random,
-    cache_bytes_max: int,
-    clock: Clock,
-    observer: Observer | None,
-    advertised: "Advertised | None",
-) -> "SharedStore":
-    # Imported here, since most programs need neither a cluster nor its links.
-    from dovemq.bootstrap.shared import open_shared_store
-
-    return await open_shared_store(
-        place,
-        advertised,
-        rng=rng,
-        clock=clock,
-        cache_bytes_max=cache_bytes_max,
-        observer=observer or Observer(),
     )
 
 

@@ -46,7 +46,7 @@ from dovemq.stores.urls import (
 from dovemq.system.collector import calm_collector
 from dovemq.system.key_file import ensure_key, read_key
 from dovemq.system.private_files import make_private_directory
-from dovemq.system.running import RunningServer, announced
+from dovemq.system.running import RunningServer, announced, front_end_directory
 from dovemq.telemetry.meter import Meter
 from dovemq.telemetry.metrics import MetricSample
 from dovemq.telemetry.tracing import Tracing, open_tracing
@@ -68,6 +68,8 @@ class Listening(Struct, frozen=True):
     data: str
     region: str
     account: str
+    database: str | None
+    """The database of a shared store."""
 
 
 class Gate(Struct, frozen=True):
@@ -98,6 +100,7 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
             strict_aws=settings.strict_aws,
             observer=meter,
             advertised=_advertised(settings, place, certificates),
+            store_wait_seconds=settings.store_wait_seconds,
         )
         service = opened.service
         ending.push_async_callback(opened.close)
@@ -113,20 +116,36 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
         if certificates is not None:
             reload_on_hangup(certificates)
         await asyncio.sleep(0)
-        listening = _listening(settings, server)
-        with announced(settings.data, _running(settings, listening)):
+        listening = _listening(settings, server, opened)
+        with announced(_own_directory(settings), _running(settings, listening)):
             announce(listening)
             await stopped
+        await _leave(server, settings.leave_seconds_chosen)
         if not await server.drain(settings.drain_seconds, service.drain):
             log.warning("requests were cut off after %d seconds", settings.drain_seconds)
+
+
+async def _leave(server: Server, seconds: int) -> None:
+    """Serve on while load balancers find out that the server is not ready any more."""
+    if seconds:
+        log.info(
+            "stopping: not ready from now on, and no new connections in %d seconds; "
+            "a second signal ends the server at once",
+            seconds,
+        )
+        server.begin_leaving()
+        await asyncio.sleep(seconds)
 
 
 def _open_audit(place: StoreLocation, settings: Settings) -> AuditLog:
     """The audit log, which is kept on disk only if messages are."""
     if isinstance(place, MemoryLocation):
         return MemoryAudit()
+    directory = _own_directory(settings)
+    for each in (settings.data, directory):
+        make_private_directory(each)
     files = AuditFiles(
-        _own_directory(place, settings),
+        directory,
         bytes_max=settings.audit_bytes_max,
         files_max=settings.audit_files_max,
         refuse_when_full=settings.audit_when_full == "refuse",
@@ -134,13 +153,11 @@ def _open_audit(place: StoreLocation, settings: Settings) -> AuditLog:
     return DurableAudit(files)
 
 
-def _own_directory(place: StoreLocation, settings: Settings) -> Path:
+def _own_directory(settings: Settings) -> Path:
     """The directory for files that front ends which share a data directory must not share."""
-    if isinstance(place, EmbeddedLocation) or settings.advertise is None:
+    if settings.advertise is None:
         return settings.data
-    directory = settings.data / f"front-end-{settings.advertise.rpartition(':')[2]}"
-    make_private_directory(directory)
-    return directory
+    return front_end_directory(settings.data, settings.advertise.rpartition(":")[2])
 
 
 def _advertised(
@@ -273,7 +290,16 @@ def _build_server(
         yield MetricSample("dovemq_connections", server.connections)
         yield from _samples(opened, endpoint, tracing)
 
-    admin = _build_admin(settings, opened, audit, gate, meter, samples, lambda: _gauges(server))
+    admin = _build_admin(
+        settings,
+        opened,
+        audit,
+        gate,
+        meter,
+        samples,
+        lambda: _gauges(server),
+        lambda: server.leaving,
+    )
     handles: list[Handle] = [endpoint.handle, admin.handle]
     if settings.insecure_no_auth:
         handles = [local_only(handle) for handle in handles]
@@ -302,6 +328,7 @@ def _build_admin(
     meter: Meter,
     samples: Callable[[], Iterator[MetricSample]],
     gauges: Callable[[], dict[str, int]],
+    leaving: Callable[[], bool],
 ) -> AdminApi:
     service = opened.service
     measurements = Measurements()
@@ -311,6 +338,7 @@ def _build_admin(
         gauges,
         opened.care,
         cluster=opened.cluster,
+        leaving=leaving,
         region=settings.region,
         audit=audit,
         logins=LoginLimits(logins, settings.address_logins_max),
@@ -352,7 +380,7 @@ def _running(settings: Settings, listening: Listening) -> RunningServer:
     )
 
 
-def _listening(settings: Settings, server: Server) -> Listening:
+def _listening(settings: Settings, server: Server, opened: Opened) -> Listening:
     origin = f"{settings.scheme}://{reachable_host(settings.host)}"
     admin_origin = f"{settings.scheme}://{reachable_host(settings.admin_host_chosen)}"
     return Listening(
@@ -361,4 +389,5 @@ def _listening(settings: Settings, server: Server) -> Listening:
         data=str(settings.data.absolute()),
         region=settings.region,
         account=settings.account,
+        database=opened.shared.database if opened.shared else None,
     )

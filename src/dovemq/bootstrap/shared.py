@@ -24,7 +24,7 @@ from dovemq.cluster.link import (
     read_fingerprint,
 )
 from dovemq.cluster.store import ClusterStore
-from dovemq.core.errors import StoreUnreachable, StoreUnusable
+from dovemq.core.errors import DoveError, StoreUnreachable
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock
 from dovemq.server.certificates import Certificates
@@ -39,10 +39,18 @@ from dovemq.system.clock import monotonic_ms
 
 log = logging.getLogger(__name__)
 
-START_SECONDS_MAX: Final = 60
-"""The longest time for which a start waits for the database."""
 RETRY_SECONDS: Final = 2
 NONCE_BYTES: Final = 32
+
+
+class StoreNotReached(DoveError):
+    """The database did not answer at the start."""
+
+    def __init__(self, found: str, seconds: int) -> None:
+        super().__init__(
+            f"{found} Gave up after {seconds} seconds: start the database or correct --store; "
+            "--store-wait-seconds changes the time."
+        )
 
 
 class Advertised(Struct, frozen=True):
@@ -79,29 +87,44 @@ async def open_shared_store(
     location: SharedLocation,
     advertised: Advertised | None,
     *,
+    wait_seconds: int,
     rng: random.Random,
     clock: Clock,
     cache_bytes_max: int,
     observer: Observer,
 ) -> SharedStore:
     """Wait for the database, join the front ends that share it, and listen to them."""
-    database = await _reached(location)
     services = Surroundings(rng, clock, observer, CacheRoom(cache_bytes_max))
+    until_ms = monotonic_ms() + wait_seconds * 1_000
+    while True:
+        try:
+            return await _joined(location, advertised, services)
+        except StoreUnreachable as error:
+            if monotonic_ms() + RETRY_SECONDS * 1_000 > until_ms:
+                raise StoreNotReached(error.found, wait_seconds) from None
+            log.warning("%s Trying again in %d seconds.", error.found, RETRY_SECONDS)
+        await asyncio.sleep(RETRY_SECONDS)
+
+
+async def _joined(
+    location: SharedLocation, advertised: Advertised | None, services: Surroundings
+) -> SharedStore:
+    database = await _open(location)
     try:
         identity = _identity(advertised, lambda: store)
-        links = _links(advertised, identity, rng)
+        links = _links(advertised, identity, services.rng)
         store = ClusterStore(
             database,
             functools.partial(open_partition, around=services),
             link=links,
             address=advertised.address if advertised else None,
             release=version("dovemq"),
-            clock=clock,
+            clock=services.clock,
             monotonic_ms=monotonic_ms,
             new_token=lambda: secrets.token_hex(16),
             new_key=_new_key,
         )
-        listener = await _listening(advertised, store, clock, identity)
+        listener = await _listening(advertised, store, services.clock, identity)
     except BaseException:
         await database.close()
         raise
@@ -113,19 +136,6 @@ async def open_shared_store(
         await store.close()
         raise
     return SharedStore(store, database.name, listener, links)
-
-
-async def _reached(location: SharedLocation) -> Database:
-    until_ms = monotonic_ms() + START_SECONDS_MAX * 1_000
-    while True:
-        try:
-            return await _open(location)
-        except StoreUnreachable as error:
-            if monotonic_ms() > until_ms:
-                found = f"cannot be reached since {START_SECONDS_MAX} seconds ({error})"
-                raise StoreUnusable(str(location), found, "start the database") from None
-            log.warning("%s Trying again in %d seconds.", error, RETRY_SECONDS)
-        await asyncio.sleep(RETRY_SECONDS)
 
 
 async def _open(location: SharedLocation) -> Database:

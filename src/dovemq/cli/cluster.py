@@ -20,17 +20,25 @@ def _status(args: argparse.Namespace) -> int:
     return print_result(args, found, lambda: _print(found))
 
 
+def asked_text(found: dict[str, Any]) -> str:
+    """The front end that has answered, and whether it can serve."""
+    if not found["lease"]:
+        return "a front end without a lease, which serves no queue"
+    does = "leads" if found["leads"] else "follows"
+    return f"front end {found['front_end']}, which holds its lease and {does}"
+
+
 def _print(found: dict[str, Any]) -> None:
-    leads = "leads" if found["leads"] else "follows"
     recoveries = found["recoveries"]
     pairs = [
         ("database", found["database"]),
-        ("asked", f"front end {found['front_end']} ({leads})"),
+        ("asked", asked_text(found)),
         ("opened here", f"{recoveries['opened']} (longest {recoveries['opening_ms_max']} ms)"),
         ("handed over", recoveries["handed_over"]),
         ("lost", recoveries["lost"]),
     ]
     print("\n".join(pair_lines(pairs)))
+    living = {each["front_end"] for each in found["front_ends"]}
     tables: list[tuple[list[dict[str, Any]], Columns]] = [
         (
             found["front_ends"],
@@ -46,7 +54,7 @@ def _print(found: dict[str, Any]) -> None:
             {
                 "QUEUE": "queue",
                 "PARTITION": "partition",
-                "OWNER": "front_end",
+                "OWNER": lambda each: each["front_end"] if each["front_end"] in living else "-",
                 "EPOCH": "epoch",
             },
         ),
@@ -54,7 +62,7 @@ def _print(found: dict[str, Any]) -> None:
             found["links"],
             {
                 "LINK TO": "address",
-                "CONNECTED": "connected",
+                "CONNECTED": lambda each: "yes" if each["connected"] else "no",
                 "IN FLIGHT": "in_flight",
                 "OPENINGS": "openings",
                 "CAUSE": "cause",

@@ -9,9 +9,11 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
+from dovemq.cli.cluster import asked_text
 from dovemq.cli.command import FAILED, OK, Commands, add_server_command
 from dovemq.cli.output import Columns, print_records, print_result, print_table
 from dovemq.cli.target import Target, find_target, resolved_settings
+from dovemq.client.admin import Document
 from dovemq.client.errors import ClientError, Refused
 from dovemq.configuration import FILE_FLAG, Resolved
 from dovemq.core.errors import DoveError
@@ -28,6 +30,7 @@ _EXTRA_PACKAGES: Final = {
     "spark": "pyspark",
     "cassandra": "acsylla",
     "postgresql": "asyncpg",
+    "redis": "redis",
 }
 """A package that only the extra brings."""
 
@@ -106,6 +109,7 @@ async def _checks(args: argparse.Namespace) -> list[Check]:
         Check("access key", "ok" if key else "broken", found),
         await _sqs(target),
         await _admin(target),
+        *await _cluster(target),
     ]
 
 
@@ -133,7 +137,37 @@ async def _admin(target: Target) -> Check:
         return Check(name, "ok" if denied else "broken", found)
     except ClientError as error:
         return Check(name, "broken", str(error))
-    return Check(name, "ok" if health["ready"] else "broken", f"the store is {health['store']}")
+    # Servers of earlier releases give no reason.
+    reason = health.get("reason") or f"the store is {health['store']}"
+    return Check(name, "ok" if health["ready"] else "broken", reason)
+
+
+async def _cluster(target: Target) -> list[Check]:
+    """The database and the front ends of a shared store; nothing for others."""
+    if target.admin_url is None:
+        return []
+    try:
+        async with target.admin() as client:
+            found = await client.cluster()
+    except Refused as error:
+        asked_in_vain = error.code in ("AccessDenied", "NotShared", "NotFound")
+        return [] if asked_in_vain else [Check("database", "broken", error.message)]
+    except ClientError:
+        # The check of the admin API has reported it.
+        return []
+    return list(_cluster_checks(found))
+
+
+def _cluster_checks(found: Document) -> Iterator[Check]:
+    yield Check(f"database {found['database']}", "ok", "answers")
+    yield Check("asked", "ok" if found["lease"] else "broken", asked_text(found))
+    front_ends = found["front_ends"]
+    listed = ", ".join(f"{each['address'] or 'alone'} ({each['state']})" for each in front_ends)
+    yield Check("front ends", "ok" if front_ends else "broken", f"{len(front_ends)}: {listed}")
+    living = {each["address"] for each in front_ends}
+    for link in found["links"]:
+        if link["refused"] and link["address"] in living:
+            yield Check(f"link to {link['address']}", "broken", link["cause"])
 
 
 def _extras() -> Iterator[Check]:

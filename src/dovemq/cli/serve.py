@@ -64,6 +64,10 @@ def _greeting(settings: Settings, listening: "Listening") -> Iterator[str]:
     yield f"SQS endpoint    {listening.endpoint_url}"
     yield f"admin API       {listening.admin_url or 'off'}"
     yield f"data directory  {listening.data}"
+    if listening.database is not None:
+        yield f"store           {listening.database}"
+        alone = "nowhere: no other server can share the store (see --advertise)"
+        yield f"advertised at   {settings.advertise or alone}"
     if settings.trace is not None:
         yield f"trace           {parse_location(settings.trace)}"
     if settings.store == "memory://":

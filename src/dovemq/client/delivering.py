@@ -202,6 +202,8 @@ def new_message(empty: M, message: ReceivedMessage, *, fifo: bool, keep_id: bool
     return replace(
         empty,
         message_body=message.body,
+        # Without it the delay of the target's queue would begin anew.
+        delay_seconds=None if fifo else 0,
         message_attributes=message.message_attributes or None,
         message_system_attributes=trace,
         message_group_id=group or (message.message_id if fifo else None),

@@ -131,9 +131,7 @@ class QueueMover:
             self._drained = True
 
     async def _remaining(self) -> int:
-        source = self._source
-        counts = await self._retried(lambda: source.client.attributes(source.queue, _COUNTS))
-        return sum(int(counts.get(name, "0")) for name in _COUNTS)
+        return await remaining(self._source, self._pause)
 
     async def _move(self, messages: Sequence[ReceivedMessage]) -> None:
         sent = await self._sender.send(messages)
@@ -148,6 +146,12 @@ class QueueMover:
 
     async def _retried(self, ask: Callable[[], Awaitable[T]]) -> T:
         return await retried(ask, self._pause)
+
+
+async def remaining(side: QueueSide, pause: Pause = asyncio.sleep) -> int:
+    """The messages of a queue, hidden ones included, as its server counts them."""
+    counts = await retried(lambda: side.client.attributes(side.queue, _COUNTS), pause)
+    return sum(int(counts.get(name, "0")) for name in _COUNTS)
 
 
 def _now() -> float:

@@ -16,6 +16,7 @@ from dovemq.cluster.heartbeats import KIND, Heartbeats, declare_dead, front_end_
 from dovemq.cluster.numbering import next_number
 from dovemq.cluster.sightings import FrontEnd, FrontEndState, LeaseTimes, Memory, decide
 from dovemq.cluster.tenure import MonotonicClock, Tenure
+from dovemq.cluster.troubles import Troubles
 from dovemq.core.errors import Busy, DoveError, StoreUnreachable, StoreUnusable
 from dovemq.stores.owned.logged.ports import Database
 
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 RETRIES_PER_HEARTBEAT: Final = 4
 """After a failed round the next one comes earlier by this factor."""
 JOIN_ATTEMPTS_MAX: Final = 20
+RENEWAL: Final = "The renewal of the lease of this front end"
 LOOK_MS_MIN: Final = 100
 """The least time between two readings of the records that requests ask for."""
 
@@ -58,7 +60,12 @@ class Membership:
     ) -> None:
         self.front_ends: tuple[FrontEnd, ...] = ()
         """All front ends that have not ended, by incarnation, as they were last read."""
+        self.left: frozenset[int] = frozenset()
+        """Incarnations that have left by themselves, and answer what they have accepted."""
         self.tenure: Tenure | None = None
+        self.trouble: StoreUnreachable | None = None
+        """The reason why the last renewal of the lease failed; None if it succeeded."""
+        self._troubles = Troubles(monotonic_ms)
         self._database = database
         self._address = address
         self._release = release
@@ -186,11 +193,15 @@ class Membership:
             await asyncio.sleep(pause_ms / 1_000)
             try:
                 await self._round()
-                pause_ms = self._times.heartbeat_ms
             except (DoveError, TimeoutError) as error:
-                cause = str(error) or "no answer from the database"
-                log.warning("front end %d: %s", self.incarnation, cause)
+                self._troubles.note(RENEWAL, error)
+                lost = StoreUnreachable(self._database.name, "no answer in time")
+                self.trouble = error if isinstance(error, StoreUnreachable) else lost
                 pause_ms = self._times.heartbeat_ms // RETRIES_PER_HEARTBEAT
+            else:
+                self._troubles.end(RENEWAL)
+                self.trouble = None
+                pause_ms = self._times.heartbeat_ms
 
     async def _round(self) -> None:
         if self._heartbeats and self.tenure:
@@ -233,6 +244,8 @@ class Membership:
         for incarnation in ended:
             log.warning("front end %d is dead: its partitions are taken", incarnation)
         living = (each for each in observed if not each.ended and each.incarnation not in ended)
+        left = (each for each in observed if each.heartbeat.state is FrontEndState.LEFT)
+        self.left = frozenset(each.incarnation for each in left)
         before = _outline(self.front_ends)
         self.front_ends = tuple(sorted(living, key=lambda each: each.incarnation))
         if before != _outline(self.front_ends):

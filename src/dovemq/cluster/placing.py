@@ -122,14 +122,21 @@ class PlacedPartition(RoutedPartition):
 
     async def route(self, verb: Verb[T], now_ms: int, *, repeatable: bool = True) -> T:
         here = self._here
-        if here is None or not here.tenure.holds():
-            return await self._route_slowly(verb, repeatable=repeatable)
         try:
-            return await self._do_here(here, verb, now_ms)
-        except OwnerChanged:
-            if not repeatable:
+            if here is None or not here.tenure.holds():
+                return await self._route_slowly(verb, repeatable=repeatable)
+            try:
+                return await self._do_here(here, verb, now_ms)
+            except OwnerChanged:
+                if not repeatable:
+                    raise
+            return await self._route_slowly(verb, repeatable=False)
+        except (NotOwner, OwnerChanged) as error:
+            trouble = self._around.membership.trouble
+            if trouble is None:
                 raise
-        return await self._route_slowly(verb, repeatable=False)
+            # No front end owns anything without a lease, and this is why it has none.
+            raise trouble.with_traceback(None) from error
 
     async def serve(self, verb: Verb[T]) -> T:
         """Do a verb of another front end; `NotOwner` if the partition is not owned here."""

@@ -60,7 +60,7 @@ class Link(Protocol):
         """
 
     def forget(self, address: str) -> None:
-        """The front end at that address is dead or has left: end the connection to it.
+        """The front end at that address is dead: end the connection to it.
 
         Verbs under way raise `PeerUnreachable`. The next verb connects again, since another front
         end may have taken the address.

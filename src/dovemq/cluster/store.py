@@ -8,7 +8,6 @@ what it owns.
 import asyncio
 import functools
 import itertools
-import logging
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Final
 
@@ -35,14 +34,13 @@ from dovemq.cluster.ports import Link, NotOwner, OpenPartition
 from dovemq.cluster.secrets import shared_secret
 from dovemq.cluster.sightings import FrontEnd, LeaseTimes
 from dovemq.cluster.tenure import MonotonicClock
+from dovemq.cluster.troubles import Troubles
 from dovemq.cluster.watchers import Watchers
 from dovemq.core.errors import DoveError, Draining, QueueMissing
 from dovemq.core.ports import Clock
 from dovemq.core.queue import Queue
 from dovemq.stores.owned.group import PartitionKey
 from dovemq.stores.owned.logged.ports import Database
-
-log = logging.getLogger(__name__)
 
 HAND_OVERS_AT_A_TIME: Final = 16
 EXPIRY_PERIOD_MS: Final = 60_000
@@ -87,6 +85,7 @@ class ClusterStore:
     ) -> None:
         times = times or LeaseTimes()
         self.statistics = PlacingStatistics()
+        self._troubles = Troubles(monotonic_ms)
         self._database = database
         self._link = link
         self._new_key = new_key
@@ -181,7 +180,7 @@ class ClusterStore:
             if self._closed:
                 return
             await _end(self._tasks)
-            await _attempt("leaving", self.membership.begin_leaving())
+            await self._attempt("The announcement that it stops", self.membership.begin_leaving())
             await self._hand_over(self._partitions.values())
             self._closed = True
             for placed in self._partitions.values():
@@ -255,8 +254,10 @@ class ClusterStore:
     def _front_ends_changed(self) -> None:
         before, now = self._addresses, self.membership.front_ends
         self._addresses = {each.incarnation: each.address for each in now}
-        for incarnation, address in before.items():
-            if self._link is not None and address and incarnation not in self._addresses:
+        # One that has left ends its links itself, after its last answers.
+        gone = before.keys() - self._addresses.keys() - self.membership.left
+        for incarnation in gone:
+            if self._link is not None and (address := before[incarnation]):
                 self._link.forget(address)
         for placed in self._partitions.values():
             placed.look_for_owner()
@@ -273,7 +274,7 @@ class ClusterStore:
             except TimeoutError:
                 pass
             self._refresh_now.clear()
-            await _attempt("catalogue", self.catalogue.refresh())
+            await self._attempt("The reading of queues and accounts", self.catalogue.refresh())
 
     async def _tend(self) -> None:
         for turn in itertools.count(1):
@@ -281,9 +282,9 @@ class ClusterStore:
             if turn % (EXPIRY_PERIOD_MS // TENDING_MS) == 0:
                 for placed in self._partitions.values():
                     placed.expire()
-            await _attempt("hand-over", self._hand_over(self._misplaced()))
+            await self._attempt("The hand-over of queues", self._hand_over(self._misplaced()))
             if self.leads():
-                await _attempt("cleaning", self._cleaning.clean())
+                await self._attempt("The removal of deleted queues", self._cleaning.clean())
 
     def _misplaced(self) -> list[PlacedPartition]:
         if not self.membership.may_own():
@@ -297,6 +298,14 @@ class ClusterStore:
 
     def _wanted(self, placed: PlacedPartition) -> FrontEnd | None:
         return wanted_owner(placed.place, self.membership.serving())
+
+    async def _attempt(self, what: str, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except DoveError as error:
+            self._troubles.note(what, error)
+        else:
+            self._troubles.end(what)
 
     async def _hand_over(self, partitions: Iterable[PlacedPartition]) -> None:
         owned = [placed for placed in partitions if placed.owned]
@@ -313,13 +322,6 @@ class LocalPartitions:
 
     def partition(self, queue_number: int, partition: int, version: int = 0) -> PeerPartition:
         return self._peer(queue_number, partition, version)
-
-
-async def _attempt(what: str, work: Coroutine[Any, Any, None]) -> None:
-    try:
-        await work
-    except DoveError as error:
-        log.warning("%s: %s", what, error)
 
 
 async def _end(tasks: Iterable["asyncio.Task[None]"]) -> None:

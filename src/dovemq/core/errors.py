@@ -49,7 +49,8 @@
     │   ├── StoreFailed             a commit failed; nothing is accepted until restart
     │   ├── StoreUnusable           the data directory cannot be opened as it is
     │   ├── StoreUnreachable        the shared database does not answer; outcome unknown
-    │   ├── OwnerChanged            another front end serves the partition now; outcome unknown
+    │   │   └── ReplicasMissing     too few of its nodes answer
+    │   ├── OwnerChanged            this front end has lost the partition; outcome unknown
     │   ├── Busy                    too much of this kind is under way
     │   ├── AuditUnwritable         changes are refused while they cannot be recorded
     │   └── Draining                the service is shutting down
@@ -368,18 +369,31 @@ class StoreUnusable(UnavailableError):
 
 
 class StoreUnreachable(UnavailableError):
+    """`found` says what is wrong; `missing` says it without an address, for every client."""
+
     def __init__(self, database: str, cause: str) -> None:
-        super().__init__(
-            f"The database {database} cannot be reached ({cause}). Whether the request was done is "
-            "unknown; repeat it."
-        )
+        self.found = f"{self._found(database)} ({cause})."
+        self.missing = "its database cannot be reached"
+        super().__init__(f"{self.found} Whether the request was done is unknown; repeat it.")
+
+    def _found(self, database: str) -> str:
+        return f"The database {database} cannot be reached"
+
+
+class ReplicasMissing(StoreUnreachable):
+    def __init__(self, database: str, cause: str) -> None:
+        super().__init__(database, cause)
+        self.missing = "too few nodes of its database answer"
+
+    def _found(self, database: str) -> str:
+        return f"Too few nodes of the database {database} answer"
 
 
 class OwnerChanged(UnavailableError):
     def __init__(self, queue_number: int, partition: int) -> None:
         super().__init__(
-            f"Another front end serves partition {partition} of queue {queue_number} now. Whether "
-            "the request was done is unknown; repeat it."
+            f"This front end has lost partition {partition} of queue {queue_number}. Whether the "
+            "request was done is unknown; repeat it."
         )
 
 

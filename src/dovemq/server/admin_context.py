@@ -97,6 +97,8 @@ class AdminContext:
     care: StoreCare | None = None
     _: KW_ONLY
     cluster: ClusterView | None = None
+    leaving: Callable[[], bool] = lambda: False
+    """Whether the server will stop soon, and serves the requests that still come."""
     region: str = "us-east-1"
     logins: LoginLimits
     audit: AuditLog = field(default_factory=MemoryAudit)
@@ -123,7 +125,7 @@ class AdminContext:
 
     def unready_reason(self) -> str | None:
         """Why the server should get no requests now; None if it should."""
-        if self.service.draining:
+        if self.service.draining or self.leaving():
             return "The service is draining."
         if self.store_state != "ok":
             return f"The store is {self.store_state}."

@@ -57,11 +57,13 @@ async def ready(admin: AdminContext, call: AdminCall) -> Document:
 
 @AdminRoute("GET", "/v1/health", Role.VIEWER)
 async def health(admin: AdminContext, call: AdminCall) -> Document:
-    """Whether it is live and ready, the state of the store, and how often it was rebuilt."""
+    """Whether it is ready, or why not; the state of the store, and how often it was rebuilt."""
     damage = len(admin.care.damage()) if admin.care else 0
+    reason = admin.unready_reason()
     return {
         "live": True,
-        "ready": admin.unready_reason() is None,
+        "ready": reason is None,
+        "reason": reason,
         "store": admin.store_state,
         "damage": damage,
     }

@@ -218,6 +218,8 @@ class HttpConnection(asyncio.Protocol):
                 log_failure(log, f"{item.method} of {item.peer} failed", error)
                 response = failure_answer()
             self._reader.release(item)
+        if self._traffic.leaving and not (self._reader.ready or self._reader.partial):
+            self._reader.ended = True
         outbox = self._outbox
         if not isinstance(response, HttpResponse):
             await outbox.stream(response, self._connection_header(), bare=bare)

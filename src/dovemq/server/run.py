@@ -85,6 +85,14 @@ class Server:
     def requests(self) -> int:
         return self._sqs.traffic.requests
 
+    @property
+    def leaving(self) -> bool:
+        return self._sqs.traffic.leaving
+
+    def begin_leaving(self) -> None:
+        """Serve on, and let clients close their connections after the next answer."""
+        self._sqs.traffic.leaving = True
+
     async def drain(self, seconds: float, end_polls: Callable[[], Awaitable[None]]) -> bool:
         """Answer pending requests, accept no new ones, then close; True if no client was cut off.
 

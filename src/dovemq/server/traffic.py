@@ -49,6 +49,8 @@ class Traffic:
     date: str = ""
     requests: int = 0
     resting: int = 0
+    leaving: bool = False
+    """Set when the listener will drain soon: each answer then ends its connection."""
     draining: bool = False
     emptied: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the listener drains and its last connection and request have ended."""

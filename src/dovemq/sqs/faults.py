@@ -181,6 +181,9 @@ FAULTS: Final[Mapping[type[DoveError], Fault]] = {
     core.UnavailableError: _framework(
         "ServiceUnavailable", 503, text="The service is unavailable. Try again later."
     ),
+    core.StoreUnreachable: _framework(
+        "ServiceUnavailable", 503, text="The service is unavailable: {missing}. Try again later."
+    ),
     core.InvariantError: _framework(
         "InternalFailure",
         500,

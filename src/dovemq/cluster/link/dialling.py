@@ -64,6 +64,8 @@ class OutgoingLink:
         self._closed = False
         self._hung_up = False
         self.cause = "it was not dialled yet"
+        self.refused = False
+        """Whether the last attempt ended because one side refused the other."""
         self.openings = 0
 
     @property
@@ -158,7 +160,10 @@ class OutgoingLink:
         self.cause = cause
         if self._closed:
             return
-        if not self._hung_up:
+        if session.leaving:
+            log.info("the front end at %s has stopped", self.address)
+            self._retry_later()
+        elif not self._hung_up:
             log.warning("the link to %s was lost: %s", self.address, cause)
             self._redial()
         self._wake_all()
@@ -191,6 +196,7 @@ class OutgoingLink:
         finally:
             if self._attempt is asyncio.current_task():
                 self._attempt = None
+        self.refused = attempt.rejected
         if cause is None:
             return
         self.cause = cause

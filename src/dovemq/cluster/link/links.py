@@ -18,7 +18,8 @@ log = logging.getLogger(__name__)
 class LinkStatus(Struct, frozen=True):
     """The state of the link to one front end, for operators.
 
-    `cause` says why there is no connection. `openings` counts the connections so far.
+    `cause` says why there is no connection; if one side has `refused` the other, somebody must
+    correct something. `openings` counts the connections so far.
     """
 
     address: str
@@ -26,6 +27,7 @@ class LinkStatus(Struct, frozen=True):
     in_flight: int
     openings: int
     cause: str
+    refused: bool
     incarnation: str
     product: str
 
@@ -45,7 +47,7 @@ class PeerLinks:
     def forget(self, address: str) -> None:
         link = self._links.get(address)
         if link is not None:
-            link.hang_up("it is dead or has left the cluster")
+            link.hang_up("it is dead")
 
     def statuses(self) -> list[LinkStatus]:
         return [_status(link) for link in self._links.values()]
@@ -88,6 +90,7 @@ def _status(link: OutgoingLink) -> LinkStatus:
         session.in_flight if session is not None else 0,
         link.openings,
         "" if session is not None else link.cause,
+        session is None and link.refused,
         peer.incarnation if peer is not None else "",
         peer.product if peer is not None else "",
     )

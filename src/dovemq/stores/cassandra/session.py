@@ -21,15 +21,24 @@ from acsylla.errors import (
     CassErrorServerBadCredentials,
     CassErrorServerConfigError,
     CassErrorServerInvalidQuery,
+    CassErrorServerReadTimeout,
     CassErrorServerSyntaxError,
     CassErrorServerUnauthorized,
+    CassErrorServerUnavailable,
+    CassErrorServerWriteTimeout,
     CassErrorSourceSsl,
     CassErrorSslClosed,
     CassException,
 )
 from msgspec import Struct
 
-from dovemq.core.errors import DoveError, StoreFull, StoreUnreachable, StoreUnusable
+from dovemq.core.errors import (
+    DoveError,
+    ReplicasMissing,
+    StoreFull,
+    StoreUnreachable,
+    StoreUnusable,
+)
 from dovemq.stores.cassandra.location import CassandraLocation
 
 CONNECT_SECONDS_MAX: Final = 5.0
@@ -72,6 +81,11 @@ _REFUSALS: Final = (
     CassErrorServerUnauthorized,
 )
 """Answers that the same statement would get again."""
+_TOO_FEW: Final = (
+    CassErrorServerReadTimeout,
+    CassErrorServerUnavailable,
+    CassErrorServerWriteTimeout,
+)
 _DISK_FULL: Final = "disk usage exceeds"
 _NO_NODES: Final = "configured local datacenter"
 _NOISE: Final = ("sharding info", "' does not exist'")
@@ -207,6 +221,8 @@ class CassandraSession:
             raise StoreUnreachable(self.name, "this client is closed")
 
     def _failure(self, error: CassException) -> DoveError:
+        if isinstance(error, _TOO_FEW):
+            return ReplicasMissing(self.name, f"{error}")
         if not isinstance(error, _REFUSALS):
             return StoreUnreachable(self.name, f"{error}")
         if _DISK_FULL in f"{error}":

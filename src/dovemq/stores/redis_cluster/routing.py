@@ -22,7 +22,7 @@ from redis.exceptions import (
     TryAgainError,
 )
 
-from dovemq.core.errors import StoreFull, StoreUnreachable
+from dovemq.core.errors import ReplicasMissing, StoreFull, StoreUnreachable
 from dovemq.stores.redis_cluster.connections import Command, NotSent, RedisNode, Reply
 from dovemq.stores.redis_cluster.location import RedisAddress
 from dovemq.stores.redis_cluster.scripts import LuaScript
@@ -78,8 +78,9 @@ class RedisRouter:
             replies = await self.ask(keys[0], [("EVAL", script.text, *call), *waiting])
         answer, *confirmed = map(self._checked, replies)
         if confirmed and confirmed[0] < self._wait:
-            raise self.unreachable(
-                f"{confirmed[0]} of {self._wait} replicas had the write after {WAIT_MS_MAX} ms"
+            raise ReplicasMissing(
+                self.name,
+                f"{confirmed[0]} of {self._wait} replicas had the write after {WAIT_MS_MAX} ms",
             )
         return answer
 

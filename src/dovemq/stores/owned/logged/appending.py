@@ -78,7 +78,7 @@ class Appending:
                 await self._log.append(position, data, KEEP_MS, grow=grow)
             except StoreUnreachable as error:
                 if self.unreachable is None:
-                    _log.warning("partition %s cannot append: %s", self._place, error)
+                    _log.warning("partition %s cannot append: %s", self._place, error.found)
                 self.unreachable = error
                 await asyncio.sleep(pause_ms / 1_000)
                 pause_ms = min(2 * pause_ms, RETRY_MS_MAX)

@@ -136,9 +136,11 @@ def _open_audit(place: StoreLocation, settings: Settings) -> AuditLog:
 
 def _own_directory(place: StoreLocation, settings: Settings) -> Path:
     """The directory for files that front ends which share a data directory must not share."""
-    if isinstance(place, EmbeddedLocation) or settings.advertise is None:
+    if isinstance(place, EmbeddedLocation):
         return settings.data
-    directory = settings.data / f"front-end-{settings.advertise.rpartition(':')[2]}"
+    directory = settings.data
+    if settings.advertise is not None:
+        directory /= f"front-end-{settings.advertise.rpartition(':')[2]}"
     make_private_directory(directory)
     return directory
 

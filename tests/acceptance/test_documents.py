@@ -1,27 +1,18 @@
 """The commands of the documents, as they stand there, in a fresh copy of the repository."""
 
-import os
 import re
 import shutil
-import signal
-import socket
-import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dovemq.testing.local_server import LocalServer
-from tests.acceptance.documents import blocks
+from tests.acceptance.documents import blocks, serving, two_free_ports
 from tests.acceptance.programs import ROOT, clean_environment, program, run
 from tests.tidy.sources import text_files
 
-SETUP_SECONDS_MAX = 300
-LOOK_SECONDS = 0.2
 README = blocks("README.md")
 
 
@@ -34,7 +25,7 @@ class Fresh:
             target = self.clone / path.relative_to(ROOT)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, target)
-        self.port = _two_free_ports()
+        self.port = two_free_ports()
         home = place / "home"
         home.mkdir()
         self.env = clean_environment(home, DOVEMQ_PORT=str(self.port))
@@ -43,54 +34,14 @@ class Fresh:
         return run(["bash", "-euo", "pipefail", "-c", script], env=self.env, cwd=self.clone)
 
 
-def _two_free_ports() -> int:
-    """A port whose successor is free as well, for the admin API."""
-    for _ in range(100):
-        with socket.socket() as first, socket.socket() as second:
-            first.bind(("127.0.0.1", 0))
-            port: int = first.getsockname()[1]
-            try:
-                second.bind(("127.0.0.1", port + 1))
-            except OSError:
-                continue
-            return port
-    raise AssertionError("no two neighbouring ports are free")
-
-
-def _is_ready(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port + 1}/health/ready") as answer:
-            return bool(answer.status == 200)
-    except (urllib.error.URLError, ConnectionError):
-        return False
-
-
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fresh]:
     """The first block of the README has been run and listens."""
     fresh = Fresh(tmp_path_factory.mktemp("readme"))
     language, command = README[0]
     assert (language, command) == ("sh", "make serve\n")
-    log = fresh.clone / "serve.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command.split(),
-            cwd=fresh.clone,
-            env=fresh.env,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    try:
-        deadline = time.monotonic() + SETUP_SECONDS_MAX
-        while not _is_ready(fresh.port):
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(LOOK_SECONDS)
+    with serving(command, fresh.port, env=fresh.env, cwd=fresh.clone):
         yield fresh
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait()
 
 
 @pytest.mark.timeout(400)

@@ -26,6 +26,7 @@ _EXTRA_PACKAGES: Final = {
     "spark": "pyspark",
     "cassandra": "acsylla",
     "postgresql": "asyncpg",
+    "mqtt": "paho",
 }
 """A package that only the extra brings."""
 

@@ -113,8 +113,11 @@ class FakeLink:
         number = next(self._numbers) if qos else 0
         self.arrived(MqttMessage(topic, body.encode(), qos, number, identifiers=identifiers))
 
-    def lose(self) -> None:
-        self._loss.set_result("the connection broke")
+    def lose(self, error: Exception | None = None) -> None:
+        if error is None:
+            self._loss.set_result("the connection broke")
+        else:
+            self._loss.set_exception(error)
 
 
 class FakeBroker:

@@ -12,7 +12,7 @@ from dovemq.bridge.feeds import (
     FeedEvents,
     FeedItem,
     QueueFeed,
-    Verdict,
+    SendVerdict,
     judged,
     judged_error,
     next_batch,
@@ -82,29 +82,29 @@ def test_batch_of_a_fifo_queue_has_one_message_of_a_group() -> None:
 
 
 REFUSALS = [
-    (Refused(503, "ServiceUnavailable", "", ""), Verdict.AGAIN),
-    (Refused(403, "RequestThrottled", "", ""), Verdict.AGAIN),
-    (Refused(403, "OverLimit", "", ""), Verdict.AGAIN),
-    (Refused(400, "AWS.SimpleQueueService.BatchRequestTooLong", "", ""), Verdict.MESSAGE),
-    (Refused(413, "RequestEntityTooLarge", "", ""), Verdict.MESSAGE),
-    (Refused(400, "AWS.SimpleQueueService.NonExistentQueue", "", ""), Verdict.QUEUE),
-    (Refused(403, "AccessDenied", "", ""), Verdict.QUEUE),
-    (TimedOut("http://test", 30), Verdict.AGAIN),
-    (Unreachable("http://test", "refused"), Verdict.AGAIN),
-    (AnswerMalformed("http://test", "HTTP status 502"), Verdict.AGAIN),
+    (Refused(503, "ServiceUnavailable", "", ""), SendVerdict.AGAIN),
+    (Refused(403, "RequestThrottled", "", ""), SendVerdict.AGAIN),
+    (Refused(403, "OverLimit", "", ""), SendVerdict.AGAIN),
+    (Refused(400, "AWS.SimpleQueueService.BatchRequestTooLong", "", ""), SendVerdict.MESSAGE),
+    (Refused(413, "RequestEntityTooLarge", "", ""), SendVerdict.MESSAGE),
+    (Refused(400, "AWS.SimpleQueueService.NonExistentQueue", "", ""), SendVerdict.QUEUE),
+    (Refused(403, "AccessDenied", "", ""), SendVerdict.QUEUE),
+    (TimedOut("http://test", 30), SendVerdict.AGAIN),
+    (Unreachable("http://test", "refused"), SendVerdict.AGAIN),
+    (AnswerMalformed("http://test", "HTTP status 502"), SendVerdict.AGAIN),
 ]
 
 
 @pytest.mark.parametrize(("error", "verdict"), REFUSALS)
-def test_error_of_a_request_means(error: ClientError, verdict: Verdict) -> None:
+def test_error_of_a_request_means(error: ClientError, verdict: SendVerdict) -> None:
     assert judged_error(error) is verdict
 
 
 def test_error_of_an_entry_means_another_try_unless_it_is_the_senders() -> None:
-    assert judged("InvalidParameterValue", by_sender=True) is Verdict.MESSAGE
-    assert judged("InvalidParameterValue", by_sender=False) is Verdict.AGAIN
-    assert judged("OverLimit", by_sender=True) is Verdict.AGAIN
-    assert judged("AccessDenied", by_sender=True) is Verdict.QUEUE
+    assert judged("InvalidParameterValue", by_sender=True) is SendVerdict.MESSAGE
+    assert judged("InvalidParameterValue", by_sender=False) is SendVerdict.AGAIN
+    assert judged("OverLimit", by_sender=True) is SendVerdict.AGAIN
+    assert judged("AccessDenied", by_sender=True) is SendVerdict.QUEUE
 
 
 async def test_server_that_is_away_is_asked_until_it_is_back_and_reported_once() -> None:

@@ -1,5 +1,7 @@
 """The bridge between a fake broker and fake queues: acknowledgements, bounds, losses, the end."""
 
+import asyncio
+
 import pytest
 
 from dovemq.bridge.errors import BrokerRefused, BrokerUnreachable, QueueUnusable
@@ -118,6 +120,13 @@ async def test_broker_that_refuses_ends_the_bridge_at_the_start_and_not_later() 
         assert any("not authorised" in text for text in later.reports)
 
 
+async def test_client_id_that_another_client_takes_ends_the_bridge() -> None:
+    world = await World(SENSORS).__aenter__()
+    world.broker.link.lose(BrokerRefused("mqtt://test", "taken over", "choose another id"))
+    with pytest.raises(BrokerRefused, match="another id"):
+        await world.running
+
+
 async def test_queue_that_accepts_nothing_ends_the_bridge_without_an_acknowledgement() -> None:
     world = await World(SENSORS).__aenter__()
     world.queues.failure = Refused(403, "AccessDenied", "no", "")
@@ -193,17 +202,19 @@ async def test_message_of_qos_0_is_dropped_when_too_many_are_in_hand() -> None:
         assert world.broker.link.answered == []
 
 
-async def test_stopped_bridge_stores_and_acknowledges_what_it_has_received() -> None:
+async def test_stopped_bridge_stores_what_it_has_received_and_takes_no_more() -> None:
     async with World(SENSORS) as world:
         world.queues.open.clear()
         for number in range(30):
             world.broker.link.deliver("sensors/1", str(number))
         world.stopped.set()
-        await until(lambda: not world.broker.link.reading)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        world.broker.link.deliver("sensors/1", "later")
         world.queues.open.set()
     assert world.counts.acknowledged == world.counts.stored == 30
+    assert world.broker.link.answered == list(range(1, 31))
     assert world.broker.link.closed
-    assert not world.broker.link.reading
 
 
 async def test_clean_start_ends_the_old_session_once() -> None:

@@ -5,6 +5,7 @@ so an acknowledgement must not reach the next one. Reconnecting is left to the c
 """
 
 import asyncio
+import contextlib
 import ssl
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
@@ -29,6 +30,7 @@ UPKEEP_SECONDS: Final = 1.0
 QOS: Final = 1
 """The broker delivers messages of QoS 2 as QoS 1. QoS 2 would move them to a client's memory before
 they are stored."""
+NEVER_SUBSCRIBED: Final = "dovemq/bridge/never/subscribed"
 _TAKEN_OVER: Final = 0x8E
 _RETAINED_ONCE: Final = SubscribeOptions.RETAIN_SEND_IF_NEW_SUB
 
@@ -47,8 +49,8 @@ class BrokerConnection:
         self._loop = asyncio.get_running_loop()
         self._accepted: asyncio.Future[bool] = self._loop.create_future()
         self._lost: asyncio.Future[ReasonCode | None] = self._loop.create_future()
-        self._granted: dict[int, asyncio.Future[list[ReasonCode]]] = {}
-        self._identifies = plan.is_mqtt5
+        self._answers: dict[int, asyncio.Future[list[ReasonCode]]] = {}
+        self._identifies = plan.is_version_five
         self._reading = False
         self._client = self._new_client()
 
@@ -118,6 +120,8 @@ class BrokerConnection:
 
     async def close(self) -> None:
         """End the connection after all acknowledgements. The broker keeps the session."""
+        if self._client.is_connected():
+            await self._await_broker()
         self._client.disconnect()
         if self._client.socket() is not None:
             await asyncio.wait([self._lost], timeout=CLOSE_SECONDS_MAX)
@@ -125,14 +129,25 @@ class BrokerConnection:
             self._forget_socket(self._client, None, socket)
             socket.close()
 
+    async def _await_broker(self) -> None:
+        """Wait until the broker has read everything, by a request that changes nothing.
+
+        A socket that is closed with unread bytes resets the connection. Acknowledgements that the
+        broker has not read by then would be lost, and their messages repeated.
+        """
+        self.resume()
+        _, packet_id = self._client.unsubscribe(NEVER_SUBSCRIBED)
+        with contextlib.suppress(BrokerUnreachable):
+            await self._answered(self._answer_to(packet_id))
+
     def _new_client(self) -> Client:
         plan = self._plan
-        mqtt5 = plan.is_mqtt5
+        newest = plan.is_version_five
         client = Client(
             CallbackAPIVersion.VERSION2,
             plan.client_id,
-            clean_session=None if mqtt5 else self._clean,
-            protocol=MQTTProtocolVersion.MQTTv5 if mqtt5 else MQTTProtocolVersion.MQTTv311,
+            clean_session=None if newest else self._clean,
+            protocol=MQTTProtocolVersion.MQTTv5 if newest else MQTTProtocolVersion.MQTTv311,
             reconnect_on_failure=False,
             manual_ack=True,
         )
@@ -141,7 +156,8 @@ class BrokerConnection:
             client.username_pw_set(plan.login.user, plan.login.password)
         client.on_connect = self._on_connect
         client.on_disconnect = self._on_disconnect
-        client.on_subscribe = self._on_subscribe
+        client.on_subscribe = self._on_answer
+        client.on_unsubscribe = self._on_answer
         client.on_message = self._on_message
         return client
 
@@ -149,7 +165,7 @@ class BrokerConnection:
         """Runs in a thread, since paho-mqtt waits for the connection."""
         address = self._plan.broker
         terms: dict[str, Any] = {}
-        if self._plan.is_mqtt5:
+        if self._plan.is_version_five:
             wanted = _properties(PacketTypes.CONNECT)
             wanted.SessionExpiryInterval = 0 if self._clean else self._plan.session_seconds
             wanted.ReceiveMaximum = self._plan.in_flight_max
@@ -157,7 +173,7 @@ class BrokerConnection:
         self._client.connect(address.host, address.port, KEEPALIVE_SECONDS, **terms)
 
     def _ask_for(self, wanted: TopicFilter) -> "asyncio.Future[list[ReasonCode]]":
-        if self._plan.is_mqtt5:
+        if self._plan.is_version_five:
             properties = _properties(PacketTypes.SUBSCRIBE)
             if self._identifies:
                 properties.SubscriptionIdentifier = wanted.identifier
@@ -165,9 +181,12 @@ class BrokerConnection:
             _, packet_id = self._client.subscribe([(wanted.text, options)], properties=properties)
         else:
             _, packet_id = self._client.subscribe(wanted.text, QOS)
+        return self._answer_to(packet_id)
+
+    def _answer_to(self, packet_id: int | None) -> "asyncio.Future[list[ReasonCode]]":
         answer: asyncio.Future[list[ReasonCode]] = self._loop.create_future()
         if packet_id is not None:
-            self._granted[packet_id] = answer
+            self._answers[packet_id] = answer
         return answer
 
     async def _answered(self, answer: "asyncio.Future[T]") -> T:
@@ -227,7 +246,7 @@ class BrokerConnection:
             told = flags.is_disconnect_packet_from_server
             self._lost.set_result(reason if told else None)
 
-    def _on_subscribe(
+    def _on_answer(
         self,
         client: Client,
         _: object,
@@ -235,8 +254,8 @@ class BrokerConnection:
         reasons: list[ReasonCode],
         properties: Properties | None,
     ) -> None:
-        if packet_id in self._granted:
-            self._granted.pop(packet_id).set_result(reasons)
+        if packet_id in self._answers:
+            self._answers.pop(packet_id).set_result(reasons)
 
     def _on_message(self, client: Client, _: object, message: MQTTMessage) -> None:
         self._arrived(_received(message))

@@ -28,8 +28,8 @@ _KEPT: Final = "the broker keeps the messages"
 SendBatch = Callable[[str, Sequence[SendEntry]], Awaitable[SendMessageBatchResponse]]
 
 
-class Verdict(enum.Enum):
-    """What a refusal means for the messages of a request."""
+class SendVerdict(enum.Enum):
+    """The meaning of a refusal for the messages of a request."""
 
     AGAIN = "try again"
     MESSAGE = "the queue does not accept this message"
@@ -105,17 +105,17 @@ class QueueFeed:
             self._events.stored(again.pop(int(sent.id)))
         for failed in answer.failed:
             verdict = judged(failed.code, by_sender=failed.sender_fault)
-            if verdict is Verdict.QUEUE:
+            if verdict is SendVerdict.QUEUE:
                 raise QueueUnusable(self.queue, f"{failed.code}: {failed.message}; {_KEPT}")
-            if verdict is Verdict.MESSAGE:
+            if verdict is SendVerdict.MESSAGE:
                 self._events.refused(again.pop(int(failed.id)), failed.code)
         return list(again.values())
 
     async def _after(self, error: ClientError, items: Sequence[FeedItem]) -> list[FeedItem]:
         verdict = judged_error(error)
-        if verdict is Verdict.QUEUE:
+        if verdict is SendVerdict.QUEUE:
             raise QueueUnusable(self.queue, f"{error}; {_KEPT}")
-        if verdict is Verdict.AGAIN:
+        if verdict is SendVerdict.AGAIN:
             self._note_failure(error)
             return list(items)
         if len(items) > 1:
@@ -158,15 +158,15 @@ def _until_group_repeats(items: Iterable[FeedItem]) -> Iterator[FeedItem]:
         yield item
 
 
-def judged(code: str, *, by_sender: bool) -> Verdict:
+def judged(code: str, *, by_sender: bool) -> SendVerdict:
     """The meaning of an error code of SQS. `by_sender` is SQS's own view of who must act."""
     if not by_sender or "Throttl" in code or code.endswith(_LATER):
-        return Verdict.AGAIN
-    return Verdict.MESSAGE if is_about_one_message(code) else Verdict.QUEUE
+        return SendVerdict.AGAIN
+    return SendVerdict.MESSAGE if is_about_one_message(code) else SendVerdict.QUEUE
 
 
-def judged_error(error: ClientError) -> Verdict:
+def judged_error(error: ClientError) -> SendVerdict:
     """The meaning of an error. Without an answer of the queue itself it is worth another try."""
     if not isinstance(error, Refused) or is_transient(error):
-        return Verdict.AGAIN
+        return SendVerdict.AGAIN
     return judged(error.code, by_sender=True)

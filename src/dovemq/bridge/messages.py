@@ -59,7 +59,7 @@ class MqttMessage(Struct, frozen=True):
     correlation_data: bytes = b""
     user_properties: tuple[tuple[str, str], ...] = ()
     identifiers: tuple[int, ...] = ()
-    """Of the subscriptions that this delivery is for."""
+    """Identifiers of the subscriptions that this delivery is for."""
 
 
 def new_entry(

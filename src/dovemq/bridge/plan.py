@@ -1,4 +1,4 @@
-"""What a bridge is asked to do: broker, session, routes, bounds. Checked before anything starts."""
+"""The plan of a bridge: broker, session, routes, bounds. It is checked before anything starts."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -99,7 +99,7 @@ class BridgePlan(Struct, frozen=True):
         return [*self.routes.queues, *spare]
 
     @property
-    def is_mqtt5(self) -> bool:
+    def is_version_five(self) -> bool:
         return self.protocol == PROTOCOLS[0]
 
 

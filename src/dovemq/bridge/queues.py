@@ -27,7 +27,7 @@ async def _found(client: SqsClient, name: str, *, create: bool) -> str:
         if not error.code.endswith(_MISSING):
             raise
         if not create or "/" in name:
-            remedy = f"run `dovemq queue create {name}`, or give --create"
+            remedy = f"run `dovemq queue create {name.rpartition('/')[2]}`, or give --create"
             raise QueueUnusable(name, f"does not exist; {remedy}") from None
     fifo = {"FifoQueue": "true"} if name.endswith(limits.FIFO_SUFFIX) else {}
     return await client.create_queue(name, fifo, {})

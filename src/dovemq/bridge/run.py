@@ -23,6 +23,8 @@ from dovemq.core import limits
 PAUSE_SECONDS: Final = 0.5
 PAUSE_SECONDS_MAX: Final = 30.0
 """Shortest and longest pause before the next attempt to connect. Each is twice the one before."""
+STABLE_SECONDS: Final = 10.0
+"""A connection that lasts longer makes the next pause the shortest again."""
 DRAIN_SECONDS_MAX: Final = 10.0
 """Time in which a stopped bridge may store the messages that it has received."""
 REPORTED_MAX: Final = 100
@@ -49,7 +51,7 @@ NewLink = Callable[[Arrived, bool], BrokerLink]
 
 @dataclass(slots=True)
 class BridgeCounts:
-    """What a bridge has done so far."""
+    """Counts of what a bridge has done so far."""
 
     received: int = 0
     redelivered: int = 0
@@ -131,10 +133,8 @@ class Bridge:
                 task.result()
 
     async def _drain(self, senders: Sequence[asyncio.Task[None]]) -> None:
-        """Receive no more, and store what was received as long as no sender fails."""
+        """Take no more messages, and store those in hand as long as no sender fails."""
         self._stopping = True
-        if self._link is not None:
-            self._link.pause()
         if not self.in_hand:
             return
         self._empty.clear()
@@ -145,6 +145,7 @@ class Bridge:
         emptied.cancel()
 
     async def _stay_connected(self) -> None:
+        loop = asyncio.get_running_loop()
         seconds = PAUSE_SECONDS
         while True:
             try:
@@ -152,12 +153,18 @@ class Bridge:
             except (BrokerUnreachable, BrokerRefused) as error:
                 if isinstance(error, BrokerRefused) and not self.counts.connections:
                     raise
-                self._report(f"{error}; trying again in {seconds:g} s")
+                problem = str(error)
             else:
-                seconds = PAUSE_SECONDS
-                self._report(f"{self._plan.broker.url}: {await link.lost()}")
+                since = loop.time()
+                problem = f"{self._plan.broker.url}: {await link.lost()}"
+                if loop.time() - since > STABLE_SECONDS:
+                    seconds = PAUSE_SECONDS
+                else:
+                    # Some brokers close the older of two connections without a word.
+                    problem += f"; does another client use the id {self._plan.client_id!r}?"
             self._held.lose_connection()
             await self._close()
+            self._report(f"{problem}; trying again in {seconds:g} s")
             await self._pause(seconds)
             seconds = min(seconds * 2, PAUSE_SECONDS_MAX)
 
@@ -168,7 +175,7 @@ class Bridge:
         link = self._link = self._new_link(self._arrived, False)
         resumed = await link.open()
         weak: list[TopicFilter] = []
-        if first or not resumed or self._plan.is_mqtt5:
+        if first or not resumed or self._plan.is_version_five:
             # MQTT 3.1.1 would send all retained messages again.
             weak = await link.subscribe(self._plan.routes.filters)
         self.counts.connections += 1
@@ -192,6 +199,9 @@ class Bridge:
             await link.close()
 
     def _arrived(self, message: MqttMessage) -> None:
+        if self._stopping:
+            # The broker repeats it in the next session.
+            return
         self.counts.received += 1
         self.counts.redelivered += message.dup
         routes = self._plan.routes.routes_of(message.topic, message.identifiers)
@@ -245,7 +255,7 @@ class Bridge:
             assert link is not None, "the messages of a lost connection are not held"
             link.acknowledge(message)
             self.counts.acknowledged += 1
-        if link is not None and not (self._stopping or self._held.is_overfull):
+        if link is not None and not self._held.is_overfull:
             link.resume()
         if not self.in_hand:
             self._empty.set()

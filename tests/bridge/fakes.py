@@ -79,6 +79,7 @@ class FakeLink:
         self.clean = clean
         self.reading = False
         self.closed = False
+        self.at_close: Callable[[], None] = lambda: None
         self.subscribed: list[TopicFilter] = []
         self.answered: list[int] = []
         self._loss: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -98,6 +99,7 @@ class FakeLink:
         return await self._loss
 
     async def close(self) -> None:
+        self.at_close()
         self.closed = True
 
     def acknowledge(self, message: MqttMessage) -> None:

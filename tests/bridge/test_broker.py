@@ -188,27 +188,32 @@ async def test_end_of_a_connection_has_a_reason(answer: bytes, reason: str) -> N
         await link.close()
 
 
-async def test_broker_that_closes_or_stays_silent_is_unreachable(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def hang_up(end: Scripted) -> None:
+async def test_broker_that_closes_the_connection_is_unreachable() -> None:
+    async def behave(end: Scripted) -> None:
         await end.expect(CONNECT)
 
-    async def say_nothing(end: Scripted) -> None:
-        await end.expect(CONNECT)
-        await end.expect(DISCONNECT)
-
-    monkeypatch.setattr(broker, "CONNECT_SECONDS_MAX", 0.2)
-    for behave, found in ((hang_up, "closed"), (say_nothing, "does not answer")):
-        async with scripted(behave) as port:
-            link = connection(port)
-            with pytest.raises(BrokerUnreachable, match=found):
-                await link.open()
-            await link.close()
+    async with scripted(behave) as port:
+        link = connection(port)
+        with pytest.raises(BrokerUnreachable, match="closed the connection"):
+            await link.open()
+        await link.close()
     link = connection(port)
     with pytest.raises(BrokerUnreachable, match="refused"):
         await link.open()
     await link.close()
+
+
+async def test_broker_that_stays_silent_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def behave(end: Scripted) -> None:
+        await end.expect(CONNECT)
+        await end.expect(DISCONNECT)
+
+    async with scripted(behave) as port:
+        link = connection(port)
+        monkeypatch.setattr(broker, "CONNECT_SECONDS_MAX", 0.1)
+        with pytest.raises(BrokerUnreachable, match="does not answer"):
+            await link.open()
+        await link.close()
 
 
 async def test_paused_connection_reads_nothing_until_it_is_resumed() -> None:
@@ -236,6 +241,36 @@ async def test_paused_connection_reads_nothing_until_it_is_resumed() -> None:
         link.resume()
         await until(lambda: len(arrived) == 10)
         assert arrived == list(range(1, 11))
+        await link.close()
+
+
+async def test_paused_connection_may_take_long_for_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def behave(end: Scripted) -> None:
+        await end.expect(CONNECT)
+        end.send(RESUMED)
+        end.publish(1, b"x")
+        await end.grant(1)
+        await end.let_go()
+
+    paused = asyncio.Event()
+
+    def arrive(_: MqttMessage) -> None:
+        link.pause()
+        paused.set()
+
+    async with scripted(behave) as port:
+        link = connection(port, arrive)
+        await link.open()
+        await paused.wait()
+        monkeypatch.setattr(broker, "CONNECT_SECONDS_MAX", 0.01)
+        granting = asyncio.create_task(link.subscribe([FILTER]))
+        await asyncio.sleep(0.1)
+        assert not granting.done()
+        monkeypatch.undo()
+        link.resume()
+        assert await granting == []
         await link.close()
 
 

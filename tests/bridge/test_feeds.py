@@ -129,6 +129,7 @@ async def test_entry_that_failed_at_the_server_is_sent_again_without_the_others(
         await until(lambda: len(feeding.stored) == 2)
         feeding.queues.refusals.clear()
         await until(lambda: len(feeding.stored) == 3)
+    assert "did not store all messages" in feeding.reports[0]
     assert sorted(feeding.queues.bodies()) == ["one", "three", "two"]
 
 
@@ -175,6 +176,18 @@ async def test_message_of_a_lost_connection_is_not_sent_again() -> None:
         gone.held.wanted = False
         feeding.queues.failure = None
         await until(lambda: bodies(feeding.stored) == ["kept"])
+
+
+async def test_messages_of_a_lost_connection_do_not_pile_up() -> None:
+    feeding = Feeding()
+    gone, kept = item("gone"), item("kept")
+    for each in (gone, kept):
+        feeding.feed.put(each)
+    gone.held.wanted = False
+    feeding.feed.drop_unwanted()
+    async with feeding.working():
+        await until(lambda: bodies(feeding.stored) == ["kept"])
+    assert [len(each) for each in feeding.queues.requests] == [1]
 
 
 async def test_fifo_queue_gets_one_request_at_a_time_in_order() -> None:

@@ -76,6 +76,15 @@ async def test_lost_connection_is_made_again_and_old_messages_are_not_answered_t
         assert world.counts.sessions_lost == 0
 
 
+async def test_message_that_arrives_while_the_connection_ends_is_left_to_the_broker() -> None:
+    async with World(SENSORS) as world:
+        first = world.broker.link
+        first.at_close = lambda: first.deliver("sensors/1", "late")
+        first.lose()
+        await until(lambda: world.counts.connections == 2)
+        assert (world.counts.received, world.queues.requests) == (0, [])
+
+
 async def test_session_that_the_broker_has_lost_is_reported() -> None:
     async with World(SENSORS) as world:
         world.broker.link.lose()

@@ -190,13 +190,24 @@ class BrokerConnection:
         return answer
 
     async def _answered(self, answer: "asyncio.Future[T]") -> T:
-        """The answer, or an error if the connection ends first or none comes in time."""
+        """The answer, or an error if the connection ends first or none comes in time.
+
+        A paused connection may take longer: messages that arrive before the answer can fill it.
+        """
         either: list[asyncio.Future[Any]] = [answer, self._lost]
-        await asyncio.wait(either, timeout=CONNECT_SECONDS_MAX, return_when=asyncio.FIRST_COMPLETED)
-        if not answer.done():
-            found = "closed the connection" if self._lost.done() else "does not answer as MQTT does"
-            raise BrokerUnreachable(self._plan.broker.url, found)
-        return answer.result()
+        late = False
+        while not (late or answer.done() or self._lost.done()):
+            await asyncio.wait(
+                either, timeout=CONNECT_SECONDS_MAX, return_when=asyncio.FIRST_COMPLETED
+            )
+            late = self._reading
+            self._client.loop_misc()
+        if answer.done():
+            return answer.result()
+        found = "does not answer as MQTT does"
+        if self._lost.done():
+            found = "closed the connection without an answer; check port, TLS and certificate"
+        raise BrokerUnreachable(self._plan.broker.url, found)
 
     def _read(self) -> None:
         """Read while TLS holds bytes that no event would announce."""

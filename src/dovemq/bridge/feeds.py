@@ -14,13 +14,18 @@ from dovemq.bridge.holding import HeldMessage
 from dovemq.bridge.routes import Route
 from dovemq.client.batching import batches
 from dovemq.client.errors import ClientError, Refused
-from dovemq.client.retrying import PAUSE_SECONDS, Pause, is_about_one_message, is_transient
+from dovemq.client.retrying import (
+    PAUSE_SECONDS,
+    PAUSE_SECONDS_MAX,
+    Pause,
+    is_about_one_message,
+    is_transient,
+)
 from dovemq.core import limits
 from dovemq.sqs.shapes import SendEntry, SendMessageBatchResponse
 
 SENDERS: Final = 4
 """Concurrent requests to a standard queue. A FIFO queue gets one at a time, for its order."""
-PAUSE_SECONDS_MAX: Final = 15.0
 _LATER: Final = "OverLimit"
 """A quota of the account is used up. Consumers make room."""
 _KEPT: Final = "the broker keeps the messages"
@@ -75,6 +80,10 @@ class QueueFeed:
         self._waiting.append(item)
         self._filled.set()
 
+    def drop_unwanted(self) -> None:
+        """Forget items that wait in vain, so that a connection that flaps does not pile them up."""
+        self._waiting = deque(item for item in self._waiting if item.held.wanted)
+
     async def work(self) -> None:
         """Send until cancelled. Raises `QueueUnusable` if the queue accepts no message.
 
@@ -99,7 +108,6 @@ class QueueFeed:
             answer = await self._send(self.queue, entries)
         except ClientError as error:
             return await self._after(error, items)
-        self._note_success()
         again = dict(enumerate(items))
         for sent in answer.successful:
             self._events.stored(again.pop(int(sent.id)))
@@ -109,6 +117,10 @@ class QueueFeed:
                 raise QueueUnusable(self.queue, f"{failed.code}: {failed.message}; {_KEPT}")
             if verdict is SendVerdict.MESSAGE:
                 self._events.refused(again.pop(int(failed.id)), failed.code)
+        if again:
+            self._note_failure("did not store all messages of a request")
+        else:
+            self._note_success()
         return list(again.values())
 
     async def _after(self, error: ClientError, items: Sequence[FeedItem]) -> list[FeedItem]:
@@ -116,7 +128,7 @@ class QueueFeed:
         if verdict is SendVerdict.QUEUE:
             raise QueueUnusable(self.queue, f"{error}; {_KEPT}")
         if verdict is SendVerdict.AGAIN:
-            self._note_failure(error)
+            self._note_failure(str(error))
             return list(items)
         if len(items) > 1:
             # One message may have caused this, so each is tried alone.
@@ -124,11 +136,11 @@ class QueueFeed:
         self._events.refused(items[0], error.code if isinstance(error, Refused) else "")
         return []
 
-    def _note_failure(self, error: ClientError) -> None:
+    def _note_failure(self, found: str) -> None:
         """Report the first failure of a row. Later ones would only repeat it."""
         if not self._failing:
             self._failing = True
-            self._events.report(f"queue {self.queue}: {error}; {_KEPT}")
+            self._events.report(f"queue {self.queue}: {found}; {_KEPT}")
 
     def _note_success(self) -> None:
         if self._failing:

@@ -163,6 +163,8 @@ class Bridge:
                     # Some brokers close the older of two connections without a word.
                     problem += f"; does another client use the id {self._plan.client_id!r}?"
             self._held.lose_connection()
+            for feed in self._feeds.values():
+                feed.drop_unwanted()
             await self._close()
             self._report(f"{problem}; trying again in {seconds:g} s")
             await self._pause(seconds)
@@ -199,8 +201,8 @@ class Bridge:
             await link.close()
 
     def _arrived(self, message: MqttMessage) -> None:
-        if self._stopping:
-            # The broker repeats it in the next session.
+        if self._stopping or self._link is None:
+            # The connection is about to end, and the broker repeats the message on the next one.
             return
         self.counts.received += 1
         self.counts.redelivered += message.dup
@@ -252,7 +254,7 @@ class Bridge:
     def _finish(self, held: HeldMessage) -> None:
         link = self._link
         for message in self._held.finish(held):
-            assert link is not None, "the messages of a lost connection are not held"
+            assert link is not None, "messages are held on a connection alone"
             link.acknowledge(message)
             self.counts.acknowledged += 1
         if link is not None and not self._held.is_overfull:

@@ -36,8 +36,8 @@ setup: | $(BIN)/python
 	@touch $(BASE_STAMP)
 endif
 
-# Java, Maven, Redis, PostgreSQL and HAProxy. Only root can install them; others are told, and tests
-# that need them skip. No service is started.
+# Java, Maven, Redis, PostgreSQL, HAProxy and Mosquitto. Only root can install them; others are
+# told, and tests that need them skip. No service is started.
 programs:
 	@$(PYTHON) tools/programs.py
 

@@ -21,6 +21,7 @@ BASE_INSTALL = frozenset(
 )
 ONLY_FOR_TESTS = frozenset(("pytest",))
 EXTRAS: Mapping[str, frozenset[str]] = {
+    "src/dovemq/bridge/broker.py": frozenset(("paho",)),
     "src/dovemq/experiments/": frozenset(("matplotlib", "numpy", "pyarrow")),
     "src/dovemq/load/": frozenset(("numpy",)),
     "src/dovemq/models/": frozenset(("numba", "numpy", "scipy")),

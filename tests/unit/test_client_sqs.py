@@ -15,6 +15,7 @@ from dovemq.client import (
     Refused,
     SqsClient,
 )
+from dovemq.client.retrying import is_about_one_message
 from dovemq.core.access import AccessKey
 from dovemq.sqs.shapes import AttributeValue, SendEntry, SendMessageRequest
 from dovemq.testing.clock import ManualClock
@@ -157,6 +158,22 @@ def test_admin_api_is_not_taken_for_the_sqs_endpoint(server: LocalServer) -> Non
         pytest.raises((AnswerMalformed, Refused)),
     ):
         client.queue_urls()
+
+
+async def test_proxy_that_finds_a_request_too_large_refuses_it() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        page = b"<html>413 Request Entity Too Large</html>"
+        head = f"HTTP/1.1 413 Too Large\r\ncontent-length: {len(page)}\r\nconnection: close\r\n\r\n"
+        writer.write(head.encode() + page)
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listener:
+        port = listener.sockets[0].getsockname()[1]
+        async with SqsClient(f"http://127.0.0.1:{port}") as client:
+            with pytest.raises(Refused) as caught:
+                await client.send("queue", SendMessageRequest(message_body="x"))
+    assert is_about_one_message(caught.value.code)
 
 
 def test_blocking_client_serves_many_threads(client: BlockingSqsClient, queue: str) -> None:

@@ -31,6 +31,7 @@ _EXTRA_PACKAGES: Final = {
     "cassandra": "acsylla",
     "postgresql": "asyncpg",
     "redis": "redis",
+    "mqtt": "paho",
 }
 """A package that only the extra brings."""
 

@@ -11,6 +11,7 @@ from dovemq.cli import (
     accounts,
     audit,
     backups,
+    bridge,
     cluster,
     completion,
     cpn,
@@ -87,7 +88,7 @@ def _add_commands(commands: Commands) -> None:
     for job in (pipeline_calibrate, pipeline_capacity, pipeline_metrics, pipeline_monitor):
         job.add(jobs)
     pipeline_sweep.add(jobs)
-    for module in (reproduce, audit, cluster, dev, doctor, completion):
+    for module in (bridge, reproduce, audit, cluster, dev, doctor, completion):
         module.add(commands)
     _add_help(commands)
 

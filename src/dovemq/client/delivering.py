@@ -5,7 +5,6 @@ message, checks that the target stored the same body, and reports what the targe
 """
 
 import asyncio
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Final, TypeVar
@@ -15,7 +14,7 @@ from msgspec.structs import replace
 
 from dovemq.client.batching import batches
 from dovemq.client.errors import ClientError, Refused
-from dovemq.client.retrying import Pause, retried
+from dovemq.client.retrying import Pause, is_about_one_message, retried
 from dovemq.client.sqs import SqsClient
 from dovemq.core import limits
 from dovemq.core.sending import message_bytes
@@ -34,11 +33,6 @@ REFUSED_MAX: Final = 1_000
 ANSWERS_ENTRIES_MAX: Final = 100_000
 FIRST_IDS_MAX: Final = 100
 _TRACE: Final = "AWSTraceHeader"
-_MESSAGE_ERRORS: Final = re.compile(
-    "InvalidMessageContents|InvalidParameter|InvalidAttributeValue|MissingParameter"
-    "|MissingRequiredParameter|BatchRequestTooLong|MessageTooLong"
-)
-"""Codes that are about one message. Any other refusal would hit the next message as well."""
 
 M = TypeVar("M", bound=NewMessage)
 
@@ -122,7 +116,7 @@ class TargetSender:
                 lambda: target.client.send_batch(target.queue, entries), self.pause
             )
         except Refused as error:
-            if not _MESSAGE_ERRORS.search(error.code):
+            if not is_about_one_message(error.code):
                 raise
             # One message may have caused this, so each is tried alone.
             return [each for each in messages if await self._send_one(each)]
@@ -144,7 +138,7 @@ class TargetSender:
         try:
             answer = await retried(lambda: target.client.send(target.queue, request), self.pause)
         except Refused as error:
-            if not _MESSAGE_ERRORS.search(error.code):
+            if not is_about_one_message(error.code):
                 raise
             self._refuse(message, str(error))
             return False

@@ -1,6 +1,7 @@
 """Repeated requests while a server is unreachable, overloaded or throttling."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
@@ -9,6 +10,10 @@ from dovemq.client.errors import ClientError, Refused, TimedOut, Unreachable
 ATTEMPTS_MAX: Final = 10
 PAUSE_SECONDS: Final = 0.1
 PAUSE_SECONDS_MAX: Final = 5.0
+_MESSAGE_ERRORS: Final = re.compile(
+    "InvalidMessageContents|InvalidParameter|InvalidAttributeValue|MissingParameter"
+    "|MissingRequiredParameter|BatchRequestTooLong|MessageTooLong|RequestEntityTooLarge"
+)
 
 T = TypeVar("T")
 
@@ -33,3 +38,8 @@ def is_transient(error: ClientError) -> bool:
     if isinstance(error, Refused):
         return error.status >= 500 or "Throttl" in error.code
     return isinstance(error, TimedOut | Unreachable)
+
+
+def is_about_one_message(code: str) -> bool:
+    """Whether an error code is about one message. Others would hit the next message as well."""
+    return _MESSAGE_ERRORS.search(code) is not None

@@ -19,6 +19,8 @@ from dovemq.sqs import shapes
 from dovemq.sqs.owning import ALL, QueueOwner
 
 PURGE_SECONDS_MAX: Final = 600.0
+TOO_LARGE_STATUS: Final = 413
+"""The answer of proxies to a request that is too large, with a body of their own."""
 
 REPEATABLE: Final = frozenset(
     {
@@ -229,6 +231,8 @@ def _refusal(url: str, answer: ClientResponse) -> Exception:
     try:
         fault = msgspec.json.decode(answer.body, type=_Fault)
     except msgspec.DecodeError:
+        if answer.status == TOO_LARGE_STATUS:
+            return Refused(answer.status, "RequestEntityTooLarge", answer.outline, "")
         return AnswerMalformed(url, answer.outline)
     code = answer.headers.get("x-amzn-query-error", "").partition(";")[0]
     code = code or fault.type.rpartition("#")[2] or str(answer.status)

@@ -10,6 +10,7 @@ DISK_SIZES: Final[Mapping[str, str]] = {
     "cassandra": "30 MB",
     "postgresql": "12 MB",
     "redis": "8 MB",
+    "mqtt": "1 MB",
 }
 """Disk space that each extra takes, with everything that it brings along."""
 

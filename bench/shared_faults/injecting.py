@@ -18,6 +18,8 @@ CUT_SECONDS: Final = 10
 DOWN_SECONDS: Final = (1, 10)
 """A killed front end is back before its lease has ended, or after that, in turn."""
 STORE_DOWN_SECONDS: Final = 2
+MASTER_DOWN_SECONDS: Final = 8
+"""Long enough for a replica to take over."""
 
 
 class Scene(Struct, frozen=True):
@@ -75,12 +77,16 @@ async def _roll(scene: Scene) -> None:
 
 
 async def _kill_node(scene: Scene) -> None:
-    """Kills a node of Cassandra, a master of Redis, or PostgreSQL, which is started again."""
+    """Kills a node of Cassandra, a master of Redis, or PostgreSQL.
+
+    PostgreSQL and Redis are started again: a promoted master has no replica to wait for until then.
+    """
     store = scene.store
     node = _victim_node(scene)
     await asyncio.to_thread(store.kill, node)
-    if store.nodes == 1:
-        await asyncio.sleep(STORE_DOWN_SECONDS)
+    if not isinstance(store, LocalCassandra):
+        redis = isinstance(store, LocalRedisCluster)
+        await asyncio.sleep(MASTER_DOWN_SECONDS if redis else STORE_DOWN_SECONDS)
         await asyncio.to_thread(store.restart, node)
 
 

@@ -1,4 +1,4 @@
-"""What a shared database shows of its front ends: heartbeats, and the log that one would read."""
+"""Heartbeats of front ends and logs of partitions, as the shared database shows them."""
 
 import asyncio
 import contextlib
@@ -12,6 +12,7 @@ from dovemq.cluster.ownership import owned_place, owner_of
 from dovemq.cluster.sightings import LeaseTimes
 from dovemq.stores import cassandra, postgresql, redis_cluster
 from dovemq.stores.cassandra.location import parse_cassandra_url
+from dovemq.stores.owned.group import PartitionKey
 from dovemq.stores.owned.logged.ports import Database, Records
 from dovemq.stores.postgresql.location import parse_postgresql_url
 from dovemq.stores.redis_cluster.location import parse_redis_url
@@ -77,6 +78,11 @@ async def watched(database: Database, incarnation: int) -> AsyncIterator[Heartbe
     finally:
         running.cancel()
         await asyncio.wait([running])
+
+
+async def only_partition(database: Database) -> PartitionKey:
+    (record,) = await database.records.all(OWNER_KIND)
+    return owned_place(record.name)
 
 
 async def bytes_to_read(database: Database) -> int:

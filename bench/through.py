@@ -134,7 +134,6 @@ class Passage:
             "segments": len(segments.live),
             "made": segments.made,
             "reads": now.reads - before.reads,
-            "read_p99_ms": round(now.read_ms_p99, 3),
             "rows_p99": now.rows_p99,
             "rows_max": now.rows_max,
             "tombstones_p99": now.tombstones_p99,

@@ -8,19 +8,18 @@ two. Memory is what the deep backlog adds. Recovery is a start after kill -9 wit
 cache (dropping it needs root; the table says whether it was dropped).
 """
 
-import asyncio
 import contextlib
-import itertools
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import msgspec
 import uvloop
 
-from bench.load import Access, Connection, Load, Signer, connect, settle_one, settle_ten
+from bench.backlog import Backlog
+from bench.load import Access, Connection, Signer, connect
 from bench.measured import (
     access_of,
     cpu_seconds,
@@ -41,62 +40,6 @@ WARM_UP: Final = 40_000
 BASE_BYTES_MAX: Final = 150 * 1024 * 1024
 MESSAGE_BYTES_MAX: Final = 250
 RECOVERY_SECONDS_MAX: Final = 10
-_SIGNED_FOR_SECONDS: Final = 300
-
-
-class Backlog:
-    """One queue kept at a level. It renews its signatures, since a fill may take minutes."""
-
-    def __init__(self, access: Access, queue_url: str, *, fifo: bool) -> None:
-        self._access = access
-        self._url = queue_url
-        self._fifo = fifo
-        self._numbers: Iterator[int] = itertools.count()
-        self._signed_at = 0.0
-
-    @property
-    def load(self) -> Load:
-        if time.monotonic() > self._signed_at + _SIGNED_FOR_SECONDS:
-            self._signed_at = time.monotonic()
-            self._load = Load(Signer(self._access), self._url, BODY_BYTES)
-        return self._load
-
-    async def fill(self, connections: list[Connection], count: int) -> None:
-        left = iter(range(0, count, 10))
-
-        async def work(connection: Connection) -> None:
-            for _ in left:
-                await connection.must(self._send_ten())
-
-        await asyncio.gather(*map(work, connections))
-
-    def _send_ten(self) -> bytes:
-        if not self._fifo:
-            return self.load.send_ten
-        numbers = [next(self._numbers) for _ in range(10)]
-        entries = [
-            {
-                "Id": str(place),
-                "MessageBody": "x" * BODY_BYTES,
-                "MessageGroupId": f"group-{number}",
-                "MessageDeduplicationId": str(number),
-            }
-            for place, number in enumerate(numbers)
-        ]
-        return self.load.request("SendMessageBatch", Entries=entries)
-
-    async def drain(self, connections: list[Connection], count: int, *, tens: bool) -> None:
-        size = 10 if tens else 1
-        left = iter(range(0, count, size))
-
-        async def work(connection: Connection) -> None:
-            for _ in left:
-                if tens:
-                    await settle_ten(connection, self.load)
-                else:
-                    await settle_one(connection, self.load)
-
-        await asyncio.gather(*map(work, connections))
 
 
 class Depth(NamedTuple):
@@ -204,7 +147,8 @@ async def measure(
 
 
 async def _backlog(access: Access, name: str, attributes: dict[str, str], *, fifo: bool) -> Backlog:
-    return Backlog(access, await create_queue(access, name, **attributes), fifo=fifo)
+    url = await create_queue(access, name, **attributes)
+    return Backlog(access, url, BODY_BYTES, fifo=fifo)
 
 
 def main(arguments: list[str]) -> None:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from dovemq.cluster.membership import AnotherFrontEnd
+from dovemq.cluster.membership import LOOK_MS_MIN, AnotherFrontEnd
 from dovemq.cluster.sightings import (
     FrontEnd,
     FrontEndState,
@@ -57,6 +57,22 @@ def test_heartbeat_starts_the_wait_anew() -> None:
     assert watch.silent(6_000, _front_end(2, 6)) == []
     assert watch.silent(12_999, _front_end(2, 6)) == []
     assert watch.silent(13_000, _front_end(2, 6)) == [2]
+
+
+def test_next_silence_is_that_of_the_front_end_not_seen_for_longest() -> None:
+    first = decide([_front_end(ME, 1), _front_end(2, 5), _front_end(3, 5)], {}, 0, ME, TIMES)
+    assert first.due_ms == 7_000
+    seen = [_front_end(ME, 1), _front_end(2, 5), _front_end(3, 6)]
+    second = decide(seen, first.memory, 2_000, ME, TIMES)
+    assert second.due_ms == 7_000
+    third = decide(seen, second.memory, 7_000, ME, TIMES)
+    assert [each.incarnation for each in third.silent] == [2]
+    assert third.due_ms == 9_000
+
+
+def test_no_silence_is_due_of_front_ends_that_have_ended() -> None:
+    ended = [_front_end(2, 5, FrontEndState.LEFT), _front_end(3, 5, FrontEndState.DEAD)]
+    assert decide([_front_end(ME, 1), *ended], {}, 0, ME, TIMES).due_ms is None
 
 
 def test_record_seen_for_the_first_time_is_never_silent_whatever_its_age() -> None:
@@ -123,6 +139,25 @@ async def test_never_do_two_front_ends_lead(front_ends: FrontEnds, seed: int) ->
         assert sum(member.store.leads() for member in members) <= 1
     await asyncio.gather(*joining)
     assert sum(member.store.leads() for member in members) == 1
+
+
+@pytest.mark.parametrize("later_ms", [100, 700, 1_300, 1_900])
+@pytest.mark.parametrize("killed_ms", [20_200, 21_100, 21_950])
+@in_virtual_time
+async def test_dead_front_end_is_noticed_soon_after_its_lease_although_nobody_asks(
+    front_ends: FrontEnds, later_ms: int, killed_ms: int
+) -> None:
+    times = LeaseTimes()
+    one = await front_ends.start()
+    await asyncio.sleep(later_ms / 1_000)
+    two = await front_ends.start()
+    await asyncio.sleep((killed_ms - later_ms) / 1_000)
+    front_ends.kill(one)
+    last_beat_ms = killed_ms - killed_ms % times.heartbeat_ms
+    await asyncio.sleep((last_beat_ms + times.silence_ms - killed_ms - 1) / 1_000)
+    assert len(two.store.membership.front_ends) == 2
+    await asyncio.sleep(times.look_ms / 1_000 + LOOK_MS_MIN / 1_000)
+    assert len(two.store.membership.front_ends) == 1
 
 
 @in_virtual_time

@@ -10,6 +10,8 @@ from dovemq.service import HOUSEKEEPING_SECONDS, Service, build_service
 from tests.cluster.world import ACCOUNT, FAILOVER_SECONDS, FrontEnds, Member, in_virtual_time
 
 WAIT_MS = 20_000
+SEEN_SECONDS = 1.1
+"""Long enough for all front ends to see a change of the catalogue."""
 
 
 class Served:
@@ -66,13 +68,20 @@ async def _with_dead_letters(one: Served, count: int) -> tuple[Queue, Queue]:
     dead = await one.queue("dead")
     work = await one.queue("work", redrive=Redrive(dead.key, 3))
     await one.send(dead, count)
+    await asyncio.sleep(SEEN_SECONDS)
     return work, dead
+
+
+async def _seen_by_all(one: Served, name: str) -> Queue:
+    queue = await one.queue(name)
+    await asyncio.sleep(SEEN_SECONDS)
+    return queue
 
 
 @in_virtual_time
 async def test_poll_is_woken_by_a_send_through_another_front_end(front_ends: FrontEnds) -> None:
     services = await _served(front_ends, 3)
-    queue = await services[0].queue("jobs")
+    queue = await _seen_by_all(services[0], "jobs")
     await services[0].send(queue, 1)
     assert await services[0].poll(queue) == ["m0"]
     polls = [asyncio.ensure_future(each.poll(queue)) for each in services]
@@ -88,7 +97,7 @@ async def test_poll_is_woken_by_a_send_through_another_front_end(front_ends: Fro
 @in_virtual_time
 async def test_poll_stays_while_the_owner_hands_the_queue_over(front_ends: FrontEnds) -> None:
     services = await _served(front_ends, 3)
-    queue = await services[0].queue("jobs")
+    queue = await _seen_by_all(services[0], "jobs")
     assert await services[0].service.messages.receive(queue, 1) == []
     owner = next(each for each in services if each.member.owns(queue))
     others = [each for each in services if each is not owner]
@@ -105,11 +114,11 @@ async def test_poll_stays_while_the_owner_hands_the_queue_over(front_ends: Front
 @in_virtual_time
 async def test_polls_of_a_queue_that_another_front_end_removes_end(front_ends: FrontEnds) -> None:
     services = await _served(front_ends, 2)
-    queue = await services[0].queue("jobs")
+    queue = await _seen_by_all(services[0], "jobs")
     polls = [asyncio.ensure_future(services[1].poll(queue)) for _ in range(3)]
     await asyncio.sleep(1)
     await services[0].service.queues.remove(queue.key)
-    await asyncio.sleep(1.1)
+    await asyncio.sleep(SEEN_SECONDS)
     assert [type(poll.exception()).__name__ for poll in polls] == ["QueueMissing"] * 3
     await _stop(services)
 
@@ -170,7 +179,6 @@ async def test_move_is_cancelled_through_a_front_end_that_does_not_run_it(
 async def test_of_two_moves_of_one_source_started_at_once_one_runs(front_ends: FrontEnds) -> None:
     services = await _served(front_ends, 2)
     work, dead = await _with_dead_letters(services[0], 30)
-    await asyncio.sleep(1.1)
     await asyncio.gather(*(each.service.moves.start(dead.key, work.key, 10) for each in services))
     await asyncio.sleep(8)
     statuses = sorted(move.status.value for move in await services[0].moves(dead))
@@ -203,10 +211,10 @@ async def test_account_and_its_key_are_known_to_all_front_ends(front_ends: Front
     one, two = await _served(front_ends, 2)
     account = await one.service.accounts.add("billing")
     made = await one.service.accounts.add_credential(account.number)
-    await asyncio.sleep(1.1)
+    await asyncio.sleep(SEEN_SECONDS)
     assert two.service.accounts.find(made.key_id) is not None
     await two.service.accounts.remove_credential(account.number, made.key_id)
-    await asyncio.sleep(1.1)
+    await asyncio.sleep(SEEN_SECONDS)
     assert one.service.accounts.find(made.key_id) is None
     await _stop([one, two])
 

@@ -13,6 +13,9 @@ from dovemq.core.queue import QueueKey
 from tests.cluster.world import ACCOUNT, FrontEnds, in_virtual_time
 
 BOUND_SECONDS = REFRESH_MS / 1_000 + 0.001
+DELAY_MS_MAX = 50
+READING_SECONDS = 8 * DELAY_MS_MAX / 1_000
+"""The longest reading of the catalogue: four requests, with a delay before and after each."""
 ONE, TWO = "111111111111", "222222222222"
 
 
@@ -130,7 +133,7 @@ async def test_two_accounts_never_have_the_same_name(front_ends: FrontEnds, seed
     members = await front_ends.start_many(2)
     for number, member in enumerate(members):
         member.faults.seed(10 * seed + number)
-        member.faults.delay_ms_max = 50
+        member.faults.delay_ms_max = DELAY_MS_MAX
     one, two = (member.store.catalogue for member in members)
     if seed % 2:
         # A crash has left a name without an account.
@@ -142,7 +145,7 @@ async def test_two_accounts_never_have_the_same_name(front_ends: FrontEnds, seed
         one.save_account(Account(ONE, "same", 1, version=version)),
         two.save_account(Account(TWO, "same", 2)),
     )
-    await asyncio.sleep(BOUND_SECONDS)
+    await asyncio.sleep(BOUND_SECONDS + READING_SECONDS)
     named = [each.number for each in await one.accounts() if each.name == "same"]
     assert len(named) == sum(answers) <= 1
     if not any(answers):

@@ -1,9 +1,9 @@
 """Membership of this front end in the cluster: its lease, and the other front ends.
 
 The decisions about others are in `sightings.py`; this is their driver. It renews the record of this
-front end and reads those of all. If a renewal is refused or comes too late, everything that is
-owned is dropped, and the front end joins again as another incarnation. Incarnations are numbered in
-the order of joining: the oldest one that lives leads.
+front end, and reads those of all, the latter more often. If a renewal is refused or comes too late,
+everything that is owned is dropped, and the front end joins again as another incarnation.
+Incarnations are numbered in the order of joining: the oldest one that lives leads.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ RETRIES_PER_HEARTBEAT: Final = 4
 JOIN_ATTEMPTS_MAX: Final = 20
 RENEWAL: Final = "The renewal of the lease of this front end"
 LOOK_MS_MIN: Final = 100
-"""The least time between two readings of the records that requests ask for."""
+"""The least time between two readings of the records, except for those of the heartbeats."""
 
 
 class AnotherFrontEnd(StoreUnusable):
@@ -75,10 +75,11 @@ class Membership:
         self._changed = changed
         self._dropped = dropped
         self._memory: Memory = {}
+        self._due_ms: int | None = None
         self._looked_ms: int | None = None
         self._looking = asyncio.Lock()
         self._heartbeats: Heartbeats | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     @property
     def incarnation(self) -> int:
@@ -122,7 +123,8 @@ class Membership:
         raise Busy(f"Front ends joined {JOIN_ATTEMPTS_MAX} times at the same moment as this one")
 
     def start(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._run())
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(self._run()), loop.create_task(self._watch())]
 
     async def begin_leaving(self) -> None:
         """Let others no longer want this front end as an owner. The heartbeats go on."""
@@ -132,18 +134,19 @@ class Membership:
 
     async def leave(self) -> None:
         """Stop, and let others take at once what this front end still owns."""
-        if self._task:
-            self._task.cancel()
-            await asyncio.wait([self._task])
-            self._task = None
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
         if self.tenure is not None:
             self.tenure.end()
         await self._withdraw()
 
     def abandon(self) -> None:
         """Stop as a killed process would. For tests."""
-        if self._task:
-            self._task.cancel()
+        for task in self._tasks:
+            task.cancel()
         if self.tenure is not None:
             self.tenure.end()
 
@@ -203,6 +206,20 @@ class Membership:
                 self.trouble = None
                 pause_ms = self._times.heartbeat_ms
 
+    async def _watch(self) -> None:
+        """Look at the others between the heartbeats, and when one of them falls silent."""
+        pause_ms = self._times.look_ms
+        while True:
+            await asyncio.sleep(pause_ms / 1_000)
+            pause_ms = self._times.look_ms
+            # A round fails for the same reason, and reports it.
+            with contextlib.suppress(DoveError, TimeoutError):
+                async with asyncio.timeout(self._times.lease_ms / 1_000):
+                    await self._look()
+                if self._due_ms is not None:
+                    due_in_ms = self._due_ms - self._monotonic_ms()
+                    pause_ms = min(pause_ms, max(due_in_ms, LOOK_MS_MIN))
+
     async def _round(self) -> None:
         if self._heartbeats and self.tenure:
             try:
@@ -239,7 +256,7 @@ class Membership:
         observed = [front_end_of(record) for record in await records.all(KIND)]
         now_ms = self._looked_ms = self._monotonic_ms()
         verdict = decide(observed, self._memory, now_ms, self.incarnation, self._times)
-        self._memory = verdict.memory
+        self._memory, self._due_ms = verdict.memory, verdict.due_ms
         ended = {each.incarnation for each in verdict.silent if await declare_dead(records, each)}
         for incarnation in ended:
             log.warning("front end %d is dead: its partitions are taken", incarnation)

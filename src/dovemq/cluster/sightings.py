@@ -33,6 +33,9 @@ class LeaseTimes(Struct, frozen=True):
     """
 
     heartbeat_ms: int = 2_000
+    look_ms: int = 1_000
+    """The time between two looks at the others. A dead one is waited for from when its last
+    heartbeat was seen here, so by up to this time longer."""
     lease_ms: int = 6_000
     margin_ms: int = 1_000
     record_ms: int = 600_000
@@ -88,11 +91,15 @@ Memory = Mapping[int, Sighting]
 
 
 class Judgement(Struct, frozen=True):
-    """`silent` front ends are to be declared dead, the records of `outdated` ones removed."""
+    """`silent` front ends are to be declared dead, the records of `outdated` ones removed.
+
+    `due_ms` is the time at which the next one is silent, if nothing is seen of it until then.
+    """
 
     memory: Memory
     silent: tuple[FrontEnd, ...]
     outdated: tuple[FrontEnd, ...]
+    due_ms: int | None
 
 
 def decide(
@@ -106,14 +113,19 @@ def decide(
     """
     observed = tuple(observed)
     seen = {each.incarnation: _sighting(each, memory, now_ms) for each in observed}
-    silent, outdated = [], []
+    silent, outdated, due_ms = [], [], None
     for each in observed:
-        age_ms = now_ms - seen[each.incarnation].seen_ms
-        if each.ended and age_ms >= times.record_ms:
-            outdated.append(each)
-        elif not each.ended and each.incarnation != me and age_ms >= times.silence_ms:
-            silent.append(each)
-    return Judgement(seen, tuple(silent), tuple(outdated))
+        seen_ms = seen[each.incarnation].seen_ms
+        if each.ended:
+            if now_ms - seen_ms >= times.record_ms:
+                outdated.append(each)
+        elif each.incarnation != me:
+            ends_ms = seen_ms + times.silence_ms
+            if ends_ms <= now_ms:
+                silent.append(each)
+            else:
+                due_ms = min(due_ms or ends_ms, ends_ms)
+    return Judgement(seen, tuple(silent), tuple(outdated), due_ms)
 
 
 def _sighting(front_end: FrontEnd, memory: Memory, now_ms: int) -> Sighting:

@@ -56,6 +56,9 @@ class FifoOrder:
         for group in list(self._aside):
             self._reopen(group)
 
+    def make_way(self, entry: Entry) -> None:
+        self._ready.make_way(entry)
+
     def joined(self, entry: Entry, *, hidden: bool) -> None:
         group = _group_of(entry)
         lane = self._lanes.get(group)

@@ -41,6 +41,7 @@ older than the retention period.
 """
 
 import random
+from collections.abc import Sequence
 from typing import Protocol
 
 from dovemq.core.commands import Ask, Counts, Extension, Settlement
@@ -55,6 +56,9 @@ class Order(Protocol):
     """The order of visible entries. The index reports all that join, leave or are shown."""
 
     def follow(self, settings: QueueSettings) -> None: ...
+
+    def make_way(self, entry: Entry) -> None:
+        """Many entries join from now on, and this is the first of them that is visible."""
 
     def joined(self, entry: Entry, *, hidden: bool) -> None: ...
 
@@ -101,6 +105,18 @@ class Index:
         if hidden:
             self._timetable.put(entry)
         self._order.joined(entry, hidden=hidden)
+
+    def add_recovered(self, entries: Sequence[Entry]) -> None:
+        """Add the next messages of those that are recovered while others are handed out already.
+
+        If the lease of one of those has ended, its place is behind most messages that are still to
+        be added. It then gives way to them, and not all of them to it.
+        """
+        first = next((entry for entry in entries if entry.visible_ms <= entry.sent_ms), None)
+        if first is not None:
+            self._order.make_way(first)
+        for entry in entries:
+            self.add(entry)
 
     def lease(self, ask: Ask, now_ms: int) -> Picked:
         """Hide entries until now + lease and return them.

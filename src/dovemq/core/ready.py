@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import chain, islice
 from operator import attrgetter
 
-from dovemq.core import choosing
+from dovemq.core import choosing, limits
 from dovemq.core.entry import Entry
 
 _receive_count_of = attrgetter("receive_count")
@@ -37,6 +37,19 @@ class Ready:
             line.appendleft(entry)
         else:
             heapq.heappush(self._late, (entry.visible_ms, entry.sequence, entry))
+
+    def make_way(self, entry: Entry) -> None:
+        """Move entries that belong after this one from the end of the deque to the heap.
+
+        It is for many entries that come in order, but late: without it all of them would go to the
+        heap because of a few that came early. If more than `LEASED_MAX` came early, they stay.
+        """
+        line, moved_max = self._line, limits.LEASED_MAX
+        if len(line) > moved_max and _before(entry, line[-1 - moved_max]):
+            return
+        while line and _before(entry, line[-1]):
+            early = line.pop()
+            heapq.heappush(self._late, (early.visible_ms, early.sequence, early))
 
     def put_back(self, entries: Sequence[Entry]) -> None:
         """Put entries back that were just popped from the front, in order."""

@@ -35,6 +35,9 @@ class StandardOrder:
         self._settings = settings
         self._fairness.follow(settings)
 
+    def make_way(self, entry: Entry) -> None:
+        self._ready.make_way(entry)
+
     def joined(self, entry: Entry, *, hidden: bool) -> None:
         group = entry.group
         if group is not None:

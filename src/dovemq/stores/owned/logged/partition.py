@@ -135,8 +135,7 @@ class LoggedPartition(OwnedPartition):
         if entries is None:
             self._end_loading()
             return
-        for entry in entries:
-            self._index.add(entry)
+        self._index.add_recovered(entries)
         if entries:
             self._loaded_to = entries[-1].sequence
         self._wake()

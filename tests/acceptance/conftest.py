@@ -8,12 +8,14 @@ from typing import Any
 import boto3
 import pytest
 from botocore.config import Config
+from botocore.exceptions import ClientError
 
 from dovemq.testing.local_server import LocalServer
 from tests.acceptance.deployments import Deployment, Shape, deployed, store_url
 
 NewQueue = Callable[..., str]
 See = Callable[[Callable[[], Any], Any], None]
+Soon = Callable[[Callable[[], Any]], Any]
 
 SEEN_SECONDS_MAX = 60
 """Far longer than the second after which front ends know of each other's changes."""
@@ -63,6 +65,22 @@ def see(deployment: Deployment) -> See:
         assert found == wanted
 
     return check
+
+
+@pytest.fixture
+def soon(deployment: Deployment) -> Soon:
+    """Calls until it succeeds: at once, or when the front end that is asked knows of the change."""
+
+    def call(ask: Callable[[], Any]) -> Any:
+        until = time.monotonic() + SEEN_SECONDS_MAX
+        while len(deployment.servers) > 1 and time.monotonic() < until:
+            try:
+                return ask()
+            except ClientError:
+                time.sleep(LOOK_SECONDS)
+        return ask()
+
+    return call
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.conftest import NewQueue, See
+from tests.acceptance.conftest import NewQueue, See, Soon
 from tests.acceptance.deployments import FRONT_ENDS, SHARED, Shape, on_deployments
 from tests.acceptance.test_boto3 import arn_of
 
@@ -34,7 +34,7 @@ def session(sqs: Any) -> Iterator[Session]:
     sqs.meta.events.unregister("after-call.sqs", session.note)
 
 
-def _queue_life(sqs: Any, url: str, see: See) -> None:
+def _queue_life(sqs: Any, url: str, see: See, soon: Soon) -> None:
     name = url.rpartition("/")[2]
     assert sqs.get_queue_url(QueueName=name)["QueueUrl"] == url
     see(lambda: url in sqs.list_queues(QueueNamePrefix=name).get("QueueUrls", []), True)
@@ -51,7 +51,7 @@ def _queue_life(sqs: Any, url: str, see: See) -> None:
     sqs.add_permission(
         QueueUrl=url, Label="one", AWSAccountIds=["111122223333"], Actions=["SendMessage"]
     )
-    sqs.remove_permission(QueueUrl=url, Label="one")
+    soon(lambda: sqs.remove_permission(QueueUrl=url, Label="one"))
 
 
 def _message_life(sqs: Any, url: str) -> None:
@@ -70,33 +70,47 @@ def _message_life(sqs: Any, url: str) -> None:
     sqs.purge_queue(QueueUrl=url)
 
 
-def _move_life(sqs: Any, url: str, dead_url: str) -> None:
+def _move_life(sqs: Any, url: str, dead_url: str, see: See, soon: Soon) -> None:
     dead_arn = arn_of(sqs, dead_url)
     policy = json.dumps({"deadLetterTargetArn": dead_arn, "maxReceiveCount": 3})
     sqs.set_queue_attributes(QueueUrl=url, Attributes={"RedrivePolicy": policy})
-    assert sqs.list_dead_letter_source_queues(QueueUrl=dead_url)["queueUrls"] == [url]
+    see(lambda: sqs.list_dead_letter_source_queues(QueueUrl=dead_url)["queueUrls"], [url])
     for number in range(DEAD_LETTERS):
         sqs.send_message(QueueUrl=dead_url, MessageBody=f"{number}")
-    task = sqs.start_message_move_task(
-        SourceArn=dead_arn, DestinationArn=arn_of(sqs, url), MaxNumberOfMessagesPerSecond=1
-    )["TaskHandle"]
-    [running] = sqs.list_message_move_tasks(SourceArn=dead_arn)["Results"]
-    assert running["Status"] == "RUNNING"
-    cancelled = sqs.cancel_message_move_task(TaskHandle=task)
+    arn = arn_of(sqs, url)
+    started = soon(
+        lambda: sqs.start_message_move_task(
+            SourceArn=dead_arn, DestinationArn=arn, MaxNumberOfMessagesPerSecond=1
+        )
+    )
+
+    def states() -> list[str]:
+        found = sqs.list_message_move_tasks(SourceArn=dead_arn)
+        return [task["Status"] for task in found.get("Results", [])]
+
+    see(states, ["RUNNING"])
+    cancelled = soon(lambda: sqs.cancel_message_move_task(TaskHandle=started["TaskHandle"]))
     assert cancelled["ApproximateNumberOfMessagesMoved"] < DEAD_LETTERS
 
 
+def _exists(sqs: Any, url: str) -> bool:
+    try:
+        sqs.get_queue_url(QueueName=url.rpartition("/")[2])
+    except sqs.exceptions.QueueDoesNotExist:
+        return False
+    return True
+
+
 def test_every_operation_of_the_model_round_trips(
-    session: Session, new_queue: NewQueue, see: See
+    session: Session, new_queue: NewQueue, see: See, soon: Soon
 ) -> None:
     sqs = session.client
     url, dead_url = new_queue(), new_queue()
-    _queue_life(sqs, url, see)
+    _queue_life(sqs, url, see, soon)
     _message_life(sqs, url)
-    _move_life(sqs, url, dead_url)
+    _move_life(sqs, url, dead_url, see, soon)
     sqs.delete_queue(QueueUrl=dead_url)
-    with pytest.raises(sqs.exceptions.QueueDoesNotExist):
-        sqs.get_queue_url(QueueName=dead_url.rpartition("/")[2])
+    see(lambda: _exists(sqs, dead_url), False)
     operations = set(sqs.meta.service_model.operation_names)
     assert len(operations) == 23
     assert session.answered == operations

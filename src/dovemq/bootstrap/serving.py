@@ -170,7 +170,7 @@ def _advertised(
         found = "this store belongs to one server"
         raise SettingInvalid("advertise", found, "leave it out, or name a shared store by --store")
     if file is None:
-        remedy = "name a file with the secret of the cluster"
+        remedy = "make one by `openssl rand -hex 32 > FILE` and chmod 600, the same for all servers"
         raise SettingInvalid("cluster_secret_file", "it is needed with advertise", remedy)
     from dovemq.bootstrap.shared import Advertised
     from dovemq.cluster.link import read_cluster_secret

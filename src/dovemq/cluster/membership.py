@@ -278,7 +278,13 @@ class Membership:
         first: dict[int, int] = {}
         while others := self._in_the_way():
             for each in others:
-                if first.setdefault(each.incarnation, each.version) != each.version:
+                if each.incarnation not in first:
+                    first[each.incarnation] = each.version
+                    log.info(
+                        "front end %d may still serve this store: waiting for its lease to end",
+                        each.incarnation,
+                    )
+                elif first[each.incarnation] != each.version:
                     raise AnotherFrontEnd(self._database.name, each)
             await asyncio.sleep(self._times.heartbeat_ms / 1_000)
             await heartbeats.beat()

@@ -15,6 +15,7 @@ from dovemq.core.queue import (
     Queue,
     QueueKey,
     QueueSettings,
+    changed_settings,
     check_queue_name,
     settings_with,
 )
@@ -119,7 +120,7 @@ class Queues:
         """Change settings. Polls look again, since a pause may have ended."""
 
         async def edited(queue: Queue) -> Queue:
-            settings = settings_with(queue.settings, changes)
+            settings = changed_settings(queue.settings, changes)
             if "redrive" in changes:
                 await self._check_redrive(key, settings)
             now_ms = self._clock.now_ms()

@@ -112,7 +112,9 @@ async def test_group_expires_some_time_after_it_may(location: CassandraLocation)
         log = await database.open_log((1, 1), 1)
         await log.append(position(1, 0, 0), b"x", 90_500)
         # Other tests have written groups of other partitions.
-        ask = "SELECT ttl(content) AS ttl FROM log WHERE queue = 1 AND partition = 1 ALLOW FILTERING"
+        ask = (
+            "SELECT ttl(content) AS ttl FROM log WHERE queue = 1 AND partition = 1 ALLOW FILTERING"
+        )
         found = (await session.run(ask)).first().ttl
     assert 91 + TTL_MARGIN_SECONDS - 60 < found <= 91 + TTL_MARGIN_SECONDS
 

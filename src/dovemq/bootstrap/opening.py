@@ -12,6 +12,8 @@ from msgspec import Struct
 
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
+from dovemq.fabric.members import everywhere_local
+from dovemq.fabric.store import FabricStore
 from dovemq.server.care import StoreCare
 from dovemq.service import Service, build_service
 from dovemq.settings import ACCOUNT, CACHE_BYTES_MAX
@@ -111,16 +113,20 @@ async def open_service(
     else:
         shared = await _open_shared(place, rng, cache_bytes_max, clock, observer, advertised)
         store = shared.store
+    fabric = FabricStore(
+        store, clock, observer, shared.store.is_local if shared else everywhere_local
+    )
     async with contextlib.AsyncExitStack() as undo:
-        undo.push_async_callback(store.close)
+        undo.push_async_callback(fabric.close)
         service = build_service(
-            store,
+            fabric,
             clock,
             new_id,
             root=root,
             strict_aws=strict_aws,
             observer=observer,
             leads=shared.store.leads if shared else None,
+            on_drain=fabric.drain,
         )
         await service.start()
         undo.pop_all()

@@ -129,6 +129,7 @@ async def open_service(
             on_drain=fabric.drain,
         )
         await service.start()
+        fabric.start(shared.store.leads if shared else lambda: True)
         undo.pop_all()
     if shared is None:
         return Opened(service, new_id, care)

@@ -70,5 +70,8 @@ class Outlook:
 
     def next_due_ms(self, now_ms: int) -> int | None:
         """The earliest time at which a look may find what there is not now."""
-        rests = (self._resting_ms[number] for number in self.resting(now_ms) & self._hinted)
-        return min((*self._dues_ms.values(), *rests), default=None)
+        dues_ms = dict(self._dues_ms)
+        for number in self.resting(now_ms):
+            if number in self._hinted or dues_ms.get(number, now_ms + 1) <= now_ms:
+                dues_ms[number] = self._resting_ms[number]
+        return min(dues_ms.values(), default=None)

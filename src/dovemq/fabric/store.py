@@ -5,16 +5,32 @@ partition is answered by the inner store itself and pays nothing for the fabric.
 with a `LogicalPartition`: its receipts may name other partitions.
 """
 
-from collections.abc import Iterable
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable
+from typing import Final
 
+from dovemq.core.errors import DoveError
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Catalogue, Clock, Partition, Store
 from dovemq.core.queue import Queue
+from dovemq.fabric.draining import Draining
+from dovemq.fabric.exchange import Exchange
 from dovemq.fabric.logical import LogicalPartition
 from dovemq.fabric.members import Locality, everywhere_local
 
+log = logging.getLogger(__name__)
+
+STEP_SECONDS: Final = 1
+"""The interval at which draining partitions are emptied further."""
+SCAN_STEPS: Final = 60
+"""After so many steps all queues are looked at."""
+
 
 class FabricStore:
+    """`start` begins the upkeep of partitions, `close` ends it and closes the inner store."""
+
     def __init__(
         self,
         store: Store,
@@ -29,6 +45,13 @@ class FabricStore:
         self._is_local = is_local
         self._logical: dict[int, LogicalPartition] = {}
         self._drained = False
+        self._upkeep: asyncio.Task[None] | None = None
+        self.exchange = Exchange(store, clock, self._observer)
+        self.draining = Draining(store, self.exchange, clock, self._changed)
+
+    def start(self, leads: Callable[[], bool] = lambda: True) -> None:
+        """`leads` tells whether this front end takes care of partitions for all, at this moment."""
+        self._upkeep = asyncio.get_running_loop().create_task(self._keep_up(leads))
 
     @property
     def catalogue(self) -> Catalogue:
@@ -47,6 +70,7 @@ class FabricStore:
             return self._add(queue)
         if queue.version > logical.queue.version:
             logical.follow(queue)
+            self.draining.noticed(queue)
         return logical
 
     def drain(self) -> None:
@@ -55,18 +79,40 @@ class FabricStore:
         for logical in self._logical.values():
             logical.drain()
 
-    def keep(self, queue_numbers: Iterable[int]) -> None:
-        """Forget queues that were removed."""
-        kept = set(queue_numbers)
-        self._logical = {each: one for each, one in self._logical.items() if each in kept}
-
     async def close(self) -> None:
         self.drain()
+        if self._upkeep is not None:
+            self._upkeep.cancel()
+            await asyncio.wait([self._upkeep])
         await self._store.close()
+
+    async def keep_up(self, *, leads: bool, scan: bool) -> None:
+        """One step of the upkeep; with `scan`, all queues are looked at."""
+        if scan:
+            known = list(self._logical)
+            numbers = set(await self.draining.find(look=leads))
+            for number in known:
+                if number not in numbers:
+                    # The queue was removed.
+                    self._logical.pop(number, None)
+        if leads:
+            await self.draining.step()
+
+    async def _keep_up(self, leads: Callable[[], bool]) -> None:
+        for step in itertools.count(1):
+            await asyncio.sleep(STEP_SECONDS)
+            try:
+                await self.keep_up(leads=leads(), scan=step % SCAN_STEPS == 1)
+            except DoveError as error:
+                log.warning("upkeep of partitions: %s", error)
+
+    def _changed(self, queue: Queue) -> None:
+        self.partition(queue, 0)
 
     def _add(self, queue: Queue) -> LogicalPartition:
         logical = LogicalPartition(self._store, queue, self._clock, self._observer, self._is_local)
         if self._drained:
             logical.drain()
         self._logical[queue.number] = logical
+        self.draining.noticed(queue)
         return logical

@@ -10,6 +10,7 @@ from dovemq.fabric.autonomic import (
     CapacitySample,
     CapacitySettings,
     estimate_capacity,
+    typical_capacity,
 )
 
 SETTINGS = CapacitySettings(start=12, least=2, most=100, time_constant_ms=1_000)
@@ -58,6 +59,20 @@ def test_estimate_stays_within_its_bounds(samples: list[tuple[int, int, float, i
         sample = CapacitySample(now_ms, clients, utilisation, messages)
         estimate = estimate_capacity(sample, estimate, SETTINGS)
         assert SETTINGS.least <= estimate.value <= SETTINGS.most
+
+
+def test_partition_that_is_not_measured_counts_as_a_typical_one() -> None:
+    estimates = [CapacityEstimate(v, 0, measured=True) for v in (4.0, 8.0)]
+    assert typical_capacity([*estimates, CapacityEstimate(90.0, 0)], SETTINGS) == 6
+    assert typical_capacity([CapacityEstimate(90.0, 0)], SETTINGS) == 12
+
+
+def test_estimate_is_measured_once_a_sample_says_something() -> None:
+    first = estimate_capacity(CapacitySample(0, 5, 0.5, 9), None, SETTINGS)
+    assert not first.measured
+    idle = estimate_capacity(CapacitySample(500, 0, 0.0, 0), first, SETTINGS)
+    assert not idle.measured
+    assert estimate_capacity(CapacitySample(900, 5, 0.5, 9), idle, SETTINGS).measured
 
 
 def test_estimate_of_other_bounds_is_brought_within_them() -> None:

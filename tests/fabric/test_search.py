@@ -41,7 +41,7 @@ def _course(
     search = begin(wanted, settings, wait_ms, 100, now_ms=0)
     while isinstance(step := next_step(search, view, settings, 0), TryPartition):
         found = min(messages.get(step.partition, 0), step.count_max)
-        view = msgspec.structs.replace(view, position=view.position_after(step.partition))
+        view = view.after(step, settings)
         search = found_at(search, step.partition, found)
     return list(search.tried), search.found, step
 
@@ -88,6 +88,15 @@ def test_regulated_pms_waits_for_the_next_look() -> None:
 def test_regulated_pms_tries_only_partitions_that_had_messages() -> None:
     view = msgspec.structs.replace(FIVE, counts={**dict.fromkeys(FIVE.numbers, 0), 12: 5})
     assert _course(REGULATED, view, {12: 4}, wait_ms=5_000) == ([12], 4, Finish())
+
+
+def test_regulated_pms_asks_for_no_more_than_the_last_look_has_shown() -> None:
+    view = PartitionsView((0, 1), counts={0: 15, 1: 0})
+    view = view.after(TryPartition(0, 10), REGULATED)
+    assert view.counts == {0: 5, 1: 0}
+    view = view.after(TryPartition(0, 10), REGULATED)
+    assert view.counts == {0: 0, 1: 0}
+    assert _course(REGULATED, view, {0: 9}) == ([], 0, Finish())
 
 
 def test_look_of_the_monitor_is_due_after_its_period() -> None:

@@ -24,6 +24,7 @@ from dovemq.fabric.autonomic.capacity import CapacityEstimate as CapacityEstimat
 from dovemq.fabric.autonomic.capacity import CapacitySample as CapacitySample
 from dovemq.fabric.autonomic.capacity import CapacitySettings as CapacitySettings
 from dovemq.fabric.autonomic.capacity import estimate_capacity as estimate_capacity
+from dovemq.fabric.autonomic.capacity import typical_capacity as typical_capacity
 from dovemq.fabric.autonomic.controller import ActionKind as ActionKind
 from dovemq.fabric.autonomic.controller import ControlAction as ControlAction
 from dovemq.fabric.autonomic.controller import ControlDecision as ControlDecision

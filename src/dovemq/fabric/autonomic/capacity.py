@@ -13,6 +13,7 @@ clients, without messages, or with hardly any work says nothing about the cost o
 """
 
 import math
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -51,30 +52,38 @@ class CapacitySample(Struct, frozen=True):
 
 
 class CapacityEstimate(Struct, frozen=True):
-    """`sampled_ms` is None for the configured start value."""
+    """`measured` is False as long as no sample has said anything: the value is still the first."""
 
     value: float
-    sampled_ms: int | None = None
+    sampled_ms: int
+    measured: bool = False
 
 
 def estimate_capacity(
     sample: CapacitySample, estimate: CapacityEstimate | None, settings: CapacitySettings
 ) -> CapacityEstimate:
     """The estimate after one more sample; None stands for a partition that has just been added."""
-    value = settings.start if estimate is None else estimate.value
-    before_ms = None if estimate is None else estimate.sampled_ms
-    if (
-        before_ms is None
-        or not sample.clients
-        or not sample.messages
-        or sample.utilisation < settings.utilisation_min
-    ):
-        return CapacityEstimate(_bounded(value, settings), sample.now_ms)
+    if estimate is None:
+        return CapacityEstimate(settings.start, sample.now_ms)
+    if not sample.clients or not sample.messages or sample.utilisation < settings.utilisation_min:
+        value = _bounded(estimate.value, settings)
+        return CapacityEstimate(value, sample.now_ms, estimate.measured)
     utilisation = min(sample.utilisation, 1.0)
     sustained = _bounded(sample.clients * settings.utilisation_wanted / utilisation, settings)
-    passed_ms = max(sample.now_ms - before_ms, 0)
+    passed_ms = max(sample.now_ms - estimate.sampled_ms, 0)
     weight = -math.expm1(-passed_ms / settings.time_constant_ms)
-    return CapacityEstimate(_bounded(value + weight * (sustained - value), settings), sample.now_ms)
+    value = _bounded(estimate.value + weight * (sustained - estimate.value), settings)
+    return CapacityEstimate(value, sample.now_ms, measured=True)
+
+
+def typical_capacity(estimates: Iterable[CapacityEstimate], settings: CapacitySettings) -> float:
+    """The mean of the measured capacities: the best guess for a partition that has none yet.
+
+    Without it a new partition could count as larger than those that are known to be small, and the
+    removal of an idle partition would seem to cost more than that of a busy one.
+    """
+    known = [each.value for each in estimates if each.measured]
+    return sum(known) / len(known) if known else settings.start
 
 
 def _bounded(value: float, settings: CapacitySettings) -> float:

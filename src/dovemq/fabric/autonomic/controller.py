@@ -29,7 +29,7 @@ PARTITION_NUMBERS: Final = 65_536
 
 
 class ControlSettings(Struct, frozen=True):
-    """`capacity_start` is the capacity of a new partition, until it has been estimated.
+    """`capacity_start` is the capacity of a new partition: configured, or that of typical ones.
 
     `exchange_count_max` bounds the messages that one decision moves; 0 turns exchange off, as FIFO
     queues need it.

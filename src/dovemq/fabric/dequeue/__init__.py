@@ -2,7 +2,7 @@
 
     search = begin(wanted, settings, wait_ms, sleep_ms, now_ms)
     match next_step(search, view, settings, now_ms):
-        case TryPartition(number, count_max): ...   # then found_at(search, number, found)
+        case TryPartition(number, count_max): ...   # then view.after(…) and found_at(…)
         case Park(until_ms, on_arrival): ...        # then woken(search)
         case Finish(): ...                          # answer what was found
 

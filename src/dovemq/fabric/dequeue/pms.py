@@ -1,8 +1,9 @@
 """Periodical monitoring and scheduling: partitions by their number of messages at the last look.
 
 The numbers are as old as the last look, and all front ends follow the same ones, so that they meet
-at the same partition. With regulation no partition is tried that had no message then: the receive
-waits for the next look instead, or is answered if its client does not wait.
+at the same partition. With regulation a front end asks no partition for more messages than it had
+then: if none has any left, the receive waits for the next look, or is answered if its client does
+not wait.
 """
 
 from dovemq.fabric.dequeue.search import (

@@ -23,7 +23,7 @@ class DequeueSettings(Struct, frozen=True):
     sleep_ms            the time for which rds parks a receive after a miss, or `auto`
     wake                rds: what ends the sleep early: nothing, or the arrival of a message
     monitor_period_ms   pms: the time between two looks at the numbers of messages
-    regulation          pms: try no partition that had no message at the last look
+    regulation          pms: ask no partition for more than it had at the last look
     """
 
     strategy: Literal["conventional", "pms", "rds"] = "conventional"
@@ -56,9 +56,18 @@ class PartitionsView(Struct, frozen=True):
         if not self.numbers:
             raise InvariantError("A queue without partitions cannot be searched.")
 
-    def position_after(self, partition: int) -> int:
-        """The position once a partition has been tried."""
-        return (self.numbers.index(partition) + 1) % len(self.numbers)
+    def after(self, step: "TryPartition", settings: DequeueSettings) -> "PartitionsView":
+        """The view once a step is taken: the turn goes on, and regulation counts down.
+
+        A front end that regulates asks for no more messages than its last look has shown.
+        """
+        place = self.numbers.index(step.partition)
+        position = (place + 1) % len(self.numbers)
+        if not settings.regulation or step.partition not in self.counts:
+            return msgspec.structs.replace(self, position=position)
+        left = max(self.counts[step.partition] - step.count_max, 0)
+        counts = {**self.counts, step.partition: left}
+        return msgspec.structs.replace(self, position=position, counts=counts)
 
     def is_monitor_due(self, settings: DequeueSettings, now_ms: int) -> bool:
         """Whether pms needs a new look; the first one is due at once."""

@@ -32,7 +32,7 @@ BATCHES_MAX: Final = 10
 QUEUES_AT_A_TIME: Final = 1_000
 
 
-class Draining:
+class DrainingPartitions:
     """`changed` is called with each queue whose layout was changed here."""
 
     def __init__(

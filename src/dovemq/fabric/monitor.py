@@ -11,7 +11,7 @@ from dovemq.fabric.members import Members
 from dovemq.fabric.together import counts_by_partition
 
 
-class Monitor:
+class CountMonitor:
     def __init__(self, members: Members, clock: Clock, observer: Observer) -> None:
         self._members = members
         self._clock = clock

@@ -1,4 +1,4 @@
-"""What a front end knows of the partitions of a queue without asking them.
+"""The knowledge that a front end has of the partitions of a queue without asking them.
 
 While the partitions are watched, one that was found empty stays known as empty until it reports an
 arrival, or until a hidden message in it is due. All others are *hinted*: they may have messages.

@@ -41,7 +41,7 @@ from dovemq.fabric.dequeue import (
 )
 from dovemq.fabric.in_flight import InFlight
 from dovemq.fabric.members import Members
-from dovemq.fabric.monitor import Monitor
+from dovemq.fabric.monitor import CountMonitor
 from dovemq.fabric.outlook import Outlook
 from dovemq.fabric.parking import Parking
 from dovemq.fabric.tuned_sleep import TunedSleep
@@ -60,7 +60,7 @@ def dequeue_settings(settings: QueueSettings) -> DequeueSettings:
 
 
 class _Gathered:
-    """What one receive has leased so far."""
+    """The leases that one receive has so far."""
 
     def __init__(self) -> None:
         self.messages: list[Lease] = []
@@ -96,7 +96,7 @@ class Receiving:
         self._outlook = outlook
         self._in_flight = in_flight
         self._clock = clock
-        self._monitor = Monitor(members, clock, observer)
+        self._monitor = CountMonitor(members, clock, observer)
         self._sleep = TunedSleep()
         self._settings = dequeue_settings(members.queue.settings)
 

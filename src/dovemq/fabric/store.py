@@ -15,7 +15,7 @@ from dovemq.core.errors import DoveError
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Catalogue, Clock, Partition, Store
 from dovemq.core.queue import Queue
-from dovemq.fabric.draining import Draining
+from dovemq.fabric.draining import DrainingPartitions
 from dovemq.fabric.exchange import Exchange
 from dovemq.fabric.logical import LogicalPartition
 from dovemq.fabric.members import Locality, everywhere_local
@@ -47,7 +47,7 @@ class FabricStore:
         self._drained = False
         self._upkeep: asyncio.Task[None] | None = None
         self.exchange = Exchange(store, clock, self._observer)
-        self.draining = Draining(store, self.exchange, clock, self._changed)
+        self.draining = DrainingPartitions(store, self.exchange, clock, self._changed)
 
     def start(self, leads: Callable[[], bool] = lambda: True) -> None:
         """`leads` tells whether this front end takes care of partitions for all, at this moment."""

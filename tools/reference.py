@@ -12,11 +12,11 @@ from typing import Any, Final
 from dovemq.cli import build_parser
 from dovemq.cli.command import EXIT_CODES
 from dovemq.core.limits import DELAY_MS, ORDER_HINT, SECOND_MS, Range
-from dovemq.core.queue import RANGES, QueueSettings
+from dovemq.core.queue import AUTO, RANGES, QueueSettings
 from dovemq.server.admin_context import AdminRoute
 from dovemq.server.admin_routes import ROUTES
 from dovemq.settings import Setting, all_settings
-from dovemq.sqs.attributes import READ_ONLY, SETTABLE, QueueAttribute
+from dovemq.sqs.attributes import CHOICES, READ_ONLY, SETTABLE, QueueAttribute
 from dovemq.sqs.faults import FAULTS, NEVER_GIVEN
 from dovemq.sqs.operations import OPERATIONS
 from dovemq.telemetry.metrics import METRICS, OTHER
@@ -51,6 +51,15 @@ EXTENDED_MEANING: Final[Mapping[str, str]] = {
     "removes the limit.",
     "GroupRatePerSecond": "At most this many messages of one group are leased in any second. Empty "
     "removes the limit.",
+    "Partitions": "The number of physical queues that hold the messages; see "
+    "[partitions](../explanation/partitions.md). It cannot change on FIFO queues, which need "
+    "`DeduplicationScope` `messageGroup` for more than one.",
+    "DequeueStrategy": "How a receive searches several partitions: in turn, by their numbers of "
+    "messages at the last look, or in turn with a pause after a miss.",
+    "DequeueFanout": "A receive looks into at most this many partitions in a row.",
+    "RdsSleepMilliseconds": "`rds`: the pause of a receive that found nothing; `auto` tunes it.",
+    "RdsWake": "`rds`: whether the arrival of a message ends the pause early.",
+    "PmsPeriodMilliseconds": "`pms`: the time between two looks at the numbers of messages.",
 }
 
 
@@ -209,6 +218,8 @@ def _attribute_row(attribute: QueueAttribute) -> tuple[str, str, str, str]:
     default = "" if value is None else _shown(attribute, value)
     allowed = RANGES.get(attribute.field)
     values = attribute.form if allowed is None else _shown_range(attribute, allowed)
+    if attribute.extended and attribute.form == "choice":
+        values = ", ".join(CHOICES[attribute.field])
     queues = "FIFO" if attribute.fifo else "all"
     return code(attribute.name), code(default), FORMS.get(values, values), queues
 
@@ -222,7 +233,8 @@ def _shown(attribute: QueueAttribute, value: Any) -> str:
 def _shown_range(attribute: QueueAttribute, allowed: Range) -> str:
     least, most = (_shown(attribute, end) for end in allowed)
     unit = " seconds" if attribute.form == "seconds" else ""
-    return f"{least} to {most}{unit}"
+    other = f", or {AUTO}" if attribute.form == "tuned" else ""
+    return f"{least} to {most}{unit}{other}"
 
 
 def admin_page() -> str:

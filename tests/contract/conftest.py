@@ -14,6 +14,7 @@ import pytest
 
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Store
+from dovemq.fabric.store import FabricStore
 from dovemq.stores import cassandra, postgresql, redis_cluster
 from dovemq.stores.cassandra.location import parse_cassandra_url
 from dovemq.stores.memory import MemoryStore
@@ -28,6 +29,7 @@ from dovemq.testing.local_redis import LocalRedisCluster
 from dovemq.testing.memory_database import MemoryDatabase, MemoryDatabaseState
 from tests.contract.neighbours import NeighbourOpener
 from tests.contract.shared import SharedOpener
+from tests.contract.spread import NOT_PROMISED, SpreadOnDisk, is_spread, settings_of
 from tests.contract.world import StoreOpener, World
 from tests.link.linked import LinkedStore
 
@@ -82,6 +84,24 @@ def _postgresql(request: pytest.FixtureRequest, _: Path) -> StoreOpener:
     return SharedOpener(lambda: postgresql.open_database(location))
 
 
+def _spread(_: pytest.FixtureRequest, __: Path) -> StoreOpener:
+    async def opened(clock: ManualClock, rng: random.Random, observer: Observer) -> Store:
+        inner = MemoryStore(rng, b"receipt key of the contract", observer)
+        return FabricStore(inner, clock, observer)
+
+    return opened
+
+
+def _spread_on_disk(_: pytest.FixtureRequest, directory: Path) -> StoreOpener:
+    async def opened(clock: ManualClock, rng: random.Random, observer: Observer) -> Store:
+        inner = await open_store(
+            directory, rng=rng, cache_bytes_max=CACHE_BYTES_MAX, clock=clock, observer=observer
+        )
+        return SpreadOnDisk(inner, clock, observer)
+
+    return opened
+
+
 def _linked(_: pytest.FixtureRequest, __: Path) -> StoreOpener:
     """The store in memory, owned by another front end and asked over a real link."""
 
@@ -98,9 +118,15 @@ def _neighbours(_: pytest.FixtureRequest, __: Path) -> StoreOpener:
 
 OpenerOf = Callable[[pytest.FixtureRequest, Path], StoreOpener]
 REAL: dict[str, OpenerOf] = {"cassandra": _cassandra, "redis": _redis, "postgresql": _postgresql}
-DURABLE: dict[str, OpenerOf] = {"sqlite": _sqlite, "logged": _logged, **REAL}
+DURABLE: dict[str, OpenerOf] = {
+    "sqlite": _sqlite,
+    "logged": _logged,
+    "spread on disk": _spread_on_disk,
+    **REAL,
+}
 STORES: dict[str, OpenerOf] = {
     "memory": _memory,
+    "spread": _spread,
     "linked": _linked,
     "neighbours": _neighbours,
     **DURABLE,
@@ -108,25 +134,37 @@ STORES: dict[str, OpenerOf] = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out most sentences on real servers."""
+    """Leave out most sentences on real servers, and what spread queues do not promise."""
+    items[:] = [item for item in items if _is_promised(item)]
     if os.environ.get("DOVETEST_CONTRACT"):
         return
     items[:] = [item for item in items if _is_asked(item)]
 
 
+def _is_promised(item: pytest.Item) -> bool:
+    sentence = getattr(item, "originalname", item.name)
+    return sentence not in NOT_PROMISED or not any(map(is_spread, _stores_of(item)))
+
+
 def _is_asked(item: pytest.Item) -> bool:
-    callspec = getattr(item, "callspec", None)
-    stores = REAL.keys() & set(map(str, callspec.params.values() if callspec else ()))
+    stores = REAL.keys() & _stores_of(item)
     return not stores or zlib.crc32(item.name.encode()) % PART == 0
+
+
+def _stores_of(item: pytest.Item) -> set[str]:
+    callspec = getattr(item, "callspec", None)
+    return set(map(str, callspec.params.values())) if callspec else set()
 
 
 @pytest.fixture(params=STORES)
 async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
-    async with World(STORES[request.param](request, tmp_path / "data")) as opened:
+    opener = STORES[request.param](request, tmp_path / "data")
+    async with World(opener, settings_of(request.param)) as opened:
         yield opened
 
 
 @pytest.fixture(params=DURABLE)
 async def durable_world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
-    async with World(DURABLE[request.param](request, tmp_path / "data")) as opened:
+    opener = DURABLE[request.param](request, tmp_path / "data")
+    async with World(opener, settings_of(request.param)) as opened:
         yield opened

@@ -184,7 +184,9 @@ class Line:
 class World:
     store: Store
 
-    def __init__(self, opener: StoreOpener) -> None:
+    def __init__(self, opener: StoreOpener, settings: Mapping[str, object] | None = None) -> None:
+        """`settings` are those of all queues, unless a sentence gives others."""
+        self._settings = settings or {}
         self.clock = ManualClock()
         self.rng = random.Random(SEED)
         self.witness = Witness()
@@ -219,6 +221,6 @@ class World:
 
     async def _create(self, name: str, changes: Mapping[str, object]) -> Line:
         now_ms = self.clock.now_ms()
-        settings = msgspec.structs.replace(QueueSettings(), **changes)
+        settings = msgspec.structs.replace(QueueSettings(), **{**self._settings, **changes})
         queue = Queue(0, QueueKey(ACCOUNT, name), settings, now_ms, now_ms)
         return Line(self, await self.store.catalogue.create(queue))

@@ -13,6 +13,7 @@ from dovemq.core.access import AccessKey
 from dovemq.core.accounts import Role
 from dovemq.core.commands import Draft
 from dovemq.core.queue import Queue, QueueKey
+from dovemq.fabric.store import FabricStore
 from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server.admin import SERVICE, AdminApi
 from dovemq.server.admin_context import AdminContext
@@ -81,7 +82,7 @@ class World:
         ids = itertools.count()
         self.meter = Meter()
         self.service: Service = build_service(
-            MemoryStore(random.Random(1), b"key", self.meter),
+            FabricStore(MemoryStore(random.Random(1), b"key", self.meter), self.clock, self.meter),
             self.clock,
             lambda: f"id-{next(ids)}",
             observer=self.meter,

@@ -102,6 +102,7 @@ async def test_peek_shows_messages_and_touches_none(tmp_path: Path) -> None:
         assert hidden == {
             "message_id": "m-hidden",
             "sequence": hidden["sequence"],
+            "partition": 0,
             "visibility": "leased",
             "visible_ms": now_ms + 30_000,
             "sent_ms": now_ms,

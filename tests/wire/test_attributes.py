@@ -32,7 +32,17 @@ FIFO_DEFAULTS = {
     "DeduplicationScope": "queue",
     "FifoThroughputLimit": "perQueue",
 }
-EXTENDED_DEFAULTS = {"OrderHint": "1", "DeliveryPaused": "false", "LongDelay": "false"}
+EXTENDED_DEFAULTS = {
+    "OrderHint": "1",
+    "DeliveryPaused": "false",
+    "LongDelay": "false",
+    "Partitions": "1",
+    "DequeueStrategy": "conventional",
+    "DequeueFanout": "3",
+    "RdsSleepMilliseconds": "auto",
+    "RdsWake": "arrival",
+    "PmsPeriodMilliseconds": "1000",
+}
 
 
 async def told(world: World, url: str, *names: str, protocol: str = QUERY) -> dict[str, Any]:
@@ -83,6 +93,13 @@ async def test_extended_attributes_are_returned_by_name_only() -> None:
         ("LongDelay", "true"),
         ("GroupConcurrency", "2"),
         ("GroupRatePerSecond", "5"),
+        ("Partitions", "256"),
+        ("DequeueStrategy", "rds"),
+        ("DequeueFanout", "256"),
+        ("RdsSleepMilliseconds", "250"),
+        ("RdsSleepMilliseconds", "auto"),
+        ("RdsWake", "timer"),
+        ("PmsPeriodMilliseconds", "60000"),
     ],
 )
 async def test_attribute_is_returned_as_it_was_set(name: str, value: str) -> None:
@@ -236,9 +253,42 @@ async def test_permissions_added_at_once_are_all_kept() -> None:
     assert {each["Sid"] for each in policy["Statement"]} == {f"l{n}" for n in range(5)}
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("Partitions", "0"),
+        ("Partitions", "257"),
+        ("Partitions", "auto"),
+        ("DequeueStrategy", "lifo"),
+        ("DequeueFanout", "0"),
+        ("RdsSleepMilliseconds", "20001"),
+        ("RdsWake", "never"),
+        ("PmsPeriodMilliseconds", "99"),
+    ],
+)
+async def test_partitions_are_searched_by_known_rules_only(name: str, value: str) -> None:
+    world = World()
+    queue = await world.queue()
+    request = {"QueueUrl": queue, "Attributes": {name: value}}
+    answer = await world.call(JSON, "SetQueueAttributes", request)
+    assert answer.status == 400
+    assert answer.body["__type"].endswith("InvalidAttributeValue")
+    assert name in answer.body["message"]
+
+
+async def test_fifo_queue_is_told_why_its_partitions_cannot_change() -> None:
+    world = World()
+    fifo = {"FifoQueue": "true", "DeduplicationScope": "messageGroup", "Partitions": "4"}
+    queue = await world.queue("orders.fifo", **fifo)
+    request = {"QueueUrl": queue, "Attributes": {"Partitions": "2"}}
+    answer = await world.call(JSON, "SetQueueAttributes", request)
+    assert answer.status == 400
+    assert "lose their order" in answer.body["message"]
+
+
 def test_names_of_the_table_are_distinct() -> None:
     names = [attribute.name for attribute in SETTABLE] + list(READ_ONLY)
-    assert len(set(names)) == len(names) == 26
+    assert len(set(names)) == len(names) == 32
 
 
 async def test_permissions_never_exceed_the_length_of_a_policy() -> None:

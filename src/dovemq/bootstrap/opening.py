@@ -12,6 +12,8 @@ from msgspec import Struct
 
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
+from dovemq.fabric.members import everywhere_local
+from dovemq.fabric.store import FabricStore
 from dovemq.server.care import StoreCare
 from dovemq.service import Service, build_service
 from dovemq.settings import ACCOUNT, CACHE_BYTES_MAX, STORE_WAIT_SECONDS
@@ -123,18 +125,23 @@ async def open_service(
             observer=observer or Observer(),
         )
         store = shared.store
+    fabric = FabricStore(
+        store, clock, observer, shared.store.is_local if shared else everywhere_local
+    )
     async with contextlib.AsyncExitStack() as undo:
-        undo.push_async_callback(store.close)
+        undo.push_async_callback(fabric.close)
         service = build_service(
-            store,
+            fabric,
             clock,
             new_id,
             root=root,
             strict_aws=strict_aws,
             observer=observer,
             leads=shared.store.leads if shared else None,
+            on_drain=fabric.drain,
         )
         await service.start()
+        fabric.start(shared.store.leads if shared else lambda: True)
         undo.pop_all()
     if shared is None:
         return Opened(service, new_id, care)

@@ -54,7 +54,8 @@ def add(commands: Commands) -> None:
     parser = add_server_command(commands, "peek", _peek, summary, "dovemq peek jobs")
     add_queue(parser)
     parser.option("--max", "N", "number of messages, at most 1000", count, 10)
-    parser.option("--after", "SEQUENCE", "sequence of the last message shown", number, 0)
+    text = "sequence of the last message shown, or SEQUENCE.PARTITION"
+    parser.option("--after", "SEQUENCE", text, default="0")
     _add_changes(commands)
 
 

@@ -107,6 +107,10 @@ def _show(args: argparse.Namespace) -> int:
         return {"QueueUrl": url, "Attributes": attributes, "Tags": await client.tags(url)}
 
     shown = ask_sqs(args, show)
+    if shown["Attributes"].get("Partitions", "1") != "1":
+        account, name = shown["QueueUrl"].split("/")[-2:]
+        queue = ask_admin(args, lambda client: client.queue(account, name))
+        shown["Dequeue"] = queue["dequeue"]
     return print_result(args, shown, lambda: _print_queue(shown))
 
 
@@ -116,7 +120,21 @@ def _print_queue(shown: Document) -> None:
         for name, value in sorted(shown["Attributes"].items())
     )
     tags = ((f"tag {key}", value) for key, value in sorted(shown["Tags"].items()))
-    print_pairs([("QueueUrl", shown["QueueUrl"]), *attributes, *tags])
+    figures = (
+        (f"dequeue {name.replace('_', ' ')}", _figure(value))
+        for name, value in shown.get("Dequeue", {}).items()
+    )
+    print_pairs([("QueueUrl", shown["QueueUrl"]), *attributes, *tags, *figures])
+
+
+def _figure(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_figure(each)}" for name, each in value.items())
+    if isinstance(value, list):
+        return " ".join(map(str, value)) or "none"
+    return (
+        "unknown" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+    )
 
 
 def _set(args: argparse.Namespace) -> int:

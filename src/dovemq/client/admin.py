@@ -48,9 +48,9 @@ class AdminClient(SessionClient):
         return await self._get(_queue_path(account, name))
 
     async def messages(
-        self, account: str, name: str, count_max: int = 10, after: int = 0
+        self, account: str, name: str, count_max: int = 10, after: int | str = 0
     ) -> Document:
-        """A page of messages after the sequence `after`, without receiving them."""
+        """A page of messages after `after`, a sequence or the `next` of the page before."""
         query = {"limit": str(count_max), "after": str(after)}
         return await self._get(_queue_path(account, name) + "/messages", query)
 

@@ -76,7 +76,7 @@ class QueueCopier:
         queue = await retried(lambda: self.source.queue(self.account, self.name), self.pause)
         counts = queue["counts"]
         held = sum(counts[state] for state in ("visible", "leased", "delayed"))
-        after: int | None = 0
+        after: int | str | None = 0
         looked_at = 0
         wanted = min(held, self.count_max)
         while looked_at < wanted and not (self._stopped or self._sender.hopeless):
@@ -88,7 +88,9 @@ class QueueCopier:
         left = held - looked_at if after is not None else 0
         return CopySummary(self.copied, len(self._sender.refused), max(left, 0), self._stopped)
 
-    async def _page(self, count_max: int, after: int) -> tuple[list[ReceivedMessage], int | None]:
+    async def _page(
+        self, count_max: int, after: int | str
+    ) -> tuple[list[ReceivedMessage], int | str | None]:
         page = await retried(
             lambda: self.source.messages(self.account, self.name, count_max, after), self.pause
         )

@@ -103,6 +103,11 @@ class PlacedPartition(RoutedPartition):
         return self._here is not None
 
     @property
+    def is_elsewhere(self) -> bool:
+        """Whether another front end is known to own it."""
+        return self._there is not None
+
+    @property
     def epoch(self) -> int:
         """The epoch in which it is open here; 0 if it is not."""
         return self._here.claim.epoch if self._here else 0

@@ -160,6 +160,16 @@ class ClusterStore:
         placed.follow(queue)
         return placed
 
+    def is_local(self, queue_number: int, number: int) -> bool:
+        """Whether this front end has the partition open, or should open it when it is used."""
+        placed = self._partitions.get((queue_number, number))
+        if placed is not None and placed.owned:
+            return True
+        if placed is not None and placed.is_elsewhere:
+            return False
+        wanted = wanted_owner((queue_number, number), self.membership.serving())
+        return wanted is not None and wanted.incarnation == self.membership.incarnation
+
     def owned(self) -> dict[PartitionKey, int]:
         """The partitions that are open here, with their epochs."""
         return {place: each.epoch for place, each in self._partitions.items() if each.owned}

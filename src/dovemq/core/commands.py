@@ -44,11 +44,15 @@ class Ask(Struct, frozen=True):
 
     Messages that were already received `receives_max` times are returned as exhausted, and are
     hidden for at least `limits.REDRIVE_LEASE_MS`. They do not count against `count_max`.
+
+    `wait_ms` is the time for which the caller would wait for a message. A single partition answers
+    at once all the same; a queue of several may hold the answer back, as its strategy says.
     """
 
     count_max: int
     lease_ms: int
     receives_max: int | None = None
+    wait_ms: int = 0
 
 
 class Receipt(Struct, frozen=True):
@@ -72,13 +76,15 @@ class Leased(Struct, frozen=True):
     """The answer to `Ask`.
 
     `more` is true if further messages can be received now. `next_due_ms` is the earliest time at
-    which a hidden message may be received; None if nothing is hidden.
+    which a hidden message may be received; None if nothing is hidden. `found` has the number of
+    messages for each partition that was looked into; None stands for a look into one.
     """
 
     messages: list[Lease]
     exhausted: list[Lease]
     more: bool
     next_due_ms: int | None
+    found: tuple[int, ...] | None = None
 
 
 class Settlement(enum.Enum):
@@ -117,10 +123,15 @@ class Visibility(enum.Enum):
 
 
 class Peek(Struct, frozen=True):
-    """A look at up to `count_max` messages in order of sequence, after `after_sequence`."""
+    """A look at up to `count_max` messages in order of sequence, after `after_sequence`.
+
+    Messages of several partitions may have the same sequence, and are then in order of partition:
+    with `after_partition` the look begins after that message of that partition.
+    """
 
     count_max: int
     after_sequence: int = 0
+    after_partition: int | None = None
 
 
 class Peeked(Struct, frozen=True):
@@ -129,6 +140,7 @@ class Peeked(Struct, frozen=True):
     visible_ms: int
     receive_count: int
     first_received_ms: int
+    partition: int = 0
 
 
 class Counts(Struct, frozen=True):

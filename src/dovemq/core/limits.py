@@ -42,10 +42,15 @@ STORED_OVERHEAD_BYTES: Final = 128
 BATCH_COUNT: Final = Range(1, 10)
 RECEIVE_COUNT: Final = Range(1, 10)
 ORDER_HINT: Final = Range(1, 1_000)
+PARTITIONS: Final = Range(1, 256)
+"""Active partitions of one queue; their numbers are below the end of the range."""
 RECEIVES_BEFORE_REDRIVE: Final = Range(1, 1_000)
 ENCRYPTION_REUSE_SECONDS: Final = Range(60, 86_400)
 GROUP_CONCURRENCY: Final = Range(1, 1_000)
 GROUP_RATE_PER_SECOND: Final = Range(1, 1_000)
+DEQUEUE_FANOUT: Final = Range(1, 256)
+RDS_SLEEP_MS: Final = Range(1, 20 * SECOND_MS)
+PMS_PERIOD_MS: Final = Range(100, MINUTE_MS)
 REDRIVE_SOURCES_MAX: Final = 10
 MOVE_RATE_PER_SECOND: Final = Range(1, 500)
 MOVES_LISTED: Final = Range(1, 10)

@@ -34,8 +34,14 @@ class Observer:
     def redriven(self, queue: Queue, leases: Sequence[Lease]) -> None:
         """Another queue adopted the messages: a dead-letter queue or the target of a move."""
 
+    def exchanged(self, queue: Queue, leases: Sequence[Lease]) -> None:
+        """Another partition of the queue adopted the messages; the leases were given to nobody."""
+
     def looked(self, queue: Queue, found: int) -> None:
-        """A receive looked for messages: a hit, or a miss if `found` is 0."""
+        """A receive looked into a partition: a hit, or a miss if `found` is 0."""
+
+    def monitored(self, queue: Queue, partitions: int) -> None:
+        """The numbers of messages in so many partitions were looked at, for the strategy pms."""
 
     def answered_empty(self, queue: Queue) -> None:
         """A receive ended without a message."""

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from dovemq.core import limits
 from dovemq.core.errors import InvalidAttribute, InvalidValue
+from dovemq.core.partitions import Layout, resized
 
 ANY_ORDER: Final = 0
 """The value of `order_hint` that asks for no order at all: K = ∞ in bdqs."""
@@ -74,6 +75,15 @@ class QueueSettings(Struct, frozen=True):
     """Delays may reach the retention period instead of 15 minutes."""
     group_concurrency: int | None = None
     group_rate_per_second: int | None = None
+    partitions: int = 1
+    layout: Layout = Layout()
+    """The partitions by number. It follows from `partitions` and cannot be set."""
+    dequeue_strategy: Literal["conventional", "pms", "rds"] = "conventional"
+    dequeue_fanout: int = 3
+    """A receive looks into at most so many partitions in a row."""
+    rds_sleep_ms: int | Literal["auto"] = "auto"
+    rds_wake: Literal["timer", "arrival"] = "arrival"
+    pms_period_ms: int = 1_000
 
     @property
     def delay_ms_max(self) -> int:
@@ -107,8 +117,22 @@ RANGES: Final[Mapping[str, limits.Range]] = {
     "encryption_reuse_seconds": limits.ENCRYPTION_REUSE_SECONDS,
     "group_concurrency": limits.GROUP_CONCURRENCY,
     "group_rate_per_second": limits.GROUP_RATE_PER_SECOND,
+    "partitions": limits.PARTITIONS,
+    "dequeue_fanout": limits.DEQUEUE_FANOUT,
+    "rds_sleep_ms": limits.RDS_SLEEP_MS,
+    "pms_period_ms": limits.PMS_PERIOD_MS,
 }
+AUTO: Final = "auto"
+"""The value of a setting that the service finds by itself."""
 THROUGHPUT_NEEDS_SCOPE: Final = "a limit per group needs a deduplication scope per group"
+PARTITIONS_NEED_SCOPE: Final = (
+    "a FIFO queue with several partitions needs a deduplication scope per group"
+)
+PARTITIONS_ARE_FIXED: Final = (
+    "the partitions of a FIFO queue cannot change, since its groups would lose their order and "
+    "their deduplication; create another queue"
+)
+LAYOUT_FOLLOWS: Final = "the layout follows from the number of partitions"
 _FIFO_ONLY: Final = ("content_deduplication", "deduplication_scope", "throughput_limit")
 
 
@@ -127,11 +151,13 @@ def check_queue_name(name: str, *, fifo: bool) -> None:
 
 def settings_with(settings: QueueSettings, changes: Changes) -> QueueSettings:
     """The settings after `changes`; `InvalidAttribute` if they break a rule."""
+    if "layout" in changes:
+        raise InvalidAttribute("layout", LAYOUT_FOLLOWS)
     changed = msgspec.structs.replace(settings, **changes)
     _check_types(changes)
     for name, allowed in RANGES.items():
         value = getattr(changed, name)
-        if value is not None and not allowed.holds(value):
+        if value not in (None, AUTO) and not allowed.holds(value):
             raise InvalidAttribute(name, value=value)
     if not 0 <= changed.delay_ms <= changed.delay_ms_max:
         raise InvalidAttribute("delay_ms", value=changed.delay_ms)
@@ -144,6 +170,17 @@ def settings_with(settings: QueueSettings, changes: Changes) -> QueueSettings:
         _check_standard(changed, changes)
     if changed.redrive:
         _check_redrive(changed.redrive, fifo=changed.fifo)
+    if changed.partitions != settings.partitions:
+        layout = resized(settings.layout, changed.partitions)
+        changed = msgspec.structs.replace(changed, layout=layout)
+    return changed
+
+
+def changed_settings(settings: QueueSettings, changes: Changes) -> QueueSettings:
+    """The settings of an existing queue after `changes`; `InvalidAttribute` if they cannot be."""
+    changed = settings_with(settings, changes)
+    if changed.fifo and changed.partitions != settings.partitions:
+        raise InvalidAttribute("partitions", PARTITIONS_ARE_FIXED, value=changed.partitions)
     return changed
 
 
@@ -176,6 +213,8 @@ def _check_fifo(settings: QueueSettings) -> None:
         raise InvalidAttribute(
             "throughput_limit", THROUGHPUT_NEEDS_SCOPE, value=settings.throughput_limit
         )
+    if settings.partitions > 1 and settings.deduplication_scope != "messageGroup":
+        raise InvalidAttribute("partitions", PARTITIONS_NEED_SCOPE, value=settings.partitions)
 
 
 def _check_standard(settings: QueueSettings, changes: Changes) -> None:

@@ -124,11 +124,18 @@ class AsyncLocalQueue:
     async def counts(self) -> Counts:
         return await self._service.queues.counts(await self._found())
 
-    async def peek(self, max: int = 10, *, after: int = 0) -> list[Peeked]:
-        """Show messages without receiving them; `after` is the sequence of the last one seen."""
+    async def peek(
+        self, max: int = 10, *, after: int = 0, after_partition: int | None = None
+    ) -> list[Peeked]:
+        """Show messages without receiving them; `after` is the sequence of the last one seen.
+
+        Messages of several partitions may have the same one: `after_partition` tells them apart.
+        """
         if not limits.PEEK_COUNT.holds(max):
             raise InvalidValue("max", max, f"Must be between 1 and {limits.PEEK_COUNT.most}.")
-        return await self._service.messages.peek(await self._found(), Peek(max, after))
+        return await self._service.messages.peek(
+            await self._found(), Peek(max, after, after_partition)
+        )
 
     async def change(self, **options: Unpack[QueueOptions]) -> None:
         await self._service.queues.change(self._key, changes_of(self._key, options))

@@ -31,6 +31,14 @@ class QueueOptions(TypedDict, total=False):
     long_delay: bool
     group_concurrency: int | None
     group_rate_per_second: int | None
+    partitions: int
+    dequeue_strategy: str
+    """How a receive searches several partitions: conventional, pms or rds."""
+    dequeue_fanout: int
+    rds_sleep_ms: int | str
+    """A number, or auto."""
+    rds_wake: str
+    pms_period_ms: int
 
 
 _SECONDS: Final = ("lease", "delay", "retention", "wait")

@@ -77,7 +77,10 @@ class AdminCall:
         return self.caller.account.number
 
     def number(self, name: str, default: int, allowed: limits.Range) -> int:
-        text = self.query.get(name)
+        return self.number_of(name, self.query.get(name), default, allowed)
+
+    def number_of(self, name: str, text: str | None, default: int, allowed: limits.Range) -> int:
+        """The number in the text, which is the value of a parameter or a part of it."""
         if not text:
             return default
         digits = text.isascii() and text.isdigit() and len(text) <= len(str(allowed.most))

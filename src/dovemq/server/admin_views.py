@@ -9,6 +9,9 @@ from dovemq.core.accounts import Account, Credential
 from dovemq.core.commands import Counts, Peeked
 from dovemq.core.message import Attribute
 from dovemq.core.queue import Queue
+from dovemq.fabric.dequeue import DequeueCounts, summarise
+from dovemq.fabric.dequeue.costs import PAPER_UNIT_COSTS
+from dovemq.telemetry.meter import QueueTally
 
 Document = dict[str, Any]
 JSON: Final = "application/json"
@@ -23,6 +26,27 @@ def queue_document(queue: Queue, counts: Counts) -> Document:
         "tags": dict(queue.tags),
         "settings": settings_document(queue),
         "counts": msgspec.structs.asdict(counts),
+    }
+
+
+def dequeue_document(queue: Queue, tally: QueueTally) -> Document:
+    """The partitions of a queue, and what its receives cost at this front end since its start.
+
+    The costs are those of eq. 4 and 5 of the paper rds, in its seconds of a partition's server.
+    """
+    layout = queue.settings.layout
+    looks = tally.monitor_looks
+    counts = DequeueCounts(tally.sent, tally.hits, tally.received, tally.misses, looks)
+    summary = summarise(counts, PAPER_UNIT_COSTS)
+    return {
+        "partitions": {"active": list(layout.active), "draining": list(layout.draining)},
+        **_fields(counts, "sent", "hits", "misses", "received", "looks"),
+        **_fields(summary, "hit_rate", "messages_per_hit"),
+        "cost": {
+            name: getattr(summary, f"{name}_cost")
+            for name in ("send", "hit", "message", "miss", "look")
+        },
+        **_fields(summary, "cost_per_message"),
     }
 
 
@@ -59,6 +83,7 @@ def message_document(peeked: Peeked) -> Document:
     message = peeked.message
     return {
         **_fields(message, "message_id", "sequence"),
+        "partition": peeked.partition,
         "visibility": peeked.visibility.value,
         "visible_ms": peeked.visible_ms,
         "sent_ms": message.sent_ms,

@@ -47,6 +47,10 @@ class Metrics:
     def __post_init__(self, queues_max: int) -> None:
         self._labels = QueueLabels(queues_max)
 
+    def tally(self, queue: Queue) -> QueueTally:
+        """The counters of one queue since the start of the process."""
+        return self._meter.queues.get(queue.number) or QueueTally(queue.key)
+
     async def text(self) -> bytes:
         async with self._one_at_a_time:
             samples = [*await self._queues(), *_commits(self._meter)]
@@ -56,10 +60,7 @@ class Metrics:
 
     async def _queues(self) -> list[MetricSample]:
         counted = await self._counted()
-        tallies = {
-            number: self._meter.queues.get(number) or QueueTally(queue.key)
-            for number, (queue, _) in counted.items()
-        }
+        tallies = {number: self.tally(queue) for number, (queue, _) in counted.items()}
         chosen = self._labels.chosen(tallies)
         own, other = self._labels.share_out(tallies, chosen)
         now_ms = self._service.clock.now_ms()

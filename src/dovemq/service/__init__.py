@@ -36,6 +36,8 @@ class Service:
     polls: Polls
     leads: Callable[[], bool] | None = None
     """Whether this front end does what one does for all; None if there is no other."""
+    on_drain: Callable[[], None] = lambda: None
+    """Answers the receives that wait inside the store."""
     _tasks: "list[asyncio.Task[None]]" = field(default_factory=list, init=False)
 
     @property
@@ -61,6 +63,7 @@ class Service:
     async def drain(self) -> None:
         """Answer parked polls and stop background work; running requests may finish."""
         self.polls.drain()
+        self.on_drain()
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.cancel()
@@ -107,6 +110,7 @@ def build_service(
     strict_aws: bool = False,
     observer: Observer | None = None,
     leads: Callable[[], bool] | None = None,
+    on_drain: Callable[[], None] = lambda: None,
 ) -> Service:
     """`leads` is given if other front ends share the store, and tells whether this one leads."""
     polls = Polls(clock)
@@ -121,4 +125,5 @@ def build_service(
         Moves(store, clock, observer, new_id, leads or (lambda: True)),
         polls,
         leads,
+        on_drain,
     )

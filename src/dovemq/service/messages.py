@@ -151,7 +151,8 @@ class Messages:
         with self._polls.of_queue(queue.number, partition) as waiting:
             while True:
                 changes = waiting.changes
-                deliveries = await self._take_in_turn(queue, count_max, lease_ms)
+                left_ms = max(0, until_ms - self._clock.now_ms())
+                deliveries = await self._take_in_turn(queue, count_max, lease_ms, left_ms)
                 if deliveries:
                     return deliveries
                 if not await self._polls.park(queue.number, waiting, changes, until_ms):
@@ -160,16 +161,22 @@ class Messages:
                 if found is None or found.number != queue.number:
                     raise errors.QueueMissing(str(queue.key))
                 queue = found
+                # A queue that was spread over more partitions is another object from then on.
+                waiting.watch(self._store.partition(queue, 0))
 
-    async def _take_in_turn(self, queue: Queue, count_max: int, lease_ms: int) -> list[Delivery]:
+    async def _take_in_turn(
+        self, queue: Queue, count_max: int, lease_ms: int, wait_ms: int
+    ) -> list[Delivery]:
         """Lease messages for a poll; if that fails, another poll gets its turn."""
         try:
-            return await self._take(queue, count_max, lease_ms)
+            return await self._take(queue, count_max, lease_ms, wait_ms)
         except errors.DoveError:
             self._polls.wake(queue.number)
             raise
 
-    async def _take(self, queue: Queue, count_max: int, lease_ms: int) -> list[Delivery]:
+    async def _take(
+        self, queue: Queue, count_max: int, lease_ms: int, wait_ms: int = 0
+    ) -> list[Delivery]:
         """Lease what is claimable now, and tell polls whether and when there is more."""
         redrive = queue.settings.redrive
         target = await self._store.catalogue.find(redrive.target) if redrive else None
@@ -177,7 +184,7 @@ class Messages:
             # Without another queue to go to, or one that still takes it, a message is delivered on.
             target = None
         receives_max = redrive.receives_max if redrive and target else None
-        ask = Ask(count_max, lease_ms, receives_max)
+        ask = Ask(count_max, lease_ms, receives_max, wait_ms)
         partition = self._store.partition(queue, 0)
         while True:
             now_ms = self._clock.now_ms()
@@ -187,7 +194,8 @@ class Messages:
                 moved = await self._move_out(queue, partition, target, leased)
             if leased.messages or not moved:
                 break
-        self._observer.looked(queue, len(leased.messages))
+        for found in (len(leased.messages),) if leased.found is None else leased.found:
+            self._observer.looked(queue, found)
         if leased.more:
             self._polls.wake(queue.number)
         if leased.next_due_ms is not None:

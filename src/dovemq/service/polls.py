@@ -20,14 +20,25 @@ class WaitingPolls:
     poll was woken and has not run yet; it will see all messages that came meanwhile.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, wake: Callable[[], None]) -> None:
         self.parked: OrderedDict[asyncio.Future[bool], None] = OrderedDict()
         self.turn_given = False
         self.changes = 0
         self.count = 0
         self.due_ms: int | None = None
         self.timer: asyncio.TimerHandle | None = None
-        self.unwatch: Callable[[], None] = lambda: None
+        self._wake = wake
+        self._watched: Partition | None = None
+        self._unwatch: Callable[[], None] = lambda: None
+
+    def watch(self, partition: Partition | None) -> None:
+        """Let this partition wake the polls, and no other."""
+        if partition is not self._watched:
+            self._unwatch()
+            self._watched = partition
+            self._unwatch = lambda: None
+            if partition is not None:
+                self._unwatch = partition.watch(self._wake)
 
 
 class Polls:
@@ -45,8 +56,9 @@ class Polls:
         """The waiting polls of a queue; the partition is watched while there is one."""
         waiting = self._waiting.get(queue_number)
         if waiting is None:
-            waiting = self._waiting[queue_number] = WaitingPolls()
-            waiting.unwatch = partition.watch(lambda: self.wake(queue_number))
+            waiting = WaitingPolls(lambda: self.wake(queue_number))
+            self._waiting[queue_number] = waiting
+        waiting.watch(partition)
         waiting.count += 1
         try:
             yield waiting
@@ -54,7 +66,7 @@ class Polls:
             waiting.count -= 1
             if not waiting.count:
                 del self._waiting[queue_number]
-                waiting.unwatch()
+                waiting.watch(None)
                 if waiting.timer:
                     waiting.timer.cancel()
 

@@ -15,6 +15,7 @@ from dovemq.core.queue import (
     Queue,
     QueueKey,
     QueueSettings,
+    changed_settings,
     check_queue_name,
     settings_with,
 )
@@ -125,7 +126,7 @@ class Queues:
 
         async def edited(queue: Queue) -> Queue:
             wanted = changes(queue.settings) if callable(changes) else changes
-            settings = settings_with(queue.settings, wanted)
+            settings = changed_settings(queue.settings, wanted)
             if "redrive" in wanted:
                 await self._check_redrive(key, settings)
             now_ms = self._clock.now_ms()

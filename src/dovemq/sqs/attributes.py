@@ -13,14 +13,16 @@ from msgspec import Struct
 from dovemq.core.commands import Counts
 from dovemq.core.errors import InvalidAttribute, UnknownAttribute
 from dovemq.core.limits import NAMES_LISTED_MAX, SECOND_MS
-from dovemq.core.queue import ANY_ORDER, Queue, QueueSettings
+from dovemq.core.queue import ANY_ORDER, AUTO, Queue, QueueSettings
 from dovemq.sqs.arns import QueueNames
 from dovemq.sqs.bounds import check_length
 from dovemq.sqs.errors import AttributesConflict
 from dovemq.sqs.policies import checked_policy
 from dovemq.sqs.redrive import read_allow, read_redrive, write_allow, write_redrive
 
-Form = Literal["seconds", "number", "flag", "text", "choice", "order", "redrive", "allow", "policy"]
+Form = Literal[
+    "seconds", "number", "tuned", "flag", "text", "choice", "order", "redrive", "allow", "policy"
+]
 
 
 class QueueAttribute(Struct, frozen=True):
@@ -53,6 +55,12 @@ SETTABLE: Final = (
     QueueAttribute("LongDelay", "long_delay", "flag", extended=True),
     QueueAttribute("GroupConcurrency", "group_concurrency", "number", extended=True),
     QueueAttribute("GroupRatePerSecond", "group_rate_per_second", "number", extended=True),
+    QueueAttribute("Partitions", "partitions", "number", extended=True),
+    QueueAttribute("DequeueStrategy", "dequeue_strategy", "choice", extended=True),
+    QueueAttribute("DequeueFanout", "dequeue_fanout", "number", extended=True),
+    QueueAttribute("RdsSleepMilliseconds", "rds_sleep_ms", "tuned", extended=True),
+    QueueAttribute("RdsWake", "rds_wake", "choice", extended=True),
+    QueueAttribute("PmsPeriodMilliseconds", "pms_period_ms", "number", extended=True),
 )
 COUNTED: Final = {
     "ApproximateNumberOfMessages": "visible",
@@ -69,7 +77,7 @@ _OWN: Final = (*READ_ONLY, *(a.name for a in SETTABLE if not a.extended))
 _EXTENDED: Final = tuple(a.name for a in SETTABLE if a.extended)
 _REMOVABLE: Final = ("group_concurrency", "group_rate_per_second")
 _ANY_ORDER_TEXT: Final = "any"
-_CHOICES: Final = {
+CHOICES: Final = {
     attribute.field: get_args(QueueSettings.__annotations__[attribute.field])
     for attribute in SETTABLE
     if attribute.form == "choice"
@@ -164,10 +172,12 @@ def _read(attribute: QueueAttribute, text: str, names: QueueNames, owner: str) -
             return _number(field, text) * SECOND_MS
         case "number":
             return None if not text and field in _REMOVABLE else _number(field, text)
+        case "tuned":
+            return AUTO if text == AUTO else _number(field, text)
         case "flag":
             return _one_of(field, text.lower(), ("true", "false")) == "true"
         case "choice":
-            return _one_of(field, text, _CHOICES[field])
+            return _one_of(field, text, CHOICES[field])
         case "order":
             # No number stands for any order on the wire: 0 becomes a value that is refused.
             return ANY_ORDER if text == _ANY_ORDER_TEXT else _number(field, text) or -1

@@ -11,7 +11,7 @@ import pyarrow as pa
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from dovemq.telemetry.lanes import ID_BYTES, NEVER, Lane
+from dovemq.telemetry.lanes import ID_BYTES, NEVER, NOBODY, Lane
 from dovemq.telemetry.schema import COLUMNS, VERSION, Form, TraceEvent
 
 _LABEL: Final = pa.dictionary(pa.int32(), pa.string())
@@ -74,7 +74,9 @@ def table_of(event: TraceEvent, lane: Lane, origin: TraceOrigin) -> Any:
         "ts_us": pa.array(times),
         "event": _constant(event.value, rows),
         "queue": _labels(spread(groups["queue"]), lane.queues),
-        "partition": pa.array(spread(groups["partition"])),
+        "partition": pa.array(
+            spread(groups["partition"]), mask=spread(groups["partition"] == NOBODY)
+        ),
         "sender": _labels(spread(groups["sender"]), lane.senders),
         "client": _labels(spread(groups["client"]), lane.clients),
         "front_end": _constant(origin.front_end, rows),

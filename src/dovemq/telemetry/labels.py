@@ -13,11 +13,21 @@ from dovemq.telemetry.meter import QueueTally
 COUNTERS: Final = (
     *(
         (f"dovemq_messages_{field}_total", field)
-        for field in ("sent", "received", "settled", "extended", "expired", "redriven", "released")
+        for field in (
+            "sent",
+            "received",
+            "settled",
+            "extended",
+            "expired",
+            "redriven",
+            "exchanged",
+            "released",
+        )
     ),
     ("dovemq_receive_hits_total", "hits"),
     ("dovemq_receive_misses_total", "misses"),
     ("dovemq_receives_empty_total", "empty_receives"),
+    ("dovemq_monitor_looks_total", "monitor_looks"),
 )
 """The names of metrics, and the fields of `QueueTally` that they show."""
 

@@ -40,6 +40,8 @@ class QueueTally(Struct):
     hits: int = 0
     misses: int = 0
     empty_receives: int = 0
+    exchanged: int = 0
+    monitor_looks: int = 0
 
     @property
     def traffic(self) -> int:
@@ -77,6 +79,14 @@ class Meter(Observer):
         self._tally(queue).redriven += len(leases)
         if self.trace is not None:
             _record(self.trace.redriven, queue, leases)
+
+    def exchanged(self, queue: Queue, leases: Sequence[Lease]) -> None:
+        self._tally(queue).exchanged += len(leases)
+        if self.trace is not None:
+            _record(self.trace.exchanged, queue, leases)
+
+    def monitored(self, queue: Queue, partitions: int) -> None:
+        self._tally(queue).monitor_looks += partitions
 
     def looked(self, queue: Queue, found: int) -> None:
         tally = self._tally(queue)

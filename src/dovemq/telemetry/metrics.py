@@ -104,14 +104,20 @@ METRICS: Final = (
         "expired", "Messages removed without being settled: past their retention, or purged."
     ),
     _messages("redriven", "Messages moved to another queue: exhausted, or by a move task."),
+    _messages("exchanged", "Messages moved between the partitions of their queue."),
     _messages("released", "Leases undone because their response could not be delivered."),
     _counter(
         "dovemq_receive_hits_total",
-        "Looks into a queue that found messages; a long poll may look several times.",
+        "Looks into a partition that found messages; a receive may look several times.",
         *_QUEUE,
     ),
-    _counter("dovemq_receive_misses_total", "Looks into a queue that found none.", *_QUEUE),
+    _counter("dovemq_receive_misses_total", "Looks into a partition that found none.", *_QUEUE),
     _counter("dovemq_receives_empty_total", "Receives that returned no message.", *_QUEUE),
+    _counter(
+        "dovemq_monitor_looks_total",
+        "Looks at the number of messages in a partition, by the strategy pms.",
+        *_QUEUE,
+    ),
     _counter(
         "dovemq_requests_total",
         "SQS requests by outcome: ok, refused (4xx) or failed (5xx).",

@@ -33,7 +33,7 @@ _MEANINGS: Final = {
     TraceEvent.SETTLED: "a message was deleted by its receipt",
     TraceEvent.EXPIRED: "a message was removed unsettled: its retention ended, or a purge",
     TraceEvent.REDRIVEN: "a message moved to another queue: exhausted, or by a move task",
-    TraceEvent.EXCHANGED: "a message moved between partitions of a queue; not written yet",
+    TraceEvent.EXCHANGED: "a message moved from this partition of its queue to another one",
 }
 
 Form = Literal["int32", "int64", "uint32", "text", "label"]
@@ -59,7 +59,12 @@ COLUMNS: Final = (
     Column("ts_us", "int64", "when it happened, µs since 1970 UTC", _ALL),
     Column("event", "label", "what happened", _ALL),
     Column("queue", "label", "`account/name`", _ALL),
-    Column("partition", "int32", "number of the physical queue", _ALL),
+    Column(
+        "partition",
+        "int32",
+        "number of the physical queue; null if a receive missed in a queue of several",
+        _ALL,
+    ),
     Column("message_id", "text", "null if it is no longer known", _OF_MESSAGES),
     Column("sender", "label", "account that sent the message", _OF_BODIES),
     Column(

@@ -6,9 +6,10 @@ a second; rows contain none of them.
 """
 
 import asyncio
+import itertools
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, Protocol, TypeVar
 from zlib import crc32
 
 from msgspec import Struct
@@ -17,10 +18,21 @@ from dovemq.core.commands import Duplicate, Lease, Receipt, Sent
 from dovemq.core.message import Attribute, Message
 from dovemq.core.queue import Queue
 from dovemq.core.sending import attribute_bytes
-from dovemq.telemetry.lanes import ENTRY, NEVER, Chunk, JobText, Lane, entry_of, entry_unknown
+from dovemq.telemetry.lanes import (
+    ENTRY,
+    NEVER,
+    NOBODY,
+    Chunk,
+    JobText,
+    Lane,
+    entry_of,
+    entry_unknown,
+)
 from dovemq.telemetry.schema import TraceEvent
 
 log = logging.getLogger(__name__)
+
+K = TypeVar("K")
 
 TICK_SECONDS: Final = 1.0
 """The time for which an event waits for its response to be written, and the interval of checks."""
@@ -36,6 +48,8 @@ TOLD_MAX: Final = 10_000
 MESSAGES_KNOWN_MAX: Final = 200_000
 """Messages whose entries are remembered from their send, or first lease, to their settle."""
 QUEUE_NAMES_MAX: Final = 1_024
+PARTITION_BITS: Final = 16
+SEQUENCE_BITS: Final = 64
 SEQUENCE_ATTRIBUTE: Final = "dovemq.seq"
 SEQUENCE_DIGITS_MAX: Final = 18
 JOB_ATTRIBUTES: Final = ("dovemq.job_type", "dovemq.job_id", "dovemq.task")
@@ -54,8 +68,9 @@ class ChunkSink(Protocol):
 class Trace:
     """The trace of one process. `now_ns` never goes backwards; the writer knows its zero.
 
-    An event of a store waits under its first sequence until its response has been written, or until
-    it is clear that none will be.
+    An event of a store waits under its first message until its response has been written, or until
+    it is clear that none will be. Sequences are unique only within a partition, so that messages
+    are known by queue, partition and sequence.
     """
 
     def __init__(
@@ -73,7 +88,7 @@ class Trace:
         self._names: dict[int, str] = {}
         self._known: dict[int, bytes] = {}
         self._known_before: dict[int, bytes] = {}
-        self._sent: dict[int, tuple[int, Queue, int, Sequence[Message]]] = {}
+        self._sent: dict[str, tuple[int, Queue, int, Sequence[Message]]] = {}
         self._settled: dict[int, tuple[int, Queue, int, Sequence[Receipt]]] = {}
         self.answered: list[RequestTrail] = []
         """Requests whose responses are written and whose rows are recorded next."""
@@ -85,27 +100,38 @@ class Trace:
     def sent(self, queue: Queue, partition: int, messages: Sequence[Message]) -> None:
         if len(self._sent) >= TOLD_MAX:
             self._give_up(self.now_ns())
-        self._sent[messages[0].sequence] = (self.now_ns(), queue, partition, messages)
+        self._sent[messages[0].message_id] = (self.now_ns(), queue, partition, messages)
 
     def settled(self, queue: Queue, partition: int, receipts: Sequence[Receipt]) -> None:
         if len(self._settled) >= TOLD_MAX:
             self._give_up(self.now_ns())
-        self._settled[receipts[0].sequence] = (self.now_ns(), queue, partition, receipts)
+        first = _key(queue.number, partition, receipts[0].sequence)
+        self._settled[first] = (self.now_ns(), queue, partition, receipts)
 
     def expired(self, queue: Queue, partition: int, sequences: Sequence[int]) -> None:
         self.record_answered()
         lane = self._chunk.lanes[TraceEvent.EXPIRED]
         if self._has_room(len(sequences)):
-            lane.entries += b"".join(map(self._forgotten, sequences))
+            for sequence in sequences:
+                lane.entries += self._forgotten(queue.number, partition, sequence)
             lane.end_group(len(sequences), self._name(queue), partition, self.now_ns())
 
     def redriven(self, queue: Queue, leases: Sequence[Lease]) -> None:
         lane = self._chunk.lanes[TraceEvent.REDRIVEN]
-        if self._has_room(len(leases)):
-            lane.entries += b"".join(_entry(lease.message) for lease in leases)
-            lane.counts.extend(lease.receive_count for lease in leases)
-            partition = leases[0].receipt.partition
-            lane.end_group(len(leases), self._name(queue), partition, self.now_ns())
+        for partition, some in _by_partition(leases):
+            if self._has_room(len(some)):
+                lane.entries += b"".join(_entry(lease.message) for lease in some)
+                lane.counts.extend(lease.receive_count for lease in some)
+                lane.end_group(len(some), self._name(queue), partition, self.now_ns())
+
+    def exchanged(self, queue: Queue, leases: Sequence[Lease]) -> None:
+        lane = self._chunk.lanes[TraceEvent.EXCHANGED]
+        for partition, some in _by_partition(leases):
+            if self._has_room(len(some)):
+                for lease in some:
+                    self._forgotten(queue.number, partition, lease.message.sequence)
+                    lane.entries += _entry(lease.message)
+                lane.end_group(len(some), self._name(queue), partition, self.now_ns())
 
     def close(self) -> None:
         """Hand all rows to the writer."""
@@ -119,32 +145,35 @@ class Trace:
             trail.record()
         self._bound_known()
 
-    def record_sent(self, sequence: int, trail: "RequestTrail") -> None:
-        """Record a send whose response was written, or will not be."""
-        told = self._sent.pop(sequence, None)
+    def record_sent(self, message_id: str, trail: "RequestTrail") -> None:
+        """Record a send whose response was written, or will not be.
+
+        `message_id` is that of its first message; others have no effect.
+        """
+        told = self._sent.pop(message_id, None)
         if told is None or not self._has_room(len(told[3])):
             return
         at_ns, queue, partition, messages = told
         lane, known = self._chunk.sent, self._known
         for message in messages:
-            entry = known[message.sequence] = _entry(message)
+            entry = known[_key(queue.number, partition, message.sequence)] = _entry(message)
             lane.entries += entry
             if message.attributes:
                 _add_job(lane, message.attributes)
         self._end(lane, len(messages), queue, partition, at_ns, trail, messages[0].sender)
 
-    def record_settled(self, sequence: int, trail: "RequestTrail") -> bool:
-        told = self._settled.pop(sequence, None)
+    def record_settled(self, first: int, trail: "RequestTrail") -> None:
+        """`first` is the key of the first message of the event; others have no effect."""
+        told = self._settled.pop(first, None)
         if told is None:
-            return False
+            return
         settled_ns, queue, partition, receipts = told
         if self._has_room(len(receipts)):
             lane = self._chunk.settled
             for receipt in receipts:
-                lane.entries += self._forgotten(receipt.sequence)
+                lane.entries += self._forgotten(queue.number, partition, receipt.sequence)
                 lane.counts.append(receipt.receive_count)
             self._end(lane, len(receipts), queue, partition, settled_ns, trail)
-        return True
 
     def number_leases(self, count: int) -> int:
         """The number of the first of `count` leases."""
@@ -155,26 +184,27 @@ class Trace:
     def record_leased(
         self, queue: Queue, leases: Sequence[Lease], first: int, it_ns: int, trail: "RequestTrail"
     ) -> None:
-        sender = leases[0].message.sender
-        if len(leases) > 1 and len({lease.message.sender for lease in leases}) > 1:
+        if len(leases) > 1 and len({_origin(lease) for lease in leases}) > 1:
             for at, lease in enumerate(leases):
                 self.record_leased(queue, (lease,), first + at, it_ns, trail)
         elif self._has_room(len(leases)):
+            sender, partition = _origin(leases[0])
             lane, known = self._chunk.leased, self._known
             for lease in leases:
                 message = lease.message
-                lane.entries += known.get(message.sequence) or self._learnt(message)
+                key = _key(queue.number, partition, message.sequence)
+                lane.entries += known.get(key) or self._learnt(key, message)
                 lane.counts.append(lease.receive_count)
                 if message.attributes:
                     _add_job(lane, message.attributes)
-            partition = leases[0].receipt.partition
             self._end(lane, len(leases), queue, partition, it_ns, trail, sender, first)
 
     def record_missed(self, queue: Queue, trail: "RequestTrail") -> None:
         if self._has_room(1):
             lane = self._chunk.lanes[TraceEvent.MISSED]
-            # A receive looks into partition 0, the only one that queues have so far.
-            self._end(lane, 1, queue, 0, trail.written_ns, trail)
+            # A receive from a queue of several partitions has missed in all that it looked into.
+            partition = NOBODY if queue.settings.layout.highest else 0
+            self._end(lane, 1, queue, partition, trail.written_ns, trail)
 
     def _end(
         self,
@@ -197,15 +227,16 @@ class Trace:
         self.rows_dropped += count
         return False
 
-    def _learnt(self, message: Message) -> bytes:
+    def _learnt(self, key: int, message: Message) -> bytes:
         """The entry of a message that was sent long ago, or before this process started."""
-        known = self._known_before.pop(message.sequence, None) or _entry(message)
-        self._known[message.sequence] = known
+        known = self._known_before.pop(key, None) or _entry(message)
+        self._known[key] = known
         return known
 
-    def _forgotten(self, sequence: int) -> bytes:
+    def _forgotten(self, queue_number: int, partition: int, sequence: int) -> bytes:
         """Forget a message that is gone; returns its entry."""
-        known = self._known.pop(sequence, None) or self._known_before.pop(sequence, None)
+        key = _key(queue_number, partition, sequence)
+        known = self._known.pop(key, None) or self._known_before.pop(key, None)
         return known or entry_unknown(sequence)
 
     def _bound_known(self) -> None:
@@ -231,10 +262,10 @@ class Trace:
         """Record the events until that time whose responses were not written."""
         self.record_answered()
         nobody = RequestTrail(self)
-        for sequence in _older(self._sent, until_ns):
-            self.record_sent(sequence, nobody)
-        for sequence in _older(self._settled, until_ns):
-            self.record_settled(sequence, nobody)
+        for message_id in _older(self._sent, until_ns):
+            self.record_sent(message_id, nobody)
+        for first in _older(self._settled, until_ns):
+            self.record_settled(first, nobody)
 
     def _hand_over(self) -> None:
         self._ticks = 0
@@ -258,7 +289,7 @@ class RequestTrail(Struct, eq=False, gc=False):
     client: str | None = None
     read_ns: int = NEVER
     written_ns: int = NEVER
-    _sent: int | None = None
+    _sent: Sequence[str] = ()
     _receipts: Sequence[Receipt] = ()
     _queue: Queue | None = None
     _leases: Sequence[Lease] = ()
@@ -266,11 +297,8 @@ class RequestTrail(Struct, eq=False, gc=False):
     _first: int = 0
 
     def sent(self, answers: Sequence[Sent | Duplicate]) -> None:
-        for answer in answers:
-            # A duplicate has the sequence of the first, which belongs to another request.
-            if type(answer) is Sent:
-                self._sent = answer.sequence
-                return
+        # A duplicate has the ids of the first send, which belongs to another request.
+        self._sent = [answer.message_id for answer in answers if type(answer) is Sent]
 
     def settled(self, receipts: Sequence[Receipt]) -> None:
         self._receipts = receipts
@@ -293,13 +321,14 @@ class RequestTrail(Struct, eq=False, gc=False):
 
     def record(self) -> None:
         trace = self._trace
-        if self._sent is not None:
-            trace.record_sent(self._sent, self)
+        # An event is kept under its first message; there is one event for each partition.
+        if self._sent:
+            for message_id in self._sent:
+                trace.record_sent(message_id, self)
         elif self._receipts:
-            # The event is stored under the first receipt that was settled.
-            for receipt in self._receipts:
-                if trace.record_settled(receipt.sequence, self):
-                    return
+            for each in self._receipts:
+                key = _key(each.queue_number, each.partition, each.sequence)
+                trace.record_settled(key, self)
         elif self._queue is None:
             return
         elif self._leases:
@@ -317,13 +346,28 @@ def send_number(message: Message) -> int:
     return int(text) if text.isascii() and text.isdigit() else message.sequence
 
 
-def _older(told: Mapping[int, tuple[int, Queue, int, object]], until_ns: int) -> list[int]:
+def _key(queue_number: int, partition: int, sequence: int) -> int:
+    """One number for a message of this store: faster to make and to look up than a tuple."""
+    return (queue_number << PARTITION_BITS | partition) << SEQUENCE_BITS | sequence
+
+
+def _origin(lease: Lease) -> tuple[str, int]:
+    return lease.message.sender, lease.receipt.partition
+
+
+def _by_partition(leases: Sequence[Lease]) -> Iterator[tuple[int, list[Lease]]]:
+    ordered = sorted(leases, key=lambda lease: lease.receipt.partition)
+    for partition, some in itertools.groupby(ordered, lambda lease: lease.receipt.partition):
+        yield partition, list(some)
+
+
+def _older(told: Mapping[K, tuple[int, Queue, int, object]], until_ns: int) -> list[K]:
     """The keys of events until that time, the oldest first."""
     found = []
-    for sequence, (told_ns, *_) in told.items():
+    for key, (told_ns, *_) in told.items():
         if told_ns > until_ns:
             break
-        found.append(sequence)
+        found.append(key)
     return found
 
 

@@ -4,6 +4,7 @@ A seed decides all delays, losses and repetitions. Clients keep journals in memo
 """
 
 import asyncio
+import contextlib
 import itertools
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +17,7 @@ from dovemq.core.errors import RequestError, UnavailableError
 from dovemq.core.ports import Store
 from dovemq.core.queue import Queue, QueueKey, Redrive
 from dovemq.core.sending import new_draft
+from dovemq.fabric.store import FabricStore
 from dovemq.load.checker import Rules, check
 from dovemq.load.contents import Label, crc32, label_of, new_body
 from dovemq.load.journals import ReceiverJournal, SenderJournal
@@ -47,7 +49,8 @@ class Workload(Struct, frozen=True):
     receiver does not settle what it received. `quits`: the probability that it cancels a receive.
     `receives_max` adds a dead-letter queue, which is received from too. `drain_ms_max`: how long
     receivers continue after the last send while the queue is not empty; longer than an exhausted
-    message is hidden.
+    message is hidden. `partitions` beyond 1 put a fabric over the store; `resizes` are the numbers
+    of partitions that the queue gets one after the other while clients send.
     """
 
     senders: int = 2
@@ -65,6 +68,9 @@ class Workload(Struct, frozen=True):
     order_hint: int = 1
     receives_max: int | None = None
     drain_ms_max: int = 3 * limits.REDRIVE_LEASE_MS
+    partitions: int = 1
+    resizes: tuple[int, ...] = ()
+    strategy: str = "conventional"
 
     @property
     def queue_name(self) -> str:
@@ -107,8 +113,9 @@ class Schedule:
         self._workload = workload
         self._inner = new_store(self._rng)
         self._store = NastyStore(self._inner, nature, self._rng, clock)
+        self._fabric = FabricStore(self._store, clock)
         self._ids: Iterator[int] = itertools.count(1)
-        self._service: Service = build_service(self._store, clock, self._new_id)
+        self._service: Service = build_service(self._fabric, clock, self._new_id)
         queues = (workload.queue_name,)
         self._sends = SenderJournal(RUN, queues)
         self._receives = ReceiverJournal(RUN, queues)
@@ -124,13 +131,17 @@ class Schedule:
             asyncio.create_task(self._receive_all(queues, number))
             for number in range(self._workload.receivers)
         ]
+        upkeep = asyncio.create_task(self._keep_up())
+        resizing = asyncio.create_task(self._resize(queues[0]))
         await asyncio.gather(*senders)
+        await resizing
         self._store.nature = CALM
         self._sending = False
         await self._drained(queues)
         for receiver in receivers:
             receiver.cancel()
-        await asyncio.wait(receivers)
+        upkeep.cancel()
+        await asyncio.wait((*receivers, upkeep))
         await self._service.close()
         for receiver in receivers:
             if not receiver.cancelled():
@@ -144,6 +155,11 @@ class Schedule:
         changes: dict[str, Any] = {"fifo": workload.fifo, "lease_ms": workload.lease_ms}
         if not workload.fifo:
             changes["order_hint"] = workload.order_hint
+        if workload.partitions > 1:
+            changes["partitions"] = workload.partitions
+            changes["dequeue_strategy"] = workload.strategy
+            if workload.fifo:
+                changes["deduplication_scope"] = "messageGroup"
         queues: list[Queue] = []
         if workload.receives_max is not None:
             dead = QueueKey(ACCOUNT, "dead.fifo" if workload.fifo else "dead")
@@ -154,13 +170,27 @@ class Schedule:
 
     async def _drained(self, queues: Sequence[Queue]) -> None:
         """Waits until the inner store is empty, or the time is over."""
+        calm = FabricStore(self._inner, self._clock)
         until_ms = self._clock.now_ms() + self._workload.drain_ms_max
         while self._clock.now_ms() < until_ms:
             await self._pause(self._workload.lease_ms)
             now_ms = self._clock.now_ms()
-            counts = [await self._inner.partition(each, 0).counts(now_ms) for each in queues]
+            found = [await calm.catalogue.find(each.key) or each for each in queues]
+            counts = [await calm.partition(each, 0).counts(now_ms) for each in found]
             if not any(each.visible + each.leased + each.delayed for each in counts):
                 return
+
+    async def _keep_up(self) -> None:
+        while True:
+            await self._pause(self._workload.lease_ms)
+            with contextlib.suppress(UnavailableError):
+                await self._fabric.keep_up(leads=True, scan=True)
+
+    async def _resize(self, queue: Queue) -> None:
+        """Change the number of partitions while the senders send, one change after the other."""
+        for partitions in self._workload.resizes:
+            await self._pause(self._drawn(2 * self._workload.send_pause_ms_max))
+            await self._service.queues.change(queue.key, {"partitions": partitions})
 
     async def _send_all(self, queue: Queue, sender: int) -> None:
         for send_seq in range(1, self._workload.messages + 1):
@@ -183,6 +213,7 @@ class Schedule:
         )
         slot = self._sends.sending(0, sender, send_seq, crc32(body), len(body), self._now_us())
         try:
+            queue = await self._service.queues.find(queue.key)
             (sent,) = await self._service.messages.send(queue, [draft])
         except UnavailableError:
             return False
@@ -200,6 +231,7 @@ class Schedule:
             await self._pause(1 + self._drawn(BUSY_MS_MAX if deliveries else IDLE_MS_MAX))
             quits = self._sending and self._rng.random() < self._workload.quits
             asked_us = self._now_us()
+            queue = await self._service.queues.find(queue.key)
             try:
                 deliveries = await self._received(queue, quits)
             except (UnavailableError, TimeoutError):

@@ -22,12 +22,12 @@ class FakeAdmin(BlockingAdminClient):
         return {"counts": {"visible": len(self.sequences), "leased": 0, "delayed": 0}}
 
     def messages(
-        self, account: str, name: str, count_max: int = 10, after: int = 0
+        self, account: str, name: str, count_max: int = 10, after: int | str = 0
     ) -> dict[str, Any]:
         assert 1 <= count_max <= 1_000
         self.asked += 1
         count = min(count_max, self._page_max)
-        page = [each for each in self.sequences if each > after][:count]
+        page = [each for each in self.sequences if each > int(after)][:count]
         more = len(page) == count
         return {
             "messages": [{"sequence": each} for each in page],

@@ -68,6 +68,7 @@ class PeekedRow(Struct, array_like=True, frozen=True):
     visible_ms: int
     receive_count: int
     first_received_ms: int
+    partition: int = 0
 
 
 def row_of_draft(draft: Draft) -> DraftRow:

@@ -75,17 +75,20 @@ class Peeking:
         ]
 
     def pages(self, span: SequenceRange) -> Iterator[list[dict[str, Any]]]:
-        left, after = span.count_max, span.after
-        while left and after < span.last:
-            count = min(left, PEEK_COUNT.most, span.last - after)
-            page = self._admin.messages(self._account, self._name, count, after)
+        left = span.count_max
+        cursor: int | str = span.after
+        while left:
+            # A queue of several partitions has messages with the same sequence.
+            after = int(str(cursor).partition(".")[0])
+            count = min(left, PEEK_COUNT.most, max(1, span.last - after))
+            page = self._admin.messages(self._account, self._name, count, cursor)
             found = [each for each in page["messages"] if each["sequence"] <= span.last]
             if found:
                 yield found
             left -= len(found)
-            if page["next"] is None:
+            if page["next"] is None or len(found) < len(page["messages"]):
                 return
-            after = int(page["next"])
+            cursor = page["next"]
 
     def _greatest(self) -> int:
         """Returns the sequence number of the last message."""

@@ -1,0 +1,80 @@
+"""Election: the partition that a client gets when it joins, or when its session migrates.
+
+The elected partition is the one with the smallest share of producers (or consumers), which is the
+farthest from the fair share 1/k. A partition with a load above 1 is passed over while another one
+has a load of at most 1 (R3): the paper states this rule, but its algorithm leaves it out, since its
+partitions have equal capacities. Ties go to the lowest load, then to the lowest number.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from dovemq.fabric.autonomic.observation import ClientRole
+from dovemq.fabric.autonomic.reasons import ControlCause, ControlReason
+from dovemq.fabric.autonomic.standing import PartitionStanding, QueueStanding
+
+MIGRATION_CLIENTS_MIN: Final = 2
+"""A session moves to a partition that has so many clients of its role fewer: after the move both
+are no further apart than before, so that no session moves back."""
+
+
+class Election(Struct, frozen=True):
+    """`partition` may be one that the same decision adds."""
+
+    partition: int
+    reason: ControlReason
+
+
+def elect(standing: QueueStanding, role: ClientRole) -> Election:
+    """The partition for a client that joins; a marked one is never elected."""
+    candidates = standing.unmarked
+    within = [each for each in candidates if each.load <= 1.0]
+    chosen = _smallest(within or candidates, role)
+    if within and chosen.number != _smallest(candidates, role).number:
+        cause = ControlCause.OTHERS_OVERLOADED
+    elif role is ClientRole.PRODUCER:
+        cause = ControlCause.FEWEST_PRODUCERS
+    else:
+        cause = ControlCause.FEWEST_CONSUMERS
+    return _elected(chosen, role, cause)
+
+
+def elect_again(standing: QueueStanding, role: ClientRole, current: int) -> Election | None:
+    """The partition that a session of `current` should move to; None if it should stay.
+
+    It moves away from a partition that is marked or gone, or to one that has at least
+    `MIGRATION_CLIENTS_MIN` clients of its role fewer.
+    """
+    election = elect(standing, role)
+    present = next((each for each in standing.partitions if each.number == current), None)
+    if present is None or election.partition == current:
+        return election if present is None else None
+    chosen = next(each for each in standing.unmarked if each.number == election.partition)
+    if present.marked:
+        return _elected(chosen, role, ControlCause.MARKED_LEFT, partition=current)
+    fewer = _clients(present, role) - _clients(chosen, role)
+    return election if fewer >= MIGRATION_CLIENTS_MIN else None
+
+
+def _smallest(candidates: Sequence[PartitionStanding], role: ClientRole) -> PartitionStanding:
+    return min(candidates, key=lambda each: (_share(each, role), each.load, each.number))
+
+
+def _share(standing: PartitionStanding, role: ClientRole) -> float:
+    if role is ClientRole.PRODUCER:
+        return standing.producer_share
+    return standing.consumer_share
+
+
+def _clients(standing: PartitionStanding, role: ClientRole) -> int:
+    partition = standing.partition
+    return partition.producers if role is ClientRole.PRODUCER else partition.consumers
+
+
+def _elected(
+    chosen: PartitionStanding, role: ClientRole, cause: ControlCause, **others: float
+) -> Election:
+    numbers = {"share": _share(chosen, role), "load": chosen.load, **others}
+    return Election(chosen.number, ControlReason(cause, numbers))

@@ -36,13 +36,14 @@ _RECEIPT_KEY_BYTES: Final = 32
 
 
 class Opened(Struct, frozen=True):
-    """A started service over its store, with the generator of ids for messages and requests.
+    """A started service over its fabric, with the generator of ids for messages and requests.
 
     Only stores that can be backed up and verified have a `care`; only those that several front ends
     share have a `shared`, and a `cluster` that shows it.
     """
 
     service: Service
+    fabric: FabricStore
     new_id: Callable[[], str]
     care: StoreCare | None = None
     shared: "SharedStore | None" = None
@@ -144,11 +145,11 @@ async def open_service(
         fabric.start(shared.store.leads if shared else lambda: True)
         undo.pop_all()
     if shared is None:
-        return Opened(service, new_id, care)
+        return Opened(service, fabric, new_id, care)
     from dovemq.bootstrap.cluster_view import SharedView
 
     shared.store.watch_catalogue(_Following(service).changed)
-    return Opened(service, new_id, care, shared, SharedView(shared))
+    return Opened(service, fabric, new_id, care, shared, SharedView(shared))
 
 
 class _Following:

@@ -251,7 +251,8 @@ def _gauges(server: Server) -> dict[str, int]:
 def _samples(
     opened: Opened, endpoint: SqsEndpoint, tracing: Tracing | None
 ) -> Iterator[MetricSample]:
-    yield MetricSample("dovemq_long_polls_parked", opened.service.polls.parked)
+    parked = opened.service.polls.parked + opened.fabric.parked
+    yield MetricSample("dovemq_long_polls_parked", parked)
     yield from request_samples(endpoint.requests)
     if opened.care is not None:
         yield from store_samples(opened.care.statistics)

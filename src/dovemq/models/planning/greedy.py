@@ -16,6 +16,7 @@ from dovemq.models import checks
 from dovemq.models.checks import Flags
 from dovemq.models.planning.plan import CapacityPlan, Sketch
 from dovemq.models.planning.problem import Problem
+from dovemq.models.stability import is_stable
 
 STEPS_MAX: Final = 100_000
 _ROUNDING: Final = 1e-9
@@ -83,8 +84,9 @@ def _reach(sketch: Sketch, time_per_job_max: float, choose: Choose) -> CapacityP
 def _greedy(sketch: Sketch, allowed: Flags) -> bool:
     progress, names = sketch.progress, sketch.names
     deficits = progress.loads - sketch.consumers
-    if (deficits >= 0.0).any():
-        lacking = allowed & (deficits >= 0.0)
+    unstable = ~is_stable(progress.loads, sketch.consumers)
+    if unstable.any():
+        lacking = allowed & unstable
         if not lacking.any():
             return False
         place = int(np.argmax(np.where(lacking, deficits, -np.inf)))

@@ -8,6 +8,7 @@ import numpy as np
 from dovemq.models.checks import Floats
 from dovemq.models.planning.problem import Problem
 from dovemq.models.planning.progress import WorkInProgress
+from dovemq.models.stability import is_stable
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,5 +126,5 @@ def shortages(
         for topic, load, count, lacking in zip(
             topics, progress.loads, consumers, missing, strict=True
         )
-        if load >= count * (1.0 - margin)
+        if not is_stable(load, count * (1.0 - margin))
     )

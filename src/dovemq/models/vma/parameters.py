@@ -19,6 +19,7 @@ from dovemq.models import checks
 from dovemq.models.distributions import Distribution, Exponential
 from dovemq.models.errors import ModelParameterInvalid
 from dovemq.models.jobs import PRIORITY_MAX, check_rate, rate_of
+from dovemq.models.stability import is_stable
 
 Order: TypeAlias = Literal["out", "in"]
 Failure: TypeAlias = Literal["ideal", "timer"]
@@ -115,9 +116,8 @@ class VmaParameters:
         """
         between = self.arrival_time.mean
         served_every = {"sender": between, "broker": between * float(self.reliability)}
-        return tuple(
-            station for station, every in served_every.items() if self._load(station, every) >= 1
-        )
+        loads = {station: self._load(station, every) for station, every in served_every.items()}
+        return tuple(station for station, load in loads.items() if not is_stable(load))
 
     def _load(self, station: str, every: float) -> float:
         """Work offered to each thread of a station that has to serve a message in such a time."""

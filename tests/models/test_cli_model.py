@@ -134,6 +134,9 @@ def test_headroom_and_slopes_are_reported_on_request(ask: Ask) -> None:
         (("--threads", "2.5"), "sender_threads"),
         (("--from", "nowhere.toml"), "cannot be read"),
         (("--as-printed", "--method", "kernel"), "--as-printed is for --method analytic"),
+        (("--failure", "timer"), "a time above 0 with failure 'timer' is needed"),
+        (("--visibility-timeout", "5"), "failure 'timer', which alone uses it, is needed"),
+        (("--sweep", "visibility_timeout=1:3"), "failure 'timer', which alone uses it, is needed"),
     ],
 )
 def test_wrong_question_about_the_service_is_refused(

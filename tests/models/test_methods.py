@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,6 +54,31 @@ def test_delivery_in_order_takes_longer_and_leaves_the_work_as_it_is(method: str
 def test_overload_is_named_though_it_can_be_run(method: str) -> None:
     crowded = replace(SCENARIO, broker_threads=3)
     assert METHODS[method](crowded, replace(RUN, replications=2)).unstable == ("broker",)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("more", [{"visibility_timeout": 5.0}, {"failure": "timer"}])
+def test_timeout_and_timer_are_refused_without_each_other_by_every_method(
+    method: str, more: dict[str, Any]
+) -> None:
+    with pytest.raises(ModelError, match="visibility_timeout"):
+        METHODS[method](replace(SCENARIO, **more), RUN)
+
+
+@pytest.mark.parametrize("horizon", ["-5", "0", "inf", "1e300"])
+@pytest.mark.parametrize("method", ["kernel", "petri"])
+def test_impossible_length_of_a_run_is_refused(
+    capsys: pytest.CaptureFixture[str], method: str, horizon: str
+) -> None:
+    asked = ["model", "vma", "--arrival-rate", "30", "--service-rate", "10", "--threads", "6"]
+    assert main([*asked, "--method", method, "--horizon", horizon]) == 2
+    assert "is needed" in capsys.readouterr().err
+
+
+def test_figure_that_was_not_measured_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = "model vma --arrival-rate 30 --service-rate 10 --threads 6 --method kernel"
+    assert main([*asked.split(), "--horizon", "1e-9"]) == 0
+    assert "unknown" in capsys.readouterr().out.splitlines()[1]
 
 
 @pytest.mark.parametrize("method", SIMULATIONS)

@@ -69,7 +69,7 @@ def add(commands: Commands) -> None:
     parser.choice("--order", ("out", "in"), "delivery in any order, or in order (default: out)")
     text = "a failed get is known at once, or when the timeout ends (default: ideal)"
     parser.choice("--failure", ("ideal", "timer"), text)
-    text = "time after a get at which a message is visible again (default: 0)"
+    text = "time after a get at which a message is visible again; for --failure timer"
     add("--visibility-timeout", "SECONDS", text, real)
     add("--link-delay", "SECONDS", "time over the link (default: 0)", real)
     add("--gets-max", "N", "gets after which a message is given up", real)

@@ -72,6 +72,8 @@ def by_kernel(parameters: VmaParameters, run: SimulationRun) -> VmaAnswer:
 
 
 def by_petri_net(parameters: VmaParameters, run: SimulationRun) -> VmaAnswer:
+    parameters.check_simulable()
+    run.check_arrivals(1.0 / parameters.arrival_time.mean)
     found = simulate_vma(
         parameters, replications=run.replications, duration_s=run.horizon, seed=run.seed
     )

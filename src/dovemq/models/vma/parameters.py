@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
 from dovemq.models import checks
@@ -92,8 +93,20 @@ class VmaParameters:
             raise ModelParameterInvalid("order", repr(self.order), "'in' or 'out'")
         if self.failure not in FAILURES:
             raise ModelParameterInvalid("failure", repr(self.failure), "'ideal' or 'timer'")
+        self._check_timeout()
         checks.names([each.name for each in self.classes], "classes", CLASSES_MAX)
         checks.shares([each.share for each in self.classes], "classes")
+
+    def _check_timeout(self) -> None:
+        """Refuses a timeout that no timer uses, and a timer without one."""
+        timed, timeout = self.failure == "timer", np.asarray(self.visibility_timeout)
+        if timed and not (timeout > 0).all():
+            needed = "a time above 0 with failure 'timer'"
+        elif not timed and (timeout > 0).any():
+            needed = "failure 'timer', which alone uses it,"
+        else:
+            return
+        raise ModelParameterInvalid("visibility_timeout", self.visibility_timeout, needed)
 
     @property
     def arrival_time(self) -> Distribution:
@@ -133,9 +146,6 @@ class VmaParameters:
             checks.positive(self.arrival_rate, "arrival_rate")
         elif not self.arrival.mean > 0:
             raise ModelParameterInvalid("arrival: mean", self.arrival.mean, "a time above 0")
-        if self.failure == "timer" and not self.visibility_timeout:
-            needed = "a time above 0 with failure 'timer'"
-            raise ModelParameterInvalid("visibility_timeout", self.visibility_timeout, needed)
 
 
 def timed_vma(

@@ -59,6 +59,7 @@ def simulate_network(
     Jobs that never arrive and routes that are never taken are left out.
     """
     network = network.simulated()
+    run.check_arrivals(network.job_rate)
     places = network_layout(network)
     warm_up, replications = simulated(
         run, partial(network_arrays, network), advance, grown, places["in_system"], progress

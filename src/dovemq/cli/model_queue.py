@@ -14,6 +14,7 @@ from dovemq.cli.modelling import (
     floats_of,
     given,
     headroom_pairs,
+    known,
     modelling,
     number,
     numbers,
@@ -173,7 +174,7 @@ def _row(station: Any, place: int | None) -> dict[str, Any]:
     for name in _COLUMNS:
         if hasattr(station, name):
             value = getattr(station, name)
-            row[name] = float(value if place is None else value[place])
+            row[name] = known(float(value if place is None else value[place]))
     return row
 
 

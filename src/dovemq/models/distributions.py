@@ -165,4 +165,5 @@ def transform(times: Distribution, s: Complex) -> Complex:
         case Empirical(values):
             return np.asarray(np.mean(np.exp(-np.multiply.outer(values, s)), axis=0))
         case _:
-            return np.asarray((1.0 + times.mean * times.scv * s) ** (-1.0 / times.scv))
+            # The power (1 + mean·scv·s)^(−1/scv), without loss of digits for a small scv.
+            return np.asarray(np.exp(-np.log1p(times.mean * times.scv * s) / times.scv))

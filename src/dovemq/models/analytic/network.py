@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from dovemq.models import checks
 from dovemq.models.analytic.approximate import ALLEN_CUNNEEN, ggm
 from dovemq.models.analytic.completion import TimeMoments, completion
+from dovemq.models.analytic.erlang import erlang_c
 from dovemq.models.analytic.flows import Flows, flows
 from dovemq.models.analytic.headroom import Headroom, headroom
 from dovemq.models.analytic.station import Station
@@ -151,8 +152,9 @@ def _consumers(network: JobNetwork, consumers: ArrayLike | None) -> Floats:
 
 
 def _sojourns(network: JobNetwork, topics: Station, found: Flows) -> dict[str, TimeMoments]:
-    """Takes the wait of tasks that wait as exponential, as it is in M/M/m."""
-    waits = np.where(topics.wait_probability > 0.0, topics.wait_probability, 1.0)
+    """Takes the wait of tasks that wait as exponential and as frequent as it is in M/M/m."""
+    markov = erlang_c(topics.load, topics.servers)
+    waits = np.where(markov > 0.0, markov, 1.0)
     known = np.where(topics.stable, topics.waiting_time, 0.0)
     spread = known * (2.0 * (known / waits) - known) + found.service_scvs / found.service_rates**2
     variance = np.where(topics.stable, spread, np.inf)

@@ -23,6 +23,9 @@ from dovemq.models.stability import is_stable
 PERIODS_MAX: Final = 5_000
 """The longest time, in service times, for which the tail of an M/D/1 wait is computed."""
 
+CONSTANT_SCV: Final = 1e-6
+"""A service that varies less is constant for the tail: inversion would lose more than that."""
+
 
 def mg1(arrival_rate: ArrayLike, service_rate: ArrayLike, service_scv: ArrayLike) -> Station:
     """Computes means, which need only two moments of the service."""
@@ -73,7 +76,7 @@ class SingleServer:
             return 1.0
         if time == 0.0 or load == 0.0:
             return load
-        if isinstance(self.service, Deterministic):
+        if isinstance(self.service, Deterministic) or self.service.scv < CONSTANT_SCV:
             return _constant_tail(rate, self.service.mean, time)
         service = self.service
 

@@ -21,6 +21,7 @@ from dovemq.models.distributions import Distribution, Exponential
 from dovemq.models.errors import ModelParameterInvalid
 from dovemq.models.jobs import PRIORITY_MAX, check_rate, rate_of
 from dovemq.models.stability import is_stable
+from dovemq.models.vma.timers import TimedBroker
 
 Order: TypeAlias = Literal["out", "in"]
 Failure: TypeAlias = Literal["ideal", "timer"]
@@ -124,13 +125,31 @@ class VmaParameters:
     def overloaded(self) -> tuple[str, ...]:
         """The stations that are offered at least as much work as they can do.
 
-        A message is served 1/reliability times by the broker. Timeouts that end early add to that
-        and are not counted here.
+        A message is served 1/reliability times by the broker. With exponential service, timeouts
+        that end early add to that as `timers.py` has it; with other times they are not counted.
         """
         between = self.arrival_time.mean
-        served_every = {"sender": between, "broker": between * float(self.reliability)}
+        served_every = {"sender": between, "broker": between / self._gets_at_full_load()}
         loads = {station: self._load(station, every) for station, every in served_every.items()}
         return tuple(station for station, load in loads.items() if not is_stable(load))
+
+    def _gets_at_full_load(self) -> float:
+        often = 1.0 / float(self.reliability)
+        times = [self.broker, *(each.broker for each in self.classes)]
+        if self.failure == "ideal" or not all(isinstance(t, Exponential | None) for t in times):
+            return often
+        if len(self.classes) > 1:
+            return often
+        numbers = (
+            1.0 / self.arrival_time.mean,
+            1.0 / (self.classes[0].broker or self.broker_time).mean,
+            self.broker_threads,
+            self.reliability,
+            self.visibility_timeout,
+            self.link_delay,
+        )
+        timed = TimedBroker(*(np.asarray(number, dtype=np.float64) for number in numbers))
+        return float(timed.gets_at_full_load())
 
     def _load(self, station: str, every: float) -> float:
         """Work offered to each thread of a station that has to serve a message in such a time."""

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovemq.cli import main
@@ -20,6 +20,7 @@ SPEEDS = st.integers(1, 999).map(lambda count: Fraction(count, 100))
 SERVERS = st.integers(1, 60)
 
 
+@settings(deadline=None)
 @given(SPEEDS, SERVERS)
 def test_full_load_in_decimal_fractions_is_unstable_in_every_form(
     speed: Fraction, servers: int
@@ -34,6 +35,7 @@ def test_full_load_in_decimal_fractions_is_unstable_in_every_form(
     assert not mg1(rate, rate, 0.5).stable
 
 
+@settings(deadline=None)
 @given(SPEEDS, st.integers(1, 20), st.floats(0.05, 1.0))
 def test_full_load_of_the_broker_is_unstable(
     speed: Fraction, threads: int, reliability: float
@@ -44,6 +46,7 @@ def test_full_load_of_the_broker_is_unstable(
     assert np.isinf(found.delivery_time)
 
 
+@settings(deadline=None)
 @given(SPEEDS, SERVERS, st.floats(1e-9, 0.5))
 def test_load_below_the_servers_by_more_than_rounding_is_stable(
     speed: Fraction, servers: int, spare: float
@@ -53,6 +56,7 @@ def test_load_below_the_servers_by_more_than_rounding_is_stable(
     assert servers_from(servers * (1.0 - spare)) <= servers
 
 
+@settings(deadline=None)
 @given(SPEEDS, st.integers(1, 8), st.integers(1, 5))
 def test_plan_never_ends_at_full_load(speed: Fraction, servers: int, visits: int) -> None:
     job = JobType("j", float(speed * servers / visits), (JobRoute(chain(*["A"] * visits)),))

@@ -15,6 +15,7 @@ from dovemq.models.distributions import (
 from dovemq.models.simulation import SimulationRun, simulate_tandem
 from dovemq.models.vma.parameters import MessageClass, VmaParameters, timed_vma
 from tests.models.simulation import theory
+from tests.models.simulation.records import events_of
 
 ARRIVAL_RATE = 30.3
 SERVICE_RATE = 10.0
@@ -163,3 +164,20 @@ def test_number_in_the_system_is_rate_times_sojourn(order: str, failure: str) ->
     assert found.in_system.mean == pytest.approx(
         found.throughput.mean * found.sojourn.mean, rel=2e-3
     )
+
+
+def test_acknowledgement_comes_before_a_free_thread_of_the_same_instant() -> None:
+    """The timeout of message 0 ends at 3; its acknowledgement and a free thread come at 3.5."""
+    tandem = timed_vma(
+        Deterministic(0.5),
+        AT_ONCE,
+        Deterministic(1.0),
+        1,
+        1,
+        failure="timer",
+        visibility_timeout=1.5,
+        link_delay=1.0,
+    )
+    run = SimulationRun(4.0, replications=1, slices=1, record_rows_max=100)
+    leased = [(time, each) for time, event, each, _ in events_of(tandem, run) if event == "leased"]
+    assert leased == [(1.5, 0), (2.5, 1), (3.5, 2)]

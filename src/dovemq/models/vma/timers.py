@@ -11,6 +11,7 @@ M/M/n (Cobham 1954). Approximate: w is taken as its mean, and gets as Poisson. S
 exponential.
 """
 
+import itertools
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,6 +27,8 @@ _REST: Final = 1e-13
 _SERVICES_LONG: Final = 36.0
 """No service lasts so many mean service times, to rounding."""
 _NODES: Final = 24
+_PARTS: Final = (0.0, 4.0, 14.0, 40.0)
+"""The ends of the parts of an integral, in service times after the link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +71,11 @@ class TimedBroker:
     def response_time(self, gap: Floats) -> Floats:
         """Returns the mean time from the first get to the first acknowledgement."""
         nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-        # F has a kink where the link ends, so both parts of a gap are integrated apart.
-        kink = np.minimum(self.link_delay, gap)
+        # F has a kink where the link ends and then falls fast, so parts are integrated apart.
+        ends = [self.link_delay + services / self.service_rate for services in _PARTS]
+        bounds = [np.zeros(gap.shape), *(np.minimum(end, gap) for end in ends), gap]
         total = np.zeros(self.timeout.shape)
-        for low, high in ((np.zeros(kink.shape), kink), (kink, gap)):
+        for low, high in itertools.pairwise(bounds):
             half = 0.5 * (high - low)
             times = low[..., None] + half[..., None] * (nodes + 1.0)
             total = total + half * (self._unacknowledged(times, gap[..., None]) @ weights)

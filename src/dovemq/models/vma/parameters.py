@@ -123,15 +123,19 @@ class VmaParameters:
 
     @property
     def overloaded(self) -> tuple[str, ...]:
-        """The stations that are offered at least as much work as they can do.
+        """The stations that are offered at least as much work as they can do."""
+        return tuple(name for name, load in self.utilisations.items() if not is_stable(load))
+
+    @property
+    def utilisations(self) -> dict[str, float]:
+        """Work offered to each thread of the sender and of the broker.
 
         A message is served 1/reliability times by the broker. With exponential service, timeouts
         that end early add to that as `timers.py` has it; with other times they are not counted.
         """
         between = self.arrival_time.mean
         served_every = {"sender": between, "broker": between / self._gets_at_full_load()}
-        loads = {station: self._load(station, every) for station, every in served_every.items()}
-        return tuple(station for station, load in loads.items() if not is_stable(load))
+        return {station: self._load(station, every) for station, every in served_every.items()}
 
     def _gets_at_full_load(self) -> float:
         often = 1.0 / float(self.reliability)

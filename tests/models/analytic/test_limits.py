@@ -43,3 +43,14 @@ def test_tail_of_a_service_that_hardly_varies_is_that_of_a_constant_one(scv: flo
     )
     for time in (0.5, 1.0, 2.0, 5.0, 10.0):
         assert nearly.wait_tail(time) == pytest.approx(float(constant.wait_tail(time)), rel=2e-3)
+
+
+def test_station_with_scvs_reports_approximate_quantiles(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = "model queue --service-rate 10 --arrival-rate 30 --servers 4 --arrival-scv 0.5"
+    assert main([*asked.split(), "--quantile", "0.5,0.95", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    tail, middle = found["approximate quantile 0.95"], found["approximate quantile 0.5"]
+    assert tail["sojourn"] > middle["sojourn"] > 0
+    assert tail["wait"] < tail["sojourn"] < float(mmc(30, 10, 4).sojourn_quantile(0.95))

@@ -134,6 +134,9 @@ def test_headroom_and_slopes_are_reported_on_request(ask: Ask) -> None:
         (("--threads", "2.5"), "sender_threads"),
         (("--from", "nowhere.toml"), "cannot be read"),
         (("--as-printed", "--method", "kernel"), "--as-printed is for --method analytic"),
+        (("--failure", "timer"), "a time above 0 with failure 'timer' is needed"),
+        (("--visibility-timeout", "5"), "failure 'timer', which alone uses it, is needed"),
+        (("--sweep", "visibility_timeout=1:3"), "failure 'timer', which alone uses it, is needed"),
     ],
 )
 def test_wrong_question_about_the_service_is_refused(
@@ -186,7 +189,9 @@ def test_station_reports_quantiles_tails_and_headroom(ask: Ask) -> None:
         (("--arrival-rate", "-1"), "arrival_rate is -1"),
         (("--arrival-rate", "1", "--capacity", "3", "--service-scv", "2"), "leave out the scvs"),
         (("--arrival-rate", "1,2", "--capacity", "3"), "unlimited places"),
-        (("--arrival-rate", "1", "--service-scv", "2", "--quantile", "0.9"), "not M/G/1"),
+        (("--arrival-rate", "1", "--service-scv", "2", "--target", "1"), "not M/G/1"),
+        (("--arrival-rate", "1", "--capacity", "3", "--quantile", "0.9"), "not M/M/c/K"),
+        (("--arrival-rate", "1,2", "--service-scv", "2", "--quantile", "0.9"), "not priority"),
         (("--arrival-rate", "1,2", "--tail", "1"), "not known for priority"),
         (("--arrival-rate", "1,2", "--servers", "2", "--service-rate", "1,2"), "one service rate"),
         (("--sweep", "arrival_rate=1:3", "--tail", "1"), "one configuration"),
@@ -277,7 +282,9 @@ def test_network_of_a_file_is_reported_topic_by_topic(ask: Ask, tmp_path: Path) 
     assert found["stable"] is True
     assert found["headroom"]["factor"] > 1
     assert "one consumer more at topic b" in found["sensitivity"]
-    assert found["jobs"][0]["response_time_s"] < found["time_per_job_s"]
+    assert found["jobs"][0]["response_time_s"] == pytest.approx(found["time_per_job_s"])
+    assert found["work_in_progress"] > 2 * found["time_per_job_s"]
+    assert found["jobs"][0]["p95_s"] > found["jobs"][0]["response_time_s"]
 
 
 def test_overloaded_network_fails_the_check(ask: Ask, plan_file: Path) -> None:

@@ -1,6 +1,7 @@
 """`dovemq model network`: the topics and jobs of a planning file with their present consumers."""
 
 import argparse
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.command import FAILED, OK, Commands, add_command
@@ -19,9 +20,11 @@ from dovemq.cli.values import existing_file, number
 
 if TYPE_CHECKING:
     from dovemq.models.analytic import NetworkMeasures
-    from dovemq.models.jobs import JobNetwork
+    from dovemq.models.jobs import JobNetwork, Topic
     from dovemq.models.planning import PlanSpec
+    from dovemq.models.simulation import NetworkResult
 
+_LEVEL: Final = 0.95
 _OFFERED: Final = (
     "while a topic is unstable, the figures of the others assume that it passes on all that arrives"
 )
@@ -55,37 +58,71 @@ def _run(args: argparse.Namespace) -> int:
 
         spec = read_spec(read_toml(args.file))
         network = spec.problem.network
-        found = network_measures(network, factor=args.factor, approximation=args.approximation)
-        report = report_of(network, found, spec.unit_seconds) | _extra(args, spec)
         if args.method == "kernel":
-            report["jobs"] = _simulated(args, spec)
+            report = _simulated(args, spec)
+        else:
+            found = network_measures(network, factor=args.factor, approximation=args.approximation)
+            report = report_of(network, found, spec.unit_seconds)
+        report |= _extra(args, spec)
     code = OK if report["stable"] else FAILED
     return print_result(args, report, lambda: print_report(report), code)
 
 
-def _simulated(args: argparse.Namespace, spec: "PlanSpec") -> list[dict[str, Any]]:
-    """Simulates response times with their intervals; the warm-up is a tenth of the horizon."""
+def _simulated(args: argparse.Namespace, spec: "PlanSpec") -> dict[str, Any]:
+    """Simulates every figure of the report; the warm-up is found by pilot runs."""
     from dovemq.models.simulation import SimulationRun, simulate_network
+    from dovemq.models.simulation.lengths import relaxation_of, too_short
 
-    run = SimulationRun(args.horizon, warm_up=args.horizon / 10, seed=args.seed)
     network, unit = spec.problem.network.at_load(args.factor), spec.unit_seconds
+    run = SimulationRun(args.horizon, warm_up="auto", seed=args.seed)
     found = working(lambda: "simulating", lambda: simulate_network(network, run))
-    return [
+    warning = too_short(args.horizon, relaxation_of(network))
+    warnings = [text for text in (found.steadiness, warning) if text is not None]
+    rate = sum(each.mean for each in found.throughput_of.values())
+    jobs = [
         {
             "job": name,
             "response_time_s": each.mean * unit,
             "low_s": each.low * unit,
             "high_s": each.high * unit,
-            "p95_s": found.quantile(0.95, name).mean * unit,
+            "p95_s": found.quantile(_LEVEL, name).mean * unit,
         }
         for name, each in found.sojourn_of.items()
     ]
+    return {
+        "method": "kernel",
+        "stable": not found.unstable,
+        "note": "; ".join(warnings) or None,
+        "work_in_progress": found.in_stations.mean,
+        "time_per_job_s": found.in_system.mean / rate * unit if rate else math.nan,
+        "topics": [_simulated_topic(network, found, topic, unit) for topic in network.topics],
+        "jobs": jobs,
+    }
+
+
+def _simulated_topic(
+    network: "JobNetwork", found: "NetworkResult", topic: "Topic", unit_seconds: float
+) -> dict[str, Any]:
+    station = found.stations[topic.name]
+    number = station.waiting.mean + topic.consumers * station.busy.mean
+    rate = station.throughput.mean
+    return {
+        "topic": topic.name,
+        "consumers": topic.consumers,
+        "load": network.loads()[topic.name] * topic.consumers,
+        "utilisation": station.busy.mean,
+        "stable": topic.name not in found.unstable,
+        "work_in_progress": number,
+        "time_s": number / rate * unit_seconds if rate else math.nan,
+    }
 
 
 def report_of(
     network: "JobNetwork", found: "NetworkMeasures", unit_seconds: float
 ) -> dict[str, Any]:
     """Times are in seconds; figures of what is unstable are infinite, and null in JSON."""
+    from dovemq.models.analytic.percentiles import response_quantile
+
     topics = [
         {
             "topic": topic.name,
@@ -99,15 +136,18 @@ def report_of(
         }
         for place, topic in enumerate(network.topics)
     ]
+    quantiles = response_quantile(found.response, _LEVEL)
     jobs = [
         {
             "job": job.name,
             "response_time_s": float(found.response_time[place]) * unit_seconds,
             "deviation_s": float(found.response_time_deviation[place]) * unit_seconds,
+            "p95_s": float(quantiles[place]) * unit_seconds,
         }
         for place, job in enumerate(network.jobs)
     ]
     return {
+        "method": "analytic",
         "stable": bool(found.stable),
         "note": None if found.stable else _OFFERED,
         "work_in_progress": float(found.wip),
@@ -118,6 +158,8 @@ def report_of(
 
 
 def print_report(report: dict[str, Any]) -> None:
+    if report["method"] == "kernel":
+        print("all figures but headroom and sensitivity are simulated\n")
     for name in ("topics", "jobs"):
         print_rows([head for head in report[name][0] if head != "stable"], report[name])
         print()

@@ -14,6 +14,7 @@ from dovemq.cli.modelling import (
     floats_of,
     given,
     headroom_pairs,
+    known,
     modelling,
     number,
     numbers,
@@ -173,7 +174,7 @@ def _row(station: Any, place: int | None) -> dict[str, Any]:
     for name in _COLUMNS:
         if hasattr(station, name):
             value = getattr(station, name)
-            row[name] = float(value if place is None else value[place])
+            row[name] = known(float(value if place is None else value[place]))
     return row
 
 
@@ -181,9 +182,11 @@ def _extra(
     args: argparse.Namespace, found: Mapping[str, Any], model: str, station: Any
 ) -> dict[str, Any]:
     extra: dict[str, Any] = {}
-    if args.quantile or args.target is not None or args.sensitivity:
+    if args.quantile:
+        extra |= _quantiles(args, found, model, station)
+    if args.target is not None or args.sensitivity:
         if model != "M/M/c":
-            raise WrongUse(f"quantiles, targets and sensitivities are known for M/M/c, not {model}")
+            raise WrongUse(f"targets and sensitivities are known for M/M/c, not {model}")
         extra |= _known_of_markov(args, station)
     if args.tail:
         tailed = _tailed(found, model, station)
@@ -192,15 +195,37 @@ def _extra(
     return extra
 
 
+def _quantiles(
+    args: argparse.Namespace, found: Mapping[str, Any], model: str, station: Any
+) -> dict[str, Any]:
+    """Exact for M/M/c, and approximate where scvs are given."""
+    from dovemq.models.analytic.percentiles import GeneralStation
+
+    known, name = station, "quantile"
+    if model != "M/M/c":
+        if "scv" not in "".join(found) or model == "priority":
+            raise WrongUse(f"quantiles are known for M/M/c, M/G/1 and GI/G/m, not {model}")
+        name = "approximate quantile"
+        known = GeneralStation(
+            float(station.arrival_rate),
+            float(station.service_rate),
+            int(station.servers),
+            number("arrival_scv", found.get("arrival_scv", 1.0)),
+            number("service_scv", found.get("service_scv", 1.0)),
+        )
+    return {
+        f"{name} {level:g}": {
+            "wait": float(known.wait_quantile(level)),
+            "sojourn": float(known.sojourn_quantile(level)),
+        }
+        for level in args.quantile
+    }
+
+
 def _known_of_markov(args: argparse.Namespace, station: Any) -> dict[str, Any]:
     from dovemq.models import analytic
 
     extra: dict[str, Any] = {}
-    for level in args.quantile or ():
-        extra[f"quantile {level:g}"] = {
-            "wait": float(station.wait_quantile(level)),
-            "sojourn": float(station.sojourn_quantile(level)),
-        }
     if args.target is not None:
         rate, speed = float(station.arrival_rate), float(station.service_rate)
         room = analytic.station_headroom(rate, speed, station.servers, args.target, args.level)

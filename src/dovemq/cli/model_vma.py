@@ -3,6 +3,7 @@
 import argparse
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command
@@ -10,6 +11,7 @@ from dovemq.cli.modelling import (
     add_source,
     add_sweep,
     check_sweep,
+    flags_of,
     floats_of,
     given,
     headroom_pairs,
@@ -43,7 +45,9 @@ _STATIONS: Final = (*_BOTH["service_rate"], *_BOTH["threads"])
 _SWEPT: Final = ("arrival_rate", *_BOTH, *_STATIONS, *_NUMBERS[:-1])
 _PARAMETERS: Final = ("arrival_rate", *_STATIONS, "order", "failure", *_NUMBERS)
 _UNITS: Final = {"time": "s", "rate": "1/s"}
-_UNPRINTED: Final = ("parameters", "unstable")
+_UNPRINTED: Final = ("parameters", "unstable", "warnings")
+_LEVEL: Final = 0.95
+"""The quantile of the delivery time that a simulation reports."""
 _COLUMNS: Final[Mapping[str, str]] = {
     "delivery_time": "delivery_time_s",
     "waiting": "waiting_messages",
@@ -69,7 +73,7 @@ def add(commands: Commands) -> None:
     parser.choice("--order", ("out", "in"), "delivery in any order, or in order (default: out)")
     text = "a failed get is known at once, or when the timeout ends (default: ideal)"
     parser.choice("--failure", ("ideal", "timer"), text)
-    text = "time after a get at which a message is visible again (default: 0)"
+    text = "time after a get at which a message is visible again; for --failure timer"
     add("--visibility-timeout", "SECONDS", text, real)
     add("--link-delay", "SECONDS", "time over the link (default: 0)", real)
     add("--gets-max", "N", "gets after which a message is given up", real)
@@ -79,7 +83,10 @@ def add(commands: Commands) -> None:
     parser.switch("--sensitivity", "print the change of the mean by each parameter")
     group = parser.group("simulation", "Options of the methods that simulate.")
     group.option("--replications", "N", "runs", count, 20)
-    group.option("--horizon", "S", "seconds of a run", real, 100.0)
+    text = "seconds of a run after the warm-up (default: long enough for the load; petri: 100)"
+    group.option("--horizon", "S", text, real)
+    text = "seconds left out of every figure (default: found by pilot runs; petri: 0)"
+    group.option("--warm-up", "S", text, real)
     group.option("--seed", "N", "random seed", number, 0)
     add_sweep(parser, "threads=4:10")
     add_source(parser)
@@ -138,10 +145,18 @@ def _answered(
     args: argparse.Namespace, configurations: Sequence["VmaParameters"]
 ) -> list["VmaAnswer"]:
     from dovemq.models.simulation import SimulationRun
+    from dovemq.models.vma.methods import HORIZON_MIN, by_formula, run_for
     from dovemq.models.vma.methods import METHODS as BY_NAME
-    from dovemq.models.vma.methods import by_formula
 
-    run = SimulationRun(args.horizon, replications=args.replications, seed=args.seed)
+    def run_of(parameters: "VmaParameters") -> SimulationRun:
+        if args.method != "kernel":
+            horizon, warm_up = args.horizon, args.warm_up or 0.0
+            horizon = HORIZON_MIN if horizon is None else horizon
+            return SimulationRun(horizon, warm_up, args.replications, args.seed)
+        chosen = run_for(parameters, args.replications, args.seed)
+        given = flags_of(args, ("horizon", "warm_up"))
+        return replace(chosen, **given)
+
     answers: list[VmaAnswer] = []
     stopped = threading.Event()
 
@@ -152,7 +167,7 @@ def _answered(
             if args.as_printed:
                 answers.append(by_formula(parameters, as_printed=True))
             else:
-                answers.append(BY_NAME[args.method](parameters, run))
+                answers.append(BY_NAME[args.method](parameters, run_of(parameters)))
 
     text = f"of {len(configurations)} configurations"
     working(lambda: f"{len(answers)} {text}", work, stopped.set)
@@ -173,6 +188,11 @@ def _row(
             row |= {f"{column}_low": estimate.low, f"{column}_high": estimate.high}
     if answer.closed_form is not None:
         row |= _parts(answer.closed_form)
+    if answer.quantile is not None:
+        found = answer.quantile(_LEVEL)
+        row |= {"delivery_p95_s": found.mean}
+        row |= {"delivery_p95_s_low": found.low, "delivery_p95_s_high": found.high}
+    row["warnings"] = list(answer.warnings)
     return row
 
 
@@ -207,7 +227,12 @@ def _print(args: argparse.Namespace, rows: Sequence[dict[str, Any]], extra: dict
         print_pairs((name, shown(value)) for name, value in kept[0].items())
         for station in rows[0]["unstable"]:
             print(f"unstable: more arrives at the {station} than its threads can do")
+        for text in rows[0]["warnings"]:
+            print(f"warning: {text}")
     else:
+        warned = [str(row[args.sweep[0]]) for row in rows if row["warnings"]]
         heads = [name for name in kept[0] if not name.endswith(("_any_busy", "_probability"))][:9]
         print_rows(heads, kept)
+        if warned:
+            print(f"warning: --json says why the figures of {', '.join(warned)} may be wrong")
     print_parts(extra)

@@ -165,6 +165,11 @@ def required(found: Mapping[str, Any], name: str) -> Any:
     return found[name]
 
 
+def known(value: float) -> float | None:
+    """Returns None for NaN, which stands for a figure that the model does not know."""
+    return None if math.isnan(value) else value
+
+
 def finite(value: float | None) -> float | None:
     """Returns None, which is null in JSON, for a value that is not finite."""
     return value if value is not None and math.isfinite(value) else None
@@ -183,6 +188,8 @@ def print_parts(parts: Mapping[str, Mapping[str, Any]]) -> None:
 
 def shown(value: object) -> str:
     if isinstance(value, float):
+        if math.isnan(value):
+            return "unknown"
         return f"{value:.6g}" if math.isfinite(value) else "unstable"
     return "-" if value is None else str(value)
 

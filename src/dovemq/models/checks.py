@@ -17,14 +17,22 @@ Flags: TypeAlias = NDArray[np.bool_]
 
 SERVERS_MAX: Final = 100_000
 SHARES_ROUNDING: Final = 1e-9
+NUMBER_MAX: Final = 1e100
+"""Larger numbers, and smaller ones than their inverse, are refused: their products overflow."""
 
 
 def not_negative(value: ArrayLike, name: str) -> Floats:
-    return _checked(name, value, lambda found: found >= 0, "a finite number of at least 0")
+    needed = f"a finite number from 0 to {NUMBER_MAX:g}"
+    return _checked(name, value, lambda found: (found >= 0) & (found <= NUMBER_MAX), needed)
 
 
 def positive(value: ArrayLike, name: str) -> Floats:
-    return _checked(name, value, lambda found: found > 0, "a finite number above 0")
+    needed = f"a finite number above 0, from {1 / NUMBER_MAX:g} to {NUMBER_MAX:g},"
+
+    def allowed(found: Floats) -> Flags:
+        return (found >= 1.0 / NUMBER_MAX) & (found <= NUMBER_MAX)
+
+    return _checked(name, value, allowed, needed)
 
 
 def whole(value: ArrayLike, name: str, least: int, most: int) -> Floats:

@@ -15,6 +15,8 @@ from dovemq.models import checks
 from dovemq.models.errors import ModelParameterInvalid
 
 STAGES_MAX: Final = 1_000_000
+SCV_MIN: Final = 1e-9
+"""Times that vary less are taken as constant."""
 
 Complex: TypeAlias = NDArray[np.complex128]
 
@@ -120,11 +122,11 @@ def by_moments(mean: float, scv: float) -> Distribution:
     """Returns a distribution with this mean and squared coefficient of variation.
 
     Above 1 it is hyper-exponential of two phases with balanced means (Whitt 1982), below 1 a gamma
-    distribution.
+    distribution, and below `SCV_MIN` a constant.
     """
     checks.positive(mean, "mean")
     checks.not_negative(scv, "scv")
-    if scv == 0:
+    if scv < SCV_MIN:
         return Deterministic(mean)
     if scv == 1:
         return Exponential(mean)
@@ -165,4 +167,5 @@ def transform(times: Distribution, s: Complex) -> Complex:
         case Empirical(values):
             return np.asarray(np.mean(np.exp(-np.multiply.outer(values, s)), axis=0))
         case _:
-            return np.asarray((1.0 + times.mean * times.scv * s) ** (-1.0 / times.scv))
+            # The power (1 + mean·scv·s)^(−1/scv), without loss of digits for a small scv.
+            return np.asarray(np.exp(-np.log1p(times.mean * times.scv * s) / times.scv))

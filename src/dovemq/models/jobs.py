@@ -19,6 +19,7 @@ from typing import Final
 from dovemq.models import checks
 from dovemq.models.distributions import Distribution, by_moments
 from dovemq.models.errors import ModelParameterInvalid, ModelSpecInvalid
+from dovemq.models.stability import is_stable
 
 TOPICS_MAX: Final = 10_000
 JOBS_MAX: Final = 10_000
@@ -140,6 +141,11 @@ class JobNetwork:
                     visits = route.share * job.arrival_rate
                     work[task.topic] += visits * (task.service or times[task.topic]).mean
         return {topic.name: work[topic.name] / topic.consumers for topic in self.topics}
+
+    @property
+    def unstable(self) -> tuple[str, ...]:
+        """The topics with at least as much work as their consumers can do."""
+        return tuple(name for name, load in self.loads().items() if not is_stable(load))
 
 
 def rate_of(times: Distribution) -> float:

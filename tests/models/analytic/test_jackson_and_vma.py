@@ -151,7 +151,7 @@ def test_timer_adds_the_rest_of_the_timeout_per_failure() -> None:
     assert found.early_expiry_probability == pytest.approx(np.exp(-6))
     parts = found.station_time + found.link_time + found.timer_time
     assert found.delivery_time == pytest.approx(parts)
-    assert vma(replace(model, failure="ideal")).timer_time == 0
+    assert vma(replace(model, failure="ideal", visibility_timeout=0.0)).timer_time == 0
 
 
 @pytest.mark.parametrize("load", [0.2, 3.03, 12.0])
@@ -175,8 +175,16 @@ def test_limit_in_order_equals_a_long_run() -> None:
     assert abs(mean + 0.1 / 0.88 - float(in_order_limit(30.3, 10, 10, 0.88))) < width
 
 
-def test_sensitivities_are_the_slopes_of_the_delivery_time() -> None:
-    model = VmaParameters(20.0, 9.0, 11.0, 4, 3, reliability=0.8, gets_max=3)
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"gets_max": 3},
+        {"link_delay": 0.05},
+        {"link_delay": 0.05, "failure": "timer", "visibility_timeout": 2.0},
+    ],
+)
+def test_sensitivities_are_the_slopes_of_the_delivery_time(more: dict[str, Any]) -> None:
+    model = VmaParameters(20.0, 9.0, 11.0, 4, 3, reliability=0.8, **more)
     found = vma_sensitivity(model)
     for name, exact in (
         ("arrival_rate", found.per_arrival_rate),
@@ -186,12 +194,12 @@ def test_sensitivities_are_the_slopes_of_the_delivery_time() -> None:
     ):
         value = float(getattr(model, name))
         times = [
-            float(vma(_with(model, name, value * factor)).station_time)
+            float(vma(_with(model, name, value * factor)).delivery_time)
             for factor in (1 - 1e-6, 1 + 1e-6)
         ]
         assert float(exact) == pytest.approx((times[1] - times[0]) / (2e-6 * value), rel=1e-4)
-    more = vma(replace(model, broker_threads=4)).station_time - vma(model).station_time
-    assert found.per_broker_thread == pytest.approx(more)
+    gained = vma(replace(model, broker_threads=4)).delivery_time - vma(model).delivery_time
+    assert found.per_broker_thread == pytest.approx(gained)
 
 
 def _with(model: VmaParameters, name: str, value: Any) -> VmaParameters:

@@ -15,6 +15,7 @@ from dovemq.models.distributions import (
 from dovemq.models.simulation import SimulationRun, simulate_tandem
 from dovemq.models.vma.parameters import MessageClass, VmaParameters, timed_vma
 from tests.models.simulation import theory
+from tests.models.simulation.records import events_of
 
 ARRIVAL_RATE = 30.3
 SERVICE_RATE = 10.0
@@ -157,8 +158,26 @@ def test_timeout_shorter_than_the_service_makes_the_broker_send_twice() -> None:
 @pytest.mark.parametrize("order", ["in", "out"])
 @pytest.mark.parametrize("failure", ["ideal", "timer"])
 def test_number_in_the_system_is_rate_times_sojourn(order: str, failure: str) -> None:
-    more = {"order": order, "failure": failure, "visibility_timeout": 0.4, "link_delay": 0.01}
+    timeout = 0.4 if failure == "timer" else 0.0
+    more = {"order": order, "failure": failure, "visibility_timeout": timeout, "link_delay": 0.01}
     found = simulate_tandem(vma(5, 0.88, **more), RUN)
     assert found.in_system.mean == pytest.approx(
         found.throughput.mean * found.sojourn.mean, rel=2e-3
     )
+
+
+def test_acknowledgement_comes_before_a_free_thread_of_the_same_instant() -> None:
+    """The timeout of message 0 ends at 3; its acknowledgement and a free thread come at 3.5."""
+    tandem = timed_vma(
+        Deterministic(0.5),
+        AT_ONCE,
+        Deterministic(1.0),
+        1,
+        1,
+        failure="timer",
+        visibility_timeout=1.5,
+        link_delay=1.0,
+    )
+    run = SimulationRun(4.0, replications=1, slices=1, record_rows_max=100)
+    leased = [(time, each) for time, event, each, _ in events_of(tandem, run) if event == "leased"]
+    assert leased == [(1.5, 0), (2.5, 1), (3.5, 2)]

@@ -4,6 +4,7 @@
 its misprint, and exact for M/M/m and M/G/1.
 `kraemer-langenbach-belz`: the same times a factor below 1 where arrivals vary less than Poisson
 arrivals (Kraemer and Langenbach-Belz 1976), for which the first gives too much.
+Both give mean times. The probability of a wait is NaN where two moments do not determine it.
 """
 
 from typing import Final
@@ -46,9 +47,22 @@ def ggm(
         markov.service_rate,
         markov.servers,
         markov.stable,
-        markov.wait_probability,
+        _wait_probability(arrivals, services, markov),
         waiting_time,
     )
+
+
+def _wait_probability(arrivals: Floats, services: Floats, markov: Station) -> Floats:
+    """Returns it where two moments determine it, and NaN elsewhere.
+
+    Poisson arrivals at one server, or with exponential services, wait as in M/M/m. Where nothing
+    varies nobody waits.
+    """
+    known = (arrivals == 1.0) & ((services == 1.0) | (markov.servers == 1.0))
+    constant = (arrivals == 0.0) & (services == 0.0)
+    found = np.where(known, markov.wait_probability, np.where(constant, 0.0, np.nan))
+    found = np.where(markov.stable, found, 1.0)
+    return np.where(markov.arrival_rate == 0.0, 0.0, found)
 
 
 def variability(arrival_scv: Floats, service_scv: Floats) -> Floats:

@@ -10,6 +10,7 @@ only positive terms: exact to rounding for every load, where factorials would ov
 import numpy as np
 
 from dovemq.models.checks import Floats
+from dovemq.models.stability import is_stable
 
 
 def erlang_b(load: Floats, servers: Floats) -> Floats:
@@ -37,5 +38,5 @@ def erlang_c(load: Floats, servers: Floats) -> Floats:
 
 def c_of_b(blocked: Floats, load: Floats, servers: Floats) -> Floats:
     kept = servers - load * (1.0 - blocked)
-    stable = load < servers
+    stable = is_stable(load, servers)
     return np.where(stable, servers * blocked / np.where(stable, kept, 1.0), 1.0)

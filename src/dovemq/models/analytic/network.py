@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from dovemq.models import checks
 from dovemq.models.analytic.approximate import ALLEN_CUNNEEN, ggm
 from dovemq.models.analytic.completion import TimeMoments, completion
+from dovemq.models.analytic.erlang import erlang_c
 from dovemq.models.analytic.flows import Flows, flows
 from dovemq.models.analytic.headroom import Headroom, headroom
 from dovemq.models.analytic.station import Station
@@ -32,9 +33,9 @@ _FACTOR_MIN: Final = 1e-12
 class NetworkMeasures:
     """Figures of topics or of jobs lie along the last axis in the order of the network.
 
-    `wip` is Σ L_j, the tasks in progress; `time_per_job` is wip over the rate of all jobs, which
-    for chains is the mean response time. `response_time` is from the arrival of a job to the end
-    of its last task.
+    `wip` is Σ L_j, the tasks in progress. `response_time` is from the arrival of a job to the end
+    of its last task, and `time_per_job` its mean over all jobs; for chains that is wip over the
+    rate of all jobs.
     """
 
     topics: Station
@@ -47,6 +48,10 @@ class NetworkMeasures:
     @property
     def stable(self) -> Flags:
         return np.asarray(self.topics.stable.all(axis=-1))
+
+    @property
+    def response(self) -> TimeMoments:
+        return TimeMoments(self.response_time, self.response_time_deviation**2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,33 +78,58 @@ def network_measures(
     times = checks.positive(factor, "factor")[..., None]
     topics, scvs = _topics(found, servers, times, approximation)
     spans = _sojourns(network, topics, found)
-    jobs = [_response(job, spans) for job in network.jobs]
-    arriving = network.job_rate * times[..., 0]
     wip = np.sum(topics.number, axis=-1)
+    response = _responses(network, spans, wip.shape)
     return NetworkMeasures(
         topics=topics,
         arrival_scvs=scvs,
         wip=wip,
-        time_per_job=wip / arriving,
-        response_time=np.stack([np.broadcast_to(job.mean, wip.shape) for job in jobs], axis=-1),
-        response_time_deviation=np.stack(
-            [np.sqrt(np.broadcast_to(job.variance, wip.shape)) for job in jobs], axis=-1
-        ),
+        time_per_job=mean_per_job(network, response.mean),
+        response_time=response.mean,
+        response_time_deviation=np.sqrt(response.variance),
     )
+
+
+def service_times(network: JobNetwork) -> TimeMoments:
+    """Returns the response times of jobs that never wait, along the last axis."""
+    spans = {
+        topic.name: TimeMoments(
+            np.asarray(1.0 / topic.service_rate),
+            np.asarray(topic.service_scv / topic.service_rate**2),
+        )
+        for topic in network.topics
+    }
+    return _responses(network, spans, ())
+
+
+def _responses(
+    network: JobNetwork, spans: Mapping[str, TimeMoments], shape: tuple[int, ...]
+) -> TimeMoments:
+    jobs = [_response(job, spans) for job in network.jobs]
+    return TimeMoments(
+        np.stack([np.broadcast_to(job.mean, shape) for job in jobs], axis=-1),
+        np.stack([np.broadcast_to(job.variance, shape) for job in jobs], axis=-1),
+    )
+
+
+def mean_per_job(network: JobNetwork, times: Floats) -> Floats:
+    """Returns the mean of times along the last axis over all jobs that arrive."""
+    rates = np.array([job.arrival_rate for job in network.jobs])
+    arrive = rates > 0.0
+    total: Floats = times[..., arrive] @ rates[arrive] / network.job_rate
+    return total
 
 
 def network_headroom(network: JobNetwork, time_per_job_max: float) -> Headroom:
     """Headroom of all arrival rates together; `arrival_rate_max` is the rate of all jobs."""
     target = checks.positive(time_per_job_max, "time_per_job_max")
     found = flows(network)
-    servers = _consumers(network, None)
-    loads = found.rates / (found.service_rates * servers)
+    loads = found.rates / (found.service_rates * _consumers(network, None))
     arriving = np.asarray(network.job_rate)
 
     def time_at(rate: Floats) -> Floats:
         factor = np.maximum(rate / arriving, _FACTOR_MIN)
-        topics, _ = _topics(found, servers, factor[..., None], ALLEN_CUNNEEN)
-        return np.asarray(topics.number.sum(axis=-1) / (arriving * factor))
+        return network_measures(network, factor=factor).time_per_job
 
     return headroom(time_at, arriving, np.asarray(arriving / loads.max()), target)
 
@@ -151,8 +181,9 @@ def _consumers(network: JobNetwork, consumers: ArrayLike | None) -> Floats:
 
 
 def _sojourns(network: JobNetwork, topics: Station, found: Flows) -> dict[str, TimeMoments]:
-    """Takes the wait of tasks that wait as exponential, as it is in M/M/m."""
-    waits = np.where(topics.wait_probability > 0.0, topics.wait_probability, 1.0)
+    """Takes the wait of tasks that wait as exponential and as frequent as it is in M/M/m."""
+    markov = erlang_c(topics.load, topics.servers)
+    waits = np.where(markov > 0.0, markov, 1.0)
     known = np.where(topics.stable, topics.waiting_time, 0.0)
     spread = known * (2.0 * (known / waits) - known) + found.service_scvs / found.service_rates**2
     variance = np.where(topics.stable, spread, np.inf)

@@ -18,9 +18,13 @@ from dovemq.models.analytic.station import Station, station_of
 from dovemq.models.checks import Floats
 from dovemq.models.distributions import Deterministic, Distribution, moments, transform
 from dovemq.models.errors import TooLarge
+from dovemq.models.stability import is_stable
 
 PERIODS_MAX: Final = 5_000
 """The longest time, in service times, for which the tail of an M/D/1 wait is computed."""
+
+CONSTANT_SCV: Final = 1e-6
+"""A service that varies less is constant for the tail: inversion would lose more than that."""
 
 
 def mg1(arrival_rate: ArrayLike, service_rate: ArrayLike, service_scv: ArrayLike) -> Station:
@@ -31,7 +35,7 @@ def mg1(arrival_rate: ArrayLike, service_rate: ArrayLike, service_scv: ArrayLike
         service_scv=checks.not_negative(service_scv, "service_scv"),
     )
     load = rate / speed
-    stable = load < 1.0
+    stable = is_stable(load)
     spare = np.where(stable, 1.0 - load, 1.0)
     waiting_time = np.where(stable, load * (1.0 + scv) / (2.0 * spare * speed), np.inf)
     # An arrival waits if the server is busy, which has probability ρ.
@@ -68,11 +72,11 @@ class SingleServer:
 
     def _tail(self, rate: float, time: float) -> float:
         load = rate * self.service.mean
-        if load >= 1.0:
+        if not is_stable(load):
             return 1.0
         if time == 0.0 or load == 0.0:
             return load
-        if isinstance(self.service, Deterministic):
+        if isinstance(self.service, Deterministic) or self.service.scv < CONSTANT_SCV:
             return _constant_tail(rate, self.service.mean, time)
         service = self.service
 

@@ -14,6 +14,7 @@ from dovemq.models import checks
 from dovemq.models.analytic.erlang import erlang_c
 from dovemq.models.analytic.station import Station, station_of
 from dovemq.models.checks import Floats
+from dovemq.models.stability import is_stable
 
 
 def priority_mmc(arrival_rates: ArrayLike, service_rate: ArrayLike, servers: ArrayLike) -> Station:
@@ -55,7 +56,7 @@ def _station(
     loads = rates / speeds
     until = np.cumsum(loads, axis=-1) / servers
     before = until - loads / servers
-    stable = until < 1.0
+    stable = is_stable(until)
     spare = np.where(stable, (1.0 - before) * (1.0 - until), 1.0)
     waiting_time = np.where(stable, waits * served / spare, np.inf)
     return station_of(Station, rates, speeds, servers, stable, waits, waiting_time)

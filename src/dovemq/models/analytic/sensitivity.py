@@ -1,10 +1,12 @@
 """Changes of a mean time with each parameter: exact derivatives, and one more server.
 
 The derivatives follow from B′(a) = B·(c/a − 1 + B) (Jagerman 1974) by the chain rule. `elasticity`
-is the change in per cent when the parameter grows by one per cent.
+is the change in per cent when the parameter grows by one per cent. With visibility timers the
+derivatives of `vma` are numerical.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from dovemq.models.analytic.station import Station, mmc
 from dovemq.models.analytic.vma import VmaMeasures, vma
 from dovemq.models.checks import Floats
 from dovemq.models.vma.parameters import VmaParameters
+
+_STEP: Final = 1e-5
+"""Relative step of numerical derivatives; their error is of the order of its square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +33,7 @@ class StationSensitivity:
 
 @dataclass(frozen=True, slots=True)
 class VmaSensitivity:
-    """Changes of the station time of `vma`, W of eq. 8; `per_…_thread` is for one more thread."""
+    """Changes of the mean delivery time of `vma`; `per_…_thread` is for one more thread."""
 
     per_arrival_rate: Floats
     per_sender_rate: Floats
@@ -60,11 +65,14 @@ def station_sensitivity(station: Station) -> StationSensitivity:
 def vma_sensitivity(model: VmaParameters, known: VmaMeasures | None = None) -> VmaSensitivity:
     """`known` are the figures of the model, if they are computed already."""
     found = known or vma(model)
+    if model.failure == "timer":
+        return _with_timers(model, found)
     sender, broker = station_sensitivity(found.sender), station_sensitivity(found.broker)
     gets = found.gets
     arrivals = found.sender.arrival_rate
-    # W = W1(λ) + A·W2(A·λ), and A falls as q rises.
+    # T = W1(λ) + A·W2(A·λ) + (1 + A)·D, and A falls as q rises.
     per_gets = found.broker.sojourn_time + gets * arrivals * broker.per_arrival_rate
+    per_gets = per_gets + np.asarray(model.link_delay, dtype=np.float64)
     return VmaSensitivity(
         per_arrival_rate=sender.per_arrival_rate + gets**2 * broker.per_arrival_rate,
         per_sender_rate=sender.per_service_rate,
@@ -73,6 +81,36 @@ def vma_sensitivity(model: VmaParameters, known: VmaMeasures | None = None) -> V
         per_broker_thread=gets * broker.per_server,
         per_reliability=np.where(found.stable, per_gets, np.nan) * _gets_slope(model),
     )
+
+
+def _with_timers(model: VmaParameters, found: VmaMeasures) -> VmaSensitivity:
+    def slope(name: str) -> Floats:
+        value = np.asarray(getattr(model, name), dtype=np.float64)
+        low, high = value * (1.0 - _STEP), value * (1.0 + _STEP)
+        if name == "reliability":
+            high = np.minimum(high, 1.0)
+        times = [vma(_changed(model, name, at)).delivery_time for at in (low, high)]
+        with np.errstate(invalid="ignore"):
+            return np.asarray((times[1] - times[0]) / (high - low))
+
+    def one_more(name: str) -> Floats:
+        more = np.asarray(getattr(model, name)) + 1
+        with np.errstate(invalid="ignore"):
+            return np.asarray(vma(_changed(model, name, more)).delivery_time - known)
+
+    known = np.where(found.stable, found.delivery_time, np.nan)
+    return VmaSensitivity(
+        per_arrival_rate=slope("arrival_rate"),
+        per_sender_rate=slope("sender_rate"),
+        per_broker_rate=slope("broker_rate"),
+        per_sender_thread=one_more("sender_threads"),
+        per_broker_thread=one_more("broker_threads"),
+        per_reliability=slope("reliability"),
+    )
+
+
+def _changed(model: VmaParameters, name: str, value: Any) -> VmaParameters:
+    return replace(model, **{name: value})
 
 
 def _wait_slope(station: Station) -> Floats:

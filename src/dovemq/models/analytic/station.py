@@ -16,6 +16,7 @@ from scipy import special
 from dovemq.models import checks
 from dovemq.models.analytic.erlang import erlang_c
 from dovemq.models.checks import Flags, Floats
+from dovemq.models.stability import is_stable
 
 _BISECTIONS: Final = 100
 _DOUBLINGS_MAX: Final = 1_000
@@ -168,7 +169,7 @@ def mmc(arrival_rate: ArrayLike, service_rate: ArrayLike, servers: ArrayLike) ->
         servers=checks.servers(servers),
     )
     load = rate / speed
-    stable = load < count
+    stable = is_stable(load, count)
     waits = erlang_c(load, count)
     spare = np.where(stable, count * speed - rate, 1.0)
     waiting_time = np.where(stable, waits / spare, np.inf)

@@ -10,14 +10,16 @@ that A = 1/q. A message passes the link once to the broker and once for each get
 `ideal`: the broker knows of a failed get at once. `timer`: the message is visible again when the
 timeout V has passed since the get; its service and its passage are within that time.
 
-The station part is exact for delivery in any order (a Jackson network). The timer part assumes that
-messages return from timers at random times, and leaves out the work of gets that last longer than
-V; `early_expiry_probability` is their share.
+The station part is exact for delivery in any order (a Jackson network). Timers make it approximate:
+messages are taken to return at random times. A get that lasts longer than V is repeated although it
+may succeed, which adds work (`models/vma/timers.py`); `early_expiry_probability` is the share of
+such gets. Above `EARLY_EXPIRY_MAX` the model says whether the service is stable, without times.
 `as_printed=True` computes eq. 8 and 9 with their misprints: p for q in the third term, and 2 + p
 passages. For delivery in order only a limit is known: `in_order_limit`.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +30,15 @@ from dovemq.models.analytic.station import MarkovStation, mmc
 from dovemq.models.checks import Flags, Floats
 from dovemq.models.distributions import Exponential
 from dovemq.models.errors import ModelParameterInvalid, ModelSpecInvalid
+from dovemq.models.stability import is_stable
 from dovemq.models.vma.parameters import VmaParameters
+from dovemq.models.vma.timers import ROUNDS_MAX, TimedBroker
+
+EARLY_EXPIRY_MAX: Final = 0.02
+"""The closed form ends where a larger share of gets lasts longer than the visibility timeout."""
+EARLY_EXPIRY_UNCOUNTED: Final = 1e-3
+"""The same where messages are given up after some gets, for which early expiry is not counted."""
+_SETTLED: Final = 1e-11
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +48,8 @@ class VmaMeasures:
     `waiting` counts messages that wait at the sender, or are visible and not yet taken (Fig. 12).
     `gets` is a mean per message; `delivered_share` is the share that is not given up.
     `delivery_time` is from production to delivery (or giving up); its parts are `station_time`,
-    `link_time` and `timer_time`.
+    `link_time` and `timer_time`. The first two count every get, so the last is what timers add,
+    less the time that gets of one message share.
     """
 
     sender: MarkovStation
@@ -61,11 +72,17 @@ def vma(model: VmaParameters, *, as_printed: bool = False) -> VmaMeasures:
     reliability = np.asarray(model.reliability, dtype=np.float64)
     failed = 1.0 - reliability
     gets, given_up = _gets(reliability, model.gets_max)
+    timed = _timed(model) if model.failure == "timer" else None
+    repeated = timed is not None and not as_printed and bool(np.isinf(model.gets_max).all())
+    if timed is not None and repeated:
+        gets = _gets_with_timers(timed)
     sender = mmc(rate, model.sender_rate, checks.servers(model.sender_threads, "sender_threads"))
     broker = mmc(
         rate * gets, model.broker_rate, checks.servers(model.broker_threads, "broker_threads")
     )
     stable = sender.stable & broker.stable
+    if timed is not None:
+        _check_early(timed, stable, EARLY_EXPIRY_MAX if repeated else EARLY_EXPIRY_UNCOUNTED)
     station_time = sender.sojourn_time + gets * broker.sojourn_time
     passages = 1.0 + gets
     if as_printed:
@@ -73,7 +90,11 @@ def vma(model: VmaParameters, *, as_printed: bool = False) -> VmaMeasures:
         passages = 2.0 + failed
     link_delay = np.asarray(model.link_delay, dtype=np.float64)
     link_time = passages * link_delay
-    timer_time, early = _timer(model, broker, gets, link_delay)
+    timer_time = np.zeros(np.broadcast_shapes(link_time.shape, gets.shape))
+    if timed is not None:
+        counted = _time_with_timers(timed, broker, gets) - gets * (broker.sojourn_time + link_delay)
+        timer_time = counted if repeated else (gets - 1.0) * _rest(timed)
+        timer_time = np.where(stable, np.where(stable, timer_time, 0.0), np.inf)
     delivery_time = station_time + link_time + timer_time
     return VmaMeasures(
         sender=sender,
@@ -87,7 +108,7 @@ def vma(model: VmaParameters, *, as_printed: bool = False) -> VmaMeasures:
         link_time=link_time,
         timer_time=timer_time,
         delivery_time=delivery_time,
-        early_expiry_probability=early,
+        early_expiry_probability=np.zeros(gets.shape) if timed is None else timed.early,
     )
 
 
@@ -136,17 +157,63 @@ def _gets(reliability: Floats, gets_max: ArrayLike) -> tuple[Floats, Floats]:
     return (1.0 - given_up) / reliability, given_up
 
 
-def _timer(
-    model: VmaParameters, broker: MarkovStation, gets: Floats, link_delay: Floats
-) -> tuple[Floats, Floats]:
-    timeout = np.asarray(model.visibility_timeout, dtype=np.float64)
-    left = np.maximum(timeout - link_delay, 0.0)
-    early = np.exp(-broker.service_rate * left)
-    if model.failure == "ideal":
-        shape = np.broadcast_shapes(left.shape, gets.shape)
-        return np.zeros(shape), np.zeros(shape)
-    rest = left - (1.0 - early) / broker.service_rate
-    return (gets - 1.0) * rest, early
+def _timed(model: VmaParameters) -> TimedBroker:
+    numbers = (
+        model.arrival_rate,
+        model.broker_rate,
+        model.broker_threads,
+        model.reliability,
+        model.visibility_timeout,
+        model.link_delay,
+    )
+    names = ("arrival_rate", "service_rate", "threads", "reliability", "timeout", "link_delay")
+    arrays = (np.asarray(number, dtype=np.float64) for number in numbers)
+    return TimedBroker(*checks.same_shape(**dict(zip(names, arrays, strict=True))))
+
+
+def _check_early(timed: TimedBroker, stable: Flags, most: float) -> None:
+    """Refuses short timeouts; an unstable service is named as such instead."""
+    refused = stable & (timed.early > most)
+    if refused.any():
+        place = checks.first_place(np.asarray(refused))
+        early = float(np.broadcast_to(timed.early, refused.shape)[place])
+        raise ModelSpecInvalid(
+            "visibility_timeout",
+            f"{early:.3g} of the gets last longer than it, and the closed form ends at {most:g}; "
+            "choose a longer one, or simulate",
+        )
+
+
+def _gets_with_timers(timed: TimedBroker) -> Floats:
+    """Returns the mean gets of a message; those at full load where that is unstable."""
+    full = timed.gets_at_full_load()
+    capacity = timed.threads * timed.service_rate
+    stable = is_stable(timed.arrival_rate * full / capacity)
+    gets = full
+    for _ in range(ROUNDS_MAX):
+        arriving = np.where(stable, timed.arrival_rate * gets, 0.0)
+        busy = mmc(np.minimum(arriving, capacity), timed.service_rate, timed.threads)
+        found = timed.gets(timed.timeout + timed.wait_again(gets, busy.wait_probability))
+        found = np.where(stable, found, full)
+        if np.allclose(found, gets, rtol=_SETTLED, atol=0.0):
+            break
+        gets = 0.5 * (gets + found)
+    return found
+
+
+def _time_with_timers(timed: TimedBroker, broker: MarkovStation, gets: Floats) -> Floats:
+    """Returns the mean time from a message's arrival at the broker to its delivery."""
+    waits = np.where(broker.stable, broker.wait_probability, 0.0)
+    again = timed.wait_again(gets, waits)
+    # The wait for the first get: that of the class that all others precede (Cobham 1954).
+    first = again / np.where(broker.stable, 1.0 - broker.utilisation, 1.0)
+    return first + timed.response_time(timed.timeout + again)
+
+
+def _rest(timed: TimedBroker) -> Floats:
+    """Returns E[(V − D − S)⁺], the mean time from a failed get to the end of its timer."""
+    left = np.maximum(timed.timeout - timed.link_delay, 0.0)
+    return left - (1.0 - timed.early) / timed.service_rate
 
 
 def _printed_time(sender: MarkovStation, broker: MarkovStation, failed: Floats) -> Floats:

@@ -85,8 +85,12 @@ def candidates(
 def judged(
     candidate: Candidate, target: LatencyTarget, latency: float, low: float, high: float
 ) -> Judged:
-    met = True if high <= target.latency else False if low > target.latency else None
-    return Judged(candidate, latency, low, high, met)
+    return Judged(candidate, latency, low, high, is_met(target.latency, low, high))
+
+
+def is_met(target: float, low: float, high: float) -> bool | None:
+    """Says whether an interval meets a target; None where the target lies in the interval."""
+    return True if high <= target else False if low > target else None
 
 
 def by_formula(asked: Iterable[Candidate], target: LatencyTarget) -> list[Judged]:

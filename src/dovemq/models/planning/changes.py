@@ -24,6 +24,8 @@ def changed(text: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any
             raise ModelSpecInvalid(key, f"the file has no table {key.rpartition('.')[0]}")
         if key == f"goal.{last}":
             table.pop(_GOALS.get(last, ""), None)
+            if last == "budget":
+                table.pop("percentile", None)
         table[last] = value
     return other
 

@@ -34,16 +34,21 @@ def exact_time(problem: Problem, budget: float) -> CapacityPlan:
     return sketch.plan(feasible=True, note="the best of all")
 
 
-def exact_cost(problem: Problem, time_per_job_max: float) -> CapacityPlan:
+def exact_cost(
+    problem: Problem, time_per_job_max: float, level: float | None = None
+) -> CapacityPlan:
     """Finds the cheapest allocation that meets the target; of these, the least work in progress."""
-    quick = min_cost(problem, time_per_job_max)
+    quick = min_cost(problem, time_per_job_max, level)
     if not quick.feasible:
         return quick
-    sketch, judged = Sketch("exact", problem), (quick.cost, quick.wip)
+    sketch, judged = Sketch("exact", problem, level), (quick.cost, quick.wip)
     sketch.consumers = np.array(quick.consumers, float)
     for chunk in _allocations(sketch, quick.cost):
         wips = sketch.progress.wip(chunk)
-        kept = wips / sketch.progress.job_rate <= time_per_job_max
+        times = (
+            wips / sketch.progress.job_rate if sketch.times is None else sketch.times.time(chunk)
+        )
+        kept = times <= time_per_job_max
         if not kept.any():
             continue
         chunk, wips = chunk[kept], wips[kept]

@@ -16,6 +16,7 @@ from dovemq.models import checks
 from dovemq.models.checks import Flags
 from dovemq.models.planning.plan import CapacityPlan, Sketch
 from dovemq.models.planning.problem import Problem
+from dovemq.models.stability import is_stable
 
 STEPS_MAX: Final = 100_000
 _ROUNDING: Final = 1e-9
@@ -33,14 +34,18 @@ def random_time(problem: Problem, budget: float, rng: np.random.Generator) -> Ca
     return _spend(Sketch("Random", problem), budget, partial(_random, rng))
 
 
-def min_cost(problem: Problem, time_per_job_max: float) -> CapacityPlan:
-    return _reach(Sketch("MinCost", problem), time_per_job_max, _greedy)
+def min_cost(problem: Problem, time_per_job_max: float, level: float | None = None) -> CapacityPlan:
+    """Reaches a mean time of jobs, or the quantile of a level for every type of job."""
+    return _reach(Sketch("MinCost", problem, level), time_per_job_max, _greedy_for_time)
 
 
 def random_cost(
-    problem: Problem, time_per_job_max: float, rng: np.random.Generator
+    problem: Problem,
+    time_per_job_max: float,
+    rng: np.random.Generator,
+    level: float | None = None,
 ) -> CapacityPlan:
-    return _reach(Sketch("Random", problem), time_per_job_max, partial(_random, rng))
+    return _reach(Sketch("Random", problem, level), time_per_job_max, partial(_random, rng))
 
 
 def _spend(sketch: Sketch, budget: float, choose: Choose) -> CapacityPlan:
@@ -66,7 +71,7 @@ def _spend(sketch: Sketch, budget: float, choose: Choose) -> CapacityPlan:
 
 def _reach(sketch: Sketch, time_per_job_max: float, choose: Choose) -> CapacityPlan:
     target = float(checks.positive(time_per_job_max, "time_per_job_max"))
-    floor = sketch.progress.floor / sketch.progress.job_rate
+    floor = sketch.floor
     if floor >= target:
         return sketch.plan(
             feasible=False,
@@ -83,8 +88,9 @@ def _reach(sketch: Sketch, time_per_job_max: float, choose: Choose) -> CapacityP
 def _greedy(sketch: Sketch, allowed: Flags) -> bool:
     progress, names = sketch.progress, sketch.names
     deficits = progress.loads - sketch.consumers
-    if (deficits >= 0.0).any():
-        lacking = allowed & (deficits >= 0.0)
+    unstable = ~is_stable(progress.loads, sketch.consumers)
+    if unstable.any():
+        lacking = allowed & unstable
         if not lacking.any():
             return False
         place = int(np.argmax(np.where(lacking, deficits, -np.inf)))
@@ -102,6 +108,20 @@ def _greedy(sketch: Sketch, allowed: Flags) -> bool:
         second = int(np.argsort(gains)[-2])
         reason += f", then {names[second]} with {falls[second]:.3g}"
     sketch.add(place, reason, float(wips[place]))
+    return True
+
+
+def _greedy_for_time(sketch: Sketch, allowed: Flags) -> bool:
+    """Adds the consumer that shortens the time most per cost, which joins and quantiles need."""
+    if sketch.by_work or sketch.times is None or not np.isfinite(sketch.wip):
+        return _greedy(sketch, allowed)
+    falls = sketch.time_per_job - sketch.times.of_neighbours(sketch.consumers)
+    gains = np.where(allowed, falls / sketch.prices, -np.inf)
+    place = int(np.argmax(gains))
+    if gains[place] <= 0.0:
+        return False
+    share = falls[place] / sketch.time_per_job
+    sketch.add(place, f"{sketch.names[place]} gains most: {100 * share:.3g} % of the time")
     return True
 
 

@@ -21,6 +21,7 @@ from dovemq.models.analytic.station import mmc, time_at_tail
 from dovemq.models.checks import Floats
 from dovemq.models.errors import ModelParameterInvalid
 from dovemq.models.jobs import JobNetwork, JobRoute, JobType, Topic, chain
+from dovemq.models.stability import is_stable
 
 PARTITIONS_MAX: Final = 1_000
 
@@ -61,7 +62,8 @@ class PartitionedQueue:
     def stable(self) -> bool:
         rate = self.arrival_rate / self.partitions
         fewest = self.allotment[-1][0]
-        return rate < fewest * self.service_rate and rate < self.partition_rate
+        loads = (rate / self.service_rate / fewest, rate / self.partition_rate)
+        return bool(is_stable(loads).all())
 
     def network(self) -> JobNetwork:
         """Returns all partitions as topics of a network with one job type."""

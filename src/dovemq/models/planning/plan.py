@@ -8,6 +8,8 @@ import numpy as np
 from dovemq.models.checks import Floats
 from dovemq.models.planning.problem import Problem
 from dovemq.models.planning.progress import WorkInProgress
+from dovemq.models.planning.response import JobTimes, has_joins
+from dovemq.models.stability import is_stable
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,9 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class CapacityPlan:
-    """`cost` is the cost added to the start; `time_per_job` is wip over the rate of all jobs.
+    """`cost` is the cost added to the start; `time_per_job` is the mean response time of all jobs.
 
+    If the plan is for a quantile, `time_per_job` is that quantile of the slowest type of job.
     Not `feasible`: the budget cannot make every topic stable, or the target cannot be reached;
     `note` says which, `shortages` what is missing. The allocation is then the best that was found.
     """
@@ -59,21 +62,36 @@ def whole(consumers: Floats) -> tuple[int, ...]:
 
 
 class Sketch:
-    """A plan under construction: the allocation so far, with every step and its reason."""
+    """A plan under construction: the allocation so far, with every step and its reason.
 
-    def __init__(self, method: str, problem: Problem) -> None:
+    `by_work` says that less work in progress means a shorter time, as it does for chains.
+    """
+
+    def __init__(self, method: str, problem: Problem, level: float | None = None) -> None:
         self._method = method
         self.problem = problem
+        joined = level is not None or has_joins(problem.network)
+        self.times = JobTimes(problem, level) if joined or (problem.weights != 1.0).any() else None
+        self.by_work = not joined
         self.progress = WorkInProgress(problem)
         self.names = tuple(topic.name for topic in problem.network.topics)
         self.steps: list[PlanStep] = []
         self.consumers = problem.start
         self.cost = 0.0
         self.wip = float(self.progress.wip(self.consumers))
+        self.time_per_job = self._time()
 
     @property
-    def time_per_job(self) -> float:
-        return self.wip / self.progress.job_rate
+    def floor(self) -> float:
+        """The time per job while nobody waits."""
+        if self.times is not None:
+            return self.times.floor()
+        return self.progress.floor / self.progress.job_rate
+
+    def _time(self) -> float:
+        if self.times is None or not np.isfinite(self.wip):
+            return self.wip / self.progress.job_rate
+        return float(self.times.time(self.consumers))
 
     @property
     def prices(self) -> Floats:
@@ -86,6 +104,7 @@ class Sketch:
         self.consumers = self.consumers.copy()
         self.consumers[place] += 1.0
         self.wip = float(self.progress.wip(self.consumers)) if wip is None else wip
+        self.time_per_job = self._time()
         self.steps.append(
             PlanStep(
                 number=len(self.steps) + 1,
@@ -99,15 +118,15 @@ class Sketch:
         )
 
     def plan(self, *, feasible: bool, note: str) -> CapacityPlan:
-        wip = float(self.progress.wip(self.consumers))
+        self.wip = float(self.progress.wip(self.consumers))
         return CapacityPlan(
             method=self._method,
             topics=self.names,
             start=whole(self.problem.start),
             consumers=whole(self.consumers),
             cost=float(self.problem.extra_cost(self.consumers)),
-            wip=wip,
-            time_per_job=wip / self.progress.job_rate,
+            wip=self.wip,
+            time_per_job=self._time(),
             steps=tuple(self.steps),
             feasible=feasible,
             note=note,
@@ -125,5 +144,5 @@ def shortages(
         for topic, load, count, lacking in zip(
             topics, progress.loads, consumers, missing, strict=True
         )
-        if load >= count * (1.0 - margin)
+        if not is_stable(load, count * (1.0 - margin))
     )

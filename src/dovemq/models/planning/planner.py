@@ -60,8 +60,8 @@ def _plan(problem: Problem, goal: Goal, unit_seconds: float) -> CapacityPlan:
     if goal.target_seconds is not None:
         target = goal.target_seconds / unit_seconds
         if goal.method == "random":
-            return random_cost(problem, target, np.random.default_rng(goal.seed))
-        return (exact_cost if goal.method == "exact" else min_cost)(problem, target)
+            return random_cost(problem, target, np.random.default_rng(goal.seed), goal.level)
+        return (exact_cost if goal.method == "exact" else min_cost)(problem, target, goal.level)
     raise ModelSpecInvalid("goal", "budget or target_seconds is needed")
 
 

@@ -13,6 +13,7 @@ from dovemq.models.analytic.erlang import c_of_b, erlang_b_rows
 from dovemq.models.analytic.flows import flows
 from dovemq.models.checks import Floats
 from dovemq.models.planning.problem import Problem
+from dovemq.models.stability import is_stable, servers_from
 
 _ROWS_FIRST: Final = 32
 
@@ -35,7 +36,7 @@ class WorkInProgress:
     @property
     def stable_from(self) -> Floats:
         """The smallest stable number of consumers of each topic."""
-        return np.maximum(np.floor(self.loads) + 1.0, 1.0)
+        return servers_from(self.loads)
 
     def wip(self, consumers: Floats) -> Floats:
         """Returns the work in progress of allocations along the last axis."""
@@ -79,6 +80,6 @@ class WorkInProgress:
     def _rows(self, most: int) -> Floats:
         servers = np.arange(most + 1, dtype=np.float64)[:, None]
         waits = c_of_b(erlang_b_rows(self.loads, most), self.loads, servers)
-        stable = self.loads < servers
+        stable = is_stable(self.loads, servers)
         spare = np.where(stable, servers - self.loads, 1.0)
         return np.where(stable, waits * self.loads / spare, np.inf)

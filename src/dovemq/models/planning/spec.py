@@ -35,10 +35,15 @@ METHODS: Final = ("greedy", "exact", "random")
 
 
 class Goal(SpecTable, frozen=True):
-    """Exactly one of `budget` (cost over the start) and `target_seconds` (of a job); or neither."""
+    """Exactly one of `budget` (cost over the start) and `target_seconds` (of a job); or neither.
+
+    `percentile` is the share of the jobs of every type that meet the target, in per cent; without
+    it the target bounds the mean.
+    """
 
     budget: float | None = None
     target_seconds: float | None = None
+    percentile: float | None = None
     method: str = "greedy"
     optimise_routes: bool = False
     seed: int = 0
@@ -46,8 +51,16 @@ class Goal(SpecTable, frozen=True):
     def __post_init__(self) -> None:
         if self.budget is not None and self.target_seconds is not None:
             raise ValueError("budget and target_seconds exclude each other")
+        if self.percentile is not None and not 0.0 < self.percentile < 100.0:
+            raise ValueError(f"percentile {self.percentile:g} is not between 0 and 100")
+        if self.percentile is not None and self.target_seconds is None:
+            raise ValueError("percentile needs target_seconds")
         if self.method not in METHODS:
             raise ValueError(f"method {self.method!r} is none of {', '.join(METHODS)}")
+
+    @property
+    def level(self) -> float | None:
+        return None if self.percentile is None else self.percentile / 100.0
 
 
 class _File(SpecTable, frozen=True):

@@ -15,6 +15,9 @@ from dovemq.models.simulation.runs import ReplicationArrays, SimulationRun
 from dovemq.models.simulation.sampling import Rows
 
 BATCHES: Final = 20
+TREND_MAX: Final = 0.25
+"""A larger growth of the number in the system, as a share of its mean, is no steady state."""
+TREND_CONFIDENCE: Final = 0.999
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,7 @@ class SimulationResult:
     done                    messages received or jobs done, counted
     events                  arrivals, service starts and service ends, counted
     unstable                stations with more work than they can do: figures grow with the horizon
+    trend                   in_system of the second half of the horizon minus that of the first
     record                  the first events of replication 0
     """
 
@@ -37,9 +41,22 @@ class SimulationResult:
     done: int
     events: int
     unstable: tuple[str, ...]
+    trend: Estimate
     histogram: TimeHistogram = field(repr=False)
     histogram_of: dict[str, TimeHistogram] = field(repr=False)
     record: Rows = field(repr=False)
+
+    @property
+    def steadiness(self) -> str | None:
+        """A warning if the number in the system still grew; None if it had settled."""
+        growth = TREND_MAX * self.in_system.mean
+        if self.trend.samples < 2 or not self.trend.low > 0.0 or self.trend.mean < growth:
+            return None
+        return (
+            "no steady state was reached: the number in the system grew by "
+            f"{self.trend.mean:.3g} between the halves of the run, to a mean of "
+            f"{self.in_system.mean:.3g}"
+        )
 
     def quantile(self, probability: float, kind: str | None = None) -> Estimate:
         """A quantile of the sojourn, of all or of a kind, within the width of a bin, 0.8 %."""
@@ -81,6 +98,11 @@ class SeriesColumns:
     def each(self, above: str, below: str = "done", of: int | None = None) -> Estimate:
         return ratio(self.sums(above, of=of), self.sums(below, of=of), self._run.confidence)
 
+    def _trend(self) -> Estimate:
+        first, second = _halves(self.sums("in_system"))
+        steps = (second - first) / self._slice_length
+        return Estimate(tuple(steps.tolist()), TREND_CONFIDENCE)
+
     def shared(
         self, kinds: Sequence[str], scale: float, counted: Sequence[str], warm_up: float
     ) -> dict[str, Any]:
@@ -96,6 +118,7 @@ class SeriesColumns:
             "sojourn": self.each("sojourn"),
             "sojourn_of": {name: self.each("sojourn", of=kind) for kind, name in by_kind},
             "in_system": self.over_time("in_system"),
+            "trend": self._trend(),
             "done": int(self.sums("done").sum()),
             "events": int(self.sums(*counted, warm=0).sum()),
             "histogram": TimeHistogram(self._counts.sum(1), scale, confidence),
@@ -105,6 +128,12 @@ class SeriesColumns:
             },
             "record": self._record,
         }
+
+
+def _halves(sums: Floats) -> tuple[Floats, Floats]:
+    """Returns the means of the slices of both halves, for each replication."""
+    middle = max(sums.shape[1] // 2, 1)
+    return sums[:, :middle].mean(1), sums[:, -middle:].mean(1)
 
 
 def ratio(above: Floats, below: Floats, confidence: float) -> Estimate:

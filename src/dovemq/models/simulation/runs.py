@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 
 from dovemq.models import checks
 from dovemq.models.checks import Floats
+from dovemq.models.errors import ModelParameterInvalid
 
 WarmUp: TypeAlias = float | Literal["auto"]
 
+ARRIVALS_MAX: Final = 1e10
 REPLICATIONS_MAX: Final = 1_000_000
 SLICES_MAX: Final = 100_000
 WORKERS_MAX: Final = 256
@@ -80,6 +82,12 @@ class SimulationRun:
         checks.whole(self.slices, "slices", 1, SLICES_MAX)
         checks.whole(self.record_rows_max, "record_rows_max", 0, RECORD_ROWS_MAX)
         checks.level(self.confidence, "confidence")
+
+    def check_arrivals(self, arrival_rate: float) -> None:
+        """Refuses a run that would practically never end."""
+        if arrival_rate * self.horizon * self.replications > ARRIVALS_MAX:
+            needed = f"a time with at most {ARRIVALS_MAX:g} arrivals in all replications"
+            raise ModelParameterInvalid("horizon", f"{self.horizon:g}", needed)
 
     @property
     def slice_length(self) -> float:

@@ -141,8 +141,7 @@ def _of_network(network: JobNetwork) -> dict[str, Measure[NetworkResult]]:
 def _network_trial(
     network: JobNetwork, measures: list[Measure[NetworkResult]], question: Question
 ) -> Trial:
-    stable = all(load < 1 for load in network.loads().values())
-    return _trial(network, simulate_network, measures, question, stable)
+    return _trial(network, simulate_network, measures, question, not network.unstable)
 
 
 def _trial(

@@ -1,8 +1,8 @@
 """Evaluates `VmaParameters` by closed form, by the simulation kernel and by the Petri net.
 
 All methods give the same measures, so that a figure or the command line can show them side by
-side. Simulations start empty and last for the horizon of the run, as in the paper. Times are in
-seconds and rates per second; the net rounds its times to milliseconds.
+side. Simulations start empty; the paper's runs have no warm-up, and `run_for` chooses a length and
+a warm-up for the load. Times are in seconds and rates per second; the net rounds its times.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,8 +14,13 @@ from dovemq.models.analytic import VmaMeasures, vma
 from dovemq.models.estimates import Estimate, exact
 from dovemq.models.petri.vma import simulate_vma
 from dovemq.models.simulation import SimulationRun, simulate_tandem
+from dovemq.models.simulation.lengths import horizon_for, relaxation_time, too_short
 from dovemq.models.vma.parameters import VmaParameters
 
+HORIZON_MIN: Final = 100.0
+"""The least length of a run that is chosen for the load: that of the paper."""
+ARRIVALS_MAX: Final = 2e7
+"""The most arrivals of all replications of such a run."""
 MEASURES: Final[Mapping[str, str]] = {
     "delivery_time": "s",
     "waiting": "messages",
@@ -31,13 +36,16 @@ MEASURES: Final[Mapping[str, str]] = {
 class VmaAnswer:
     """`measures` has the names of `MEASURES`; `unstable` names the stations that are unstable.
 
-    `closed_form` holds all figures of the closed form, where that is the method.
+    `closed_form` holds all figures of the closed form, where that is the method. `warnings` say why
+    the figures of a simulation may be wrong. `quantile` is that of the delivery time, of a kernel.
     """
 
     method: str
     measures: Mapping[str, Estimate]
     unstable: tuple[str, ...] = ()
     closed_form: VmaMeasures | None = None
+    warnings: tuple[str, ...] = ()
+    quantile: Callable[[float], Estimate] | None = None
 
 
 VmaMethod: TypeAlias = Callable[[VmaParameters, SimulationRun], VmaAnswer]
@@ -68,16 +76,55 @@ def by_kernel(parameters: VmaParameters, run: SimulationRun) -> VmaAnswer:
     found = simulate_tandem(parameters, run)
     busy = (found.sender_busy, found.broker_busy, found.sender_any_busy, found.broker_any_busy)
     measures = dict(zip(MEASURES, (found.sojourn, found.waiting, *busy), strict=True))
-    return VmaAnswer("kernel", measures, found.unstable)
+    warnings = _warnings(parameters, run, found.steadiness)
+    return VmaAnswer("kernel", measures, found.unstable, None, warnings, found.quantile)
 
 
 def by_petri_net(parameters: VmaParameters, run: SimulationRun) -> VmaAnswer:
+    parameters.check_simulable()
+    run.check_arrivals(1.0 / parameters.arrival_time.mean)
     found = simulate_vma(
-        parameters, replications=run.replications, duration_s=run.horizon, seed=run.seed
+        parameters,
+        replications=run.replications,
+        duration_s=run.horizon,
+        warmup_s=0.0 if run.warm_up == "auto" else run.warm_up,
+        seed=run.seed,
     )
     measures = {name: getattr(found, name) for name in list(MEASURES)[1:]}
     measures = {"delivery_time": found.delivery_time_s, **measures}
-    return VmaAnswer("petri", measures, parameters.overloaded)
+    warnings = _warnings(parameters, run)
+    return VmaAnswer("petri", measures, parameters.overloaded, None, warnings)
+
+
+def relaxation_of(parameters: VmaParameters) -> float:
+    """Returns the longer relaxation time of both stations."""
+    return max(
+        relaxation_time(
+            load,
+            float(getattr(parameters, f"{station}_threads")),
+            1.0 / mean,
+            0.5 * (parameters.arrival_time.scv + getattr(parameters, f"{station}_time").scv),
+        )
+        for station, load in parameters.utilisations.items()
+        if (mean := getattr(parameters, f"{station}_time").mean) > 0.0
+    )
+
+
+def run_for(parameters: VmaParameters, replications: int, seed: int) -> SimulationRun:
+    """Returns a run that is long enough for the load, with a warm-up found by pilot runs."""
+    parameters.check_simulable()
+    most = ARRIVALS_MAX * parameters.arrival_time.mean / replications
+    horizon = horizon_for(relaxation_of(parameters), HORIZON_MIN, most)
+    return SimulationRun(horizon, warm_up="auto", replications=replications, seed=seed)
+
+
+def _warnings(
+    parameters: VmaParameters, run: SimulationRun, *others: str | None
+) -> tuple[str, ...]:
+    if parameters.overloaded:
+        return ("no steady state can be reached: the figures grow with the horizon",)
+    found = (*others, too_short(run.horizon, relaxation_of(parameters)))
+    return tuple(text for text in found if text is not None)
 
 
 METHODS: Final[Mapping[str, VmaMethod]] = {

@@ -13,12 +13,15 @@ import math
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
 from dovemq.models import checks
 from dovemq.models.distributions import Distribution, Exponential
 from dovemq.models.errors import ModelParameterInvalid
 from dovemq.models.jobs import PRIORITY_MAX, check_rate, rate_of
+from dovemq.models.stability import is_stable
+from dovemq.models.vma.timers import TimedBroker
 
 Order: TypeAlias = Literal["out", "in"]
 Failure: TypeAlias = Literal["ideal", "timer"]
@@ -91,8 +94,20 @@ class VmaParameters:
             raise ModelParameterInvalid("order", repr(self.order), "'in' or 'out'")
         if self.failure not in FAILURES:
             raise ModelParameterInvalid("failure", repr(self.failure), "'ideal' or 'timer'")
+        self._check_timeout()
         checks.names([each.name for each in self.classes], "classes", CLASSES_MAX)
         checks.shares([each.share for each in self.classes], "classes")
+
+    def _check_timeout(self) -> None:
+        """Refuses a timeout that no timer uses, and a timer without one."""
+        timed, timeout = self.failure == "timer", np.asarray(self.visibility_timeout)
+        if timed and not (timeout > 0).all():
+            needed = "a time above 0 with failure 'timer'"
+        elif not timed and (timeout > 0).any():
+            needed = "failure 'timer', which alone uses it,"
+        else:
+            return
+        raise ModelParameterInvalid("visibility_timeout", self.visibility_timeout, needed)
 
     @property
     def arrival_time(self) -> Distribution:
@@ -108,16 +123,37 @@ class VmaParameters:
 
     @property
     def overloaded(self) -> tuple[str, ...]:
-        """The stations that are offered at least as much work as they can do.
+        """The stations that are offered at least as much work as they can do."""
+        return tuple(name for name, load in self.utilisations.items() if not is_stable(load))
 
-        A message is served 1/reliability times by the broker. Timeouts that end early add to that
-        and are not counted here.
+    @property
+    def utilisations(self) -> dict[str, float]:
+        """Work offered to each thread of the sender and of the broker.
+
+        A message is served 1/reliability times by the broker. With exponential service, timeouts
+        that end early add to that as `timers.py` has it; with other times they are not counted.
         """
         between = self.arrival_time.mean
-        served_every = {"sender": between, "broker": between * float(self.reliability)}
-        return tuple(
-            station for station, every in served_every.items() if self._load(station, every) >= 1
+        served_every = {"sender": between, "broker": between / self._gets_at_full_load()}
+        return {station: self._load(station, every) for station, every in served_every.items()}
+
+    def _gets_at_full_load(self) -> float:
+        often = 1.0 / float(self.reliability)
+        times = [self.broker, *(each.broker for each in self.classes)]
+        if self.failure == "ideal" or not all(isinstance(t, Exponential | None) for t in times):
+            return often
+        if len(self.classes) > 1:
+            return often
+        numbers = (
+            1.0 / self.arrival_time.mean,
+            1.0 / (self.classes[0].broker or self.broker_time).mean,
+            self.broker_threads,
+            self.reliability,
+            self.visibility_timeout,
+            self.link_delay,
         )
+        timed = TimedBroker(*(np.asarray(number, dtype=np.float64) for number in numbers))
+        return float(timed.gets_at_full_load())
 
     def _load(self, station: str, every: float) -> float:
         """Work offered to each thread of a station that has to serve a message in such a time."""
@@ -133,9 +169,6 @@ class VmaParameters:
             checks.positive(self.arrival_rate, "arrival_rate")
         elif not self.arrival.mean > 0:
             raise ModelParameterInvalid("arrival: mean", self.arrival.mean, "a time above 0")
-        if self.failure == "timer" and not self.visibility_timeout:
-            needed = "a time above 0 with failure 'timer'"
-            raise ModelParameterInvalid("visibility_timeout", self.visibility_timeout, needed)
 
 
 def timed_vma(

@@ -59,6 +59,7 @@ def simulate_network(
     Jobs that never arrive and routes that are never taken are left out.
     """
     network = network.simulated()
+    run.check_arrivals(network.job_rate)
     places = network_layout(network)
     warm_up, replications = simulated(
         run, partial(network_arrays, network), advance, grown, places["in_system"], progress
@@ -69,7 +70,7 @@ def simulate_network(
     tasks = [columns.sums(name, of=at) for at in stations for name in ("waiting", "busy")]
     return NetworkResult(
         network=network,
-        unstable=tuple(name for name, load in network.loads().items() if load >= 1),
+        unstable=network.unstable,
         in_system_of={name: columns.over_time("in_system", of=at) for at, name in enumerate(names)},
         in_stations=columns.rate(np.sum(tasks, axis=0)),
         throughput_of={name: columns.over_time("done", of=at) for at, name in enumerate(names)},

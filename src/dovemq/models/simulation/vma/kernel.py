@@ -1,8 +1,9 @@
 """The loop over the events of the tandem, compiled.
 
 The next event is the soonest of a production, the end of a sending, the end of a service, and all
-others: delays of a link or a timeout, and the end of a slice. All times of a message are drawn when
-it is produced, so that they do not depend on the number of threads and the order.
+others: delays of a link or a timeout, and the end of a slice. At the same instant, acknowledgements
+come first, and only then free threads take messages. All times of a message are drawn when it is
+produced, so that they do not depend on the number of threads and the order.
 """
 
 import math
@@ -347,6 +348,12 @@ def _end_slice(tally: Floats, series: Floats, state: Any) -> None:
     tally[IN_SYSTEM] = state.in_system * length
 
 
+@inlined
+def _is_due(arrays: TandemArrays, ring: int, now: float) -> bool:
+    due = arrays.rings[ring, arrays.turns[ring, 0]].due
+    return bool(arrays.turns[ring, 1] > 0 and due <= now)
+
+
 @kernel
 def advance(arrays: TandemArrays, events_max: int) -> int:
     """Runs to the end of the last slice (ENDED), or until there is no room (FULL), or PAUSED."""
@@ -363,7 +370,10 @@ def advance(arrays: TandemArrays, events_max: int) -> int:
         if state.full or state.free == NONE:
             return FULL
         other = state.next_other
-        if min(sent, served) <= min(arrival, other):
+        soonest = min(sent, served)
+        if soonest <= min(arrival, other) and not (
+            soonest == other and _is_due(arrays, TO_RECEIVER, other)
+        ):
             if served <= sent:
                 now = served
                 _end_service(arrays, state, now)
@@ -378,6 +388,9 @@ def advance(arrays: TandemArrays, events_max: int) -> int:
         else:
             now = other
             _end_delay(arrays, now)
+        if served == now or (state.next_other == now and _is_due(arrays, TO_RECEIVER, now)):
+            # An acknowledgement of this instant may delete what a free thread would take.
+            continue
         while state.visible > 0 and state.broker_busy < state.broker_threads:
             slot = _startable(arrays, state)
             if slot == NONE:

@@ -53,6 +53,7 @@ def simulate_tandem(
 ) -> TandemResult:
     """Runs all replications; calls `progress` with the number done, from this thread."""
     tandem.check_simulable()
+    run.check_arrivals(1.0 / tandem.arrival_time.mean)
     places = tandem_layout(tandem)
     warm_up, replications = simulated(
         run, partial(tandem_arrays, tandem), advance, grown, places["in_system"], progress

@@ -1,5 +1,4 @@
-"""Event simulation of queues: the tandem of `vma`, open networks of topics and jobs, and queues over
-many partitions (`rds` and `joram`).
+"""Event simulation of queues: a tandem (`vma`), open networks of jobs, and queues over partitions.
 
     from dovemq.models.simulation import SimulationRun, simulate_tandem
     from dovemq.models.vma.parameters import VmaParameters

@@ -82,6 +82,12 @@ def test_partition_stays_when_its_removal_would_overload_the_others() -> None:
     assert decision.action is None
 
 
+def test_removal_may_have_to_leave_room() -> None:
+    settings = msgspec.structs.replace(SETTINGS, load_left_max=0.9)
+    assert decide(load((1, 2), (1, 2)), FRESH, settings)[0].action is None
+    assert decide(load((1, 2), (1, 1)), FRESH, settings)[0].action is not None
+
+
 def test_removable_partition_with_the_fewest_clients_is_marked() -> None:
     decision, _ = decide(load((1, 1), (0, 1), (1, 0)), FRESH, SETTINGS)
     assert _action(decision) == (ActionKind.MARK, 2)

@@ -5,12 +5,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from dovemq.experiments import elastic, vma_pages, vma_rates, vma_threads
+from dovemq.experiments import (
+    elastic,
+    joram_balance,
+    joram_provisioning,
+    joram_queue,
+    rds_rates,
+    rds_readings,
+    rds_sleeps,
+    vma_pages,
+    vma_rates,
+    vma_threads,
+)
 from dovemq.experiments.figure import Effort, Figure
 
 CITATIONS: Final[Mapping[str, str]] = {
     "vma": "Li et al. (2015)",
     "elastic": "Nguyen and Nahrstedt (2016)",
+    "joram": "Taton et al. (2009)",
+    "rds": "Kinoshita et al. (2017)",
 }
 """The papers that figures are from; `docs/reference/papers.md` has their titles."""
 
@@ -40,5 +53,15 @@ EXPERIMENTS: Final[Mapping[str, Experiment]] = {
     "vma-fig15": Experiment("all three measures by arrival rate", vma_rates.arrival_rate),
     "elastic-fig4": Experiment("MinTime and Random, step by step", elastic.work_in_progress),
     "elastic-model": Experiment("decomposition and simulation by job type", elastic.model_by_class),
+    "rds-fig9": Experiment("throughput by requests, simulated", rds_rates.throughput),
+    "rds-fig10": Experiment("hit rate by requests, simulated", rds_rates.hit_rate),
+    "rds-fig11": Experiment("messages per hit by requests, simulated", rds_rates.messages_per_hit),
+    "rds-fig12": Experiment("throughput by sleep, simulated", rds_sleeps.sleep_time),
+    "rds-readings": Experiment("throughput under other readings", rds_readings.readings),
+    "joram-model-queue": Experiment("one partition by its clients", joram_queue.single_queue),
+    "joram-model-balance": Experiment("two partitions by distribution", joram_balance.balance),
+    "joram-model-provisioning": Experiment(
+        "one partition, or as many as needed", joram_provisioning.provisioning
+    ),
     "loop": Experiment("a model calibrated from traces, beside the real service", _loop),
 }

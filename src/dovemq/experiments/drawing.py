@@ -22,6 +22,7 @@ _CATEGORY_CHARACTER_INCHES: Final = 0.06
 _DOTS_PER_INCH: Final = 110
 _COLUMNS_MAX: Final = 3
 _COLOURS: Final = 10
+_HEADROOM: Final = 1.05
 _MARK_STYLES: Final = (":", "-.", (0, (1, 4)))
 _TITLE_CHARACTERS: Final = 50
 _NO_DATE: Final[dict[str, dict[str, str | None]]] = {".svg": {"Date": None}, ".png": {}}
@@ -84,7 +85,8 @@ def _draw_panel(axes: Axes, panel: Panel, colours: dict[str, str]) -> dict[str, 
     axes.set_title(panel.title)
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
-    axes.set_ylim(bottom=0)
+    # Curves that are all high and flat would lie on the upper edge.
+    axes.set_ylim(0, max(axes.get_ylim()[1], _HEADROOM * axes.dataLim.ymax))
     axes.grid(visible=True, alpha=0.3)
     if panel.x_names:
         places = range(1, len(panel.x_names) + 1)

@@ -6,9 +6,9 @@ orders of delivery at one point share them.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from math import hypot
 
 from dovemq.experiments.figure import Column, Curve, Effort
+from dovemq.experiments.intervals import interval_columns, ratio
 from dovemq.models.estimates import Interval
 from dovemq.models.vma.methods import METHODS, VmaAnswer
 from dovemq.models.vma.parameters import Order, VmaParameters
@@ -86,8 +86,7 @@ class VmaSweep:
         data["stable"] = [not point.answer.unstable for point in self.points]
         for name in self.points[0].answer.measures:
             estimates = [point.answer.measures[name] for point in self.points]
-            for part, ending in (("mean", ""), ("low", "_low"), ("high", "_high")):
-                data[name + ending] = [getattr(each, part) for each in estimates]
+            data |= interval_columns(name, estimates)
         return data
 
     def curves(self, measure: str, labels: Mapping[str, str]) -> tuple[Curve, ...]:
@@ -140,10 +139,3 @@ def sweep(
                 run = effort.run(POINTS_MAX * effort.seed + number)
                 found.append(SweepPoint(setting, x, ask(asked, run), asked))
     return VmaSweep(x_name, tuple(found))
-
-
-def ratio(one: Interval, other: Interval) -> Interval:
-    """The quotient, with an interval as if both were independent."""
-    mean = one.mean / other.mean
-    width = mean * hypot((one.mean - one.low) / one.mean, (other.mean - other.low) / other.mean)
-    return Interval(mean, mean - width, mean + width)

@@ -7,7 +7,8 @@ from math import hypot
 
 from dovemq.experiments.claims import agreement, by_simulation, exact, in_order_is_larger, judge
 from dovemq.experiments.figure import Curve, Effort, Figure, Panel, PaperMark, Verdict
-from dovemq.experiments.sweeps import VmaSweep, ratio, sweep
+from dovemq.experiments.intervals import ratio
+from dovemq.experiments.sweeps import VmaSweep, sweep
 from dovemq.models.estimates import Interval
 from dovemq.models.vma.methods import by_formula
 from dovemq.models.vma.parameters import PAPER, VmaParameters

@@ -31,14 +31,17 @@ PARTITION_NUMBERS: Final = 65_536
 class ControlSettings(Struct, frozen=True):
     """`capacity_start` is the capacity of a new partition: configured, or that of typical ones.
 
-    `exchange_count_max` bounds the messages that one decision moves; 0 turns exchange off, as FIFO
-    queues need it.
+    `load_left_max` is the highest load that a removal may leave to the others. The paper's rule is
+    1; with estimated capacities less is needed, or their noise marks and unmarks a partition
+    forever. `exchange_count_max` bounds the messages that one decision moves; 0 turns exchange off,
+    as FIFO queues need it.
     """
 
     partitions_min: int = 1
     partitions_max: int = 256
     inhibition_ms: int = 30_000
     capacity_start: float = 12.0
+    load_left_max: float = 1.0
     exchange_count_min: int = 10
     exchange_count_max: int = 1_000
 
@@ -46,6 +49,8 @@ class ControlSettings(Struct, frozen=True):
         if not 1 <= self.partitions_min <= self.partitions_max < PARTITION_NUMBERS:
             bounds = f"{self.partitions_min} and {self.partitions_max}"
             raise InvariantError(f"The bounds of the number of partitions are {bounds}.")
+        if not 0 < self.load_left_max <= 1:
+            raise InvariantError(f"The load left by a removal is {self.load_left_max} at most.")
 
 
 class ActionKind(enum.Enum):
@@ -189,11 +194,14 @@ class _Provisioning:
         return ControlReason(ControlCause.STILL_USED, numbers)
 
     def _shrunk(self) -> ControlAction | ControlReason:
-        """Marks a partition by R6, if the others sustain all clients: C_r ≤ C − (N + M)."""
+        """Marks a partition by R6, if the others sustain all clients.
+
+        With `load_left_max` = 1 this is C_r ≤ C − (N + M).
+        """
         standing = self._standing
         if len(standing.unmarked) <= self._settings.partitions_min:
             return self._because(ControlCause.AT_LEAST)
-        spare = standing.capacity - standing.clients
+        spare = standing.capacity - standing.clients / self._settings.load_left_max
         if not any(each.partition.capacity <= spare for each in standing.unmarked):
             return self._because(ControlCause.ALL_NEEDED)
         if self._inhibited:

@@ -56,7 +56,7 @@ _SENTENCES: Final[Mapping[ControlCause, tuple[str, str]]] = {
     ControlCause.AT_LEAST: ("bounds", f"{_LOAD}, but {{partitions_min}} partitions must stay"),
     ControlCause.ALL_NEEDED: (
         "R6",
-        f"{_LOAD}, but without any one of the partitions it would be above 1",
+        f"{_LOAD}, but without any one of the partitions it would be too high",
     ),
     ControlCause.SUITED: ("R5", f"{_LOAD}, which neither asks for more partitions nor for fewer"),
     ControlCause.FEWEST_PRODUCERS: (

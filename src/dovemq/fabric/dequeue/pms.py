@@ -23,7 +23,8 @@ def pms_step(search: Search, view: PartitionsView, settings: DequeueSettings, no
     order.sort(key=lambda number: -view.counts.get(number, 0))
     if not settings.regulation or not view.counts:
         return try_first(search, order, settings)
-    filled = [number for number in order if view.counts.get(number, 0) > 0]
+    # A partition that the last look did not see may be tried.
+    filled = [number for number in order if view.counts.get(number) != 0]
     if filled or search.found or len(search.tried) >= settings.fanout:
         return try_first(search, filled, settings)
     next_look_ms = max(view.counted_ms + settings.monitor_period_ms, now_ms + 1)

@@ -2,17 +2,20 @@
 
 A long sleep saves misses, and the work that they cost, but lets messages wait. Which sleep is best
 depends on the load, so it is tried out. Once a period the tuner compares what it measured with what
-it measured at the best sleep so far. A trial is better if
+it measured at the best sleep so far, in this order:
 
-- the latency is too long in both, and has become shorter,
-- or the latency was too long, and no longer is,
-- or the latency is within its bound in both, and more messages were received,
-- or as many were received, at a lower cost for each.
+- A queue that falls behind, because fewer messages are received than sent, is worse than one that
+  keeps up. Of two that fall behind, the one that delivers more is better: their latency grows
+  whatever the sleep is.
+- Of two that keep up, the one whose latency is within its bound is better. If neither is, the
+  shorter latency is better. If both are, the one that delivers more is better, because senders that
+  wait for their answers send more; if they deliver the same, the lower cost of a message decides.
 
 Differences below `gain_min` count as none, so that noise moves nothing. A better trial is the new
 best, and the next trial goes on in its direction. After any other trial the tuner returns to the
 best sleep, measures it again and tries the other direction. When both directions have failed, it
-rests there for `rest_periods`.
+rests there for `rest_periods`, and the next two trials are farther away, up to the power
+`REACH_MAX` of the factor: where all short sleeps are equally bad, a small step shows nothing.
 """
 
 from typing import Final
@@ -24,17 +27,19 @@ from dovemq.core.errors import InvariantError
 
 LONGER: Final = 1
 SHORTER: Final = -1
+REACH_MAX: Final = 3
+"""The largest power of the factor by which a trial differs from the best sleep."""
 
 
 class SleepSettings(Struct, frozen=True):
-    """`factor` is the ratio of a trial to the best sleep."""
+    """`factor` is the ratio of a near trial to the best sleep."""
 
     start_ms: int = 100
     least_ms: int = 10
     most_ms: int = 2_000
     latency_ms_max: float = 1_000.0
     gain_min: float = 0.05
-    factor: float = 1.5
+    factor: float = 2.0
     rest_periods: int = 10
 
     def __post_init__(self) -> None:
@@ -45,11 +50,13 @@ class SleepSettings(Struct, frozen=True):
 class SleepObservation(Struct, frozen=True):
     """Measurements of a period with the sleep that was decided before.
 
-    `throughput` is in messages a second; `latency_ms` is the time for which messages were visible
-    until they were received, a mean or a quantile; `cost` is the cost of a message, in any unit.
+    `sent` and `received` are messages a second; `latency_ms` is the time for which messages were
+    visible until they were received, a mean or a quantile; `cost` is the cost of a message, in any
+    unit.
     """
 
-    throughput: float
+    sent: float
+    received: float
     latency_ms: float
     cost: float = 0.0
 
@@ -61,6 +68,7 @@ class SleepMemory(Struct, frozen=True):
     best_ms: int
     best: SleepObservation | None = None
     direction: int = LONGER
+    reach: int = 1
     failed: int = 0
     resting: int = 0
 
@@ -85,7 +93,7 @@ def tune_sleep(
     if memory.on_trial and memory.best is not None:
         if _is_better(observation, memory.best, settings):
             memory = msgspec.structs.replace(
-                memory, best_ms=memory.sleep_ms, best=observation, failed=0
+                memory, best_ms=memory.sleep_ms, best=observation, failed=0, reach=1
             )
             return _tried(memory, settings, "the trial was better")
         return _returned(memory, settings)
@@ -101,44 +109,51 @@ def _tried(
 ) -> tuple[SleepDecision, SleepMemory]:
     """The next trial in the direction of the memory, or in the other one at a bound."""
     direction = memory.direction
-    trial_ms = _trial_ms(memory.best_ms, direction, settings)
+    trial_ms = _trial_ms(memory, direction, settings)
     if trial_ms == memory.best_ms:
         direction = -direction
-        trial_ms = _trial_ms(memory.best_ms, direction, settings)
+        trial_ms = _trial_ms(memory, direction, settings)
     reason = f"{why}, so {'a longer' if direction == LONGER else 'a shorter'} one is tried"
     memory = msgspec.structs.replace(memory, sleep_ms=trial_ms, direction=direction)
     return SleepDecision(trial_ms, reason), memory
 
 
-def _trial_ms(best_ms: int, direction: int, settings: SleepSettings) -> int:
+def _trial_ms(memory: SleepMemory, direction: int, settings: SleepSettings) -> int:
     """A sleep that differs by at least a millisecond, unless a bound is reached."""
-    trial = best_ms * settings.factor**direction
+    best_ms = memory.best_ms
+    trial = best_ms * settings.factor ** (direction * memory.reach)
     moved = max(round(trial), best_ms + 1) if direction == LONGER else min(int(trial), best_ms - 1)
     return min(max(moved, settings.least_ms), settings.most_ms)
 
 
 def _returned(memory: SleepMemory, settings: SleepSettings) -> tuple[SleepDecision, SleepMemory]:
-    failed = memory.failed + 1
-    both = failed > 1
+    both = memory.failed > 0
     memory = msgspec.structs.replace(
         memory,
         sleep_ms=memory.best_ms,
         direction=-memory.direction,
-        failed=0 if both else failed,
+        failed=0 if both else 1,
+        reach=memory.reach % REACH_MAX + 1 if both else memory.reach,
         resting=settings.rest_periods if both else 0,
     )
     return SleepDecision(memory.best_ms, "the trial was no better"), memory
 
 
+def _is_behind(observation: SleepObservation, settings: SleepSettings) -> bool:
+    return _is_more(observation.sent, observation.received, settings)
+
+
 def _is_better(trial: SleepObservation, best: SleepObservation, settings: SleepSettings) -> bool:
+    behind, was_behind = (_is_behind(each, settings) for each in (trial, best))
+    if behind or was_behind:
+        return was_behind and (not behind or _is_more(trial.received, best.received, settings))
     late, was_late = (each.latency_ms > settings.latency_ms_max for each in (trial, best))
     if late or was_late:
         return was_late and (not late or _is_more(best.latency_ms, trial.latency_ms, settings))
-    if _is_more(trial.throughput, best.throughput, settings):
-        return True
-    if _is_more(best.throughput, trial.throughput, settings):
+    if _is_more(best.received, trial.received, settings):
         return False
-    return _is_more(best.cost, trial.cost, settings)
+    more = _is_more(trial.received, best.received, settings)
+    return more or _is_more(best.cost, trial.cost, settings)
 
 
 def _is_more(one: float, other: float, settings: SleepSettings) -> bool:

@@ -96,7 +96,11 @@ class SeriesColumns:
         return ratio(sums, length, self._run.confidence)
 
     def each(self, above: str, below: str = "done", of: int | None = None) -> Estimate:
-        return ratio(self.sums(above, of=of), self.sums(below, of=of), self._run.confidence)
+        return self.quotient(self.sums(above, of=of), self.sums(below, of=of))
+
+    def quotient(self, above: Floats, below: Floats) -> Estimate:
+        """Estimates a ratio of sums that are made of several columns."""
+        return ratio(above, below, self._run.confidence)
 
     def _trend(self) -> Estimate:
         first, second = _halves(self.sums("in_system"))

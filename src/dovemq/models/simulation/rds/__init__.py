@@ -1,0 +1,1 @@
+"""Event simulation of a queue over many partitions by the paper `rds`: state, kernel, result."""

@@ -82,6 +82,16 @@ def shifts(net: CheckedNet) -> list[int]:
 
 def constant_effect(transition: CheckedTransition, net: CheckedNet) -> dict[int, int] | None:
     """The change of each place, if it is constant and depends on counts alone."""
+    amounts = None if transition.resets else constant_amounts(transition, net)
+    if amounts is None:
+        return None
+    return {place: amount for place, amount in totals(amounts).items() if amount}
+
+
+def constant_amounts(
+    transition: CheckedTransition, net: CheckedNet
+) -> list[tuple[int, int]] | None:
+    """The tokens that each arc puts (above 0) or takes (below 0), if they are constant counts."""
     simple = all(isinstance(step, Enough) for step in transition.plan.steps)
     if not simple or transition.plan.computed_takes or transition.code:
         return None
@@ -93,12 +103,18 @@ def constant_effect(transition: CheckedTransition, net: CheckedNet) -> dict[int,
             if not part.count.code.isdecimal():
                 return None
             amounts.append((put.place, int(part.count.code)))
-    amounts += [(take.place, -take.count) for take in transition.takes]
-    return {place: amount for place, amount in totals(amounts).items() if amount}
+    return [*amounts, *((take.place, -take.count) for take in transition.takes)]
 
 
 class _LocalView:
     """Reads dictionaries of value → count, one for each place that a transition touches."""
+
+    def __init__(self, net: CheckedNet) -> None:
+        self._net = net
+
+    def at_most(self, place: int, count: int) -> str:
+        held = f"p{place}" if self._net.places[place].counted else f"size_of(b{place})"
+        return f"{held} <= {count}"
 
     def enough(self, place: int, count: int) -> str:
         return f"p{place} >= {count}"
@@ -127,7 +143,7 @@ class ExplorerWriter:
     def __init__(self, net: CheckedNet) -> None:
         self.code = Code(net.name)
         self._net = net
-        self._view = _LocalView()
+        self._view = _LocalView(net)
         self._shifts = shifts(net)
 
     def write(self) -> None:
@@ -166,6 +182,10 @@ class ExplorerWriter:
             taken[take.place].append(f"({subject}, {take.count})")
         for at, part in enumerate(transition.plan.computed_takes):
             taken[part.place].append(f"*r{at}")
+        for place in transition.resets:
+            # The firing takes whatever is there.
+            counted = self._net.places[place].counted
+            taken[place] = [f"((), p{place})"] if counted else [f"*b{place}.items()"]
         for place in places:
             puts = [put for put in transition.puts if put.place == place]
             code.line(f"gone = ({', '.join(taken[place])}{',' if taken[place] else ''})")
@@ -234,6 +254,7 @@ class ExplorerWriter:
             for step in transition.plan.steps
             if isinstance(step, Enough)
         ]
+        tests += [f"p{each.place} <= {each.most}" for each in transition.ceilings]
         delta = sum(amount << self._shifts[place] for place, amount in change.items())
         with code.block(f"if {' and '.join(tests) or '1'}:"):
             code.line(f"other = key + {delta}")

@@ -211,7 +211,12 @@ class _Exploration:
             known: dict[Any, tuple[int, int]] = {}
             names[f"changes_{place.number}"] = known
             names[f"change_{place.number}"] = functools.partial(self._change, place.number, known)
-        names |= {"holds": _holds, "label": self._label, "tokens_max": limits.tokens_max}
+        names |= {
+            "holds": _holds,
+            "size_of": _size,
+            "label": self._label,
+            "tokens_max": limits.tokens_max,
+        }
         names["overflow"] = self._overflow
         self._explore = self._program.loaded(names)["explore"]
 
@@ -284,6 +289,10 @@ class _Exploration:
     def _overflow(self, place: int) -> None:
         name = self._net.places[place].name
         raise _Overflow(f"place {name} came to hold more than {self._limits.tokens_max} tokens")
+
+
+def _size(held: dict[Any, int]) -> int:
+    return sum(held.values())
 
 
 def _holds(held: dict[Any, int] | None, count: int, wanted: Iterable[tuple[Any, int]]) -> bool:

@@ -2,7 +2,8 @@
 
 All methods give the same measures, so that a figure or the command line can show them side by
 side. Simulations start empty and last for the horizon of the run, as in the paper. Times are in
-seconds and rates per second; the net rounds its times to milliseconds.
+seconds and rates per second; the net counts time in whole ticks, which are short enough for the
+rates.
 """
 
 from collections.abc import Callable, Mapping

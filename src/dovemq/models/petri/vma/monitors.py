@@ -1,7 +1,7 @@
 """The 26 monitors of the VMA net.
 
 The paper (vma) mentions 26 and describes two of them. These are: a breakpoint; four latencies in
-milliseconds; four lengths; busy threads, and whether any is busy, for sender and broker; nine
+ticks of the net's clock; four lengths; busy threads, and whether any is busy, for sender and broker; nine
 counts; the time between arrivals; pending delete requests; repeated sends of a message; and
 messages that wait for an older one although a thread is idle. The rate of `delivered` is the
 throughput. A message `m` has three times: `AT`, when it was produced, `IT`, when it entered the
@@ -31,11 +31,11 @@ WAITING: Final = f"length('cloud_queue.Queue') - length('{BROKER}.Invisible')"
 """Visible messages that no thread has started: in the queue, with no thread or receiver."""
 
 
-def vma_monitors(given: VmaParameters, stop_ms: int) -> tuple[Monitor, ...]:
+def vma_monitors(given: VmaParameters, stop: int) -> tuple[Monitor, ...]:
     get = f"{BROKER}.Get_Oldest_Msg" if given.order == "in" else f"{BROKER}.Get_Msg"
     deliver = f"{RECEIVE}.Deliver"
     return (
-        Breakpoint("stop", f"now >= {stop_ms}"),
+        Breakpoint("stop", f"now >= {stop}"),
         Collector("Msg_Delivery_Latency", deliver, "recvtime - m.AT"),
         Collector("latency_send", f"{SEND}.Enqueue", "now - m.AT"),
         Collector("latency_queue", get, "now - m.IT"),

@@ -27,6 +27,7 @@ class VmaFigures:
     """Intervals over replications. Times in seconds, rates per second, the rest in messages."""
 
     delivery_time_s: Estimate
+    """Time from the production of a message to its first delivery."""
     waiting: Estimate
     """Messages in the sender's queue, and visible messages that no thread has started (Fig. 12)."""
     sender_utilisation: Estimate
@@ -36,6 +37,7 @@ class VmaFigures:
     broker_any_busy: Estimate
     """Share of time in which at least one thread is busy."""
     throughput_per_s: Estimate
+    """First deliveries per second."""
     report: NetReport
 
 
@@ -75,6 +77,6 @@ def simulate_vma(
         report.interval("broker_busy").scaled(1 / int(given.broker_threads)),
         report.interval("sender_any_busy"),
         report.interval("broker_any_busy"),
-        report.rate("delivered").scaled(ticks),
+        report.rate("cancelled").scaled(ticks),
         report,
     )

@@ -8,6 +8,11 @@
 Assumptions: `triggerTimer` prepends (`::`); an acknowledgement also removes a message that has
 become visible again; in ideal mode the loss starts a timer that ends at once; in order, Queue_Index
 holds the ids that became visible again, followed by the next id to start.
+
+Without a link delay, a thread is free and its message is acknowledged at the same instant. The
+acknowledgement comes first, then a timeout or a loss makes messages visible again, then the freed
+thread takes the next message. The paper gives no order. In the opposite order a thread could take
+the message again that it has just delivered. The simulation kernel has the same order.
 """
 
 from dovemq.models.distributions import Exponential
@@ -20,7 +25,9 @@ from dovemq.models.vma.parameters import PAPER, VmaParameters
 
 TIMER = "Timer"
 URGENT = 0
-"""An acknowledgement is handled before anything else at its time."""
+"""The priority of an acknowledgement and of a loss, which come before all else at their time."""
+SOON = 50
+"""The priority of a timeout, which comes before a thread takes the next message."""
 
 
 def vma_net(given: VmaParameters = PAPER) -> Net:
@@ -152,7 +159,7 @@ def _visibility_timeout(page: Page, *, in_order: bool) -> None:
     page.flow("Queue", "Cancel", "msgs", "deleteMsg(msgs, m.id)")
     page.flow("Invisible", "Cancel", "inv", "listsub(inv, m.id)")
     page.flow(index, "Cancel", "vis", "listsub(vis, m.id)")
-    page.transition("Trigger")
+    page.transition("Trigger", priority=SOON)
     page.arc("Timer", "Trigger", "i")
     page.flow("Queue", "Trigger", "msgs", "msgs")
     page.flow("Invisible", "Trigger", "inv", "listsub(inv, i)")
@@ -165,13 +172,13 @@ def _recv_proc(page: Page) -> None:
     page.place("Delete_Req", "Msg", port="out")
     page.place("Outcome", "MsgxOk")
     page.place("Known_Lost", "MsgTimeout", fusion=TIMER)
-    page.transition("Arrive", code={"ok": "bernoulli(reliability)"})
+    page.transition("Arrive", code={"ok": "bernoulli(reliability)"}, priority=URGENT)
     page.arc("Outgoing", "Arrive", "m")
     page.arc("Arrive", "Outcome", "(m, ok)")
-    page.transition("Deliver", code={"recvtime": "now"})
+    page.transition("Deliver", code={"recvtime": "now"}, priority=URGENT)
     page.arc("Outcome", "Deliver", "(m, True)")
     page.arc("Deliver", "Receiver", "(m, recvtime)")
     page.arc("Deliver", "Delete_Req", "m")
-    page.transition("Lose")
+    page.transition("Lose", priority=URGENT)
     page.arc("Outcome", "Lose", "(m, False)")
     page.arc("Lose", "Known_Lost", "none if timer else tokens(m.id)")

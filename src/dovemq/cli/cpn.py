@@ -48,7 +48,7 @@ def add(commands: Commands) -> None:
 
 def _add_net(actions: Commands, name: str, run: Run, summary: str, more: str) -> CommandParser:
     parser = add_command(actions, name, run, summary, f"dovemq cpn {name} net.json{more}")
-    text = "path of the net file: .json, or .pnml for a P/T net"
+    text = "path of the net file: .json, or .pnml for a P/T net or a symmetric net"
     parser.add_argument("net", type=existing_file, metavar="NET", help=text)
     parser.repeated("--set", "NAME=VALUE", "new value of a constant of the net", pair)
     parser.option("--net-id", "ID", "id or name of the net of a PNML file that holds several")

@@ -10,7 +10,8 @@ from dovemq.experiments.catalogue import CITATIONS, EXPERIMENTS
 from dovemq.experiments.claims import agreement, by_simulation, judge, relative_error
 from dovemq.experiments.drawing import draw
 from dovemq.experiments.figure import Curve, Effort, Figure, Panel, PaperMark
-from dovemq.experiments.sweeps import SweepPoint, VmaSweep, ratio
+from dovemq.experiments.intervals import ratio
+from dovemq.experiments.sweeps import SweepPoint, VmaSweep
 from dovemq.models.estimates import Estimate, Interval, exact
 from dovemq.models.vma.methods import VmaAnswer
 from dovemq.models.vma.parameters import PAPER

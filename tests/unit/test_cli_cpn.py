@@ -150,3 +150,14 @@ def test_draw_refuses_a_directory_that_cannot_be_made(cpn: Command, queue: Path)
 
 def test_unknown_constant_is_wrong_use(cpn: Command, queue: Path) -> None:
     assert "the net has no constant speed" in cpn("draw", queue, "--set", "speed=3", code=2)
+
+
+def test_net_of_a_pnml_file_of_several_is_chosen_by_its_id(cpn: Command, tmp_path: Path) -> None:
+    path = tmp_path / "two.pnml"
+    path.write_text('<pnml><net id="one"><place id="a"/></net><net id="two"/></pnml>')
+    assert "holds 2 nets, name one: one, two" in cpn("check", path, code=1)
+    assert json.loads(cpn("check", path, "--net-id", "one", "--json"))["places"] == 1
+
+
+def test_net_id_is_refused_for_a_file_of_one_net(cpn: Command, philosophers: Path) -> None:
+    assert "--net-id is for PNML files" in cpn("check", philosophers, "--net-id", "x", code=2)

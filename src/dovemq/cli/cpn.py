@@ -48,9 +48,10 @@ def add(commands: Commands) -> None:
 
 def _add_net(actions: Commands, name: str, run: Run, summary: str, more: str) -> CommandParser:
     parser = add_command(actions, name, run, summary, f"dovemq cpn {name} net.json{more}")
-    text = "path of the net file: .json, or .pnml for a P/T net"
+    text = "path of the net file: .json, or .pnml for a P/T net or a symmetric net"
     parser.add_argument("net", type=existing_file, metavar="NET", help=text)
     parser.repeated("--set", "NAME=VALUE", "new value of a constant of the net", pair)
+    parser.option("--net-id", "ID", "id or name of the net of a PNML file that holds several")
     return parser
 
 
@@ -107,7 +108,12 @@ def _read(args: argparse.Namespace) -> "Net":
     from dovemq.models.petri import read_net, read_pnml
 
     text = args.net.read_text(encoding="utf-8")
-    net = (read_pnml if args.net.suffix == ".pnml" else read_net)(text, args.net.name)
+    if args.net.suffix == ".pnml":
+        net = read_pnml(text, args.net.name, args.net_id or "")
+    elif args.net_id:
+        raise WrongUse("--net-id is for PNML files; a JSON file holds one net")
+    else:
+        net = read_net(text, args.net.name)
     return net.with_constants(**{name: toml_value(text) for name, text in args.set})
 
 

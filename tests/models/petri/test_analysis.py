@@ -161,7 +161,7 @@ def test_pnml_of_another_tool_is_read() -> None:
         ("<pnml", "this is not XML"),
         ("<pnml/>", "the document holds no net"),
         ('<!DOCTYPE x [<!ENTITY e "e">]><pnml/>', "document type is refused"),
-        ('<pnml><net type="x/highlevel"/></pnml>', "only P/T nets are read"),
+        ('<pnml><net type="x/highlevel"/></pnml>', "only P/T nets and symmetric nets are read"),
         ('<net><place id="a"/><place id="a"/></net>', "is empty or not unique"),
         ('<net><place id="a"/><arc source="a" target="z"/></net>', "target 'z' does not exist"),
         (

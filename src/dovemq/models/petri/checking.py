@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from dovemq.models.petri.bags import Bag, Conditional, Each, Some, bag_of
 from dovemq.models.petri.bindings import ComputedTake, SearchPlan, Take, planned
+from dovemq.models.petri.ceilings import Ceiling, ceilings_of, size_of
 from dovemq.models.petri.colours import Bool, Colour, Int, Real, one_value
 from dovemq.models.petri.declarations import Declared, declared, runtime_value
 from dovemq.models.petri.errors import ExpressionInvalid, NetInvalid, Where, locating
@@ -36,6 +37,7 @@ class CheckedPlace:
     initial: Multiset
     at: float
     members: tuple[str, ...]
+    capacity: int | None = None
 
     @property
     def counted(self) -> bool:
@@ -73,6 +75,12 @@ class CheckedTransition:
     guards: tuple[ast.expr, ...]
     reads_time: bool
     """Whether its guard reads the clock."""
+    inhibitors: tuple[tuple[int, int], ...] = ()
+    """Places with the weights of their inhibitor arcs."""
+    resets: tuple[int, ...] = ()
+    """Places that a firing empties before it puts tokens."""
+    ceilings: tuple[Ceiling, ...] = ()
+    """The most tokens that inhibitor arcs and capacities allow in each place."""
 
     @property
     def inputs(self) -> frozenset[int]:
@@ -82,8 +90,9 @@ class CheckedTransition:
 
     @property
     def touched(self) -> list[int]:
-        """The places from which it takes tokens or into which it puts them."""
-        return sorted(self.inputs | {put.place for put in self.puts})
+        """The places that it changes or whose tokens decide whether it is enabled."""
+        others = {put.place for put in self.puts} | {each.place for each in self.ceilings}
+        return sorted(self.inputs | others | set(self.resets))
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -145,7 +154,11 @@ def _place(net: Net, known: Declared, flat: Flat, number: int) -> CheckedPlace:
         initial = _tokens(bag, known, colour)
     if not 0 <= spot.place.at < math.inf:
         raise NetInvalid(where, f"its tokens need a finite time of at least 0, not {spot.place.at}")
-    return CheckedPlace(number, spot.name, colour, initial, spot.place.at, spot.members)
+    if spot.capacity is not None and initial.size > spot.capacity:
+        raise NetInvalid(where, f"its {initial.size} tokens exceed its capacity of {spot.capacity}")
+    return CheckedPlace(
+        number, spot.name, colour, initial, spot.place.at, spot.members, spot.capacity
+    )
 
 
 def _tokens(bag: Bag, known: Declared, colour: Colour) -> Multiset:
@@ -188,6 +201,8 @@ def _check_ports(net: Net) -> None:
     for page in net.pages.values():
         for arc in page.arcs:
             port = page.places[arc.place].port
+            if arc.kind != "normal":
+                continue
             if (port == "in" and not arc.inward) or (port == "out" and arc.inward):
                 where = page.where.at(transition=arc.transition, arc=str(arc))
                 raise NetInvalid(where, f"{arc.place} is an {port} port: this arc is reversed")
@@ -197,11 +212,15 @@ class _TransitionCheck:
     def __init__(self, net: Net, known: Declared, places: tuple[CheckedPlace, ...]) -> None:
         self._net = net
         self._places = places
+        self._capacities = {
+            place.number: place.capacity for place in places if place.capacity is not None
+        }
         self._clock: Colour = net.time or Real()
         self._scope = replace(known.scope, variables=net.variable_colours, clock=self._clock)
 
-    def transition(self, number: int, step: FlatTransition) -> CheckedTransition:
-        made = step.transition
+    def transition(self, number: int, whole: FlatTransition) -> CheckedTransition:
+        made = whole.transition
+        step = replace(whole, arcs=tuple(pair for pair in whole.arcs if pair[0].kind == "normal"))
         where = step.page.where.at(transition=step.name)
         scope = self._scope
         computed = set(made.code)
@@ -219,10 +238,23 @@ class _TransitionCheck:
         with locating(where):
             plan = planned(takes, computed_takes, guards, needed, searched)
         reads_time = any("now" in names_in(guard) for guard in guards)
-        return CheckedTransition(
+        found = CheckedTransition(
             number, step.name, where, made.priority, plan, tuple(takes), puts, code, delay,
             tuple(guards), reads_time,
         )  # fmt: skip
+        return self._with_ceilings(found, whole)
+
+    def _with_ceilings(self, found: CheckedTransition, whole: FlatTransition) -> CheckedTransition:
+        inhibitors = tuple(
+            (place, int(arc.expression)) for arc, place in whole.arcs if arc.kind == "inhibitor"
+        )
+        resets = tuple(sorted({place for arc, place in whole.arcs if arc.kind == "reset"}))
+        taken: list[tuple[int, int | None]] = [(each.place, each.count) for each in found.takes]
+        taken += [(each.place, size_of(each.bag)) for each in found.plan.computed_takes]
+        put = [(each.place, size_of(each.bag)) for each in found.puts]
+        with locating(found.where.at(part="capacity")):
+            ceilings = ceilings_of(inhibitors, self._capacities, taken, put, resets)
+        return replace(found, inhibitors=inhibitors, resets=resets, ceilings=ceilings)
 
     @staticmethod
     def _without(scope: Scope, names: set[str]) -> Scope:

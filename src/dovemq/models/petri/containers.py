@@ -40,6 +40,16 @@ def forms(net: CheckedNet) -> list[Form]:
     return found
 
 
+def size_code(place: int, form: Form, timed: bool) -> str:
+    """Code for the number of tokens of a place, including delayed ones."""
+    text = {
+        Form.COUNTER: f"M[{place}]",
+        Form.PILE: f"len(L{place})",
+        Form.BAG: f"B{place}.size",
+    }[form]
+    return f"({text} + F[{place}])" if timed else text
+
+
 @dataclass(slots=True, eq=False)
 class TokenBag:
     """Distinct values with counts, in a list so that one can be drawn by its position."""
@@ -75,6 +85,12 @@ class TokenBag:
             self.keys[place] = last_key
             self.counts[place] = last_count
             self.places[last_key] = place
+
+    def clear(self) -> None:
+        self.keys.clear()
+        self.counts.clear()
+        self.places.clear()
+        self.size = 0
 
     def holds(self, wanted: Iterable[tuple[Any, int]]) -> bool:
         """Whether all of the wanted tokens can be taken together."""

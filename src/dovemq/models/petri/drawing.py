@@ -22,6 +22,7 @@ from dovemq.models.petri.layout import (
     LABEL_LENGTH_MAX,
     PLACE_HALF_HEIGHT,
     TRANSITION_HALF_HEIGHT,
+    Edge,
     Point,
     half_width,
     labelled_edges,
@@ -29,7 +30,7 @@ from dovemq.models.petri.layout import (
     short,
 )
 from dovemq.models.petri.multisets import Multiset
-from dovemq.models.petri.nets import PRIORITY_NORMAL, Net, Page
+from dovemq.models.petri.nets import PRIORITY_NORMAL, Net, Page, Place
 from dovemq.models.petri.routing import Box, Labels, Router
 
 TOKENS_LENGTH_MAX: Final = 34
@@ -126,7 +127,10 @@ class _Drawing:
             self._clipped(source, target, router.line(source, target), (target, source) in edges)
             for source, target in edges
         ]
-        arcs = [f'<path class="arc" marker-end="url(#head)" d="{_curve(line)}"/>' for line in lines]
+        arcs = [
+            f'<path class="arc" marker-end="url(#{self._head(edge)})" d="{_curve(line)}"/>'
+            for edge, line in zip(edges, lines, strict=True)
+        ]
         labels = Labels(self._taken, lines)
         texts = [
             self._label(labels, line, texts)
@@ -135,6 +139,11 @@ class _Drawing:
         ]
         bends = [Box.around(point, 0, 0) for line in lines for point in line]
         return _svg([*labels.taken, *bends], "".join((*arcs, *nodes, *texts)))
+
+    def _head(self, edge: Edge) -> str:
+        """The end of a line: a ring if all its arcs are inhibitor arcs, else an arrow."""
+        kinds = {arc.kind for arc in self._page.arcs if arc.ends == edge}
+        return "ring" if kinds == {"inhibitor"} else "head"
 
     def _full(self, name: str) -> str:
         return f"{self._path}.{name}" if self._path else name
@@ -148,7 +157,7 @@ class _Drawing:
         parts = [
             f'<ellipse class="place" cx="{x}" cy="{y}" rx="{half}" ry="{PLACE_HALF_HEIGHT}"/>',
             _text(x, y + 4, name),
-            self._small(x + 34, bottom + LINE, place.colour, "colour"),
+            self._small(x + 34, bottom + LINE, place.colour + _capacity(place), "colour"),
         ]
         if place.port:
             parts.append(_tag(x - 30, bottom, place.port, "port"))
@@ -246,6 +255,10 @@ def tokens_text(held: Multiset) -> str:
     return "" if set(held) <= {()} else short(str(held), TOKENS_LENGTH_MAX)
 
 
+def _capacity(place: Place) -> str:
+    return "" if place.capacity is None else f", at most {place.capacity}"
+
+
 def _curve(line: Sequence[Point]) -> str:
     """The path of a line whose bends are rounded."""
     parts = [f"M{line[0][0]:.1f} {line[0][1]:.1f}"]
@@ -295,6 +308,8 @@ def _svg(boxes: Sequence[Box], inner: str) -> str:
     arrow = (
         '<marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
         'orient="auto"><path d="M0 0L8 4L0 8z" fill="#666"/></marker>'
+        '<marker id="ring" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8">'
+        '<circle cx="4" cy="4" r="3" fill="#fff" stroke="#666"/></marker>'
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left:.0f} {top:.0f} {width:.0f} '

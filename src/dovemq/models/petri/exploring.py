@@ -1,19 +1,22 @@
 """Writes the code that explores a state space breadth first: one function for a net.
 
-A marking is a tuple with one number for each place: the number of tokens if they have one value,
-else the number of the place's own multiset, each of which is stored once:
+A marking is a number for each place: the number of tokens if they have one value, else the number
+of the place's own multiset, each of which is stored once. `packing.py` stores the numbers as bytes.
+A firing adds a constant to them, so finding out whether a marking is new costs one addition and one
+look-up. Tests of transitions that need the same places are nested, so that a place without tokens
+rules out all of them at once:
 
-    places      Idle   Requests          Clients
-    tokens      2      (a, 1) + (b, 1)   empty
-    marking     (2,    7,                0)              kinds_1[7] = {(a, 1): 1, (b, 1): 1}
-    key         2 + (7 << 24) + (0 << 64)                one integer
+    if p4:
+        if p7: fire(12)
+        if p9 >= 2: fire(13)
 
-A firing adds a constant to the key, so finding out whether a marking is new costs one addition and
-one look-up. A transition depends only on the places that it touches. Its bindings are therefore
+A transition depends only on the places that it touches. If it reads values, its bindings are
 computed once for each combination of their numbers and remembered in `memo_t`.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from dovemq.models.petri.bags import Bag, Conditional, Each, Some
@@ -32,14 +35,12 @@ from dovemq.models.petri.searching import (
 )
 from dovemq.models.petri.writing import Code
 
-COUNT_BITS: Final = 24
-"""Bits of the key for a place of one value; they limit the number of its tokens."""
+NESTING_MAX: Final = 12
+"""Tests of a transition that are nested; further ones are joined."""
 MEMO_MAX: Final = 50_000
 """Combinations of numbers for which the bindings of a transition are remembered."""
 CHANGES_MAX: Final = 1_000_000
 """Changes of a place that are remembered."""
-KIND_BITS: Final = 40
-"""Bits of the key for a place of many values; they limit the number of its multisets."""
 
 
 def refuse_random(net: CheckedNet) -> None:
@@ -71,17 +72,18 @@ def _parts(bag: Bag) -> list[Typed]:
     return found
 
 
-def shifts(net: CheckedNet) -> list[int]:
-    """The first bit of each place within a key."""
-    found, at = [], 0
-    for place in net.places:
-        found.append(at)
-        at += COUNT_BITS if place.counted else KIND_BITS
-    return found
-
-
 def constant_effect(transition: CheckedTransition, net: CheckedNet) -> dict[int, int] | None:
     """The change of each place, if it is constant and depends on counts alone."""
+    amounts = None if transition.resets else constant_amounts(transition, net)
+    if amounts is None:
+        return None
+    return {place: amount for place, amount in totals(amounts).items() if amount}
+
+
+def constant_amounts(
+    transition: CheckedTransition, net: CheckedNet
+) -> list[tuple[int, int]] | None:
+    """The tokens that each arc puts (above 0) or takes (below 0), if they are constant counts."""
     simple = all(isinstance(step, Enough) for step in transition.plan.steps)
     if not simple or transition.plan.computed_takes or transition.code:
         return None
@@ -93,12 +95,18 @@ def constant_effect(transition: CheckedTransition, net: CheckedNet) -> dict[int,
             if not part.count.code.isdecimal():
                 return None
             amounts.append((put.place, int(part.count.code)))
-    amounts += [(take.place, -take.count) for take in transition.takes]
-    return {place: amount for place, amount in totals(amounts).items() if amount}
+    return [*amounts, *((take.place, -take.count) for take in transition.takes)]
 
 
 class _LocalView:
     """Reads dictionaries of value → count, one for each place that a transition touches."""
+
+    def __init__(self, net: CheckedNet) -> None:
+        self._net = net
+
+    def at_most(self, place: int, count: int) -> str:
+        held = f"p{place}" if self._net.places[place].counted else f"size_of(b{place})"
+        return f"{held} <= {count}"
 
     def enough(self, place: int, count: int) -> str:
         return f"p{place} >= {count}"
@@ -122,18 +130,22 @@ class _LocalView:
 
 
 class ExplorerWriter:
-    """Writes `explore(states, index, targets, labels, offsets, states_max, rest)`."""
+    """Writes `explore(states, index, targets, labels, offsets, states_max, rest)`.
 
-    def __init__(self, net: CheckedNet) -> None:
+    `as_bytes` says that markings are stored as bytes, otherwise as integers.
+    """
+
+    def __init__(self, net: CheckedNet, as_bytes: bool) -> None:
         self.code = Code(net.name)
         self._net = net
-        self._view = _LocalView()
-        self._shifts = shifts(net)
+        self._view = _LocalView(net)
+        self._as_bytes = as_bytes
+        self._effects = [constant_effect(each, net) for each in net.transitions]
 
     def write(self) -> None:
         write_definitions(self.code, self._net)
         for transition in self._net.transitions:
-            if constant_effect(transition, self._net) is None:
+            if self._effects[transition.number] is None:
                 self._expansion(transition)
         self._explore()
 
@@ -166,6 +178,10 @@ class ExplorerWriter:
             taken[take.place].append(f"({subject}, {take.count})")
         for at, part in enumerate(transition.plan.computed_takes):
             taken[part.place].append(f"*r{at}")
+        for place in transition.resets:
+            # The firing takes whatever is there.
+            counted = self._net.places[place].counted
+            taken[place] = [f"((), p{place})"] if counted else [f"*b{place}.items()"]
         for place in places:
             puts = [put for put in transition.puts if put.place == place]
             code.line(f"gone = ({', '.join(taken[place])}{',' if taken[place] else ''})")
@@ -179,9 +195,8 @@ class ExplorerWriter:
         code.line(f"name = labels_{number}.get(({values}))")
         with code.block("if name is None:"):
             code.line(f"name = label({number}, ({values}), {binding_text(transition)})")
-        delta = " + ".join(f"c{place}[1]" for place in places) or "0"
-        news = "".join(f"c{place}[0], " for place in places)
-        code.line(f"found.append((name, {delta}, ({news})))")
+        delta = " + ".join(f"c{place}" for place in places) or "0"
+        code.line(f"found.append((name, {delta}))")
 
     def _come(self, transition: CheckedTransition, puts: Sequence[Put]) -> None:
         """Writes `come`, the (value, count) pairs that a place receives."""
@@ -201,13 +216,17 @@ class ExplorerWriter:
         """Writes the main loop. It unpacks each marking once and appends its edges in order."""
         code, count = self.code, len(self._net.places)
         with code.block("def explore(states, index, targets, labels, offsets, states_max, rest):"):
-            code.line(
-                "at, put, go, mark = len(offsets) - 1, states.append, targets.append, labels.append"
-            )
+            code.line("at, put, go, mark = len(offsets) - 1, states.append, targets.append, labels")
+            code.line("look = index.get")
             with code.block("while at < len(states) and len(states) < states_max and rest:"):
-                code.lines("rest -= 1", "key, state = states[at]")
+                code.line("rest -= 1")
+                if self._as_bytes:
+                    code.lines("stored = states[at]", "key = from_bytes(stored, 'little')")
+                else:
+                    code.lines("key = states[at]", "stored = key.to_bytes(size, 'little')")
+                code.line("numbers = unpack(stored)")
                 names = ", ".join(f"p{place}" for place in range(count))
-                code.line(f"{names}{',' if count == 1 else ''} = state")
+                code.line(f"{names}{',' if count == 1 else ''} = numbers")
                 code.line("start = len(targets)")
                 self._levels()
                 code.lines("offsets.append(len(targets))", "at += 1")
@@ -216,30 +235,48 @@ class ExplorerWriter:
     def _levels(self) -> None:
         """Writes all transitions; less urgent ones run only if no more urgent one is enabled."""
         with self.code.restored():
-            for level in levels_of(self._net):
-                for transition in self._net.transitions:
-                    if transition.priority == level:
-                        self._transition(transition)
-                if level != levels_of(self._net)[-1]:
+            levels = levels_of(self._net)
+            for level in levels:
+                own = [each for each in self._net.transitions if each.priority == level]
+                self._counted([each for each in own if self._effects[each.number] is not None])
+                for transition in own:
+                    if self._effects[transition.number] is None:
+                        self._remembered(transition)
+                if level != levels[-1]:
                     self.code.open("if len(targets) == start:")
 
-    def _transition(self, transition: CheckedTransition) -> None:
-        change = constant_effect(transition, self._net)
-        if change is None:
-            self._remembered(transition)
+    def _counted(self, transitions: Sequence[CheckedTransition]) -> None:
+        """Writes the transitions whose effects are constant."""
+        if not transitions:
             return
         code = self.code
-        tests = [
-            f"p{step.place} >= {step.count}" if step.count > 1 else f"p{step.place}"
-            for step in transition.plan.steps
-            if isinstance(step, Enough)
-        ]
-        delta = sum(amount << self._shifts[place] for place, amount in change.items())
-        with code.block(f"if {' and '.join(tests) or '1'}:"):
-            code.line(f"other = key + {delta}")
-            moved = {place: f"p{place} + {amount}" for place, amount in change.items()}
-            self._arrive(moved, grown=[place for place, amount in change.items() if amount > 0])
-            code.line(f"mark({transition.number})")
+        code.lines("found = []", "fire = found.append")
+        self._write_tests(_test_tree({each.number: _tests(each) for each in transitions}))
+        with code.block("for each in found:"):
+            code.line(f"other = {self._moved('deltas[each]')}")
+            code.line("to = look(other)")
+            with code.block("if to is None:"):
+                # A field that is full must not be stored.
+                with code.block("for place, amount in gains[each]:"):
+                    code.line("if numbers[place] + amount > most[place]: full(place)")
+                code.line("to = index[other] = len(states)")
+                code.line("put(other)")
+            code.line("go(to)")
+        code.line("mark.extend(found)")
+
+    def _write_tests(self, tree: "_TestTree") -> None:
+        for number in tree.fires:
+            self.code.line(f"fire({number})")
+        for test, below in tree.below.items():
+            tests = [test]
+            while not below.fires and len(below.below) == 1:
+                ((another, below),) = below.below.items()
+                tests.append(another)
+            with self.code.block(f"if {' and '.join(tests)}:"):
+                self._write_tests(below)
+
+    def _moved(self, delta: str) -> str:
+        return f"(key + {delta}).to_bytes(size, 'little')" if self._as_bytes else f"key + {delta}"
 
     def _remembered(self, transition: CheckedTransition) -> None:
         code, places = self.code, transition.touched
@@ -247,20 +284,41 @@ class ExplorerWriter:
         code.line(f"found = memo_{transition.number}.get(({numbers},))")
         with code.block("if found is None:"):
             code.line(f"found = expand_{transition.number}({numbers})")
-        news = ", ".join(f"n{place}" for place in places)
-        with code.block(f"for name, delta, ({news},) in found:"):
-            code.line("other = key + delta")
-            self._arrive({place: f"n{place}" for place in places}, grown=[])
-            code.line("mark(name)")
+        with code.block("for name, delta in found:"):
+            code.line(f"other = {self._moved('delta')}")
+            code.line("to = look(other)")
+            with code.block("if to is None:"):
+                code.line("to = index[other] = len(states)")
+                code.line("put(other)")
+            code.lines("go(to)", "mark.append(name)")
 
-    def _arrive(self, moved: dict[int, str], grown: Sequence[int]) -> None:
-        code = self.code
-        code.line("to = index.get(other)")
-        with code.block("if to is None:"):
-            # A place without bound must not overflow into the bits of the next place.
-            for place in grown:
-                code.line(f"if {moved[place]} > tokens_max: overflow({place})")
-            code.line("to = index[other] = len(states)")
-            parts = [moved.get(place, f"p{place}") for place in range(len(self._net.places))]
-            code.line(f"put((other, ({', '.join(parts)},)))")
-        code.line("go(to)")
+
+@dataclass(slots=True)
+class _TestTree:
+    """Transitions that fire once all tests above them are passed."""
+
+    fires: list[int] = field(default_factory=list)
+    below: dict[str, "_TestTree"] = field(default_factory=dict)
+
+
+def _tests(transition: CheckedTransition) -> list[str]:
+    found = [
+        f"p{step.place} >= {step.count}" if step.count > 1 else f"p{step.place}"
+        for step in transition.plan.steps
+        if isinstance(step, Enough)
+    ]
+    return found + [f"p{each.place} <= {each.most}" for each in transition.ceilings]
+
+
+def _test_tree(tests: Mapping[int, list[str]]) -> _TestTree:
+    """Joins what the tests of transitions have in common; the most frequent test comes first."""
+    uses = Counter(test for each in tests.values() for test in each)
+    root = _TestTree()
+    for number, each in tests.items():
+        order = sorted(each, key=lambda test: (-uses[test], test))
+        rest = order[NESTING_MAX:]
+        spot = root
+        for test in (*order[:NESTING_MAX], *([" and ".join(rest)] if rest else [])):
+            spot = spot.below.setdefault(test, _TestTree())
+        spot.fires.append(number)
+    return root

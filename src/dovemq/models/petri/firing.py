@@ -28,7 +28,7 @@ from typing import Any, Final
 from dovemq.models.petri.bags import Bag, Conditional, Each, Some
 from dovemq.models.petri.bindings import Enough, Scan
 from dovemq.models.petri.checking import CheckedNet, CheckedTransition, Put
-from dovemq.models.petri.containers import Form, forms
+from dovemq.models.petri.containers import Form, forms, size_code
 from dovemq.models.petri.inference import Typed
 from dovemq.models.petri.searching import (
     binding_text,
@@ -92,11 +92,16 @@ def levels_of(net: CheckedNet) -> tuple[int, ...]:
 class _SimulatorView:
     """Scans start at a random token, so that every binding can be found."""
 
-    def __init__(self, forms: Sequence[Form]) -> None:
+    def __init__(self, net: CheckedNet, forms: Sequence[Form]) -> None:
+        self._net = net
         self._forms = forms
 
     def enough(self, place: int, count: int) -> str:
         return f"M[{place}] >= {count}" if count > 1 else f"M[{place}]"
+
+    def at_most(self, place: int, count: int) -> str:
+        timed = self._net.places[place].colour.timed
+        return f"{size_code(place, self._forms[place], timed)} <= {count}"
 
     def scan(self, code: Code, step: Scan) -> None:
         place, number = step.take.place, step.subject
@@ -133,11 +138,15 @@ class _Writer:
         self._net = net
         self._probes = probes
         self._traced = traced
-        self._view = _SimulatorView(self.forms)
+        self._view = _SimulatorView(net, self.forms)
         self._followers: list[list[int]] = [[] for _ in net.places]
         for transition in net.transitions:
             for place in transition.inputs:
                 self._followers[place].append(transition.number)
+        self._waiters: list[list[int]] = [[] for _ in net.places]
+        for transition in net.transitions:
+            for ceiling in transition.ceilings:
+                self._waiters[ceiling.place].append(transition.number)
 
     def fire(self, transition: CheckedTransition) -> None:
         code = self.code
@@ -152,7 +161,7 @@ class _Writer:
         with self.code.block(f"def due_{place}(value):"):
             self._add(place, "value", "1")
             self.code.line(f"F[{place}] -= 1")
-            self._wake([place], None)
+            self._wake([place], [], None)
 
     def _fired(self, transition: CheckedTransition) -> None:
         code = self.code
@@ -161,6 +170,8 @@ class _Writer:
         kept = _kept(transition, self._net)
         swapped = self._swapped(transition, kept)
         self._take(transition, kept, swapped)
+        for place in transition.resets:
+            self._reset(place)
         for name, typed in transition.code:
             with code.at(transition.where.at(part=f"code segment, {name}")):
                 code.line(f"v_{name} = {typed.code}")
@@ -171,10 +182,12 @@ class _Writer:
             if put not in kept.values():
                 with code.at(transition.where.at(arc=put.arc)):
                     self._put(transition, put, swapped.get(put.place))
-        # A transition can only become enabled when a place that it takes from gains a token.
-        # The fired transition itself stays a candidate until an attempt fails.
+        # A transition can only become enabled when a place that it takes from gains a token, or
+        # one that stops it by a ceiling loses one. The fired transition itself stays a candidate
+        # until an attempt fails.
         gained = [put.place for put in transition.puts if put not in kept.values()]
-        self._wake(gained, transition.number)
+        lost = [place for place in transition.inputs if place not in kept and place not in swapped]
+        self._wake(gained, [*sorted(lost), *transition.resets], transition.number)
         for probe in self._probes:
             if transition.number in probe.transitions:
                 code.line(probe.line)
@@ -206,6 +219,12 @@ class _Writer:
                 else:
                     code.line(f"if count: B{part.place}.take(each, count)")
 
+    def _reset(self, place: int) -> None:
+        clear = {Form.COUNTER: f"M[{place}] = 0", Form.PILE: f"L{place}.clear()"}
+        self.code.line(clear.get(self.forms[place], f"B{place}.clear()"))
+        if self._net.places[place].colour.timed:
+            self.code.line(f"forget({place})")
+
     def _swapped(self, transition: CheckedTransition, kept: Mapping[int, Put]) -> dict[int, str]:
         """Piles in which one token replaces another: the new one is written over the old one.
 
@@ -217,7 +236,9 @@ class _Writer:
             puts = [put for put in transition.puts if put.place == take.place]
             if self.forms[take.place] is not Form.PILE or place.colour.timed:
                 continue
-            if take.place not in kept and len(puts) == 1 and _single(puts[0].bag):
+            if take.place in kept or take.place in transition.resets:
+                continue
+            if len(puts) == 1 and _single(puts[0].bag):
                 found[take.place] = f"l{subject}[i{subject}]"
         return found
 
@@ -303,9 +324,10 @@ class _Writer:
         else:
             self.code.line(f"L{place}.extend([{value}] * {count})")
 
-    def _wake(self, places: Sequence[int], own: int | None) -> None:
-        woken = dict.fromkeys(t for place in places for t in self._followers[place] if t != own)
-        for number in woken:
+    def _wake(self, gained: Sequence[int], lost: Sequence[int], own: int | None) -> None:
+        woken = [number for place in gained for number in self._followers[place]]
+        woken += [number for place in lost for number in self._waiters[place]]
+        for number in dict.fromkeys(each for each in woken if each != own):
             level = self.levels.index(self._net.transitions[number].priority)
             self.code.line(f"if not Q[{number}]: Q[{number}] = 1; C{level}.append({number})")
 
@@ -321,6 +343,8 @@ def _kept(transition: CheckedTransition, net: CheckedNet) -> dict[int, Put]:
         puts = [put for put in transition.puts if put.place == take.place]
         same = [other for other in transition.takes if other.place == take.place]
         if net.places[take.place].colour.timed or take.place in computed_takes:
+            continue
+        if take.place in transition.resets:
             continue
         if len(puts) != 1 or len(same) != 1 or len(puts[0].bag) != 1:
             continue

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from dovemq.models.petri.errors import NetInvalid
+from dovemq.models.petri.errors import NetInvalid, Where
 from dovemq.models.petri.nets import Arc, Net, Page, Place, Substitution, Transition
 
 INSTANCES_MAX: Final = 10_000
@@ -34,6 +34,7 @@ class FlatPlace:
     place: Place
     page: str
     members: tuple[str, ...]
+    capacity: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,19 @@ def _add_places(net: Net, instances: list[Instance], union: "_Union", flat: Flat
         for name, _, _ in same:
             flat.number_of[name] = len(flat.places)
         names = tuple(name for name, _, _ in same)
-        flat.places.append(FlatPlace(full, chosen, page, names))
+        capacity = _capacity(net.where.at(page=page, place=full), [other for _, other, _ in same])
+        flat.places.append(FlatPlace(full, chosen, page, names, capacity))
+
+
+def _capacity(where: Where, same: list[Place]) -> int | None:
+    """The capacity of places that are one place; those that name none accept the others'."""
+    known = {place.capacity for place in same if place.capacity is not None}
+    if len(known) > 1:
+        raise NetInvalid(where, "places that are the same place have different capacities")
+    capacity = next(iter(known), None)
+    if capacity is not None and capacity < 1:
+        raise NetInvalid(where, f"a capacity is at least 1, not {capacity}")
+    return capacity
 
 
 class _Union:

@@ -40,6 +40,10 @@ def incidence(net: CheckedNet) -> Matrix:
     """Returns the change of each place (row) by each transition (column)."""
     matrix = [[0] * len(net.transitions) for _ in net.places]
     for transition in net.transitions:
+        if transition.resets:
+            raise NetInvalid(
+                transition.where, "a net with reset arcs has no incidence matrix, so no invariants"
+            )
         change = constant_effect(transition, net)
         if change is None or not net.is_pt:
             raise NetInvalid(

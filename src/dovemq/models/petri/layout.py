@@ -46,6 +46,8 @@ def labelled_edges(net: Net, page: Page) -> dict[Edge, list[str]]:
         # Plain tokens are shown by their number, a single one by nothing.
         text = WEIGHT.sub(r"\1", arc.expression)
         text = "" if arc.expression in ("()", "times(1, ())") else text
+        if arc.kind != "normal":
+            text = f"< {text}" if arc.kind == "inhibitor" else "reset"
         delay = f" @+{arc.delay}" if arc.delay != "0" else ""
         label = short(f"{text}{delay}".strip(), LABEL_LENGTH_MAX)
         found.setdefault(arc.ends, []).extend([label] if label else [])

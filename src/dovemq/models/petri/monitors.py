@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 from dovemq.models.petri.checking import CheckedNet, CheckedTransition
 from dovemq.models.petri.colours import Bool, Colour, ColourFit, List, Real, fits
-from dovemq.models.petri.containers import Form, forms
+from dovemq.models.petri.containers import Form, forms, size_code
 from dovemq.models.petri.errors import ExpressionInvalid, Where, locating
 from dovemq.models.petri.expressions import parse
 from dovemq.models.petri.firing import Probe
@@ -286,11 +286,4 @@ class _ProbeWriter:
                 raise ExpressionInvalid(f"{name} does not hold a list")
             tokens = f"L{number}" if form is Form.PILE else f"B{number}.keys"
             return ast.parse(f"(len({tokens}[0]) if {tokens} else 0)", mode="eval").body
-        text = {
-            Form.COUNTER: f"M[{number}]",
-            Form.PILE: f"len(L{number})",
-            Form.BAG: f"B{number}.size",
-        }[form]
-        if place.colour.timed:
-            text = f"({text} + F[{number}])"
-        return ast.parse(text, mode="eval").body
+        return ast.parse(size_code(number, form, place.colour.timed), mode="eval").body

@@ -8,6 +8,10 @@
         "transitions": {"Step": {"guard": "n < 10"}},
         "arcs": [["Count", "Step", "n"], ["Step", "Count", "n + 1"]]}}}
 
+A page may also have inhibitor arcs with their weights and reset arcs, and a place a capacity:
+
+    "inhibitors": [["Count", "Step", 3]], "resets": [["Count", "Step"]]
+
 An unknown key is an error, so that a misspelt key is never ignored. Expressions stay text here;
 `expressions.py` allows them to call only the functions of its own table and of the file.
 """
@@ -31,6 +35,7 @@ _PLAIN: Final[Mapping[str, type[Colour]]] = {
 }
 Form = TypeVar("Form")
 _ArcForm = Annotated[list[str], Meta(min_length=2, max_length=4)]
+_Weight = Annotated[int, Meta(ge=1)]
 
 
 class _FunctionForm(Struct, forbid_unknown_fields=True):
@@ -48,6 +53,8 @@ class _PageForm(Struct, forbid_unknown_fields=True):
     transitions: dict[str, dict[str, Any]] = {}
     substitutions: dict[str, dict[str, Any]] = {}
     arcs: list[_ArcForm] = []
+    inhibitors: list[tuple[str, str, _Weight]] = []
+    resets: list[tuple[str, str]] = []
 
 
 class _NetForm(Struct, forbid_unknown_fields=True):
@@ -105,6 +112,10 @@ def _read_page(page: Page, found: Any) -> None:
     for arc in form.arcs:
         source, target, expression, delay = (*arc, *("()", "0")[len(arc) - 2 :])
         page.arc(source, target, expression, delay=delay)
+    for place, transition, weight in form.inhibitors:
+        page.inhibitor(place, transition, weight)
+    for place, transition in form.resets:
+        page.reset(place, transition)
 
 
 def _fields(options: dict[str, Any], node: type[Node], where: Where, name: str) -> dict[str, Any]:
@@ -202,6 +213,12 @@ def _page_form(page: Page) -> dict[str, Any]:
             for name, form in shown.items()
         }
 
+    limits: dict[str, list[Any]] = {
+        "inhibitors": [
+            [*arc.ends, int(arc.expression)] for arc in page.arcs if arc.kind == "inhibitor"
+        ],
+        "resets": [list(arc.ends) for arc in page.arcs if arc.kind == "reset"],
+    }
     return {
         "places": forms(page.places),
         "transitions": forms(page.transitions),
@@ -209,5 +226,7 @@ def _page_form(page: Page) -> dict[str, Any]:
         "arcs": [
             [*arc.ends, arc.expression, *([arc.delay] if arc.delay != "0" else [])]
             for arc in page.arcs
+            if arc.kind == "normal"
         ],
+        **{name: arcs for name, arcs in limits.items() if arcs},
     }

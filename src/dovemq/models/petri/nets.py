@@ -25,6 +25,7 @@ from dovemq.models.petri.errors import NetInvalid, Where
 from dovemq.models.petri.functions import WORDS
 
 Direction = Literal["in", "out", "io"]
+ArcKind = Literal["normal", "inhibitor", "reset"]
 Position = tuple[int | float, int | float]
 NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 PRIORITY_NORMAL: Final = 100
@@ -37,11 +38,15 @@ class Node(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class Place(Node, frozen=True):
-    """`initial` is a multiset expression; its tokens can be taken from time `at` on."""
+    """`initial` is a multiset expression; its tokens can be taken from time `at` on.
+
+    A transition that would leave more than `capacity` tokens in the place is not enabled.
+    """
 
     colour: str = "Unit"
     initial: str = "none"
     at: int | float = 0
+    capacity: int | None = None
     port: Direction | None = None
     fusion: str = ""
     position: Position | None = None
@@ -81,11 +86,14 @@ def free_name(text: str, taken: Container[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Arc:
+    """An arc. The expression of an inhibitor arc is its weight, that of a reset arc is empty."""
+
     place: str
     transition: str
     inward: bool
     expression: str
     delay: str = "0"
+    kind: ArcKind = "normal"
 
     @property
     def ends(self) -> tuple[str, str]:
@@ -95,6 +103,8 @@ class Arc:
 
     def __str__(self) -> str:
         source, target = self.ends
+        if self.kind != "normal":
+            return f"{source} → {target} ({self.kind} {self.expression}".rstrip() + ")"
         return f"{source} → {target} ({self.expression})"
 
 
@@ -169,14 +179,27 @@ class Page:
             expression = f"times({weight}, ())"
         inward = source in self.places
         place, transition = (source, target) if inward else (target, source)
-        if place not in self.places or transition not in self.transitions:
+        return self._joined(Arc(place, transition, inward, expression, delay))
+
+    def inhibitor(self, place: str, transition: str, weight: int = 1) -> Arc:
+        """Adds an inhibitor arc: the place must hold fewer than `weight` tokens, delayed or not."""
+        made = Arc(place, transition, True, str(weight), kind="inhibitor")
+        if weight < 1:
+            raise NetInvalid(self.where.at(arc=str(made)), "its weight must be at least 1")
+        return self._joined(made)
+
+    def reset(self, place: str, transition: str) -> Arc:
+        """Adds a reset arc: a firing empties the place before it puts tokens."""
+        return self._joined(Arc(place, transition, True, "", kind="reset"))
+
+    def _joined(self, arc: Arc) -> Arc:
+        if arc.place not in self.places or arc.transition not in self.transitions:
             raise NetInvalid(
-                self.where.at(arc=f"{source} → {target}"),
+                self.where.at(arc=" → ".join(arc.ends)),
                 "an arc must join a place and a transition of its own page",
             )
-        made = Arc(place, transition, inward, expression, delay)
-        self.arcs.append(made)
-        return made
+        self.arcs.append(arc)
+        return arc
 
     def flow(self, place: str, transition: str, taken: str, put: str, **options: Any) -> None:
         """Adds two arcs: one takes a token from the place, the other puts a token back."""

@@ -28,6 +28,9 @@ class View(Protocol):
     def enough(self, place: int, count: int) -> str:
         """A test for `count` tokens of the only value."""
 
+    def at_most(self, place: int, count: int) -> str:
+        """A test for at most `count` tokens of any value, delayed or not."""
+
     def scan(self, code: Code, step: Scan) -> None:
         """Opens a loop over the values of a place."""
 
@@ -44,9 +47,10 @@ class View(Protocol):
 def write_search(code: Code, transition: CheckedTransition, view: View) -> None:
     """Opens blocks down to the level at which every variable is bound."""
     enough = [step for step in transition.plan.steps if isinstance(step, Enough)]
-    if enough:
-        tests = " and ".join(view.enough(step.place, step.count) for step in enough)
-        code.open(f"if {tests}:")
+    tests = [view.enough(step.place, step.count) for step in enough]
+    tests += [view.at_most(each.place, each.most) for each in transition.ceilings]
+    if tests:
+        code.open(f"if {' and '.join(tests)}:")
     for step in transition.plan.steps:
         if isinstance(step, Scan):
             _write_scan(code, step, transition, view)

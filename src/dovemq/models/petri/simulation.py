@@ -2,8 +2,9 @@
 
 Transitions that may be enabled are candidates. The simulator draws one of the most urgent
 candidates at random and tries it. A candidate that cannot fire is dropped until a place that it
-takes from gains a token, so no transition is tried twice in vain. Without candidates, time
-advances to the next delayed token in the agenda. Runs with equal seeds are equal.
+takes from gains a token or a place that stops it loses one, so none is tried twice in vain.
+Without candidates, time advances to the next delayed token in the agenda. Runs with equal seeds
+are equal.
 """
 
 import heapq
@@ -95,6 +96,7 @@ class Simulation:
         made |= {f"C{level}": each for level, each in enumerate(self._candidates)}
         made |= {"random": self._rng.random, "tick": itertools.count().__next__}
         made |= {"push": heapq.heappush, "never": NEVER, "last": self._last, "Halt": Halt}
+        made["forget"] = self._forget
         made["sum_counts"] = lambda parts: sum(count for _, count in parts)
         for place, form in enumerate(self._compiled.forms):
             if form is Form.PILE:
@@ -131,6 +133,12 @@ class Simulation:
             self._tokens[place].extend([value] * count)
         else:
             self._tokens[place].add(value, count)
+
+    def _forget(self, place: int) -> None:
+        """Removes the delayed tokens of a place that a firing resets."""
+        self._agenda[:] = [entry for entry in self._agenda if entry[2] != place]
+        heapq.heapify(self._agenda)
+        self._future[place] = 0
 
     def _wake(self, number: int) -> None:
         if not self._queued[number]:

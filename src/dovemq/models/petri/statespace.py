@@ -17,18 +17,28 @@ from dovemq.models.petri.checking import CheckedNet, checked
 from dovemq.models.petri.errors import NetInvalid, NetTooLarge
 from dovemq.models.petri.exploring import (
     CHANGES_MAX,
-    COUNT_BITS,
     ExplorerWriter,
+    constant_effect,
     refuse_random,
-    shifts,
 )
 from dovemq.models.petri.graph import Graph
 from dovemq.models.petri.multisets import Multiset, totals
 from dovemq.models.petri.nets import Net
+from dovemq.models.petri.packing import (
+    INTEGER_BYTES_MAX,
+    WIDENINGS_MAX,
+    Packing,
+    Stored,
+    columns,
+    first_packing,
+    limit_of,
+)
 from dovemq.models.petri.writing import FAILURES
 
 MARKINGS_MAX: Final = 1_000_000
-TOKENS_MAX: Final = 2**COUNT_BITS - 1
+TOKENS_MAX: Final = 2**24 - 1
+ROWS: Final = 1_000
+"""Markings that are unpacked at a time."""
 CHUNK: Final = 20_000
 """Markings between two calls of `progress`."""
 
@@ -53,13 +63,22 @@ class _Overflow(Exception):
     pass
 
 
+class _FieldFull(Exception):
+    """The field of a place is too narrow for its number."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(place)
+        self.place = place
+
+
 @dataclass(slots=True)
 class StateSpace:
     """A state space. Marking 0 is the initial one; `stopped` is empty if the graph is complete."""
 
     net: CheckedNet
     stopped: str
-    states: list[tuple[int, tuple[int, ...]]]
+    states: list[Stored]
+    packing: Packing
     graph: Graph
     labels: "array[int]"
     bindings: list[tuple[int, dict[str, Any]]]
@@ -78,7 +97,7 @@ class StateSpace:
         return len(self.graph.targets)
 
     def marking(self, number: int) -> dict[str, Multiset]:
-        numbers = self.states[number][1]
+        numbers = self.packing.numbers(self.states[number])
         return {place.name: self._held(place.number, numbers) for place in self.net.places}
 
     def _held(self, place: int, numbers: tuple[int, ...]) -> Multiset:
@@ -96,8 +115,7 @@ class StateSpace:
         """The least and greatest number of tokens of each place."""
         self._whole("bounds")
         found = {}
-        for place in self.net.places:
-            numbers = {state[place.number] for _, state in self.states}
+        for place, numbers in zip(self.net.places, self._seen(), strict=True):
             sizes = numbers
             if place.number in self.kinds:
                 kinds = self.kinds[place.number]
@@ -105,13 +123,21 @@ class StateSpace:
             found[place.name] = (min(sizes), max(sizes))
         return found
 
+    def _seen(self) -> list[set[int]]:
+        """The numbers that each place has in any marking."""
+        found: list[set[int]] = [set() for _ in self.net.places]
+        for rows in columns(self.packing, self.states, ROWS):
+            for seen, column in zip(found, rows, strict=True):
+                seen.update(column)
+        return found
+
     def upper_multisets(self) -> dict[str, Multiset]:
         """The greatest number of tokens of each place and value."""
         self._whole("bounds")
         found = {}
-        for place in self.net.places:
+        for place, numbers in zip(self.net.places, self._seen(), strict=True):
             most: dict[Any, int] = {}
-            for number in {state[place.number] for _, state in self.states}:
+            for number in numbers:
                 held = self._held(place.number, {place.number: number})  # type: ignore[arg-type]
                 for value, count in held.items():
                     most[value] = max(most.get(value, 0), count)
@@ -191,7 +217,9 @@ class _Exploration:
     def __init__(self, net: CheckedNet, limits: Limits) -> None:
         self._net = net
         self._limits = limits
-        self._shifts = shifts(net)
+        self._packing = first_packing(net)
+        self._as_bytes = self._packing.size > INTEGER_BYTES_MAX
+        self._widenings = 0
         self._kinds: dict[int, list[dict[Any, int]]] = {
             place.number: [] for place in net.places if not place.counted
         }
@@ -199,32 +227,51 @@ class _Exploration:
         self._bindings: list[tuple[int, dict[str, Any]]] = [
             (transition.number, {}) for transition in net.transitions
         ]
-        writer = ExplorerWriter(net)
+        writer = ExplorerWriter(net, self._as_bytes)
         writer.write()
         self._program = writer.code.compiled()
         names: dict[str, Any] = {**net.declared.environment, **writer.code.objects}
         names |= {f"kinds_{place}": kinds for place, kinds in self._kinds.items()}
-        names |= {f"memo_{each.number}": {} for each in net.transitions}
+        self._memos: list[dict[Any, Any]] = [{} for _ in net.transitions]
+        names |= {f"memo_{number}": memo for number, memo in enumerate(self._memos)}
         self._labels: list[dict[Any, int]] = [{} for _ in net.transitions]
         names |= {f"labels_{number}": known for number, known in enumerate(self._labels)}
-        for place in net.places:
-            known: dict[Any, tuple[int, int]] = {}
-            names[f"changes_{place.number}"] = known
-            names[f"change_{place.number}"] = functools.partial(self._change, place.number, known)
-        names |= {"holds": _holds, "label": self._label, "tokens_max": limits.tokens_max}
-        names["overflow"] = self._overflow
-        self._explore = self._program.loaded(names)["explore"]
+        self._changes: list[dict[Any, int]] = [{} for _ in net.places]
+        for place, known in enumerate(self._changes):
+            names[f"changes_{place}"] = known
+            names[f"change_{place}"] = functools.partial(self._change, place, known)
+        names |= {
+            "holds": _holds,
+            "size_of": _size,
+            "label": self._label,
+            "from_bytes": int.from_bytes,
+        }
+        self._effects = [constant_effect(each, net) or {} for each in net.transitions]
+        gains = [
+            tuple((place, amount) for place, amount in effect.items() if amount > 0)
+            for effect in self._effects
+        ]
+        names |= {"full": self._full, "gains": gains}
+        self._names = self._program.loaded(names)
+        self._explore = self._names["explore"]
+        self._fit()
 
     def run(self, progress: Progress | None) -> StateSpace:
         state = tuple(self._initial(place.number) for place in self._net.places)
-        key = sum(number << shift for number, shift in zip(state, self._shifts, strict=True))
-        states, index = [(key, state)], {key: 0}
+        first = self._packing.stored(state, self._as_bytes)
+        states, index = [first], {first: 0}
         targets, labels, offsets = array("i"), array("i"), array("q", [0])
         stopped, expanded = "", 0
         most = self._limits.markings_max
         try:
             while expanded < len(states) and not stopped:
-                expanded = self._explore(states, index, targets, labels, offsets, most, CHUNK)
+                try:
+                    expanded = self._explore(states, index, targets, labels, offsets, most, CHUNK)
+                except _FieldFull as full:
+                    # The marking that was being expanded is expanded again.
+                    del targets[offsets[-1] :], labels[offsets[-1] :]
+                    self._widen(full.place, states, index)
+                    continue
                 if expanded < len(states) >= most:
                     stopped = f"the limit of {most} markings was met"
                 elif progress is not None and not progress(len(states), expanded):
@@ -234,7 +281,32 @@ class _Exploration:
         except FAILURES as error:
             raise self._program.failed(error) from error
         graph = Graph(offsets, targets, len(states))
-        return StateSpace(self._net, stopped, states, graph, labels, self._bindings, self._kinds)
+        return StateSpace(
+            self._net, stopped, states, self._packing, graph, labels, self._bindings, self._kinds
+        )
+
+    def _fit(self) -> None:
+        """Gives the generated code the numbers that depend on the packing."""
+        packing = self._packing
+        shifts, limit = packing.shifts, self._limits.tokens_max
+        self._names["size"], self._names["unpack"] = packing.size, packing.unpack
+        self._names["most"] = [min(limit, limit_of(width)) for width in packing.widths]
+        self._names["deltas"] = [
+            sum(amount << shifts[place] for place, amount in effect.items())
+            for effect in self._effects
+        ]
+
+    def _widen(self, place: int, states: list[Stored], index: dict[Stored, int]) -> None:
+        before = self._packing
+        self._widenings += 1
+        self._packing = before.wider(place, every=self._widenings > WIDENINGS_MAX)
+        for at, stored in enumerate(states):
+            states[at] = self._packing.stored(before.numbers(stored), self._as_bytes)
+        index.clear()
+        index.update(zip(states, range(len(states)), strict=True))
+        for known in (*self._memos, *self._changes):
+            known.clear()
+        self._fit()
 
     def _initial(self, place: int) -> int:
         held = self._net.places[place].initial
@@ -246,6 +318,8 @@ class _Exploration:
         if number is None:
             number = self._numbers[place][key] = len(self._kinds[place])
             self._kinds[place].append(held)
+        if number > limit_of(self._packing.widths[place]):
+            raise _FieldFull(place)
         return number
 
     def _label(self, transition: int, values: Any, binding: dict[str, Any]) -> int:
@@ -253,13 +327,11 @@ class _Exploration:
         number = self._labels[transition][values] = len(self._bindings) - 1
         return number
 
-    def _change(
-        self, place: int, known: dict[Any, tuple[int, int]], key: tuple[int, Amounts, Amounts]
-    ) -> tuple[int, int]:
-        """Returns the new number of the place, and what is added to the key of the marking."""
+    def _change(self, place: int, known: dict[Any, int], key: tuple[int, Amounts, Amounts]) -> int:
+        """Returns what is added to the key of the marking."""
         number, gone, come = key
         new = self._changed(place, number, gone, come)
-        change = (new, (new - number) << self._shifts[place])
+        change = (new - number) << self._packing.shifts[place]
         if len(known) < CHANGES_MAX:
             known[key] = change
         return change
@@ -267,8 +339,10 @@ class _Exploration:
     def _changed(self, place: int, number: int, gone: Amounts, come: Amounts) -> int:
         if place not in self._kinds:
             new = number + sum(count for _, count in come) - sum(count for _, count in gone)
-            if new > self._limits.tokens_max:
+            if new > number and new > self._limits.tokens_max:
                 self._overflow(place)
+            if new > limit_of(self._packing.widths[place]):
+                raise _FieldFull(place)
             return new
         held = dict(self._kinds[place][number])
         colour = self._net.places[place].colour
@@ -281,9 +355,19 @@ class _Exploration:
             held[value] = held.get(value, 0) + count
         return self._number(place, {value: count for value, count in held.items() if count})
 
+    def _full(self, place: int) -> None:
+        """Called where a firing would leave more tokens than the field or the limit allows."""
+        if self._names["most"][place] >= self._limits.tokens_max:
+            self._overflow(place)
+        raise _FieldFull(place)
+
     def _overflow(self, place: int) -> None:
         name = self._net.places[place].name
         raise _Overflow(f"place {name} came to hold more than {self._limits.tokens_max} tokens")
+
+
+def _size(held: dict[Any, int]) -> int:
+    return sum(held.values())
 
 
 def _holds(held: dict[Any, int] | None, count: int, wanted: Iterable[tuple[Any, int]]) -> bool:

@@ -3,6 +3,8 @@
 A place becomes one place for each value, a transition one for each binding that its guard allows.
 If a binding would put a value outside the colour set of a place, the coloured net fails. The P/T
 net puts a token into the place `outside` instead; while that is empty, both nets behave alike.
+Inhibitor arcs and capacities become inhibitor arcs. If they limit the sum of the tokens of a place
+of several values, no arc of a P/T net says the same, and the net is refused.
 """
 
 import itertools
@@ -17,7 +19,7 @@ from dovemq.models.petri.errors import NetInvalid, NetTooLarge
 from dovemq.models.petri.exploring import refuse_random
 from dovemq.models.petri.inference import infer
 from dovemq.models.petri.multisets import totals
-from dovemq.models.petri.nets import Net, free_name
+from dovemq.models.petri.nets import Net, Page, free_name
 from dovemq.models.petri.searching import write_bag, write_definitions
 from dovemq.models.petri.writing import FAILURES, Code
 
@@ -43,9 +45,12 @@ def unfolded(net: Net | CheckedNet) -> Net:
             names[place.number, value] = name
             page.place(name, initial=place.initial[value])
     for transition in net.transitions:
+        if any(each.most < 0 for each in transition.ceilings):
+            continue
         for number, (taken, put) in enumerate(_bindings(net, transition)):
             name = free_name(f"{transition.name}_{number}", page.transitions)
             page.transition(name, priority=transition.priority)
+            _limit(net, transition, page, name, names)
             if (None, ()) in put and OUTSIDE not in page:
                 page.place(OUTSIDE)
             for key, count in taken.items():
@@ -53,6 +58,29 @@ def unfolded(net: Net | CheckedNet) -> Net:
             for key, count in put.items():
                 page.arc(name, names[key], weight=count)
     return made
+
+
+def _limit(
+    net: CheckedNet,
+    transition: CheckedTransition,
+    page: Page,
+    name: str,
+    names: dict[tuple[int | None, Any], str],
+) -> None:
+    """Adds the inhibitor and reset arcs of one transition of the P/T net."""
+    for ceiling in transition.ceilings:
+        values = net.places[ceiling.place].colour.values() or ()
+        if len(values) > 1 and ceiling.most:
+            place = net.places[ceiling.place].name
+            raise NetInvalid(
+                transition.where,
+                f"no P/T net can limit the sum of the tokens of {place}, which has several values",
+            )
+        for value in values:
+            page.inhibitor(names[ceiling.place, value], name, ceiling.most + 1)
+    for reset in transition.resets:
+        for value in net.places[reset].colour.values() or ():
+            page.reset(names[reset, value], name)
 
 
 Amounts = dict[tuple[int | None, Any], int]

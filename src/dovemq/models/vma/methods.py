@@ -2,7 +2,8 @@
 
 All methods give the same measures, so that a figure or the command line can show them side by
 side. Simulations start empty; the paper's runs have no warm-up, and `run_for` chooses a length and
-a warm-up for the load. Times are in seconds and rates per second; the net rounds its times.
+a warm-up for the load. Times are in seconds and rates per second; the net counts time in whole
+ticks, which are short enough for the rates.
 """
 
 from collections.abc import Callable, Mapping

@@ -6,17 +6,19 @@
     figures = simulate_vma(replace(PAPER, reliability=0.88), replications=20)
     figures.delivery_time_s         # an estimate: mean, half_width
 
-`pages.py` builds the net page by page. Rates are per second; times inside the net are whole
-milliseconds.
+`pages.py` builds the net page by page. Rates are per second; times inside the net are whole ticks:
+milliseconds, or less if the rates need it (`ticks.py`).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dovemq.models import checks
 from dovemq.models.estimates import CONFIDENCE, Estimate
 from dovemq.models.petri.runs import Laboratory, NetReport
 from dovemq.models.petri.vma.monitors import vma_monitors as vma_monitors
 from dovemq.models.petri.vma.pages import vma_net as vma_net
+from dovemq.models.petri.vma.ticks import run_ticks, ticks_per_second
 from dovemq.models.vma.parameters import VmaParameters
 
 
@@ -25,6 +27,7 @@ class VmaFigures:
     """Intervals over replications. Times in seconds, rates per second, the rest in messages."""
 
     delivery_time_s: Estimate
+    """Time from the production of a message to its first delivery."""
     waiting: Estimate
     """Messages in the sender's queue, and visible messages that no thread has started (Fig. 12)."""
     sender_utilisation: Estimate
@@ -34,6 +37,7 @@ class VmaFigures:
     broker_any_busy: Estimate
     """Share of time in which at least one thread is busy."""
     throughput_per_s: Estimate
+    """First deliveries per second."""
     report: NetReport
 
 
@@ -48,12 +52,16 @@ def simulate_vma(
     progress: Callable[[int], None] | None = None,
 ) -> VmaFigures:
     """Simulates runs of `duration_s` after a warm-up; the paper has 20 of 100 s without one."""
-    stop_ms = round((warmup_s + duration_s) * 1_000)
-    laboratory = Laboratory(vma_net(given), vma_monitors(given, stop_ms))
+    checks.positive(duration_s, "duration_s")
+    checks.not_negative(warmup_s, "warmup_s")
+    given.check_simulable()
+    ticks = ticks_per_second(given)
+    stop = run_ticks(warmup_s + duration_s, ticks, "duration_s")
+    laboratory = Laboratory(vma_net(given), vma_monitors(given, stop))
     report = laboratory.replicate(
         replications,
-        until=stop_ms,
-        warmup=round(warmup_s * 1_000),
+        until=stop,
+        warmup=round(warmup_s * ticks),
         seed=seed,
         confidence=confidence,
         progress=progress,
@@ -63,12 +71,12 @@ def simulate_vma(
         for run in report.runs
     )
     return VmaFigures(
-        report.interval("Msg_Delivery_Latency").scaled(1e-3),
+        report.interval("Msg_Delivery_Latency").scaled(1 / ticks),
         Estimate(sums, confidence),
         report.interval("sender_busy").scaled(1 / int(given.sender_threads)),
         report.interval("broker_busy").scaled(1 / int(given.broker_threads)),
         report.interval("sender_any_busy"),
         report.interval("broker_any_busy"),
-        report.rate("delivered").scaled(1e3),
+        report.rate("cancelled").scaled(ticks),
         report,
     )

@@ -14,7 +14,8 @@ from dovemq.models.petri.nets import Net
 from dovemq.models.vma.parameters import VmaParameters
 
 
-def declare(net: Net, given: VmaParameters) -> None:
+def declare(net: Net, given: VmaParameters, ticks: int) -> None:
+    """Declares the names of the net; a second has so many `ticks`."""
     _colours(net, tuple(each.name for each in given.classes))
     net.variable("n i", "INT")
     net.variable("gap recvtime", "INT")
@@ -27,14 +28,14 @@ def declare(net: Net, given: VmaParameters) -> None:
     net.variable("v", "Visibility")
     net.variable("vis inv", "LIdxVis")
     net.variable("ok", "BOOL")
-    net.constant("arrivals_per_ms", float(given.arrival_rate) / 1_000)
+    net.constant("arrivals_per_tick", float(given.arrival_rate) / ticks)
     net.constant("n1", int(given.sender_threads))
     net.constant("n2", int(given.broker_threads))
     net.constant("reliability", float(given.reliability))
     net.constant("timer", given.failure == "timer")
-    net.constant("visibility_ms", round(1_000 * float(given.visibility_timeout)))
-    net.constant("link_ms", round(1_000 * float(given.link_delay)))
-    _functions(net, given)
+    net.constant("visibility_ticks", round(ticks * float(given.visibility_timeout)))
+    net.constant("link_ticks", round(ticks * float(given.link_delay)))
+    _functions(net, given, ticks)
 
 
 def _colours(net: Net, classes: tuple[str, ...]) -> None:
@@ -58,7 +59,7 @@ def _colours(net: Net, classes: tuple[str, ...]) -> None:
     net.colour("LIdxVis", List(index))
 
 
-def _functions(net: Net, given: VmaParameters) -> None:
+def _functions(net: Net, given: VmaParameters, ticks: int) -> None:
     messages = {"msgs": "Msgs", "index": "INT"}
     net.function("ifMsgArrived", messages, "any(x.id == index for x in msgs)")
     net.function("getIndexMsg", messages, "[x for x in msgs if x.id == index][0]")
@@ -73,35 +74,35 @@ def _functions(net: Net, given: VmaParameters) -> None:
         ("brokerTime", given.broker_time, brokers),
     )
     for name, usual, own in services:
-        net.function(name, {"content": "MsgContent"}, f"round({_by_class(usual, own)})")
+        net.function(name, {"content": "MsgContent"}, f"round({_by_class(usual, own, ticks)})")
     _placing(net, given)
 
 
-def _by_class(usual: Distribution, own: dict[str, Distribution | None]) -> str:
+def _by_class(usual: Distribution, own: dict[str, Distribution | None], ticks: int) -> str:
     """The usual service time, and that of each class that has its own."""
-    text = in_milliseconds(usual)
+    text = in_ticks(usual, ticks)
     for name, times in reversed(own.items()):
         if times is not None and times != usual:
-            text = f"{in_milliseconds(times)} if content == {name!r} else ({text})"
+            text = f"{in_ticks(times, ticks)} if content == {name!r} else ({text})"
     return text
 
 
-def in_milliseconds(times: Distribution) -> str:
-    """A time in milliseconds as the language of nets writes it."""
+def in_ticks(times: Distribution, ticks: int) -> str:
+    """A time in ticks as the language of nets writes it."""
     match times:
         case Exponential(mean):
-            return f"exponential({1 / (1_000 * mean)!r})"
+            return f"exponential({1 / (ticks * mean)!r})"
         case Deterministic(mean):
-            return f"{1_000.0 * mean!r}"
+            return f"{float(ticks * mean)!r}"
         case Erlang(mean, stages):
-            return f"erlang({stages}, {stages / (1_000 * mean)!r})"
+            return f"erlang({stages}, {stages / (ticks * mean)!r})"
         case Gamma(mean, scv):
-            return f"gamma({1 / scv!r}, {1 / (1_000 * mean * scv)!r})"
+            return f"gamma({1 / scv!r}, {1 / (ticks * mean * scv)!r})"
         case HyperExponential(shares, means):
-            rates = [1 / (1_000 * mean) for mean in means]
+            rates = [1 / (ticks * mean) for mean in means]
             return f"hyperexponential({list(shares)!r}, {rates!r})"
         case Empirical(values):
-            return f"pick({[1_000 * value for value in values]!r})"
+            return f"pick({[ticks * value for value in values]!r})"
 
 
 def prioritised(given: VmaParameters) -> bool:

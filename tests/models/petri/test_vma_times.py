@@ -11,7 +11,7 @@ from dovemq.models.petri import Simulation
 from dovemq.models.petri.vma import simulate_vma, vma_net
 from dovemq.models.petri.vma.ticks import ticks_per_second
 from dovemq.models.simulation import SimulationRun, simulate_tandem
-from dovemq.models.vma.parameters import PAPER, VmaParameters
+from dovemq.models.vma.parameters import FAILURES, PAPER, Failure, VmaParameters
 from tests.models.petri.queueing import sojourn
 
 SHORT = VmaParameters(
@@ -78,9 +78,11 @@ def test_message_that_is_delivered_twice_counts_at_its_first_delivery() -> None:
     assert found.throughput_per_s.mean == pytest.approx(figures["cancelled"].count / 60, rel=1e-3)
 
 
-@pytest.mark.parametrize("failure", ["timer", "ideal"])
-def test_thread_takes_the_next_message_after_the_acknowledgement_of_the_last(failure: str) -> None:
-    given = replace(SHORT, failure=failure, visibility_timeout=0.1, reliability=0.7)  # type: ignore[arg-type]
+@pytest.mark.parametrize("failure", FAILURES)
+def test_thread_takes_the_next_message_after_the_acknowledgement_of_the_last(
+    failure: Failure,
+) -> None:
+    given = replace(SHORT, failure=failure, visibility_timeout=0.1, reliability=0.7)
     simulation = Simulation(vma_net(given), seed=5, traced=True)
     under_way: set[int] = set()
     gets = 0

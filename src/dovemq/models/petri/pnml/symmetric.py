@@ -21,7 +21,7 @@ from dovemq.models.petri.pnml.document import (
     tag_of,
 )
 from dovemq.models.petri.pnml.reading import NodeNames
-from dovemq.models.petri.pnml.terms import ELEMENTS_MAX, Sort, Terms, subterms
+from dovemq.models.petri.pnml.terms import ELEMENTS_MAX, Sort, TermReader, subterms
 
 _DOT: Final = Sort("Unit", Unit(), ("()",))
 _LABELS: Final = {
@@ -39,7 +39,7 @@ class SymmetricReader:
         self._sorts: dict[str, Sort] = {"dot": _DOT}
         self._variables: dict[str, tuple[str, Sort]] = {}
         self._constants: dict[str, tuple[str, Sort]] = {}
-        self._terms = Terms(self._sorts, self._variables, self._constants)
+        self._terms = TermReader(self._sorts, self._variables, self._constants)
         self._used = {*WORDS, "Unit"}
 
     def read(self) -> Net:

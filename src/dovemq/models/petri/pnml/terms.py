@@ -39,7 +39,7 @@ class Sort:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class TermReader:
     """The names that terms may use, by their ids in the document."""
 
     sorts: Mapping[str, Sort]

@@ -30,21 +30,21 @@ TICKS_MAX: Final = 2**53
 def ticks_per_second(given: VmaParameters) -> int:
     times = [given.arrival_time, given.sender_time, given.broker_time]
     times += [each for kind in given.classes for each in (kind.sender, kind.broker) if each]
-    random, fixed = _split(times)
+    drawn, fixed = _split(times)
     fixed += [float(given.link_delay), float(given.visibility_timeout)]
     for ticks in PER_SECOND:
-        if all(mean * ticks >= TICKS_MIN for mean in random) and all(
+        if all(mean * ticks >= TICKS_MIN for mean in drawn) and all(
             _whole(each, ticks) for each in fixed if each > 0
         ):
             return ticks
-    shortest = min(each for each in (*random, *fixed) if each > 0)
+    shortest = min(each for each in (*drawn, *fixed) if each > 0)
     needed = f"a time of at least {FIXED_TICKS_MIN / PER_SECOND[-1]:g} s for the Petri net"
     raise ModelParameterInvalid("the shortest time", f"{shortest:g} s", needed)
 
 
 def _split(times: list[Distribution]) -> tuple[list[float], list[float]]:
     """The means of random times, and the values of the others."""
-    random: list[float] = []
+    drawn: list[float] = []
     fixed: list[float] = []
     for each in times:
         if isinstance(each, Deterministic):
@@ -52,10 +52,10 @@ def _split(times: list[Distribution]) -> tuple[list[float], list[float]]:
         elif isinstance(each, Empirical):
             fixed += each.values
         elif isinstance(each, HyperExponential):
-            random += each.means
+            drawn += each.means
         else:
-            random.append(each.mean)
-    return random, fixed
+            drawn.append(each.mean)
+    return drawn, fixed
 
 
 def _whole(seconds: float, ticks: int) -> bool:

@@ -21,10 +21,10 @@ c = { service_rate = 240, service_scv = 1.5 }
 [jobs.j]
 arrival_rate = 360
 [jobs.j.tasks]
-start.topic = "a"
-left = { topic = "b", after = ["start"] }
-right = { topic = "c", after = ["start"] }
-end = { topic = "a", after = ["left", "right"] }
+fetch.topic = "a"
+text = { topic = "b", after = ["fetch"] }
+image = { topic = "c", after = ["fetch"] }
+join = { topic = "a", after = ["text", "image"] }
 """
 
 

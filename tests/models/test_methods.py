@@ -151,7 +151,7 @@ def test_run_in_which_the_number_grows_says_that_no_steady_state_was_reached() -
     assert "no steady state was reached" in (found.steadiness or "")
     settled = simulate_tandem(SCENARIO, SimulationRun(500.0, warm_up=50.0, replications=5))
     assert settled.steadiness is None
-    short = replace(SCENARIO, failure="timer", visibility_timeout=0.05)
+    short = replace(SCENARIO, arrival_rate=50.0, failure="timer", visibility_timeout=0.05)
     answer = METHODS["kernel"](short, replace(RUN, replications=2))
     assert "no steady state" in answer.warnings[0]
 

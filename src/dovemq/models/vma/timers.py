@@ -20,7 +20,7 @@ import numpy as np
 from dovemq.models.checks import Floats
 
 GETS_MAX: Final = 2_000
-"""So many gets of a message are followed one by one; the rest is a geometric series."""
+"""The gets of a message that are followed one by one; the rest is a geometric series."""
 ROUNDS_MAX: Final = 200
 """Rounds of the search for the wait w."""
 _REST: Final = 1e-13

@@ -113,6 +113,7 @@ def test_messages_become_messages_of_queues(
 def test_each_route_of_overlapping_filters_gets_a_message_once(
     protocol: str, sqs: Any, device: Publisher, new_bridge: NewBridge
 ) -> None:
+    new_bridge("--route", "a/b=one", "--protocol", protocol).start().stop()
     routes = ["--route", "a/#=all", "--route", "a/+=some", "--route", "a/b=one"]
     bridge = new_bridge(*routes, "--protocol", protocol).start()
     device.publish("a/b", *numbered(0, 50))
@@ -167,6 +168,22 @@ def test_nothing_is_lost_when_the_broker_is_restarted(
         assert set(bodies) == set(numbered(0, 600))
     counts = bridge.stop()
     assert (counts["connections"], counts["sessions_lost"]) == (2, 0)
+
+
+@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+def test_restarted_broker_has_for_every_route_what_came_while_the_bridge_was_away(
+    protocol: str, broker: LocalMosquitto, sqs: Any, device: Publisher, new_bridge: NewBridge
+) -> None:
+    routes = ["--route", "sensors/#=all", "--route", ROUTE]
+    bridge = new_bridge(*routes, "--protocol", protocol).start()
+    bridge.stop()
+    broker.stop()
+    broker.start()
+    device.publish(TOPIC, *numbered(0, 200))
+    bridge.start()
+    for name in ("readings", "all"):
+        bodies = received(sqs, url_of(sqs, name), numbered(0, 200))
+        assert sorted(map(int, bodies)) == list(range(200))
 
 
 @pytest.mark.parametrize("protocol", ["5", "3.1.1"])
@@ -247,20 +264,17 @@ def test_two_bridges_of_one_name_are_told_of_it(
         first.await_report(re.compile("does another client use the id 'dovemq-bridge'"))
 
 
-def test_old_subscriptions_end_with_a_clean_start(
-    sqs: Any, device: Publisher, new_bridge: NewBridge
+@pytest.mark.parametrize("ending", [["--clean-start"], ["--unsubscribe", "old/#"]])
+def test_subscription_of_a_removed_route_can_be_ended(
+    ending: list[str], sqs: Any, device: Publisher, new_bridge: NewBridge
 ) -> None:
     new_bridge("--route", "old/#=readings").start().stop()
-    bridge = new_bridge("--route", "new/#=readings").start()
-    device.publish("old/1", "x")
-    device.publish("new/1", "y")
-    assert received(sqs, url_of(sqs, "readings"), ["y"]) == ["y"]
-    assert bridge.stop()["unrouted"] == 1
-    bridge = new_bridge("--route", "new/#=readings", "--clean-start").start()
-    device.publish("old/1", "x")
-    device.publish("new/1", "y")
-    assert received(sqs, url_of(sqs, "readings"), ["y"]) == ["y"]
-    assert bridge.stop()["unrouted"] == 0
+    for args, unrouted in (([], 1), (ending, 0)):
+        bridge = new_bridge("--route", "new/#=readings", *args).start()
+        device.publish("old/1", "x")
+        device.publish("new/1", "y")
+        assert received(sqs, url_of(sqs, "readings"), ["y"]) == ["y"]
+        assert bridge.stop()["unrouted"] == unrouted
 
 
 def test_bridges_share_the_messages_of_a_shared_filter(

@@ -81,6 +81,7 @@ class FakeLink:
         self.closed = False
         self.at_close: Callable[[], None] = lambda: None
         self.subscribed: list[TopicFilter] = []
+        self.unsubscribed: list[str] = []
         self.answered: list[int] = []
         self._loss: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -94,6 +95,9 @@ class FakeLink:
     async def subscribe(self, filters: Sequence[TopicFilter]) -> list[TopicFilter]:
         self.subscribed = list(filters)
         return []
+
+    async def unsubscribe(self, texts: Sequence[str]) -> None:
+        self.unsubscribed = list(texts)
 
     async def lost(self) -> str:
         return await self._loss
@@ -111,9 +115,9 @@ class FakeLink:
     def resume(self) -> None:
         self.reading = True
 
-    def deliver(self, topic: str, body: str, qos: int = 1, *identifiers: int) -> None:
+    def deliver(self, topic: str, body: str, qos: int = 1) -> None:
         number = next(self._numbers) if qos else 0
-        self.arrived(MqttMessage(topic, body.encode(), qos, number, identifiers=identifiers))
+        self.arrived(MqttMessage(topic, body.encode(), qos, number))
 
     def lose(self, error: Exception | None = None) -> None:
         if error is None:
@@ -149,6 +153,7 @@ class World:
         protocol: str = "5",
         refused_queue: str | None = None,
         clean_start: bool = False,
+        unsubscribe: Sequence[str] = (),
     ) -> None:
         self.broker = FakeBroker()
         self.queues = FakeQueues()
@@ -163,6 +168,7 @@ class World:
             60,
             refused_queue=refused_queue,
             clean_start=clean_start,
+            unsubscribe=unsubscribe,
         )
         ids = itertools.count()
         self.bridge = Bridge(

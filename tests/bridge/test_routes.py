@@ -1,4 +1,4 @@
-"""Routes of a delivery: each route gets a message once, however the broker delivers it."""
+"""Routes of a topic, and subscriptions that never overlap."""
 
 import pytest
 
@@ -14,34 +14,28 @@ def route(text: str, queue: str) -> Route:
 WIDE = route("sensors/#", "all")
 NARROW = route("sensors/+/temperature", "readings")
 COPY = route("sensors/+/temperature", "archive")
-TABLE = RouteTable([WIDE, NARROW, COPY])
-TOPIC = "sensors/7/temperature"
+OTHER = route("alarms/#", "alarms")
+TABLE = RouteTable([NARROW, COPY, WIDE, OTHER])
 
 
-def test_each_filter_is_subscribed_to_once() -> None:
-    assert [each.text for each in TABLE.filters] == ["sensors/#", "sensors/+/temperature"]
-    assert TABLE.queues == ["all", "readings", "archive"]
+def test_all_routes_that_match_get_a_message() -> None:
+    assert TABLE.routes_of("sensors/7/temperature") == [NARROW, COPY, WIDE]
+    assert TABLE.routes_of("sensors/7/pressure") == [WIDE]
+    assert TABLE.routes_of("elsewhere") == []
+    assert TABLE.queues == ["readings", "archive", "all", "alarms"]
 
 
-def test_delivery_without_identifiers_goes_to_all_routes_that_match() -> None:
-    assert TABLE.routes_of(TOPIC, ()) == [WIDE, NARROW, COPY]
-    assert TABLE.routes_of("sensors/7/pressure", ()) == [WIDE]
-    assert TABLE.routes_of("alarms", ()) == []
+def test_filter_that_another_one_covers_is_not_subscribed_to() -> None:
+    assert [each.text for each in TABLE.subscriptions] == ["sensors/#", "alarms/#"]
+    assert [each.text for each in TABLE.covered] == ["sensors/+/temperature"]
 
 
-def test_one_delivery_for_all_subscriptions_goes_to_all_their_routes() -> None:
-    identifiers = {WIDE.filter.identifier, NARROW.filter.identifier}
-    assert TABLE.routes_of(TOPIC, identifiers) == [WIDE, NARROW, COPY]
-
-
-def test_one_delivery_for_each_subscription_goes_to_its_own_routes() -> None:
-    assert TABLE.routes_of(TOPIC, [WIDE.filter.identifier]) == [WIDE]
-    assert TABLE.routes_of(TOPIC, [NARROW.filter.identifier]) == [NARROW, COPY]
-
-
-def test_delivery_of_a_subscription_of_an_earlier_run_has_no_route() -> None:
-    old = TopicFilter.parse("+/7/#").identifier
-    assert TABLE.routes_of(TOPIC, [old]) == []
+@pytest.mark.parametrize(
+    ("one", "other"), [("plant/#", "+/alarms/#"), ("a/#", "$share/g/a/b"), ("a/+", "+/b")]
+)
+def test_filters_that_overlap_otherwise_need_two_bridges(one: str, other: str) -> None:
+    with pytest.raises(BridgePlanInvalid, match="run a second bridge"):
+        RouteTable([route(one, "q"), route(other, "q")])
 
 
 def test_route_that_is_given_twice_is_refused_and_so_are_no_routes() -> None:

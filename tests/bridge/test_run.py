@@ -6,7 +6,6 @@ import pytest
 
 from dovemq.bridge.errors import BrokerRefused, BrokerUnreachable, QueueUnusable
 from dovemq.bridge.run import REPORTED_MAX
-from dovemq.bridge.topics import TopicFilter
 from dovemq.client.errors import Refused, Unreachable
 from dovemq.core import limits
 from tests.bridge.fakes import World, until
@@ -38,12 +37,12 @@ async def test_message_of_two_routes_is_acknowledged_after_both_have_stored_it()
         assert world.counts.stored == 2
 
 
-async def test_copies_of_overlapping_subscriptions_go_to_their_own_routes() -> None:
-    async with World([("a/#", "all"), ("a/b", "some")]) as world:
-        for text in ("a/#", "a/b"):
-            world.broker.link.deliver("a/b", "x", 1, TopicFilter.parse(text).identifier)
-        await until(lambda: world.broker.link.answered == [1, 2])
-        assert world.queues.bodies("all") == world.queues.bodies("some") == ["x"]
+async def test_resumed_session_ends_subscriptions_that_would_overlap_or_are_not_needed() -> None:
+    world = World([("a/#", "all"), ("a/b", "some")], unsubscribe=["old/#"])
+    world.broker.has_session = True
+    async with world:
+        assert [each.text for each in world.broker.link.subscribed] == ["a/#"]
+        assert world.broker.link.unsubscribed == ["old/#", "a/b"]
 
 
 async def test_nothing_is_acknowledged_while_the_server_is_away() -> None:

@@ -1,9 +1,13 @@
 """Topic filters, by the examples of section 4.7 of the MQTT 5 specification."""
 
+import itertools
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dovemq.bridge.errors import BridgePlanInvalid
-from dovemq.bridge.topics import IDENTIFIER_MAX, TopicFilter
+from dovemq.bridge.topics import TopicFilter
 
 MATCHES = [
     ("sport/tennis/player1/#", "sport/tennis/player1"),
@@ -70,9 +74,66 @@ def test_invalid_filter_is_refused(text: str) -> None:
         TopicFilter.parse(text)
 
 
-def test_identifier_depends_on_the_text_alone_and_fits_into_mqtt() -> None:
-    filters = [TopicFilter.parse(f"sensors/{number}/#") for number in range(1_000)]
-    identifiers = [each.identifier for each in filters]
-    assert all(1 <= each <= IDENTIFIER_MAX for each in identifiers)
-    assert len(set(identifiers)) == len(identifiers)
-    assert identifiers == [TopicFilter.parse(each.text).identifier for each in filters]
+COVERS = [
+    ("#", "a/+/b"),
+    ("a/#", "a"),
+    ("a/#", "a/#"),
+    ("a/+", "a/b"),
+    ("+/b/#", "a/b/c"),
+    ("+/+", "a/+"),
+    ("$share/g/a/#", "$share/g/a/b"),
+]
+NOT_COVERS = [
+    ("#", "$SYS/#"),
+    ("+/x", "$SYS/x"),
+    ("a/+", "a/#"),
+    ("a/b", "a/+"),
+    ("a/+", "+/b"),
+    ("a/#", "$share/g/a/b"),
+    ("$share/g/a/#", "$share/h/a/b"),
+]
+OVERLAPS = [("a/+", "+/b"), ("plant/#", "+/alarms/#"), ("a/#", "a"), ("a/+/c", "a/b/+")]
+DISJOINT = [("a/+", "b/+"), ("a", "a/b"), ("+", "+/+"), ("#", "$SYS/x"), ("a/+/c", "a/b/d")]
+
+
+@pytest.mark.parametrize(("wide", "narrow"), COVERS)
+def test_filter_covers_another(wide: str, narrow: str) -> None:
+    assert TopicFilter.parse(wide).covers(TopicFilter.parse(narrow))
+
+
+@pytest.mark.parametrize(("wide", "narrow"), NOT_COVERS)
+def test_filter_does_not_cover_another(wide: str, narrow: str) -> None:
+    assert not TopicFilter.parse(wide).covers(TopicFilter.parse(narrow))
+
+
+@pytest.mark.parametrize(("one", "other"), OVERLAPS)
+def test_filters_overlap_in_both_directions(one: str, other: str) -> None:
+    assert TopicFilter.parse(one).overlaps(TopicFilter.parse(other))
+    assert TopicFilter.parse(other).overlaps(TopicFilter.parse(one))
+
+
+@pytest.mark.parametrize(("one", "other"), DISJOINT)
+def test_filters_are_disjoint_in_both_directions(one: str, other: str) -> None:
+    assert not TopicFilter.parse(one).overlaps(TopicFilter.parse(other))
+    assert not TopicFilter.parse(other).overlaps(TopicFilter.parse(one))
+
+
+LEVELS = ("a", "b", "$x")
+TOPICS = [
+    "/".join(levels) for length in (1, 2, 3) for levels in itertools.product(LEVELS, repeat=length)
+]
+FILTERS = st.builds(
+    lambda levels, end: TopicFilter.parse("/".join([*levels, *end]) or "#"),
+    st.lists(st.sampled_from((*LEVELS, "+")), max_size=3),
+    st.sampled_from([[], ["#"]]),
+)
+
+
+@given(one=FILTERS, other=FILTERS)
+def test_filters_compare_as_the_topics_that_they_match(
+    one: TopicFilter, other: TopicFilter
+) -> None:
+    ours = {topic for topic in TOPICS if one.matches(topic)}
+    theirs = {topic for topic in TOPICS if other.matches(topic)}
+    assert one.overlaps(other) or not ours & theirs
+    assert not one.covers(other) or theirs <= ours

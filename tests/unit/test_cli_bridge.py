@@ -37,6 +37,8 @@ def bridge(clean: None, capsys: pytest.CaptureFixture[str]) -> Callable[..., str
         ([*BROKER, "--route", "a/#"], "is not FILTER=QUEUE"),
         ([*BROKER, "--route", "a/#/b=readings"], "# stands alone"),
         ([*BROKER, *ROUTE, *ROUTE], "given twice"),
+        ([*BROKER, *ROUTE, "--route", "+/b=readings"], "run a second bridge"),
+        ([*BROKER, *ROUTE, "--unsubscribe", "a/#"], "a route needs this filter"),
         (["--broker", "http://127.0.0.1", *ROUTE], "mqtt://HOST"),
         (["--broker", "mqtt://127.0.0.1:x", *ROUTE], "mqtt://HOST"),
         ([*BROKER, *ROUTE, "--in-flight", "65536"], "must be 1 to 65535"),

@@ -50,7 +50,6 @@ class BrokerConnection:
         self._accepted: asyncio.Future[bool] = self._loop.create_future()
         self._lost: asyncio.Future[ReasonCode | None] = self._loop.create_future()
         self._answers: dict[int, asyncio.Future[list[ReasonCode]]] = {}
-        self._identifies = plan.is_version_five
         self._reading = False
         self._client = self._new_client()
 
@@ -87,6 +86,12 @@ class BrokerConnection:
             if granted.value < QOS:
                 weak.append(each)
         return weak
+
+    async def unsubscribe(self, texts: Sequence[str]) -> None:
+        """End subscriptions that an earlier connection has made. Unknown ones are no error."""
+        for text in texts:
+            _, packet_id = self._client.unsubscribe(text)
+            await self._answered(self._answer_to(packet_id))
 
     async def lost(self) -> str:
         """Wait until the connection ends. The result is the reason."""
@@ -136,9 +141,8 @@ class BrokerConnection:
         broker has not read by then would be lost, and their messages repeated.
         """
         self.resume()
-        _, packet_id = self._client.unsubscribe(NEVER_SUBSCRIBED)
         with contextlib.suppress(BrokerUnreachable):
-            await self._answered(self._answer_to(packet_id))
+            await self.unsubscribe([NEVER_SUBSCRIBED])
 
     def _new_client(self) -> Client:
         plan = self._plan
@@ -166,7 +170,7 @@ class BrokerConnection:
         address = self._plan.broker
         terms: dict[str, Any] = {}
         if self._plan.is_version_five:
-            wanted = _properties(PacketTypes.CONNECT)
+            wanted = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
             wanted.SessionExpiryInterval = 0 if self._clean else self._plan.session_seconds
             wanted.ReceiveMaximum = self._plan.in_flight_max
             terms = {"clean_start": self._clean, "properties": wanted}
@@ -174,11 +178,8 @@ class BrokerConnection:
 
     def _ask_for(self, wanted: TopicFilter) -> "asyncio.Future[list[ReasonCode]]":
         if self._plan.is_version_five:
-            properties = _properties(PacketTypes.SUBSCRIBE)
-            if self._identifies:
-                properties.SubscriptionIdentifier = wanted.identifier
             options = SubscribeOptions(QOS, retainHandling=_RETAINED_ONCE)
-            _, packet_id = self._client.subscribe([(wanted.text, options)], properties=properties)
+            _, packet_id = self._client.subscribe([(wanted.text, options)])
         else:
             _, packet_id = self._client.subscribe(wanted.text, QOS)
         return self._answer_to(packet_id)
@@ -242,7 +243,6 @@ class BrokerConnection:
                 BrokerRefused(self._plan.broker.url, f"refuses the client: {reason}", remedy)
             )
             return
-        self._identifies = getattr(properties, "SubscriptionIdentifierAvailable", 1) == 1
         self._accepted.set_result(flags.session_present)
 
     def _on_disconnect(
@@ -287,10 +287,6 @@ def trusting(plan: BridgePlan) -> ssl.SSLContext | None:
     return context
 
 
-def _properties(packet_type: int) -> Properties:
-    return Properties(packet_type)  # type: ignore[no-untyped-call]
-
-
 def _received(message: MQTTMessage) -> MqttMessage:
     def given(name: str, default: Any) -> Any:
         return getattr(message.properties, name, default)
@@ -306,7 +302,6 @@ def _received(message: MQTTMessage) -> MqttMessage:
         response_topic=given("ResponseTopic", ""),
         correlation_data=given("CorrelationData", b""),
         user_properties=tuple(given("UserProperty", ())),
-        identifiers=tuple(given("SubscriptionIdentifier", ())),
     )
 
 

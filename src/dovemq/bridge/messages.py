@@ -58,8 +58,6 @@ class MqttMessage(Struct, frozen=True):
     response_topic: str = ""
     correlation_data: bytes = b""
     user_properties: tuple[tuple[str, str], ...] = ()
-    identifiers: tuple[int, ...] = ()
-    """Identifiers of the subscriptions that this delivery is for."""
 
 
 def new_entry(

@@ -77,6 +77,8 @@ class BridgePlan(Struct, frozen=True):
     refused_queue: str | None = None
     create: bool = False
     clean_start: bool = False
+    unsubscribe: Sequence[str] = ()
+    """Filters of earlier runs, whose subscriptions end."""
     login: BrokerLogin | None = None
     trust: BrokerTrust = BrokerTrust()
 
@@ -89,6 +91,9 @@ class BridgePlan(Struct, frozen=True):
             raise BridgePlanInvalid("--client-id", f"must have 1 to {CLIENT_ID_BYTES_MAX} bytes")
         if self.trust != BrokerTrust() and not self.broker.secure:
             raise BridgePlanInvalid(f"--broker {self.broker.url}", "certificates need mqtts://")
+        for each in self.routes.subscriptions:
+            if each.text in self.unsubscribe:
+                raise BridgePlanInvalid(f"--unsubscribe {each.text}", "a route needs this filter")
         if self.trust.key is not None and self.trust.certificate is None:
             raise BridgePlanInvalid("--broker-key", "needs --broker-certificate")
 
@@ -97,6 +102,11 @@ class BridgePlan(Struct, frozen=True):
         """All queues that must exist."""
         spare = [self.refused_queue] if self.refused_queue else []
         return [*self.routes.queues, *spare]
+
+    @property
+    def ended_filters(self) -> list[str]:
+        """Filters that a resumed session must not be subscribed to."""
+        return [*self.unsubscribe, *(each.text for each in self.routes.covered)]
 
     @property
     def is_version_five(self) -> bool:

@@ -1,6 +1,7 @@
-"""Routes: which queues get the messages of a topic."""
+"""Routes: which queues get the messages of a topic, and what to subscribe to for them."""
 
-from collections.abc import Collection, Sequence
+import itertools
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -22,7 +23,12 @@ class Route(Struct, frozen=True):
 
 
 class RouteTable:
-    """All routes of a bridge. Each filter is subscribed to once, whatever its number of routes."""
+    """All routes of a bridge.
+
+    Subscriptions of one client must not overlap: brokers may then deliver a message once or once
+    for each subscription, and cannot be relied upon to say which. So a filter that another one
+    covers is not subscribed to, and filters that overlap in another way are refused.
+    """
 
     def __init__(self, routes: Sequence[Route]) -> None:
         if not routes:
@@ -32,25 +38,24 @@ class RouteTable:
             if pairs.count(pair) > 1:
                 raise BridgePlanInvalid(f"{pair[0]}={pair[1]}", "the route is given twice")
         self._routes = tuple(routes)
-
-    @property
-    def filters(self) -> list[TopicFilter]:
-        return list(dict.fromkeys(route.filter for route in self._routes))
+        filters = list(dict.fromkeys(route.filter for route in routes))
+        self.covered = [
+            each
+            for each in filters
+            if any(other.covers(each) for other in filters if other != each)
+        ]
+        self.subscriptions = [each for each in filters if each not in self.covered]
+        for one, other in itertools.combinations(self.subscriptions, 2):
+            if one.overlaps(other):
+                raise BridgePlanInvalid(
+                    f"{one.text} and {other.text}",
+                    "the filters overlap, and neither contains the other; run a second bridge "
+                    "with its own --client-id for one of them",
+                )
 
     @property
     def queues(self) -> list[str]:
         return list(dict.fromkeys(route.queue for route in self._routes))
 
-    def routes_of(self, topic: str, identifiers: Collection[int]) -> list[Route]:
-        """The routes of one delivery.
-
-        A broker may deliver a message once for all subscriptions that match, or once for each of
-        them. The identifiers say for which, so that each route gets the message once. Without
-        identifiers (MQTT 3.1.1) all routes that match get each delivery.
-        """
-        return [
-            route
-            for route in self._routes
-            if route.filter.matches(topic)
-            and (not identifiers or route.filter.identifier in identifiers)
-        ]
+    def routes_of(self, topic: str) -> list[Route]:
+        return [route for route in self._routes if route.filter.matches(topic)]

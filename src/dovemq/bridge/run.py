@@ -37,6 +37,7 @@ class BrokerLink(Protocol):
 
     async def open(self) -> bool: ...
     async def subscribe(self, filters: Sequence[TopicFilter]) -> list[TopicFilter]: ...
+    async def unsubscribe(self, texts: Sequence[str]) -> None: ...
     async def lost(self) -> str: ...
     async def close(self) -> None: ...
     def acknowledge(self, message: MqttMessage) -> None: ...
@@ -179,7 +180,9 @@ class Bridge:
         weak: list[TopicFilter] = []
         if first or not resumed or self._plan.is_version_five:
             # MQTT 3.1.1 would send all retained messages again.
-            weak = await link.subscribe(self._plan.routes.filters)
+            weak = await link.subscribe(self._plan.routes.subscriptions)
+        if first and resumed:
+            await link.unsubscribe(self._plan.ended_filters)
         self.counts.connections += 1
         if not first and not resumed:
             self.counts.sessions_lost += 1
@@ -206,14 +209,14 @@ class Bridge:
             return
         self.counts.received += 1
         self.counts.redelivered += message.dup
-        routes = self._plan.routes.routes_of(message.topic, message.identifiers)
+        routes = self._plan.routes.routes_of(message.topic)
         if routes and not message.qos and self._held.is_full:
             self.counts.dropped += 1
             return
         held = self._held.hold(message)
         if not routes:
             self.counts.unrouted += 1
-            self._tell(message, "matches no route; --clean-start ends old subscriptions")
+            self._tell(message, "matches no route; end its subscription by --unsubscribe FILTER")
             self._finish(held)
             return
         held.copies_left = len(routes)

@@ -1,7 +1,7 @@
-"""Topic filters of MQTT: their form, and which topics they match (section 4.7 of MQTT 5)."""
+"""Topic filters of MQTT: their form, the topics that they match (section 4.7), and each other."""
 
+import itertools
 import re
-import zlib
 from typing import Final
 
 from msgspec import Struct
@@ -11,8 +11,7 @@ from dovemq.bridge.errors import BridgePlanInvalid
 FILTER_BYTES_MAX: Final = 65_535
 ONE_LEVEL: Final = "+"
 ALL_LEVELS: Final = "#"
-IDENTIFIER_MAX: Final = (1 << 28) - 1
-"""Largest subscription identifier that MQTT can encode."""
+_WILDCARDS: Final = (ONE_LEVEL, ALL_LEVELS)
 _SHARED: Final = re.compile(r"\$share/([^/+#]+)/(.+)", re.DOTALL)
 
 
@@ -23,40 +22,58 @@ class TopicFilter(Struct, frozen=True):
     """
 
     text: str
+    share: str
     levels: tuple[str, ...]
 
     @classmethod
     def parse(cls, text: str) -> "TopicFilter":
-        pattern = text
+        share, pattern = "", text
         if text.startswith("$share/"):
             shared = _SHARED.fullmatch(text)
             if shared is None:
                 raise BridgePlanInvalid(repr(text), "a shared filter is $share/NAME/FILTER")
-            pattern = shared[2]
+            share, pattern = shared[1], shared[2]
         levels = tuple(pattern.split("/"))
         if reason := _mistake(text, levels):
             raise BridgePlanInvalid(repr(text), reason)
-        return cls(text, levels)
-
-    @property
-    def identifier(self) -> int:
-        """The subscription identifier.
-
-        It depends on the text alone, since a broker keeps subscriptions and the identifiers of
-        waiting messages while the routes of a bridge change.
-        """
-        return zlib.crc32(self.text.encode()) % IDENTIFIER_MAX + 1
+        return cls(text, share, levels)
 
     def matches(self, topic: str) -> bool:
-        levels = topic.split("/")
-        if topic.startswith("$") and self.levels[0] in (ONE_LEVEL, ALL_LEVELS):
+        return _covers(self.levels, tuple(topic.split("/")))
+
+    def covers(self, other: "TopicFilter") -> bool:
+        """Whether it matches every topic that the other one matches, for the same clients."""
+        return self.share == other.share and _covers(self.levels, other.levels)
+
+    def overlaps(self, other: "TopicFilter") -> bool:
+        """Whether some topic matches both."""
+        return _overlap(self.levels, other.levels)
+
+
+def _covers(wide: tuple[str, ...], narrow: tuple[str, ...]) -> bool:
+    """Compare level by level. A topic is a filter without wildcards."""
+    if narrow[0].startswith("$") and wide[0] in _WILDCARDS:
+        return False
+    for ours, theirs in itertools.zip_longest(wide, narrow):
+        if ours == ALL_LEVELS:
+            return True
+        if ours is None or theirs in (None, ALL_LEVELS) or ours not in (ONE_LEVEL, theirs):
             return False
-        for place, wanted in enumerate(self.levels):
-            if wanted == ALL_LEVELS:
-                return True
-            if place == len(levels) or wanted not in (ONE_LEVEL, levels[place]):
-                return False
-        return len(levels) == len(self.levels)
+    return True
+
+
+def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    if any(
+        first[0].startswith("$") and second[0] in _WILDCARDS
+        for first, second in ((one, other), (other, one))
+    ):
+        return False
+    for ours, theirs in itertools.zip_longest(one, other):
+        if ALL_LEVELS in (ours, theirs):
+            return True
+        if None in (ours, theirs) or (ONE_LEVEL not in (ours, theirs) and ours != theirs):
+            return False
+    return True
 
 
 def _mistake(text: str, levels: tuple[str, ...]) -> str:

@@ -27,6 +27,7 @@ from dovemq.bridge.plan import (
 from dovemq.bridge.queues import found_queues
 from dovemq.bridge.routes import RouteTable
 from dovemq.bridge.run import Bridge
+from dovemq.bridge.topics import TopicFilter
 from dovemq.cli.command import (
     CommandParser,
     Commands,
@@ -93,6 +94,8 @@ def _add_broker(parser: CommandParser) -> None:
     add("--client-id", "NAME", text)
     text = "time for which the broker keeps messages while the bridge is away"
     add("--session", "TIME", f"{text} (default: {_DEFAULTS.session})")
+    text = "topic filter of a route that was removed, whose subscription ends"
+    group.repeated("--unsubscribe", "FILTER", text)
     group.switch("--clean-start", "discard the session and its messages, and begin a new one")
     text = f"most messages without an acknowledgement (default: {_DEFAULTS.in_flight})"
     add("--in-flight", "N", text, count)
@@ -160,6 +163,7 @@ def _plan(args: argparse.Namespace) -> BridgePlan:
         refused_queue=given.refused_queue,
         create=given.create,
         clean_start=args.clean_start,
+        unsubscribe=[TopicFilter.parse(text).text for text in args.unsubscribe],
         login=_login(given.login),
         trust=BrokerTrust(*map(_file, files)),
     )

@@ -84,7 +84,12 @@ class StoreUnderTest:
             return {}
         nodes = range(self.database.nodes)
         found = [each.pid for node in nodes for each in self.database.processes(node)]
-        return {pid: cpu_seconds(pid) for pid in found}
+        spent: dict[int, float] = {}
+        for pid in found:
+            # A process of PostgreSQL may have ended since it was listed.
+            with contextlib.suppress(OSError):
+                spent[pid] = cpu_seconds(pid)
+        return spent
 
     async def _rows(self) -> int | None:
         """Rows of the log that Cassandra has written; each is written by all three nodes."""

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from dovemq.core.errors import StoreUnreachable, StoreUnusable
+from dovemq.core.errors import ReplicasMissing, StoreUnreachable, StoreUnusable
 from dovemq.stores.cassandra import open_database
 from dovemq.stores.cassandra.location import CassandraLocation
 from dovemq.stores.cassandra.log import TTL_MARGIN_SECONDS
@@ -72,7 +72,7 @@ async def test_more_copies_than_nodes_are_warned_of(
     """Nothing can be written without a majority of the copies."""
     with (
         caplog.at_level(logging.WARNING, "dovemq"),
-        pytest.raises(StoreUnreachable, match="QUORUM"),
+        pytest.raises(ReplicasMissing, match="QUORUM"),
     ):
         await open_database(new_location(cassandra, replication="9"))
     assert "replication=9, but datacenter datacenter1 has 3 node(s)" in caplog.text

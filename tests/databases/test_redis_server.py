@@ -8,7 +8,13 @@ from contextlib import asynccontextmanager
 import pytest
 import redis
 
-from dovemq.core.errors import InvariantError, StoreFull, StoreUnreachable, StoreUnusable
+from dovemq.core.errors import (
+    InvariantError,
+    ReplicasMissing,
+    StoreFull,
+    StoreUnreachable,
+    StoreUnusable,
+)
 from dovemq.stores.owned.logged.ports import Log
 from dovemq.stores.redis_cluster import open_database, routing
 from dovemq.stores.redis_cluster.database import RedisDatabase
@@ -119,7 +125,7 @@ async def test_write_without_its_replicas_is_not_answered(
 ) -> None:
     monkeypatch.setattr(routing, "WAIT_MS_MAX", 10)
     async with opened(server, "?wait=1") as database:
-        with pytest.raises(StoreUnreachable, match="0 of 1 replicas had the write after 10 ms"):
+        with pytest.raises(ReplicasMissing, match="0 of 1 replicas had the write after 10 ms"):
             await database.open_log((1, 0), 1)
         with pytest.raises(StoreUnreachable, match="0 of 1 replicas"):
             await database.records.put("queue", "a", b"x", 0)

@@ -24,6 +24,8 @@ def interval_curve(
     label: str, values: Mapping[float, Interval], family: str = "", dashed: bool = False
 ) -> Curve:
     """A line with a band; `values` are intervals by x."""
-    columns = interval_columns("y", list(values.values()))
-    mean, low, high = (tuple(map(float, each)) for each in columns.values())  # type: ignore[arg-type]
+    intervals = list(values.values())
+    mean, low, high = (
+        tuple(getattr(each, name) for each in intervals) for name in ("mean", "low", "high")
+    )
     return Curve(label, tuple(values), mean, low, high, dashed=dashed, family=family)

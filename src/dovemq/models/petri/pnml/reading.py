@@ -7,6 +7,7 @@ capacity        <capacity> of a place; 0 means none
 """
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import Final
 from xml.etree.ElementTree import Element
 
@@ -50,8 +51,23 @@ class NodeNames:
         self._names[key] = name = free_name(label_of(node, "name") or key, page)
         return name
 
-    def refer(self, node: Element) -> None:
-        self._aliases[node.get("id", "")] = node.get("ref", "")
+    def parts(self, labels: Mapping[str, frozenset[str]]) -> Iterator[tuple[str, Element]]:
+        """Yields places and transitions, then arcs; references are remembered.
+
+        `labels` are those that each kind of part may have.
+        """
+        arcs = []
+        for tag, node in self._document.nodes():
+            if tag in REFERENCES:
+                self._aliases[node.get("id", "")] = node.get("ref", "")
+                continue
+            self._document.check_labels(node, labels[tag])
+            if tag == "arc":
+                arcs.append(node)
+            else:
+                yield tag, node
+        for node in arcs:
+            yield "arc", node
 
     def ends(self, arc: Element) -> tuple[str, str]:
         source, target = (self._end(arc, word) for word in ("source", "target"))
@@ -78,20 +94,9 @@ class PtReader:
     def read(self) -> Net:
         net = Net(self._document.title)
         page = net.page("Main")
-        arcs = []
-        for tag, node in self._document.nodes():
-            if tag in REFERENCES:
-                self._names.refer(node)
-                continue
-            self._document.check_labels(node, _LABELS[tag])
-            if tag == "place":
-                self._place(page, node)
-            elif tag == "transition":
-                self._transition(page, node)
-            else:
-                arcs.append(node)
-        for node in arcs:
-            self._arc(page, node)
+        read = {"place": self._place, "transition": self._transition, "arc": self._arc}
+        for tag, node in self._names.parts(_LABELS):
+            read[tag](page, node)
         self._check_alike()
         return net
 

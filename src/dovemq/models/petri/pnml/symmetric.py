@@ -13,7 +13,6 @@ from dovemq.models.petri.errors import ExpressionInvalid, NetInvalid, locating
 from dovemq.models.petri.functions import WORDS
 from dovemq.models.petri.nets import Net, Page, free_name
 from dovemq.models.petri.pnml.document import (
-    REFERENCES,
     PnmlNet,
     part_of,
     parts_of,
@@ -46,19 +45,12 @@ class SymmetricReader:
         with locating(self._document.where.at(part="declarations")):
             self._declare()
         page = self._net.page("Main")
-        arcs = []
-        for tag, node in self._document.nodes():
-            if tag in REFERENCES:
-                self._names.refer(node)
-                continue
-            self._document.check_labels(node, _LABELS[tag])
+        for tag, node in self._names.parts(_LABELS):
             if tag == "arc":
-                arcs.append(node)
+                self._arc(page, node)
                 continue
             with locating(self._document.at(node)):
                 (self._place if tag == "place" else self._transition)(page, node)
-        for node in arcs:
-            self._arc(page, node)
         return self._net
 
     def _declare(self) -> None:

@@ -85,8 +85,11 @@ def _draw_panel(axes: Axes, panel: Panel, colours: dict[str, str]) -> dict[str, 
     axes.set_title(panel.title)
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
-    # Curves that are all high and flat would lie on the upper edge.
-    axes.set_ylim(0, max(axes.get_ylim()[1], _HEADROOM * axes.dataLim.ymax))
+    axes.set_ylim(bottom=0)
+    highest = axes.dataLim.ymax
+    if math.isfinite(highest) and axes.get_ylim()[1] < _HEADROOM * highest:
+        # Curves that are all high and flat would lie on the upper edge.
+        axes.set_ylim(top=_HEADROOM * highest)
     axes.grid(visible=True, alpha=0.3)
     if panel.x_names:
         places = range(1, len(panel.x_names) + 1)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 import pytest_asyncio
 
@@ -26,6 +27,10 @@ from tests.real_stores import (
     shared_cassandra,
 )
 from tests.unit.embedded import Place
+
+# No limit in time for an example: the machine may be slow, and the first one may compile.
+hypothesis.settings.register_profile("dovemq", deadline=None)
+hypothesis.settings.load_profile("dovemq")
 
 CONTRACT = re.compile(r"tests/contract/.*\[(\w+)\]$")
 

@@ -82,7 +82,8 @@ def test_message_that_is_delivered_twice_counts_at_its_first_delivery() -> None:
 def test_thread_takes_the_next_message_after_the_acknowledgement_of_the_last(
     failure: Failure,
 ) -> None:
-    given = replace(SHORT, failure=failure, visibility_timeout=0.1, reliability=0.7)
+    timeout = 0.1 if failure == "timer" else 0.0
+    given = replace(SHORT, failure=failure, visibility_timeout=timeout, reliability=0.7)
     simulation = Simulation(vma_net(given), seed=5, traced=True)
     under_way: set[int] = set()
     gets = 0

@@ -44,7 +44,8 @@ PAPERS: Final[Mapping[str, Paper]] = {
         "Improving the performances of JMS-based applications",
         "International Journal of Autonomic Computing 1(1), pages 81–102",
         "",
-        "Nothing yet. Its rules for adding and removing partitions of a queue are planned.",
+        "Its rules for adding and removing partitions of a queue and for electing the partition of "
+        "a client, as decisions that simulations run. The service does not use them yet.",
     ),
     "elastic": Paper(
         ("Phuong Nguyen", "Klara Nahrstedt"),
@@ -69,7 +70,8 @@ PAPERS: Final[Mapping[str, Paper]] = {
         "High Throughput Dequeueing Technique in Distributed Message Queues for IoT",
         "Journal of Information Processing 25, pages 199–208",
         "https://doi.org/10.2197/ipsjjip.25.199",
-        "Nothing yet. Its scheduling of receives that miss is planned.",
+        "Its three ways to search partitions for messages, as decisions that simulations run. The "
+        "service does not use them yet.",
     ),
     "bdqs": Paper(
         ("Han Chen", "Fan Ye", "Minkyong Kim", "Hui Lei"),
@@ -89,7 +91,8 @@ def papers_page() -> str:
         "Papers",
         "Documents, commands and figures name papers by these short names. `dovemq reproduce ID` "
         "makes a figure and says whether the paper's claims about it hold; "
-        "[the models](../explanation/models.md#the-papers-misprints-and-readings) have the "
+        "[the models](../explanation/models.md#the-papers-misprints-and-readings) and, for joram "
+        "and rds, [the simulations of partitions](../explanation/fabric-simulations.md) have the "
         "misprints of the papers, how gaps were filled, and which claims do not hold.",
         *(_section(name, paper) for name, paper in PAPERS.items()),
         section("Figures of our own", table(("id", "figure"), own)),

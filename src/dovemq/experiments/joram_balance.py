@@ -143,7 +143,7 @@ def _claims(found: Mapping[tuple[str, str], _Rates]) -> Iterator[Verdict]:
                 f"unbalanced clients lower what is consumed ({case}; fig. 8)",
                 "consumed / consumed when balanced",
                 [ratio(rates.consumed, balanced.consumed)],
-                most=PAPER_STANDARD / PAPER_BALANCED,
+                most=round(PAPER_STANDARD / PAPER_BALANCED, 2),
             )
         yield judge(
             f"unbalanced clients produce more than they consume (unstable, {exchange}; fig. 8)",

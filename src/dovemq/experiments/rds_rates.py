@@ -19,8 +19,9 @@ NO_LOWER: Final = 0.98
 KEPT: Final = 0.9
 X_LABEL: Final = "requests of one back end a second, λ"
 READINGS: Final = (
-    "Requests are an open Poisson process, and every queue has one server, first come, first "
-    "served, for sends and accesses. The paper gives neither.",
+    "Back ends do not wait for their answers: the paper says that requests are a Poisson process.",
+    "Every queue has one server for sends and accesses, first come, first served. The paper gives "
+    "costs, and not how they are served.",
     "2,000 messages are sent a second in all: the paper gives no rate. rds-readings has others.",
     "The sleep of Fig. 9 to 11 is not in the paper. Three are shown; 5 s is the best of Fig. 12.",
     "A controller with a parked request refuses new ones until it wakes. Otherwise requests would "

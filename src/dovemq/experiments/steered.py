@@ -125,12 +125,12 @@ class SteeredQueue:
 
     def _migrate(self) -> None:
         """Elects sessions again, one after another, so that each sees the moves before it."""
+        standing = standing_of(self.observation(), self.memory)
         for role in ClientRole:
             for client, partition in self.queue.clients(role.value).items():
-                standing = standing_of(self.observation(), self.memory)
                 move = elect_again(standing, role, partition)
-                if move is not None:
-                    self.queue.migrate(client, move.partition)
+                if move is not None and self.queue.migrate(client, move.partition):
+                    standing = standing_of(self.observation(), self.memory)
 
     def _decide(self, event: ClientEvent) -> ControlDecision:
         observation = self.observation(event)
@@ -139,7 +139,8 @@ class SteeredQueue:
         if decision.action is not None:
             self.actions.append(SteeredAction(observation.now_ms, decision.action))
             if decision.action.kind is ActionKind.ADD:
-                assert self.queue.add_partition() == decision.action.partition
+                added = self.queue.add_partition()
+                assert added == decision.action.partition
             elif decision.action.kind is ActionKind.REMOVE:
                 self.queue.remove_partition(decision.action.partition)
         return decision

@@ -127,7 +127,8 @@ def _trial_ms(memory: SleepMemory, direction: int, settings: SleepSettings) -> i
 
 
 def _returned(memory: SleepMemory, settings: SleepSettings) -> tuple[SleepDecision, SleepMemory]:
-    both = memory.failed > 0
+    other_ms = _trial_ms(memory, -memory.direction, settings)
+    both = memory.failed > 0 or other_ms == memory.best_ms
     memory = msgspec.structs.replace(
         memory,
         sleep_ms=memory.best_ms,

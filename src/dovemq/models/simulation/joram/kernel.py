@@ -179,7 +179,7 @@ def advance(arrays: JoramArrays, until: float, events_max: int) -> int:
     state = arrays.state[0]
     for _ in range(events_max):
         woken = _soonest(arrays.wakes, max(state.clients, 1))
-        ended = _soonest(arrays.ends, arrays.partitions.size)
+        ended = _soonest(arrays.ends, state.partitions)
         now = min(arrays.wakes[woken], arrays.ends[ended])
         if now > until:
             state.now = until

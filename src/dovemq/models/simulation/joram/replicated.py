@@ -66,8 +66,8 @@ class ReplicatedQueue:
     ) -> None:
         checks.whole(partitions, "partitions", 1, PARTITIONS_MAX)
         self._arrays = joram_arrays(parameters, seed, replication)
+        self._arrays.state["partitions"] = partitions
         self._present = list(range(partitions))
-        self._added = partitions
 
     @property
     def now(self) -> float:
@@ -87,11 +87,12 @@ class ReplicatedQueue:
         return int(self._arrays.partitions["consumed"].sum())
 
     def add_partition(self) -> int:
-        if self._added == PARTITIONS_MAX:
-            raise TooLarge("partitions", self._added + 1, PARTITIONS_MAX, "use fewer")
-        self._present.append(self._added)
-        self._added += 1
-        return self._added - 1
+        number = int(self._arrays.state["partitions"][0])
+        if number == PARTITIONS_MAX:
+            raise TooLarge("partitions", number + 1, PARTITIONS_MAX, "use fewer")
+        self._present.append(number)
+        self._arrays.state["partitions"] += 1
+        return number
 
     def remove_partition(self, number: int) -> None:
         """Removes a partition that has neither clients nor messages."""

@@ -23,7 +23,7 @@ GONE, PAUSING, QUEUED, SERVED, EMPTY_HANDED = codes(0, 5)
 
 _STATE = row_type(
     f8="now send_time receive_time producer_pause consumer_pause slowdown move_time",
-    i8="clients",
+    i8="clients partitions",
 )
 _CLIENT = row_type(f8="since starved", i8="role partition target left stage link done leaving")
 _PARTITION = row_type(
@@ -48,7 +48,7 @@ class JoramArrays(NamedTuple):
 
 def joram_arrays(parameters: JoramParameters, seed: int, replication: int) -> JoramArrays:
     state = np.zeros(1, _STATE)
-    for name in (_STATE.names or ())[1:-1]:
+    for name in (_STATE.names or ())[1:-2]:
         state[name] = getattr(parameters, name)
     partitions = np.zeros(PARTITIONS_MAX, _PARTITION)
     for name in ("serving", "head", "tail", "empty_head", "empty_tail"):

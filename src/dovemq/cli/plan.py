@@ -150,6 +150,8 @@ def _print_simulated(spec: "PlanSpec", rows: Sequence[dict[str, Any]]) -> None:
     figure = "mean" if level is None else f"{100 * level:g} % within"
     for row in rows:
         missed = ", which misses the target" if row["met"] is False else ""
+        if level is not None and row["met"] is None:
+            missed = ", which has the target inside"
         print(
             f"simulated: job {row['job']}: {figure} {row['time_s']:.4g} s, between "
             f"{row['low_s']:.4g} and {row['high_s']:.4g} s (95 % interval){missed}"

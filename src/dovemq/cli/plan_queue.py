@@ -116,10 +116,19 @@ def _lines(
     lines.append(f"method: {_method(plan)}")
     if simulated is not None:
         bounds = f"{simulated.mean:.4g} s, between {simulated.low:.4g} and {simulated.high:.4g} s"
-        lines.append(f"simulated: {share} {bounds} (95 % interval)")
+        lines.append(f"simulated: {share} {bounds} (95 % interval){_verdict(args, simulated)}")
     if added:
         lines.append(f"the simulation needs {added} more than the approximation")
     return lines
+
+
+def _verdict(args: argparse.Namespace, simulated: "Estimate") -> str:
+    from dovemq.models.planning.capacity import is_met
+
+    met = is_met(args.target, simulated.low, simulated.high)
+    return {True: "", False: ", which misses the target", None: ", which has the target inside"}[
+        met
+    ]
 
 
 def _method(plan: "QueuePlan") -> str:

@@ -9,7 +9,7 @@ from dovemq.models.simulation import SimulationRun, simulate_network
 from dovemq.models.simulation.lengths import horizon_for, relaxation_of
 
 REPLICATIONS: Final = 10
-ARRIVALS: Final = (20_000, 400_000)
+ARRIVALS: Final = (100_000, 1_000_000)
 """The least and the greatest number of jobs of a replication."""
 
 

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from dovemq.core.errors import StoreUnreachable
 from dovemq.stores.owned.logged.ports import STAMPED, Records, StoredRecord
 from tests.databases.world import DatabaseWorld
 
@@ -182,13 +183,19 @@ async def test_of_many_removers_at_once_one_wins(world: DatabaseWorld) -> None:
 async def test_counter_that_is_raised_by_many_writers_loses_no_step(world: DatabaseWorld) -> None:
     name, other = world.name(), await world.client()
     await world.records.put("owner", name, b"0", 0)
+    unknown = []
 
     async def raised(records: Records, writer: int) -> None:
         for _ in range(1_000):
             found = await records.get("owner", name)
             assert found is not None
             number = int(found.value.split()[0]) + 1
-            if await records.put("owner", name, b"%d by %d" % (number, writer), found.version):
+            try:
+                if await records.put("owner", name, b"%d by %d" % (number, writer), found.version):
+                    return
+            except StoreUnreachable:
+                # A slow answer, and others have written since: nobody can say who it was.
+                unknown.append(writer)
                 return
         pytest.fail("no attempt won")
 
@@ -197,7 +204,10 @@ async def test_counter_that_is_raised_by_many_writers_loses_no_step(world: Datab
     )
     found = await world.records.get("owner", name)
     assert found is not None
-    assert (int(found.value.split()[0]), found.version) == (WRITERS, WRITERS + 1)
+    number = int(found.value.split()[0])
+    assert WRITERS - len(unknown) <= number <= WRITERS
+    assert found.version == number + 1
+    assert len(unknown) < WRITERS
 
 
 @pytest.mark.parametrize("kind", sorted(STAMPED))

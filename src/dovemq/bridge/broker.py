@@ -198,10 +198,12 @@ class BrokerConnection:
         either: list[asyncio.Future[Any]] = [answer, self._lost]
         late = False
         while not (late or answer.done() or self._lost.done()):
+            # A connection that was resumed during the wait has a whole wait before it is late.
+            reading = self._reading
             await asyncio.wait(
                 either, timeout=CONNECT_SECONDS_MAX, return_when=asyncio.FIRST_COMPLETED
             )
-            late = self._reading
+            late = reading and self._reading
             self._client.loop_misc()
         if answer.done():
             return answer.result()
